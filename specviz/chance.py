@@ -1,0 +1,178 @@
+"""Everything random goes through here: the sampling transform and the two verbs, accept and draw.
+
+Because a run's randomness passes through two verbs only, a seeded object plays it for real, a scripted one
+forces a lesson's outcome, and an exhaustive one walks every branch and so proves losslessness.
+Knows nothing about models, trees or traces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import torch
+from torch import Tensor
+
+from specviz.errors import OptionError
+
+Key = tuple[str, int, int]
+"""(purpose, position, index): which decision this is. A run never uses the same key twice."""
+
+
+class Toss(NamedTuple):
+    """Outcome of `accept`: u is the uniform draw, None where the dice did not use one."""
+
+    accepted: bool
+    u: float | None
+
+
+class Drawn(NamedTuple):
+    """Outcome of `draw`."""
+
+    token: int
+    u: float | None
+
+
+class Dice(Protocol):
+    """The two verbs."""
+
+    def accept(self, probability: float, key: Key) -> Toss:
+        """Succeed with `probability`: u < probability with u uniform in [0, 1), so 0 never succeeds."""
+        ...
+
+    def draw(self, probs: Tensor, key: Key) -> Drawn:
+        """A token distributed as `probs` [V] (sums to 1)."""
+        ...
+
+
+_MASK = (1 << 64) - 1
+
+
+def _mix(x: int) -> int:
+    """SplitMix64 finaliser (Steele, Lea, Flood 2014)."""
+    x = (x + 0x9E3779B97F4A7C15) & _MASK
+    x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+    x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & _MASK
+    return x ^ (x >> 31)
+
+
+def uniform(seed: int, key: Key) -> float:
+    """The 53-bit uniform in [0, 1) that belongs to (seed, key); the same on every machine and device."""
+    purpose, position, index = key
+    state = _mix(seed & _MASK)
+    for byte in purpose.encode():
+        state = _mix(state ^ byte)
+    state = _mix(state ^ (position & _MASK))
+    state = _mix(state ^ (index & _MASK))
+    return (state >> 11) * 2.0**-53
+
+
+class SeededDice:
+    """Real randomness, keyed: the same seed gives the same run, whatever else happens around it."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+
+    def accept(self, probability: float, key: Key) -> Toss:
+        u = uniform(self.seed, key)
+        return Toss(u < probability, u)
+
+    def draw(self, probs: Tensor, key: Key) -> Drawn:
+        u = uniform(self.seed, key)
+        return Drawn(pick(probs, u), u)
+
+
+def pick(probs: Tensor, u: float) -> int:
+    """Inverse-CDF sampling: the first token whose cumulative probability exceeds u [V] → id.
+
+    Never returns a token of probability zero: rounding at the upper end falls back to the last token with mass.
+    """
+    cumulative = torch.cumsum(probs, dim=-1, dtype=torch.float64)
+    total = cumulative[-1]
+    token = int(torch.searchsorted(cumulative, u * total, right=True))
+    if token < probs.shape[-1] and probs[token] > 0:
+        return token
+    return int(torch.nonzero(probs)[-1])
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """Temperature, top-k and nucleus, in this order; applied alike to plain and speculative decoding."""
+
+    temperature: float = 0.0
+    top_k: int = 0
+    """0 keeps all"""
+    top_p: float = 1.0
+    """1.0 keeps all"""
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.temperature <= 10.0:
+            raise OptionError(f"temperature is {self.temperature}, but must lie between 0 and 10; use 0 for greedy decoding.")
+        if self.top_k < 0:
+            raise OptionError(f"top-k is {self.top_k}, but must be 0 (off) or a positive number of tokens.")
+        if not 0.0 < self.top_p <= 1.0:
+            raise OptionError(f"top-p is {self.top_p}, but must be above 0 and at most 1 (off).")
+
+    @property
+    def greedy(self) -> bool:
+        return self.temperature == 0.0
+
+
+def transform(logits: Tensor, sampling: Sampling) -> Tensor:
+    """Logits [..., V] → probabilities [..., V] in float32 (float64 stays float64).
+
+    Temperature 0 is a point mass on the largest logit, lowest id on a tie. Nucleus keeps the smallest set of
+    most probable tokens whose mass reaches top-p, at least one.
+    """
+    logits = logits if logits.dtype == torch.float64 else logits.float()
+    if sampling.greedy:
+        return torch.zeros_like(logits).scatter_(-1, logits.argmax(-1, keepdim=True), 1.0)
+    logits = logits / sampling.temperature
+    if 0 < sampling.top_k < logits.shape[-1]:
+        kept = logits.topk(sampling.top_k, dim=-1)
+        logits = torch.full_like(logits, -torch.inf).scatter_(-1, kept.indices, kept.values)
+    probs = logits.softmax(-1)
+    if sampling.top_p < 1.0:
+        ordered = probs.sort(dim=-1, descending=True, stable=True)
+        before = ordered.values.cumsum(-1) - ordered.values
+        dropped = before >= sampling.top_p
+        probs = probs.scatter(-1, ordered.indices, ordered.values.masked_fill(dropped, 0.0))
+        probs = probs / probs.sum(-1, keepdim=True)
+    return probs
+
+
+def residual(target: Tensor, draft: Tensor) -> tuple[Tensor, float]:
+    """norm(max(0, p - Q)) [V] and its mass before normalising (Leviathan et al. 2211.17192, §2.3).
+
+    Where nothing is left (p equals Q up to rounding) the target itself is returned with mass 0.
+    """
+    left = (target - draft).clamp_min_(0.0)
+    mass = float(left.sum(dtype=torch.float64))
+    if mass <= 0.0:
+        return target, 0.0
+    return left / mass, mass
+
+
+class ScriptedDice:
+    """Dice for lessons: outcomes are given in order, `True`/`False` for accept, a token id for draw."""
+
+    def __init__(self, outcomes: Sequence[bool | int]) -> None:
+        self._outcomes = list(outcomes)
+
+    def accept(self, probability: float, key: Key) -> Toss:
+        outcome = self._next(key)
+        if not isinstance(outcome, bool):
+            raise OptionError(f"the script has token {outcome} where {key} needs True or False.")
+        return Toss(outcome, None)
+
+    def draw(self, probs: Tensor, key: Key) -> Drawn:
+        outcome = self._next(key)
+        if isinstance(outcome, bool):
+            raise OptionError(f"the script has {outcome} where {key} needs a token id.")
+        return Drawn(outcome, None)
+
+    def _next(self, key: Key) -> bool | int:
+        if not self._outcomes:
+            raise OptionError(f"the script has no outcome left for {key}; give one more.")
+        return self._outcomes.pop(0)

@@ -1,0 +1,77 @@
+"""What a drafter is: it proposes a tree of candidates for the continuation of a text.
+
+One file per drafter. Knows nothing about verifiers, the target's cache or traces; it sees the text so far,
+the dice, and (through `Proposal`) says what it did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, Protocol
+
+from specviz.chance import Dice, Sampling
+from specviz.lm.base import LanguageModel
+from specviz.options import Options
+from specviz.registry import Registry
+from specviz.trace.events import CandidateKind, Option
+from specviz.tree import DraftTree
+
+
+@dataclass(frozen=True, slots=True)
+class DraftPass:
+    """One forward pass of the drafter's model, timed by the drafter (device synchronised)."""
+
+    rows: int
+    cached_rows: int
+    seconds: float
+    depth: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A draft and what went into it."""
+
+    tree: DraftTree
+    passes: list[DraftPass] = field(default_factory=list)
+    note: dict[str, Option] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class DraftContext:
+    """What a drafter may look at in one round."""
+
+    tokens: Sequence[int]
+    """the committed text, prompt included; its last token is the tree's root"""
+    round: int
+    max_depth: int
+    """no deeper than this (what is left of the output length and of the context)"""
+    sampling: Sampling
+    dice: Dice
+    """use keys ("draft", round, index) with an index not used before in this round"""
+
+
+class Drafter(Protocol):
+    """A drafter lives for one run. Its class carries `name`, `options_type`, `lossless` and its docstring."""
+
+    name: ClassVar[str]
+    options_type: ClassVar[type[Options]]
+    lossless: ClassVar[bool]
+    needs_model: ClassVar[bool]
+
+    def kinds(self, sampling: Sampling) -> frozenset[CandidateKind]:
+        """Which candidate kinds it will draw under this sampling; the pairing check reads it."""
+        ...
+
+    def propose(self, context: DraftContext) -> Proposal:
+        """A tree rooted at the last committed token. A root alone is a legal answer.
+
+        Adaptedness: whether a candidate exists may depend on anything but its own value, unless it is a point mass;
+        a drawn token is always submitted."""
+        ...
+
+    @property
+    def model(self) -> LanguageModel | None: ...
+
+
+DRAFTERS: Registry[type[Drafter]] = Registry("drafter", package="specviz.drafters")

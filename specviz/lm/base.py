@@ -1,0 +1,86 @@
+"""What the engine asks of a language model: rows in, logits out, and a cache that is a tree of rows.
+
+Shapes: n new rows, L cached rows, V vocabulary. Batch 1 throughout. Knows nothing about drafters,
+verifiers or traces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    """Identity of loaded weights; becomes the trace's model card."""
+
+    name: str
+    architecture: str
+    adapter: str
+    parameters: int
+    layers: int
+    hidden_size: int
+    vocab_size: int
+    context_length: int
+    dtype: str
+    weights_sha256: str
+    eos_ids: tuple[int, ...]
+
+
+class Cache(Protocol):
+    """Keys and values of the rows computed so far, for one sequence.
+
+    The first `base` rows are linear: row i is token i of the text. Rows after that form a tree (a chain is the
+    usual case); each knows its parent row. `tokens[i]` is the token of row i.
+    """
+
+    tokens: list[int]
+    base: int
+
+    @property
+    def length(self) -> int:
+        """Rows held, linear and tree."""
+        ...
+
+    def keep(self, rows: Sequence[int]) -> None:
+        """Make the path `rows` (absolute row indices ≥ base, ascending, each the parent of the next, the first
+        a child of row base-1) the continuation of the linear part and drop every other row after it. `base` becomes `length`.
+        Costs only the kept tail, never a copy of the whole cache. An empty path drops all tree rows."""
+        ...
+
+    def truncate(self, length: int) -> None:
+        """Forget everything from linear row `length` on (branching in time)."""
+        ...
+
+
+class LanguageModel(Protocol):
+    """A causal language model with full attention."""
+
+    @property
+    def info(self) -> ModelInfo: ...
+
+    @property
+    def device(self) -> torch.device: ...
+
+    def new_cache(self) -> Cache: ...
+
+    def forward(
+        self,
+        tokens: Sequence[int],
+        cache: Cache,
+        parents: Sequence[int] | None = None,
+        last_only: bool = False,
+    ) -> Tensor:
+        """Append rows to `cache` and return their logits [n, V], on the device, in the model's dtype or wider.
+
+        `parents[i]` is the absolute cache row that row i continues: a row already cached, or an earlier row of
+        this very call (`cache.length + j` as it was before the call). Each row sees the linear rows up to its branching point,
+        its ancestors and itself; its position is its parent's plus one. `None`: a chain after the last row.
+        `last_only` returns [1, V], the last row's logits (prefill needs no more).
+        Raises ModelError where the context length would be exceeded.
+        """
+        ...

@@ -1,0 +1,352 @@
+"""The waist: what one speculative-decoding run looked like, as plain data.
+
+The engine writes these records; every view, chart, lesson and export only reads them. A trace is
+`Started`, then one `Round` after another (`Drafted`, `Scored`, `Judged`, `Committed`), then `Finished`.
+Live, recorded and simulated runs are the same thing. Knows nothing about torch, models or screens.
+
+Conventions: probabilities are fractions in [0, 1]; durations end in `_s` (seconds on the engine's clock,
+animation excluded); token ids are ints; a `None` means "there is none", never "unknown".
+`target` and `draft` follow Leviathan et al. (2211.17192): p is the target, q is the draft.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+FORMAT = "specviz-trace"
+VERSION = "1.0"
+
+Source = Literal["live", "recorded", "simulated"]
+CandidateKind = Literal["root", "iid", "without_replacement", "point_mass"]
+Fate = Literal["root", "accepted", "rejected", "unreached"]
+Origin = Literal["draft", "correction", "bonus", "target", "forced"]
+TrimReason = Literal["eos", "stop", "length"]
+FinishReason = Literal["eos", "stop", "length", "cancelled", "failed"]
+Option = int | float | bool | str | None | list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCard:
+    """Which weights were really used."""
+
+    name: str
+    architecture: str
+    """transformers class name or adapter name, e.g. `LlamaForCausalLM`"""
+    adapter: str
+    """which code ran the forward passes: `lean-llama`, `transformers`, `table`"""
+    parameters: int
+    layers: int
+    hidden_size: int
+    vocab_size: int
+    context_length: int
+    dtype: str
+    weights_sha256: str
+    """hash over the weight files, or over the tensors where there is no file"""
+
+
+@dataclass(frozen=True, slots=True)
+class MethodCard:
+    """A drafter or a verifier with every option it ran with."""
+
+    name: str
+    options: dict[str, Option]
+    lossless: bool
+    model: ModelCard | None = None
+    """the drafter's own language model, if it has one"""
+
+
+@dataclass(frozen=True, slots=True)
+class SamplingCard:
+    """The transform applied to target logits before anything is judged (Leviathan §2.2)."""
+
+    temperature: float
+    top_k: int
+    """0: off"""
+    top_p: float
+    """1.0: off"""
+
+
+@dataclass(frozen=True, slots=True)
+class TokenizerCard:
+    name: str
+    vocab_size: int
+    sha256: str
+    special_ids: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class StepTime:
+    """Measured time of one target pass over `rows` new tokens, at a cache of `cached_rows`."""
+
+    rows: int
+    cached_rows: int
+    median_s: float
+    low_s: float
+    high_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    device: str
+    dtype: str
+    threads: int
+    cores: int
+    processor: str
+    python: str
+    torch: str
+    transformers: str
+    system: str
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """This run continues another one from the start of one of its rounds (branching in time)."""
+
+    run_id: str
+    round: int
+    forced_token: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """Everything needed to run it again."""
+
+    run_id: str
+    created: str
+    """UTC, ISO 8601, to the second"""
+    producer: str
+    """`specviz 0.1.0`"""
+    source: Source
+    target: ModelCard
+    drafter: MethodCard
+    verifier: MethodCard
+    sampling: SamplingCard
+    tokenizer: TokenizerCard
+    machine: Machine
+    seed: int
+    max_new_tokens: int
+    eos_ids: list[int]
+    stop: list[str]
+    prompt_text: str
+    prompt_ids: list[int]
+    prompt_name: str | None = None
+    """id in the prompt set, if it came from there"""
+    step_times: list[StepTime] = field(default_factory=list)
+    draft_step_s: float | None = None
+    """median time of one bare drafter pass over one new token, if the drafter has a model"""
+    branch: Branch | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TopK:
+    """The head of a distribution and how much mass lies outside it."""
+
+    tokens: list[int]
+    probs: list[float]
+    """decreasing; same length as `tokens`"""
+    rest: float
+    """1 - sum(probs), at least 0"""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One node of the draft tree. Node 0 is the root: the last committed token, not yet in the cache."""
+
+    id: int
+    parent: int
+    """-1 for the root; always smaller than `id`"""
+    depth: int
+    token: int
+    kind: CandidateKind
+    """how this candidate was drawn; decides how it may be judged"""
+    fate: Fate
+    source: str
+    """which drafter (or part of one) proposed it; `root` for the root"""
+    draft_prob: float | None
+    """q(token) in the proposal distribution before siblings were removed; 1.0 for a point mass; None: root"""
+    target_prob: float | None
+    """p(token) in the target's distribution at the parent, before siblings were removed; None: root"""
+    draft: TopK | None
+    """the proposal distribution for this node's children; None: none was computed"""
+    target: TopK
+    """the target's distribution after this node (after the sampling transform)"""
+    x: float = 0.0
+    """layout: tidy-tree column, equals depth"""
+    y: float = 0.0
+    """layout: tidy-tree row, leaves are 0, 1, 2, …"""
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """One forward pass of a model."""
+
+    rows: int
+    """new tokens computed"""
+    cached_rows: int
+    """rows already in its cache"""
+    seconds: float
+    depth: int | None = None
+    """drafter passes: depth of the nodes this pass made possible; None: catching up / target"""
+
+
+@dataclass(frozen=True, slots=True)
+class Drafted:
+    """The drafter proposed a tree."""
+
+    passes: list[Pass]
+    seconds: float
+    note: dict[str, Option] = field(default_factory=dict)
+    """what the drafter knew, e.g. n-gram match length and source position"""
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """One target pass over the root and all nodes."""
+
+    target_pass: Pass
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One accept-or-reject decision, in the order they were made."""
+
+    node: int
+    target_prob: float
+    """p of this trial: after the residuals of earlier refused siblings"""
+    draft_prob: float
+    """Q of this trial: after earlier siblings were removed, where drawn without replacement; 1 for a point mass"""
+    threshold: float
+    """accept exactly when u < threshold; min(1, target_prob / draft_prob) for the sequential rule"""
+    u: float | None
+    """the uniform draw; None where the rule needs none (greedy, naive)"""
+    accepted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The verdicts of one round."""
+
+    rule: str
+    """name of the verifier"""
+    trials: list[Trial]
+    path: list[int]
+    """accepted nodes from depth 1 on"""
+    final_node: int
+    """the node whose distribution the last token was drawn from: end of the path, or the root"""
+    residual: TopK | None
+    """the distribution the correction was drawn from; None where it is the target's own (bonus, naive, greedy)"""
+    residual_mass: float | None
+    """sum of max(0, p - q) before normalising, of the last refused candidate; None: nothing refused"""
+    token: int
+    """the token that ends the round"""
+    origin: Origin
+    """correction (something was refused), bonus (a whole path was accepted), target (nothing was drafted)"""
+    u: float | None
+    """the uniform draw that picked `token`; None at temperature 0"""
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class CommittedToken:
+    token: int
+    origin: Origin
+    node: int | None
+    """the node it was in the tree; None for the round's last token"""
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """What became final."""
+
+    tokens: list[CommittedToken]
+    trimmed: TrimReason | None
+    """why the verifier's result was cut, if it was"""
+    trimmed_tokens: int
+    """how many verified tokens were cut off"""
+    cache_before: int
+    """target cache rows before the round"""
+    cache_kept: int
+    """target cache rows after the round: prefix and accepted path"""
+    cache_dropped: int
+    """rows written by this round's target pass and dropped again"""
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    index: int
+    base_length: int
+    """committed tokens (prompt included) when the round began; the root is the last of them"""
+    start_s: float
+    """since the run's first round began"""
+    nodes: list[Node]
+    drafted: Drafted
+    scored: Scored
+    judged: Judged
+    committed: Committed
+
+    @property
+    def seconds(self) -> float:
+        """Engine time of the round: drafting, target pass, judging, committing."""
+        return self.drafted.seconds + self.scored.seconds + self.judged.seconds + self.committed.seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    reason: FinishReason
+    message: str | None
+    output_ids: list[int]
+    text: str
+    prefill_s: float
+    """the target's pass over the prompt"""
+    decode_s: float
+    """sum of the rounds' engine time"""
+    record_s: float
+    """time spent writing this trace, not part of decode_s"""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """vLLM's per-request acceptance fields, plus the three numbers they leave out."""
+
+    num_spec_steps: int
+    """rounds in which something was drafted"""
+    num_draft_tokens: int
+    """candidate nodes drafted"""
+    num_accepted_draft_tokens: int
+    draft_acceptance_rate: float | None
+    """accepted / drafted (drafts only, no bonus); None when nothing was drafted"""
+    mean_acceptance_length: float | None
+    """1 + accepted / spec steps (the round's last token included); None when nothing was drafted"""
+    acceptance_histogram: list[int]
+    """[j]: spec steps that accepted exactly j tokens"""
+    acceptance_by_depth: list[list[int]]
+    """[d-1] = [rounds that drafted to depth d, rounds that accepted depth d]"""
+    num_target_passes: int
+    num_output_tokens: int
+    tokens_per_second: float | None
+    """output tokens / decode_s; None for simulated runs"""
+
+
+@dataclass(frozen=True, slots=True)
+class VocabEntry:
+    bytes: str
+    """base64 of the token's exact bytes (a token may end inside a UTF-8 character)"""
+    text: str
+    """for display alone: undecodable bytes as U+FFFD"""
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A whole run. On disk: JSON, `.json` or `.json.gz`."""
+
+    format: str
+    version: str
+    started: Started
+    vocab: dict[str, VocabEntry]
+    """token id in decimal → the token; every id that occurs in the trace"""
+    rounds: list[Round]
+    finished: Finished
+    summary: Summary

@@ -1,0 +1,109 @@
+"""The one data shape below the waist: a draft tree.
+
+A chain is a tree of width one, an n-gram draft is a tree of point masses, "no drafting" is a root alone.
+Knows nothing about models, verifiers or traces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from torch import Tensor
+
+from specviz.errors import DraftError
+from specviz.trace.events import CandidateKind
+
+ROOT = 0
+
+
+@dataclass(slots=True)
+class DraftTree:
+    """Candidates in draw order. Node 0 is the root (last committed token, not yet in the target's cache).
+
+    Parents precede children; siblings stand in the order in which they were drawn and will be tried.
+    `proposals[i]` [V] is the distribution node i was drawn from (before earlier siblings were removed);
+    None for the root and for point masses.
+    """
+
+    tokens: list[int]
+    parents: list[int] = field(default_factory=lambda: [-1])
+    depths: list[int] = field(default_factory=lambda: [0])
+    kinds: list[CandidateKind] = field(default_factory=lambda: ["root"])
+    proposals: list[Tensor | None] = field(default_factory=lambda: [None])
+    sources: list[str] = field(default_factory=lambda: ["root"])
+
+    @classmethod
+    def from_root(cls, token: int) -> DraftTree:
+        return cls(tokens=[token])
+
+    def add(self, parent: int, token: int, kind: CandidateKind, proposal: Tensor | None, source: str) -> int:
+        """Append a candidate under `parent` and return its id.
+
+        Raises DraftError where the parent is unknown or a drawn candidate carries no proposal: how a
+        candidate was drawn must be declared, because a wrong declaration is silently lossy.
+        """
+        if not 0 <= parent < len(self.tokens):
+            raise DraftError(f"node {len(self.tokens)} names parent {parent}, but only 0 to {len(self.tokens) - 1} exist.")
+        if (proposal is None) != (kind == "point_mass"):
+            raise DraftError(
+                f"node {len(self.tokens)} is declared '{kind}' but carries {'no' if proposal is None else 'a'} proposal "
+                "distribution; sampled candidates need one, point masses must not have one."
+            )
+        self.tokens.append(token)
+        self.parents.append(parent)
+        self.depths.append(self.depths[parent] + 1)
+        self.kinds.append(kind)
+        self.proposals.append(proposal)
+        self.sources.append(source)
+        return len(self.tokens) - 1
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    @property
+    def drafted(self) -> int:
+        """Number of candidates, the root left out."""
+        return len(self.tokens) - 1
+
+    def children(self, node: int) -> list[int]:
+        """Children in draw order."""
+        return [i for i in range(node + 1, len(self.tokens)) if self.parents[i] == node]
+
+    def path(self, node: int) -> list[int]:
+        """Nodes from depth 1 down to `node`; empty for the root."""
+        path: list[int] = []
+        while node != ROOT:
+            path.append(node)
+            node = self.parents[node]
+        return path[::-1]
+
+    def is_chain(self) -> bool:
+        return all(parent == i - 1 for i, parent in enumerate(self.parents))
+
+    def token_path(self, node: int) -> list[int]:
+        return [self.tokens[i] for i in self.path(node)]
+
+
+def tidy_layout(parents: Sequence[int], depths: Sequence[int]) -> list[tuple[float, float]]:
+    """(x, y) per node: x is the depth, leaves take rows 0, 1, 2, … in depth-first order, a parent sits at
+    the middle of its first and last child (Reingold-Tilford's idea at unit node size, no crossings)."""
+    children: list[list[int]] = [[] for _ in parents]
+    for node, parent in enumerate(parents):
+        if parent >= 0:
+            children[parent].append(node)
+    rows = [0.0] * len(parents)
+    next_row = 0.0
+    stack = [0]
+    preorder: list[int] = []
+    while stack:
+        node = stack.pop()
+        preorder.append(node)
+        stack.extend(reversed(children[node]))
+        if not children[node]:
+            rows[node] = next_row
+            next_row += 1.0
+    for node in reversed(preorder):
+        if children[node]:
+            rows[node] = (rows[children[node][0]] + rows[children[node][-1]]) / 2
+    return [(float(depth), row) for depth, row in zip(depths, rows, strict=True)]

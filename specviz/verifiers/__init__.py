@@ -1,0 +1,1 @@
+"""Verifiers, one file per rule; found by the registry."""

@@ -1,0 +1,75 @@
+"""What a verifier is: it judges a draft tree against the target's distributions and picks the last token.
+
+One file per verifier. Knows nothing about drafters, models, caches or traces.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar, Protocol
+
+from torch import Tensor
+
+from specviz.chance import Dice, Sampling
+from specviz.options import Options
+from specviz.registry import Registry
+from specviz.trace.events import CandidateKind, Origin
+from specviz.tree import DraftTree
+
+
+class TargetRows(Protocol):
+    """The target's distributions at the tree's nodes, after the sampling transform, computed on demand."""
+
+    def probs(self, node: int) -> Tensor:
+        """p(· | path to node) [V]."""
+        ...
+
+    def argmax(self, node: int) -> int:
+        """The most probable token at the node, lowest id on a tie; needs no softmax and one transfer for the whole tree."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class TrialRecord:
+    node: int
+    target_prob: float
+    draft_prob: float
+    threshold: float
+    u: float | None
+    accepted: bool
+
+
+@dataclass(slots=True)
+class Verdict:
+    path: list[int]
+    """accepted nodes from depth 1 on"""
+    token: int
+    """the token that ends the round, drawn at `final_node`"""
+    origin: Origin
+    trials: list[TrialRecord] = field(default_factory=list)
+    residual: Tensor | None = None
+    """the distribution [V] the correction was drawn from, where it is not the target's own"""
+    residual_mass: float | None = None
+    u: float | None = None
+
+
+class Verifier(Protocol):
+    """Stateless across rounds. Its class carries `name`, `options_type`, `lossless` and its docstring."""
+
+    name: ClassVar[str]
+    options_type: ClassVar[type[Options]]
+    lossless: ClassVar[bool]
+    judges: ClassVar[frozenset[CandidateKind]]
+    """candidate kinds for which the rule is what it claims to be"""
+    temperatures: ClassVar[str]
+    """`any` or `zero`"""
+
+    def judge(self, tree: DraftTree, target: TargetRows, dice: Dice, position: int) -> Verdict:
+        """`position` is the index in the text of the first token to be decided (a child of the root).
+
+        Keys: ("accept", position, node) for trials; ("target", position + depth, 0) for the draw that ends the round, so that the
+        naive rule and plain decoding use the same noise for the same position."""
+        ...
+
+
+VERIFIERS: Registry[type[Verifier]] = Registry("verifier", package="specviz.verifiers")
