@@ -1,0 +1,139 @@
+"""Where traces come from, as the screen and the command line see it: a live engine, a file, a simulator.
+
+Plain data and one protocol; knows nothing about torch, gradio or any method.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from specviz.trace.events import Finished, Option, Round, Started, Trace, VocabEntry
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """One run, in words. Names are looked up by the source; options are validated there."""
+
+    prompt: str
+    target: str = "target"
+    """bundled name, local folder or hub id"""
+    drafter: str = "model"
+    drafter_model: str = "drafter"
+    """weights of a drafter that needs a model; ignored by the others"""
+    drafter_options: Mapping[str, Option] = field(default_factory=dict)
+    verifier: str = "auto"
+    """`auto`: greedy at temperature 0, sequential above"""
+    verifier_options: Mapping[str, Option] = field(default_factory=dict)
+    temperature: float = 0.0
+    top_k: int = 0
+    top_p: float = 1.0
+    seed: int = 7
+    max_new_tokens: int = 64
+    stop: tuple[str, ...] = ()
+    prompt_name: str | None = None
+    dtype: str = "auto"
+    device: str = "auto"
+    record: bool = True
+    """False: no per-node distributions are kept (benchmarks); the events are otherwise the same"""
+    top: int = 8
+    """how many tokens of each distribution the trace keeps"""
+
+
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """Continue `trace` from the start of round `round`, optionally forcing the next token (branching in time)."""
+
+    trace: Trace
+    round: int
+    forced_token: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One event of a run in progress, with the vocabulary entries it is the first to use."""
+
+    event: Started | Round | Finished
+    vocab: Mapping[str, VocabEntry]
+
+
+@dataclass(frozen=True, slots=True)
+class OptionCard:
+    """One option of a method, enough to draw a control or a flag."""
+
+    name: str
+    type: str
+    """`int`, `float`, `bool`, `str`, `ints` (e.g. 3,2,1)"""
+    default: Option
+    help: str
+    minimum: float | None = None
+    maximum: float | None = None
+    choices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MethodDescription:
+    name: str
+    summary: str
+    """first line of the docstring"""
+    description: str
+    """the whole docstring"""
+    lossless: bool
+    options: tuple[OptionCard, ...]
+    needs_model: bool = False
+    temperatures: str = "any"
+    """verifiers: `any` or `zero`"""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelDescription:
+    name: str
+    role: str
+    """`target` or `drafter`"""
+    summary: str
+    parameters: int
+    available: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PromptCard:
+    id: str
+    family: str
+    title: str
+    description: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """Everything a visitor can choose from."""
+
+    models: tuple[ModelDescription, ...]
+    drafters: tuple[MethodDescription, ...]
+    verifiers: tuple[MethodDescription, ...]
+    prompts: tuple[PromptCard, ...]
+
+
+class TraceSource(Protocol):
+    """The one door from the screen to whatever produces traces."""
+
+    def catalog(self) -> Catalog: ...
+
+    def status(self) -> str:
+        """One short line: `models ready`, `loading the target…`, or why it failed."""
+        ...
+
+    def warm(self) -> None:
+        """Load the default models (called in the background)."""
+        ...
+
+    def explain(self, request: RunRequest) -> str | None:
+        """Why this request cannot run, as one sentence with the cure; None if it can."""
+        ...
+
+    def run(
+        self, request: RunRequest, cancelled: Callable[[], bool] = lambda: False, resume: Resume | None = None
+    ) -> Iterator[Step]:
+        """Yields Started, then each Round as soon as it is computed, then Finished (reason `cancelled` if stopped)."""
+        ...
