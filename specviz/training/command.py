@@ -1,0 +1,92 @@
+"""`specviz train`: options, progress lines and the order of the stages.
+
+Place in the flow: the only module of the training package that prints.
+It knows nothing about how a stage does its work.
+"""
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from specviz.errors import TrainingError
+from specviz.training import stages
+from specviz.training.stages import TrainOptions
+
+STAGES: Mapping[str, Callable[[TrainOptions, Callable[[dict[str, Any]], None]], Any]] = {
+    "prepare": lambda options, report: report(stages.prepare(options)),
+    "target": stages.train_target,
+}
+PROGRESS_EVERY_S = 15.0
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of `specviz train`; defaults come from `TrainOptions` alone."""
+    parser.add_argument(
+        "stage", nargs="?", default="all", choices=["all", *STAGES], help="one stage, or all in order (default)"
+    )
+    for field in fields(TrainOptions):
+        flag = "--" + field.name.replace("_", "-")
+        if isinstance(field.default, bool):
+            parser.add_argument(flag, action="store_true", default=field.default)
+        else:
+            parser.add_argument(flag, type=type(field.default) if field.name != "work_dir" else Path,
+                                default=field.default)
+    parser.add_argument("--threads", type=int, default=2, help="torch threads")
+    parser.add_argument("--nice", type=int, default=15, help="lowers the priority by this much; 0 leaves it")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Runs one stage or all; returns the exit status."""
+    if args.nice and hasattr(os, "nice"):
+        os.nice(args.nice)
+    torch.set_num_threads(args.threads)
+    options = TrainOptions(**{field.name: getattr(args, field.name) for field in fields(TrainOptions)})
+    names = list(STAGES) if args.stage == "all" else [args.stage]
+    try:
+        for name in names:
+            print(f"== {name}", flush=True)
+            STAGES[name](options, ProgressLine(options.minutes))
+    except TrainingError as error:
+        print(f"specviz train: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+class ProgressLine:
+    """Prints a row at most every few seconds, and always when it holds a held-out loss or is no loop row."""
+
+    def __init__(self, minutes: float) -> None:
+        """`minutes` is the run's time budget, for the time left."""
+        self.minutes = minutes
+        self.printed_at = 0.0
+        self.counted: tuple[float, float] | None = None
+
+    def __call__(self, row: dict[str, Any]) -> None:
+        """Prints the row, or keeps quiet."""
+        if "loss" not in row:
+            print("  ".join(f"{key} {value}" for key, value in row.items()), flush=True)
+            return
+        now = time.monotonic()
+        if "held_out" not in row and now - self.printed_at < PROGRESS_EVERY_S:
+            return
+        self.printed_at = now
+        left = f"{self.minutes - row['elapsed_s'] / 60:.1f} min left" if self.minutes else ""
+        held_out = f"  held-out {row['held_out']:.3f}" if "held_out" in row else ""
+        print(
+            f"step {row['step']}  tokens {row['tokens']}  loss {row['loss']:.3f}{held_out}  "
+            f"norm {row['gradient_norm']:.2f}  lr x{row['lr_factor']:.2f}  {self._speed(row):.0f} tokens/s  {left}",
+            flush=True,
+        )
+
+    def _speed(self, row: dict[str, Any]) -> float:
+        """Tokens per second since the previous printed row."""
+        tokens, seconds = self.counted or (0.0, 0.0)
+        self.counted = (row["tokens"], row["elapsed_s"])
+        return float((row["tokens"] - tokens) / max(1e-9, row["elapsed_s"] - seconds))

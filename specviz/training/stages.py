@@ -1,0 +1,164 @@
+"""The stages of `specviz train`, one function each, from corpus to trained weights.
+
+Place in the flow: called by the command in order; every stage reads its inputs from the work folder and
+leaves its results there, so each can be repeated or resumed alone.
+It knows nothing about the command line; it reports rows and prints nothing.
+"""
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
+
+from specviz.errors import TrainingError
+from specviz.training.corpus import Corpus, collect, manifest
+from specviz.training.loop import Loop, LoopOptions, Report
+from specviz.training.schedule import Budget
+from specviz.training.target import held_out_loss, model_config, new_model, target_objective
+from specviz.training.tokenizer import VOCABULARY_SIZE, load_tokenizer, train_tokenizer
+from specviz.training.windows import Windows, held_out_batches, load_stream, pack, save_stream
+
+VALIDATION_WINDOWS = 24
+
+
+@dataclass(frozen=True)
+class TrainOptions:
+    """What a user may choose; times in minutes, lengths in tokens."""
+
+    work_dir: Path = Path(".cache/specviz/train")
+    seed: int = 0
+    layers: int = 8
+    hidden: int = 384
+    heads: int = 6
+    intermediate: int = 1024
+    drafter_intermediate: int = 448
+    vocabulary: int = VOCABULARY_SIZE
+    window: int = 512
+    batch_tokens: int = 4096
+    tokens: int = 20_000_000
+    minutes: float = 85.0
+    drafter_minutes: float = 18.0
+    generate_minutes: float = 6.0
+    grow_at: float = 0.35
+    matrix_lr: float = 0.02
+    embedding_lr: float = 3e-3
+    dtype: str = "auto"
+    device: str = "cpu"
+    compile: bool = False
+    with_packages: bool = False
+
+    @property
+    def batch_size(self) -> int:
+        """Windows per optimiser step."""
+        return max(1, self.batch_tokens // self.window)
+
+
+def prepare(options: TrainOptions, corpus: Corpus | None = None) -> dict[str, Any]:
+    """Collects and splits the text, trains the tokenizer on the training side, packs both sides. Returns counts."""
+    corpus = corpus or collect(options.seed)
+    work = options.work_dir
+    work.mkdir(parents=True, exist_ok=True)
+    split = manifest(corpus)
+    (work / "split.json").write_text(json.dumps(split, indent=1) + "\n", encoding="utf-8")
+    tokenizer = train_tokenizer((document.text for document in corpus.train), options.vocabulary)
+    tokenizer.save_pretrained(work / "tokenizer")
+    train = pack([document.text for document in corpus.train], tokenizer, options.seed)
+    held_out = pack([document.text for document in corpus.held_out], tokenizer, None)
+    save_stream(work / "train.npy", train)
+    save_stream(work / "held_out.npy", held_out)
+    return {
+        "train_files": len(corpus.train),
+        "held_out_files": len(corpus.held_out),
+        "train_bytes": sum(document.n_bytes for document in corpus.train),
+        "held_out_bytes": sum(document.n_bytes for document in corpus.held_out),
+        "train_tokens": len(train),
+        "held_out_tokens": len(held_out),
+    }
+
+
+def prepared_tokenizer(options: TrainOptions) -> PreTrainedTokenizerFast:
+    """The tokenizer that `prepare` left."""
+    folder = options.work_dir / "tokenizer"
+    if not folder.is_dir():
+        raise TrainingError("No tokenizer in the work folder: run `specviz train prepare` first.")
+    return load_tokenizer(folder)
+
+
+def measured_dtype(choice: str, device: str) -> torch.dtype:
+    """The named dtype; `auto` times one matrix product in bfloat16 against fp32 and takes the faster."""
+    if choice != "auto":
+        dtype: torch.dtype = {"float32": torch.float32, "bfloat16": torch.bfloat16}[choice]
+        return dtype
+    seconds: dict[torch.dtype, float] = {}
+    for candidate in (torch.float32, torch.bfloat16):
+        matrix = torch.ones(512, 512, dtype=candidate, device=device)
+        (matrix @ matrix).sum().item()
+        started = time.perf_counter()
+        for _ in range(3):
+            matrix = matrix @ matrix / 512
+        matrix.sum().item()
+        seconds[candidate] = time.perf_counter() - started
+    return min(seconds, key=lambda candidate: seconds[candidate])
+
+
+def validation(options: TrainOptions) -> Callable[[LlamaForCausalLM], float]:
+    """Held-out loss on a small fixed sample of windows, in nats per token."""
+    stream = load_stream(options.work_dir / "held_out.npy")
+    batches = held_out_batches(stream, options.window, 4, VALIDATION_WINDOWS)
+    return lambda model: held_out_loss(model, batches)
+
+
+def target_loop(options: TrainOptions) -> Loop:
+    """The target's training run, resumed where a checkpoint exists."""
+    is_growing = options.grow_at > 0
+    if is_growing and options.layers % 2:
+        raise TrainingError(f"Growth doubles the depth, and {options.layers} layers are odd: use --grow-at 0.")
+    config = model_config(
+        options.layers // 2 if is_growing else options.layers,
+        options.hidden,
+        options.heads,
+        options.intermediate,
+        options.vocabulary,
+    )
+    model = new_model(config, options.seed).to(device=options.device)
+    autocast_dtype = measured_dtype(options.dtype, options.device)
+    stream = load_stream(options.work_dir / "train.npy")
+    return Loop(
+        model,
+        Windows(stream, options.window, options.batch_size, options.seed),
+        with_autocast(target_objective, options.device, autocast_dtype),
+        LoopOptions(
+            Budget(options.tokens, options.minutes),
+            matrix_lr=options.matrix_lr,
+            embedding_lr=options.embedding_lr,
+            grow_at=options.grow_at,
+        ),
+        options.work_dir / "target" / "checkpoint.pt",
+    )
+
+
+def with_autocast(
+    objective: Callable[[LlamaForCausalLM, torch.Tensor, int], torch.Tensor], device: str, dtype: torch.dtype
+) -> Callable[[LlamaForCausalLM, torch.Tensor, int], torch.Tensor]:
+    """The objective under autocast where bfloat16 is the faster; weights and optimisers stay fp32."""
+    if dtype == torch.float32:
+        return objective
+
+    def wrapped(model: LlamaForCausalLM, batch: torch.Tensor, step: int) -> torch.Tensor:
+        with torch.autocast(torch.device(device).type, dtype=dtype):
+            return objective(model, batch, step)
+
+    return wrapped
+
+
+def train_target(options: TrainOptions, report: Report) -> LlamaForCausalLM:
+    """Trains (or resumes) the target and saves its fp32 weights in the work folder."""
+    loop = target_loop(options)
+    model = loop.run(report, validation(options))
+    model.save_pretrained(options.work_dir / "target" / "model")
+    return model

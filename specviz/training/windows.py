@@ -1,0 +1,99 @@
+"""Packs documents into one token stream and cuts it into training windows.
+
+Place in the flow: between the tokenizer and the training loop. A batch is a pure function of the step,
+so resuming needs no data cursor beyond the step number.
+It knows nothing about models or losses.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from transformers import PreTrainedTokenizerFast
+
+from specviz.errors import TrainingError
+
+TokenStream = NDArray[np.uint16]
+
+
+class Batches(Protocol):
+    """Anything that yields the batch of a step."""
+
+    def batch(self, step: int) -> torch.Tensor:
+        """Token ids, int64 [batch, length + 1]."""
+
+
+def pack(texts: Sequence[str], tokenizer: PreTrainedTokenizerFast, seed: int | None) -> TokenStream:
+    """Encodes texts and joins them, each followed by end-of-text; `seed` shuffles their order. uint16 [tokens]."""
+    order = range(len(texts)) if seed is None else np.random.default_rng(seed).permutation(len(texts))
+    pieces: list[TokenStream] = []
+    end = np.array([tokenizer.eos_token_id], dtype=np.uint16)
+    for index in order:
+        ids = tokenizer(texts[int(index)], add_special_tokens=False, verbose=False)["input_ids"]
+        pieces += [np.asarray(ids, dtype=np.uint16), end]
+    return np.concatenate(pieces)
+
+
+def save_stream(path: Path, stream: TokenStream) -> None:
+    """Writes a stream as .npy."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    np.save(path, stream)
+
+
+def load_stream(path: Path) -> TokenStream:
+    """Maps a stream from disk; raises where it has not been prepared."""
+    if not path.is_file():
+        raise TrainingError(f"No token stream {path.name} in the work folder: run `specviz train prepare` first.")
+    stream: TokenStream = np.load(path, mmap_mode="r")
+    return stream
+
+
+class Windows:
+    """Shuffled windows of one stream; every epoch starts at a new random offset."""
+
+    def __init__(self, stream: TokenStream, length: int, batch_size: int, seed: int) -> None:
+        """`length` is the number of predicted tokens per window."""
+        self.stream, self.length, self.batch_size, self.seed = stream, length, batch_size, seed
+        self.per_epoch = (len(stream) - length - 1) // length
+        if self.per_epoch < batch_size:
+            raise TrainingError(
+                f"{len(stream)} tokens are too few for batches of {batch_size} windows of {length}: "
+                "use a shorter window, a smaller batch or more text."
+            )
+
+    def batch(self, step: int) -> torch.Tensor:
+        """Token ids, int64 [batch, length + 1]."""
+        first = step * self.batch_size
+        rows = [self._window(first + index) for index in range(self.batch_size)]
+        return torch.from_numpy(np.stack(rows).astype(np.int64))
+
+    def _window(self, index: int) -> TokenStream:
+        epoch, place = divmod(index, self.per_epoch)
+        generator = np.random.default_rng((self.seed, epoch))
+        offset = int(generator.integers(self.length))
+        start = offset + int(generator.permutation(self.per_epoch)[place]) * self.length
+        return self.stream[start : start + self.length + 1]
+
+
+class Rotation:
+    """Takes turns between sources: step s asks source s mod n for its own next batch."""
+
+    def __init__(self, sources: Sequence[Batches]) -> None:
+        """`sources` may repeat one object to weight it."""
+        self.sources = list(sources)
+
+    def batch(self, step: int) -> torch.Tensor:
+        """Token ids, int64 [batch, length + 1]."""
+        return self.sources[step % len(self.sources)].batch(step // len(self.sources))
+
+
+def held_out_batches(stream: TokenStream, length: int, batch_size: int, most: int | None = None) -> list[torch.Tensor]:
+    """Consecutive windows for evaluation, evenly spread when only `most` windows are wanted. Each [batch, length+1]."""
+    starts = np.arange(0, len(stream) - length, length)
+    if most is not None and most < len(starts):
+        starts = starts[np.linspace(0, len(starts) - 1, most).astype(int)]
+    rows = [torch.from_numpy(stream[s : s + length + 1].astype(np.int64)) for s in starts]
+    return [torch.stack(rows[i : i + batch_size]) for i in range(0, len(rows), batch_size)]
