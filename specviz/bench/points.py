@@ -1,0 +1,129 @@
+"""What a sweep found: one point per run, one row per case.
+
+Place in the flow: filled by `sweep.py`, read by the Speedup tab, by charts and by the bench's report.
+Plain data and order statistics; knows nothing about sources, torch or clocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import NamedTuple
+
+from specviz.errors import OptionError
+from specviz.trace.events import Option, StepTime
+
+BASELINE = "none"
+"""the drafter every ratio is taken against: plain decoding with the same code"""
+
+
+@dataclass(frozen=True, slots=True)
+class SweepPoint:
+    """One run of one case, beside the plain run of the same prompt and repeat."""
+
+    drafter: str
+    label: str
+    gamma: int | None
+    options: Mapping[str, Option]
+    prompt: str
+    """prompt id"""
+    family: str
+    repeat: int
+    output_tokens: int
+    rounds: int
+    decode_s: float
+    """engine time of the rounds; prefill, recording and drawing excluded"""
+    tokens_per_s: float
+    baseline_tokens_per_s: float
+    ratio: float
+    """tokens_per_s / baseline_tokens_per_s: the measured speedup of this run"""
+    same_output: bool
+    """token for token the plain run's output (expected at temperature 0)"""
+    drafted: int
+    accepted: int
+    acceptance_rate: float | None
+    """accepted / drafted; None when nothing was drafted"""
+    mean_acceptance_length: float | None
+    """1 + accepted / rounds that drafted; None when nothing was drafted"""
+    alpha: float | None
+    """chance that a tested level is accepted: accepted / (accepted + rounds that met a refusal). The estimate of
+    the theory's alpha from capped runs; None when nothing was tested"""
+    step_times: tuple[StepTime, ...]
+    """the target's measured step-time curve, for the theory curve"""
+    draft_step_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class SweepRow:
+    """One case over all its prompts and repeats."""
+
+    drafter: str
+    label: str
+    gamma: int | None
+    runs: int
+    ratio_median: float
+    ratio_low: float
+    """first quartile of the per-run ratios"""
+    ratio_high: float
+    """third quartile"""
+    tokens_per_s_median: float
+    acceptance_rate: float | None
+    """accepted / drafted over all runs together"""
+    mean_acceptance_length: float | None
+    """median over the runs"""
+    alpha: float | None
+    """median over the runs"""
+    same_output: int
+    """how many runs gave the plain run's tokens"""
+
+
+class Quartiles(NamedTuple):
+    low: float
+    median: float
+    high: float
+
+
+def quartiles(values: Sequence[float]) -> Quartiles:
+    """Quartiles by linear interpolation between order statistics (type 7). Raises OptionError for no values."""
+    if not values:
+        raise OptionError("there are no runs to summarise; let at least one run finish.")
+    ordered = sorted(values)
+
+    def at(fraction: float) -> float:
+        place = fraction * (len(ordered) - 1)
+        below = int(place)
+        above = min(below + 1, len(ordered) - 1)
+        return ordered[below] + (place - below) * (ordered[above] - ordered[below])
+
+    return Quartiles(at(0.25), at(0.5), at(0.75))
+
+
+def summarise(points: Sequence[SweepPoint]) -> list[SweepRow]:
+    """One row per case, in the order in which cases first appear, plain decoding first."""
+    groups: dict[tuple[str, str, int | None], list[SweepPoint]] = {}
+    for point in points:
+        groups.setdefault((point.drafter, point.label, point.gamma), []).append(point)
+    ordered = sorted(groups.items(), key=lambda item: item[0][0] != BASELINE)
+    return [_row(group) for _, group in ordered]
+
+
+def _row(points: Sequence[SweepPoint]) -> SweepRow:
+    ratio = quartiles([point.ratio for point in points])
+    drafted = sum(point.drafted for point in points)
+    lengths = [point.mean_acceptance_length for point in points if point.mean_acceptance_length is not None]
+    alphas = [point.alpha for point in points if point.alpha is not None]
+    return SweepRow(
+        drafter=points[0].drafter,
+        label=points[0].label,
+        gamma=points[0].gamma,
+        runs=len(points),
+        ratio_median=ratio.median,
+        ratio_low=ratio.low,
+        ratio_high=ratio.high,
+        tokens_per_s_median=median(point.tokens_per_s for point in points),
+        acceptance_rate=sum(point.accepted for point in points) / drafted if drafted else None,
+        mean_acceptance_length=median(lengths) if lengths else None,
+        alpha=median(alphas) if alphas else None,
+        same_output=sum(point.same_output for point in points),
+    )

@@ -1,0 +1,215 @@
+"""A speedup sweep: run drafters over speculation lengths and prompts, with plain decoding in the same loop.
+
+Place in the flow: takes any `TraceSource`, gives plain rows to the page's Speedup tab and to `specviz bench`.
+Knows nothing about torch, models, charts or the terminal; it never reads a clock of its own: all times are the
+engine's, from the trace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from specviz.bench.points import BASELINE, SweepPoint, SweepRow, summarise
+from specviz.errors import OptionError
+from specviz.trace.events import Finished, Option, Round, Started, StepTime
+from specviz.trace.source import PromptCard, RunRequest, TraceSource
+
+T = TypeVar("T")
+
+__all__ = [
+    "BASELINE",
+    "SweepCase",
+    "SweepDrafter",
+    "SweepPoint",
+    "SweepRow",
+    "SweepSpec",
+    "cases",
+    "run_count",
+    "summarise",
+    "sweep",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class SweepDrafter:
+    """One drafter of a sweep and the options it keeps throughout."""
+
+    name: str
+    options: Mapping[str, Option] = field(default_factory=dict)
+    length_option: str | None = "gamma"
+    """the option that the sweep sets to each speculation length; None: run once, with `options` as they are"""
+    label: str = ""
+    """for tables and charts; empty: the drafter's name"""
+
+
+@dataclass(frozen=True, slots=True)
+class SweepSpec:
+    """What to measure. `template` supplies target, models, verifier, seed, dtype and device of every run."""
+
+    drafters: tuple[SweepDrafter, ...]
+    gammas: tuple[int, ...]
+    prompt_ids: tuple[str, ...]
+    temperature: float = 0.0
+    repeats: int = 1
+    max_new_tokens: int = 64
+    template: RunRequest = field(default_factory=lambda: RunRequest(prompt=""))
+
+
+@dataclass(frozen=True, slots=True)
+class SweepCase:
+    """One column of the sweep: a drafter at one speculation length. `gamma` is None where it has none to set."""
+
+    drafter: str
+    label: str
+    gamma: int | None
+    options: Mapping[str, Option]
+
+
+def cases(spec: SweepSpec) -> tuple[SweepCase, ...]:
+    """Plain decoding first, then every drafter at every speculation length, each case once."""
+    found = [SweepCase(BASELINE, BASELINE, None, {})]
+    for drafter in spec.drafters:
+        if drafter.name == BASELINE:
+            continue
+        label = drafter.label or drafter.name
+        if drafter.length_option is None:
+            found.append(SweepCase(drafter.name, label, None, dict(drafter.options)))
+            continue
+        for gamma in spec.gammas:
+            options = {**drafter.options, drafter.length_option: gamma}
+            found.append(SweepCase(drafter.name, label, gamma, options))
+    return tuple(found)
+
+
+def run_count(spec: SweepSpec) -> int:
+    """How many runs, and so how many points, a sweep makes: for progress."""
+    return len(cases(spec)) * len(spec.prompt_ids) * spec.repeats
+
+
+def rotated(items: Sequence[T], by: int) -> list[T]:
+    """`items` starting at index `by`, wrapping round: no case always runs on the warmest or the busiest moment."""
+    start = by % len(items)
+    return [*items[start:], *items[:start]]
+
+
+def sweep(source: TraceSource, spec: SweepSpec, cancelled: Callable[[], bool] = lambda: False) -> Iterator[SweepPoint]:
+    """Run everything, yielding points as soon as their plain run is known; the plain runs are points of ratio 1.
+
+    Order: repeat, then prompt, then all cases of that prompt with the first one rotated from prompt to prompt.
+    Stops quietly when cancelled, within a run too; points already yielded stay valid.
+    Raises OptionError for an unknown prompt id.
+    """
+    columns = cases(spec)
+    prompts = _prompts(source, spec.prompt_ids)
+    for repeat in range(spec.repeats):
+        for number, prompt in enumerate(prompts):
+            waiting: list[tuple[SweepCase, _Run]] = []
+            plain: _Run | None = None
+            for case in rotated(columns, repeat + number):
+                run = None if cancelled() else _run(source, spec, case, prompt, cancelled)
+                if run is None:
+                    return
+                waiting.append((case, run))
+                plain = run if case.drafter == BASELINE else plain
+                if plain is not None:
+                    yield from (_point(case, run, plain, prompt, repeat) for case, run in waiting)
+                    waiting.clear()
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """A finished run, reduced to what a point needs."""
+
+    output_ids: list[int]
+    decode_s: float
+    rounds: int
+    spec_rounds: int
+    drafted: int
+    accepted: int
+    refusals: int
+    step_times: tuple[StepTime, ...]
+    draft_step_s: float | None
+
+    @property
+    def tokens_per_s(self) -> float:
+        return len(self.output_ids) / self.decode_s if self.decode_s > 0 else 0.0
+
+
+def _prompts(source: TraceSource, ids: Sequence[str]) -> list[PromptCard]:
+    known = {card.id: card for card in source.catalog().prompts}
+    missing = [name for name in ids if name not in known]
+    if missing:
+        raise OptionError(f"there is no prompt '{missing[0]}' in the prompt set; `specviz list prompts` shows the ids.")
+    return [known[name] for name in ids]
+
+
+def _run(
+    source: TraceSource, spec: SweepSpec, case: SweepCase, prompt: PromptCard, cancelled: Callable[[], bool]
+) -> _Run | None:
+    """One run; None when it was cancelled on the way. A run that failed raises OptionError with its message."""
+    request = replace(
+        spec.template,
+        prompt=prompt.text,
+        prompt_name=prompt.id,
+        drafter=case.drafter,
+        drafter_options=dict(case.options),
+        temperature=spec.temperature,
+        max_new_tokens=spec.max_new_tokens,
+        record=False,
+    )
+    started: Started | None = None
+    finished: Finished | None = None
+    rounds: list[Round] = []
+    for step in source.run(request, cancelled):
+        match step.event:
+            case Started():
+                started = step.event
+            case Round():
+                rounds.append(step.event)
+            case Finished():
+                finished = step.event
+    if started is None or finished is None or finished.reason == "cancelled":
+        return None
+    if finished.reason == "failed":
+        raise OptionError(finished.message or f"the run of '{case.label}' on prompt '{prompt.id}' failed.")
+    spec_rounds = [one for one in rounds if len(one.nodes) > 1]
+    return _Run(
+        output_ids=finished.output_ids,
+        decode_s=finished.decode_s,
+        rounds=len(rounds),
+        spec_rounds=len(spec_rounds),
+        drafted=sum(len(one.nodes) - 1 for one in rounds),
+        accepted=sum(len(one.judged.path) for one in rounds),
+        refusals=sum(one.judged.origin == "correction" for one in spec_rounds),
+        step_times=tuple(started.step_times),
+        draft_step_s=started.draft_step_s,
+    )
+
+
+def _point(case: SweepCase, run: _Run, plain: _Run, prompt: PromptCard, repeat: int) -> SweepPoint:
+    tested = run.accepted + run.refusals
+    return SweepPoint(
+        drafter=case.drafter,
+        label=case.label,
+        gamma=case.gamma,
+        options=case.options,
+        prompt=prompt.id,
+        family=prompt.family,
+        repeat=repeat,
+        output_tokens=len(run.output_ids),
+        rounds=run.rounds,
+        decode_s=run.decode_s,
+        tokens_per_s=run.tokens_per_s,
+        baseline_tokens_per_s=plain.tokens_per_s,
+        ratio=run.tokens_per_s / plain.tokens_per_s if plain.tokens_per_s > 0 else 0.0,
+        same_output=run.output_ids == plain.output_ids,
+        drafted=run.drafted,
+        accepted=run.accepted,
+        acceptance_rate=run.accepted / run.drafted if run.drafted else None,
+        mean_acceptance_length=1 + run.accepted / run.spec_rounds if run.spec_rounds else None,
+        alpha=run.accepted / tested if tested else None,
+        step_times=run.step_times,
+        draft_step_s=run.draft_step_s,
+    )

@@ -1,0 +1,96 @@
+"""The sweep as the page and the command line use it: ratios by hand, order, cancelling."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from specviz.bench.sweep import SweepDrafter, SweepSpec, cases, run_count, summarise, sweep
+from specviz.errors import SpecVizError
+
+SPEC = SweepSpec(drafters=(SweepDrafter("model"),), gammas=(1, 3), prompt_ids=("one", "two"))
+
+
+def test_two_tokens_a_round_are_twice_as_fast_as_one(fake_source: Any) -> None:
+    """Plain: 8 tokens in 8 s. With one token accepted per round: 8 tokens in 4 rounds of 1 s, a ratio of 2."""
+    points = [point for point in sweep(fake_source, SPEC) if point.gamma == 1]
+    assert [point.tokens_per_s for point in points] == [2.0, 2.0]
+    assert [point.baseline_tokens_per_s for point in points] == [1.0, 1.0]
+    assert [point.ratio for point in points] == [2.0, 2.0]
+
+
+def test_plain_decoding_is_its_own_baseline_with_ratio_one(fake_source: Any) -> None:
+    plain = [point for point in sweep(fake_source, SPEC) if point.drafter == "none"]
+    assert [point.ratio for point in plain] == [1.0, 1.0]
+    assert all(point.acceptance_rate is None and point.alpha is None for point in plain)
+
+
+def test_acceptance_figures_of_a_chain_that_keeps_one_of_three(fake_source: Any) -> None:
+    """4 rounds drafting 3 and keeping 1: 4 of 12 accepted; each round tests two levels, one of them refused."""
+    point = next(point for point in sweep(fake_source, SPEC) if point.gamma == 3)
+    assert (point.drafted, point.accepted) == (12, 4)
+    assert point.acceptance_rate == pytest.approx(1 / 3)
+    assert point.mean_acceptance_length == 2.0
+    assert point.alpha == 0.5
+
+
+def test_first_case_rotates_from_prompt_to_prompt(fake_source: Any) -> None:
+    """Three cases, two prompts, two repeats: the order starts at case 0, 1, then 1, 2."""
+    spec = SweepSpec(SPEC.drafters, SPEC.gammas, SPEC.prompt_ids, repeats=2)
+    list(sweep(fake_source, spec))
+    order = [request.drafter_options.get("gamma", 0) for request in fake_source.requests]
+    assert order == [0, 1, 3, 1, 3, 0, 1, 3, 0, 3, 0, 1]
+    assert [request.prompt for request in fake_source.requests[::3]] == ["a", "b", "a", "b"]
+
+
+def test_points_are_yielded_as_soon_as_their_plain_run_is_known(fake_source: Any) -> None:
+    stream = sweep(fake_source, SPEC)
+    next(stream)
+    assert len(fake_source.requests) == 1, "the plain run comes first for the first prompt and needs no waiting"
+
+
+def test_every_run_is_asked_without_recording_and_with_the_spec_s_settings(fake_source: Any) -> None:
+    spec = SweepSpec(SPEC.drafters, (2,), ("one",), temperature=0.7, max_new_tokens=5)
+    list(sweep(fake_source, spec))
+    assert {(one.record, one.temperature, one.max_new_tokens) for one in fake_source.requests} == {(False, 0.7, 5)}
+
+
+def test_a_drafter_without_a_length_runs_once_with_its_options(fake_source: Any) -> None:
+    tree = SweepDrafter("model", {"branching": [2, 1]}, length_option=None, label="tree 2,1")
+    spec = SweepSpec((tree, SweepDrafter("ngram")), (1, 2), ("one",))
+    assert [(case.label, case.gamma) for case in cases(spec)] == [
+        ("none", None),
+        ("tree 2,1", None),
+        ("ngram", 1),
+        ("ngram", 2),
+    ]
+    assert run_count(spec) == 4
+
+
+def test_cancelling_keeps_finished_points_and_drops_the_run_in_progress(fake_source: Any) -> None:
+    """Cancelled in the middle of the second run: only the plain run's point is there."""
+    points = list(sweep(fake_source, SPEC, cancelled=lambda: len(fake_source.requests) == 2))
+    assert [point.drafter for point in points] == ["none"]
+
+
+def test_an_unknown_prompt_is_refused_with_the_cure(fake_source: Any) -> None:
+    with pytest.raises(SpecVizError, match=r"no prompt 'three'.*list prompts"):
+        list(sweep(fake_source, SweepSpec(SPEC.drafters, (1,), ("three",))))
+
+
+def test_rows_hold_median_and_quartiles_over_prompts_and_repeats(fake_source: Any) -> None:
+    points = list(sweep(fake_source, SPEC))
+    rows = summarise(points)
+    assert [(row.drafter, row.gamma, row.runs) for row in rows] == [("none", None, 2), ("model", 1, 2), ("model", 3, 2)]
+    assert (rows[1].ratio_low, rows[1].ratio_median, rows[1].ratio_high) == (2.0, 2.0, 2.0)
+    assert rows[1].same_output == 2
+    assert rows[2].acceptance_rate == pytest.approx(1 / 3)
+
+
+def test_quartiles_interpolate_between_order_statistics() -> None:
+    from specviz.bench.points import quartiles
+
+    assert quartiles([4.0, 1.0, 2.0, 3.0]) == (1.75, 2.5, 3.25)
+    with pytest.raises(SpecVizError, match="no runs"):
+        quartiles([])
