@@ -1,0 +1,60 @@
+"""Every error SpecViz raises on purpose, the whole tree at a glance.
+
+SpecVizError
+├── OptionError              an option is unknown, of the wrong type or out of range
+├── PromptError              a prompt is empty where it must not be, or longer than the context
+├── PairingError             this drafter, verifier and sampling do not belong together
+├── DraftError               a drafter produced a tree that cannot be judged
+├── ModelError               weights cannot be loaded or used
+│   └── VocabularyMismatch   target and drafter do not share a vocabulary
+├── TraceError               a trace cannot be read
+│   └── TraceVersionError    it was written in a version this release does not know
+├── TrainingError            training cannot start or go on
+└── BenchError               a measurement cannot be made
+
+Each message is one sentence or two: what happened, with which input, what to do. Knows nothing else.
+"""
+
+
+class SpecVizError(Exception):
+    """Base of all; its text is fit to be shown to a visitor."""
+
+
+class OptionError(SpecVizError):
+    """An option is unknown, of the wrong type or out of range."""
+
+
+class PromptError(SpecVizError):
+    """A prompt is empty where it must not be, or longer than the context."""
+
+
+class PairingError(SpecVizError):
+    """This drafter, verifier and sampling do not belong together."""
+
+
+class DraftError(SpecVizError):
+    """A drafter produced a tree that cannot be judged."""
+
+
+class ModelError(SpecVizError):
+    """Weights cannot be loaded or used."""
+
+
+class VocabularyMismatch(ModelError):
+    """Target and drafter do not share a vocabulary."""
+
+
+class TraceError(SpecVizError):
+    """A trace cannot be read."""
+
+
+class TraceVersionError(TraceError):
+    """A trace was written in a version this release does not know."""
+
+
+class TrainingError(SpecVizError):
+    """Training cannot start or go on."""
+
+
+class BenchError(SpecVizError):
+    """A measurement cannot be made."""
