@@ -1,0 +1,156 @@
+"""Bookkeeping of a cache that is a tree of rows; every adapter's cache is one of these plus its own storage.
+
+Says for each new row where it stands in the text and which cached rows it may see, and turns "keep this path" into
+row moves. Knows nothing about models, keys and values, or devices.
+
+Most rows form one chain, the *spine*: row i continues row i-1. A row of the spine sees every row up to itself, so it
+needs no mask. Only rows beside the spine are described one by one.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from specviz.errors import ModelError
+
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where the n rows of one forward call stand."""
+
+    start: int
+    """rows cached before the call"""
+    tokens: list[int]
+    parents: list[int]
+    """absolute row of each new row's parent; -1 continues the empty text"""
+    positions: list[int]
+    visible: Mask | None
+    """[n, start + n], True where row i may attend; None: a chain on the spine, row i sees all rows up to start + i"""
+    on_spine: int
+    """how many leading rows lengthen the spine"""
+    beside: list[tuple[int, tuple[int, ...]]]
+    """per remaining row: how many spine rows it sees, and the rows beside the spine it sees (itself last)"""
+
+    @property
+    def stop(self) -> int:
+        return self.start + len(self.tokens)
+
+
+class TreeCache(ABC):
+    """Rows of one sequence: the first `base` are the text, the others a tree on top of it.
+
+    `base` moves only in `keep` and `truncate`; a forward call always adds tree rows.
+    """
+
+    def __init__(self) -> None:
+        self.tokens: list[int] = []
+        self.base = 0
+        self._spine = 0
+        self._parents: list[int] = []
+        self._positions: list[int] = []
+        self._beside: list[tuple[int, tuple[int, ...]]] = []
+
+    @property
+    def length(self) -> int:
+        """Rows held, linear and tree."""
+        return len(self.tokens)
+
+    def place(self, tokens: Sequence[int], parents: Sequence[int] | None, context_length: int) -> Placement:
+        """Work out positions and visibility of new rows, changing nothing yet.
+
+        Raises ModelError where a position would lie outside the context.
+        """
+        start, n = self.length, len(tokens)
+        assert n > 0, "a forward call needs at least one token."
+        if parents is None:
+            parents = range(start - 1, start + n - 1)
+        assert len(parents) == n, f"{n} tokens came with {len(parents)} parents."
+        on_spine = 0
+        if start == self._spine:
+            while on_spine < n and parents[on_spine] == start + on_spine - 1:
+                on_spine += 1
+        positions = list(range(start, start + on_spine))
+        spine = self._spine + on_spine
+        known = self._beside.copy()
+        for i in range(on_spine, n):
+            parent, row = parents[i], start + i
+            assert -1 <= parent < row, f"row {row} names parent {parent}, which does not exist (yet)."
+            limit, seen = (parent + 1, ()) if parent < spine else known[parent - spine]
+            known.append((limit, (*seen, row)))
+            positions.append(limit + len(seen))
+        beside = known[len(self._beside) :]
+        deepest = max(positions) + 1
+        if deepest > context_length:
+            raise ModelError(
+                f"the text would reach {deepest} tokens, but the model's context holds {context_length}; "
+                "shorten the prompt or ask for fewer new tokens."
+            )
+        visible = None if on_spine == n else self._visible(start, n, on_spine, beside)
+        return Placement(start, list(tokens), list(parents), positions, visible, on_spine, beside)
+
+    @staticmethod
+    def _visible(start: int, n: int, on_spine: int, beside: list[tuple[int, tuple[int, ...]]]) -> Mask:
+        """The mask [n, start + n] of a call that leaves the spine."""
+        visible = np.zeros((n, start + n), dtype=np.bool_)
+        for i in range(on_spine):
+            visible[i, : start + i + 1] = True
+        for i, (limit, seen) in enumerate(beside, start=on_spine):
+            line = visible[i]
+            line[:limit] = True
+            line[list(seen)] = True
+        return visible
+
+    def add(self, placement: Placement) -> None:
+        """Record rows whose keys and values have been written."""
+        assert placement.start == self.length, "the cache changed between placing rows and adding them."
+        self.tokens += placement.tokens
+        self._parents += placement.parents
+        self._positions += placement.positions
+        self._spine += placement.on_spine
+        self._beside += placement.beside
+
+    def keep(self, rows: Sequence[int]) -> None:
+        """Make the path `rows` the continuation of the text and drop every other tree row (see `Cache.keep`)."""
+        base = self.base
+        previous = base - 1
+        for row in rows:
+            assert base <= row < self.length, f"row {row} is not a tree row (rows {base} to {self.length - 1} are)."
+            assert self._parents[row] == previous, f"row {row} continues row {self._parents[row]}, not row {previous}."
+            previous = row
+        settled = 0
+        while settled < len(rows) and rows[settled] == base + settled:
+            settled += 1
+        kept = [self.tokens[row] for row in rows]
+        if settled < len(rows):
+            self._move_rows(list(rows[settled:]), base + settled)
+        self._cut(base, kept)
+
+    def truncate(self, length: int) -> None:
+        """Forget everything from linear row `length` on."""
+        assert 0 <= length <= self.base, f"row {length} is not on the text, which ends at row {self.base}."
+        self._cut(length, [])
+
+    def _cut(self, start: int, kept: list[int]) -> None:
+        """End the text with `kept` from row `start` on; nothing else stays."""
+        stop = start + len(kept)
+        self.tokens[start:] = kept
+        self._parents[start:] = range(start - 1, stop - 1)
+        self._positions[start:] = range(start, stop)
+        self._beside.clear()
+        self.base = self._spine = stop
+        self._drop_rows(stop)
+
+    @abstractmethod
+    def _move_rows(self, rows: list[int], start: int) -> None:
+        """Copy the ascending `rows` to `start`, `start` + 1, …; every row is at or above its destination."""
+
+    @abstractmethod
+    def _drop_rows(self, length: int) -> None:
+        """Rows from `length` on will not be read again."""

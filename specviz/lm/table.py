@@ -1,0 +1,152 @@
+"""The toy model of proofs: an exact language model on a handful of tokens, with a cache that catches mistakes.
+
+Its logits are a fixed random function of the whole attended text (tokens and their positions), so exact probabilities
+can be written down for every context, and any wrong mask, position or stale row changes the result or raises.
+Knows nothing about drafters, verifiers or traces.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from statistics import NormalDist
+
+import torch
+from torch import Tensor
+
+from specviz.lm.base import Cache, ModelInfo
+from specviz.lm.rows import Placement, TreeCache
+
+Row = tuple[int, int]
+"""(token, position) as it was written"""
+
+
+class TableCache(TreeCache):
+    """Physical rows beside the bookkeeping, so that the two can be compared."""
+
+    def __init__(self, model: TableModel) -> None:
+        super().__init__()
+        self.model = model
+        self.stored: list[Row] = []
+
+    def _move_rows(self, rows: list[int], start: int) -> None:
+        for offset, row in enumerate(rows):
+            self.stored[start + offset] = self.stored[row]
+
+    def _drop_rows(self, length: int) -> None:
+        del self.stored[length:]
+
+    def text(self, row: int) -> tuple[int, ...]:
+        """The tokens from the start of the text to `row`, by walking parents."""
+        tokens = []
+        while row >= 0:
+            tokens.append(self.stored[row][0])
+            row = self._parents[row]
+        return tuple(reversed(tokens))
+
+
+class TableModel:
+    """A language model whose conditional distributions are looked up, not learned.
+
+    `spread` is the standard deviation of the logits (0: uniform; larger: more peaked). `order` limits what the
+    logits depend on to the last `order` tokens, which makes long enumerations cheap; None: the whole text.
+    """
+
+    def __init__(
+        self,
+        vocab_size: int,
+        seed: int,
+        context_length: int = 64,
+        *,
+        spread: float = 1.5,
+        order: int | None = None,
+        eos_ids: Sequence[int] = (),
+    ) -> None:
+        self.vocab_size = vocab_size
+        self.seed = seed
+        self.spread = spread
+        self.order = order
+        self._identity = f"table {vocab_size} {seed} {spread} {order}".encode()
+        self._logits: dict[tuple[int, ...], Tensor] = {}
+        self._info = ModelInfo(
+            name=f"table-{vocab_size}-{seed}",
+            architecture="TableModel",
+            adapter="table",
+            parameters=0,
+            layers=0,
+            hidden_size=0,
+            vocab_size=vocab_size,
+            context_length=context_length,
+            dtype="float64",
+            weights_sha256=hashlib.sha256(self._identity).hexdigest(),
+            eos_ids=tuple(eos_ids),
+        )
+
+    @property
+    def info(self) -> ModelInfo:
+        return self._info
+
+    @property
+    def device(self) -> torch.device:
+        return torch.device("cpu")
+
+    def new_cache(self) -> TableCache:
+        return TableCache(self)
+
+    def exact_logits(self, context: Sequence[int]) -> Tensor:
+        """Logits [V] in float64 after the text `context`."""
+        key = tuple(context if self.order is None else context[len(context) - min(self.order, len(context)) :])
+        logits = self._logits.get(key)
+        if logits is None:
+            logits = self._logits[key] = self._random_logits(key)
+        return logits
+
+    def exact_probs(self, context: Sequence[int]) -> Tensor:
+        """Probabilities [V] in float64 after the text `context`, at temperature 1."""
+        return self.exact_logits(context).softmax(-1)
+
+    def _random_logits(self, key: tuple[int, ...]) -> Tensor:
+        message = self._identity + b"|" + ",".join(map(str, key)).encode()
+        digest = hashlib.shake_256(message).digest(7 * self.vocab_size)
+        normal = NormalDist(0.0, self.spread or 1.0)
+        values = []
+        for i in range(self.vocab_size):
+            u = (int.from_bytes(digest[7 * i : 7 * i + 7], "big") + 0.5) / 2.0**56
+            values.append(normal.inv_cdf(u) if self.spread else 0.0)
+        return torch.tensor(values, dtype=torch.float64)
+
+    def forward(
+        self,
+        tokens: Sequence[int],
+        cache: Cache,
+        parents: Sequence[int] | None = None,
+        last_only: bool = False,
+    ) -> Tensor:
+        """Logits [n, V] in float64 (see `LanguageModel.forward`).
+
+        AssertionError where rows, mask and positions disagree: a mistake in our own code, never in the input.
+        """
+        assert isinstance(cache, TableCache) and cache.model is self, "this cache belongs to another model."
+        wrong = [token for token in tokens if not 0 <= token < self.vocab_size]
+        assert not wrong, f"token {wrong[:1]} is outside the vocabulary of {self.vocab_size}."
+        assert len(cache.stored) == cache.length, "stale rows: the storage and the bookkeeping differ in length."
+        placement = cache.place(tokens, parents, self._info.context_length)
+        cache.stored += zip(placement.tokens, placement.positions, strict=True)
+        cache.add(placement)
+        rows = range(placement.stop - 1 if last_only else placement.start, placement.stop)
+        return torch.stack([self.exact_logits(self._attended(cache, placement, row)) for row in rows])
+
+    @staticmethod
+    def _attended(cache: TableCache, placement: Placement, row: int) -> tuple[int, ...]:
+        """The text that `row` attends to, read through mask and stored positions as attention would."""
+        if placement.visible is None:
+            seen = cache.stored[: row + 1]
+        else:
+            line = placement.visible[row - placement.start].tolist()
+            seen = [stored for stored, visible in zip(cache.stored, line, strict=False) if visible]
+        attended = tuple([token for token, _ in seen])
+        positions = [position for _, position in seen]
+        assert positions == list(range(len(seen))), f"row {row} attends to positions {positions}, with gaps or repeats."
+        assert attended == cache.text(row), f"row {row} attends to {attended}, but its text is {cache.text(row)}."
+        assert cache.tokens[row] == attended[-1], f"row {row} is stale: it stores another token than the text has."
+        return attended
