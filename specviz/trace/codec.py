@@ -1,0 +1,138 @@
+"""Traces to and from JSON: the only reader and the only writer.
+
+Bytes pass the guard (size, nesting, JSON's loose ends), the version gate, the types, and the structural rules;
+what comes out can be walked without a further test. Whether it is *true* is `check`'s question.
+Knows nothing about engines or screens.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails
+
+from specviz.errors import TraceError
+from specviz.trace.assemble import assemble
+from specviz.trace.events import Finished, Node, Round, Started, Trace, VocabEntry
+from specviz.trace.guard import json_of, shown, text_of
+from specviz.trace.limits import STANDARD, Limits
+from specviz.trace.source import Step
+from specviz.trace.structure import bound_counts, structure
+from specviz.trace.versions import to_current
+
+__all__ = ["assemble", "compressed", "dumps", "loads", "place_of", "read", "step_data", "to_data", "write"]
+
+TRACE_ADAPTER = TypeAdapter(Trace)
+_VOCAB_ADAPTER = TypeAdapter(Mapping[str, VocabEntry])
+_ADAPTERS: Mapping[type, TypeAdapter[Any]] = {
+    Trace: TRACE_ADAPTER,
+    **{kind: TypeAdapter(kind) for kind in (Started, Round, Node, Finished)},
+}
+
+
+def to_data(record: Trace | Started | Round | Node | Finished) -> dict[str, Any]:
+    """The record as plain dicts, lists, strings and numbers, as it stands in the file; for streaming to a page."""
+    data: dict[str, Any] = _ADAPTERS[type(record)].dump_python(record)
+    return data
+
+
+def step_data(step: Step) -> dict[str, Any]:
+    """One event of a running decode for the page: `{"kind": "started"|"round"|"finished", "event": …, "vocab": …}`."""
+    return {
+        "kind": type(step.event).__name__.lower(),
+        "event": to_data(step.event),
+        "vocab": _VOCAB_ADAPTER.dump_python(step.vocab),
+    }
+
+
+def dumps(trace: Trace) -> str:
+    """One line of pure-ASCII JSON, the same for the same trace. Raises TraceError where a number is not finite."""
+    try:
+        return json.dumps(to_data(trace), separators=(",", ":"), allow_nan=False)
+    except ValueError:
+        problem = next(structure(trace), "some number")
+        raise TraceError(f"this trace cannot be written: {problem}") from None
+
+
+def loads(content: str | bytes, limits: Limits = STANDARD) -> Trace:
+    """JSON text, or stored bytes (plain or gzip), to a trace whose indices and ids can be followed blindly.
+
+    Raises TraceError with one sentence that names the place, for whatever else is handed in.
+    """
+    text = _plain(content, limits) if isinstance(content, str) else text_of(content, limits)
+    data, changed = to_current(json_of(text, limits))
+    bound_counts(data, limits)
+    if changed:
+        text = json.dumps(data)
+    try:
+        trace = TRACE_ADAPTER.validate_json(text, strict=True)
+    except ValidationError as error:
+        raise TraceError(_sentence(error.errors(include_url=False, include_context=False)[0])) from None
+    for problem in structure(trace):
+        raise TraceError(str(problem))
+    return trace
+
+
+def read(path: str | Path, limits: Limits = STANDARD) -> Trace:
+    """A trace file, gzip or not (told by its content). Raises TraceError; the sentence begins with the file's name."""
+    path = Path(path)
+    try:
+        with path.open("rb") as file:
+            content = file.read(limits.stored_bytes + 1)
+    except OSError as error:
+        raise TraceError(f"{path.name}: cannot be read ({error.strerror}); check the path.") from None
+    try:
+        return loads(content, limits)
+    except TraceError as error:
+        raise TraceError(f"{path.name}: {error}") from None
+
+
+def write(trace: Trace, path: str | Path) -> None:
+    """Write `.json` or `.json.gz`, by the suffix; the same trace always gives the same bytes."""
+    path = Path(path)
+    if not path.name.endswith((".json", ".json.gz")):
+        raise TraceError(f"{path.name}: a trace is written to a name ending in .json or .json.gz; choose one of them.")
+    content = dumps(trace).encode("ascii")
+    try:
+        path.write_bytes(compressed(content) if path.name.endswith(".gz") else content + b"\n")
+    except OSError as error:
+        raise TraceError(f"{path.name}: cannot be written ({error.strerror}); choose another place.") from None
+
+
+def compressed(content: bytes) -> bytes:
+    """gzip without name and time, so that equal content gives equal bytes."""
+    buffer = io.BytesIO()
+    with gzip.GzipFile(filename="", mode="wb", compresslevel=9, fileobj=buffer, mtime=0) as file:
+        file.write(content)
+    return buffer.getvalue()
+
+
+def _plain(text: str, limits: Limits) -> str:
+    if len(text) > limits.text_bytes:
+        raise TraceError(f"the text has {len(text):,} characters, but at most {limits.text_bytes:,} are read.")
+    return text.removeprefix("\ufeff")
+
+
+def _sentence(error: ErrorDetails) -> str:
+    place = place_of(error["loc"]) or "the trace"
+    if error["type"] == "missing":
+        return f"{place} is missing; every trace has it."
+    message = error["msg"].removeprefix("Input ").replace("should be", "must be")
+    return f"{place} is {shown(error['input'])}, but {message[0].lower()}{message[1:]}."
+
+
+def place_of(path: tuple[int | str, ...]) -> str:
+    """("rounds", 3, "nodes") → `rounds[3].nodes`."""
+    place = ""
+    for step in path:
+        if isinstance(step, int):
+            place += f"[{step}]"
+        else:
+            place += f".{shown(step, quote=False)}"
+    return place.lstrip(".")

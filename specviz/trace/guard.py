@@ -1,0 +1,163 @@
+"""The gate between a file and the parser: bytes in, checked JSON data out, or one sentence saying why not.
+
+Size, nesting, string length and counts are bounded before anything is built from them; then what JSON leaves
+open is closed (duplicate keys, NaN, huge integers, broken text). Knows nothing about the trace's types.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+from specviz.errors import TraceError
+from specviz.trace.limits import MAX_INTEGER, Limits
+
+_GZIP_MAGIC = b"\x1f\x8b"
+_CHUNK = 1 << 16
+# A string, closed or running to the end of the file. Possessive, so that no input makes it step back.
+_STRING = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)', re.DOTALL)
+_BRACKETS = re.compile(r"[\[\]{}]")
+_SURROGATE_ESCAPE = re.compile(r"\\u[dD][89abAB]")
+
+
+def text_of(raw: bytes, limits: Limits) -> str:
+    """Stored bytes, plain or gzip, to text. Raises TraceError on damage and on anything above the limits."""
+    if len(raw) > limits.stored_bytes:
+        raise TraceError(f"the file has {len(raw):,} bytes, but at most {limits.stored_bytes:,} are read.")
+    data = _gunzip(raw, limits.text_bytes) if raw.startswith(_GZIP_MAGIC) else raw
+    if len(data) > limits.text_bytes:
+        raise TraceError(f"the file has {len(data):,} bytes of text, but at most {limits.text_bytes:,} are read.")
+    if not data:
+        raise TraceError("the file is empty; a trace is one JSON object.")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise TraceError(f"byte {error.start:,} is not valid UTF-8; a trace is JSON text, plain or gzip.") from None
+
+
+def _gunzip(raw: bytes, ceiling: int) -> bytes:
+    """Decompress piece by piece and stop at the ceiling, so that a small file cannot fill the memory."""
+    parts: list[bytes] = []
+    size = 0
+    rest = raw
+    try:
+        while rest:  # a gzip file may have several members
+            member = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+            while not member.eof:
+                piece = member.decompress(rest, _CHUNK)
+                rest = member.unconsumed_tail
+                size += len(piece)
+                if size > ceiling:
+                    raise TraceError(
+                        f"the file unpacks to more than {ceiling:,} bytes, which is the most that is read."
+                    )
+                parts.append(piece)
+                if not piece and not rest and not member.eof:
+                    raise TraceError("the compressed file ends too early; it was cut off, get it again.")
+            rest = member.unused_data.lstrip(b"\0")
+    except zlib.error as error:
+        raise TraceError(f"the compressed file is damaged ({error}); get it again.") from None
+    return b"".join(parts)
+
+
+def json_of(text: str, limits: Limits) -> dict[str, Any]:
+    """Text to one JSON object. Raises TraceError, naming the place as far as it is known."""
+    _scan(text, limits)
+    try:
+        data = json.loads(
+            text,
+            object_pairs_hook=_no_duplicates,
+            parse_constant=_refuse_constant,
+            parse_int=lambda digits: _integer(digits, limits),
+            parse_float=lambda digits: _number(digits, limits),
+        )
+    except json.JSONDecodeError as error:
+        raise TraceError(f"line {error.lineno}, column {error.colno} is not valid JSON: {error.msg}.") from None
+    if not isinstance(data, dict):
+        raise TraceError(f"a trace is one JSON object, but this file holds {_kind(data)}.")
+    if _SURROGATE_ESCAPE.search(text):
+        for place, value in _strings(data, ""):
+            if any("\ud800" <= character <= "\udfff" for character in value):
+                raise TraceError(f"{place or 'the file'} holds half of a surrogate pair, which is no character.")
+    return data
+
+
+def _scan(text: str, limits: Limits) -> None:
+    """Bound nesting, containers and strings without building anything."""
+    for match in _STRING.finditer(text):
+        if match.end() - match.start() - 2 > limits.string_bytes:
+            line = text.count("\n", 0, match.start()) + 1
+            raise TraceError(
+                f"a string starting on line {line} is longer than {limits.string_bytes:,} characters, "
+                "which is the most that is read."
+            )
+    depth = opened = 0
+    for bracket in _BRACKETS.findall(_STRING.sub("", text)):
+        if bracket in "]}":
+            depth -= 1
+            continue
+        depth += 1
+        opened += 1
+        if depth > limits.nesting:
+            raise TraceError(f"the JSON is nested deeper than {limits.nesting} levels; a trace needs 7.")
+        if opened > limits.containers:
+            raise TraceError(f"the JSON holds more than {limits.containers:,} objects and lists.")
+
+
+def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    data = dict(pairs)
+    if len(data) != len(pairs):
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise TraceError(f"the key {shown(key)} stands twice in one object; keep one of them.")
+            seen.add(key)
+    return data
+
+
+def _refuse_constant(word: str) -> NoReturn:
+    raise TraceError(f"the file holds {word}, which is no JSON number; every number of a trace is finite.")
+
+
+def _integer(digits: str, limits: Limits) -> int:
+    if len(digits) <= limits.number_chars:
+        value = int(digits)
+        if abs(value) <= MAX_INTEGER:
+            return value
+    raise TraceError(f"the integer {shown(digits)} is beyond ±(2^53 - 1), which not every reader holds exactly.")
+
+
+def _number(digits: str, limits: Limits) -> float:
+    value = float(digits) if len(digits) <= limits.number_chars else float("inf")
+    if value in (float("inf"), float("-inf")):
+        raise TraceError(
+            f"the number {shown(digits)} is too large or too long; every number of a trace is a finite double."
+        )
+    return value
+
+
+def _strings(data: Any, place: str) -> Iterator[tuple[str, str]]:
+    """Every string with its place, keys included."""
+    if isinstance(data, str):
+        yield place, data
+    elif isinstance(data, list):
+        for index, item in enumerate(data):
+            yield from _strings(item, f"{place}[{index}]")
+    elif isinstance(data, dict):
+        for key, item in data.items():
+            yield place, key
+            yield from _strings(item, f"{place}.{shown(key, quote=False)}".lstrip("."))
+
+
+def _kind(data: Any) -> str:
+    names = {list: "a list", str: "a string", bool: "true or false", int: "a number", float: "a number"}
+    return names.get(type(data), "null")
+
+
+def shown(value: object, quote: bool = True) -> str:
+    """A foreign value inside a sentence: printable ASCII, at most 60 characters."""
+    text = ascii(value) if quote or not isinstance(value, str) else ascii(value)[1:-1]
+    return text if len(text) <= 60 else text[:57] + "…"

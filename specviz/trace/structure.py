@@ -1,0 +1,215 @@
+"""The rules a trace must keep for a reader to walk it safely: ids in range, lists of equal length, times finite.
+
+`loads` applies them to every file; `check` begins with them. Meaning (who was accepted and why) is not
+judged here. Knows nothing about files or JSON.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Collection, Iterator, Sequence
+from math import isfinite
+from typing import Any
+
+from specviz.errors import TraceError
+from specviz.trace.events import Committed, Drafted, Judged, Node, Round, Started, TopK, Trace, VocabEntry
+from specviz.trace.guard import shown
+from specviz.trace.limits import Limits
+from specviz.trace.problems import Problem
+
+
+def bound_counts(data: dict[str, Any], limits: Limits) -> None:
+    """Counts on bare JSON data, before any object is built from it. Raises TraceError; wrong types are left to the types."""
+    rounds = _list(data.get("rounds"))
+    _bound(len(rounds), limits.rounds, "rounds", "rounds")
+    total = 0
+    for index, item in enumerate(rounds):
+        nodes = _list(item.get("nodes")) if isinstance(item, dict) else []
+        _bound(len(nodes), limits.nodes_per_round, f"rounds[{index}].nodes", "nodes")
+        total += len(nodes)
+        for node in nodes:
+            for name in ("draft", "target"):
+                top = node.get(name) if isinstance(node, dict) else None
+                tokens = _list(top.get("tokens")) if isinstance(top, dict) else []
+                _bound(len(tokens), limits.top, f"rounds[{index}].nodes[…].{name}.tokens", "tokens")
+    _bound(total, limits.nodes, "rounds", "nodes in all")
+    vocab = data.get("vocab")
+    _bound(len(vocab) if isinstance(vocab, dict) else 0, limits.vocab, "vocab", "entries")
+    started = data.get("started")
+    prompt = _list(started.get("prompt_ids")) if isinstance(started, dict) else []
+    _bound(len(prompt), limits.prompt_ids, "started.prompt_ids", "ids")
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _bound(count: int, ceiling: int, place: str, what: str) -> None:
+    if count > ceiling:
+        raise TraceError(f"{place} has {count:,} {what}, but at most {ceiling:,} are read.")
+
+
+class _Vocabulary:
+    """Which token ids may occur: below the target's vocabulary size and listed in the trace's table."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.size = trace.started.target.vocab_size
+        self.listed: Collection[str] = trace.vocab.keys()
+
+    def wrong(self, place: str, tokens: Sequence[int]) -> Iterator[Problem]:
+        for index, token in enumerate(tokens):
+            if not 0 <= token < self.size:
+                yield Problem(f"{place}[{index}]", f"is token {token}, but the vocabulary has ids 0 to {self.size - 1}")
+                return
+            if str(token) not in self.listed:
+                yield Problem(f"{place}[{index}]", f"is token {token}, but vocab has no entry for it")
+                return
+
+
+def structure(trace: Trace) -> Iterator[Problem]:
+    """Every structural problem, in the order of the file. Nothing found: all indices and ids may be followed blindly."""
+    vocabulary = _Vocabulary(trace)
+    yield from _started(trace.started, vocabulary)
+    for key, entry in trace.vocab.items():
+        yield from _vocab_entry(key, entry)
+    for index, this in enumerate(trace.rounds):
+        yield from _round(f"rounds[{index}]", index, this, vocabulary)
+    finished = trace.finished
+    yield from vocabulary.wrong("finished.output_ids", finished.output_ids)
+    yield from _times("finished", finished, ("prefill_s", "decode_s", "record_s"))
+
+
+def _started(started: Started, vocabulary: _Vocabulary) -> Iterator[Problem]:
+    if not started.prompt_ids:
+        yield Problem("started.prompt_ids", "is empty, but a draft tree needs a last committed token as its root")
+    yield from vocabulary.wrong("started.prompt_ids", started.prompt_ids)
+    if not (isfinite(started.sampling.temperature) and started.sampling.temperature >= 0):
+        yield Problem("started.sampling.temperature", f"is {started.sampling.temperature}, but must be 0 or more")
+    if started.sampling.top_k < 0:
+        yield Problem("started.sampling.top_k", f"is {started.sampling.top_k}, but must be 0 (off) or more")
+    if not 0 < started.sampling.top_p <= 1:
+        yield Problem("started.sampling.top_p", f"is {started.sampling.top_p}, but must be above 0 and at most 1")
+    if started.max_new_tokens < 0:
+        yield Problem("started.max_new_tokens", f"is {started.max_new_tokens}, but must be 0 or more")
+    for index, timing in enumerate(started.step_times):
+        yield from _counts(f"started.step_times[{index}]", timing, ("rows", "cached_rows"))
+        yield from _times(f"started.step_times[{index}]", timing, ("median_s", "low_s", "high_s"))
+    if started.draft_step_s is not None:
+        yield from _times("started", started, ("draft_step_s",))
+    if started.branch is not None:
+        yield from _counts("started.branch", started.branch, ("round",))
+        if started.branch.forced_token is not None:
+            yield from vocabulary.wrong("started.branch.forced_token", [started.branch.forced_token])
+
+
+def _vocab_entry(key: str, entry: VocabEntry) -> Iterator[Problem]:
+    place = f"vocab[{shown(key)}]"
+    if not (key.isascii() and key.isdigit() and len(key) <= 16 and str(int(key)) == key):
+        yield Problem(place, "is no token id; keys are ids in decimal, without sign or leading zeros")
+    try:
+        base64.b64decode(entry.bytes, validate=True)
+    except (binascii.Error, ValueError):
+        yield Problem(f"{place}.bytes", f"is {shown(entry.bytes)}, which is not base64")
+
+
+def _round(place: str, index: int, this: Round, vocabulary: _Vocabulary) -> Iterator[Problem]:
+    if this.index != index:
+        yield Problem(f"{place}.index", f"is {this.index}, but this is round {index} of the list")
+    yield from _counts(place, this, ("base_length",))
+    yield from _times(place, this, ("start_s",))
+    if not this.nodes:
+        yield Problem(f"{place}.nodes", "is empty, but node 0, the root, is always there")
+    for id_, node in enumerate(this.nodes):
+        yield from _node(f"{place}.nodes[{id_}]", id_, node, this.nodes, vocabulary)
+    yield from _drafted(f"{place}.drafted", this.drafted)
+    yield from _counts(f"{place}.scored.target_pass", this.scored.target_pass, ("rows", "cached_rows"))
+    yield from _times(f"{place}.scored.target_pass", this.scored.target_pass, ("seconds",))
+    yield from _times(f"{place}.scored", this.scored, ("seconds",))
+    yield from _judged(f"{place}.judged", this.judged, len(this.nodes), vocabulary)
+    yield from _committed(f"{place}.committed", this.committed, len(this.nodes), vocabulary)
+
+
+def _node(place: str, id_: int, node: Node, nodes: list[Node], vocabulary: _Vocabulary) -> Iterator[Problem]:
+    if node.id != id_:
+        yield Problem(f"{place}.id", f"is {node.id}, but ids count up from 0 and this is node {id_}")
+    if id_ == 0:
+        if (node.parent, node.depth, node.kind, node.fate) != (-1, 0, "root", "root"):
+            yield Problem(place, "is node 0, but is not a root: parent -1, depth 0, kind and fate 'root'")
+    elif not 0 <= node.parent < id_:
+        yield Problem(f"{place}.parent", f"is {node.parent}, but only nodes 0 to {id_ - 1} come before it")
+    elif node.depth != nodes[node.parent].depth + 1:
+        yield Problem(f"{place}.depth", f"is {node.depth}, but its parent is at depth {nodes[node.parent].depth}")
+    elif "root" in (node.kind, node.fate):
+        yield Problem(place, "calls itself a root, but only node 0 is one")
+    yield from vocabulary.wrong(f"{place}.token", [node.token])
+    for name, top in (("draft", node.draft), ("target", node.target)):
+        if top is not None:
+            yield from _top(f"{place}.{name}", top, vocabulary)
+    for name, prob in (("draft_prob", node.draft_prob), ("target_prob", node.target_prob)):
+        if prob is not None and not isfinite(prob):
+            yield Problem(f"{place}.{name}", f"is {prob}, which is no number")
+    if not (isfinite(node.x) and isfinite(node.y)):
+        yield Problem(place, f"is laid out at ({node.x}, {node.y}), which is nowhere")
+
+
+def _top(place: str, top: TopK, vocabulary: _Vocabulary) -> Iterator[Problem]:
+    if len(top.tokens) != len(top.probs):
+        yield Problem(place, f"has {len(top.tokens)} tokens and {len(top.probs)} probabilities; each token has one")
+    yield from vocabulary.wrong(f"{place}.tokens", top.tokens)
+    if not all(map(isfinite, (*top.probs, top.rest))):
+        yield Problem(place, "holds something that is no finite number")
+
+
+def _drafted(place: str, drafted: Drafted) -> Iterator[Problem]:
+    yield from _times(place, drafted, ("seconds",))
+    for index, one in enumerate(drafted.passes):
+        yield from _counts(f"{place}.passes[{index}]", one, ("rows", "cached_rows"))
+        yield from _times(f"{place}.passes[{index}]", one, ("seconds",))
+
+
+def _judged(place: str, judged: Judged, nodes: int, vocabulary: _Vocabulary) -> Iterator[Problem]:
+    for index, trial in enumerate(judged.trials):
+        if not 0 < trial.node < nodes:
+            yield _no_such_node(f"{place}.trials[{index}].node", trial.node, 1, nodes)
+        numbers = (trial.target_prob, trial.draft_prob, trial.threshold, trial.u or 0.0)
+        if not all(map(isfinite, numbers)):
+            yield Problem(f"{place}.trials[{index}]", "holds something that is no finite number")
+    for index, node in enumerate(judged.path):
+        if not 0 < node < nodes:
+            yield _no_such_node(f"{place}.path[{index}]", node, 1, nodes)
+    if not 0 <= judged.final_node < nodes:
+        yield _no_such_node(f"{place}.final_node", judged.final_node, 0, nodes)
+    if judged.residual is not None:
+        yield from _top(f"{place}.residual", judged.residual, vocabulary)
+    if not all(map(isfinite, (judged.residual_mass or 0.0, judged.u or 0.0))):
+        yield Problem(place, "holds something that is no finite number")
+    yield from vocabulary.wrong(f"{place}.token", [judged.token])
+    yield from _times(place, judged, ("seconds",))
+
+
+def _committed(place: str, committed: Committed, nodes: int, vocabulary: _Vocabulary) -> Iterator[Problem]:
+    yield from vocabulary.wrong(f"{place}.tokens", [token.token for token in committed.tokens])
+    for index, token in enumerate(committed.tokens):
+        if token.node is not None and not 0 < token.node < nodes:
+            yield _no_such_node(f"{place}.tokens[{index}].node", token.node, 1, nodes)
+    yield from _counts(place, committed, ("trimmed_tokens", "cache_before", "cache_kept", "cache_dropped"))
+    yield from _times(place, committed, ("seconds",))
+
+
+def _no_such_node(place: str, node: int, first: int, nodes: int) -> Problem:
+    what = f"this round has nodes {first} to {nodes - 1}" if nodes > first else "this round has no such nodes"
+    return Problem(place, f"is {node}, but {what}")
+
+
+def _counts(place: str, record: object, names: tuple[str, ...]) -> Iterator[Problem]:
+    for name in names:
+        if getattr(record, name) < 0:
+            yield Problem(f"{place}.{name}", f"is {getattr(record, name)}, but counts start at 0")
+
+
+def _times(place: str, record: object, names: tuple[str, ...]) -> Iterator[Problem]:
+    for name in names:
+        value = getattr(record, name)
+        if not (isfinite(value) and value >= 0):
+            yield Problem(f"{place}.{name}", f"is {value}, but a time is finite and not negative")
