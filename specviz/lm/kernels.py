@@ -1,0 +1,183 @@
+"""Matrix products of the lean forward: the fastest way to multiply n rows by a weight, measured on this machine.
+
+One row reads memory and little else; a few rows need another routine than many. Each group of equally shaped weights
+is timed once over a few row counts with every routine this build of torch offers, and remembers the winner per row
+count. Knows nothing about models; without a choice (a GPU, half precision, another build) it is plain `F.linear`.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+Product = Callable[[Tensor], Tensor]
+"""x [n, in] → x Wᵀ + b [n, out]"""
+
+ROW_COUNTS = (1, 2, 4, 8, 16, 64)
+"""Row counts that are timed; others use the next larger one's winner."""
+PACKING_HINT = 16
+"""Row count told to oneDNN when it packs; anything above one gives the same layout on AVX2."""
+CALIBRATION_BYTES = 64 << 20
+"""Enough weights to leave the processor's caches between two uses, as in a real forward pass."""
+SECOND_COPY_GAIN = 0.03
+"""A routine that needs a copy of its own must save this share of the time summed over the row counts."""
+
+
+def plain(weight: Tensor, bias: Tensor | None) -> Product:
+    """The fallback that works on every device and dtype."""
+    return lambda x: F.linear(x, weight, bias)
+
+
+def transposed(weight: Tensor, bias: Tensor | None) -> Product:
+    """GEMM on a transposed copy: reads long rows, which suits one row of wide outputs."""
+    copy = weight.t().contiguous()
+    if bias is None:
+        return lambda x: torch.mm(x, copy)
+    return lambda x: torch.addmm(bias, x, copy)
+
+
+def packed(weight: Tensor, bias: Tensor | None) -> Product:
+    """oneDNN inner product on weights packed for its kernel: nearly flat from two to six rows."""
+    copy = torch.ops.mkldnn._reorder_linear_weight(weight.contiguous(), PACKING_HINT)
+    multiply = torch.ops.mkldnn._linear_pointwise
+    return lambda x: multiply(x, copy, bias, "none", [], "")
+
+
+ROUTINES: dict[str, Callable[[Tensor, Tensor | None], Product]] = {
+    "linear": plain,
+    "transposed": transposed,
+    "packed": packed,
+}
+
+
+def available(weight: Tensor) -> list[str]:
+    """Routines that run on this weight's device and dtype in this build of torch and agree with `F.linear`."""
+    if weight.device.type != "cpu" or weight.dtype != torch.float32:
+        return ["linear"]
+    names = []
+    probe, x = torch.eye(16), torch.ones(2, 16)
+    for name, build in ROUTINES.items():
+        try:
+            works = torch.equal(build(probe, None)(x), x)
+        except (RuntimeError, AttributeError, NotImplementedError):
+            works = False
+        if works:
+            names.append(name)
+    return names
+
+
+@dataclass(slots=True)
+class Projection:
+    """One weight [out, in] with the routine to use per row count."""
+
+    weight: Tensor
+    bias: Tensor | None = None
+    by_rows: list[Product] = field(default_factory=list)
+    """[n] for n rows, the last one for any more"""
+    many: Product | None = None
+
+    def __post_init__(self) -> None:
+        self.many = plain(self.weight, self.bias)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        n = x.shape[0]
+        if n < len(self.by_rows):
+            return self.by_rows[n](x)
+        assert self.many is not None
+        return self.many(x)
+
+    def use(self, choice: dict[int, str]) -> None:
+        """Follow `choice` (row count → routine) and give up the copies no longer needed."""
+        built = {name: ROUTINES[name](self.weight, self.bias) for name in sorted(set(choice.values()))}
+        counts = sorted(choice)
+        self.by_rows = []
+        for n in range(counts[-1] + 1):
+            count = next(c for c in counts if c >= n)
+            self.by_rows.append(built[choice[count]])
+        self.many = built[choice[counts[-1]]]
+        if "linear" not in built:
+            self.weight = self.weight.new_empty(0)
+
+
+def calibrate(groups: Sequence[Sequence[Projection]], repeats: int = 4) -> list[dict[int, str]]:
+    """Time every available routine on groups of equally shaped projections and let them use the winners.
+
+    Returns row count → routine per group, empty where there was no choice. Interleaved and judged by the fastest
+    repeat, because a shared machine only ever adds time.
+    """
+    names = available(groups[0][0].weight)
+    if len(names) == 1:
+        return [{} for _ in groups]
+    all_times = _measure(_sample(groups), names, repeats)
+    choices = [_choose(times, names) for times in all_times]
+    for group, choice in zip(groups, choices, strict=True):
+        for projection in group:
+            projection.use(choice)
+    return choices
+
+
+def _bytes(groups: Sequence[Sequence[Projection]]) -> int:
+    return sum(p.weight.numel() * p.weight.element_size() for group in groups for p in group)
+
+
+def _sample(groups: Sequence[Sequence[Projection]]) -> list[Sequence[Projection]]:
+    """As many of each group as it takes to measure memory, not the processor's cache."""
+    share = min(1.0, CALIBRATION_BYTES / _bytes(groups))
+    return [group[: math.ceil(len(group) * share)] for group in groups]
+
+
+def _measure(
+    groups: Sequence[Sequence[Projection]], names: Sequence[str], repeats: int
+) -> list[dict[tuple[str, int], float]]:
+    """Fastest seconds per (routine, row count), one table per group.
+
+    All groups take turns, as in a forward pass, and scratch memory is read where they are too small to leave the
+    processor's cache between two uses: so every timing finds its weights where a real pass would find them.
+    """
+    built = {(name, i): [ROUTINES[name](p.weight, p.bias) for p in g] for name in names for i, g in enumerate(groups)}
+    times: list[dict[tuple[str, int], float]] = [{} for _ in groups]
+    scratch = torch.ones(max(0, CALIBRATION_BYTES - _bytes(groups)) // 4)
+    for repeat in range(repeats):
+        for n in ROW_COUNTS:
+            for name in names:
+                scratch.sum()
+                for i, group in enumerate(groups):
+                    took = _time(built[name, i], torch.randn(n, group[0].weight.shape[1]))
+                    if repeat:
+                        times[i][name, n] = min(took, times[i].get((name, n), took))
+    return times
+
+
+def _time(products: Sequence[Product], x: Tensor) -> float:
+    began = time.perf_counter()
+    for product in products:
+        product(x)
+    return time.perf_counter() - began
+
+
+def _choose(times: dict[tuple[str, int], float], names: Sequence[str]) -> dict[int, str]:
+    """Best routine per row count, out of the cheapest set of routines that loses little against all of them."""
+
+    def table(allowed: Sequence[str]) -> dict[int, str]:
+        return {n: min(allowed, key=lambda name: times[name, n]) for n in ROW_COUNTS}
+
+    def cost(allowed: Sequence[str]) -> float:
+        """Time relative to the best routine, averaged over row counts; one row counts as much as all the others."""
+        best = table(names)
+        ratios = {n: times[name, n] / times[best[n], n] for n, name in table(allowed).items()}
+        others = [ratio for n, ratio in ratios.items() if n > 1]
+        return (ratios[1] + sum(others) / len(others)) / 2
+
+    allowed: list[str] = [min(names, key=lambda name: cost([name]))]
+    while len(allowed) < len(names):
+        candidate = min((n for n in names if n not in allowed), key=lambda name: cost([*allowed, name]))
+        if cost(allowed) - cost([*allowed, candidate]) < SECOND_COPY_GAIN:
+            break
+        allowed.append(candidate)
+    return table(allowed)
