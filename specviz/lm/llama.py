@@ -19,6 +19,7 @@ from torch import Tensor
 from specviz.lm.base import Cache, ModelInfo
 from specviz.lm.kernels import Projection, calibrate
 from specviz.lm.llama_config import LlamaShape
+from specviz.lm.llama_parts import Norm, Turns, paired
 from specviz.lm.rows import Placement, TreeCache
 
 FIRST_ROWS = 256
@@ -28,28 +29,28 @@ PREFILL_ROWS = 512
 
 
 class LlamaCache(TreeCache):
-    """Keys and values of all layers in one tensor [layers * 2, 1, G, rows, D]."""
+    """Keys and values of all layers in one tensor [layers, 2 * G, rows, D]; keys are the first G heads of a layer."""
 
     def __init__(self, shape: LlamaShape, device: torch.device, dtype: torch.dtype) -> None:
         super().__init__()
         self._kv = torch.empty(
-            shape.layers * 2, 1, shape.kv_heads, FIRST_ROWS, shape.head_size, device=device, dtype=dtype
+            shape.layers, 2 * shape.kv_heads, FIRST_ROWS, shape.head_size, device=device, dtype=dtype
         )
 
-    def views(self, rows: int) -> tuple[Tensor, ...]:
-        """Keys and values in turn, layer by layer, each [1, G, rows, D]; makes room where needed."""
-        room = self._kv.shape[3]
+    def room(self, rows: int) -> Tensor:
+        """The storage, grown where it would not hold `rows` rows."""
+        room = self._kv.shape[2]
         if rows > room:
             while room < rows:
                 room *= 2
-            grown = self._kv.new_empty(*self._kv.shape[:3], room, self._kv.shape[4])
-            grown[:, :, :, : self.length] = self._kv[:, :, :, : self.length]
+            grown = self._kv.new_empty(*self._kv.shape[:2], room, self._kv.shape[3])
+            grown[:, :, : self.length] = self._kv[:, :, : self.length]
             self._kv = grown
-        return self._kv[:, :, :, :rows].unbind(0)
+        return self._kv
 
     def _move_rows(self, rows: list[int], start: int) -> None:
         index = torch.tensor(rows, device=self._kv.device)
-        self._kv[:, :, :, start : start + len(rows)] = self._kv.index_select(3, index)
+        self._kv[:, :, start : start + len(rows)] = self._kv.index_select(2, index)
 
     def _drop_rows(self, length: int) -> None:
         pass
@@ -59,10 +60,10 @@ class LlamaCache(TreeCache):
 class Layer:
     """Weights of one block."""
 
-    attention_norm: Tensor
+    attention_norm: Norm
     qkv: Projection
     output: Projection
-    ffn_norm: Tensor
+    ffn_norm: Norm
     gate_up: Projection
     down: Projection
 
@@ -71,14 +72,14 @@ class Layer:
 class Step:
     """What all layers of one forward call share."""
 
-    start: int
-    cos: Tensor
-    """[n, 1, D]"""
-    sin: Tensor
-    """[n, 1, D], the first half negated, so that a rotation is x·cos + roll(x, D/2)·sin"""
+    turns: Turns
     mask: Tensor | None
     """additive [n, T]; None: every row sees everything"""
-    kv: tuple[Tensor, ...]
+    new_rows: tuple[Tensor, ...]
+    """per layer, where the keys and values of the new rows go [2 * G, n, D]"""
+    keys: tuple[Tensor, ...]
+    """per layer [1, G, T, D]"""
+    values: tuple[Tensor, ...]
 
 
 class LlamaModel:
@@ -88,10 +89,12 @@ class LlamaModel:
         self.shape = shape
         self._info = info
         self._embedding = weights["model.embed_tokens.weight"]
-        self._final_norm = weights["model.norm.weight"]
+        self._norm = Norm(weights["model.norm.weight"], shape.norm_eps)
         self._layers = [_layer(weights, f"model.layers.{i}.", shape) for i in range(shape.layers)]
-        self._head = Projection(self._embedding if shape.tied else weights["lm_head.weight"])
-        self._cos, self._sin = shape.rotations(self.device, self._embedding.dtype)
+        self._head = Projection(
+            self._norm.absorbed_by(weights["lm_head.weight"] if not shape.tied else self._embedding)
+        )
+        self._turns = Turns.of(shape, self.device, self._embedding.dtype)
         self._zeros: dict[int, Tensor] = {}
         self.kernels = self._calibrate()
 
@@ -135,7 +138,7 @@ class LlamaModel:
         x = self._hidden(tokens, cache, parents)
         if last_only:
             x = x[-1:]
-        return self._head(F.rms_norm(x, x.shape[-1:], self._final_norm, self.shape.norm_eps))
+        return self._head(self._norm(x))
 
     def _hidden(self, tokens: Sequence[int], cache: LlamaCache, parents: Sequence[int] | None) -> Tensor:
         """Residual stream [n, hidden] after the last layer; the rows are then in the cache."""
@@ -147,13 +150,13 @@ class LlamaModel:
 
     def _step(self, placement: Placement, cache: LlamaCache) -> Step:
         start, stop = placement.start, placement.stop
-        kv = cache.views(stop)
         if placement.on_spine == stop - start:
-            cos, sin = self._cos[start:stop], self._sin[start:stop]
+            turns = self._turns.between(start, stop)
         else:
-            positions = torch.tensor(placement.positions, device=self.device)
-            cos, sin = self._cos[positions], self._sin[positions]
-        return Step(start, cos, sin, self._mask(placement), kv)
+            turns = self._turns.at(torch.tensor(placement.positions, device=self.device))
+        kv = cache.room(stop)[:, :, :stop]
+        keys, values = kv.unsqueeze(1).chunk(2, 2)
+        return Step(turns, self._mask(placement), kv[:, :, start:].unbind(0), keys.unbind(0), values.unbind(0))
 
     def _mask(self, placement: Placement) -> Tensor | None:
         """Additive mask [n, T], a view of a stored one for chains."""
@@ -175,45 +178,53 @@ class LlamaModel:
     def layers(self, x: Tensor, first: int, last: int, step: Step) -> Tensor:
         """Run blocks `first` … `last` - 1 on the residual stream x [n, hidden] and write their keys and values."""
         for i in range(first, last):
-            x = self._block(x, self._layers[i], step, step.kv[2 * i], step.kv[2 * i + 1])
+            x = self._block(x, self._layers[i], step, i)
         return x
 
-    def _block(self, x: Tensor, layer: Layer, step: Step, keys: Tensor, values: Tensor) -> Tensor:
-        shape, n = self.shape, x.shape[0]
-        normed = F.rms_norm(x, x.shape[-1:], layer.attention_norm, shape.norm_eps)
-        qkv = layer.qkv(normed).view(n, -1, shape.head_size)
-        rotated = qkv[:, : shape.heads + shape.kv_heads]
-        rolled = rotated.roll(shape.head_size // 2, -1)
-        rotated.mul_(step.cos).addcmul_(rolled, step.sin)
-        keys[0, :, step.start :] = qkv[:, shape.heads : shape.heads + shape.kv_heads].transpose(0, 1)
-        values[0, :, step.start :] = qkv[:, shape.heads + shape.kv_heads :].transpose(0, 1)
-        x = x + layer.output(self._attend(qkv[:, : shape.heads], keys, values, step.mask))
-        normed = F.rms_norm(x, x.shape[-1:], layer.ffn_norm, shape.norm_eps)
-        gate, up = layer.gate_up(normed).chunk(2, -1)
-        return x + layer.down(F.silu(gate) * up)
+    def _block(self, x: Tensor, layer: Layer, step: Step, i: int) -> Tensor:
+        n, heads = x.shape[0], self.shape.heads
+        qkv = layer.qkv(layer.attention_norm(x)).view(n, -1, self.shape.head_size)
+        step.turns.rotate(qkv[:, : heads + self.shape.kv_heads])
+        step.new_rows[i].copy_(qkv[:, heads:].transpose(0, 1))
+        x = layer.output(self._attend(qkv[:, :heads], step.keys[i], step.values[i], step.mask), x)
+        gate, up = layer.gate_up(layer.ffn_norm(x)).chunk(2, -1)
+        return layer.down(F.silu(gate).mul_(up), x)
 
     def _attend(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
         """queries [n, H, D] → [n, H*D]. Query heads that share keys become rows of one head."""
         n, heads, size = queries.shape
         shared = heads // self.shape.kv_heads
-        q = queries.view(n, -1, shared, size).permute(1, 2, 0, 3).reshape(1, -1, shared * n, size)
-        if mask is not None and shared > 1:
+        if shared == 1:
+            out = F.scaled_dot_product_attention(queries.transpose(0, 1).unsqueeze(0), keys, values, mask)
+            return out.transpose(1, 2).reshape(n, -1)
+        queries = queries.unflatten(1, (-1, shared)).permute(1, 2, 0, 3).reshape(1, -1, shared * n, size)
+        if mask is not None:
             mask = mask.repeat(shared, 1)
-        out = F.scaled_dot_product_attention(q, keys, values, attn_mask=mask)
+        out = F.scaled_dot_product_attention(queries, keys, values, mask)
         return out.view(-1, shared, n, size).permute(2, 0, 1, 3).reshape(n, -1)
 
 
 def _layer(weights: Mapping[str, Tensor], prefix: str, shape: LlamaShape) -> Layer:
-    def fused(*names: str) -> Projection:
-        biases = [weights[f"{prefix}{name}.bias"] for name in names if f"{prefix}{name}.bias" in weights]
-        weight = torch.cat([weights[f"{prefix}{name}.weight"] for name in names])
-        return Projection(weight, torch.cat(biases) if biases else None)
+    """Fuse projections that read the same input; query and key rows are put in rotary pair order."""
 
+    def fused(norm: Norm | None, *names: str) -> Projection:
+        parts, biases = [], []
+        for name in names:
+            weight, bias = weights[f"{prefix}{name}.weight"], weights.get(f"{prefix}{name}.bias")
+            if name.endswith(("q_proj", "k_proj")):
+                weight, bias = paired(weight, shape.head_size), None if bias is None else paired(bias, shape.head_size)
+            parts.append(weight)
+            biases += [] if bias is None else [bias]
+        weight = torch.cat(parts)
+        return Projection(norm.absorbed_by(weight) if norm else weight, torch.cat(biases) if biases else None)
+
+    attention_norm = Norm(weights[f"{prefix}input_layernorm.weight"], shape.norm_eps)
+    ffn_norm = Norm(weights[f"{prefix}post_attention_layernorm.weight"], shape.norm_eps)
     return Layer(
-        attention_norm=weights[f"{prefix}input_layernorm.weight"],
-        qkv=fused("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"),
-        output=fused("self_attn.o_proj"),
-        ffn_norm=weights[f"{prefix}post_attention_layernorm.weight"],
-        gate_up=fused("mlp.gate_proj", "mlp.up_proj"),
-        down=fused("mlp.down_proj"),
+        attention_norm=attention_norm,
+        qkv=fused(attention_norm, "self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"),
+        output=fused(None, "self_attn.o_proj"),
+        ffn_norm=ffn_norm,
+        gate_up=fused(ffn_norm, "mlp.gate_proj", "mlp.up_proj"),
+        down=fused(None, "mlp.down_proj"),
     )

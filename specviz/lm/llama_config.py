@@ -9,9 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import torch
-from torch import Tensor
-
 
 @dataclass(frozen=True, slots=True)
 class LlamaShape:
@@ -44,17 +41,6 @@ class LlamaShape:
             rope_theta=float(_rope(config).get("rope_theta", config.get("rope_theta") or 10000.0)),
             tied=bool(config.get("tie_word_embeddings", False)),
         )
-
-    def rotations(self, device: torch.device, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-        """Cosines and signed sines [context, 1, D] of rotary embedding (Su et al. 2104.09864, §3.4.2).
-
-        The first half of the sines is negated, so that rotating is x·cos + roll(x, D/2)·sin.
-        """
-        exponents = torch.arange(0, self.head_size, 2, dtype=torch.float32) / self.head_size
-        angles = torch.outer(torch.arange(self.context_length, dtype=torch.float32), 1.0 / self.rope_theta**exponents)
-        cos, sin = angles.cos(), angles.sin()
-        cos, sin = torch.cat((cos, cos), -1), torch.cat((-sin, sin), -1)
-        return cos[:, None].to(device, dtype), sin[:, None].to(device, dtype)
 
 
 def _rope(config: Mapping[str, Any]) -> Mapping[str, Any]:
