@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import NamedTuple
 
-from specviz.errors import OptionError
+from specviz.errors import BenchError
 from specviz.trace.events import Option, StepTime
 
 BASELINE = "none"
@@ -85,9 +85,9 @@ class Quartiles(NamedTuple):
 
 
 def quartiles(values: Sequence[float]) -> Quartiles:
-    """Quartiles by linear interpolation between order statistics (type 7). Raises OptionError for no values."""
+    """Quartiles by linear interpolation between order statistics (type 7). Raises BenchError for no values."""
     if not values:
-        raise OptionError("there are no runs to summarise; let at least one run finish.")
+        raise BenchError("there are no runs to summarise; let at least one run finish.")
     ordered = sorted(values)
 
     def at(fraction: float) -> float:

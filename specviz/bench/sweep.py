@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
+from specviz import metrics
 from specviz.bench.points import BASELINE, SweepPoint, SweepRow, summarise
-from specviz.errors import OptionError
+from specviz.errors import BenchError, OptionError
 from specviz.trace.events import Finished, Option, Round, Started, StepTime
 from specviz.trace.source import PromptCard, RunRequest, TraceSource
 
@@ -120,21 +121,16 @@ def sweep(source: TraceSource, spec: SweepSpec, cancelled: Callable[[], bool] = 
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """A finished run, reduced to what a point needs."""
+    """A finished run's events."""
 
-    output_ids: list[int]
-    decode_s: float
-    rounds: int
-    spec_rounds: int
-    drafted: int
-    accepted: int
-    refusals: int
-    step_times: tuple[StepTime, ...]
-    draft_step_s: float | None
+    started: Started
+    rounds: list[Round]
+    finished: Finished
 
     @property
     def tokens_per_s(self) -> float:
-        return len(self.output_ids) / self.decode_s if self.decode_s > 0 else 0.0
+        seconds = self.finished.decode_s
+        return len(self.finished.output_ids) / seconds if seconds > 0 else 0.0
 
 
 def _prompts(source: TraceSource, ids: Sequence[str]) -> list[PromptCard]:
@@ -148,7 +144,7 @@ def _prompts(source: TraceSource, ids: Sequence[str]) -> list[PromptCard]:
 def _run(
     source: TraceSource, spec: SweepSpec, case: SweepCase, prompt: PromptCard, cancelled: Callable[[], bool]
 ) -> _Run | None:
-    """One run; None when it was cancelled on the way. A run that failed raises OptionError with its message."""
+    """One run; None when it was cancelled on the way. A run that failed raises BenchError with its message."""
     request = replace(
         spec.template,
         prompt=prompt.text,
@@ -173,23 +169,11 @@ def _run(
     if started is None or finished is None or finished.reason == "cancelled":
         return None
     if finished.reason == "failed":
-        raise OptionError(finished.message or f"the run of '{case.label}' on prompt '{prompt.id}' failed.")
-    spec_rounds = [one for one in rounds if len(one.nodes) > 1]
-    return _Run(
-        output_ids=finished.output_ids,
-        decode_s=finished.decode_s,
-        rounds=len(rounds),
-        spec_rounds=len(spec_rounds),
-        drafted=sum(len(one.nodes) - 1 for one in rounds),
-        accepted=sum(len(one.judged.path) for one in rounds),
-        refusals=sum(one.judged.origin == "correction" for one in spec_rounds),
-        step_times=tuple(started.step_times),
-        draft_step_s=started.draft_step_s,
-    )
+        raise BenchError(finished.message or f"the run of '{case.label}' on prompt '{prompt.id}' failed.")
+    return _Run(started, rounds, finished)
 
 
 def _point(case: SweepCase, run: _Run, plain: _Run, prompt: PromptCard, repeat: int) -> SweepPoint:
-    tested = run.accepted + run.refusals
     return SweepPoint(
         drafter=case.drafter,
         label=case.label,
@@ -198,18 +182,25 @@ def _point(case: SweepCase, run: _Run, plain: _Run, prompt: PromptCard, repeat: 
         prompt=prompt.id,
         family=prompt.family,
         repeat=repeat,
-        output_tokens=len(run.output_ids),
-        rounds=run.rounds,
-        decode_s=run.decode_s,
+        output_tokens=len(run.finished.output_ids),
+        rounds=len(run.rounds),
+        decode_s=run.finished.decode_s,
         tokens_per_s=run.tokens_per_s,
         baseline_tokens_per_s=plain.tokens_per_s,
         ratio=run.tokens_per_s / plain.tokens_per_s if plain.tokens_per_s > 0 else 0.0,
-        same_output=run.output_ids == plain.output_ids,
-        drafted=run.drafted,
-        accepted=run.accepted,
-        acceptance_rate=run.accepted / run.drafted if run.drafted else None,
-        mean_acceptance_length=1 + run.accepted / run.spec_rounds if run.spec_rounds else None,
-        alpha=run.accepted / tested if tested else None,
-        step_times=run.step_times,
-        draft_step_s=run.draft_step_s,
+        same_output=run.finished.output_ids == plain.finished.output_ids,
+        drafted=metrics.num_draft_tokens(run.rounds),
+        accepted=metrics.num_accepted_draft_tokens(run.rounds),
+        acceptance_rate=metrics.acceptance_rate(run.rounds),
+        mean_acceptance_length=metrics.mean_acceptance_length(run.rounds),
+        alpha=_alpha(run.rounds),
+        step_times=tuple(run.started.step_times),
+        draft_step_s=run.started.draft_step_s,
     )
+
+
+def _alpha(rounds: Sequence[Round]) -> float | None:
+    """Maximum likelihood for a geometric law cut off at the draft's end: levels accepted / levels tested."""
+    accepted = metrics.num_accepted_draft_tokens(rounds)
+    refused = sum(one.judged.origin == "correction" for one in rounds)
+    return accepted / (accepted + refused) if accepted + refused else None

@@ -1,0 +1,144 @@
+"""The arguments of `run` as a `RunRequest`: flags over a resumed trace's settings over the defaults.
+
+Place in the flow: between argparse and the trace source. Knows nothing about how a run is computed or shown.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+from specviz.commands.method_flags import read_flags
+from specviz.errors import OptionError, PromptError
+from specviz.trace.events import Started
+from specviz.trace.source import Catalog, Resume, RunRequest
+
+PLAIN = (
+    "target", "drafter", "drafter_model", "verifier", "temperature", "top_k", "top_p", "seed", "max_new_tokens",
+    "dtype", "device", "top",
+)  # fmt: skip
+"""fields of RunRequest that a flag of the same name sets"""
+
+
+def add_flags(parser: argparse.ArgumentParser) -> None:
+    """The flags of `RunRequest`; those not given stay None, so that a resumed trace's settings can show through."""
+    default = {field.name: field.default for field in fields(RunRequest)}
+    prompt = parser.add_mutually_exclusive_group()
+    prompt.add_argument("--prompt", metavar="TEXT", help="the text to continue; - reads standard input")
+    prompt.add_argument(
+        "--prompt-file", metavar="FILE", type=Path, help="a UTF-8 file to continue; - reads standard input"
+    )
+    prompt.add_argument(
+        "--prompt-id", metavar="ID", help="a prompt of the bundled set; `specviz list prompts` shows them"
+    )
+
+    def add(flag: str, kind: type, metavar: str, text: str) -> None:
+        name = flag[2:].replace("-", "_")
+        parser.add_argument(flag, type=kind, metavar=metavar, help=f"{text} (default {default[name]})")
+
+    add("--target", str, "NAME", "the model to decode with: a bundled name, a local folder or a hub id")
+    add("--drafter", str, "NAME", "how continuations are drafted; `specviz list drafters` shows them")
+    add("--drafter-model", str, "NAME", "weights of a drafter that has a model of its own")
+    add("--verifier", str, "NAME", "how drafts are judged; auto: greedy at temperature 0, sequential above")
+    add("--temperature", float, "T", "0 decodes greedily")
+    add("--top-k", int, "K", "sample from the K most probable tokens; 0 is off")
+    add("--top-p", float, "P", "sample from the smallest set of tokens with mass P; 1 is off")
+    add("--seed", int, "S", "the same seed gives the same run")
+    add("--max-new-tokens", int, "N", "stop after N tokens")
+    parser.add_argument("--stop", action="append", metavar="TEXT", help="stop where TEXT appears; may be repeated")
+    add("--dtype", str, "D", "number format of the weights: auto, float32, bfloat16")
+    add("--device", str, "DEV", "auto, cpu, cuda or mps")
+    add("--top", int, "N", "how many tokens of each distribution the trace keeps")
+
+
+def build_request(args: argparse.Namespace, catalog: Catalog, resume: Resume | None) -> RunRequest:
+    """Raises PromptError where there is no prompt or two, OptionError for flags that do not belong together."""
+    base = _base(args, catalog, resume)
+    given: dict[str, Any] = {name: getattr(args, name) for name in PLAIN if getattr(args, name) is not None}
+    if args.stop is not None:
+        given["stop"] = tuple(args.stop)
+    request = replace(base, **given)
+    drafter_options = read_flags(args, "drafter", request.drafter, catalog.drafters)
+    verifier_options = read_flags(args, "verifier", request.verifier, catalog.verifiers)
+    same_drafter = request.drafter == base.drafter
+    same_verifier = request.verifier == base.verifier
+    return replace(
+        request,
+        drafter_options={**(base.drafter_options if same_drafter else {}), **drafter_options},
+        verifier_options={**(base.verifier_options if same_verifier else {}), **verifier_options},
+    )
+
+
+def _base(args: argparse.Namespace, catalog: Catalog, resume: Resume | None) -> RunRequest:
+    text = read_prompt(args)
+    if resume is not None:
+        if text is not None or args.prompt_id:
+            raise OptionError(
+                "--resume continues the trace's own prompt; leave --prompt, --prompt-file and --prompt-id out."
+            )
+        return request_of(resume.trace.started)
+    if args.prompt_id:
+        for card in catalog.prompts:
+            if card.id == args.prompt_id:
+                return RunRequest(prompt=card.text, prompt_name=card.id)
+        raise PromptError(f"there is no prompt '{args.prompt_id}' in the set; `specviz list prompts` shows the ids.")
+    if text is None:
+        raise PromptError("there is no prompt; give --prompt TEXT, --prompt-file FILE or --prompt-id ID.")
+    return RunRequest(prompt=text)
+
+
+def read_prompt(args: argparse.Namespace) -> str | None:
+    """The text of --prompt or --prompt-file; `-` is standard input, read to its end."""
+    if args.prompt == "-" or (args.prompt_file is not None and str(args.prompt_file) == "-"):
+        return sys.stdin.read()
+    if args.prompt_file is None:
+        return args.prompt if args.prompt is None else str(args.prompt)
+    try:
+        return str(args.prompt_file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise PromptError(f"cannot read '{args.prompt_file}' ({error.strerror}); check the path.") from None
+    except UnicodeDecodeError:
+        raise PromptError(f"'{args.prompt_file}' is not UTF-8 text; convert it first.") from None
+
+
+def request_of(started: Started) -> RunRequest:
+    """The request that would run this trace again."""
+    drafter_model = (
+        started.drafter.model.name
+        if started.drafter.model
+        else RunRequest.__dataclass_fields__["drafter_model"].default
+    )
+    return RunRequest(
+        prompt=started.prompt_text,
+        prompt_name=started.prompt_name,
+        target=started.target.name,
+        drafter=started.drafter.name,
+        drafter_model=drafter_model,
+        drafter_options=dict(started.drafter.options),
+        verifier=started.verifier.name,
+        verifier_options=dict(started.verifier.options),
+        temperature=started.sampling.temperature,
+        top_k=started.sampling.top_k,
+        top_p=started.sampling.top_p,
+        seed=started.seed,
+        max_new_tokens=started.max_new_tokens,
+        stop=tuple(started.stop),
+    )
+
+
+def read_resume(args: argparse.Namespace) -> Resume | None:
+    """--resume, --round and --force-token. Raises OptionError where they do not fit together or the trace."""
+    if args.resume is None:
+        if args.round is not None or args.force_token is not None:
+            raise OptionError("--round and --force-token need --resume TRACE; add it or leave them out.")
+        return None
+    from specviz.trace import codec
+
+    trace = codec.read(args.resume)
+    index = 0 if args.round is None else args.round
+    if not 0 <= index < len(trace.rounds):
+        raise OptionError(f"--round is {index}, but this trace has rounds 0 to {len(trace.rounds) - 1}.")
+    return Resume(trace, index, args.force_token)

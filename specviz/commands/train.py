@@ -1,0 +1,20 @@
+"""`specviz train`: hands over to the training package, which owns its options.
+
+Place in the flow: a name under `specviz`. Knows nothing about training.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    from specviz.training import command
+
+    command.configure(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from specviz.training import command
+
+    return command.run(args)
