@@ -1,0 +1,74 @@
+"""Name to plug-in class: how a drafter or a verifier is found.
+
+One file per plug-in in the registry's folder, or an entry point of another package (group `specviz.<kind>s`);
+nothing else to edit. Knows nothing about what is registered.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import pkgutil
+from collections.abc import Callable
+from importlib.metadata import entry_points
+from typing import Generic, TypeVar
+
+from specviz.errors import OptionError
+
+T = TypeVar("T")
+
+
+class Registry(Generic[T]):
+    """Plug-ins of one kind under their names."""
+
+    def __init__(self, kind: str, package: str | None = None) -> None:
+        """`kind` is the word used in messages (`drafter`); modules of `package` are imported on the first look."""
+        self.kind = kind
+        self._package = package
+        self._entries: dict[str, T] = {}
+        self._discovered = package is None
+
+    def register(self, name: str) -> Callable[[T], T]:
+        """Class decorator. Raises OptionError where the name is taken, naming both modules."""
+
+        def decorate(entry: T) -> T:
+            taken = self._entries.get(name)
+            if taken is not None:
+                raise OptionError(
+                    f"two {self.kind}s are called '{name}': {_home(taken)} and {_home(entry)}; rename one of them."
+                )
+            self._entries[name] = entry
+            return entry
+
+        return decorate
+
+    def names(self) -> list[str]:
+        """All names, alphabetically."""
+        self._discover()
+        return sorted(self._entries)
+
+    def get(self, name: str) -> T:
+        """The plug-in called `name`. Raises OptionError with the nearest name where there is none."""
+        self._discover()
+        if name not in self._entries:
+            near = difflib.get_close_matches(name, self._entries, n=1)
+            hint = f"did you mean '{near[0]}'?" if near else f"known: {', '.join(self.names())}."
+            raise OptionError(f"there is no {self.kind} called '{name}'; {hint}")
+        return self._entries[name]
+
+    def items(self) -> list[tuple[str, T]]:
+        return [(name, self._entries[name]) for name in self.names()]
+
+    def _discover(self) -> None:
+        if self._discovered or self._package is None:
+            return
+        self._discovered = True
+        package = importlib.import_module(self._package)
+        for module in sorted(info.name for info in pkgutil.iter_modules(package.__path__)):
+            importlib.import_module(f"{self._package}.{module}")
+        for point in sorted(entry_points(group=f"specviz.{self.kind}s"), key=lambda point: point.name):
+            point.load()
+
+
+def _home(entry: object) -> str:
+    return str(getattr(entry, "__module__", repr(entry)))
