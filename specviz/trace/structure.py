@@ -20,7 +20,7 @@ from specviz.trace.problems import Problem
 
 
 def bound_counts(data: dict[str, Any], limits: Limits) -> None:
-    """Counts on bare JSON data, before any object is built from it. Raises TraceError; wrong types are left to the types."""
+    """Counts on bare JSON data, before any object is built from it. Raises TraceError; leaves types to the types."""
     rounds = _list(data.get("rounds"))
     _bound(len(rounds), limits.rounds, "rounds", "rounds")
     total = 0
@@ -68,7 +68,7 @@ class _Vocabulary:
 
 
 def structure(trace: Trace) -> Iterator[Problem]:
-    """Every structural problem, in the order of the file. Nothing found: all indices and ids may be followed blindly."""
+    """Every structural problem, in the order of the file. None: all indices and ids may be followed blindly."""
     vocabulary = _Vocabulary(trace)
     yield from _started(trace.started, vocabulary)
     for key, entry in trace.vocab.items():

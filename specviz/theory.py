@@ -1,0 +1,182 @@
+"""Closed forms of speculative decoding: what a run should yield, before or beside what it did yield.
+
+Letters as in Leviathan et al. (2211.17192): alpha is the chance that a drafted token is accepted, gamma the
+speculation length, c the cost of one drafter pass in target passes. All predictions are *modelled* numbers and
+are shown as such. Knows nothing about runs, models or charts.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import prod
+from statistics import fmean
+
+from specviz.errors import OptionError
+from specviz.trace.events import StepTime
+
+
+def expected_tokens(alpha: float, gamma: int) -> float:
+    """Tokens per target pass of a chain, the last one included: (1 - alpha^(gamma+1)) / (1 - alpha); eq. 1.
+
+    >>> expected_tokens(0.5, 1)
+    1.5
+    """
+    _probability("alpha", alpha)
+    _length(gamma)
+    return float(gamma + 1) if alpha == 1 else (1 - alpha ** (gamma + 1)) / (1 - alpha)
+
+
+def ceiling(alpha: float) -> float:
+    """Tokens per target pass as gamma grows without end: 1 / (1 - alpha); infinite at alpha 1."""
+    _probability("alpha", alpha)
+    return float("inf") if alpha == 1 else 1 / (1 - alpha)
+
+
+def expected_tokens_by_depth(rates: Sequence[float]) -> float:
+    """Tokens per target pass when depth d is accepted with rates[d-1], given that depth d-1 was: 1 + sum of products.
+
+    For a tree, rates[d-1] is the chance that *some* child is accepted there.
+
+    >>> expected_tokens_by_depth([0.5, 0.5])
+    1.75
+    """
+    for rate in rates:
+        _probability("a rate", rate)
+    return 1 + sum(prod(rates[:depth]) for depth in range(1, len(rates) + 1))
+
+
+def tree_expected_tokens(parents: Sequence[int], rates: Sequence[float]) -> float:
+    """Tokens per target pass of a tree: the sum over nodes of the product of `rates` on their path (root: 1).
+
+    `parents[i]` is node i's parent, -1 for node 0; `rates[i]` the chance that node i is accepted once its parent
+    was (siblings exclude each other, so theirs sum to at most 1). `rates[0]` is not used.
+
+    >>> tree_expected_tokens([-1, 0, 0, 1], [1.0, 0.5, 0.25, 0.5])
+    2.0
+    """
+    if len(parents) != len(rates):
+        raise OptionError(f"{len(parents)} nodes have {len(rates)} rates; give one for each, the root included.")
+    reached = [1.0]
+    for node, parent in enumerate(parents[1:], start=1):
+        if not 0 <= parent < node:
+            raise OptionError(f"node {node} has parent {parent}; parents stand before their children.")
+        _probability("a rate", rates[node])
+        reached.append(reached[parent] * rates[node])
+    return sum(reached)
+
+
+def branching_expected_tokens(alpha: float, branching: Sequence[int]) -> float:
+    """Optimistic bound for a tree of k = `branching` children per level: 1 - (1 - alpha)^k, siblings independent."""
+    _probability("alpha", alpha)
+    return expected_tokens_by_depth([1 - (1 - alpha) ** children for children in branching])
+
+
+def wall_time_factor(alpha: float, gamma: int, cost_ratio: float) -> float:
+    """Speedup of a chain, target passes costing the same at any width: expected tokens / (gamma c + 1); theorem 3.8."""
+    _cost(cost_ratio)
+    return expected_tokens(alpha, gamma) / (gamma * cost_ratio + 1)
+
+
+def operations_factor(alpha: float, gamma: int, operations_ratio: float) -> float:
+    """Arithmetic of a chain relative to plain decoding: (gamma c^ + gamma + 1) / expected tokens; theorem 3.11."""
+    _cost(operations_ratio)
+    return (gamma * operations_ratio + gamma + 1) / expected_tokens(alpha, gamma)
+
+
+def least_gain(alpha: float, cost_ratio: float) -> float | None:
+    """What gamma 1 is sure to gain when alpha > c: (1 + alpha) / (1 + c); None where no gamma helps (corollary 3.9)."""
+    return wall_time_factor(alpha, 1, cost_ratio) if alpha > cost_ratio else None
+
+
+def best_gamma(alpha: float, cost_ratio: float, longest: int = 64) -> int:
+    """The gamma with the largest `wall_time_factor`, the shortest on a tie; 0 where drafting does not pay."""
+    return _best(lambda gamma: wall_time_factor(alpha, gamma, cost_ratio), longest)
+
+
+@dataclass(frozen=True, slots=True)
+class StepTimes:
+    """Measured seconds of one target pass over n new tokens: straight lines between the measurements.
+
+    Below the first measurement the first value holds; beyond the last one its line goes on, never downwards.
+    """
+
+    rows: tuple[int, ...]
+    seconds: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if not self.rows or len(self.rows) != len(self.seconds):
+            raise OptionError(
+                f"step times have {len(self.rows)} row counts and {len(self.seconds)} times; give both alike."
+            )
+        if list(self.rows) != sorted(set(self.rows)) or self.rows[0] < 1:
+            raise OptionError(f"row counts {list(self.rows)} must be increasing and start at 1 or more.")
+        if min(self.seconds) <= 0:
+            raise OptionError(f"step times {list(self.seconds)} must all be positive.")
+
+    @classmethod
+    def of(cls, measured: Sequence[StepTime]) -> StepTimes:
+        """From a trace's header; the same row count measured at several cache lengths is averaged."""
+        times: dict[int, list[float]] = {}
+        for one in measured:
+            times.setdefault(one.rows, []).append(one.median_s)
+        rows = tuple(sorted(times))
+        return cls(rows, tuple(fmean(times[count]) for count in rows))
+
+    def at(self, rows: float) -> float:
+        """t(rows) in seconds."""
+        if rows <= self.rows[0] or len(self.rows) == 1:
+            return self.seconds[0]
+        right = min(bisect_left(self.rows, rows), len(self.rows) - 1)
+        x0, x1 = self.rows[right - 1], self.rows[right]
+        y0, y1 = self.seconds[right - 1], self.seconds[right]
+        slope = (y1 - y0) / (x1 - x0)
+        if rows > x1:
+            return y1 + max(0.0, slope) * (rows - x1)
+        return y0 + slope * (rows - x0)
+
+
+def break_even_tokens(times: StepTimes, nodes: int, draft_s: float = 0.0, overhead_s: float = 0.0) -> float:
+    """Tokens per round at which a round of `nodes` candidates is as fast as plain decoding.
+
+    (t(nodes + 1) + drafting + overhead) / t(1), times in seconds; below it, drafting costs time.
+    """
+    return (times.at(nodes + 1) + draft_s + overhead_s) / times.at(1)
+
+
+def round_speedup(
+    tokens_per_round: float, times: StepTimes, nodes: int, draft_s: float = 0.0, overhead_s: float = 0.0
+) -> float:
+    """Speedup of any tree: tokens per round / `break_even_tokens`, so that wider target passes cost what they cost."""
+    return tokens_per_round / break_even_tokens(times, nodes, draft_s, overhead_s)
+
+
+def speedup(alpha: float, gamma: int, times: StepTimes, draft_step_s: float, overhead_s: float = 0.0) -> float:
+    """Speedup of a chain with measured times: expected tokens x t(1) / (t(gamma + 1) + gamma t_draft + overhead)."""
+    return round_speedup(expected_tokens(alpha, gamma), times, gamma, gamma * draft_step_s, overhead_s)
+
+
+def best_gamma_measured(alpha: float, times: StepTimes, draft_step_s: float, longest: int = 64) -> int:
+    """The chain length with the largest `speedup`, the shortest on a tie; 0 where drafting does not pay."""
+    return _best(lambda gamma: speedup(alpha, gamma, times, draft_step_s), longest)
+
+
+def _best(value: Callable[[int], float], longest: int) -> int:
+    _length(longest)
+    return max(range(longest + 1), key=lambda gamma: (value(gamma), -gamma))
+
+
+def _probability(name: str, value: float) -> None:
+    if not 0 <= value <= 1:
+        raise OptionError(f"{name} is {value}, but a probability lies between 0 and 1.")
+
+
+def _length(gamma: int) -> None:
+    if gamma < 0:
+        raise OptionError(f"gamma is {gamma}, but a speculation length is 0 (plain decoding) or more.")
+
+
+def _cost(ratio: float) -> None:
+    if not 0 <= ratio < float("inf"):
+        raise OptionError(f"the cost ratio is {ratio}, but must be 0 or more.")

@@ -1,0 +1,74 @@
+"""The JSON Schema of the trace format, generated from the types in `events.py` and from nowhere else.
+
+`python -m specviz.trace.schema` writes it to assets/schema; a test fails when the file lags behind the types.
+The schema states shapes; what the parts must say to each other is `check`'s matter. Knows nothing about traces.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+from pathlib import Path
+from typing import Any
+
+from specviz.trace import events
+from specviz.trace.codec import TRACE_ADAPTER
+from specviz.trace.events import FORMAT, VERSION
+
+SCHEMA_FILE = Path(__file__).parents[2] / "assets" / "schema" / f"trace-{VERSION}.schema.json"
+
+
+def schema() -> dict[str, Any]:
+    """JSON Schema (2020-12) of a whole trace; descriptions are the docstrings of the types."""
+    generated = TRACE_ADAPTER.json_schema()
+    for name, definition in generated["$defs"].items():
+        _describe(definition, name)
+    _describe(generated, "Trace")
+    generated["properties"]["format"] = {"const": FORMAT, "description": "tells a trace from other JSON"}
+    major = VERSION.split(".")[0]
+    generated["properties"]["version"] |= {"pattern": rf"^{major}\.[0-9]+$", "description": "major.minor of the format"}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": f"urn:{FORMAT}:{VERSION}",
+        "title": f"{FORMAT} {VERSION}",
+        **{key: value for key, value in generated.items() if key != "title"},
+    }
+
+
+def text() -> str:
+    """The file's content: indented, so that a change is read line by line."""
+    return json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+def _describe(definition: dict[str, Any], name: str) -> None:
+    """Put attribute docstrings in place of generated titles."""
+    definition.pop("title", None)
+    documented = _DOCSTRINGS.get(name, {})
+    for key, value in definition.get("properties", {}).items():
+        value.pop("title", None)
+        if key in documented:
+            value["description"] = documented[key]
+
+
+def _attribute_docstrings() -> dict[str, dict[str, str]]:
+    """Class name → attribute → the string literal under it."""
+    found: dict[str, dict[str, str]] = {}
+    for item in ast.parse(inspect.getsource(events)).body:
+        if not isinstance(item, ast.ClassDef):
+            continue
+        found[item.name] = {}
+        for line, following in zip(item.body, item.body[1:], strict=False):
+            if not (isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name)):
+                continue
+            if isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant):
+                found[item.name][line.target.id] = inspect.cleandoc(str(following.value.value))
+    return found
+
+
+_DOCSTRINGS = _attribute_docstrings()
+
+
+if __name__ == "__main__":
+    SCHEMA_FILE.parent.mkdir(parents=True, exist_ok=True)
+    SCHEMA_FILE.write_text(text(), encoding="utf-8")
