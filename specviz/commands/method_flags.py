@@ -15,7 +15,6 @@ from specviz.trace.events import Option
 from specviz.trace.source import MethodDescription, OptionCard
 
 METAVARS = {"int": "N", "float": "X", "bool": "true|false", "str": "WORD", "ints": "N,N,…"}
-TRUTHS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
 def add_flags(parser: argparse.ArgumentParser, role: str, methods: Sequence[MethodDescription]) -> None:
@@ -42,12 +41,11 @@ def add_flags(parser: argparse.ArgumentParser, role: str, methods: Sequence[Meth
 def read_flags(
     args: argparse.Namespace, role: str, name: str, methods: Sequence[MethodDescription]
 ) -> dict[str, Option]:
-    """The options given for method `name`, typed. A name that the catalog lacks (`auto`) may use any method's.
-
-    Raises OptionError for a flag of another method and for a value of the wrong type.
+    """The options given for method `name`, as text: they are typed and judged in one place, where they are built.
+    A name that the catalog lacks (`auto`) may use any method's. Raises OptionError for a flag of another method.
     """
     users = [method for method in methods if method.name == name] or list(methods)
-    own = {option.name: option for method in users for option in method.options}
+    own = {option.name for method in users for option in method.options}
     options: dict[str, Option] = {}
     for method in methods:
         for option in method.options:
@@ -59,28 +57,8 @@ def read_flags(
                     f"--{option.name.replace('_', '-')} belongs to {role} '{method.name}', but '{name}' was chosen; "
                     f"leave it out or add --{role} {method.name}."
                 )
-            options[option.name] = parse_option(own[option.name], text)
+            options[option.name] = text
     return options
-
-
-def parse_option(option: OptionCard, text: str) -> Option:
-    """A flag's text to the option's type. Raises OptionError naming flag, text and what is wanted."""
-    wanted = {"int": "a whole number", "float": "a number", "bool": "true or false", "ints": "whole numbers like 3,2,1"}
-    try:
-        match option.type:
-            case "int":
-                return int(text)
-            case "float":
-                return float(text)
-            case "bool":
-                return TRUTHS[text.lower()]
-            case "ints":
-                return [int(one) for one in text.split(",")]
-            case _:
-                return text
-    except (ValueError, KeyError):
-        flag = "--" + option.name.replace("_", "-")
-        raise OptionError(f"{flag} is '{text}', but must be {wanted[option.type]}.") from None
 
 
 def _dest(role: str, option: str) -> str:
