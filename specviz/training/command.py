@@ -9,19 +9,23 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from specviz.errors import TrainingError
-from specviz.training import stages
-from specviz.training.stages import TrainOptions
+from specviz.training import drafter_stages, publication, stages
+from specviz.training.options import TrainOptions
 
 STAGES: Mapping[str, Callable[[TrainOptions, Callable[[dict[str, Any]], None]], Any]] = {
     "prepare": lambda options, report: report(stages.prepare(options)),
     "target": stages.train_target,
+    "teach": drafter_stages.teach,
+    "drafter": drafter_stages.train_drafter,
+    "export": publication.export,
+    "measure": publication.measure,
 }
 PROGRESS_EVERY_S = 15.0
 
@@ -36,8 +40,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         if isinstance(field.default, bool):
             parser.add_argument(flag, action="store_true", default=field.default)
         else:
-            parser.add_argument(flag, type=type(field.default) if field.name != "work_dir" else Path,
-                                default=field.default)
+            kind = Path if isinstance(field.default, Path) else type(field.default)
+            parser.add_argument(flag, type=kind, default=field.default)
     parser.add_argument("--threads", type=int, default=2, help="torch threads")
     parser.add_argument("--nice", type=int, default=15, help="lowers the priority by this much; 0 leaves it")
 
@@ -48,15 +52,27 @@ def run(args: argparse.Namespace) -> int:
         os.nice(args.nice)
     torch.set_num_threads(args.threads)
     options = TrainOptions(**{field.name: getattr(args, field.name) for field in fields(TrainOptions)})
+    if options.command == TrainOptions.command:
+        options = replace(options, command=command_line(args))
     names = list(STAGES) if args.stage == "all" else [args.stage]
     try:
         for name in names:
             print(f"== {name}", flush=True)
-            STAGES[name](options, ProgressLine(options.minutes))
+            STAGES[name](options, ProgressLine(options.drafter_minutes if name == "drafter" else options.minutes))
     except TrainingError as error:
         print(f"specviz train: {error}", file=sys.stderr)
         return 1
     return 0
+
+
+def command_line(args: argparse.Namespace) -> str:
+    """The command that repeats this run: every option that differs from its default, but no folders."""
+    words = ["specviz train"]
+    for field in fields(TrainOptions):
+        value = getattr(args, field.name)
+        if value != field.default and not isinstance(value, Path):
+            words.append(f"--{field.name.replace('_', '-')}" + ("" if value is True else f" {value}"))
+    return " ".join(words)
 
 
 class ProgressLine:

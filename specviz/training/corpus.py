@@ -121,7 +121,8 @@ def prose_documents() -> Iterator[Document]:
 
 def split(documents: Iterable[Document], seed: int, notes: tuple[str, ...] = ()) -> Corpus:
     """Splits documents by file; raises if one side would be empty."""
-    train, held_out = [], []
+    train: list[Document] = []
+    held_out: list[Document] = []
     for document in documents:
         (held_out if is_held_out(document, seed) else train).append(document)
     if not train or not held_out:
@@ -139,6 +140,14 @@ def collect(seed: int, extra: Iterable[Document] = (), notes: tuple[str, ...] = 
     total = sum(document.n_bytes for document in documents)
     tests = test_documents(root, int(total * TESTS_SHARE_OF_BYTES / (1 - TESTS_SHARE_OF_BYTES)), seed)
     return split([*documents, *tests], seed, notes)
+
+
+def repeated_line_share(corpus: Corpus) -> float:
+    """Fraction of the held-out lines of 40 characters or more that also occur in a training file."""
+    known = {line.strip() for document in corpus.train for line in document.text.splitlines()}
+    lines = [line.strip() for document in corpus.held_out for line in document.text.splitlines()]
+    long_lines = [line for line in lines if len(line) >= 40]
+    return sum(line in known for line in long_lines) / max(1, len(long_lines))
 
 
 def manifest(corpus: Corpus) -> dict[str, Any]:
@@ -162,6 +171,7 @@ def manifest(corpus: Corpus) -> dict[str, Any]:
         "rule": "held out when sha256(seed:path) as a fraction is below the share of its kind",
         "held_out_share": HELD_OUT_SHARE,
         "notes": list(corpus.notes),
+        "repeated_line_share": round(repeated_line_share(corpus), 4),
         "train": rows(corpus.train),
         "held_out": rows(corpus.held_out),
     }

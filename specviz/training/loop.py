@@ -18,9 +18,9 @@ from specviz.errors import TrainingError
 from specviz.training.growth import grown, source_of
 from specviz.training.muon import Muon
 from specviz.training.schedule import Budget, learning_rate_factor
-from specviz.training.windows import Batches
+from specviz.training.windows import Batch, Batches
 
-Objective = Callable[[LlamaForCausalLM, torch.Tensor, int], torch.Tensor]
+Objective = Callable[[LlamaForCausalLM, Batch, int], torch.Tensor]
 Report = Callable[[dict[str, Any]], None]
 
 
@@ -127,7 +127,7 @@ class Loop:
         if value != value:
             raise TrainingError(f"The loss is not a number at step {self.progress.step}: lower the learning rates.")
         self.progress.step += 1
-        self.progress.tokens += batch.shape[0] * (batch.shape[1] - 1)
+        self.progress.tokens += batch.n_tokens
         return {
             "step": self.progress.step,
             "tokens": self.progress.tokens,

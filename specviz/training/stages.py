@@ -8,7 +8,6 @@ It knows nothing about the command line; it reports rows and prints nothing.
 import json
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,50 +16,22 @@ from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
 from specviz.errors import TrainingError
 from specviz.training.corpus import Corpus, collect, manifest
-from specviz.training.loop import Loop, LoopOptions, Report
+from specviz.training.loop import Loop, LoopOptions, Objective, Report
+from specviz.training.options import TrainOptions
+from specviz.training.packages import package_documents
 from specviz.training.schedule import Budget
 from specviz.training.target import held_out_loss, model_config, new_model, target_objective
-from specviz.training.tokenizer import VOCABULARY_SIZE, load_tokenizer, train_tokenizer
-from specviz.training.windows import Windows, held_out_batches, load_stream, pack, save_stream
+from specviz.training.tokenizer import load_tokenizer, train_tokenizer
+from specviz.training.windows import Batch, Windows, held_out_batches, load_stream, pack, save_stream
 
 VALIDATION_WINDOWS = 24
 
 
-@dataclass(frozen=True)
-class TrainOptions:
-    """What a user may choose; times in minutes, lengths in tokens."""
-
-    work_dir: Path = Path(".cache/specviz/train")
-    seed: int = 0
-    layers: int = 8
-    hidden: int = 384
-    heads: int = 6
-    intermediate: int = 1024
-    drafter_intermediate: int = 448
-    vocabulary: int = VOCABULARY_SIZE
-    window: int = 512
-    batch_tokens: int = 4096
-    tokens: int = 20_000_000
-    minutes: float = 85.0
-    drafter_minutes: float = 18.0
-    generate_minutes: float = 6.0
-    grow_at: float = 0.35
-    matrix_lr: float = 0.02
-    embedding_lr: float = 3e-3
-    dtype: str = "auto"
-    device: str = "cpu"
-    compile: bool = False
-    with_packages: bool = False
-
-    @property
-    def batch_size(self) -> int:
-        """Windows per optimiser step."""
-        return max(1, self.batch_tokens // self.window)
-
-
 def prepare(options: TrainOptions, corpus: Corpus | None = None) -> dict[str, Any]:
     """Collects and splits the text, trains the tokenizer on the training side, packs both sides. Returns counts."""
-    corpus = corpus or collect(options.seed)
+    if corpus is None:
+        extra, notes = package_documents(Path("requirements.txt")) if options.with_packages else ([], ())
+        corpus = collect(options.seed, extra, notes)
     work = options.work_dir
     work.mkdir(parents=True, exist_ok=True)
     split = manifest(corpus)
@@ -142,14 +113,12 @@ def target_loop(options: TrainOptions) -> Loop:
     )
 
 
-def with_autocast(
-    objective: Callable[[LlamaForCausalLM, torch.Tensor, int], torch.Tensor], device: str, dtype: torch.dtype
-) -> Callable[[LlamaForCausalLM, torch.Tensor, int], torch.Tensor]:
+def with_autocast(objective: Objective, device: str, dtype: torch.dtype) -> Objective:
     """The objective under autocast where bfloat16 is the faster; weights and optimisers stay fp32."""
     if dtype == torch.float32:
         return objective
 
-    def wrapped(model: LlamaForCausalLM, batch: torch.Tensor, step: int) -> torch.Tensor:
+    def wrapped(model: LlamaForCausalLM, batch: Batch, step: int) -> torch.Tensor:
         with torch.autocast(torch.device(device).type, dtype=dtype):
             return objective(model, batch, step)
 

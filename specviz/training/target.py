@@ -10,6 +10,8 @@ import torch
 import torch.nn.functional as F
 from transformers import LlamaConfig, LlamaForCausalLM
 
+from specviz.training.windows import Batch
+
 EXIT_SCALE = 0.3
 
 
@@ -73,18 +75,18 @@ def exit_layer_of(step: int, layers: int) -> int:
     return 1 + step % (layers - 1)
 
 
-def target_objective(model: LlamaForCausalLM, batch: torch.Tensor, step: int) -> torch.Tensor:
-    """Last-layer loss plus one early-exit loss. batch [batch, length + 1] -> scalar.
+def target_objective(model: LlamaForCausalLM, batch: Batch, step: int) -> torch.Tensor:
+    """Last-layer loss plus one early-exit loss -> scalar.
 
     The exits follow LayerSkip (Elhoushi et al. 2024, section 4.1): same norm and head, scale rising with depth,
     exits in rotation. Half of the rows suffice for the exit, which keeps its cost at a few percent.
     """
-    outputs = layer_outputs(model, batch[:, :-1])
-    labels = batch[:, 1:]
+    outputs = layer_outputs(model, batch.ids[:, :-1])
+    labels = batch.ids[:, 1:]
     loss = cross_entropy(logits_of(model, outputs[-1]), labels)
     if len(outputs) > 1:
         layer = exit_layer_of(step, len(outputs))
-        half = max(1, len(batch) // 2)
+        half = max(1, len(labels) // 2)
         early = cross_entropy(logits_of(model, outputs[layer - 1][:half]), labels[:half])
         loss = loss + EXIT_SCALE * layer / len(outputs) * early
     return loss
@@ -97,9 +99,7 @@ def held_out_loss(model: LlamaForCausalLM, batches: Iterable[torch.Tensor]) -> f
 
 
 @torch.inference_mode()
-def losses_by_layer(
-    model: LlamaForCausalLM, batches: Iterable[torch.Tensor], last_only: bool = False
-) -> list[float]:
+def losses_by_layer(model: LlamaForCausalLM, batches: Iterable[torch.Tensor], last_only: bool = False) -> list[float]:
     """Mean nats per token read out after each layer (or only the last one); one number per layer."""
     was_training = model.training
     model.eval()

@@ -6,6 +6,7 @@ It knows nothing about models or losses.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -19,11 +20,28 @@ from specviz.errors import TrainingError
 TokenStream = NDArray[np.uint16]
 
 
+@dataclass(frozen=True)
+class Batch:
+    """Token ids, int64 [batch, length + 1], and for distillation the teacher's last state [batch, length, D]."""
+
+    ids: torch.Tensor
+    teacher: torch.Tensor | None = None
+
+    @property
+    def n_tokens(self) -> int:
+        """Predicted tokens."""
+        return self.ids.shape[0] * (self.ids.shape[1] - 1)
+
+    def to(self, device: torch.device) -> "Batch":
+        """The same batch on another device."""
+        return Batch(self.ids.to(device), None if self.teacher is None else self.teacher.to(device))
+
+
 class Batches(Protocol):
     """Anything that yields the batch of a step."""
 
-    def batch(self, step: int) -> torch.Tensor:
-        """Token ids, int64 [batch, length + 1]."""
+    def batch(self, step: int) -> Batch:
+        """The batch of one optimiser step; a pure function of the step."""
 
 
 def pack(texts: Sequence[str], tokenizer: PreTrainedTokenizerFast, seed: int | None) -> TokenStream:
@@ -64,11 +82,11 @@ class Windows:
                 "use a shorter window, a smaller batch or more text."
             )
 
-    def batch(self, step: int) -> torch.Tensor:
-        """Token ids, int64 [batch, length + 1]."""
+    def batch(self, step: int) -> Batch:
+        """Token ids without a teacher."""
         first = step * self.batch_size
         rows = [self._window(first + index) for index in range(self.batch_size)]
-        return torch.from_numpy(np.stack(rows).astype(np.int64))
+        return Batch(torch.from_numpy(np.stack(rows).astype(np.int64)))
 
     def _window(self, index: int) -> TokenStream:
         epoch, place = divmod(index, self.per_epoch)
@@ -85,8 +103,8 @@ class Rotation:
         """`sources` may repeat one object to weight it."""
         self.sources = list(sources)
 
-    def batch(self, step: int) -> torch.Tensor:
-        """Token ids, int64 [batch, length + 1]."""
+    def batch(self, step: int) -> Batch:
+        """The next batch of the source whose turn it is."""
         return self.sources[step % len(self.sources)].batch(step // len(self.sources))
 
 

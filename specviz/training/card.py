@@ -1,0 +1,86 @@
+"""Writes the model cards from measured facts.
+
+Place in the flow: called by the export stage; every number in a card comes from its arguments.
+It knows nothing about how the numbers were measured.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+CARD = """---
+license: {licence}
+library_name: transformers
+pipeline_tag: text-generation
+tags: [speculative-decoding, teaching, llama]
+---
+
+# {title}
+
+{purpose}
+
+{shape}
+
+## How it was made
+
+* Corpus: {corpus}. The split is by file (`split.json` lists every file with its SHA-256); \
+tokenizer and weights saw training files only.
+* Corpus licence: PSF-2.0 (Python Software Foundation License). Weights: Apache-2.0.
+* Command: `{command}` (seed {seed}).
+* Versions: {versions}.
+* Run: {run}.
+* Date: {date}.
+
+{recipe}
+
+![loss]({figure})
+
+## Measured on the published weights
+
+Weights are stored in bfloat16; every number below was measured on these rounded weights, computed in fp32.
+
+{numbers}
+
+{extra}
+
+## Samples
+
+{samples}
+
+## Limits
+
+{limits}
+"""
+
+LIMITS = """* A teaching model, trained for an hour or two on a small CPU: its text looks like Python, its programs do not
+  work. Do not use it to write software.
+* It knows Python source, unit tests and a little reference prose, nothing else; other text is far outside its data.
+* Standard library modules share idioms, licence headers and some code, so held-out files are new files,
+  not new territory: {repeated:.1%} of the long lines of held-out files also occur in a training file.
+* Contexts beyond 512 tokens were never trained; the configuration allows 1024 positions."""
+
+
+def fenced(title: str, prompt: str, text: str) -> str:
+    """A sample as Markdown: the end of its prompt, then the continuation."""
+    tail = "\n".join(prompt.splitlines()[-4:])
+    return f"{title}\n\n````text\n{tail}⟦{text}⟧\n````"
+
+
+def held_out_table(names: Sequence[str], nats: Sequence[float], bits: Sequence[float]) -> str:
+    """One row per read-out layer: nats per token and bits per byte."""
+    rows = [f"| {name} | {n:.3f} | {b:.3f} |" for name, n, b in zip(names, nats, bits, strict=True)]
+    return "\n".join(["| read out | nats per token | bits per byte |", "|---|---|---|", *rows])
+
+
+def acceptance_table(families: Mapping[str, Mapping[str, float]], mean: float) -> str:
+    """One row per prompt family: accepted over drafted tokens at temperature 0."""
+    rows = [
+        f"| {name} | {row['rate']:.3f} | {row['accepted']} / {row['drafted']} | {row['mean_length']:.2f} |"
+        for name, row in families.items()
+    ]
+    head = "| family | acceptance rate | accepted / drafted | tokens per round, bonus included |"
+    return "\n".join([head, "|---|---|---|---|", *rows, f"| mean over families | {mean:.3f} | | |"])
+
+
+def card(facts: Mapping[str, Any]) -> str:
+    """The card's Markdown; a missing fact is an error, never a blank."""
+    return CARD.format(**facts)

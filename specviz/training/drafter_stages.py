@@ -1,0 +1,97 @@
+"""The drafter's two stages: collect what the target says (`teach`), then distil it (`drafter`).
+
+Place in the flow: after the target's stage; both read and write the work folder only.
+It knows nothing about the command line; it reports rows and prints nothing.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+from transformers import LlamaForCausalLM
+
+from specviz.errors import TrainingError
+from specviz.training.drafter import TaughtWindows, distillation_objective, drafter_from
+from specviz.training.generation import TaughtRows, corpus_rows, generated_rows
+from specviz.training.loop import Loop, LoopOptions, Report
+from specviz.training.options import TrainOptions
+from specviz.training.schedule import Budget
+from specviz.training.stages import validation
+from specviz.training.windows import Rotation, load_stream
+
+GENERATED_LENGTH = 256
+GENERATED_ROWS = 64
+GENERATED_SHARE_OF_TIME = 0.75
+
+
+def trained_target(options: TrainOptions) -> LlamaForCausalLM:
+    """The target that its stage left, for inference."""
+    folder = options.work_dir / "target" / "model"
+    if not folder.is_dir():
+        raise TrainingError("No trained target in the work folder: run `specviz train target` first.")
+    return LlamaForCausalLM.from_pretrained(folder).to(options.device).eval()
+
+
+def teach(options: TrainOptions, report: Report) -> None:
+    """Lets the target write text and read corpus windows, and keeps its states; both within `teach_minutes`."""
+    target = trained_target(options)
+    stream = load_stream(options.work_dir / "train.npy")
+    seconds = 60 * options.teach_minutes
+    shares = {"generated": GENERATED_SHARE_OF_TIME, "corpus": 1 - GENERATED_SHARE_OF_TIME}
+    sources = {
+        "generated": generated_rows(
+            target, stream, GENERATED_LENGTH, GENERATED_ROWS, options.seed, seconds * shares["generated"]
+        ),
+        "corpus": corpus_rows(
+            target, stream, options.window, options.batch_size, options.seed, seconds * shares["corpus"]
+        ),
+    }
+    for name, batches in sources.items():
+        rows = joined(batches)
+        save_rows(options.work_dir / "taught" / name, rows)
+        report({"taught": name, "windows": len(rows.ids), "tokens": rows.states.shape[0] * rows.states.shape[1]})
+
+
+def joined(batches: Iterable[TaughtRows]) -> TaughtRows:
+    """All batches as one block."""
+    collected = list(batches)
+    return TaughtRows(np.concatenate([b.ids for b in collected]), np.concatenate([b.states for b in collected]))
+
+
+def save_rows(folder: Path, rows: TaughtRows) -> None:
+    """Writes taught rows as two .npy files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    np.save(folder / "ids.npy", rows.ids)
+    np.save(folder / "states.npy", rows.states)
+
+
+def load_rows(folder: Path) -> TaughtRows:
+    """Maps taught rows from disk."""
+    if not (folder / "ids.npy").is_file():
+        raise TrainingError(f"No taught text '{folder.name}' in the work folder: run `specviz train teach` first.")
+    return TaughtRows(np.load(folder / "ids.npy", mmap_mode="r"), np.load(folder / "states.npy", mmap_mode="r"))
+
+
+def train_drafter(options: TrainOptions, report: Report) -> LlamaForCausalLM:
+    """Distils the drafter from the taught text and saves its fp32 weights in the work folder."""
+    target = trained_target(options)
+    taught = options.work_dir / "taught"
+    generated = TaughtWindows(
+        load_rows(taught / "generated"), max(1, options.batch_tokens // GENERATED_LENGTH), options.seed
+    )
+    corpus = TaughtWindows(load_rows(taught / "corpus"), options.batch_size, options.seed)
+    drafter = drafter_from(target, options.drafter_layers, options.drafter_intermediate, options.seed)
+    loop = Loop(
+        drafter,
+        Rotation([generated, generated, corpus]),
+        distillation_objective(target.lm_head.weight.detach(), options.hard_share),
+        LoopOptions(
+            Budget(options.tokens, options.drafter_minutes),
+            matrix_lr=options.drafter_lr,
+            embedding_lr=options.embedding_lr / 3,
+        ),
+        options.work_dir / "drafter" / "checkpoint.pt",
+    )
+    model = loop.run(report, validation(options))
+    model.save_pretrained(options.work_dir / "drafter" / "model")
+    return model

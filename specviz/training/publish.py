@@ -1,0 +1,131 @@
+"""Exports trained weights as ordinary checkpoints and measures what was exported.
+
+Place in the flow: last stage of `specviz train`; writes folders that `AutoModelForCausalLM` loads offline.
+It knows nothing about how the weights came to be, except for the log it is given.
+"""
+
+import json
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import GenerationConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+from specviz.errors import TrainingError
+from specviz.training.loop import Report
+from specviz.training.target import losses_by_layer
+from specviz.training.windows import TokenStream, held_out_batches
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Held-out numbers: nats per token after each layer, and bits per byte of the last."""
+
+    nats_by_layer: tuple[float, ...]
+    bits_per_byte: float
+    tokens: int
+
+
+def export_model(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, folder: Path) -> None:
+    """Writes bfloat16 weights, configuration and tokenizer; the model in memory stays as it is."""
+    folder.mkdir(parents=True, exist_ok=True)
+    published = LlamaForCausalLM(model.config).to(torch.bfloat16)
+    published.load_state_dict(model.state_dict())
+    published.generation_config = GenerationConfig(
+        bos_token_id=tokenizer.bos_token_id,
+        eos_token_id=tokenizer.eos_token_id,
+        pad_token_id=tokenizer.pad_token_id,
+        do_sample=False,
+    )
+    published.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+
+
+def load_exported(folder: Path) -> LlamaForCausalLM:
+    """The exported weights in fp32, as the engine uses them on a CPU: rounded once, computed exactly."""
+    if not (folder / "config.json").is_file():
+        raise TrainingError(f"No exported model in '{folder.name}': run `specviz train export` first.")
+    return LlamaForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
+
+
+def bits_per_byte(nats_per_token: float, tokens: int, n_bytes: int) -> float:
+    """Compression of the text itself, comparable between tokenizers."""
+    return nats_per_token * tokens / (log(2) * n_bytes)
+
+
+def measure_held_out(model: LlamaForCausalLM, stream: TokenStream, n_bytes: int, window: int) -> HeldOut:
+    """Loss over the whole held-out stream in windows without carried context (so a little pessimistic)."""
+    losses = losses_by_layer(model, held_out_batches(stream, window, 4))
+    return HeldOut(tuple(losses), bits_per_byte(losses[-1], len(stream), n_bytes), len(stream))
+
+
+@torch.inference_mode()
+def continuation(
+    model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, text: str, tokens: int, temperature: float, seed: int
+) -> str:
+    """The model's continuation of a text, greedy at temperature 0."""
+    generator = torch.Generator().manual_seed(seed)
+    cache, fresh, produced = None, tokenizer(text, add_special_tokens=False, return_tensors="pt")["input_ids"], []
+    for _ in range(tokens):
+        result = model(input_ids=fresh, past_key_values=cache, use_cache=True)
+        cache, logits = result.past_key_values, result.logits[:, -1]
+        if temperature == 0:
+            fresh = logits.argmax(-1, keepdim=True)
+        else:
+            fresh = torch.multinomial((logits / temperature).softmax(-1), 1, generator=generator)
+        produced.append(int(fresh))
+        if produced[-1] == tokenizer.eos_token_id:
+            break
+    return str(tokenizer.decode(produced, skip_special_tokens=True))
+
+
+def draw_loss_curve(log_rows: Sequence[dict[str, Any]], path: Path, title: str) -> None:
+    """A small PNG: smoothed training objective and held-out loss over tokens."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(5, 2.8), dpi=90, layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots()
+    smooth, value = [], log_rows[0]["loss"]
+    for row in log_rows:
+        value = 0.95 * value + 0.05 * row["loss"]
+        smooth.append(value)
+    axes.plot([row["tokens"] / 1e6 for row in log_rows], smooth, label="objective (smoothed)", color="#4c72b0")
+    held = [row for row in log_rows if "held_out" in row]
+    axes.plot(
+        [row["tokens"] / 1e6 for row in held],
+        [row["held_out"] for row in held],
+        "o-",
+        markersize=3,
+        label="held-out nats per token",
+        color="#dd8452",
+    )
+    axes.set(xlabel="million tokens", title=title)
+    axes.legend(frameon=False)
+    figure.savefig(path)
+
+
+def checkpoint_facts(checkpoint: Path) -> dict[str, Any]:
+    """Step, tokens, seconds and log of a run, from its checkpoint."""
+    if not checkpoint.is_file():
+        raise TrainingError(f"No checkpoint {checkpoint.parent.name}/{checkpoint.name} in the work folder.")
+    facts: dict[str, Any] = torch.load(checkpoint, map_location="cpu", weights_only=True)["progress"]
+    return facts
+
+
+def copy_split(work_dir: Path, folder: Path) -> int:
+    """Ships the split manifest beside the model; returns the held-out bytes."""
+    shutil.copyfile(work_dir / "split.json", folder / "split.json")
+    split = json.loads((folder / "split.json").read_text(encoding="utf-8"))
+    return sum(row["bytes"] for row in split["held_out"])
+
+
+def write_json(path: Path, value: Any, report: Report) -> None:
+    """Writes indented JSON and reports its name."""
+    path.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    report({"wrote": path.name})

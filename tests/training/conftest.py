@@ -1,0 +1,49 @@
+"""Miniature corpus and models, so that the training tests need seconds and no network."""
+
+from pathlib import Path
+
+import pytest
+
+from specviz.training.corpus import Corpus, Document
+from specviz.training.options import TrainOptions
+from specviz.training.stages import prepare
+
+
+@pytest.fixture(scope="session")
+def mini_corpus() -> Corpus:
+    """Twelve training and two held-out documents of repeating code."""
+    train = tuple(
+        Document(
+            f"module_{i}.py", "code", "".join(f"def name_{i}_{j}(x):\n    return x + {j}\n\n\n" for j in range(30))
+        )
+        for i in range(12)
+    )
+    held_out = tuple(
+        Document(f"held_{i}.py", "code", "".join(f"def held_{j}(x):\n    return x - {j}\n\n\n" for j in range(40)))
+        for i in range(2)
+    )
+    return Corpus(train, held_out, seed=0)
+
+
+@pytest.fixture
+def mini_options(tmp_path: Path, mini_corpus: Corpus) -> TrainOptions:
+    """A prepared work folder for a model of a few thousand weights."""
+    options = TrainOptions(
+        work_dir=tmp_path / "work",
+        out_dir=tmp_path / "out",
+        layers=4,
+        hidden=32,
+        heads=2,
+        intermediate=48,
+        drafter_intermediate=16,
+        vocabulary=320,
+        window=32,
+        batch_tokens=128,
+        tokens=128 * 12,
+        minutes=0,
+        drafter_minutes=0,
+        grow_at=0.5,
+        dtype="float32",
+    )
+    prepare(options, mini_corpus)
+    return options

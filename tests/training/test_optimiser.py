@@ -1,0 +1,61 @@
+"""Muon orthogonalises and learns; the schedule ends at zero."""
+
+import torch
+
+from specviz.training.muon import Muon, orthogonalise
+from specviz.training.schedule import Budget, learning_rate_factor
+
+
+def test_singular_values_come_out_near_one() -> None:
+    torch.manual_seed(0)
+    for shape in ((3, 24, 24), (2, 16, 40), (2, 40, 16)):
+        values = torch.linalg.svdvals(orthogonalise(torch.randn(shape), iterations=8))
+        assert values.min() > 0.4
+        assert values.max() < 1.3
+
+
+def test_directions_are_kept() -> None:
+    torch.manual_seed(0)
+    matrix = torch.randn(1, 12, 20)
+    u, _, v = torch.linalg.svd(matrix, full_matrices=False)
+    cosine = torch.nn.functional.cosine_similarity(
+        orthogonalise(matrix, iterations=8).flatten(), (u @ v).flatten(), dim=0
+    )
+    assert cosine > 0.97
+
+
+def test_a_toy_loss_decreases() -> None:
+    torch.manual_seed(0)
+    goal, weight = torch.randn(8, 8), torch.nn.Parameter(torch.zeros(8, 8))
+    muon = Muon([weight], lr=0.1)
+    losses = []
+    for _ in range(60):
+        loss = (weight - goal).square().mean()
+        losses.append(loss.item())
+        loss.backward()
+        muon.step()
+        muon.zero_grad()
+    assert losses[-1] < 0.3 * losses[0]
+
+
+def test_matrices_without_gradient_are_left_alone() -> None:
+    weight = torch.nn.Parameter(torch.ones(4, 4))
+    Muon([weight]).step()
+    assert torch.equal(weight, torch.ones(4, 4))
+
+
+def test_the_learning_rate_reaches_zero_exactly() -> None:
+    budget = Budget(tokens=100)
+    assert learning_rate_factor(budget.progress(100, 0), step=1000, warm_up_steps=10) == 0
+    assert learning_rate_factor(budget.progress(50, 0), step=1000, warm_up_steps=10) == 0.5
+
+
+def test_time_counts_as_well_as_tokens() -> None:
+    budget = Budget(tokens=100, minutes=10)
+    assert budget.progress(tokens=10, elapsed_s=540) == 0.9
+    assert budget.progress(tokens=95, elapsed_s=60) == 0.95
+    assert budget.progress(tokens=0, elapsed_s=10_000) == 1
+
+
+def test_warm_up_starts_low() -> None:
+    assert learning_rate_factor(0.0, step=0, warm_up_steps=10) == 0.1
