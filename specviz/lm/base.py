@@ -35,7 +35,8 @@ class Cache(Protocol):
     """Keys and values of the rows computed so far, for one sequence.
 
     The first `base` rows are linear: row i is token i of the text. Rows after that form a tree (a chain is the
-    usual case); each knows its parent row. `tokens[i]` is the token of row i.
+    usual case); each knows its parent row. `tokens[i]` is the token of row i. A forward call adds tree rows only:
+    `base` moves in `keep` and `truncate` alone (so a prefill is followed by `keep(range(length))`).
     """
 
     tokens: list[int]
@@ -48,7 +49,8 @@ class Cache(Protocol):
 
     def keep(self, rows: Sequence[int]) -> None:
         """Make the path `rows` (absolute row indices ≥ base, ascending, each the parent of the next, the first
-        a child of row base-1) the continuation of the linear part and drop every other row after it. `base` becomes `length`.
+        a child of row base-1) the continuation of the linear part and drop every other row after it.
+        `base` becomes `length`.
         Costs only the kept tail, never a copy of the whole cache. An empty path drops all tree rows."""
         ...
 
@@ -78,8 +80,9 @@ class LanguageModel(Protocol):
         """Append rows to `cache` and return their logits [n, V], on the device, in the model's dtype or wider.
 
         `parents[i]` is the absolute cache row that row i continues: a row already cached, or an earlier row of
-        this very call (`cache.length + j` as it was before the call). Each row sees the linear rows up to its branching point,
-        its ancestors and itself; its position is its parent's plus one. `None`: a chain after the last row.
+        this very call (`cache.length + j` as it was before the call). Each row sees the linear rows up to its
+        branching point, its ancestors and itself; its position is its parent's plus one.
+        `None`: a chain after the last row.
         `last_only` returns [1, V], the last row's logits (prefill needs no more).
         Raises ModelError where the context length would be exceeded.
         """

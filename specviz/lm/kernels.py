@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
+from torch.nn import functional
 
 Product = Callable[[Tensor, Tensor | None], Tensor]
 """x [n, in], residual [n, out] or None → x Wᵀ + b + residual [n, out]; the residual may be overwritten"""
@@ -25,6 +25,9 @@ PACKING_HINT = 16
 """Row count told to oneDNN when it packs; anything above one gives the same layout on AVX2."""
 CALIBRATION_BYTES = 64 << 20
 """Enough weights to leave the processor's caches between two uses, as in a real forward pass."""
+CALIBRATION_S = 0.5
+FEWEST_REPEATS = 2
+"""The first is not counted, and one more is needed however slow the machine is."""
 SECOND_COPY_GAIN = 0.01
 """A routine that needs a copy of its own must save this share of the time summed over the row counts."""
 
@@ -33,7 +36,7 @@ def plain(weight: Tensor, bias: Tensor | None) -> Product:
     """The fallback that works on every device and dtype."""
 
     def multiply(x: Tensor, residual: Tensor | None) -> Tensor:
-        product = F.linear(x, weight, bias)
+        product = functional.linear(x, weight, bias)
         return product if residual is None else product.add_(residual)
 
     return multiply
@@ -160,8 +163,11 @@ def _measure(
     """
     built = {(name, i): [ROUTINES[name](p.weight, p.bias) for p in g] for name in names for i, g in enumerate(groups)}
     times: list[dict[tuple[str, int], float]] = [{} for _ in groups]
+    deadline = time.perf_counter() + CALIBRATION_S
     scratch = torch.ones(max(0, CALIBRATION_BYTES - _bytes(groups)) // 4)
     for repeat in range(repeats):
+        if repeat >= FEWEST_REPEATS and time.perf_counter() > deadline:
+            break
         for n in ROW_COUNTS:
             for name in names:
                 scratch.sum()

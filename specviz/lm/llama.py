@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
+from torch.nn import functional
 
 from specviz.lm.base import Cache, ModelInfo
 from specviz.lm.kernels import Projection, calibrate
@@ -48,6 +48,7 @@ class LlamaCache(TreeCache):
             self._kv = grown
         return self._kv
 
+    @torch.inference_mode()
     def _move_rows(self, rows: list[int], start: int) -> None:
         index = torch.tensor(rows, device=self._kv.device)
         self._kv[:, :, start : start + len(rows)] = self._kv.index_select(2, index)
@@ -91,9 +92,8 @@ class LlamaModel:
         self._embedding = weights["model.embed_tokens.weight"]
         self._norm = Norm(weights["model.norm.weight"], shape.norm_eps)
         self._layers = [_layer(weights, f"model.layers.{i}.", shape) for i in range(shape.layers)]
-        self._head = Projection(
-            self._norm.absorbed_by(weights["lm_head.weight"] if not shape.tied else self._embedding)
-        )
+        head = self._embedding if shape.tied else weights["lm_head.weight"]
+        self._head = Projection(self._norm.absorbed_by(head[: info.vocab_size]))
         self._turns = Turns.of(shape, self.device, self._embedding.dtype)
         self._zeros: dict[int, Tensor] = {}
         self.kernels = self._calibrate()
@@ -143,7 +143,7 @@ class LlamaModel:
     def _hidden(self, tokens: Sequence[int], cache: LlamaCache, parents: Sequence[int] | None) -> Tensor:
         """Residual stream [n, hidden] after the last layer; the rows are then in the cache."""
         placement = cache.place(tokens, parents, self._info.context_length)
-        x = F.embedding(torch.tensor(placement.tokens, device=self.device), self._embedding)
+        x = functional.embedding(torch.tensor(placement.tokens, device=self.device), self._embedding)
         x = self.layers(x, 0, self.shape.layers, self._step(placement, cache))
         cache.add(placement)
         return x
@@ -171,7 +171,7 @@ class LlamaModel:
         stored = self._zeros.get(n)
         if stored is None or stored.shape[1] < start + n:
             stored = torch.full((n, n), lowest, device=self.device, dtype=dtype).triu_(1)
-            stored = F.pad(stored, (max(FIRST_ROWS, 2 * start), 0))
+            stored = functional.pad(stored, (max(FIRST_ROWS, 2 * start), 0))
             self._zeros[n] = stored
         return stored[:, stored.shape[1] - start - n :]
 
@@ -188,19 +188,19 @@ class LlamaModel:
         step.new_rows[i].copy_(qkv[:, heads:].transpose(0, 1))
         x = layer.output(self._attend(qkv[:, :heads], step.keys[i], step.values[i], step.mask), x)
         gate, up = layer.gate_up(layer.ffn_norm(x)).chunk(2, -1)
-        return layer.down(F.silu(gate).mul_(up), x)
+        return layer.down(functional.silu(gate).mul_(up), x)
 
     def _attend(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
         """queries [n, H, D] → [n, H*D]. Query heads that share keys become rows of one head."""
         n, heads, size = queries.shape
         shared = heads // self.shape.kv_heads
         if shared == 1:
-            out = F.scaled_dot_product_attention(queries.transpose(0, 1).unsqueeze(0), keys, values, mask)
+            out = functional.scaled_dot_product_attention(queries.transpose(0, 1).unsqueeze(0), keys, values, mask)
             return out.transpose(1, 2).reshape(n, -1)
         queries = queries.unflatten(1, (-1, shared)).permute(1, 2, 0, 3).reshape(1, -1, shared * n, size)
         if mask is not None:
             mask = mask.repeat(shared, 1)
-        out = F.scaled_dot_product_attention(queries, keys, values, mask)
+        out = functional.scaled_dot_product_attention(queries, keys, values, mask)
         return out.view(-1, shared, n, size).permute(2, 0, 1, 3).reshape(n, -1)
 
 

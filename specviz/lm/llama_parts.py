@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
+from torch.nn import functional
 
 from specviz.lm.llama_config import LlamaShape
 
@@ -33,7 +33,7 @@ class Norm:
         """x [n, H] → [n, H]."""
         if self._absorbed:
             return x / torch.hypot(torch.linalg.vector_norm(x, dim=-1, keepdim=True), self._floor)
-        return F.rms_norm(x, self._weight.shape, self._weight, self._eps)
+        return functional.rms_norm(x, self._weight.shape, self._weight, self._eps)
 
 
 def paired(rows: Tensor, head_size: int) -> Tensor:

@@ -126,7 +126,8 @@ class TableModel:
 
         AssertionError where rows, mask and positions disagree: a mistake in our own code, never in the input.
         """
-        assert isinstance(cache, TableCache) and cache.model is self, "this cache belongs to another model."
+        assert isinstance(cache, TableCache), "this cache belongs to another adapter."
+        assert cache.model is self, "this cache belongs to another model."
         wrong = [token for token in tokens if not 0 <= token < self.vocab_size]
         assert not wrong, f"token {wrong[:1]} is outside the vocabulary of {self.vocab_size}."
         assert len(cache.stored) == cache.length, "stale rows: the storage and the bookkeeping differ in length."

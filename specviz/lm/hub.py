@@ -1,0 +1,147 @@
+"""Adapter for any full-attention causal model of transformers: the reference the lean forward is tested against.
+
+Rows of the cache are rows of a `DynamicCache`; the mask is always our own, four-dimensional and additive, because
+a Boolean one is silently added to the scores by eager attention. Models whose cache forgets or mixes rows are refused
+with the reason. Knows nothing about files, tokenizers, drafters or verifiers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from specviz.errors import ModelError
+from specviz.lm.base import Cache, ModelInfo
+from specviz.lm.rows import Placement, TreeCache
+
+ATTENTION = frozenset({"sdpa", "eager"})
+"""Attention implementations that take an arbitrary additive mask."""
+PROBE_TOKENS = 4
+
+
+def why_not_supported(config: Any) -> str | None:
+    """The reason why a transformers config cannot be decoded speculatively here, or None where it can."""
+    if getattr(config, "is_encoder_decoder", False):
+        return "it is an encoder-decoder model, and only decoder-only models are supported"
+    text = config.get_text_config(decoder=True) if hasattr(config, "get_text_config") else config
+    types = getattr(text, "layer_types", None)
+    other = sorted(set(types or ()) - {"full_attention"})
+    if other:
+        return f"it has layers of type {', '.join(other)}, whose cache cannot give back rows of a draft tree"
+    if getattr(text, "num_attention_heads", None) is None:
+        return "it has no attention heads; a recurrent state cannot be rolled back to an earlier token"
+    if types is None and getattr(text, "sliding_window", None) is not None:
+        return f"it attends through a sliding window of {text.sliding_window} tokens, so its cache forgets rows"
+    if getattr(text, "attention_chunk_size", None) is not None:
+        return f"it attends in chunks of {text.attention_chunk_size} tokens, so its cache forgets rows"
+    return None
+
+
+class HubCache(TreeCache):
+    """A `DynamicCache` of plain full-attention layers, cut and compacted by us."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        from transformers import DynamicCache
+
+        self.past = DynamicCache()
+
+    @torch.inference_mode()
+    def _move_rows(self, rows: list[int], start: int) -> None:
+        for layer in self.past.layers:
+            index = torch.tensor(rows, device=layer.keys.device)
+            for held in (layer.keys, layer.values):
+                held[..., start : start + len(rows), :] = held.index_select(-2, index)
+
+    def _drop_rows(self, length: int) -> None:
+        surplus = self.past.get_seq_length() - length
+        if surplus > 0:
+            self.past.crop(-surplus)
+
+
+class HubModel:
+    """Wraps a loaded `AutoModelForCausalLM`."""
+
+    def __init__(self, model: Any, info: ModelInfo) -> None:
+        """Raises ModelError where the model cannot be used, with the reason."""
+        reason = why_not_supported(model.config) or _why_not_stateful(model)
+        if reason:
+            raise ModelError(f"{info.name} cannot be used because {reason}; choose a full-attention decoder.")
+        self._model = model.eval()
+        self._info = info
+        self._check_trees()
+
+    @property
+    def info(self) -> ModelInfo:
+        return self._info
+
+    @property
+    def device(self) -> torch.device:
+        device: torch.device = self._model.device
+        return device
+
+    def new_cache(self) -> HubCache:
+        return HubCache()
+
+    @torch.inference_mode()
+    def forward(
+        self,
+        tokens: Sequence[int],
+        cache: Cache,
+        parents: Sequence[int] | None = None,
+        last_only: bool = False,
+    ) -> Tensor:
+        """Logits [n, V], or [1, V] with `last_only` (see `LanguageModel.forward`)."""
+        assert isinstance(cache, HubCache), "this cache belongs to another adapter."
+        placement = cache.place(tokens, parents, self._info.context_length)
+        out = self._model(
+            input_ids=torch.tensor([placement.tokens], device=self.device),
+            attention_mask=self._mask(placement),
+            position_ids=torch.tensor([placement.positions], device=self.device),
+            past_key_values=cache.past,
+            use_cache=True,
+            logits_to_keep=1 if last_only else 0,
+        )
+        cache.add(placement)
+        logits: Tensor = out.logits[0, :, : self._info.vocab_size]
+        return logits
+
+    def _mask(self, placement: Placement) -> Tensor:
+        """Additive mask [1, 1, n, T] in the model's dtype."""
+        n, start, dtype = placement.stop - placement.start, placement.start, self._model.dtype
+        if placement.visible is None:
+            hidden = torch.ones(n, start + n, dtype=torch.bool, device=self.device).triu_(start + 1)
+        else:
+            hidden = ~torch.from_numpy(placement.visible).to(self.device)
+        mask = torch.zeros(n, start + n, dtype=dtype, device=self.device)
+        return mask.masked_fill_(hidden, torch.finfo(dtype).min)[None, None]
+
+    def _check_trees(self) -> None:
+        """Two siblings must not see each other: some architectures read positions or biases out of the mask.
+
+        Raises ModelError where a branch of a tiny tree differs from the same text on its own.
+        """
+        a, b, c, d = (min(i + 1, self._info.vocab_size - 1) for i in range(PROBE_TOKENS))
+        tree = self.forward([a, b, c, d], self.new_cache(), parents=[-1, 0, 0, 2])[[0, 2, 3]].float()
+        alone = self.forward([a, c, d], self.new_cache()).float()
+        scale = float(alone.abs().max()) or 1.0
+        allowed = 1e-3 if self._model.dtype == torch.float32 else 5e-2
+        difference = float((tree - alone).abs().max()) / scale
+        if not difference <= allowed:
+            raise ModelError(
+                f"{self._info.name} ({self._info.architecture}) does not follow a tree mask: a branch differs from the "
+                f"same text alone by {difference:.1%} of its logits; choose another model."
+            )
+
+
+def _why_not_stateful(model: Any) -> str | None:
+    """Reasons that only the model class knows."""
+    if getattr(model, "_is_stateful", False):
+        return "it keeps a recurrent state, which cannot be rolled back to an earlier token"
+    attention = getattr(model.config, "_attn_implementation", "eager")
+    if attention not in ATTENTION:
+        return f"it was loaded with '{attention}' attention, which takes no tree mask; use sdpa or eager"
+    return None

@@ -1,0 +1,97 @@
+"""Where a model comes from and where it runs: name to folder, device and dtype to what this machine has.
+
+Knows nothing about weights, tokenizers or adapters.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from specviz.assets import asset_path
+from specviz.errors import ModelError, SpecVizError
+
+HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+
+
+def locate(name: str) -> Path:
+    """The folder of a checkpoint: bundled name, folder, or hub id, in this order. Raises ModelError."""
+    bundled = bundled_models()
+    if name in bundled:
+        return bundled[name]
+    if Path(name).expanduser().is_dir():
+        return Path(name).expanduser()
+    if HUB_ID.fullmatch(name):
+        return _from_hub(name)
+    raise ModelError(
+        f"there is no model '{name}': it is neither bundled ({', '.join(bundled) or 'none'}), nor a folder, "
+        "nor a hub id like owner/model."
+    )
+
+
+def bundled_models() -> dict[str, Path]:
+    """Models that ship with SpecViz: name → folder."""
+    try:
+        folder = asset_path("models")
+    except SpecVizError:
+        return {}
+    return {path.parent.name: path.parent for path in sorted(folder.glob("*/config.json"))}
+
+
+def _from_hub(name: str) -> Path:
+    """Download the safetensors checkpoint, or find it in the local cache. Raises ModelError."""
+    from huggingface_hub import snapshot_download
+
+    offline = os.environ.get("HF_HUB_OFFLINE", "").upper() in {"1", "ON", "YES", "TRUE"}
+    try:
+        folder = snapshot_download(name, allow_patterns=["*.json", "*.safetensors"], local_files_only=offline)
+    except (OSError, ValueError, RuntimeError) as error:
+        cure = "unset HF_HUB_OFFLINE" if offline else "check the network and the spelling"
+        raise ModelError(
+            f"{name} is not in the local hub cache and could not be downloaded ({type(error).__name__}); {cure}, "
+            "or name a bundled model or a folder."
+        ) from error
+    return Path(folder)
+
+
+def choose_device(device: str) -> torch.device:
+    """`auto` takes a CUDA GPU where there is one, else the CPU. Raises ModelError for a device that is not there."""
+    if device == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    kind = device.partition(":")[0]
+    there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    if kind not in there:
+        raise ModelError(f"there is no device '{device}'; choose auto, cpu, cuda or mps.")
+    if not there[kind]:
+        raise ModelError(f"this machine has no usable {kind} device; choose auto or cpu.")
+    try:
+        return torch.empty(0, device=device).device
+    except RuntimeError as error:
+        raise ModelError(f"the device '{device}' cannot be used; choose auto, cpu or {kind}.") from error
+
+
+def choose_dtype(dtype: str, device: torch.device, config: Mapping[str, Any]) -> torch.dtype:
+    """`auto` takes what the checkpoint was stored in, but float32 on a CPU without bfloat16 arithmetic.
+
+    Where that is missing, several rows at once cost ten times as much in bfloat16. Raises ModelError for other names.
+    """
+    if dtype != "auto":
+        if dtype not in DTYPES:
+            raise ModelError(f"there is no dtype '{dtype}'; choose auto, {', '.join(DTYPES)}.")
+        return DTYPES[dtype]
+    stored = DTYPES.get(str(config.get("dtype") or config.get("torch_dtype") or "float32"), torch.float32)
+    if stored == torch.float32 or device.type == "cuda":
+        return stored
+    return torch.bfloat16 if device.type == "cpu" and has_bfloat16() else torch.float32
+
+
+def has_bfloat16() -> bool:
+    """Whether this CPU multiplies bfloat16 in hardware (AVX512-BF16 or AMX)."""
+    probes = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
+    return any(getattr(torch.cpu, probe)() for probe in probes if hasattr(torch.cpu, probe))

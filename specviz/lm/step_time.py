@@ -1,0 +1,150 @@
+"""How long one target pass takes, measured on this machine: t(n) for n new rows.
+
+Speculative decoding pays exactly as far as t(n) stays flat, so the curve travels with every trace. Knows nothing about
+drafters, verifiers or the decoding loop.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from collections.abc import Sequence
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from statistics import median, quantiles
+
+import torch
+
+from specviz.lm.base import Cache, LanguageModel
+from specviz.trace.events import Machine, StepTime
+
+ROW_COUNTS = (1, 2, 4, 8, 16, 32, 64)
+CACHED_ROWS = 128
+BUDGET_S = 0.8
+REPEATS = 15
+"""At most; fewer where the budget ends first, never fewer than `FEWEST_REPEATS`."""
+FEWEST_REPEATS = 3
+
+_measured: dict[tuple[object, ...], list[StepTime]] = {}
+"""Results of this process, by everything they depend on: measuring twice would only cost time."""
+
+
+def use_threads(threads: int = 1) -> None:
+    """Let torch use this many threads. One is the default: on a shared machine more are slower and far less even."""
+    torch.set_num_threads(max(1, threads))
+
+
+def step_times(
+    model: LanguageModel,
+    row_counts: Sequence[int] = ROW_COUNTS,
+    cached_rows: int = CACHED_ROWS,
+    budget_s: float = BUDGET_S,
+) -> list[StepTime]:
+    """t(n) at a cache of `cached_rows`: median and quartiles in seconds, row counts in turn so that drift hits all.
+
+    Row counts beyond the model's context are left out. Measured once per process for the same weights, device, dtype
+    and threads.
+    """
+    info = model.info
+    cached_rows = max(1, min(cached_rows, info.context_length // 2))
+    counts = tuple(n for n in row_counts if cached_rows + n <= info.context_length)
+    key = (
+        info.weights_sha256,
+        info.adapter,
+        str(model.device),
+        info.dtype,
+        torch.get_num_threads(),
+        counts,
+        cached_rows,
+    )
+    if key not in _measured:
+        _measured[key] = _measure(model, counts, cached_rows, budget_s)
+    return list(_measured[key])
+
+
+def bare_pass_s(model: LanguageModel, cached_rows: int = CACHED_ROWS) -> float:
+    """Median seconds of one pass over one new token: what a drafter's model costs per draft step."""
+    return step_times(model, (1,), cached_rows, BUDGET_S / 4)[0].median_s
+
+
+def _measure(model: LanguageModel, counts: Sequence[int], cached_rows: int, budget_s: float) -> list[StepTime]:
+    rows = model.new_cache()
+    model.forward(_tokens(model, cached_rows), rows, last_only=True)
+    rows.keep(range(cached_rows))
+    seconds: dict[int, list[float]] = {n: [] for n in counts}
+    for n in counts:
+        _pass_s(model, rows, n)  # the first pass of a shape sets up kernels and buffers
+    deadline = time.perf_counter() + budget_s
+    for repeat in range(REPEATS):
+        if repeat >= FEWEST_REPEATS and time.perf_counter() > deadline:
+            break
+        for n in counts:
+            seconds[n].append(_pass_s(model, rows, n))
+    return [_summary(n, cached_rows, measured) for n, measured in seconds.items()]
+
+
+def _summary(n: int, cached_rows: int, seconds: Sequence[float]) -> StepTime:
+    low, _, high = quantiles(seconds, n=4)
+    return StepTime(rows=n, cached_rows=cached_rows, median_s=median(seconds), low_s=low, high_s=high)
+
+
+def _tokens(model: LanguageModel, n: int) -> list[int]:
+    """Any tokens do: time does not depend on them."""
+    return [i % model.info.vocab_size for i in range(n)]
+
+
+def _pass_s(model: LanguageModel, rows: Cache, n: int) -> float:
+    """Seconds of one pass over a binary tree of n rows, until the logits are there; its rows are dropped again."""
+    base = rows.length
+    parents = [base - 1, *(base + (i - 1) // 2 for i in range(1, n))]
+    synchronize(model.device)
+    began = time.perf_counter()
+    model.forward(_tokens(model, n), rows, parents)
+    synchronize(model.device)
+    took = time.perf_counter() - began
+    rows.keep([])
+    return took
+
+
+def synchronize(device: torch.device) -> None:
+    """Wait until the device has done what was asked of it; on a CPU it always has."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+    elif device.type == "mps":
+        torch.mps.synchronize()
+
+
+def machine(device: torch.device, dtype: str) -> Machine:
+    """What a run was measured on. Names the processor, never the host."""
+    return Machine(
+        device=str(device),
+        dtype=dtype,
+        threads=torch.get_num_threads(),
+        cores=os.cpu_count() or 1,
+        processor=torch.cuda.get_device_name(device) if device.type == "cuda" else _processor(),
+        python=platform.python_version(),
+        torch=_version("torch"),
+        transformers=_version("transformers"),
+        system=platform.system(),
+    )
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+@cache
+def _processor() -> str:
+    """The processor's model name where the system tells it, else its architecture."""
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine() or "unknown"
