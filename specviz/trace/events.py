@@ -175,6 +175,11 @@ class Node:
     """layout: tidy-tree column, equals depth"""
     y: float = 0.0
     """layout: tidy-tree row, leaves are 0, 1, 2, …"""
+    draft_raw: TopK | None = None
+    """what the drafter's model itself believes: softmax of its logits at temperature 1, nothing cut off;
+    None where `draft` says it already, or there is no model"""
+    target_raw: TopK | None = None
+    """the same of the target; at temperature 0 this is all there is to see behind a point mass"""
 
 
 @dataclass(frozen=True, slots=True)
