@@ -1,0 +1,95 @@
+"""Small pieces of page text as HTML: badges, status, messages, progress, a table of measurements.
+
+Everything that reaches these functions may be hostile (model names, error texts): all of it goes through
+`html.escape`. Colours come from CSS classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from specviz.bench.points import BASELINE, SweepRow
+from specviz.views.badges import Badge
+
+TABLE_HEAD = (
+    ("drafter", "the method that proposes"),
+    ("γ", "speculation length: how deep each draft goes"),
+    ("speedup", "median of the per-run ratios of tokens per second, with quartiles"),
+    ("acceptance rate", "accepted / drafted, bonus and correction not counted"),
+    ("mean acceptance length", "1 + accepted per round that drafted"),
+    ("tokens/s", "median, engine time only"),
+    ("same text", "runs whose output equals plain decoding token for token"),
+)
+
+
+def badge_row(badges: Sequence[Badge]) -> str:
+    return f'<div class="sv-badges">{"".join(map(_badge, badges))}</div>'
+
+
+def _badge(badge: Badge) -> str:
+    title = escape(badge.explanation, quote=True)
+    return f'<span class="sv-badge sv-badge-{badge.tone}" title="{title}">{escape(badge.text)}</span>'
+
+
+def message(text: str, tone: str = "plain") -> str:
+    """One sentence beside a button. Tones: plain, busy, good, error."""
+    return f'<p class="sv-message sv-message-{tone}" role="status" aria-live="polite">{escape(text)}</p>'
+
+
+def status(text: str, settled: bool) -> str:
+    """The line about the models in the header."""
+    busy = "" if settled else " sv-status-busy"
+    return f'<p class="sv-status{busy}" role="status" aria-live="polite">{escape(text)}</p>'
+
+
+def lossless_mark(lossless: bool, text: str) -> str:
+    sign, tone = ("✓", "lossless") if lossless else ("✕", "lossy")
+    return f'<p class="sv-mark sv-mark-{tone}"><span aria-hidden="true">{sign}</span> {escape(text)}</p>'
+
+
+def progress(done: int, total: int, left_s: float | None) -> str:
+    """A bar with a sentence: what is done, how long the rest will take."""
+    left = "" if left_s is None or done >= total else f", about {_duration(left_s)} left"
+    text = escape(f"{done} of {total} runs{left}")
+    bar = f'<progress max="{total}" value="{done}" aria-label="sweep progress"></progress>'
+    return f'<div class="sv-progress">{bar}<span>{text}</span></div>'
+
+
+def _duration(seconds: float) -> str:
+    whole = max(1, round(seconds))
+    return f"{whole} s" if whole < 90 else f"{whole / 60:.0f} min"
+
+
+def sweep_table(rows: Sequence[SweepRow]) -> str:
+    """The measured rows; every number is measured, none is theory."""
+    if not rows:
+        return ""
+    head = "".join(
+        f'<th scope="col" title="{escape(title, quote=True)}">{escape(name)}</th>' for name, title in TABLE_HEAD
+    )
+    body = "".join(_table_row(row) for row in rows)
+    caption = (
+        "<caption>Measured. Ratios are taken against plain decoding of the same prompt in the same sweep.</caption>"
+    )
+    table = f'<table class="sv-table">{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+    return f'<div class="sv-table-scroll">{table}</div>'
+
+
+def _table_row(row: SweepRow) -> str:
+    plain = row.drafter == BASELINE
+    cells = (
+        "plain decoding" if plain else row.label,
+        "–" if row.gamma is None else str(row.gamma),
+        "1 (baseline)" if plain else f"{row.ratio_median:.2f}× ({row.ratio_low:.2f} to {row.ratio_high:.2f})",
+        _number(row.acceptance_rate),
+        _number(row.mean_acceptance_length),
+        f"{row.tokens_per_s_median:.0f}",
+        f"{row.same_output} of {row.runs}",
+    )
+    slow = "" if plain or row.ratio_median >= 1 else ' class="sv-slower"'
+    return f"<tr{slow}>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"

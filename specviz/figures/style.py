@@ -1,0 +1,34 @@
+"""One look for every Plotly figure: transparent, mid-grey text, fixed height, readable in light and dark.
+
+The page does not tell a chart whether it is dark (Gradio's plot gives no such event), so every colour here must
+stand on both. Knows nothing about what is drawn.
+"""
+
+from __future__ import annotations
+
+import plotly.graph_objects as go
+
+TEXT = "rgb(125, 130, 140)"
+GRID = "rgba(128, 128, 128, 0.25)"
+SERIES = ("#1a84bd", "#d55e00", "#009e73", "#cc79a7", "#b8860b", "#7f7f7f")
+"""Okabe-Ito hues, tuned to keep 3:1 contrast on white and on near-black; one per drafter, in the order shown"""
+MARKS = ("circle", "square", "diamond", "triangle-up", "cross", "x")
+"""colour is never the only sign: each series has its own mark too"""
+
+
+def style(figure: go.Figure, height: int = 420) -> go.Figure:
+    """Apply the common look in place and return the figure. `height` in pixels, fixed so that nothing jumps."""
+    axis = {"gridcolor": GRID, "zerolinecolor": GRID, "linecolor": GRID, "automargin": True}
+    figure.update_layout(
+        template="none",
+        height=height,
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        font={"color": TEXT, "size": 13, "family": "IBM Plex Sans, ui-sans-serif, system-ui, sans-serif"},
+        margin={"l": 56, "r": 16, "t": 16, "b": 48},
+        legend={"orientation": "h", "x": 0, "y": -0.18, "yanchor": "top", "bgcolor": "rgba(0,0,0,0)"},
+        hoverlabel={"font": {"size": 13}},
+    )
+    figure.update_xaxes(**axis)
+    figure.update_yaxes(**axis)
+    return figure

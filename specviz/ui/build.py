@@ -1,0 +1,58 @@
+"""The page: a header, three tabs, and the line that says how far the models are.
+
+`build` is handed everything it shows; it imports no engine. Whether the source is live, recorded or a test's double
+makes no difference here.
+"""
+
+from __future__ import annotations
+
+import gradio as gr
+
+from specviz.figures import notices
+from specviz.trace.source import TraceSource
+from specviz.ui.deferred import DeferredSource
+from specviz.ui.request import Limits
+from specviz.ui.tabs.about import about_tab
+from specviz.ui.tabs.speedup import speedup_tab
+from specviz.ui.tabs.speedup_actions import SpeedupActions
+from specviz.ui.tabs.step import QUIET, step_tab
+from specviz.ui.tabs.step_actions import StepActions
+from specviz.views.gallery import Gallery
+
+TITLE = "SpecViz"
+SENTENCE = "Watch one model guess ahead and another check the guesses, token by token."
+HEADER = f'<div class="sv-header"><h1>{TITLE}</h1><p>{SENTENCE}</p></div>'
+POLL_S = 0.7
+"""how often the status line asks while the models load; it stops asking when they are there"""
+CACHE_S = (3600, 24 * 3600)
+"""uploaded and offered files are swept hourly and live a day at most"""
+
+
+def build(source: TraceSource, gallery: Gallery, limits: Limits) -> gr.Blocks:
+    """The whole page over one source. Launch it with `settings.launch_settings()`."""
+    step, speedup = StepActions(source, gallery, limits), SpeedupActions(source, limits)
+    with gr.Blocks(title=TITLE, analytics_enabled=False, fill_width=True, delete_cache=CACHE_S) as demo:
+        with gr.Row(elem_classes="sv-top"):
+            gr.HTML(HEADER, scale=4, min_width=280)
+            status = gr.HTML(_status(source), scale=1, min_width=200, elem_id="sv-status")
+        with gr.Tabs():
+            with gr.Tab("Step", id="step"):
+                step_tab(step)
+            with gr.Tab("Speedup", id="speedup"):
+                speedup_tab(speedup)
+            with gr.Tab("About", id="about"):
+                about_tab()
+        timer = gr.Timer(POLL_S, active=True)
+        timer.tick(lambda: (_status(source), gr.Timer(active=not settled(source))), None, [status, timer], **QUIET)
+        demo.unload(step.leave)
+        demo.unload(speedup.leave)
+    return demo.queue(max_size=16)
+
+
+def settled(source: TraceSource) -> bool:
+    """Whether the status line can still change by itself."""
+    return source.settled if isinstance(source, DeferredSource) else True
+
+
+def _status(source: TraceSource) -> str:
+    return notices.status(source.status(), settled(source))

@@ -1,0 +1,81 @@
+"""A source that is not there yet: the page opens at once, the engine is imported and warmed behind it.
+
+Until then the catalog is the saved one, and a run waits for the engine. Knows nothing about torch: what is behind
+the door is made by the function it is given.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from threading import Event, Thread
+
+from specviz.errors import ModelError, SpecVizError
+from specviz.trace.source import Catalog, Resume, RunRequest, Step, TraceSource
+
+log = logging.getLogger(__name__)
+
+LOADING = "loading the engine…"
+WAIT_S = 0.1
+"""how often a waiting run looks whether it was stopped"""
+
+
+class DeferredSource:
+    """A `TraceSource` around `make`, which is called once, in the background, after `start`."""
+
+    def __init__(self, make: Callable[[], TraceSource], catalog: Catalog) -> None:
+        self._make = make
+        self._catalog = catalog
+        self._source: TraceSource | None = None
+        self._problem: str | None = None
+        self._built = Event()
+        self._settled = Event()
+        self._thread = Thread(target=self._load, name="specviz-engine", daemon=True)
+
+    def start(self) -> None:
+        """Begin loading. Call it after the page's server is up, once."""
+        self._thread.start()
+
+    @property
+    def settled(self) -> bool:
+        """True once loading has succeeded or failed."""
+        return self._settled.is_set()
+
+    def catalog(self) -> Catalog:
+        return self._source.catalog() if self._source is not None else self._catalog
+
+    def status(self) -> str:
+        if self._problem is not None:
+            return f"models failed to load: {self._problem}"
+        return self._source.status() if self._source is not None else LOADING
+
+    def warm(self) -> None:
+        """Wait until loading is over."""
+        self._settled.wait()
+
+    def explain(self, request: RunRequest) -> str | None:
+        return self._source.explain(request) if self._source is not None else None
+
+    def run(
+        self, request: RunRequest, cancelled: Callable[[], bool] = lambda: False, resume: Resume | None = None
+    ) -> Iterator[Step]:
+        while not self._built.wait(WAIT_S):
+            if cancelled():
+                raise ModelError("the run was stopped before the engine was loaded; press Run live to try again.")
+        if self._source is None:
+            raise ModelError(f"the engine could not be loaded: {self._problem}")
+        yield from self._source.run(request, cancelled, resume)
+
+    def _load(self) -> None:
+        try:
+            self._source = self._make()
+            self._built.set()
+            self._source.warm()
+        except SpecVizError as error:
+            self._problem = str(error)
+        except Exception as error:  # the page must say that loading failed, whatever it was; the log keeps the rest
+            log.exception("loading the engine failed")
+            self._problem = f"{type(error).__name__}; see the server's log."
+        finally:
+            self._built.set()
+            self._settled.set()

@@ -1,0 +1,159 @@
+"""From what stands in the controls to a `RunRequest`, with this machine's limits applied.
+
+The page shows only the options of the chosen methods, but the server trusts none of it: every value is read again
+here. Knows nothing about gradio and nothing about any method by name; options are described by their cards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from specviz.errors import OptionError
+from specviz.trace.events import Option
+from specviz.trace.source import Catalog, MethodDescription, OptionCard, RunRequest
+
+AUTO = "auto"
+"""the verifier that the source picks itself"""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one visitor may ask of this machine."""
+
+    max_new_tokens: int = 256
+    prompt_chars: int = 2000
+    import_bytes: int = 5_000_000
+    any_model: bool = True
+    """models by folder or hub id; False: only those in the catalog"""
+
+
+def option_key(group: str, method: str, option: str) -> str:
+    """Name of one method option among the form's values, e.g. `drafter.model.gamma`."""
+    return f"{group}.{method}.{option}"
+
+
+def request_from(values: Mapping[str, object], catalog: Catalog, limits: Limits) -> RunRequest:
+    """Read the form. Raises OptionError, naming the control, the value and the cure."""
+    drafter = _method("drafter", values, catalog.drafters)
+    verifier = str(values.get("verifier") or AUTO)
+    described = None if verifier == AUTO else _method("verifier", values, catalog.verifiers)
+    return RunRequest(
+        prompt=_prompt(values, limits),
+        target=_model("target", values, catalog, limits),
+        drafter=drafter.name,
+        drafter_model=_model("drafter_model", values, catalog, limits),
+        drafter_options=read_options("drafter", drafter, values),
+        verifier=verifier,
+        verifier_options=read_options("verifier", described, values) if described else {},
+        temperature=_number("temperature", values, (0.0, 10.0)),
+        top_k=int(_number("top_k", values, (0, 1_000_000))),
+        top_p=_number("top_p", values, (0.0, 1.0)),
+        seed=int(_number("seed", values, (0, 2**53))),
+        max_new_tokens=int(_number("max_new_tokens", values, (1, limits.max_new_tokens))),
+        stop=_stops(str(values.get("stop") or "")),
+        prompt_name=_prompt_name(values, catalog),
+    )
+
+
+def read_options(group: str, method: MethodDescription, values: Mapping[str, object]) -> dict[str, Option]:
+    """The options of one method, parsed by their cards' types; an empty control means the default."""
+    read: dict[str, Option] = {}
+    for card in method.options:
+        value = values.get(option_key(group, method.name, card.name), card.default)
+        read[card.name] = card.default if value is None or value == "" else parse_option(card, value)
+    return read
+
+
+def parse_option(card: OptionCard, value: object) -> Option:
+    """One control's value in the option's own type. Raises OptionError."""
+    try:
+        return _PARSERS[card.type](value)
+    except (TypeError, ValueError) as error:
+        raise OptionError(
+            f"option '{card.name}' is {str(value)[:40]!r}, but must be {_EXPECTED[card.type]}; "
+            f"its default is {card.default!r}."
+        ) from error
+
+
+def _whole(value: object) -> int:
+    number = float(str(value))
+    if number != int(number):
+        raise ValueError(value)
+    return int(number)
+
+
+def _ints(value: object) -> list[int]:
+    parts = (
+        [str(part) for part in value]
+        if isinstance(value, Sequence) and not isinstance(value, str)
+        else str(value).split(",")
+    )
+    return [_whole(part.strip()) for part in parts]
+
+
+_PARSERS: dict[str, Callable[[object], Option]] = {
+    "int": _whole,
+    "float": lambda value: float(str(value)),
+    "bool": bool,
+    "str": str,
+    "ints": _ints,
+}
+_EXPECTED = {
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "on or off",
+    "str": "text",
+    "ints": "whole numbers with commas between, such as 3,2,1",
+}
+
+
+def _method(group: str, values: Mapping[str, object], known: Sequence[MethodDescription]) -> MethodDescription:
+    name = str(values.get(group) or "")
+    for method in known:
+        if method.name == name:
+            return method
+    raise OptionError(f"there is no {group} '{name[:40]}'; choose one of {', '.join(method.name for method in known)}.")
+
+
+def _model(control: str, values: Mapping[str, object], catalog: Catalog, limits: Limits) -> str:
+    name = str(values.get(control) or "").strip()
+    listed = [model.name for model in catalog.models]
+    if name in listed or (name and limits.any_model):
+        return name
+    choice = ", ".join(listed) or "none is installed"
+    raise OptionError(f"the {control.replace('_', ' ')} '{name[:60]}' is not offered here; choose one of: {choice}.")
+
+
+def _prompt(values: Mapping[str, object], limits: Limits) -> str:
+    prompt = str(values.get("prompt") or "")
+    if not prompt:
+        raise OptionError("the prompt is empty; type one or click a family above it.")
+    if len(prompt) > limits.prompt_chars:
+        raise OptionError(
+            f"the prompt has {len(prompt)} characters, but this machine takes {limits.prompt_chars}; shorten it."
+        )
+    return prompt
+
+
+def _prompt_name(values: Mapping[str, object], catalog: Catalog) -> str | None:
+    """The prompt's id while its text is untouched: an edited prompt no longer is that prompt."""
+    prompt = values.get("prompt")
+    return next((card.id for card in catalog.prompts if card.text == prompt), None)
+
+
+def _number(control: str, values: Mapping[str, object], bounds: tuple[float, float]) -> float:
+    label = control.replace("_", " ")
+    value = values.get(control)
+    try:
+        number = float(str(value))
+    except ValueError as error:
+        raise OptionError(f"{label} is {str(value)[:40]!r}, but must be a number.") from error
+    if not bounds[0] <= number <= bounds[1]:
+        raise OptionError(f"{label} is {number:g}, but must lie between {bounds[0]:g} and {bounds[1]:g} here.")
+    return number
+
+
+def _stops(text: str) -> tuple[str, ...]:
+    """One stop string per line; `\\n` stands for a line break."""
+    return tuple(line.replace("\\n", "\n") for line in text.splitlines() if line)

@@ -1,0 +1,1 @@
+"""The page's tabs, one file each: what stands in a tab and what its controls do."""

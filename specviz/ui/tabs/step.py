@@ -1,0 +1,175 @@
+"""The Step tab: the player on top, under it the prompt, the methods and Run live.
+
+Lays out and wires; what the buttons do is in `step_actions`. Knows nothing about torch or any method by name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import gradio as gr
+from specviz.ui.components.player import Player
+
+from specviz.figures import notices
+from specviz.trace.source import RunRequest
+from specviz.ui import controls as form
+from specviz.ui.prompts import chip_label, families
+from specviz.ui.request import AUTO
+from specviz.ui.tabs.step_actions import Opening, StepActions
+from specviz.views.gallery import shelf
+
+QUIET = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
+"""small answers that skip the queue"""
+ENGINE = {
+    "concurrency_id": "engine",
+    "concurrency_limit": 1,
+    "show_progress": "hidden",
+    "api_visibility": "private",
+}
+"""everything that computes shares one lane: two runs at once would spoil each other's times"""
+
+
+@dataclass(slots=True)
+class StepParts:
+    """The components that events write to."""
+
+    badges: gr.HTML
+    player: Player
+    message: gr.HTML
+    panels: gr.HTML
+    run: gr.Button
+    stop: gr.Button
+    branch_row: gr.Row
+    branch_text: gr.HTML
+    branch_state: gr.State
+    branch_run: gr.Button
+    branch_drop: gr.Button
+    chips: list[tuple[str, gr.Button]]
+    prompt_note: gr.HTML
+    recorded: gr.Dropdown
+    upload: gr.UploadButton
+
+    def stage(self) -> list[gr.components.Component]:
+        """What shows a run."""
+        return [self.player, self.badges, self.panels, self.message]
+
+
+def step_tab(actions: StepActions) -> None:
+    """Build the tab's content inside the current Blocks."""
+    opening = actions.opening()
+    controls = form.Controls()
+    parts = _stage(actions, opening)
+    _form(actions, controls, parts)
+    _wire_form(actions, controls, parts)
+    _wire_runs(actions, controls, parts)
+
+
+def _stage(actions: StepActions, opening: Opening) -> StepParts:
+    badges = gr.HTML(opening.badges, elem_id="sv-badges")
+    player = Player(opening.player, elem_id="sv-player")
+    with gr.Row(elem_classes="sv-actions"):
+        chips = [
+            (family, gr.Button(chip_label(family), size="sm", min_width=60, elem_classes="sv-chip"))
+            for family in families(actions.catalog)
+        ]
+        run = gr.Button("Run live", variant="primary", min_width=120, elem_id="sv-run")
+        stop = gr.Button("Stop", variant="stop", min_width=80, interactive=False, elem_id="sv-stop")
+    message = gr.HTML(notices.message(opening.message), elem_id="sv-message")
+    with gr.Row(visible=False, elem_classes="sv-branch") as branch_row:
+        branch_text = gr.HTML()
+        branch_run = gr.Button("Run from here", variant="primary", size="sm", min_width=120)
+        branch_drop = gr.Button("Never mind", size="sm", min_width=100)
+    prompt_note = gr.HTML(elem_id="sv-prompt-note")
+    with gr.Accordion("How much of the draft was accepted", open=False):
+        panels = gr.HTML(opening.panels, elem_id="sv-panels")
+    with gr.Row(elem_classes="sv-shelf"):
+        recorded = gr.Dropdown(
+            shelf(actions.gallery.cards),
+            value=actions.gallery.first,
+            label="recorded runs",
+            scale=4,
+            min_width=240,
+            elem_id="sv-recorded",
+        )
+        upload = gr.UploadButton(
+            "Open a trace file", file_types=[".json", ".gz"], size="sm", scale=1, min_width=150, elem_id="sv-upload"
+        )
+    return StepParts(
+        badges=badges, player=player, message=message, panels=panels, run=run, stop=stop,
+        branch_row=branch_row, branch_text=branch_text, branch_state=gr.State(None), branch_run=branch_run,
+        branch_drop=branch_drop,
+        chips=chips, prompt_note=prompt_note, recorded=recorded, upload=upload,
+    )  # fmt: skip
+
+
+def _form(actions: StepActions, controls: form.Controls, parts: StepParts) -> None:
+    defaults, catalog = RunRequest(prompt=""), actions.catalog
+    with gr.Row(elem_classes="sv-form"):
+        with gr.Column(scale=5, min_width=300):
+            controls.fields["prompt"] = gr.Textbox(
+                actions.opening_prompt(), label="prompt", lines=6, max_lines=14, elem_id="sv-prompt",
+                elem_classes="sv-mono", info=f"at most {actions.limits.prompt_chars:,} characters",
+            )  # fmt: skip
+            form.sampling_controls(controls, actions.limits, defaults)
+        with gr.Column(scale=6, min_width=300):
+            _method_controls(actions, controls, defaults)
+            with gr.Accordion("Models", open=False), gr.Row():
+                form.model_controls(controls, catalog, actions.limits, defaults)
+
+
+def _method_controls(actions: StepActions, controls: form.Controls, defaults: RunRequest) -> None:
+    catalog = actions.catalog
+    controls.fields["drafter"] = gr.Radio(
+        form.method_choices(catalog.drafters), value=defaults.drafter, label="drafter", elem_id="sv-drafter"
+    )
+    controls.drafter_note = gr.Markdown(form.method_note(catalog.drafters, defaults.drafter), elem_classes="sv-note")
+    form.option_groups(controls, "drafter", catalog.drafters, defaults.drafter)
+    rules = [(AUTO, AUTO), *form.method_choices(catalog.verifiers)]
+    controls.fields["verifier"] = gr.Radio(rules, value=AUTO, label="verifier", elem_id="sv-verifier")
+    controls.verifier_note = gr.HTML(
+        notices.lossless_mark(*form.lossless_note(catalog, defaults.drafter, AUTO)), elem_id="sv-lossless"
+    )
+    form.option_groups(controls, "verifier", catalog.verifiers, AUTO)
+
+
+def _wire_form(actions: StepActions, controls: form.Controls, parts: StepParts) -> None:
+    fields, prompt = controls.fields, controls.fields["prompt"]
+    for family, chip in parts.chips:
+        chip.click(actions.chip(family), prompt, [prompt, parts.prompt_note], **QUIET)
+    for group in ("drafter", "verifier"):
+        boxes = list(controls.groups[group].values())
+        if boxes:
+            fields[group].change(actions.show_group(controls, group), fields[group], boxes, **QUIET)
+    fields["drafter"].change(actions.drafter_note, fields["drafter"], controls.drafter_note, **QUIET)
+    pair = [fields["drafter"], fields["verifier"]]
+    gr.on([field.change for field in pair], actions.lossless, pair, controls.verifier_note, **QUIET)
+    watched = [field.change for name, field in fields.items() if name != "prompt"]
+    gr.on(
+        [*watched, prompt.blur],
+        actions.explain(controls),
+        controls.inputs(),
+        parts.message,
+        trigger_mode="always_last",
+        **QUIET,
+    )
+
+
+def _wire_runs(actions: StepActions, controls: form.Controls, parts: StepParts) -> None:
+    running = [*parts.stage(), parts.run, parts.stop]
+    parts.run.click(actions.arm, None, [parts.message, parts.run, parts.stop], **QUIET).then(
+        actions.run_live(controls), controls.inputs(), running, **ENGINE
+    )
+    parts.stop.click(actions.stop, None, parts.message, **QUIET)
+
+    branch = [parts.branch_row, parts.branch_text, parts.branch_state]
+    parts.player.branch(actions.offer_branch, None, branch, trigger_mode="always_last", **QUIET)
+    parts.branch_drop.click(actions.drop_branch, None, branch, **QUIET)
+    parts.branch_run.click(actions.arm, None, [parts.message, parts.run, parts.stop], **QUIET).then(
+        actions.run_branch(controls, parts.player, parts.branch_state),
+        {*controls.inputs(), parts.player, parts.branch_state},
+        running,
+        **ENGINE,
+    ).then(actions.drop_branch, None, branch, **QUIET)
+
+    parts.recorded.input(actions.open_recorded, parts.recorded, parts.stage(), **QUIET)
+    parts.upload.upload(actions.open_file, parts.upload, parts.stage(), **QUIET)

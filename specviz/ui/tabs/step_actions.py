@@ -1,0 +1,230 @@
+"""What the Step tab's controls do: show a recorded or imported run, run live, stop, branch, explain.
+
+Every action returns what the page should show; an error becomes one sentence beside the buttons and nothing typed is
+lost. Knows nothing about the layout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+from gradio.components import Component
+
+from specviz.errors import OptionError, SpecVizError, TraceError
+from specviz.figures import notices
+from specviz.figures.acceptance import bar_panels
+from specviz.trace import codec
+from specviz.trace.events import Started, Summary, Trace
+from specviz.trace.limits import UPLOAD
+from specviz.trace.source import Catalog, Resume, RunRequest, TraceSource
+from specviz.ui import controls as form
+from specviz.ui.live_run import Frame, ending, frames
+from specviz.ui.prompts import next_prompt
+from specviz.ui.request import Limits, request_from
+from specviz.ui.stops import Stops
+from specviz.views.acceptance import acceptance_by_depth, accepted_lengths
+from specviz.views.badges import badges
+from specviz.views.gallery import Gallery, as_recorded
+
+Given = Mapping[Component, Any]
+Updates = tuple[object, ...]
+EMPTY_SHELF = "No recorded run is on the shelf yet: choose a prompt and press Run live, or open a trace file."
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What the tab shows before anybody touches it."""
+
+    player: str
+    badges: str
+    panels: str
+    message: str
+
+
+def badges_of(started: Started) -> str:
+    return notices.badge_row(badges(started))
+
+
+def panels_of(summary: Summary) -> str:
+    return bar_panels([acceptance_by_depth(summary), accepted_lengths(summary)])
+
+
+class StepActions:
+    """The tab's actions over one source; nothing of a visitor is kept here but their stop switch."""
+
+    def __init__(self, source: TraceSource, gallery: Gallery, limits: Limits) -> None:
+        self.source = source
+        self.gallery = gallery
+        self.limits = limits
+        self.catalog: Catalog = source.catalog()
+        self._stops = Stops()
+
+    # --- opening -------------------------------------------------------------------------------------------------
+
+    def opening(self) -> Opening:
+        """The shelf's first run; an empty stage with a sentence where there is none."""
+        try:
+            trace = None if self.gallery.first is None else self.gallery.read(self.gallery.first)
+        except TraceError as error:
+            return Opening("", "", "", str(error))
+        if trace is None:
+            return Opening("", "", "", EMPTY_SHELF)
+        return Opening(codec.dumps(trace), badges_of(trace.started), panels_of(trace.summary), _shown(trace))
+
+    def opening_prompt(self) -> str:
+        return self.catalog.prompts[0].text if self.catalog.prompts else ""
+
+    # --- the form ------------------------------------------------------------------------------------------------
+
+    def chip(self, family: str) -> Callable[[str], Updates]:
+        def pick(current: str) -> Updates:
+            card, line = next_prompt(self.catalog, family, current)
+            return card.text, notices.message(line)
+
+        return pick
+
+    def show_group(self, controls: form.Controls, group: str) -> Callable[[str], Any]:
+        def show(chosen: str) -> Any:
+            updates = form.shown_groups(controls, group, chosen)
+            return updates if len(updates) > 1 else updates[0]
+
+        return show
+
+    def drafter_note(self, drafter: str) -> str:
+        return form.method_note(self.catalog.drafters, drafter)
+
+    def lossless(self, drafter: str, verifier: str) -> str:
+        return notices.lossless_mark(*form.lossless_note(self.catalog, drafter, verifier))
+
+    def explain(self, controls: form.Controls) -> Callable[[Given], str]:
+        def why_not(given: Given) -> str:
+            try:
+                reason = self.source.explain(self.request(controls, given))
+            except SpecVizError as error:
+                reason = str(error)
+            return notices.message(reason, "error") if reason else notices.message("")
+
+        return why_not
+
+    def request(self, controls: form.Controls, given: Given) -> RunRequest:
+        return request_from(controls.values(given), self.catalog, self.limits)
+
+    # --- running -------------------------------------------------------------------------------------------------
+
+    def arm(self, visitor: gr.Request) -> Updates:
+        """Before a run joins the queue: a fresh stop switch, Run off, Stop on."""
+        self._stops.arm(_name(visitor))
+        return (
+            notices.message("Waiting for the engine…", "busy"),
+            gr.Button(interactive=False),
+            gr.Button(interactive=True),
+        )
+
+    def stop(self, visitor: gr.Request) -> str:
+        self._stops.stop(_name(visitor))
+        return notices.message("Stopping…", "busy")
+
+    def leave(self, visitor: gr.Request) -> None:
+        """The visitor closed the page: their run, if any, need not go on."""
+        self._stops.leave(_name(visitor))
+
+    def run_live(self, controls: form.Controls) -> Callable[..., Iterator[Updates]]:
+        def run(given: Given, visitor: gr.Request) -> Iterator[Updates]:
+            yield from self._guarded(lambda: self._frames(self.request(controls, given), None, visitor))
+
+        return run
+
+    def run_branch(
+        self, controls: form.Controls, player: Component, state: Component
+    ) -> Callable[..., Iterator[Updates]]:
+        def run(given: Given, visitor: gr.Request) -> Iterator[Updates]:
+            def start() -> Iterator[Frame]:
+                resume = resume_at(given[player], given[state])
+                # the text to continue is the trace's own, whatever the prompt box says by now
+                values = {**controls.values(given), "prompt": resume.trace.started.prompt_text}
+                limits = Limits(self.limits.max_new_tokens, len(str(values["prompt"])), any_model=self.limits.any_model)
+                return self._frames(request_from(values, self.catalog, limits), resume, visitor)
+
+            yield from self._guarded(start)
+
+        return run
+
+    def _frames(self, request: RunRequest, resume: Resume | None, visitor: gr.Request) -> Iterator[Frame]:
+        reason = self.source.explain(request)
+        if reason:
+            raise OptionError(reason)
+        return frames(self.source, request, self._stops.armed(_name(visitor)).is_set, resume)
+
+    def _guarded(self, start: Callable[[], Iterator[Frame]]) -> Iterator[Updates]:
+        """Frames to updates of (player, badges, panels, message, Run, Stop); any error of ours to its sentence."""
+        idle = (gr.Button(interactive=True), gr.Button(interactive=False))
+        try:
+            for frame in start():
+                yield (*_frame_updates(frame), *(idle if frame.trace else (gr.skip(), gr.skip())))
+        except SpecVizError as error:
+            yield (gr.skip(), gr.skip(), gr.skip(), notices.message(str(error), "error"), *idle)
+
+    # --- branching, shelf and files ------------------------------------------------------------------------------
+
+    def offer_branch(self, event: gr.EventData) -> Updates:
+        """The player asked to continue from a round with a token of the visitor's choice."""
+        round_index, token = int(event.round), event.token
+        word = "the engine's own choice" if token is None else f"token {int(token)}"
+        text = f"Continue from round {round_index + 1} with {word}, using the settings below."
+        return gr.Row(visible=True), notices.message(text), (round_index, None if token is None else int(token))
+
+    def drop_branch(self) -> Updates:
+        return gr.Row(visible=False), "", None
+
+    def open_recorded(self, file: str | None) -> Updates:
+        try:
+            return _stage(self.gallery.read(file or ""))
+        except TraceError as error:
+            return _refused(error)
+
+    def open_file(self, path: str | None) -> Updates:
+        """An imported trace, read with the limits for strangers' files."""
+        try:
+            if path is None:
+                raise TraceError("no file arrived; choose a .json or .json.gz trace.")
+            if Path(path).stat().st_size > self.limits.import_bytes:
+                raise TraceError(
+                    f"the file is larger than the {self.limits.import_bytes / 1e6:g} MB this machine takes."
+                )
+            return _stage(as_recorded(codec.read(path, UPLOAD)))
+        except TraceError as error:
+            return _refused(error)
+
+
+def resume_at(player: str, place: tuple[int, int | None] | None) -> Resume:
+    """Where to continue, from the run the page shows. Raises TraceError or OptionError."""
+    if place is None:
+        raise OptionError("no place to continue from is chosen; pick a token in the player first.")
+    return Resume(codec.loads(player or "", UPLOAD), place[0], place[1])
+
+
+def _frame_updates(frame: Frame) -> Updates:
+    badge = badges_of(frame.started) if frame.started else gr.skip()
+    panels = panels_of(frame.trace.summary) if frame.trace else gr.skip()
+    tone = "busy" if frame.trace is None else "error" if frame.failed else "good"
+    return frame.player, badge, panels, notices.message(frame.message, tone)
+
+
+def _stage(trace: Trace) -> Updates:
+    return codec.dumps(trace), badges_of(trace.started), panels_of(trace.summary), notices.message(_shown(trace))
+
+
+def _shown(trace: Trace) -> str:
+    return f"Showing a {trace.started.source} run: {ending(trace)}"
+
+
+def _refused(error: SpecVizError) -> Updates:
+    return gr.skip(), gr.skip(), gr.skip(), notices.message(str(error), "error")
+
+
+def _name(visitor: gr.Request) -> str:
+    return visitor.session_hash or ""

@@ -1,0 +1,53 @@
+"""What must stand beside a run for its numbers to be honest: where it came from, what ran, whether it is lossless.
+
+Reads the run header. Knows nothing about HTML; model names are untrusted text and are escaped where they are drawn.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from specviz.trace.events import Started
+
+Tone = Literal["live", "recorded", "simulated", "plain", "lossless", "lossy"]
+
+
+@dataclass(frozen=True, slots=True)
+class Badge:
+    text: str
+    tone: Tone
+    explanation: str
+
+
+SOURCES: dict[str, str] = {
+    "live": "computed on this machine just now",
+    "recorded": "a real run, computed earlier and replayed",
+    "simulated": "made by a simulator or by hand: no model ran",
+}
+
+
+def badges(started: Started) -> list[Badge]:
+    """Source, pair, method and verifier of a run, in the order in which a reader asks."""
+    pair = started.target.name
+    if started.drafter.model is not None:
+        pair = f"{started.drafter.model.name} → {pair}"
+    temperature = "greedy" if started.sampling.temperature == 0 else f"T {started.sampling.temperature:g}"
+    found = [
+        Badge(started.source, started.source, f"{SOURCES[started.source]} ({started.created})"),
+        Badge(pair, "plain", f"drafter and target weights; device {started.machine.device}, {started.machine.dtype}"),
+        Badge(f"{started.drafter.name} · {temperature} · seed {started.seed}", "plain", "drafter, sampling and seed"),
+    ]
+    if started.verifier.lossless:
+        return [
+            *found,
+            Badge(
+                f"✓ {started.verifier.name}, lossless",
+                "lossless",
+                "the output follows the target's distribution exactly",
+            ),
+        ]
+    return [
+        *found,
+        Badge(f"{started.verifier.name}, lossy", "lossy", "the output does not follow the target's distribution"),
+    ]

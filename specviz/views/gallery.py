@@ -1,0 +1,120 @@
+"""The recorded runs that ship with SpecViz: what is on the shelf, which one to open first, and how each is labelled.
+
+`index.json` beside the traces holds one card per file, so the page can list them without reading them; `write_index`
+makes it. Knows nothing about gradio or engines.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from specviz.errors import TraceError
+from specviz.trace import codec
+from specviz.trace.events import Trace
+
+INDEX = "index.json"
+
+
+@dataclass(frozen=True, slots=True)
+class GalleryCard:
+    """One recorded run, in the words of the chooser."""
+
+    file: str
+    prompt: str
+    drafter: str
+    temperature: float
+    source: str
+    rate: float | None
+    """acceptance rate"""
+    length: float | None
+    """mean acceptance length"""
+
+    @property
+    def label(self) -> str:
+        """`median.py · model, greedy · 2.9 tokens per round`; says so where no model ran."""
+        how = "greedy" if self.temperature == 0 else f"T {self.temperature:g}"
+        tau = "nothing drafted" if self.length is None else f"{self.length:.2f} tokens per round"
+        mark = " · simulated" if self.source == "simulated" else ""
+        return f"{self.prompt} · {self.drafter}, {how} · {tau}{mark}"
+
+
+@dataclass(frozen=True, slots=True)
+class Gallery:
+    folder: Path
+    cards: tuple[GalleryCard, ...]
+    first: str | None
+    """file to open first; None: the shelf is empty"""
+
+    def read(self, file: str) -> Trace:
+        """A run from the shelf. Raises TraceError for a name that is not on it."""
+        if all(card.file != file for card in self.cards):
+            raise TraceError(f"there is no recorded run '{file[:60]}' here; choose one from the list.")
+        return as_recorded(codec.read(self.folder / file))
+
+
+def as_recorded(trace: Trace) -> Trace:
+    """A stored live run is a recorded one from now on; a simulated one stays simulated."""
+    if trace.started.source != "live":
+        return trace
+    return replace(trace, started=replace(trace.started, source="recorded"))
+
+
+def card_of(trace: Trace, file: str) -> GalleryCard:
+    started = trace.started
+    return GalleryCard(
+        file=file,
+        prompt=started.prompt_name or file.split(".")[0],
+        drafter=f"{started.drafter.name} tree" if _branches(trace) else started.drafter.name,
+        temperature=started.sampling.temperature,
+        source="simulated" if started.source == "simulated" else "recorded",
+        rate=trace.summary.draft_acceptance_rate,
+        length=trace.summary.mean_acceptance_length,
+    )
+
+
+def _branches(trace: Trace) -> bool:
+    """True where some node has two children."""
+    return any(len({node.parent for node in this.nodes}) < len(this.nodes) for this in trace.rounds)
+
+
+def gallery(folder: Path) -> Gallery:
+    """The shelf at `folder`. Cards come from its index; a trace that is not in it is read, a broken one left out."""
+    files = sorted(path.name for path in folder.glob("*.json.gz")) if folder.is_dir() else []
+    known, first = _index(folder)
+    cards = [card for card in (known.get(file) or _read_card(folder, file) for file in files) if card is not None]
+    names = [card.file for card in cards]
+    return Gallery(folder, tuple(cards), first if first in names else next(iter(names), None))
+
+
+def write_index(folder: Path, first: str | None = None) -> Gallery:
+    """Read every trace at `folder` and write its `index.json`; `first` opens the page (default: the first by name)."""
+    files = sorted(path.name for path in folder.glob("*.json.gz"))
+    cards = [card_of(codec.read(folder / file), file) for file in files]
+    opening = first or next(iter(files), None)
+    content = {"first": opening, "traces": [asdict(card) for card in cards]}
+    (folder / INDEX).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    return Gallery(folder, tuple(cards), opening)
+
+
+def _index(folder: Path) -> tuple[dict[str, GalleryCard], str | None]:
+    path = folder / INDEX
+    if not path.is_file():
+        return {}, None
+    content = json.loads(path.read_text(encoding="utf-8"))
+    cards = [GalleryCard(**card) for card in content["traces"]]
+    return {card.file: card for card in cards}, content.get("first")
+
+
+def _read_card(folder: Path, file: str) -> GalleryCard | None:
+    try:
+        return card_of(codec.read(folder / file), file)
+    except TraceError:
+        return None
+
+
+def shelf(cards: Sequence[GalleryCard]) -> list[tuple[str, str]]:
+    """(label, file) pairs for a chooser."""
+    return [(card.label, card.file) for card in cards]

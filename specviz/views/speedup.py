@@ -1,0 +1,116 @@
+"""A sweep as a chart and a table can draw it: measured ratios with their spread, and the theory beside them.
+
+Reads sweep points; the measured numbers come from `bench`, the curves from `theory`. The two never share a name or a
+style. Knows nothing about plotly or gradio.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from specviz import theory
+from specviz.bench.points import BASELINE, SweepPoint, SweepRow, summarise
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredPoint:
+    """One drafter at one speculation length: median ratio over its runs, quartiles as spread."""
+
+    gamma: int
+    median: float
+    low: float
+    high: float
+    explanation: str
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """The theory for one drafter, over every speculation length from 1 on."""
+
+    gammas: tuple[int, ...]
+    speedups: tuple[float, ...]
+    explanation: str
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    label: str
+    points: tuple[MeasuredPoint, ...]
+    theory: Curve | None
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """A case without a speculation length of its own (a tree): one measured level across the chart."""
+
+    label: str
+    median: float
+    low: float
+    high: float
+    explanation: str
+
+
+@dataclass(frozen=True, slots=True)
+class SpeedupView:
+    series: tuple[Series, ...]
+    levels: tuple[Level, ...]
+    rows: tuple[SweepRow, ...]
+    verdict: str
+    """what the measurement says, in one honest sentence"""
+
+
+def speedup_view(points: Sequence[SweepPoint]) -> SpeedupView:
+    """Everything the Speedup tab shows, from the points measured so far (none is fine)."""
+    rows = summarise(points) if points else []
+    drafted = [row for row in rows if row.drafter != BASELINE]
+    labels = list(dict.fromkeys(row.label for row in drafted if row.gamma is not None))
+    series = tuple(_series(label, drafted, points) for label in labels)
+    levels = tuple(
+        Level(row.label, row.ratio_median, row.ratio_low, row.ratio_high, _explain(row))
+        for row in drafted
+        if row.gamma is None
+    )
+    return SpeedupView(series, levels, tuple(rows), _verdict(drafted))
+
+
+def _series(label: str, rows: Sequence[SweepRow], points: Sequence[SweepPoint]) -> Series:
+    own = sorted((row for row in rows if row.label == label and row.gamma is not None), key=lambda row: row.gamma or 0)
+    measured = tuple(
+        MeasuredPoint(row.gamma or 0, row.ratio_median, row.ratio_low, row.ratio_high, _explain(row)) for row in own
+    )
+    return Series(label, measured, _curve([point for point in points if point.label == label], own))
+
+
+def _curve(points: Sequence[SweepPoint], rows: Sequence[SweepRow]) -> Curve | None:
+    """Theory with this drafter's measured alpha and measured step times; None where one of them is missing."""
+    alphas = [row.alpha for row in rows if row.alpha is not None]
+    timed = next((point for point in points if point.step_times), None)
+    if not alphas or timed is None:
+        return None
+    alpha = median(alphas)
+    gammas = tuple(range(1, max(row.gamma or 1 for row in rows) + 1))
+    times = theory.StepTimes.of(timed.step_times)
+    draft_s = timed.draft_step_s or 0.0
+    speedups = tuple(theory.speedup(alpha, gamma, times, draft_s) for gamma in gammas)
+    return Curve(gammas, speedups, f"theory with measured acceptance α = {alpha:.2f} and measured pass times")
+
+
+def _explain(row: SweepRow) -> str:
+    rate = "nothing drafted" if row.acceptance_rate is None else f"acceptance rate {row.acceptance_rate:.2f}"
+    return f"{rate}, {row.runs} run{'s' if row.runs != 1 else ''}"
+
+
+def _verdict(rows: Sequence[SweepRow]) -> str:
+    if not rows:
+        return "No drafter has been measured yet."
+    best = max(rows, key=lambda row: row.ratio_median)
+    length = f" with γ = {best.gamma}" if best.gamma is not None else ""
+    spread = f"median of {best.runs}; quartiles {best.ratio_low:.2f} to {best.ratio_high:.2f}"
+    found = f"{best.label}{length}: {best.ratio_median:.2f}× plain decoding ({spread})"
+    if best.ratio_median < 1.0:
+        return f"Every setting measured here is slower than plain decoding. The least slow is {found}."
+    slower = sum(row.ratio_median < 1.0 for row in rows)
+    tail = f" {slower} of {len(rows)} settings are slower than plain decoding." if slower else ""
+    return f"Fastest measured: {found}.{tail}"

@@ -1,0 +1,120 @@
+"""A source made from a stored trace: it plays the rounds again, at once or as slowly as a test needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from threading import Event
+
+from specviz.errors import PairingError
+from specviz.trace import codec
+from specviz.trace.events import Finished, StepTime, Trace
+from specviz.trace.source import (
+    Catalog,
+    MethodDescription,
+    ModelDescription,
+    OptionCard,
+    PromptCard,
+    Resume,
+    RunRequest,
+    Step,
+)
+
+SAMPLE = Path(__file__).parents[1] / "golden" / "trace-1.0-sample.json"
+
+GAMMA = OptionCard("gamma", "int", 4, "how deep each draft goes", 1, 16)
+BRANCHING = OptionCard("branching", "ints", None, "children per level, e.g. 3,2,1; empty: a chain")
+MATCH = OptionCard("longest", "int", 3, "longest match looked for", 1, 8)
+
+
+def catalog() -> Catalog:
+    """Three drafters, two verifiers (one lossy), two families of prompts, one pair of models."""
+    return Catalog(
+        models=(
+            ModelDescription("target", "target", "the bundled target", 15_000_000, True),
+            ModelDescription("drafter", "drafter", "the bundled drafter", 1_000_000, True),
+        ),
+        drafters=(
+            MethodDescription("none", "Plain decoding: nothing is drafted.", "", True, ()),
+            MethodDescription("model", "A small model drafts ahead.", "", True, (GAMMA, BRANCHING), needs_model=True),
+            MethodDescription("ngram", "Looks the continuation up in the text.", "", True, (GAMMA, MATCH)),
+        ),
+        verifiers=(
+            MethodDescription("greedy", "Keeps what the target would have written.", "", True, (), temperatures="zero"),
+            MethodDescription("loose", "Keeps nearly everything.", "", False, ()),
+        ),
+        prompts=(
+            PromptCard("code-a", "code", "First", "A function.", "def first():\n"),
+            PromptCard("code-b", "code", "Second", "Another one.", "def second():\n"),
+            PromptCard("copy-a", "copy", "Copy", "A list twice.", "one two three one two"),
+        ),
+    )
+
+
+class ReplaySource:
+    """Plays `trace` for every request. `gate`, if given, must be set before each round: tests hold it there."""
+
+    def __init__(self, trace: Trace, gate: Event | None = None, round_wait_s: float = 0.0) -> None:
+        self.trace = trace
+        self.requests: list[tuple[RunRequest, Resume | None]] = []
+        self._gate = gate
+        self._wait = Event()
+        self._round_wait_s = round_wait_s
+
+    def catalog(self) -> Catalog:
+        return catalog()
+
+    def status(self) -> str:
+        return "models ready"
+
+    def warm(self) -> None:
+        pass
+
+    def explain(self, request: RunRequest) -> str | None:
+        if request.verifier == "greedy" and request.temperature > 0:
+            return f"greedy judges at temperature 0 only, but the temperature is {request.temperature:g}; set it to 0."
+        return None
+
+    def run(
+        self, request: RunRequest, cancelled: Callable[[], bool] = lambda: False, resume: Resume | None = None
+    ) -> Iterator[Step]:
+        self.requests.append((request, resume))
+        if "fail" in request.prompt:
+            raise PairingError("this prompt fails on purpose; choose another.")
+        drafts = request.drafter != "none"
+        started = replace(
+            self.trace.started,
+            source="live",
+            prompt_text=request.prompt,
+            step_times=[StepTime(1, 100, 0.010, 0.009, 0.011), StepTime(8, 100, 0.012, 0.011, 0.013)],
+            draft_step_s=0.001,
+        )
+        yield Step(started, self.trace.vocab)
+        played = []
+        for this in self.trace.rounds:
+            self._wait.wait(self._round_wait_s)
+            while self._gate is not None and not self._gate.wait(0.02) and not cancelled():
+                pass
+            if cancelled():
+                break
+            played.append(
+                this
+                if drafts or request.record
+                else replace(this, nodes=this.nodes[:1], judged=replace(this.judged, path=[]))
+            )
+            yield Step(played[-1], {})
+        yield Step(self._finished(len(played), drafts), {})
+
+    def _finished(self, rounds: int, drafts: bool) -> Finished:
+        whole = self.trace.finished
+        if rounds == len(self.trace.rounds):
+            return replace(whole, decode_s=whole.decode_s if drafts else 2 * whole.decode_s)
+        output = [token.token for this in self.trace.rounds[:rounds] for token in this.committed.tokens]
+        text = "".join(self.trace.vocab[str(token)].text for token in output)
+        return replace(whole, reason="cancelled", output_ids=output, text=text)
+
+
+def sample() -> Trace:
+    """The golden trace."""
+    return codec.read(SAMPLE)
