@@ -132,6 +132,13 @@ def _counted(model: Any) -> Iterator[list[int]]:
         handle.remove()
 
 
+def sampling_arguments(temperature: float) -> dict[str, Any]:
+    """Greedy at temperature 0; otherwise full-vocabulary sampling, with the library's top-k and top-p off."""
+    if temperature == 0:
+        return {"do_sample": False}
+    return {"do_sample": True, "temperature": temperature, "top_k": 0, "top_p": 1.0}
+
+
 def plain(reference: Reference) -> Generate:
     return Generate("transformers: generate", reference)
 

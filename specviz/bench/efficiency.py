@@ -9,40 +9,15 @@ Place in the flow: step times measured by the caller in, one number out. Knows n
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from statistics import median
 
 from specviz.errors import BenchError
+from specviz.theory import StepTimes
 from specviz.trace.events import Round
 
 
-@dataclass(frozen=True, slots=True)
-class StepCurve:
-    """Measured seconds of a bare pass at some row counts; linear in between, the last slope beyond."""
-
-    rows: tuple[int, ...]
-    seconds: tuple[float, ...]
-
-    @classmethod
-    def of(cls, times: Mapping[int, float]) -> StepCurve:
-        """Row count → seconds. Raises BenchError where nothing was measured."""
-        if not times:
-            raise BenchError("no step time was measured, so there is nothing to compare the engine with.")
-        ordered = sorted(times.items())
-        return cls(tuple(rows for rows, _ in ordered), tuple(seconds for _, seconds in ordered))
-
-    def at(self, rows: int) -> float:
-        """t(rows) in seconds."""
-        if rows <= self.rows[0] or len(self.rows) == 1:
-            return self.seconds[0]
-        above = min(bisect_left(self.rows, rows), len(self.rows) - 1)
-        left, right = self.rows[above - 1], self.rows[above]
-        slope = (self.seconds[above] - self.seconds[above - 1]) / (right - left)
-        return self.seconds[above - 1] + slope * (rows - left)
-
-
-def ideal_seconds(rounds: Iterable[Round], target: StepCurve, drafter: StepCurve | None) -> float:
+def ideal_seconds(rounds: Iterable[Round], target: StepTimes, drafter: StepTimes | None) -> float:
     """What the run's passes cost when nothing but the passes is done. Drafters without passes cost nothing here."""
     total = 0.0
     for one in rounds:
@@ -52,9 +27,19 @@ def ideal_seconds(rounds: Iterable[Round], target: StepCurve, drafter: StepCurve
     return total
 
 
-def efficiency(runs: Sequence[tuple[Sequence[Round], float]], target: StepCurve, drafter: StepCurve | None) -> float:
+def efficiency(runs: Sequence[tuple[Sequence[Round], float]], target: StepTimes, drafter: StepTimes | None) -> float:
     """(rounds, measured seconds) of several runs → efficiency over all of them together."""
     measured = sum(seconds for _, seconds in runs)
     if measured <= 0:
         raise BenchError("no run was timed, so there is no efficiency to report.")
     return sum(ideal_seconds(rounds, target, drafter) for rounds, _ in runs) / measured
+
+
+def curve(seconds: Mapping[int, Sequence[float]]) -> StepTimes:
+    """Row count → measured seconds of bare passes, spread over the bench; their medians as a curve.
+
+    Raises BenchError where nothing was measured."""
+    if not seconds:
+        raise BenchError("no step time was measured, so there is nothing to compare the engine with.")
+    rows = tuple(sorted(seconds))
+    return StepTimes(rows, tuple(median(seconds[count]) for count in rows))

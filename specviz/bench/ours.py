@@ -1,6 +1,7 @@
 """Our engine as a contestant: one request, decoded prompt by prompt through a trace source.
 
-Place in the flow: built by `specviz bench`; times the source from outside, as any caller would. Knows nothing about torch.
+Place in the flow: built by `specviz bench`; times the source from outside, as any caller
+would. Knows nothing about torch.
 """
 
 from __future__ import annotations

@@ -11,9 +11,10 @@ from statistics import median
 
 from specviz import metrics
 from specviz.bench.contest import Outcome
-from specviz.bench.efficiency import StepCurve, efficiency
+from specviz.bench.efficiency import efficiency
 from specviz.bench.points import Quartiles, quartiles
 from specviz.errors import BenchError
+from specviz.theory import StepTimes
 from specviz.trace.events import Round
 
 
@@ -21,8 +22,8 @@ from specviz.trace.events import Round
 class Curves:
     """Bare passes, measured in the same run: what the engine's time is compared with."""
 
-    target: StepCurve
-    drafter: StepCurve | None
+    target: StepTimes
+    drafter: StepTimes | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ def rows(outcomes: Sequence[Outcome], baseline: str, curves: Curves | None) -> l
 
 
 def overhead(outcomes: Sequence[Outcome], without: str, recorded: str) -> Quartiles | None:
-    """Tracing overhead: seconds of a recorded decode over those of the same unrecorded one, minus 1; None without pairs."""
+    """Tracing overhead: seconds of a recorded decode over those of the same unrecorded one, minus 1."""
     bare = {(one.prompt, one.repeat): one.measured.wall_s for one in outcomes if one.contestant == without}
     shares = [
         one.measured.wall_s / bare[one.prompt, one.repeat] - 1

@@ -14,7 +14,7 @@ from typing import TypeVar
 from specviz import metrics
 from specviz.bench.points import BASELINE, SweepPoint, SweepRow, summarise
 from specviz.errors import BenchError, OptionError
-from specviz.trace.events import Finished, Option, Round, Started, StepTime
+from specviz.trace.events import Finished, Option, Round, Started
 from specviz.trace.source import PromptCard, RunRequest, TraceSource
 
 T = TypeVar("T")

@@ -15,10 +15,9 @@ from specviz.trace.events import Machine, ModelCard
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
-    """Everything a reader needs to judge the numbers."""
+class Setting:
+    """What was measured, on what."""
 
-    rows: Sequence[BenchRow]
     machine: Machine
     target: ModelCard
     drafter: ModelCard | None
@@ -27,6 +26,14 @@ class Report:
     max_new_tokens: int
     prompts: int
     repeats: int
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Everything a reader needs to judge the numbers."""
+
+    rows: Sequence[BenchRow]
+    setting: Setting
     complete: bool
     """False: stopped before everything had run"""
     step_times: Mapping[str, Mapping[int, float]]
@@ -108,17 +115,20 @@ def _aims(report: Report) -> str:
 
 
 def _provenance(report: Report) -> str:
-    machine, target = report.machine, report.target
+    setting = report.setting
+    machine, target = setting.machine, setting.target
     models = f"target {target.name} ({target.parameters:,} parameters, sha256 {target.weights_sha256[:12]})"
-    if report.drafter:
-        drafter = report.drafter
+    if setting.drafter:
+        drafter = setting.drafter
         models += f", drafter {drafter.name} ({drafter.parameters:,} parameters, sha256 {drafter.weights_sha256[:12]})"
     return (
-        f"Median [quartiles] over {report.rows[0].runs} pairs of runs ({report.prompts} prompts × {report.repeats} repeats"
-        f"{'' if report.complete else ', stopped early'}), {report.max_new_tokens} new tokens, temperature "
-        f"{report.temperature:g}, all contestants interleaved in one run. {machine.processor}, {machine.cores} cores, "
-        f"{machine.threads} thread{'s' * (machine.threads != 1)}, {machine.device}, {target.dtype}; Python {machine.python}, "
-        f"torch {machine.torch}, transformers {machine.transformers}, {machine.system}. {report.created}. {models}."
+        f"Median [quartiles] over {report.rows[0].runs} pairs of runs ({setting.prompts} prompts × "
+        f"{setting.repeats} repeats"
+        f"{'' if report.complete else ', stopped early'}), {setting.max_new_tokens} new tokens, temperature "
+        f"{setting.temperature:g}, all contestants interleaved in one run. {machine.processor}, {machine.cores} cores, "
+        f"{machine.threads} thread{'s' * (machine.threads != 1)}, {machine.device}, {target.dtype}; "
+        f"Python {machine.python}, "
+        f"torch {machine.torch}, transformers {machine.transformers}, {machine.system}. {setting.created}. {models}."
     )
 
 

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import signal
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from specviz.commands import method_flags, request
+from specviz.commands.interrupt import stop_on_interrupt
 from specviz.commands.pieces import Pieces
 from specviz.commands.sources import live_source
 from specviz.commands.summary import show_summary
@@ -56,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     begun, stopped = threading.Event(), threading.Event()
     printer = _Printer(out(), silent=args.json, prompt=not args.quiet)
     steps: list[Step] = []
-    with _stop_on_interrupt(begun, stopped):
+    with stop_on_interrupt(begun, stopped):
         for step in source.run(wanted, stopped.is_set, resume):
             begun.set()
             steps.append(step)
@@ -139,23 +137,3 @@ class _Printer:
     def end(self) -> None:
         if not self.silent:
             self.terminal.line(printable(self.pieces.rest()))
-
-
-@contextmanager
-def _stop_on_interrupt(begun: threading.Event, stopped: threading.Event) -> Iterator[None]:
-    """Once the run has begun, Ctrl-C sets `stopped`: the engine ends at once with what it has, and the trace is
-    kept. Before that (models loading), and the second time, it leaves."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def handle(_signal: int, _frame: object) -> None:
-        if stopped.is_set() or not begun.is_set():
-            raise KeyboardInterrupt
-        stopped.set()
-
-    before = signal.signal(signal.SIGINT, handle)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)

@@ -80,7 +80,8 @@ def test_outcomes_without_their_plain_run_are_left_out() -> None:
 
 def test_tracing_overhead_is_the_extra_share_of_the_same_decode() -> None:
     share = overhead([outcome("C", 4.0), outcome("C, recorded", 5.0)], "C", "C, recorded")
-    assert share is not None and share.median == 0.25
+    assert share is not None
+    assert share.median == 0.25
     assert overhead([outcome("C", 4.0)], "C", "C, recorded") is None
 
 

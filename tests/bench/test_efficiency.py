@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from specviz.bench.efficiency import StepCurve, efficiency, ideal_seconds
+from specviz.bench.efficiency import curve, efficiency, ideal_seconds
 from specviz.errors import SpecVizError
 from specviz.trace import events
 from tests.bench.conftest import make_round
 
-TARGET = StepCurve.of({1: 10.0, 4: 16.0, 8: 20.0})
-DRAFTER = StepCurve.of({1: 1.0})
+TARGET = curve({1: [10.0], 4: [15.0, 16.0, 90.0], 8: [20.0]})
+DRAFTER = curve({1: [1.0]})
 
 
 def with_passes(drafted: int, accepted: int, rows: list[int]) -> events.Round:
@@ -20,7 +20,7 @@ def with_passes(drafted: int, accepted: int, rows: list[int]) -> events.Round:
     return replace(make_round(0, drafted, accepted, 99.0), drafted=events.Drafted(passes, 9.0))
 
 
-def test_step_times_are_linear_between_measurements_and_keep_the_last_slope_beyond() -> None:
+def test_the_curve_joins_the_medians_by_straight_lines() -> None:
     assert [TARGET.at(rows) for rows in (1, 2, 4, 6, 8, 12)] == [10.0, 12.0, 16.0, 18.0, 20.0, 24.0]
 
 
@@ -47,6 +47,6 @@ def test_efficiency_agrees_with_the_tokens_per_second_definition() -> None:
 
 def test_nothing_measured_is_an_error_not_a_number() -> None:
     with pytest.raises(SpecVizError, match="no step time"):
-        StepCurve.of({})
+        curve({})
     with pytest.raises(SpecVizError, match="no run was timed"):
         efficiency([], TARGET, None)
