@@ -1,6 +1,7 @@
-"""From a trace to numbers: the only place where a number is defined.
+"""From a trace to numbers: the one door to every number measured on a run.
 
-Each function's docstring is the definition that the screen, the bench and the docs repeat. A number that the
+Each function's docstring is the definition that the screen, the bench and the docs repeat; those that a trace
+stores about itself are defined in `trace.summary` and passed on. A number that the
 trace does not carry is None, never a guess. Knows nothing about engines, files or screens.
 """
 
@@ -10,77 +11,41 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from specviz.trace.events import Finished, Round, Started, Summary, Trace, Trial
+from specviz.trace.events import Round, Trace, Trial
+from specviz.trace.summary import (
+    acceptance_by_depth,
+    acceptance_histogram,
+    acceptance_rate,
+    drafted_depth,
+    mean_acceptance_length,
+    num_accepted_draft_tokens,
+    num_draft_tokens,
+    num_spec_steps,
+    summary,
+)
 
-
-def summary(started: Started, rounds: Sequence[Round], finished: Finished) -> Summary:
-    """The stored summary. Drafts are counted as the verifier judged them, before any trimming at the end."""
-    drafted = num_draft_tokens(rounds)
-    accepted = num_accepted_draft_tokens(rounds)
-    steps = num_spec_steps(rounds)
-    timed = started.source != "simulated" and finished.decode_s > 0
-    return Summary(
-        num_spec_steps=steps,
-        num_draft_tokens=drafted,
-        num_accepted_draft_tokens=accepted,
-        draft_acceptance_rate=acceptance_rate(rounds),
-        mean_acceptance_length=mean_acceptance_length(rounds),
-        acceptance_histogram=acceptance_histogram(rounds),
-        acceptance_by_depth=acceptance_by_depth(rounds),
-        num_target_passes=len(rounds),
-        num_output_tokens=len(finished.output_ids),
-        tokens_per_second=len(finished.output_ids) / finished.decode_s if timed else None,
-    )
-
-
-def drafted_depth(this: Round) -> int:
-    """Depth of the deepest candidate of the round; 0 when nothing was drafted."""
-    return max(node.depth for node in this.nodes)
-
-
-def num_spec_steps(rounds: Sequence[Round]) -> int:
-    """Rounds in which at least one candidate was drafted."""
-    return sum(len(this.nodes) > 1 for this in rounds)
-
-
-def num_draft_tokens(rounds: Sequence[Round]) -> int:
-    """Candidates drafted: all nodes but the roots."""
-    return sum(len(this.nodes) - 1 for this in rounds)
-
-
-def num_accepted_draft_tokens(rounds: Sequence[Round]) -> int:
-    """Candidates accepted: the lengths of the accepted paths, added up."""
-    return sum(len(this.judged.path) for this in rounds)
-
-
-def acceptance_rate(rounds: Sequence[Round]) -> float | None:
-    """accepted / drafted, corrections and bonuses not counted; None when nothing was drafted."""
-    drafted = num_draft_tokens(rounds)
-    return num_accepted_draft_tokens(rounds) / drafted if drafted else None
-
-
-def mean_acceptance_length(rounds: Sequence[Round]) -> float | None:
-    """1 + accepted / spec steps: tokens a drafting round yields, its last token included; None without such rounds."""
-    steps = num_spec_steps(rounds)
-    return 1 + num_accepted_draft_tokens(rounds) / steps if steps else None
-
-
-def acceptance_histogram(rounds: Sequence[Round]) -> list[int]:
-    """[j] = spec steps that accepted exactly j candidates, j = 0 … deepest draft; empty without spec steps."""
-    lengths = [len(this.judged.path) for this in rounds if len(this.nodes) > 1]
-    if not lengths:
-        return []
-    deepest = max(map(drafted_depth, rounds))
-    return [lengths.count(j) for j in range(deepest + 1)]
-
-
-def acceptance_by_depth(rounds: Sequence[Round]) -> list[list[int]]:
-    """[d-1] = [rounds that drafted to depth d, rounds that accepted depth d]."""
-    deepest = max(map(drafted_depth, rounds), default=0)
-    return [
-        [sum(drafted_depth(this) >= d for this in rounds), sum(len(this.judged.path) >= d for this in rounds)]
-        for d in range(1, deepest + 1)
-    ]
+__all__ = [
+    "TimeShares",
+    "acceptance_by_depth",
+    "acceptance_histogram",
+    "acceptance_rate",
+    "alpha_expected",
+    "alpha_reached",
+    "conditional_rate_by_depth",
+    "cost_ratio",
+    "drafted_depth",
+    "first_trials",
+    "mean_acceptance_length",
+    "num_accepted_draft_tokens",
+    "num_draft_tokens",
+    "num_spec_steps",
+    "rate_by_depth",
+    "speedup",
+    "summary",
+    "time_shares",
+    "tokens_per_second",
+    "tokens_per_target_pass",
+]
 
 
 def rate_by_depth(rounds: Sequence[Round]) -> list[float]:

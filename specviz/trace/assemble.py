@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from specviz import metrics
 from specviz.errors import TraceError
 from specviz.trace.events import FORMAT, VERSION, Finished, Round, Started, Trace, VocabEntry
 from specviz.trace.source import Step
+from specviz.trace.summary import summary as summarise
 
 
 def assemble(steps: Iterable[Step]) -> Trace:
@@ -33,5 +33,5 @@ def assemble(steps: Iterable[Step]) -> Trace:
     if started is None or finished is None:
         raise TraceError(f"the run gave no {'Finished' if started else 'Started'}; a trace needs both.")
     vocab = {str(key): vocab[str(key)] for key in sorted(map(int, vocab))}
-    summary = metrics.summary(started, rounds, finished)
+    summary = summarise(started, rounds, finished)
     return Trace(FORMAT, VERSION, started, vocab, rounds, finished, summary)

@@ -10,6 +10,7 @@ import json
 import re
 import zlib
 from collections.abc import Iterator
+from math import isfinite
 from typing import Any, NoReturn
 
 from specviz.errors import TraceError
@@ -20,7 +21,10 @@ _CHUNK = 1 << 16
 # A string, closed or running to the end of the file. Possessive, so that no input makes it step back.
 _STRING = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)', re.DOTALL)
 _BRACKETS = re.compile(r"[\[\]{}]")
-_SURROGATE_ESCAPE = re.compile(r"\\u[dD][89abAB]")
+_LONG_NUMBER = re.compile(r"[0-9.eE+-]{16,}+")
+_LARGE_EXPONENT = re.compile(r"(?<![0-9.])[0-9]++(?:\.[0-9]++)?[eE]\+?[0-9]{3,}+")
+_PAIR = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}")
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def text_of(raw: bytes, limits: Limits) -> str:
@@ -65,37 +69,37 @@ def _gunzip(raw: bytes, ceiling: int) -> bytes:
 
 def json_of(text: str, limits: Limits) -> dict[str, Any]:
     """Text to one JSON object. Raises TraceError, naming the place as far as it is known."""
-    _scan(text, limits)
+    bare = _without_strings(text, limits)
+    _bound_containers(bare, limits)
+    _bound_numbers(bare, limits)
     try:
-        data = json.loads(
-            text,
-            object_pairs_hook=_no_duplicates,
-            parse_constant=_refuse_constant,
-            parse_int=lambda digits: _integer(digits, limits),
-            parse_float=lambda digits: _number(digits, limits),
-        )
+        data = json.loads(text, object_pairs_hook=_no_duplicates, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
         raise TraceError(f"line {error.lineno}, column {error.colno} is not valid JSON: {error.msg}.") from None
     if not isinstance(data, dict):
         raise TraceError(f"a trace is one JSON object, but this file holds {_kind(data)}.")
-    if _SURROGATE_ESCAPE.search(text):
+    if _SURROGATE.search(_PAIR.sub("", text)):  # perhaps a lone one; a walk tells where
         for place, value in _strings(data, ""):
             if any("\ud800" <= character <= "\udfff" for character in value):
                 raise TraceError(f"{place or 'the file'} holds half of a surrogate pair, which is no character.")
     return data
 
 
-def _scan(text: str, limits: Limits) -> None:
-    """Bound nesting, containers and strings without building anything."""
+def _without_strings(text: str, limits: Limits) -> str:
+    """What is left of the text when every string is taken out. Raises TraceError where one is too long."""
     for match in _STRING.finditer(text):
-        if match.end() - match.start() - 2 > limits.string_bytes:
+        if match.end() - match.start() - 2 > limits.string_chars:
             line = text.count("\n", 0, match.start()) + 1
             raise TraceError(
-                f"a string starting on line {line} is longer than {limits.string_bytes:,} characters, "
+                f"a string starting on line {line} is longer than {limits.string_chars:,} characters, "
                 "which is the most that is read."
             )
+    return _STRING.sub("", text)
+
+
+def _bound_containers(bare: str, limits: Limits) -> None:
     depth = opened = 0
-    for bracket in _BRACKETS.findall(_STRING.sub("", text)):
+    for bracket in _BRACKETS.findall(bare):
         if bracket in "]}":
             depth -= 1
             continue
@@ -105,6 +109,19 @@ def _scan(text: str, limits: Limits) -> None:
             raise TraceError(f"the JSON is nested deeper than {limits.nesting} levels; a trace needs 7.")
         if opened > limits.containers:
             raise TraceError(f"the JSON holds more than {limits.containers:,} objects and lists.")
+
+
+def _bound_numbers(bare: str, limits: Limits) -> None:
+    """Integers stay exact in every reader; every number is a finite double and short enough to be read quickly."""
+    for match in _LONG_NUMBER.finditer(bare):
+        digits = match[0]
+        if len(digits) > limits.number_chars:
+            raise TraceError(f"the number {shown(digits)} has more than {limits.number_chars} characters.")
+        if digits.lstrip("-").isdigit() and abs(int(digits)) > MAX_INTEGER:
+            raise TraceError(f"the integer {digits} is beyond ±(2^53 - 1), which not every reader holds exactly.")
+    for match in _LARGE_EXPONENT.finditer(bare):
+        if not isfinite(float(match[0])):
+            raise TraceError(f"the number {match[0]} is beyond the largest double; every number of a trace is finite.")
 
 
 def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -120,23 +137,6 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refuse_constant(word: str) -> NoReturn:
     raise TraceError(f"the file holds {word}, which is no JSON number; every number of a trace is finite.")
-
-
-def _integer(digits: str, limits: Limits) -> int:
-    if len(digits) <= limits.number_chars:
-        value = int(digits)
-        if abs(value) <= MAX_INTEGER:
-            return value
-    raise TraceError(f"the integer {shown(digits)} is beyond ±(2^53 - 1), which not every reader holds exactly.")
-
-
-def _number(digits: str, limits: Limits) -> float:
-    value = float(digits) if len(digits) <= limits.number_chars else float("inf")
-    if value in (float("inf"), float("-inf")):
-        raise TraceError(
-            f"the number {shown(digits)} is too large or too long; every number of a trace is a finite double."
-        )
-    return value
 
 
 def _strings(data: Any, place: str) -> Iterator[tuple[str, str]]:

@@ -24,7 +24,7 @@ class Limits:
     """JSON containers inside one another; the format itself needs 7"""
     containers: int = 8_000_000
     """JSON objects and arrays in the whole file"""
-    string_bytes: int = 4_000_000
+    string_chars: int = 4_000_000
     """one string, as written in the file"""
     number_chars: int = 40
     """one number, as written in the file"""
@@ -44,7 +44,7 @@ UPLOAD = Limits(
     stored_bytes=8 * 2**20,
     text_bytes=48 * 2**20,
     containers=1_500_000,
-    string_bytes=500_000,
+    string_chars=500_000,
     rounds=2_000,
     nodes_per_round=512,
     nodes=60_000,

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from dataclasses import fields
 from itertools import pairwise
 
-from specviz import metrics
 from specviz.trace.events import Round, Summary, Trace
 from specviz.trace.problems import Problem
 from specviz.trace.replay import decoded, output_bytes
 from specviz.trace.rules_tree import EXACT, ROUNDING
+from specviz.trace.summary import summary as summarise
 
 
 def vocabulary(trace: Trace) -> Iterator[Problem]:
@@ -118,7 +118,7 @@ def summary(trace: Trace) -> Iterator[Problem]:
         yield Problem("summary.acceptance_histogram", f"holds {weighted} accepted tokens, but {told} are reported")
     if stored.num_accepted_draft_tokens > stored.num_draft_tokens:
         yield Problem("summary.num_accepted_draft_tokens", "is larger than the number of drafted tokens")
-    computed = metrics.summary(trace.started, trace.rounds, trace.finished)
+    computed = summarise(trace.started, trace.rounds, trace.finished)
     for field in fields(Summary):
         told, true = getattr(stored, field.name), getattr(computed, field.name)
         if not _equal(told, true):

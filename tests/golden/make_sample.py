@@ -22,9 +22,9 @@ from specviz.trace.events import (
     Fate,
     Finished,
     Judged,
+    Machine,
     MethodCard,
     ModelCard,
-    Machine,
     Node,
     Origin,
     Pass,
@@ -58,7 +58,7 @@ Head = Mapping[bytes, float]
 
 @dataclass
 class Candidate:
-    """One drafted node: its token, its parent, q's head at its parent if it is the first child, and p's head after it."""
+    """One drafted node: its token, its parent, and the heads of p after it and of q for its children."""
 
     token: bytes
     parent: int
