@@ -59,12 +59,15 @@ class _Vocabulary:
 
     def wrong(self, place: str, tokens: Sequence[int]) -> Iterator[Problem]:
         for index, token in enumerate(tokens):
-            if not 0 <= token < self.size:
-                yield Problem(f"{place}[{index}]", f"is token {token}, but the vocabulary has ids 0 to {self.size - 1}")
+            for problem in self.wrong_one(f"{place}[{index}]", token):
+                yield problem
                 return
-            if str(token) not in self.listed:
-                yield Problem(f"{place}[{index}]", f"is token {token}, but vocab has no entry for it")
-                return
+
+    def wrong_one(self, place: str, token: int) -> Iterator[Problem]:
+        if not 0 <= token < self.size:
+            yield Problem(place, f"is token {token}, but the vocabulary has ids 0 to {self.size - 1}")
+        elif str(token) not in self.listed:
+            yield Problem(place, f"is token {token}, but vocab has no entry for it")
 
 
 def structure(trace: Trace) -> Iterator[Problem]:
@@ -100,7 +103,7 @@ def _started(started: Started, vocabulary: _Vocabulary) -> Iterator[Problem]:
     if started.branch is not None:
         yield from _counts("started.branch", started.branch, ("round",))
         if started.branch.forced_token is not None:
-            yield from vocabulary.wrong("started.branch.forced_token", [started.branch.forced_token])
+            yield from vocabulary.wrong_one("started.branch.forced_token", started.branch.forced_token)
 
 
 def _vocab_entry(key: str, entry: VocabEntry) -> Iterator[Problem]:
@@ -142,7 +145,7 @@ def _node(place: str, id_: int, node: Node, nodes: list[Node], vocabulary: _Voca
         yield Problem(f"{place}.depth", f"is {node.depth}, but its parent is at depth {nodes[node.parent].depth}")
     elif "root" in (node.kind, node.fate):
         yield Problem(place, "calls itself a root, but only node 0 is one")
-    yield from vocabulary.wrong(f"{place}.token", [node.token])
+    yield from vocabulary.wrong_one(f"{place}.token", node.token)
     for name, top in (("draft", node.draft), ("target", node.target)):
         if top is not None:
             yield from _top(f"{place}.{name}", top, vocabulary)
@@ -184,7 +187,7 @@ def _judged(place: str, judged: Judged, nodes: int, vocabulary: _Vocabulary) -> 
         yield from _top(f"{place}.residual", judged.residual, vocabulary)
     if not all(map(isfinite, (judged.residual_mass or 0.0, judged.u or 0.0))):
         yield Problem(place, "holds something that is no finite number")
-    yield from vocabulary.wrong(f"{place}.token", [judged.token])
+    yield from vocabulary.wrong_one(f"{place}.token", judged.token)
     yield from _times(place, judged, ("seconds",))
 
 

@@ -1,0 +1,303 @@
+"""Reading and writing: what goes in comes out, and whatever is wrong is named in one sentence."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from changing import SAMPLE, as_text, sample, sample_data
+
+from specviz.errors import TraceError, TraceVersionError
+from specviz.trace.codec import assemble, dumps, loads, read, step_data, to_data, write
+from specviz.trace.events import Node, Round, TopK
+from specviz.trace.source import Step
+from specviz.trace.versions import to_current
+
+
+def test_a_trace_survives_writing_and_reading() -> None:
+    trace = sample()
+    assert loads(dumps(trace)) == trace
+    assert loads(dumps(trace).encode()) == trace
+
+
+def test_every_float_survives_to_the_last_bit() -> None:
+    """0.1 + 0.2 and its neighbours are where sloppy parsers differ."""
+    trace = sample()
+    values = [0.1 + 0.2, math.nextafter(1 / 3, 1), 5e-324, 1 - 2**-53]
+    odd = replace(trace.rounds[4].nodes[0], target=TopK([1, 2, 3, 4], values, 0.0), x=1e22)
+    rounds = [*trace.rounds[:4], replace(trace.rounds[4], nodes=[odd]), *trace.rounds[5:]]
+    again = loads(dumps(replace(trace, rounds=rounds)))
+    assert again.rounds[4].nodes[0].target.probs == values
+    assert again.rounds[4].nodes[0].x == 1e22
+
+
+@pytest.mark.parametrize("name", ["run.json", "run.json.gz"])
+def test_files_plain_and_compressed(tmp_path: Path, name: str) -> None:
+    write(sample(), tmp_path / name)
+    assert read(tmp_path / name) == sample()
+
+
+@pytest.mark.parametrize("name", ["run.json", "run.json.gz"])
+def test_the_same_trace_gives_the_same_bytes(tmp_path: Path, name: str) -> None:
+    write(sample(), tmp_path / name)
+    first = (tmp_path / name).read_bytes()
+    (tmp_path / "other").mkdir()
+    write(sample(), tmp_path / "other" / name)
+    assert (tmp_path / "other" / name).read_bytes() == first
+    if name.endswith(".gz"):
+        assert first[4:8] == b"\0\0\0\0", "the gzip header carries a time"
+        assert first[3] == 0, "the gzip header carries a name"
+
+
+def test_the_text_is_one_ascii_line_without_spaces_between_items() -> None:
+    text = dumps(sample())
+    assert text.isascii()
+    assert "\n" not in text
+    assert text.startswith('{"format":"specviz-trace","version":"1.0","started":{"run_id":"sample",')
+
+
+def test_compression_is_told_by_content_not_by_name(tmp_path: Path) -> None:
+    (tmp_path / "misnamed.json").write_bytes(gzip.compress(SAMPLE.read_bytes()))
+    assert read(tmp_path / "misnamed.json") == sample()
+
+
+def test_a_byte_order_mark_is_skipped() -> None:
+    assert loads(b"\xef\xbb\xbf" + SAMPLE.read_bytes()) == sample()
+    assert loads("\ufeff" + SAMPLE.read_text()) == sample()
+
+
+def test_unknown_fields_of_the_same_major_are_ignored() -> None:
+    data = sample_data()
+    data["version"] = "1.7"
+    data["x_lab"] = {"note": [1, 2, {"deep": None}]}
+    data["rounds"][0]["nodes"][1]["entropy"] = 0.5
+    trace = loads(json.dumps(data))
+    assert trace == replace(sample(), version="1.7")
+
+
+def test_optional_fields_may_be_absent() -> None:
+    data = sample_data()
+    for name in ("prompt_name", "step_times", "draft_step_s", "branch"):
+        del data["started"][name]
+    assert loads(json.dumps(data)) == sample()
+
+
+def test_a_newer_major_is_refused_with_the_release_to_get() -> None:
+    with pytest.raises(TraceVersionError, match=r"version is 2\.0, but this release reads up to 1\.x; .*2\.x"):
+        loads(as_text({"version": "2.0"}))
+
+
+@pytest.mark.parametrize("version", ["", "1", "1.0.0", "v1.0", "01.0", "1.-1", 1.0, None, "1.00000", "0.9"])
+def test_a_version_that_is_none_is_refused(version: Any) -> None:
+    with pytest.raises(TraceError, match="version is"):
+        loads(as_text({"version": version}))
+
+
+def test_older_majors_are_carried_forward_step_by_step() -> None:
+    """The hook for the day when 2.0 exists: here 0 → 1, where an old file spelt one field differently."""
+    old = {"format": "specviz-trace", "version": "0.3", "steps": [1]}
+    new, changed = to_current(old, {0: lambda data: {"format": data["format"], "rounds": data["steps"]}})
+    assert changed
+    assert new == {"format": "specviz-trace", "rounds": [1]}
+
+
+def test_another_format_is_told_apart() -> None:
+    with pytest.raises(TraceError, match="format is 'speedscope', but a trace says 'specviz-trace'"):
+        loads(as_text({"format": "speedscope"}))
+
+
+WRONG: list[tuple[str, Any, str]] = [
+    ("rounds[3].nodes[2].parent", 9, r"rounds\[3\].nodes\[2\].parent is 9, but only nodes 0 to 1 come before it"),
+    ("rounds[3].nodes[2].parent", -1, r"rounds\[3\].nodes\[2\].parent is -1"),
+    ("rounds[3].nodes[2].parent", "1", r"rounds\[3\].nodes\[2\].parent is '1', but must be a valid integer"),
+    ("rounds[3].nodes[2].parent", True, r"rounds\[3\].nodes\[2\].parent is True, but must be a valid integer"),
+    ("rounds[3].nodes[2].parent", 1.0, r"rounds\[3\].nodes\[2\].parent is 1.0, but must be a valid integer"),
+    ("rounds[3].nodes[2].id", 7, r"rounds\[3\].nodes\[2\].id is 7, but ids count up from 0"),
+    ("rounds[3].nodes[2].depth", 3, r"rounds\[3\].nodes\[2\].depth is 3, but its parent is at depth 1"),
+    ("rounds[3].nodes[0].parent", 0, r"rounds\[3\].nodes\[0\] is node 0, but is not a root"),
+    ("rounds[3].nodes[1].kind", "root", r"rounds\[3\].nodes\[1\] calls itself a root"),
+    ("rounds[3].nodes[1].kind", "beam", r"rounds\[3\].nodes\[1\].kind is 'beam', but must be 'root', 'iid'"),
+    ("rounds[3].nodes[1].fate", "dead", r"rounds\[3\].nodes\[1\].fate is 'dead'"),
+    (
+        "rounds[3].nodes[1].token",
+        -1,
+        r"nodes\[1\].token is token -1, but the vocabulary has ids 0 to 31",
+    ),
+    ("rounds[3].nodes[1].token", 32, r"is token 32, but the vocabulary has ids 0 to 31"),
+    ("rounds[3].nodes[1].target", None, r"rounds\[3\].nodes\[1\].target is None"),
+    ("rounds[3].nodes[1].target.probs", [0.5], r"nodes\[1\].target has 6 tokens and 1 probabilities"),
+    ("rounds[3].nodes[1].target.rest", None, r"nodes\[1\].target.rest is None, but must be a valid number"),
+    ("rounds[3].nodes", [], r"rounds\[3\].nodes is empty, but node 0, the root, is always there"),
+    ("rounds[3].index", 4, r"rounds\[3\].index is 4, but this is round 3"),
+    ("rounds[3].base_length", -2, r"rounds\[3\].base_length is -2, but counts start at 0"),
+    ("rounds[3].start_s", -0.5, r"rounds\[3\].start_s is -0.5, but a time is finite and not negative"),
+    ("rounds[3].scored.seconds", -0.5, r"rounds\[3\].scored.seconds is -0.5"),
+    ("rounds[3].judged.trials[0].node", 4, r"trials\[0\].node is 4, but this round has nodes 1 to 3"),
+    ("rounds[4].judged.path", [1], r"path\[0\] is 1, but this round has no such nodes"),
+    ("rounds[3].judged.path", [0], r"path\[0\] is 0, but this round has nodes 1 to 3"),
+    ("rounds[3].judged.final_node", 4, r"final_node is 4, but this round has nodes 0 to 3"),
+    ("rounds[3].judged.u", "0.5", r"rounds\[3\].judged.u is '0.5'"),
+    ("rounds[3].judged.origin", "luck", r"rounds\[3\].judged.origin is 'luck'"),
+    ("rounds[3].committed.tokens[0].node", 8, r"tokens\[0\].node is 8, but this round has nodes 1 to 3"),
+    ("rounds[3].committed.cache_kept", -1, r"cache_kept is -1, but counts start at 0"),
+    ("rounds[3].committed.trimmed_tokens", -1, r"trimmed_tokens is -1"),
+    ("rounds[3].drafted.passes[0].rows", -1, r"rounds\[3\].drafted.passes\[0\].rows is -1"),
+    ("rounds[3].drafted.note", {"a": {}}, r"rounds\[3\].drafted.note.a"),
+    ("rounds", {}, r"rounds is {}, but must be a valid"),
+    ("started", None, r"started is None"),
+    ("started.prompt_ids", [], r"started.prompt_ids is empty"),
+    ("started.prompt_ids[0]", 99, r"started.prompt_ids\[0\] is token 99"),
+    ("started.sampling.temperature", -1, r"started.sampling.temperature is -1"),
+    ("started.sampling.top_p", 0, r"started.sampling.top_p is 0"),
+    ("started.sampling.top_k", -3, r"started.sampling.top_k is -3"),
+    ("started.source", "rumour", r"started.source is 'rumour'"),
+    ("finished.output_ids[2]", 31.5, r"finished.output_ids\[2\] is 31.5"),
+    ("finished.decode_s", -1, r"finished.decode_s is -1"),
+    ("finished.text", 5, r"finished.text is 5, but must be a valid string"),
+    ("vocab.03", {"bytes": "", "text": ""}, r"vocab\['03'\] is no token id"),
+    ("vocab.x", {"bytes": "", "text": ""}, r"vocab\['x'\] is no token id"),
+    ("vocab.3.bytes", "*", r"vocab\['3'\].bytes is '\*', which is not base64"),
+    ("vocab.3.bytes", "אב", r"is not base64"),
+]
+
+
+@pytest.mark.parametrize(("place", "value", "sentence"), WRONG, ids=[f"{p}={v!a}" for p, v, _ in WRONG])
+def test_a_wrong_value_is_refused_with_its_place(place: str, value: Any, sentence: str) -> None:
+    with pytest.raises(TraceError, match=sentence):
+        loads(as_text({place: value}))
+
+
+def test_a_missing_field_is_named() -> None:
+    data = sample_data()
+    del data["rounds"][2]["judged"]["path"]
+    with pytest.raises(TraceError, match=r"rounds\[2\].judged.path is missing"):
+        loads(json.dumps(data))
+
+
+def test_a_token_without_vocabulary_entry_is_named() -> None:
+    data = sample_data()
+    del data["vocab"]["10"]
+    with pytest.raises(TraceError, match="is token 10, but vocab has no entry for it"):
+        loads(json.dumps(data))
+
+
+@pytest.mark.parametrize("word", ["NaN", "Infinity", "-Infinity"])
+def test_numbers_that_json_does_not_know_are_refused(word: str) -> None:
+    with pytest.raises(TraceError, match=f"holds {word}, which is no JSON number"):
+        loads(SAMPLE.read_text().replace('"start_s":0.0', f'"start_s":{word}', 1))
+
+
+@pytest.mark.parametrize("number", ["1e999", "-1e400", "123.5e5000"])
+def test_numbers_beyond_a_double_are_refused(number: str) -> None:
+    with pytest.raises(TraceError, match="beyond the largest double"):
+        loads(SAMPLE.read_text().replace('"seed":7', f'"seed":{number}', 1))
+
+
+@pytest.mark.parametrize("number", ["9007199254740992", "-9007199254740992", "99999999999999999999"])
+def test_integers_that_javascript_cannot_hold_are_refused(number: str) -> None:
+    with pytest.raises(TraceError, match=r"beyond ±\(2\^53 - 1\)"):
+        loads(SAMPLE.read_text().replace('"seed":7', f'"seed":{number}', 1))
+
+
+def test_the_largest_safe_integer_is_read() -> None:
+    assert loads(as_text({"started.seed": 2**53 - 1})).started.seed == 9007199254740991
+
+
+def test_long_digits_inside_a_string_are_just_text() -> None:
+    assert loads(as_text({"started.run_id": "9" * 60 + " 1e999 NaN"})).started.run_id == "9" * 60 + " 1e999 NaN"
+
+
+def test_a_key_given_twice_is_refused() -> None:
+    with pytest.raises(TraceError, match="the key 'seed' stands twice in one object"):
+        loads(SAMPLE.read_text().replace('"seed":7', '"seed":7,"seed":8', 1))
+
+
+@pytest.mark.parametrize("half", ["\\ud83d", "\\ude80", "\\ude80\\ud83d", "\\uD83Dx"])
+def test_half_a_surrogate_pair_is_refused_with_its_place(half: str) -> None:
+    text = SAMPLE.read_text().replace('"run_id":"sample"', f'"run_id":"{half}"', 1)
+    with pytest.raises(TraceError, match=r"started.run_id holds half of a surrogate pair"):
+        loads(text)
+
+
+def test_an_escaped_backslash_before_u_is_no_surrogate() -> None:
+    assert loads(as_text({"started.run_id": "\\ud83d"})).started.run_id == "\\ud83d"
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"", "the file is empty"),
+        (b"[]", "a trace is one JSON object, but this file holds a list"),
+        (b"null", "this file holds null"),
+        (b"{", r"line 1, column 2 is not valid JSON"),
+        (b'{"format": "specviz-trace"', "is not valid JSON"),
+        (b"\xff\xfe{}", "byte 0 is not valid UTF-8"),
+        (b"{}", "format is None"),
+        (b"\x1f\x8bnot gzip at all", "the compressed file is damaged"),
+    ],
+)
+def test_what_is_no_trace_is_said_to_be_none(content: bytes, sentence: str) -> None:
+    with pytest.raises(TraceError, match=sentence):
+        loads(content)
+
+
+def test_a_file_cut_off_while_downloading_is_recognised() -> None:
+    with pytest.raises(TraceError, match="ends too early"):
+        loads(gzip.compress(SAMPLE.read_bytes())[:-400])
+
+
+def test_the_name_of_the_file_stands_first(tmp_path: Path) -> None:
+    (tmp_path / "bad.json").write_text("{}")
+    with pytest.raises(TraceError, match=r"^bad\.json: format is None"):
+        read(tmp_path / "bad.json")
+    with pytest.raises(TraceError, match=r"^gone\.json: cannot be read"):
+        read(tmp_path / "gone.json")
+
+
+def test_another_suffix_is_refused_when_writing(tmp_path: Path) -> None:
+    with pytest.raises(TraceError, match=r"run\.txt: a trace is written to a name ending in \.json"):
+        write(sample(), tmp_path / "run.txt")
+
+
+def test_a_number_that_is_not_finite_is_never_written() -> None:
+    trace = sample()
+    broken = replace(trace, rounds=[replace(trace.rounds[0], start_s=math.nan), *trace.rounds[1:]])
+    with pytest.raises(TraceError, match=r"cannot be written: rounds\[0\].start_s is nan"):
+        dumps(broken)
+
+
+def test_records_go_to_a_page_one_by_one() -> None:
+    trace = sample()
+    assert to_data(trace)["rounds"][1] == to_data(trace.rounds[1])
+    streamed = step_data(Step(trace.rounds[4], {"8": trace.vocab["8"]}))
+    assert streamed["kind"] == "round"
+    assert streamed["event"]["judged"]["origin"] == "target"
+    assert streamed["vocab"] == {"8": {"bytes": "Cg==", "text": "\n"}}
+    assert json.loads(json.dumps(streamed)) == streamed
+
+
+def test_a_run_is_assembled_from_its_steps() -> None:
+    trace = sample()
+    half = {key: trace.vocab[key] for key in list(trace.vocab)[16:]}
+    steps = [Step(trace.started, half), *(Step(one, {}) for one in trace.rounds), Step(trace.finished, trace.vocab)]
+    assert assemble(steps) == trace
+    assert list(assemble(steps).vocab) == list(trace.vocab), "ids stand in numerical order whatever came first"
+
+
+def test_steps_out_of_order_are_refused() -> None:
+    trace = sample()
+    started, one, finished = Step(trace.started, {}), Step(trace.rounds[0], {}), Step(trace.finished, {})
+    for steps in ([one], [started, started], [finished], [started, finished, one], [started, one], []):
+        with pytest.raises(TraceError, match=r"a trace needs both|out of order"):
+            assemble(steps)
+
+
+def test_properties_are_not_part_of_the_format() -> None:
+    assert "seconds" not in to_data(sample().rounds[0])
+    assert {type(item).__name__ for item in sample().rounds} == {Round.__name__}
+    assert isinstance(sample().rounds[0].nodes[0], Node)
