@@ -1,0 +1,69 @@
+"""`specviz check`: every problem named, exit codes a script can trust."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from specviz.trace import codec
+
+Call = Callable[..., Any]
+
+
+@pytest.fixture
+def broken(golden: Path, tmp_path: Path) -> Path:
+    """The golden trace with two lies: one accepted token too many in the summary, and a wrong output text."""
+    trace = codec.read(golden)
+    summary = replace(trace.summary, num_accepted_draft_tokens=trace.summary.num_accepted_draft_tokens + 1)
+    path = tmp_path / "broken.json"
+    codec.write(replace(trace, summary=summary, finished=replace(trace.finished, text="something else")), path)
+    return path
+
+
+def test_a_sound_trace_passes(specviz: Call, golden: Path) -> None:
+    result = specviz("check", golden)
+    assert result.code == 0
+    assert "sound, 8 rounds" in result.out
+    assert result.err == ""
+
+
+def test_every_error_is_named_and_the_code_is_1(specviz: Call, broken: Path) -> None:
+    result = specviz("check", broken)
+    assert result.code == 1
+    assert "num_accepted_draft_tokens" in result.err
+    assert "finished.text" in result.err
+    assert "sound" not in result.out
+
+
+def test_one_broken_trace_among_sound_ones_is_enough(specviz: Call, golden: Path, broken: Path) -> None:
+    result = specviz("check", golden, broken, golden)
+    assert result.code == 1
+    assert result.out.count("sound") == 2
+
+
+def test_json_lists_files_and_problems(specviz: Call, golden: Path, broken: Path) -> None:
+    result = specviz("check", "--json", golden, broken)
+    data = json.loads(result.out)
+    assert result.code == 1
+    assert data["ok"] is False
+    assert [file["ok"] for file in data["files"]] == [True, False]
+    assert {"place", "sentence", "severity"} <= set(data["files"][1]["problems"][0])
+
+
+def test_a_file_that_is_no_trace_fails_the_check(specviz: Call, tmp_path: Path) -> None:
+    path = tmp_path / "other.json"
+    path.write_text('{"format": "something"}')
+    result = specviz("check", path)
+    assert result.code == 1
+    assert "this file is something else" in result.err
+
+
+def test_a_missing_file_is_wrong_usage(specviz: Call, tmp_path: Path) -> None:
+    result = specviz("check", tmp_path / "nowhere.json")
+    assert result.code == 2
+    assert "there is no file" in result.err

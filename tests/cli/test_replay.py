@@ -1,0 +1,89 @@
+"""`specviz replay`: the rounds in words, and text that cannot command the terminal."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from specviz.trace import codec
+from specviz.trace.events import VocabEntry
+
+Call = Callable[..., Any]
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+HOSTILE = "\x1b]0;owned\x07\x1b[2J\r\x9b31m\u202e\u200b\x00"
+
+
+@pytest.fixture
+def hostile(golden: Path, tmp_path: Path) -> Path:
+    """The golden trace with terminal commands in every token, the prompt, names and messages."""
+    trace = codec.read(golden)
+    entry = VocabEntry(base64.b64encode(HOSTILE.encode("utf-8", "surrogatepass")).decode(), HOSTILE)
+    started = replace(
+        trace.started,
+        run_id=HOSTILE,
+        prompt_text=HOSTILE,
+        target=replace(trace.started.target, name=HOSTILE),
+        drafter=replace(trace.started.drafter, name=HOSTILE, options={HOSTILE: HOSTILE}),
+    )
+    path = tmp_path / "hostile.json"
+    finished = replace(trace.finished, message=HOSTILE)
+    codec.write(replace(trace, started=started, finished=finished, vocab=dict.fromkeys(trace.vocab, entry)), path)
+    return path
+
+
+def test_a_round_shows_its_tree_with_fates_arithmetic_and_verdicts(specviz: Call, golden: Path) -> None:
+    """Round 0 of the golden trace: two accepted, one rejected, one never reached, a correction from the residual."""
+    result = specviz("replay", golden, "--round", 0)
+    assert result.code == 0
+    assert "round 0 · 8 tokens so far · 4 drafted, 2 accepted" in result.out
+    assert "● return               accepted · p 0.5000 · q 0.6000 · threshold 0.8333, u 0.5833 < it" in result.out
+    assert "✗ ␣c                 rejected · p 0.1000 · q 0.5000 · threshold 0.2000, u 0.8960 ≥ it" in result.out
+    assert "○ ␣+               never reached · p 0.5000 · q 0.4000" in result.out
+    assert "→ correction ␣a · from the residual · residual mass 0.4933 · u 0.6351" in result.out
+    assert "= ␣␣␣␣return␣a · 3 committed · cache 7 → 10 rows, 2 dropped" in result.out
+    assert "round 1" not in result.out
+
+
+def test_all_rounds_text_and_summary_without_a_number(specviz: Call, golden: Path) -> None:
+    result = specviz("replay", golden)
+    assert all(f"round {index} ·" in result.out for index in range(8))
+    assert "acceptance rate" in result.out
+    assert "simulated run" in result.out
+
+
+@pytest.mark.parametrize("index", [-1, 8])
+def test_a_round_that_is_not_there_is_refused_with_those_that_are(specviz: Call, golden: Path, index: int) -> None:
+    result = specviz("replay", golden, "--round", index)
+    assert result.code == 2
+    assert "rounds 0 to 7" in result.err
+
+
+def test_no_colour_where_no_terminal_listens(specviz: Call, golden: Path) -> None:
+    assert "\x1b" not in specviz("replay", golden).out
+
+
+def test_colour_in_a_terminal_unless_asked_not_to(
+    terminal: Call, golden: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "\x1b[32m" in terminal("replay", golden)
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b" not in terminal("replay", golden)
+
+
+def test_no_token_name_or_message_can_command_the_terminal(terminal: Call, hostile: Path) -> None:
+    """Only our own colour sequences are left; every other control character is shown as its escape."""
+    shown = COLOUR.sub("", terminal("replay", hostile))
+    assert "\\x1b]0;owned\\x07" in shown
+    assert all(one.isprintable() or one == "\n" for one in shown)
+
+
+def test_check_of_hostile_text_cannot_command_the_terminal(terminal: Call, hostile: Path) -> None:
+    shown = COLOUR.sub("", terminal("check", hostile))
+    assert "error" in shown
+    assert all(one.isprintable() or one == "\n" for one in shown)

@@ -1,0 +1,84 @@
+"""The root: commands, exit codes, sentences, and what is not imported."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from specviz import __version__
+from specviz.cli import COMMANDS, main
+
+Call = Callable[..., Any]
+
+
+def test_help_names_every_command(specviz: Call) -> None:
+    result = specviz("--help")
+    assert result.code == 0
+    assert all(name in result.out for name in COMMANDS)
+
+
+def test_version(specviz: Call) -> None:
+    assert specviz("--version") == (0, f"specviz {__version__}\n", "")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["frobnicate"], ["check"], ["replay", "t.json", "--round", "x"], ["check", "--jso", "t.json"]],
+)
+def test_wrong_usage_is_one_line_with_the_cure_and_exit_code_2(specviz: Call, arguments: list[str]) -> None:
+    result = specviz(*arguments)
+    assert result.code == 2
+    assert result.out == ""
+    assert result.err.count("\n") == 1
+    assert "--help" in result.err
+
+
+def test_an_interrupt_leaves_with_one_word_and_no_traceback(
+    specviz: Call, monkeypatch: pytest.MonkeyPatch, golden: Path
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("specviz.trace.codec.read", interrupted)
+    assert specviz("check", golden) == (1, "", "specviz: stopped.\n")
+
+
+def test_a_folder_that_cannot_be_written_is_a_sentence(
+    specviz: Call, monkeypatch: pytest.MonkeyPatch, golden: Path
+) -> None:
+    def refused(*_: object) -> None:
+        raise PermissionError(13, "Permission denied", "there.json")
+
+    monkeypatch.setattr("specviz.trace.codec.read", refused)
+    result = specviz("replay", golden)
+    assert result.code == 2
+    assert result.err == "specviz: cannot use 'there.json': Permission denied; check the path and its permissions.\n"
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["check", "{golden}"], ["replay", "{golden}"], ["bench", "--help"]])
+def test_commands_that_only_read_start_without_torch(arguments: list[str], golden: Path) -> None:
+    given = [one.format(golden=golden) for one in arguments]
+    program = (
+        "import sys\nfrom specviz.cli import main\n"
+        f"code = main({given!r})\n"
+        "assert 'torch' not in sys.modules and 'gradio' not in sys.modules\nsys.exit(code)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_closed_pipe_ends_quietly(golden: Path) -> None:
+    """`specviz replay t.json | head -1`."""
+    command = f"{sys.executable} -m specviz replay {golden} | head -1"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    assert "Traceback" not in done.stderr
+    assert done.stdout.count("\n") == 1
+
+
+def test_main_returns_instead_of_exiting() -> None:
+    assert main(["--version"]) == 0

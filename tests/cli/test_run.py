@@ -1,0 +1,179 @@
+"""`specviz run` over a played source: what is asked of the engine, what is printed, what is kept."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from specviz.commands import run as run_command
+from specviz.trace import codec
+
+Call = Callable[..., Any]
+TEXT = codec.read(Path(__file__).parent.parent / "golden" / "trace-1.0-sample.json").finished.text
+SHOWN = "    return a + b #<b>${1+1}`{{x}}\n🚀אב\\u200b</script>é\\u202e\nEND\n"
+"""the same as a terminal may see it: a zero-width space and a direction override are escaped"""
+
+
+def test_text_comes_with_its_prompt_and_a_summary(specviz: Call, played: Any) -> None:
+    result = specviz("run", "--prompt", "x")
+    assert result.code == 0
+    assert result.out.startswith("def add(a, b):\n    return a")
+    assert "acceptance rate" in result.out
+    assert "\x1b" not in result.out
+
+
+def test_quiet_prints_the_text_alone(specviz: Call, played: Any) -> None:
+    assert specviz("run", "--prompt", "x", "--quiet").out == SHOWN
+
+
+def test_json_is_exactly_one_object_with_text_ids_and_summary(specviz: Call, played: Any) -> None:
+    result = specviz("run", "--prompt", "x", "--json")
+    data = json.loads(result.out)
+    assert data["text"] == TEXT
+    assert len(data["output_ids"]) == data["summary"]["num_output_tokens"] == 20
+    assert data["summary"]["num_accepted_draft_tokens"] == 14
+    assert result.out.isascii(), "JSON for machines escapes whatever a terminal could act on"
+
+
+def test_accepted_tokens_are_coloured_in_a_terminal(terminal: Call, played: Any) -> None:
+    shown = terminal("run", "--prompt", "x", "--quiet")
+    assert "\x1b[32mreturn\x1b[0m" in shown
+    assert re.sub(r"\x1b\[[0-9;]*m", "", shown) == SHOWN
+
+
+def test_the_trace_is_written_and_passes_check(specviz: Call, played: Any, tmp_path: Path) -> None:
+    assert specviz("run", "--prompt", "x", "--trace", tmp_path / "t.json.gz").code == 0
+    assert specviz("check", tmp_path / "t.json.gz").code == 0
+
+
+def test_every_flag_reaches_the_request(specviz: Call, played: Any) -> None:
+    specviz(
+        "run", "--prompt", "x", "--target", "big", "--drafter", "ngram", "--drafter-model", "small",
+        "--verifier", "sequential", "--temperature", "0.5", "--top-k", "3", "--top-p", "0.9", "--seed", "1",
+        "--max-new-tokens", "9", "--stop", "a", "--stop", "b", "--dtype", "float32", "--device", "cpu", "--gamma", "2",
+        "--verifier-top-k", "5",
+    )  # fmt: skip
+    request = played.requests[0]
+    assert (request.prompt, request.target, request.drafter, request.drafter_model) == ("x", "big", "ngram", "small")
+    assert (request.verifier, request.temperature, request.top_k, request.top_p) == ("sequential", 0.5, 3, 0.9)
+    assert (request.seed, request.max_new_tokens, request.stop) == (1, 9, ("a", "b"))
+    assert (request.dtype, request.device) == ("float32", "cpu")
+    assert request.drafter_options == {"gamma": "2"}
+    assert request.verifier_options == {"top_k": "5"}, "a verifier option whose name is taken carries its role"
+
+
+def test_without_flags_the_request_is_the_documented_default(specviz: Call, played: Any) -> None:
+    specviz("run", "--prompt", "x")
+    request = played.requests[0]
+    assert (request.drafter, request.verifier, request.temperature, request.drafter_options) == ("model", "auto", 0, {})
+
+
+def test_a_flag_of_another_drafter_is_refused_with_its_owner(specviz: Call, played: Any) -> None:
+    result = specviz("run", "--prompt", "x", "--drafter", "ngram", "--branching", "3,2")
+    assert result.code == 2
+    assert result.err == (
+        "specviz: --branching belongs to drafter 'model', but 'ngram' was chosen; "
+        "leave it out or add --drafter model.\n"
+    )
+    assert played.requests == []
+
+
+def test_prompt_from_standard_input(specviz: Call, played: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("from a pipe"))
+    specviz("run", "--prompt", "-")
+    assert played.requests[0].prompt == "from a pipe"
+
+
+def test_prompt_from_a_file_and_from_the_set(specviz: Call, played: Any, tmp_path: Path) -> None:
+    path = tmp_path / "p.txt"
+    path.write_text("naïve\n", encoding="utf-8")
+    specviz("run", "--prompt-file", path)
+    specviz("run", "--prompt-id", "mean")
+    assert [one.prompt for one in played.requests] == ["naïve\n", "def mean(values):\n"]
+    assert [one.prompt_name for one in played.requests] == [None, "mean"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ([], "there is no prompt; give --prompt"),
+        (["--prompt-id", "median"], "there is no prompt 'median' in the set"),
+        (["--prompt-file", "nowhere.txt"], "cannot read 'nowhere.txt'"),
+        (["--prompt", "x", "--round", "2"], "--round and --force-token need --resume"),
+        (["--prompt", "x", "--trace", "t.txt"], "ending in .json or .json.gz"),
+        (["--prompt", "x", "--trace", "nowhere/t.json"], "there is no folder 'nowhere'"),
+        (["--prompt", "x", "--temperature", "warm"], "invalid float value: 'warm'"),
+        (["--prompt", "x", "--prompt-id", "mean"], "not allowed with argument --prompt"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_exit_code_2(
+    specviz: Call, played: Any, arguments: list[str], sentence: str
+) -> None:
+    result = specviz("run", *arguments)
+    assert (result.code, result.out) == (2, "")
+    assert sentence in result.err
+    assert result.err.count("\n") == 1
+
+
+def test_a_request_that_cannot_run_says_why(specviz: Call, played: Any) -> None:
+    played.reason = "greedy judges at temperature 0 alone; choose --verifier sequential."
+    result = specviz("run", "--prompt", "x")
+    assert (result.code, result.err) == (2, f"specviz: {played.reason}\n")
+
+
+def test_a_run_that_fails_is_kept_and_reported_with_exit_code_1(specviz: Call, played: Any, tmp_path: Path) -> None:
+    played.message = "the context is full."
+    result = specviz("run", "--prompt", "x", "--trace", tmp_path / "t.json")
+    assert result.code == 1
+    assert "the context is full." in result.err
+    assert len(codec.read(tmp_path / "t.json").rounds) == 1
+
+
+def test_an_interrupt_keeps_what_was_computed(
+    specviz: Call, played: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C after the second round: the engine is told, ends with `cancelled`, and two rounds are in the trace."""
+    shown = run_command._Printer.show
+    count = 0
+
+    def interrupt_after_two(printer: Any, step: Any) -> None:
+        nonlocal count
+        shown(printer, step)
+        count += 1
+        if count == 3:  # the header and two rounds
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(run_command._Printer, "show", interrupt_after_two)
+    result = specviz("run", "--prompt", "x", "--trace", tmp_path / "t.json", "--json")
+    assert result.code == 1
+    assert json.loads(result.out)["reason"] == "cancelled"
+    assert len(codec.read(tmp_path / "t.json").rounds) == 2
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler, "the handler is put back"
+
+
+def test_resume_takes_prompt_and_settings_from_the_trace_and_flags_over_them(
+    specviz: Call, played: Any, golden: Path
+) -> None:
+    result = specviz("run", "--resume", golden, "--round", 2, "--force-token", 5, "--drafter", "none", "--seed", 9)
+    assert result.code == 0
+    request, resume = played.requests[0], played.resumes[0]
+    assert (request.prompt, request.temperature, request.seed) == ("def add(a, b):\n", 1.0, 9)
+    assert (request.drafter, request.drafter_options) == ("none", {}), "another drafter does not inherit options"
+    assert (resume.round, resume.forced_token, resume.trace.started.run_id) == (2, 5, "sample")
+
+
+def test_resume_refuses_a_prompt_and_a_round_that_is_not_there(specviz: Call, played: Any, golden: Path) -> None:
+    assert "leave --prompt" in specviz("run", "--resume", golden, "--prompt", "x").err
+    assert "rounds 0 to 7" in specviz("run", "--resume", golden, "--round", 8).err
+
+
+def test_help_shows_every_option_of_every_method(specviz: Call, played: Any) -> None:
+    shown = specviz("run", "--help").out
+    assert all(flag in shown for flag in ("--gamma", "--branching", "--max-ngram", "--verifier-top-k"))
