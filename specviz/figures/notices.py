@@ -33,7 +33,9 @@ def _badge(badge: Badge) -> str:
 
 
 def message(text: str, tone: str = "plain") -> str:
-    """One sentence beside a button. Tones: plain, busy, good, error."""
+    """One sentence beside a button, with a capital unless it begins with a name. Tones: plain, busy, good, error."""
+    if text.split(" ", 1)[0].isalpha():
+        text = text[:1].upper() + text[1:]
     return f'<p class="sv-message sv-message-{tone}" role="status" aria-live="polite">{escape(text)}</p>'
 
 

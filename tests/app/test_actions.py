@@ -1,0 +1,232 @@
+"""What the tabs' controls do, called as Gradio calls them, over a source that replays the golden trace."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from html import unescape
+from pathlib import Path
+from threading import Event
+from types import SimpleNamespace
+from typing import Any
+
+import gradio as gr
+import pytest
+
+from specviz.trace import codec
+from specviz.ui.controls import Controls
+from specviz.ui.request import Limits
+from specviz.ui.tabs.speedup_actions import SpeedupActions, SweepControls
+from specviz.ui.tabs.step_actions import StepActions, resume_at
+from specviz.views.gallery import gallery
+from tests.app.doubles import SAMPLE, ReplaySource, sample
+from tests.app.test_request import FORM
+
+
+@dataclass
+class Visitor:
+    session_hash: str = "visitor"
+
+
+def form_of(names: dict[str, object]) -> tuple[Controls, dict[Any, object]]:
+    """Controls with one stand-in component per value, and what an event would hand over."""
+    with gr.Blocks():
+        fields = {name: gr.Textbox() for name in names}
+    return Controls(fields=dict(fields)), {fields[name]: value for name, value in names.items()}
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Path:
+    codec.write(sample(), tmp_path / "sample.json.gz")
+    return tmp_path
+
+
+@pytest.fixture
+def actions(shelf: Path) -> StepActions:
+    return StepActions(ReplaySource(sample()), gallery(shelf), Limits())
+
+
+def test_the_page_opens_on_the_first_run_of_the_shelf_and_says_what_it_is(actions: StepActions) -> None:
+    opening = actions.opening()
+    assert json.loads(opening.player)["started"]["run_id"] == "sample"
+    assert "Showing a simulated run: 20 tokens in 8 target passes" in opening.message
+    assert "simulated" in opening.badges
+    assert "depth 1: accepted in 6 of 7 rounds" in opening.panels
+
+
+def test_an_empty_shelf_opens_an_empty_stage_with_a_sentence(tmp_path: Path) -> None:
+    opening = StepActions(ReplaySource(sample()), gallery(tmp_path / "none"), Limits()).opening()
+    assert opening.player == ""
+    assert "No recorded run" in opening.message
+
+
+def test_a_chip_walks_through_its_family(actions: StepActions) -> None:
+    chip = actions.chip("code")
+    first, line = chip("something typed")
+    assert (first, "Code, 1 of 2: First. A function." in line) == ("def first():\n", True)
+    assert chip(first)[0] == "def second():\n"
+    assert chip("def second():\n")[0] == "def first():\n"
+
+
+def test_an_illegal_combination_explains_itself_before_running(actions: StepActions) -> None:
+    controls, given = form_of({**FORM, "verifier": "greedy", "temperature": 1.0})
+    assert "Greedy judges at temperature 0 only" in actions.explain(controls)(given)
+
+
+def test_a_live_run_streams_and_hands_the_buttons_back(actions: StepActions) -> None:
+    controls, given = form_of(FORM)
+    actions.arm(Visitor())
+    updates = list(actions.run_live(controls)(given, Visitor()))
+    player, badges, panels, message, run, stop = updates[-1]
+    assert json.loads(player)["started"]["source"] == "live"
+    assert "live" in badges
+    assert "8 target passes" in message
+    assert (run.interactive, stop.interactive) == (True, False)
+    assert "sv-panel" in panels
+
+
+def test_stop_reaches_a_run_and_keeps_its_rounds(shelf: Path) -> None:
+    gate = Event()
+    actions = StepActions(ReplaySource(sample(), gate), gallery(shelf), Limits())
+    controls, given = form_of(FORM)
+    actions.arm(Visitor())
+    actions.stop(Visitor())
+    (last,) = list(actions.run_live(controls)(given, Visitor()))
+    assert json.loads(last[0])["finished"]["reason"] == "cancelled"
+
+
+def test_another_visitors_stop_is_not_mine(actions: StepActions) -> None:
+    controls, given = form_of(FORM)
+    actions.arm(Visitor("a"))
+    actions.arm(Visitor("b"))
+    actions.stop(Visitor("b"))
+    updates = list(actions.run_live(controls)(given, Visitor("a")))
+    assert json.loads(updates[-1][0])["finished"]["reason"] == "stop"
+
+
+@pytest.mark.parametrize(("prompt", "words"), [("", "The prompt is empty"), ("fail", "This prompt fails on purpose")])
+def test_an_error_is_one_sentence_and_the_stage_stays(actions: StepActions, prompt: str, words: str) -> None:
+    controls, given = form_of({**FORM, "prompt": prompt})
+    (update,) = list(actions.run_live(controls)(given, Visitor()))
+    assert words in update[3]
+    assert update[0] == gr.skip()
+    assert update[4].interactive is True
+
+
+def test_a_branch_continues_the_shown_run_with_its_own_prompt(actions: StepActions) -> None:
+    row, text, place = actions.offer_branch(SimpleNamespace(round=2, token=14))
+    assert (row.visible, place, "round 3 with token 14" in text) == (True, (2, 14), True)
+    controls, given = form_of({**FORM, "prompt": "typed meanwhile"})
+    with gr.Blocks():
+        player, state = gr.Textbox(), gr.State(None)
+    given.update({player: SAMPLE.read_text(encoding="utf-8"), state: place})
+    list(actions.run_branch(controls, player, state)(given, Visitor()))
+    request, resume = actions.source.requests[-1]
+    assert request.prompt == "def add(a, b):\n"
+    assert (resume.round, resume.forced_token, resume.trace.started.run_id) == (2, 14, "sample")
+
+
+def test_dropping_a_branch_hides_its_row(actions: StepActions) -> None:
+    row, text, place = actions.drop_branch()
+    assert (row.visible, text, place) == (False, "", None)
+
+
+def test_a_branch_without_a_place_or_a_whole_run_says_so() -> None:
+    from specviz.errors import OptionError, TraceError
+
+    with pytest.raises(OptionError, match="pick a token"):
+        resume_at("{}", None)
+    with pytest.raises(TraceError):
+        resume_at('{"rounds":[]}', (0, None))
+
+
+def test_a_good_file_is_shown_and_a_bad_one_is_refused_with_a_sentence(actions: StepActions, tmp_path: Path) -> None:
+    assert "Showing a simulated run" in actions.open_file(str(SAMPLE))[3]
+    bad = tmp_path / "bad.json"
+    bad.write_text('{"format":"something else"}', encoding="utf-8")
+    update = actions.open_file(str(bad))
+    assert update[0] == gr.skip()
+    assert "bad.json" in update[3]
+    assert "sv-message-error" in update[3]
+
+
+def test_a_file_over_the_limit_is_refused_before_it_is_read(shelf: Path) -> None:
+    actions = StepActions(ReplaySource(sample()), gallery(shelf), Limits(import_bytes=1000))
+    assert "The file is larger than the 0.001 MB" in actions.open_file(str(SAMPLE))[3]
+
+
+def test_only_runs_on_the_shelf_can_be_chosen(actions: StepActions) -> None:
+    assert json.loads(actions.open_recorded("sample.json.gz")[0])["started"]["run_id"] == "sample"
+    assert "There is no recorded run" in actions.open_recorded("../../secret")[3]
+
+
+SWEEP: dict[str, object] = {
+    "drafters": ["model", "ngram"],
+    "families": ["code"],
+    "gammas": "1,2",
+    "trees": "2,1",
+    "temperature": 0.0,
+    "per_family": 1,
+    "repeats": 1,
+    "tokens": 16,
+}
+
+
+def sweep_form(**changes: object) -> tuple[SweepControls, dict[Any, object]]:
+    controls, given = form_of({**SWEEP, **changes})
+    return SweepControls(controls.fields), given
+
+
+def test_a_sweep_measures_every_case_and_offers_its_files() -> None:
+    actions = SpeedupActions(ReplaySource(sample()), Limits(), clock=iter(range(1000)).__next__)
+    controls, given = sweep_form()
+    assert "makes 6 runs" in actions.estimate(controls)(given)
+    updates = list(actions.run(controls)(given, Visitor()))
+    assert "1 of 6 runs" in updates[1][0]
+    message, figure, table, as_json, as_csv, run, cancel = updates[-1]
+    assert "2.00× plain decoding" in message
+    assert [trace.name for trace in figure.data] == [
+        "model, measured", "model, theory", "ngram, measured", "ngram, theory", "model tree 2,1, measured",
+    ]  # fmt: skip
+    assert table.count("<tr") == 7
+    assert (
+        len(
+            json.loads(Path(as_json.value["path"] if isinstance(as_json.value, dict) else as_json.value).read_text())[
+                "runs"
+            ]
+        )
+        == 6
+    )
+    assert (run.interactive, cancel.interactive, as_csv.interactive) == (True, False, True)
+
+
+def test_a_cancelled_sweep_keeps_what_is_done() -> None:
+    actions = SpeedupActions(ReplaySource(sample()), Limits(), clock=iter(range(1000)).__next__)
+    controls, given = sweep_form()
+    updates = actions.run(controls)(given, Visitor())
+    for _ in range(4):
+        next(updates)
+    actions.stop(Visitor())
+    last = list(updates)[-1]
+    assert "Cancelled." in last[0]
+    assert last[2].count("<tr") in (4, 5)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"drafters": []}, "No drafter is chosen"),
+        ({"families": []}, "No prompt family is chosen"),
+        ({"gammas": "one"}, "The speculation lengths"),
+        ({"gammas": "0"}, "between 1 and 64"),
+        ({"trees": "a,b"}, "Option 'branching'"),
+        ({"drafters": ["oracle"]}, "There is no drafter 'oracle'"),
+    ],
+)
+def test_a_sweep_that_cannot_run_says_why(change: dict[str, object], words: str) -> None:
+    actions = SpeedupActions(ReplaySource(sample()), Limits())
+    controls, given = sweep_form(**change)
+    assert words in unescape(actions.estimate(controls)(given))
+    (update,) = list(actions.run(controls)(given, Visitor()))
+    assert words in unescape(update[0])
+    assert update[-2].interactive is True

@@ -1,0 +1,96 @@
+"""Pictures from measurements: what is drawn, and that no text of ours lets markup through."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from specviz.bench.points import SweepPoint
+from specviz.figures import notices
+from specviz.figures.acceptance import bar_panels
+from specviz.figures.speedup import speedup_figure
+from specviz.trace.events import StepTime, Summary
+from specviz.views.acceptance import acceptance_by_depth, accepted_lengths
+from specviz.views.badges import badges
+from specviz.views.speedup import speedup_view
+from specviz.views.sweep_files import sweep_csv, sweep_json
+from tests.app.doubles import sample
+
+SUMMARY = Summary(4, 8, 3, 0.375, 1.75, [2, 1, 1], [[4, 2], [4, 1]], 5, 9, 100.0)
+FLAT = (StepTime(1, 100, 0.010, 0.010, 0.010), StepTime(16, 100, 0.010, 0.010, 0.010))
+
+
+def point(ratio: float, gamma: int | None = 2, label: str = "model", prompt: str = "a") -> SweepPoint:
+    return SweepPoint(
+        drafter="none" if label == "none" else label.split()[0], label=label, gamma=gamma, options={}, prompt=prompt,
+        family="code", repeat=0, output_tokens=20, rounds=8, decode_s=0.1, tokens_per_s=200 * ratio,
+        baseline_tokens_per_s=200.0, ratio=ratio, same_output=True, drafted=16, accepted=8, acceptance_rate=0.5,
+        mean_acceptance_length=2.0, alpha=0.5, step_times=FLAT, draft_step_s=0.0,
+    )  # fmt: skip
+
+
+def test_acceptance_by_depth_is_accepted_over_drafted_per_depth() -> None:
+    assert [bar.value for bar in acceptance_by_depth(SUMMARY).bars] == ["0.50", "0.25"]
+    assert [bar.value for bar in accepted_lengths(SUMMARY).bars] == ["2", "1", "1"]
+    assert accepted_lengths(SUMMARY).bars[0].explanation == "2 of 4 rounds accepted 0"
+
+
+def test_plain_decoding_has_no_bars_but_a_sentence() -> None:
+    plain = replace(SUMMARY, num_spec_steps=0, acceptance_histogram=[], acceptance_by_depth=[])
+    assert bar_panels([acceptance_by_depth(plain), accepted_lengths(plain)]).count("plain decoding") == 2
+
+
+def test_whiskers_are_the_quartiles_of_the_measured_ratios() -> None:
+    view = speedup_view(
+        [point(1.0, None, "none"), *[point(ratio, prompt=str(ratio)) for ratio in (1.0, 1.2, 1.4, 1.6, 1.8)]]
+    )
+    (measured,) = view.series[0].points
+    assert (measured.median, measured.low, measured.high) == (1.4, 1.2, 1.6)
+
+
+def test_the_theory_uses_measured_alpha_and_pass_times() -> None:
+    """alpha 0.5 and gamma 2 with flat pass times and free drafts: 1 + 0.5 + 0.25 tokens for the price of one pass."""
+    view = speedup_view([point(1.4)])
+    assert view.series[0].theory is not None
+    assert view.series[0].theory.gammas == (1, 2)
+    assert view.series[0].theory.speedups == (1.5, 1.75)
+
+
+def test_a_tree_stands_as_a_level_and_the_break_even_line_is_always_there() -> None:
+    figure = speedup_figure(speedup_view([point(0.9, None, "model tree 3,2,1")]))
+    assert list(figure.data[0].y) == [0.9, 0.9]
+    assert figure.layout.shapes[0].y0 == 1.0
+    assert speedup_figure(speedup_view([])).layout.shapes[0].y0 == 1.0
+
+
+def test_a_slowdown_is_called_one() -> None:
+    assert "slower than plain decoding" in speedup_view([point(0.8), point(0.7, 4)]).verdict
+    assert 'class="sv-slower"' in notices.sweep_table(speedup_view([point(0.8)]).rows)
+
+
+def test_figures_are_transparent_and_of_fixed_height() -> None:
+    layout = speedup_figure(speedup_view([point(1.2)])).layout
+    assert (layout.paper_bgcolor, layout.plot_bgcolor, layout.height) == ("rgba(0,0,0,0)", "rgba(0,0,0,0)", 440)
+
+
+def test_hostile_names_are_text_on_the_page() -> None:
+    started = sample().started
+    hostile = replace(started, target=replace(started.target, name='<img src=x onerror="run()">${1+1}'))
+    html = notices.badge_row(badges(hostile))
+    assert "<img" not in html
+    assert "&lt;img src=x onerror=&quot;run()&quot;&gt;" in html
+    assert "<b>" not in notices.message("<b>")
+
+
+def test_a_lossy_verifier_is_marked_in_words() -> None:
+    started = sample().started
+    lossy = replace(started, verifier=replace(started.verifier, lossless=False))
+    assert badges(lossy)[-1].text == "sequential, lossy"
+    assert badges(started)[-1].text == "✓ sequential, lossless"
+
+
+def test_sweep_files_carry_every_run_and_no_formula() -> None:
+    points = [point(1.5), point(1.2, prompt="=1+1")]
+    lines = sweep_csv(points).splitlines()
+    assert len(lines) == 3
+    assert "'=1+1" in lines[2]
+    assert '"ratio": 1.5' in sweep_json(points)

@@ -1,0 +1,110 @@
+"""The page as a whole: it builds over any source, without torch, with settings that keep it local and quiet."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from threading import Event
+
+import pytest
+
+from specviz.errors import ModelError
+from specviz.trace import codec
+from specviz.trace.source import RunRequest, TraceSource
+from specviz.ui.build import build, settled
+from specviz.ui.deferred import LOADING, DeferredSource
+from specviz.ui.request import Limits
+from specviz.ui.settings import launch_settings
+from specviz.ui.stops import Stops
+from specviz.views.gallery import gallery, write_index
+from tests.app.doubles import ReplaySource, catalog, sample
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_page_builds_with_every_event_private(tmp_path: Path) -> None:
+    codec.write(sample(), tmp_path / "sample.json.gz")
+    demo = build(ReplaySource(sample()), gallery(tmp_path), Limits())
+    public = [fn.api_name for fn in demo.fns.values() if fn.api_visibility == "public" and fn.targets]
+    assert public == []
+
+
+def test_the_page_imports_no_torch() -> None:
+    code = (
+        "import sys, specviz.ui.build, specviz.ui.settings;"
+        "bad = [name for name in ('torch', 'transformers') if name in sys.modules];"
+        "sys.exit(', '.join(bad))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.strip()) == (0, "")
+
+
+def test_it_listens_here_only_and_on_a_space_everywhere() -> None:
+    assert launch_settings(Limits(), {})["server_name"] == "127.0.0.1"
+    assert launch_settings(Limits(), {"SPACE_ID": "someone/specviz"})["server_name"] == "0.0.0.0"
+
+
+def test_nothing_is_kept_or_fetched_behind_the_visitors_back() -> None:
+    settings = launch_settings(Limits(), {})
+    assert (settings["run_history"], settings["ssr_mode"]) == (False, False)
+    fonts = [str(sheet.get("url")) for font in settings["theme"]._font for sheet in [font.stylesheet()]]
+    assert set(fonts) == {"None"}
+
+
+def test_an_index_spares_reading_and_names_the_first_run(tmp_path: Path) -> None:
+    for name in ("a.json.gz", "b.json.gz"):
+        codec.write(sample(), tmp_path / name)
+    write_index(tmp_path, first="b.json.gz")
+    shelf = gallery(tmp_path)
+    assert shelf.first == "b.json.gz"
+    assert shelf.cards[0].label == "a · sample tree, T 1 · 3.00 tokens per round · simulated"
+
+
+def test_a_broken_file_is_left_off_the_shelf(tmp_path: Path) -> None:
+    (tmp_path / "broken.json.gz").write_bytes(b"not a trace")
+    assert gallery(tmp_path).cards == ()
+
+
+def test_the_engine_comes_later_and_the_page_says_so() -> None:
+    ready = Event()
+
+    def make() -> TraceSource:
+        ready.wait(5)
+        return ReplaySource(sample())
+
+    source = DeferredSource(make, catalog())
+    source.start()
+    assert (source.status(), settled(source)) == (LOADING, False)
+    assert source.explain(RunRequest("x")) is None
+    ready.set()
+    source.warm()
+    assert (source.status(), settled(source)) == ("models ready", True)
+    assert len(list(source.run(RunRequest("x")))) == 10
+
+
+def test_a_run_asked_for_too_early_can_still_be_stopped() -> None:
+    source = DeferredSource(lambda: ReplaySource(sample()), catalog())
+    with pytest.raises(ModelError, match="stopped before the engine was loaded"):
+        list(source.run(RunRequest("x"), lambda: True))
+
+
+def test_an_engine_that_cannot_load_says_why_and_keeps_saying_it() -> None:
+    def make() -> TraceSource:
+        raise ModelError("the folder assets/models/target is missing; run `specviz train`.")
+
+    source = DeferredSource(make, catalog())
+    source.start()
+    source.warm()
+    assert "assets/models/target is missing" in source.status()
+    with pytest.raises(ModelError, match="could not be loaded"):
+        list(source.run(RunRequest("x")))
+
+
+def test_arming_again_stops_the_run_before() -> None:
+    stops = Stops()
+    first = stops.arm("visitor")
+    second = stops.arm("visitor")
+    assert (first.is_set(), second.is_set()) == (True, False)
+    stops.leave("visitor")
+    assert second.is_set()

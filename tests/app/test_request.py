@@ -1,0 +1,81 @@
+"""From the form to a request: limits hold on the server, whatever the browser sends."""
+
+from __future__ import annotations
+
+import pytest
+
+from specviz.errors import OptionError
+from specviz.ui.request import Limits, parse_option, request_from
+from tests.app.doubles import BRANCHING, GAMMA, catalog
+
+FORM: dict[str, object] = {
+    "prompt": "def first():\n",
+    "target": "target",
+    "drafter": "model",
+    "drafter_model": "drafter",
+    "verifier": "auto",
+    "temperature": 0,
+    "top_k": 0,
+    "top_p": 1,
+    "seed": 7,
+    "max_new_tokens": 32,
+    "stop": "",
+    "drafter.model.gamma": 5,
+    "drafter.model.branching": "3,2,1",
+    "drafter.ngram.gamma": 9,
+}
+
+
+def form(**changes: object) -> dict[str, object]:
+    return {**FORM, **changes}
+
+
+def test_only_the_chosen_drafters_options_are_sent() -> None:
+    request = request_from(form(), catalog(), Limits())
+    assert request.drafter_options == {"gamma": 5, "branching": [3, 2, 1]}
+
+
+def test_an_empty_control_means_the_default() -> None:
+    request = request_from(form(**{"drafter.model.branching": "", "drafter.model.gamma": None}), catalog(), Limits())
+    assert request.drafter_options == {"gamma": 4, "branching": None}
+
+
+def test_an_untouched_prompt_keeps_its_name_and_an_edited_one_loses_it() -> None:
+    assert request_from(form(), catalog(), Limits()).prompt_name == "code-a"
+    assert request_from(form(prompt="def other():"), catalog(), Limits()).prompt_name is None
+
+
+def test_stop_strings_stand_one_per_line_and_may_hold_a_line_break() -> None:
+    assert request_from(form(stop="END\n\\n\\n\n"), catalog(), Limits()).stop == ("END", "\n\n")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"prompt": ""}, "prompt is empty"),
+        ({"prompt": "x" * 11}, "11 characters"),
+        ({"drafter": "oracle"}, "no drafter 'oracle'"),
+        ({"verifier": "hope"}, "no verifier 'hope'"),
+        ({"temperature": 11}, "temperature is 11"),
+        ({"temperature": None}, "must be a number"),
+        ({"max_new_tokens": 65}, "between 1 and 64"),
+        ({"top_p": -0.5}, "top p is -0.5"),
+        ({"drafter.model.gamma": "many"}, "option 'gamma'"),
+        ({"drafter.model.gamma": 2.5}, "whole number"),
+        ({"drafter.model.branching": "3;2"}, "commas between"),
+        ({"target": "/etc"}, "not offered here"),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_a_sentence(change: dict[str, object], words: str) -> None:
+    limits = Limits(max_new_tokens=64, prompt_chars=20 if "prompt" not in change else 10, any_model=False)
+    with pytest.raises(OptionError, match=words):
+        request_from(form(**change), catalog(), limits)
+
+
+def test_on_ones_own_machine_any_model_may_be_named() -> None:
+    assert request_from(form(target="some/model"), catalog(), Limits()).target == "some/model"
+
+
+def test_numbers_are_read_from_text_too() -> None:
+    assert parse_option(GAMMA, "6") == 6
+    assert parse_option(BRANCHING, [2, 1]) == [2, 1]
