@@ -15,9 +15,6 @@ from specviz.bench.report import Curves
 from specviz.lm.base import LanguageModel
 from specviz.lm.step_time import step_times
 
-PREFILL_ROWS = 256
-"""one long pass, so that a drafter's catching up with the prompt is priced too"""
-
 
 @dataclass(slots=True)
 class Meter:
@@ -61,4 +58,4 @@ def rows_in_use(gammas: Sequence[int], branching: str) -> tuple[list[int], list[
     for children in (int(one) for one in branching.split(",") if one.strip()):
         widths.append(widths[-1] * children)
     target = sorted({1, 2, *(gamma + 1 for gamma in gammas), sum(widths)})
-    return target, sorted({1, 2, 3, *widths, PREFILL_ROWS})
+    return target, sorted({1, 2, 3, *widths})
