@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from specviz.trace.events import Committed, CommittedToken, Node, Origin, Trial
 from specviz.trace.problems import Problem
-from specviz.trace.rules_tree import MASS, ROUNDING, SOFT, Scene
+from specviz.trace.rules_tree import ROUNDING, SOFT, Scene, distribution
 
 
 def adjusted(scene: Scene) -> Iterator[Problem]:
@@ -64,8 +64,7 @@ def last_token(scene: Scene) -> Iterator[Problem]:
             yield Problem(
                 f"{place}.residual", f"is given for a {judged.origin} token, but only a correction is drawn from one"
             )
-        if abs(sum(judged.residual.probs) + judged.residual.rest - 1) > MASS:
-            yield Problem(f"{place}.residual", "does not sum to 1 with its rest, but a distribution does")
+        yield from distribution(f"{place}.residual", judged.residual)
     if judged.residual_mass is not None and not 0 <= judged.residual_mass <= 1 + ROUNDING:
         yield Problem(f"{place}.residual_mass", f"is {judged.residual_mass}, but must lie between 0 and 1")
     if judged.u is not None and not 0 <= judged.u < 1:
@@ -89,31 +88,23 @@ def _origin(scene: Scene) -> Origin:
 
 
 def _possible(scene: Scene) -> Iterator[Problem]:
-    """The token has mass where it was drawn; at temperature 0 it is the largest logit."""
-    judged = scene.round.judged
-    top = judged.residual or scene.round.nodes[judged.final_node].target
+    """The token has mass where it was drawn; at temperature 0 everything follows the largest logit."""
+    judged, nodes = scene.round.judged, scene.round.nodes
+    top = judged.residual or nodes[judged.final_node].target
     mass = dict(zip(top.tokens, top.probs, strict=True)).get(judged.token, top.rest)
     if top.tokens and mass <= 0:
-        yield Problem(
-            f"{scene.place}.judged.token", f"is {judged.token}, which has no mass in the distribution it was drawn from"
-        )
-    if not scene.started.verifier.lossless or scene.started.sampling.temperature > 0:
+        told = f"is {judged.token}, but has no mass in the distribution it is drawn from"
+        yield Problem(f"{scene.place}.judged.token", told, "error" if judged.token in top.tokens else "warning")
+    if scene.started.sampling.temperature > 0 or not scene.started.verifier.lossless:
         return
-    for node, chosen in _choices(scene):
-        best = scene.round.nodes[node].target.tokens[:1]
-        if best and best[0] != chosen:
-            yield Problem(
-                f"{scene.place}.judged",
-                f"goes on with token {chosen} after node {node}, but the largest logit is {best[0]}",
-            )
-
-
-def _choices(scene: Scene) -> list[tuple[int, int]]:
-    """(node, the token that followed it) down the path."""
-    judged = scene.round.judged
-    stops = [0, *judged.path]
-    tokens = [scene.round.nodes[node].token for node in judged.path] + [judged.token]
-    return list(zip(stops, tokens, strict=True))
+    for index, trial in enumerate(judged.trials):
+        best = nodes[nodes[trial.node].parent].target.tokens[:1]
+        if best and trial.accepted != (nodes[trial.node].token == best[0]):
+            told = f"is {'accepted' if trial.accepted else 'refused'}, but the largest logit is token {best[0]}"
+            yield Problem(f"{scene.place}.judged.trials[{index}]", told)
+    best = nodes[judged.final_node].target.tokens[:1]
+    if best and best[0] != judged.token:
+        yield Problem(f"{scene.place}.judged.token", f"is {judged.token}, but the largest logit is token {best[0]}")
 
 
 def _not_refused(scene: Scene) -> Iterator[Problem]:

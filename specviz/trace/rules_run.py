@@ -58,9 +58,12 @@ def _after(place: str, before: Round, this: Round) -> Iterator[Problem]:
 
 
 def _forced(trace: Trace, index: int, this: Round) -> Iterator[Problem]:
-    if this.judged.origin != "forced":
-        return
     branch = trace.started.branch
+    if this.judged.origin != "forced":
+        if index == 0 and branch is not None and branch.forced_token is not None:
+            told = f"is '{this.judged.origin}', but this branch begins with the forced token {branch.forced_token}"
+            yield Problem("rounds[0].judged.origin", told)
+        return
     if branch is None or branch.forced_token != this.judged.token or index > 0 or len(this.nodes) > 1:
         place = f"rounds[{index}].judged.origin"
         yield Problem(
@@ -90,8 +93,8 @@ def output(trace: Trace) -> Iterator[Problem]:
         yield Problem(
             "finished.output_ids", f"has {len(joined)} ids, but at most {started.max_new_tokens} were asked for"
         )
-    if finished.text != decoded(output_bytes(trace)):
-        yield Problem("finished.text", "is not what the bytes of the output ids decode to")
+    if finished.text != decoded(_until_stop(trace, output_bytes(trace))):
+        yield Problem("finished.text", "is not what the bytes of the output ids decode to, up to the stop string")
     if finished.reason == "eos" and (not joined or joined[-1] not in started.eos_ids):
         yield Problem("finished.reason", "is 'eos', but the output does not end with an end-of-text id")
     if finished.reason == "stop" and not any(stop in finished.text for stop in started.stop):
@@ -101,6 +104,15 @@ def output(trace: Trace) -> Iterator[Problem]:
     trimmed = trace.rounds[-1].committed.trimmed if trace.rounds else None
     if trimmed is not None and trimmed != finished.reason:
         yield Problem("finished.reason", f"is '{finished.reason}', but the last round was cut for '{trimmed}'")
+
+
+def _until_stop(trace: Trace, output: bytes) -> bytes:
+    """The output as far as it is text: a run that stopped ends where its first stop string ends."""
+    if trace.finished.reason != "stop":
+        return output
+    stops = [stop.encode() for stop in trace.started.stop]
+    ends = [at + len(stop) for stop in stops if (at := output.find(stop)) >= 0]
+    return output[: min(ends, default=None)]
 
 
 def summary(trace: Trace) -> Iterator[Problem]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from specviz.trace.events import Fate, Node, Round, Started, TopK, Trial
 from specviz.trace.problems import Problem
+from specviz.trace.structure import TOPS
 
 MASS = 1e-4
 """how far a distribution's head and rest may miss 1"""
@@ -36,9 +37,10 @@ def tree(scene: Scene) -> Iterator[Problem]:
     nodes = scene.round.nodes
     for node in nodes:
         place = f"{scene.place}.nodes[{node.id}]"
-        yield from _distribution(f"{place}.target", node.target)
-        if node.draft is not None:
-            yield from _distribution(f"{place}.draft", node.draft)
+        for name in TOPS:
+            top = getattr(node, name)
+            if top is not None:
+                yield from distribution(f"{place}.{name}", top)
         if scene.started.sampling.temperature == 0 and node.target.tokens and node.target.probs[0] < 1 - ROUNDING:
             yield Problem(
                 f"{place}.target", "is spread out, but at temperature 0 it is a point mass on the largest logit"
@@ -49,7 +51,7 @@ def tree(scene: Scene) -> Iterator[Problem]:
         yield from _siblings(scene, scene.children(node.id))
 
 
-def _distribution(place: str, top: TopK) -> Iterator[Problem]:
+def distribution(place: str, top: TopK) -> Iterator[Problem]:
     if any(not 0 <= prob <= 1 + ROUNDING for prob in (*top.probs, top.rest)):
         yield Problem(place, "holds a value outside 0 to 1, but all are probabilities")
     if any(after > before for before, after in zip(top.probs, top.probs[1:], strict=False)):

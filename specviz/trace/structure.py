@@ -18,6 +18,9 @@ from specviz.trace.guard import shown
 from specviz.trace.limits import Limits
 from specviz.trace.problems import Problem
 
+TOPS = ("draft", "target", "draft_raw", "target_raw")
+"""a node's distributions"""
+
 
 def bound_counts(data: dict[str, Any], limits: Limits) -> None:
     """Counts on bare JSON data, before any object is built from it. Raises TraceError; leaves types to the types."""
@@ -29,7 +32,7 @@ def bound_counts(data: dict[str, Any], limits: Limits) -> None:
         _bound(len(nodes), limits.nodes_per_round, f"rounds[{index}].nodes", "nodes")
         total += len(nodes)
         for node in nodes:
-            for name in ("draft", "target"):
+            for name in TOPS:
                 top = node.get(name) if isinstance(node, dict) else None
                 tokens = _list(top.get("tokens")) if isinstance(top, dict) else []
                 _bound(len(tokens), limits.top, f"rounds[{index}].nodes[…].{name}.tokens", "tokens")
@@ -146,7 +149,8 @@ def _node(place: str, id_: int, node: Node, nodes: list[Node], vocabulary: _Voca
     elif "root" in (node.kind, node.fate):
         yield Problem(place, "calls itself a root, but only node 0 is one")
     yield from vocabulary.wrong_one(f"{place}.token", node.token)
-    for name, top in (("draft", node.draft), ("target", node.target)):
+    for name in TOPS:
+        top = getattr(node, name)
         if top is not None:
             yield from _top(f"{place}.{name}", top, vocabulary)
     for name, prob in (("draft_prob", node.draft_prob), ("target_prob", node.target_prob)):

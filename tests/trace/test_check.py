@@ -1,0 +1,375 @@
+"""Every invariant, broken once: the check names the place and says what is wrong."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from changing import SAMPLE, as_text, changed, get, sample, sample_data
+
+from specviz.errors import TraceError
+from specviz.trace.check import Problem, check, errors, read_checked
+from specviz.trace.codec import loads
+
+ROUND_0, TREE, NGRAM, EMPTY, FULL = "rounds[0]", "rounds[1]", "rounds[2]", "rounds[4]", "rounds[5]"
+TWIN, LAST = "rounds[6]", "rounds[7]"
+"""rounds: a chain, a tree without replacement, point masses, nothing drafted, all accepted, i.i.d., cut short"""
+
+
+def said(problems: list[Problem]) -> str:
+    return "\n".join(map(str, problems))
+
+
+def test_the_sample_keeps_every_rule() -> None:
+    assert check(sample()) == []
+
+
+def test_the_sample_shows_every_case() -> None:
+    """What the other tests break must be there: this list is why the sample looks as it does."""
+    rounds = sample().rounds
+    assert {one.judged.origin for one in rounds} == {"correction", "bonus", "target"}
+    assert {node.fate for one in rounds for node in one.nodes} == {"root", "accepted", "rejected", "unreached"}
+    kinds = {node.kind for one in rounds for node in one.nodes}
+    assert kinds == {"root", "iid", "without_replacement", "point_mass"}
+    assert rounds[7].committed.trimmed == "stop"
+    assert rounds[3].judged.path == []
+    assert [trial.accepted for trial in rounds[1].judged.trials] == [False, False, True, True, True]
+
+
+BROKEN: list[tuple[str, dict[str, Any], str]] = [
+    # the tree
+    ("a sibling repeats a token", {f"{TREE}.nodes[2].token": 28}, "nodes[2].token is 28, the same as its sibling 1"),
+    ("a head grows", {f"{TREE}.nodes[0].target.probs[1]": 0.9}, "nodes[0].target.probs is not in decreasing order"),
+    ("mass is missing", {f"{TREE}.nodes[0].target.rest": 0.3}, "nodes[0].target sums to"),
+    ("draft mass is missing", {f"{TREE}.nodes[0].draft.rest": 0.9}, "nodes[0].draft sums to"),
+    ("a negative probability", {f"{TREE}.nodes[0].target.rest": -0.1}, "target holds a value outside 0 to 1"),
+    (
+        "a token twice in a head",
+        {f"{TREE}.nodes[0].target.tokens[1]": 12},
+        "nodes[0].target.tokens names a token twice",
+    ),
+    ("p is not the parent's", {f"{ROUND_0}.nodes[3].target_prob": 0.4}, "nodes[3].target_prob is 0.4, but its parent"),
+    ("q is not the parent's", {f"{ROUND_0}.nodes[3].draft_prob": 0.9}, "nodes[3].draft_prob is 0.9, but its parent"),
+    ("p above 1", {f"{ROUND_0}.nodes[3].target_prob": 1.5}, "nodes[3].target_prob is 1.5, but a probability lies"),
+    ("p above the rest", {f"{NGRAM}.nodes[3].target_prob": 0.5, f"{NGRAM}.nodes[3].token": 21}, "leaves at most"),
+    ("a soft point mass", {f"{NGRAM}.nodes[1].draft_prob": 0.5}, "draft_prob is 0.5, but a point mass has proposal"),
+    ("a spread target at zero", {"started.sampling.temperature": 0}, "spread out, but at temperature 0 it is a point"),
+    # the verdicts
+    (
+        "u above the threshold",
+        {f"{ROUND_0}.judged.trials[0].u": 0.999999, f"{ROUND_0}.judged.trials[0].threshold": 0.5},
+        "trials[0] is accepted with u 0.999999 and threshold 0.5",
+    ),
+    ("u below the threshold", {f"{ROUND_0}.judged.trials[2].u": 0.1}, "trials[2] is refused with u 0.1"),
+    (
+        "u outside [0, 1)",
+        {f"{ROUND_0}.judged.trials[2].u": 1.0},
+        "trials[2].u is 1.0, but a uniform draw lies in [0, 1)",
+    ),
+    (
+        "a wrong threshold",
+        {f"{ROUND_0}.judged.trials[2].threshold": 0.21},
+        "trials[2].threshold is 0.21, but min(1, p/q) is",
+    ),
+    ("a threshold above 1", {f"{ROUND_0}.judged.trials[2].threshold": 1.2}, "trials[2].threshold is 1.2, but must lie"),
+    (
+        "a trial off the path",
+        {f"{TREE}.judged.trials[3].node": 4},
+        "but the walk stands at node 3, which is not its parent",
+    ),
+    ("a trial twice", {f"{TREE}.judged.trials[1].node": 1}, "trials[1].node is 1, which was tried before"),
+    (
+        "siblings out of order",
+        {f"{TREE}.judged.trials[0].node": 2, f"{TREE}.judged.trials[1].node": 1},
+        "tries the children of node 0 as [2, 1, 3], but they were drawn as [1, 2, 3]",
+    ),
+    (
+        "a path that jumps",
+        {f"{TREE}.judged.path": [3, 14], f"{TREE}.judged.final_node": 14},
+        "is 14, which is no child of node 3",
+    ),
+    (
+        "a path that is too short",
+        {f"{TREE}.judged.path": [3, 8]},
+        "judged.path is [3, 8], but the accepted trials are [3, 8, 14]",
+    ),
+    ("a wrong final node", {f"{TREE}.judged.final_node": 8}, "judged.final_node is 8, but the path ends at 14"),
+    (
+        "unreached, though tried",
+        {f"{ROUND_0}.nodes[3].fate": "unreached"},
+        "fate is 'unreached', but the trials say 'rejected'",
+    ),
+    ("rejected, though never tried", {f"{ROUND_0}.nodes[4].fate": "rejected"}, "but the trials say 'unreached'"),
+    ("accepted, though off the path", {f"{TREE}.nodes[1].fate": "accepted"}, "but the trials say 'rejected'"),
+    # the last token
+    ("a bonus after a refusal", {f"{ROUND_0}.judged.origin": "bonus"}, "is 'bonus', but the final node has children"),
+    ("a correction at a leaf", {f"{FULL}.judged.origin": "correction"}, "is 'correction', but a whole path"),
+    ("a bonus out of nothing", {f"{EMPTY}.judged.origin": "bonus"}, "is 'bonus', but nothing was drafted"),
+    (
+        "a residual at a leaf",
+        {f"{FULL}.judged.residual": {"tokens": [21], "probs": [1.0], "rest": 0.0}},
+        "residual is given for a bonus token",
+    ),
+    ("a residual that is none", {f"{ROUND_0}.judged.residual.rest": 0.9}, "judged.residual sums to"),
+    ("a residual mass above 1", {f"{ROUND_0}.judged.residual_mass": 1.5}, "residual_mass is 1.5"),
+    ("u of the last token", {f"{ROUND_0}.judged.u": 1.0}, "judged.u is 1.0, but a uniform draw"),
+    ("the refused token again", {f"{ROUND_0}.judged.token": 25}, "is 25, but node 3 with this token was refused"),
+    (
+        "a token without mass",
+        {f"{FULL}.judged.token": 3, f"{FULL}.nodes[4].target": {"tokens": [21, 3], "probs": [1, 0], "rest": 0}},
+        "judged.token is 3, but has no mass",
+    ),
+    (
+        "a forced token out of nowhere",
+        {f"{EMPTY}.judged.origin": "forced"},
+        "is 'forced', but only a branch's first round",
+    ),
+    # what was committed
+    (
+        "another token committed",
+        {f"{ROUND_0}.committed.tokens[0].token": 10},
+        "tokens is [10, 10, 11], but path and last token",
+    ),
+    ("another origin committed", {f"{ROUND_0}.committed.tokens[2].origin": "bonus"}, "names other nodes or origins"),
+    ("another node committed", {f"{ROUND_0}.committed.tokens[1].node": 1}, "names other nodes or origins"),
+    ("cut without a reason", {f"{LAST}.committed.trimmed": None}, "trimmed is None with 2 tokens cut off"),
+    ("a reason without a cut", {f"{ROUND_0}.committed.trimmed": "eos"}, "trimmed is eos with 0 tokens cut off"),
+    (
+        "everything cut",
+        {f"{LAST}.committed.trimmed_tokens": 4},
+        "trimmed_tokens is 4, but of 4 tokens at least one stays",
+    ),
+    (
+        "cut in the middle of a run",
+        {f"{ROUND_0}.committed.trimmed": "eos"},
+        "is set, but only the last round can be cut",
+    ),
+    # the cache
+    (
+        "rows before",
+        {f"{TREE}.committed.cache_before": 9},
+        "cache_before is 9, but all committed tokens but the root are 10",
+    ),
+    ("rows of the pass", {f"{TREE}.scored.target_pass.rows": 15}, "is 15, but the target scores all 16 nodes"),
+    ("cached rows of the pass", {f"{TREE}.scored.target_pass.cached_rows": 9}, "is 9, but cache_before is 10"),
+    ("rows kept", {f"{TREE}.committed.cache_kept": 15}, "cache_kept is 15, but prefix and accepted path are 14"),
+    (
+        "rows dropped",
+        {f"{TREE}.committed.cache_dropped": 3},
+        "cache_dropped is 3, but of 16 new rows this does not add up",
+    ),
+    # the run
+    ("a base length", {f"{TREE}.base_length": 12}, "base_length is 12, but 11 tokens were committed before it"),
+    ("a first base length", {f"{ROUND_0}.base_length": 9}, "rounds[0].base_length is 9, but 8 tokens were committed"),
+    ("a root", {f"{TREE}.nodes[0].token": 10}, "nodes[0].token is 10, but the last committed token is 11"),
+    (
+        "cache rows between rounds",
+        {f"{ROUND_0}.committed.cache_kept": 11},
+        "cache_before is 10, but the round before kept 11",
+    ),
+    ("a round before its predecessor", {f"{TREE}.start_s": 99.0}, "rounds[2].start_s is"),
+    ("the decode time", {"finished.decode_s": 1.0}, "decode_s is 1, but the rounds add up to"),
+    ("the output", {"finished.output_ids[0]": 10}, "output_ids is not what the rounds committed"),
+    ("too much output", {"started.max_new_tokens": 19}, "has 20 ids, but at most 19 were asked for"),
+    ("the text", {"finished.text": "def"}, "text is not what the bytes of the output ids decode to"),
+    ("an end that is none", {"finished.reason": "eos"}, "is 'eos', but the output does not end with"),
+    ("a stop that is none", {"started.stop": ["FIN"]}, "is 'stop', but no stop string occurs in the text"),
+    (
+        "another reason than the cut",
+        {"finished.reason": "length"},
+        "is 'length', but the last round was cut for 'stop'",
+    ),
+    ("display text that lies", {"vocab.13.text": "<i>"}, "vocab[13].text is not what its bytes decode to"),
+    # the summary
+    ("spec steps", {"summary.num_spec_steps": 8}, "sums to 7, but there are 8 spec steps"),
+    (
+        "the histogram",
+        {"summary.acceptance_histogram": [0, 3, 1, 2, 1]},
+        "holds 15 accepted tokens, but 14 are reported",
+    ),
+    ("more accepted than drafted", {"summary.num_draft_tokens": 13}, "is larger than the number of drafted tokens"),
+    ("the rate", {"summary.draft_acceptance_rate": 0.38}, "draft_acceptance_rate is 0.38, but the rounds give 0.388"),
+    ("the length", {"summary.mean_acceptance_length": 2.0}, "mean_acceptance_length is 2.0, but the rounds give 3.0"),
+    ("by depth", {"summary.acceptance_by_depth[0]": [7, 7]}, "acceptance_by_depth is [[7, 7],"),
+    ("passes", {"summary.num_target_passes": 7}, "num_target_passes is 7, but the rounds give 8"),
+    ("output tokens", {"summary.num_output_tokens": 22}, "num_output_tokens is 22, but the rounds give 20"),
+    (
+        "a speed of a simulation",
+        {"summary.tokens_per_second": 100.0},
+        "tokens_per_second is 100.0, but the rounds give None",
+    ),
+]
+
+
+@pytest.mark.parametrize(("edits", "sentence"), [case[1:] for case in BROKEN], ids=[case[0] for case in BROKEN])
+def test_a_broken_rule_is_named(edits: dict[str, Any], sentence: str) -> None:
+    assert sentence in said(errors(check(changed(edits))))
+
+
+SOFT: list[tuple[dict[str, Any], str]] = [
+    (
+        {f"{NGRAM}.judged.trials[0].target_prob": 0.6, f"{NGRAM}.judged.trials[0].threshold": 0.6},
+        "rounds[2].judged.trials[0].target_prob is 0.6, but the nodes give 0.62",
+    ),
+    (
+        {f"{TREE}.judged.trials[1].draft_prob": 0.29, f"{TREE}.judged.trials[1].threshold": 0.25 / 0.29},
+        "rounds[1].judged.trials[1].draft_prob is 0.29, but the nodes give 0.3",
+    ),
+    ({f"{TREE}.start_s": 0.001}, "rounds[1].start_s lies inside the round before it"),
+    ({f"{ROUND_0}.drafted.passes[0].seconds": 9.0}, "rounds[0].drafted.seconds is less than its passes took"),
+    ({f"{ROUND_0}.scored.target_pass.seconds": 9.0}, "rounds[0].scored.seconds is less than its pass took"),
+]
+
+
+@pytest.mark.parametrize(("edits", "sentence"), SOFT)
+def test_drift_is_a_warning(edits: dict[str, Any], sentence: str) -> None:
+    problems = check(changed(edits))
+    assert sentence in said(problems)
+    assert [problem.severity for problem in problems] == ["warning"]
+
+
+def test_p_after_refused_point_masses_loses_their_mass() -> None:
+    """Two retrieved siblings, p = 0.5 and 0.25: the second is tried against 0.25 / (1 - 0.5) = 0.5."""
+    data = json.loads(as_text({}))
+    twin = data["rounds"][2]
+    for id_, p in ((1, 0.5), (2, 0.25)):
+        twin["nodes"][id_] |= {"parent": 0, "depth": 1, "target_prob": p}
+    twin["nodes"][0]["target"] = {"tokens": [14, 25], "probs": [0.5, 0.25], "rest": 0.25}
+    trial = {"target_prob": 0.5, "draft_prob": 1.0, "threshold": 0.5, "u": 0.9, "accepted": False}
+    twin["judged"] |= {"trials": [trial | {"node": 1}, trial | {"node": 2}], "path": [], "final_node": 0}
+    twin["nodes"][3] |= {"parent": 1, "depth": 2}
+    sentences = said(check(loads(json.dumps(data))))
+    assert "trials[1].target_prob" not in sentences
+    twin["judged"]["trials"][1] |= {"target_prob": 0.25, "threshold": 0.25}
+    assert "trials[1].target_prob is 0.25, but the nodes give 0.5" in said(check(loads(json.dumps(data))))
+
+
+def greedy() -> dict[str, Any]:
+    """The sample's first round, alone and at temperature 0: every target a point mass, trials without u."""
+    data = sample_data()
+    data["started"]["sampling"]["temperature"] = 0.0
+    data["started"]["verifier"]["name"] = "greedy"
+    data["rounds"] = data["rounds"][:1]
+    first = data["rounds"][0]
+    for node, token in zip(first["nodes"], [9, 10, 11, 12, 6], strict=True):
+        node["target"] = {"tokens": [token], "probs": [1.0], "rest": 0.0}
+    for node, p in zip(first["nodes"][1:], [1.0, 1.0, 0.0, 1.0], strict=True):
+        node["target_prob"] = p
+    for trial in first["judged"]["trials"]:
+        trial |= {"u": None, "threshold": float(trial["accepted"]), "target_prob": float(trial["accepted"])}
+    first["judged"] |= {"rule": "greedy", "residual": None, "residual_mass": None, "u": None}
+    data["finished"] |= {"reason": "cancelled", "output_ids": [9, 10, 11], "text": "    return a", "decode_s": 0.0195}
+    data["summary"] |= {
+        "num_spec_steps": 1,
+        "num_draft_tokens": 4,
+        "num_accepted_draft_tokens": 2,
+        "draft_acceptance_rate": 0.5,
+        "mean_acceptance_length": 3.0,
+        "acceptance_histogram": [0, 0, 1, 0, 0],
+        "num_target_passes": 1,
+        "acceptance_by_depth": [[1, 1], [1, 1], [1, 0], [1, 0]],
+        "num_output_tokens": 3,
+    }
+    return data
+
+
+def forced(token: int) -> dict[str, Any]:
+    """The sample's round without a draft, alone, as a branch that forces `token` where the target drew 8."""
+    data = sample_data()
+    data["started"] |= {"branch": {"run_id": "parent", "round": 3, "forced_token": token}, "prompt_ids": [1, 16]}
+    only = data["rounds"][4]
+    data["rounds"] = [only | {"index": 0, "base_length": 2, "start_s": 0.0}]
+    only = data["rounds"][0]
+    only["judged"] |= {"token": token, "origin": "forced", "rule": "forced", "u": None}
+    only["committed"] |= {"tokens": [{"token": token, "origin": "forced", "node": None}], "cache_before": 1}
+    only["committed"]["cache_kept"] = 2
+    only["scored"]["target_pass"]["cached_rows"] = 1
+    data["finished"] |= {"reason": "cancelled", "output_ids": [token], "text": "def", "decode_s": 0.0115}
+    data["summary"] |= {
+        "num_spec_steps": 0, "num_draft_tokens": 0, "num_accepted_draft_tokens": 0, "draft_acceptance_rate": None,
+        "mean_acceptance_length": None, "acceptance_histogram": [], "num_target_passes": 1,
+        "acceptance_by_depth": [], "num_output_tokens": 1,
+    }  # fmt: skip
+    return data
+
+
+def test_a_branch_begins_with_its_forced_token() -> None:
+    """Forcing is no verdict: token 1 had little mass, and that is nobody's error."""
+    assert check(loads(json.dumps(forced(1)))) == []
+
+
+def test_a_branch_that_forgets_its_forced_token_is_noticed() -> None:
+    data = forced(1)
+    data["rounds"][0]["judged"]["origin"] = "target"
+    data["rounds"][0]["committed"]["tokens"][0]["origin"] = "target"
+    assert "is 'target', but this branch begins with the forced token 1" in said(check(loads(json.dumps(data))))
+
+
+def test_a_forced_token_other_than_the_branch_says_is_noticed() -> None:
+    data = forced(1)
+    data["started"]["branch"]["forced_token"] = 2
+    assert "is 'forced', but only a branch's first round" in said(check(loads(json.dumps(data))))
+
+
+def test_a_greedy_round_keeps_every_rule() -> None:
+    assert check(loads(json.dumps(greedy()))) == []
+
+
+@pytest.mark.parametrize(
+    ("node", "sentence"),
+    [
+        (0, "trials[0] is accepted, but the largest logit is token 3"),
+        (2, "judged.token is 11, but the largest logit is token 3"),
+    ],
+)
+def test_at_temperature_zero_everything_follows_the_largest_logit(node: int, sentence: str) -> None:
+    data = greedy()
+    data["rounds"][0]["nodes"][node]["target"]["tokens"] = [3]
+    assert sentence in said(check(loads(json.dumps(data))))
+
+
+def test_refusing_the_largest_logit_is_noticed() -> None:
+    data = greedy()
+    data["rounds"][0]["nodes"][2]["target"]["tokens"] = [25]
+    assert "trials[2] is refused, but the largest logit is token 25" in said(check(loads(json.dumps(data))))
+
+
+def test_a_trace_without_distributions_is_sound_too() -> None:
+    """What a benchmark keeps: empty heads with all mass in the rest."""
+    data = sample_data()
+    for one in data["rounds"]:
+        for node in one["nodes"]:
+            node |= {"target": {"tokens": [], "probs": [], "rest": 1.0}, "draft": None}
+    assert check(loads(json.dumps(data))) == []
+
+
+def test_broken_indices_are_reported_alone() -> None:
+    trace = sample()
+    judged = replace(trace.rounds[0].judged, path=[7])
+    broken = replace(trace, rounds=[replace(trace.rounds[0], judged=judged), *trace.rounds[1:]])
+    assert said(check(broken)) == "rounds[0].judged.path[0] is 7, but this round has nodes 1 to 4."
+
+
+def test_another_format_is_reported() -> None:
+    assert "format is 'x'" in said(check(replace(sample(), format="x")))
+
+
+def test_reading_checked_refuses_contradictions_but_not_drift(tmp_path: Path) -> None:
+    (tmp_path / "good.json").write_bytes(SAMPLE.read_bytes())
+    assert read_checked(tmp_path / "good.json") == sample()
+    (tmp_path / "drift.json").write_text(as_text({f"{TREE}.start_s": 0.001}))
+    assert read_checked(tmp_path / "drift.json").rounds[1].start_s == 0.001
+    (tmp_path / "false.json").write_text(as_text({"finished.text": "no"}))
+    with pytest.raises(TraceError, match=r"^false\.json: finished\.text is not what the bytes"):
+        read_checked(tmp_path / "false.json")
+
+
+def test_every_edit_above_hits_a_place_that_exists() -> None:
+    """A mistyped place would add an unknown field, which readers ignore, and test nothing."""
+    data = sample_data()
+    for _, edits, _ in BROKEN:
+        for place in edits:
+            get(data, place)
