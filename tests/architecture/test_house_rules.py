@@ -1,0 +1,106 @@
+"""The rules a machine can hold: import contracts, sizes, docstrings, and what must not stand in the code."""
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+MODULES = sorted((ROOT / "specviz").rglob("*.py"))
+ENGINE = {"tree.py", "chance.py", "session.py", "decode.py", "recorder.py", "scoring.py", "lm", "drafters", "verifiers"}
+MAY_PRINT = {"cli.py", "commands", "__main__.py", "command.py"}
+
+
+def relative(path):
+    return str(path.relative_to(ROOT))
+
+
+def parsed(path):
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def functions(path):
+    return [node for node in ast.walk(parsed(path)) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
+
+
+def test_import_contracts_are_kept():
+    done = subprocess.run(
+        [str(Path(sys.executable).with_name("lint-imports")), "--no-cache"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("path", MODULES, ids=relative)
+def test_a_module_says_what_it_is_and_stays_small(path):
+    assert ast.get_docstring(parsed(path)), "has no docstring"
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
+
+
+@pytest.mark.parametrize("path", MODULES, ids=relative)
+def test_no_function_is_longer_than_sixty_lines(path):
+    long = [f"{f.name} ({f.end_lineno - f.lineno + 1})" for f in functions(path) if f.end_lineno - f.lineno >= 60]
+    assert not long
+
+
+@pytest.mark.parametrize("path", MODULES, ids=relative)
+def test_nothing_runs_text_as_code_or_swallows_every_error(path):
+    for node in ast.walk(parsed(path)):
+        if isinstance(node, ast.ExceptHandler):
+            assert node.type is not None, f"bare except in line {node.lineno}"
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            assert node.func.id not in ("eval", "exec"), f"line {node.lineno}"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=relative)
+def test_only_the_command_layer_prints(path):
+    if MAY_PRINT & set(path.parts):
+        return
+    calls = [n for n in ast.walk(parsed(path)) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)]
+    assert not [f"line {call.lineno}" for call in calls if call.func.id == "print"]
+
+
+def test_the_engine_never_sleeps():
+    engine = [path for path in MODULES if ENGINE & set(path.relative_to(ROOT / "specviz").parts)]
+    assert len(engine) > 20
+    assert not [relative(path) for path in engine if re.search(r"\bsleep\(", path.read_text(encoding="utf-8"))]
+
+
+def test_no_branch_on_the_name_of_a_method():
+    from specviz.drafters.base import DRAFTERS
+    from specviz.verifiers.base import VERIFIERS
+
+    names = {*DRAFTERS.names(), *VERIFIERS.names()} - {"none", "model"}
+    assert {"ngram", "greedy"} <= names
+    found = []
+    for path in MODULES:
+        for node in ast.walk(parsed(path)):
+            if isinstance(node, ast.Compare) and isinstance(node.left, (ast.Attribute, ast.Name)):
+                values = [c.value for c in node.comparators if isinstance(c, ast.Constant)]
+                if names & {value for value in values if isinstance(value, str)} and "rule" not in ast.unparse(node):
+                    found.append(f"{relative(path)}:{node.lineno}")
+    assert not found
+
+
+def test_colours_stand_in_the_style_sheets_and_the_theme_alone():
+    allowed = {"specviz/ui/theme.py", "specviz/figures/style.py"}
+    hexes = re.compile(r"""["'\s(]#(?:[0-9a-fA-F]{6}|[0-9a-fA-F]{3})\b""")
+    files = [*MODULES, *(ROOT / "assets" / "js").glob("*.js")]
+    found = [relative(p) for p in files if relative(p) not in allowed and hexes.search(p.read_text(encoding="utf-8"))]
+    assert not found
+
+
+@pytest.mark.parametrize("module", ["specviz.trace.codec", "specviz.trace.check", "specviz.metrics", "specviz.ui.build"])
+def test_the_screen_side_starts_without_torch(module):
+    script = f"import sys, {module}; sys.exit('torch' in sys.modules or 'transformers' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", script], cwd=ROOT).returncode == 0
+
+
+def test_every_registered_method_has_its_page():
+    from specviz.drafters.base import DRAFTERS
+    from specviz.verifiers.base import VERIFIERS
+
+    pages = {path.stem for path in (ROOT / "docs" / "methods").glob("*.md")}
+    assert {*DRAFTERS.names(), *VERIFIERS.names()} <= pages
