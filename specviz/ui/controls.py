@@ -62,7 +62,8 @@ def option_control(card: OptionCard) -> Component:
     if card.type in ("int", "float"):
         return _number_control(card, label)
     default = ",".join(map(str, card.default)) if isinstance(card.default, list | tuple) else card.default or ""
-    return gr.Textbox(value=str(default), label=label, info=card.help, max_lines=1)
+    example = "3,2,1" if card.type == "ints" else None
+    return gr.Textbox(value=str(default), label=label, info=card.help, placeholder=example, max_lines=1)
 
 
 def _number_control(card: OptionCard, label: str) -> Component:

@@ -24,6 +24,7 @@ class Limits:
     max_new_tokens: int = 256
     prompt_chars: int = 2000
     import_bytes: int = 5_000_000
+    max_tree_nodes: int = 256
     any_model: bool = True
     """models by folder or hub id; False: only those in the catalog"""
 
@@ -43,7 +44,7 @@ def request_from(values: Mapping[str, object], catalog: Catalog, limits: Limits)
         target=_model("target", values, catalog, limits),
         drafter=drafter.name,
         drafter_model=_model("drafter_model", values, catalog, limits),
-        drafter_options=read_options("drafter", drafter, values),
+        drafter_options=within(limits, drafter, read_options("drafter", drafter, values)),
         verifier=verifier,
         verifier_options=read_options("verifier", described, values) if described else {},
         temperature=_number("temperature", values, (0.0, 10.0)),
@@ -63,6 +64,27 @@ def read_options(group: str, method: MethodDescription, values: Mapping[str, obj
         value = values.get(option_key(group, method.name, card.name), card.default)
         read[card.name] = card.default if value is None or value == "" else parse_option(card, value)
     return read
+
+
+def within(limits: Limits, method: MethodDescription, options: dict[str, Option]) -> dict[str, Option]:
+    """The options again, if the trees they describe fit this machine. Raises OptionError.
+
+    An option of type `ints` gives children per node, level by level; the sizes are those of the levels added up.
+    """
+    for card in method.options:
+        shape = options.get(card.name)
+        if card.type != "ints" or not isinstance(shape, list):
+            continue
+        nodes, width = 0, 1
+        for children in shape:
+            width *= max(children, 1)
+            nodes += width
+        if nodes > limits.max_tree_nodes:
+            raise OptionError(
+                f"{card.name} {','.join(map(str, shape))} makes {nodes} candidates per round, but this machine takes "
+                f"{limits.max_tree_nodes}; use fewer children or levels."
+            )
+    return options
 
 
 def parse_option(card: OptionCard, value: object) -> Option:

@@ -102,12 +102,16 @@ def _explain(row: SweepRow) -> str:
     return f"{rate}, {row.runs} run{'s' if row.runs != 1 else ''}"
 
 
+def _spread(row: SweepRow) -> str:
+    return f"median of {row.runs}; quartiles {row.ratio_low:.2f} to {row.ratio_high:.2f}"
+
+
 def _verdict(rows: Sequence[SweepRow]) -> str:
     if not rows:
         return "No drafter has been measured yet."
     best = max(rows, key=lambda row: row.ratio_median)
     length = f" with γ = {best.gamma}" if best.gamma is not None else ""
-    spread = f"median of {best.runs}; quartiles {best.ratio_low:.2f} to {best.ratio_high:.2f}"
+    spread = "one run" if best.runs == 1 else _spread(best)
     found = f"{best.label}{length}: {best.ratio_median:.2f}× plain decoding ({spread})"
     if best.ratio_median < 1.0:
         return f"Every setting measured here is slower than plain decoding. The least slow is {found}."

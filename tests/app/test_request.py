@@ -63,6 +63,7 @@ def test_stop_strings_stand_one_per_line_and_may_hold_a_line_break() -> None:
         ({"drafter.model.gamma": "many"}, "option 'gamma'"),
         ({"drafter.model.gamma": 2.5}, "whole number"),
         ({"drafter.model.branching": "3;2"}, "commas between"),
+        ({"drafter.model.branching": "9,9,9"}, "makes 819 candidates"),
         ({"target": "/etc"}, "not offered here"),
     ],
 )

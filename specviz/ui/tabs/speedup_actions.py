@@ -19,9 +19,9 @@ from specviz.bench.sweep import BASELINE, SweepDrafter, SweepPoint, SweepSpec, r
 from specviz.errors import OptionError, SpecVizError
 from specviz.figures import notices
 from specviz.figures.speedup import speedup_figure
-from specviz.trace.source import Catalog, MethodDescription, OptionCard, TraceSource
+from specviz.trace.source import Catalog, MethodDescription, TraceSource
 from specviz.ui.prompts import families
-from specviz.ui.request import Limits, parse_option
+from specviz.ui.request import Limits, parse_option, within
 from specviz.ui.stops import Stops
 from specviz.views.speedup import speedup_view
 from specviz.views.sweep_files import sweep_csv, sweep_json
@@ -113,7 +113,8 @@ class SpeedupActions:
         shape = next((card for card in method.options if card.type == "ints"), None)
         for tree in filter(None, (part.strip() for part in trees.split(";"))):
             if shape is not None:
-                yield _tree_case(method, shape, tree)
+                options = within(self.limits, method, {shape.name: parse_option(shape, tree)})
+                yield SweepDrafter(name, options, None, f"{name} tree {tree}")
 
     def estimate(self, controls: SweepControls) -> Callable[[Given], str]:
         """What pressing Run would do, before anybody presses it."""
@@ -201,10 +202,6 @@ def _downloads(points: Sequence[SweepPoint]) -> Updates:
     (folder / "sweep.json").write_text(sweep_json(points), encoding="utf-8")
     (folder / "sweep.csv").write_text(sweep_csv(points), encoding="utf-8")
     return tuple(gr.DownloadButton(value=str(folder / name), interactive=True) for name in ("sweep.json", "sweep.csv"))
-
-
-def _tree_case(method: MethodDescription, shape: OptionCard, tree: str) -> SweepDrafter:
-    return SweepDrafter(method.name, {shape.name: parse_option(shape, tree)}, None, f"{method.name} tree {tree}")
 
 
 def _lengths(text: str) -> tuple[int, ...]:
