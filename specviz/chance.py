@@ -108,7 +108,9 @@ class Sampling:
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.temperature <= 10.0:
-            raise OptionError(f"temperature is {self.temperature}, but must lie between 0 and 10; use 0 for greedy decoding.")
+            raise OptionError(
+                f"temperature is {self.temperature}, but must lie between 0 and 10; use 0 for greedy decoding."
+            )
         if self.top_k < 0:
             raise OptionError(f"top-k is {self.top_k}, but must be 0 (off) or a positive number of tokens.")
         if not 0.0 < self.top_p <= 1.0:
@@ -152,6 +154,19 @@ def residual(target: Tensor, draft: Tensor) -> tuple[Tensor, float]:
     if mass <= 0.0:
         return target, 0.0
     return left / mass, mass
+
+
+def without(draft: Tensor, tokens: Sequence[int]) -> tuple[Tensor, float]:
+    """q with `tokens` removed and renormalised [V], and the mass that was left before normalising.
+
+    What the next of several draws without replacement is distributed as. Mass 0 means the support is exhausted;
+    the returned zeros must then not be drawn from.
+    """
+    left = draft.clone()
+    for token in tokens:
+        left[token] = 0.0
+    mass = float(left.sum(dtype=torch.float64))
+    return (left / mass if mass > 0.0 else left), mass
 
 
 class ScriptedDice:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import torch
 from torch import Tensor
 
 from specviz.errors import DraftError
@@ -32,6 +33,7 @@ class DraftTree:
     kinds: list[CandidateKind] = field(default_factory=lambda: ["root"])
     proposals: list[Tensor | None] = field(default_factory=lambda: [None])
     sources: list[str] = field(default_factory=lambda: ["root"])
+    _drawn_probs: list[float] = field(default_factory=list, repr=False)
 
     @classmethod
     def from_root(cls, token: int) -> DraftTree:
@@ -44,11 +46,13 @@ class DraftTree:
         candidate was drawn must be declared, because a wrong declaration is silently lossy.
         """
         if not 0 <= parent < len(self.tokens):
-            raise DraftError(f"node {len(self.tokens)} names parent {parent}, but only 0 to {len(self.tokens) - 1} exist.")
+            raise DraftError(
+                f"node {len(self.tokens)} names parent {parent}, but only 0 to {len(self.tokens) - 1} exist."
+            )
         if (proposal is None) != (kind == "point_mass"):
             raise DraftError(
-                f"node {len(self.tokens)} is declared '{kind}' but carries {'no' if proposal is None else 'a'} proposal "
-                "distribution; sampled candidates need one, point masses must not have one."
+                f"node {len(self.tokens)} is declared '{kind}' but carries {'no' if proposal is None else 'a'} "
+                "proposal distribution; sampled candidates need one, point masses must not have one."
             )
         self.tokens.append(token)
         self.parents.append(parent)
@@ -77,6 +81,24 @@ class DraftTree:
             path.append(node)
             node = self.parents[node]
         return path[::-1]
+
+    def proposal_prob(self, node: int) -> float:
+        """q(token) in the distribution the node was drawn from; 1.0 for point masses and the root.
+
+        One transfer from the device for the whole tree, at the first question.
+        """
+        if len(self._drawn_probs) != len(self.tokens):
+            self._drawn_probs = self._look_up()
+        return self._drawn_probs[node]
+
+    def _look_up(self) -> list[float]:
+        probs = [1.0] * len(self.tokens)
+        rows = [(i, proposal) for i, proposal in enumerate(self.proposals) if proposal is not None]
+        if rows:
+            picked = torch.stack([proposal[self.tokens[i]] for i, proposal in rows])
+            for (i, _), prob in zip(rows, picked.tolist(), strict=True):
+                probs[i] = prob
+        return probs
 
     def is_chain(self) -> bool:
         return all(parent == i - 1 for i, parent in enumerate(self.parents))

@@ -52,16 +52,33 @@ class DraftContext:
 
 
 class Drafter(Protocol):
-    """A drafter lives for one run. Its class carries `name`, `options_type`, `lossless` and its docstring."""
+    """A drafter lives for one run. Its class carries `name`, `options_type`, `lossless` and its docstring.
+
+    Drafters derive from this class, which gives `begin` and `model` sensible defaults.
+    """
 
     name: ClassVar[str]
     options_type: ClassVar[type[Options]]
     lossless: ClassVar[bool]
     needs_model: ClassVar[bool]
 
-    def kinds(self, sampling: Sampling) -> frozenset[CandidateKind]:
-        """Which candidate kinds it will draw under this sampling; the pairing check reads it."""
+    options: Options
+
+    def __init__(self, options: Options, model: LanguageModel | None) -> None:
+        """`options` is an instance of `options_type`; `model` is None unless `needs_model`."""
+        self.options = options
+
+    @classmethod
+    def kinds(cls, options: Options, sampling: Sampling) -> frozenset[CandidateKind]:
+        """Which candidate kinds it will draw with these options under this sampling; the pairing check reads it."""
         ...
+
+    def begin(self, tokens: Sequence[int]) -> None:
+        """Called once, before the first round, with the text so far: the place to read the prompt.
+
+        Its time counts as prefill. A drafter that keeps nothing needs not implement it.
+        """
+        return
 
     def propose(self, context: DraftContext) -> Proposal:
         """A tree rooted at the last committed token. A root alone is a legal answer.
@@ -71,7 +88,9 @@ class Drafter(Protocol):
         ...
 
     @property
-    def model(self) -> LanguageModel | None: ...
+    def model(self) -> LanguageModel | None:
+        """Its own language model, if it has one."""
+        return None
 
 
 DRAFTERS: Registry[type[Drafter]] = Registry("drafter", package="specviz.drafters")

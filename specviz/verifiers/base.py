@@ -5,12 +5,13 @@ One file per verifier. Knows nothing about drafters, models, caches or traces.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
 from torch import Tensor
 
-from specviz.chance import Dice, Sampling
+from specviz.chance import Dice
 from specviz.options import Options
 from specviz.registry import Registry
 from specviz.trace.events import CandidateKind, Origin
@@ -24,8 +25,12 @@ class TargetRows(Protocol):
         """p(· | path to node) [V]."""
         ...
 
+    def candidate_prob(self, node: int) -> float:
+        """p(token of `node` | path to its parent), of a node that is not the root; one transfer for the whole tree."""
+        ...
+
     def argmax(self, node: int) -> int:
-        """The most probable token at the node, lowest id on a tie; needs no softmax and one transfer for the whole tree."""
+        """The most probable token at the node, lowest id on a tie; no softmax, one transfer for the whole tree."""
         ...
 
 
@@ -64,12 +69,26 @@ class Verifier(Protocol):
     temperatures: ClassVar[str]
     """`any` or `zero`"""
 
+    options: Options
+
+    def __init__(self, options: Options) -> None:
+        """`options` is an instance of `options_type`."""
+        self.options = options
+
     def judge(self, tree: DraftTree, target: TargetRows, dice: Dice, position: int) -> Verdict:
         """`position` is the index in the text of the first token to be decided (a child of the root).
 
-        Keys: ("accept", position, node) for trials; ("target", position + depth, 0) for the draw that ends the round, so that the
-        naive rule and plain decoding use the same noise for the same position."""
+        Keys: ("accept", position, node) for trials; ("target", position + depth, 0) for the draw that ends the
+        round, so that the naive rule and plain decoding use the same noise for the same position.
+        """
         ...
+
+
+def ending(tree: DraftTree, children: Sequence[int]) -> Origin:
+    """What the round's last token is called where the walk ends at a node with these children, all refused."""
+    if children:
+        return "correction"
+    return "bonus" if tree.drafted else "target"
 
 
 VERIFIERS: Registry[type[Verifier]] = Registry("verifier", package="specviz.verifiers")

@@ -1,0 +1,1 @@
+"""What several drafters share: ways of drawing candidates, and the cache of a drafting model. Registers nothing."""

@@ -1,0 +1,80 @@
+"""The cache of a model that drafts: it keeps what the target accepted and feeds only what it has not seen.
+
+After a wholly accepted draft two tokens are missing (the last candidate was never fed), otherwise one. Knows nothing
+about drawing or judging: the accepted path is found again by comparing tokens with the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from torch import Tensor
+
+from specviz.lm.base import LanguageModel
+from specviz.tree import ROOT
+
+
+class DraftCache:
+    """Rows of the text and of this round's tree. Nodes with the same text share a row."""
+
+    def __init__(self, model: LanguageModel) -> None:
+        self._model = model
+        self._vocab_size = model.info.vocab_size
+        self._rows = model.new_cache()
+        self._row_of: dict[tuple[int, int], int] = {}
+        """(row of the parent, token) → row, of the rows beyond the settled text"""
+        self._row_of_node: dict[int, int] = {}
+
+    @property
+    def length(self) -> int:
+        return self._rows.length
+
+    def room(self, text_length: int) -> int:
+        """How deep a draft may be before the drafter's own context ends; below 1 where it cannot draft any more."""
+        return self._model.info.context_length - text_length + 1
+
+    def begin(self, tokens: Sequence[int]) -> None:
+        """Read the prompt, its last token left out (it is the first root)."""
+        known = list(tokens[:-1])
+        if known and self.room(len(tokens)) >= 1:
+            self._model.forward(known, self._rows, last_only=True)
+            self._rows.keep(range(len(known)))
+
+    def settle(self, tokens: Sequence[int]) -> int:
+        """Keep the rows of the last draft that became text, drop the others; rows cached now."""
+        row, kept = self._rows.base - 1, list[int]()
+        for position in range(self._rows.base, len(tokens) - 1):
+            following = self._row_of.get((row, tokens[position]))
+            if following is None:
+                break
+            kept.append(following)
+            row = following
+        self._rows.keep(kept)
+        self._row_of.clear()
+        self._row_of_node.clear()
+        return self._rows.length
+
+    def catch_up(self, tokens: Sequence[int]) -> Tensor:
+        """Feed the text's tokens that are not cached, the root last; logits [1, V] after the root."""
+        start = self._rows.length
+        missing = list(tokens[start:])
+        logits = self._model.forward(missing, self._rows, last_only=True)
+        for offset, token in enumerate(missing):
+            self._row_of[start + offset - 1, token] = start + offset
+        self._row_of_node[ROOT] = self._rows.length - 1
+        return logits[:, : self._vocab_size]
+
+    def extend(self, nodes: Sequence[tuple[int, int, int]]) -> Tensor:
+        """Feed a level of the tree, given as (parent node, node, token); logits [len(nodes), V]."""
+        start = self._rows.length
+        tokens, parents, rows = list[int](), list[int](), list[int]()
+        for parent, node, token in nodes:
+            key = (self._row_of_node[parent], token)
+            if key not in self._row_of:
+                self._row_of[key] = start + len(tokens)
+                tokens.append(token)
+                parents.append(key[0])
+            self._row_of_node[node] = self._row_of[key]
+            rows.append(self._row_of[key] - start)
+        logits = self._model.forward(tokens, self._rows, parents)[:, : self._vocab_size]
+        return logits if len(rows) == len(tokens) else logits[rows]

@@ -1,0 +1,185 @@
+"""The live source: requests in words become runs of the engine on real models.
+
+    RunRequest ─► plan (names, options, pairing) ─► models ─► session ─► decode ─► Steps
+
+Models are kept by name, device and dtype. One engine lane: runs of several visitors take turns round by round, so
+that every time in a trace is that of a machine doing one thing. Knows nothing about screens and commands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from threading import Lock
+
+from specviz import catalog
+from specviz.chance import Sampling, SeededDice
+from specviz.decode import Cancelled, decode
+from specviz.drafters.base import DRAFTERS, Drafter
+from specviz.errors import ModelError, OptionError, PromptError, SpecVizError
+from specviz.header import Participants, started
+from specviz.lm.load import LoadedModel, load
+from specviz.lm.place import choose_device, locate
+from specviz.lm.step_time import use_threads
+from specviz.lm.text import TextCodec, check_vocabularies
+from specviz.options import Options, from_mapping
+from specviz.pairing import check_pairing
+from specviz.recorder import Recorder
+from specviz.session import Method, Session, Start
+from specviz.stopping import Ending, Limits
+from specviz.trace.assemble import assemble
+from specviz.trace.events import Trace
+from specviz.trace.source import Catalog, Resume, RunRequest, Step, TraceSource
+from specviz.verifiers.base import VERIFIERS, Verifier
+
+AUTO_VERIFIER = {True: "greedy", False: "sequential"}
+"""by whether the temperature is zero"""
+MOST_TOP = 64
+
+Loader = Callable[..., LoadedModel]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A request whose names and options are known to be good; nothing is loaded yet."""
+
+    drafter: type[Drafter]
+    drafter_options: Options
+    verifier: Verifier
+    sampling: Sampling
+    limits: Limits
+
+
+def make_plan(request: RunRequest) -> Plan:
+    """Raises OptionError or PairingError where the request cannot be run."""
+    sampling = Sampling(request.temperature, request.top_k, request.top_p)
+    drafter = DRAFTERS.get(request.drafter)
+    options = from_mapping(drafter.options_type, request.drafter_options)
+    name = AUTO_VERIFIER[sampling.greedy] if request.verifier == "auto" else request.verifier
+    verifier = VERIFIERS.get(name)
+    check_pairing(drafter, options, verifier, sampling)
+    if not 1 <= request.top <= MOST_TOP:
+        raise OptionError(f"top is {request.top}, but must lie between 1 and {MOST_TOP}.")
+    judge = verifier(from_mapping(verifier.options_type, request.verifier_options))
+    return Plan(drafter, options, judge, sampling, Limits(request.max_new_tokens, frozenset(), request.stop))
+
+
+class LiveSource:
+    """A `TraceSource` that computes."""
+
+    def __init__(self, load: Loader = load, measure: bool = True, threads: int = 1) -> None:
+        """`load` may be replaced in tests; without `measure` headers carry no step times."""
+        use_threads(threads)
+        self._load = load
+        self._measure = measure
+        self._models: dict[tuple[str, str, str], LoadedModel] = {}
+        self._loading = Lock()
+        self._lane = Lock()
+        self._status = "models not loaded yet"
+
+    def catalog(self) -> Catalog:
+        return catalog.build()
+
+    def status(self) -> str:
+        return self._status
+
+    def warm(self) -> None:
+        """Load the default models and measure their step times."""
+        request = RunRequest(prompt="")
+        try:
+            participants = self._participants(request, make_plan(request))
+            with self._lane:
+                participants.measure()
+        except SpecVizError as error:
+            self._status = f"models failed to load: {error}"
+            raise
+
+    def explain(self, request: RunRequest) -> str | None:
+        """Asks everything that can be asked without loading or downloading."""
+        try:
+            plan = make_plan(request)
+            choose_device(request.device)
+            names = [request.target, request.drafter_model] if plan.drafter.needs_model else [request.target]
+            for name in names:
+                if self._load is load and "/" not in name:
+                    locate(name)
+        except SpecVizError as error:
+            return str(error)
+        return None
+
+    def run(
+        self, request: RunRequest, cancelled: Cancelled = lambda: False, resume: Resume | None = None
+    ) -> Iterator[Step]:
+        """See `TraceSource.run`. An empty prompt starts from the tokenizer's end-of-text token. A resumed run
+        counts `max_new_tokens` from the branching point.
+
+        Raises SpecVizError before the first step where the request cannot be run.
+        """
+        plan = make_plan(request)
+        participants = self._participants(request, plan)
+        text = participants.target.tokenizer
+        prompt_ids = _context(resume, text) if resume is not None else _encode(text, request.prompt)
+        limits = Limits(request.max_new_tokens, frozenset(participants.target.info.eos_ids), request.stop)
+        special = frozenset(text.special_ids)
+        ending = Ending(limits, lambda token: b"" if token in special else text.token_bytes(token))
+        drafting = participants.drafter
+        drafter = plan.drafter(plan.drafter_options, drafting.model if drafting is not None else None)
+        method = Method(drafter, plan.verifier, plan.sampling, SeededDice(request.seed))
+        start = Start(prompt_ids) if resume is None else Start(prompt_ids, resume.forced_token, resume.round)
+        session = Session(participants.target.model, method, start, ending)
+        if self._measure:
+            with self._lane:
+                participants.measure()
+        header = started(request, participants, method, prompt_ids, resume)
+        yield from decode(header, session, Recorder(text, request.top, request.record), cancelled, self._lane)
+
+    def _participants(self, request: RunRequest, plan: Plan) -> Participants:
+        target = self._model(request.target, request)
+        drafter = self._model(request.drafter_model, request) if plan.drafter.needs_model else None
+        if drafter is not None:
+            check_vocabularies(target.tokenizer, drafter.tokenizer)
+        self._status = "models ready"
+        return Participants(target, drafter)
+
+    def _model(self, name: str, request: RunRequest) -> LoadedModel:
+        key = (name, request.device, request.dtype)
+        with self._loading:
+            if key not in self._models:
+                self._status = f"loading {name}…"
+                try:
+                    self._models[key] = self._load(name, device=request.device, dtype=request.dtype)
+                except ModelError as error:
+                    self._status = f"{name} failed to load: {error}"
+                    raise
+            return self._models[key]
+
+
+def _encode(text: TextCodec, prompt: str) -> list[int]:
+    """Prompt ids, never empty. Raises PromptError where an empty prompt has nothing to start from."""
+    ids = text.encode(prompt)
+    if not ids and not text.eos_ids:
+        raise PromptError("the prompt is empty and the tokenizer has no end-of-text token to start from; write a word.")
+    return ids or [text.eos_ids[0]]
+
+
+def _context(resume: Resume, text: TextCodec) -> list[int]:
+    """The text as it stood when the round began. Raises OptionError where the trace cannot be continued here."""
+    trace = resume.trace
+    if trace.started.tokenizer.sha256 != text.sha256:
+        raise OptionError(
+            f"the trace was made with the tokenizer of {trace.started.tokenizer.name}, which is not that of "
+            f"{text.name}; continue it with its own target."
+        )
+    if not 0 <= resume.round <= len(trace.rounds):
+        raise OptionError(f"there is no round {resume.round} in this trace; choose 0 to {len(trace.rounds)}.")
+    ids = list(trace.started.prompt_ids)
+    for one in trace.rounds[: resume.round]:
+        ids += [committed.token for committed in one.committed.tokens]
+    return ids
+
+
+def collect(
+    source: TraceSource, request: RunRequest, cancelled: Cancelled = lambda: False, resume: Resume | None = None
+) -> Trace:
+    """Run to the end and keep the whole trace."""
+    return assemble(source.run(request, cancelled, resume))

@@ -1,0 +1,48 @@
+"""Which drafter, verifier and sampling belong together; refused where they do not, with the reason and the cure.
+
+Every illegal pairing would run and be silently wrong. Knows the methods only by what their classes declare.
+"""
+
+from __future__ import annotations
+
+from specviz.chance import Sampling
+from specviz.drafters.base import Drafter
+from specviz.errors import PairingError, VocabularyMismatch
+from specviz.lm.base import LanguageModel
+from specviz.options import Options
+from specviz.verifiers.base import Verifier
+
+KIND_WORDS = {
+    "iid": "candidates drawn i.i.d.",
+    "without_replacement": "candidates drawn without replacement",
+    "point_mass": "candidates chosen without chance (point masses)",
+}
+
+
+def check_pairing(drafter: type[Drafter], options: Options, verifier: type[Verifier], sampling: Sampling) -> None:
+    """Raises PairingError where the verifier's rule does not hold for these candidates at this temperature.
+
+    `options` are the drafter's; no weights are needed, so that a screen can ask before anything is loaded.
+    """
+    if verifier.temperatures == "zero" and not sampling.greedy:
+        raise PairingError(
+            f"the verifier '{verifier.name}' works at temperature 0 only, but the temperature is "
+            f"{sampling.temperature:g}; set it to 0 or choose the verifier 'sequential'."
+        )
+    unknown = sorted(drafter.kinds(options, sampling) - verifier.judges)
+    if unknown:
+        words = " and ".join(KIND_WORDS.get(kind, kind) for kind in unknown)
+        raise PairingError(
+            f"the verifier '{verifier.name}' does not judge {words}, but the drafter '{drafter.name}' makes them with "
+            "these options; choose another verifier or another way of drawing."
+        )
+
+
+def check_models(target: LanguageModel, drafter: Drafter) -> None:
+    """Raises VocabularyMismatch where ids of the drafter's model could not mean the target's tokens."""
+    model = drafter.model
+    if model is not None and model.info.vocab_size != target.info.vocab_size:
+        raise VocabularyMismatch(
+            f"{model.info.name} has {model.info.vocab_size} tokens and {target.info.name} {target.info.vocab_size}; "
+            "choose a drafter that was trained with the target's tokenizer."
+        )

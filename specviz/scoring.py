@@ -1,0 +1,67 @@
+"""The target's pass over a draft tree, and its distributions at the nodes, worked out as far as someone asks.
+
+At temperature 0 a verifier needs one argmax over all rows and one transfer; nothing V-sized leaves the device.
+Knows nothing about drafters, verifiers or traces.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from specviz.chance import Sampling, transform
+from specviz.lm.base import Cache, LanguageModel
+from specviz.tree import DraftTree
+
+
+def score(target: LanguageModel, cache: Cache, tree: DraftTree) -> Tensor:
+    """One target pass over the root and all candidates; logits [len(tree), V]. Node i becomes cache row start + i."""
+    start = cache.length
+    parents = None if tree.is_chain() else [start + parent for parent in tree.parents]
+    logits = target.forward(tree.tokens, cache, parents)
+    return logits[:, : target.info.vocab_size]
+
+
+class ScoredTree:
+    """The target's view of one tree; what a verifier sees as `TargetRows`."""
+
+    def __init__(self, tree: DraftTree, logits: Tensor, sampling: Sampling) -> None:
+        self.tree = tree
+        self._logits = logits
+        self._sampling = sampling
+        self._argmax: list[int] = []
+        self._probs: Tensor | None = None
+        self._candidates: list[float] = []
+
+    def argmax(self, node: int) -> int:
+        """The most probable token at the node, lowest id on a tie."""
+        if not self._argmax:
+            self._argmax = self._logits.argmax(-1).tolist()
+        return self._argmax[node]
+
+    def all_probs(self) -> Tensor:
+        """p at every node [len(tree), V]."""
+        if self._probs is None:
+            self._probs = transform(self._logits, self._sampling)
+        return self._probs
+
+    def probs(self, node: int) -> Tensor:
+        """p(· | path to node) [V]."""
+        return self.all_probs()[node]
+
+    def candidate_prob(self, node: int) -> float:
+        """p(token of `node` | path to its parent)."""
+        if not self._candidates:
+            self._candidates = self._look_up()
+        return self._candidates[node]
+
+    def _look_up(self) -> list[float]:
+        """One number per node (the root's is meaningless), one transfer."""
+        tree = self.tree
+        if self._sampling.greedy:
+            pairs = zip(tree.parents, tree.tokens, strict=True)
+            return [float(self.argmax(max(parent, 0)) == token) for parent, token in pairs]
+        probs = self.all_probs()
+        index = torch.tensor([tree.parents, tree.tokens], device=probs.device)
+        picked: list[float] = probs[index[0].clamp_(min=0), index[1]].tolist()
+        return picked

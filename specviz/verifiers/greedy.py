@@ -1,0 +1,52 @@
+"""Exact match with the largest logit: the whole of verification at temperature zero.
+
+Knows nothing about probabilities.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from specviz.chance import Dice
+from specviz.options import Options
+from specviz.trace.events import CandidateKind
+from specviz.tree import ROOT, DraftTree
+from specviz.verifiers.base import VERIFIERS, TargetRows, TrialRecord, Verdict, Verifier, ending
+
+
+@dataclass(frozen=True)
+class GreedyOptions(Options):
+    """Nothing to choose."""
+
+
+@VERIFIERS.register("greedy")
+class GreedyVerifier(Verifier):
+    """Accepts a candidate exactly when it is the target's most probable token.
+
+    Temperature zero only, where it gives the text of plain greedy decoding whatever was drafted.
+    Leviathan et al. (2211.17192, §2.2): argmax is sampling from a point mass.
+    """
+
+    name: ClassVar[str] = "greedy"
+    options_type: ClassVar[type[Options]] = GreedyOptions
+    lossless: ClassVar[bool] = True
+    judges: ClassVar[frozenset[CandidateKind]] = frozenset(["iid", "without_replacement", "point_mass"])
+    temperatures: ClassVar[str] = "zero"
+
+    def judge(self, tree: DraftTree, target: TargetRows, dice: Dice, position: int) -> Verdict:
+        node, path, trials = ROOT, list[int](), list[TrialRecord]()
+        while True:
+            best = target.argmax(node)
+            children = tree.children(node)
+            accepted = None
+            for child in children:
+                hit = tree.tokens[child] == best
+                trials.append(TrialRecord(child, float(hit), tree.proposal_prob(child), float(hit), None, hit))
+                if hit:
+                    accepted = child
+                    break
+            if accepted is None:
+                return Verdict(path, best, ending(tree, children), trials)
+            node = accepted
+            path.append(node)

@@ -1,0 +1,55 @@
+"""Sample the target, then look whether someone drafted the sample: lossless for every draft, however it was made.
+
+Knows nothing about how candidates were drawn.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from specviz.chance import Dice
+from specviz.options import Options
+from specviz.trace.events import CandidateKind
+from specviz.tree import ROOT, DraftTree
+from specviz.verifiers.base import VERIFIERS, TargetRows, TrialRecord, Verdict, Verifier, ending
+
+
+@dataclass(frozen=True)
+class NaiveOptions(Options):
+    """Nothing to choose."""
+
+
+@VERIFIERS.register("naive")
+class NaiveVerifier(Verifier):
+    """Draws the target's own token at each visited node and follows it if a child has it.
+
+    The text is the target's own sample: with the same seed, token for token that of plain decoding. Needs nothing
+    from the drafter but tokens; accepts a drawn candidate less often than the sequential rule does.
+    Called naive sampling in SpecInfer (2305.09781, §4.3).
+    """
+
+    name: ClassVar[str] = "naive"
+    options_type: ClassVar[type[Options]] = NaiveOptions
+    lossless: ClassVar[bool] = True
+    judges: ClassVar[frozenset[CandidateKind]] = frozenset(["iid", "without_replacement", "point_mass"])
+    temperatures: ClassVar[str] = "any"
+
+    def judge(self, tree: DraftTree, target: TargetRows, dice: Dice, position: int) -> Verdict:
+        """One draw per visited node; `threshold` of a trial is p(token), the chance it had before the draw."""
+        node, path, trials = ROOT, list[int](), list[TrialRecord]()
+        while True:
+            drawn = dice.draw(target.probs(node), ("target", position + len(path), 0))
+            children = tree.children(node)
+            accepted = None
+            for child in children:
+                hit = tree.tokens[child] == drawn.token
+                p = target.candidate_prob(child)
+                trials.append(TrialRecord(child, p, tree.proposal_prob(child), p, None, hit))
+                if hit:
+                    accepted = child
+                    break
+            if accepted is None:
+                return Verdict(path, drawn.token, ending(tree, children), trials, u=drawn.u)
+            node = accepted
+            path.append(node)

@@ -1,0 +1,120 @@
+"""The master rule: try the candidates one after the other against what the earlier ones have left of the target.
+
+One rule for chains and trees, drawn i.i.d., without replacement or not at all, in any mixture. Knows nothing about
+which drafter made them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from torch import Tensor
+
+from specviz.chance import Dice, residual, without
+from specviz.options import Options
+from specviz.trace.events import CandidateKind
+from specviz.tree import ROOT, DraftTree
+from specviz.verifiers.base import VERIFIERS, TargetRows, TrialRecord, Verdict, Verifier, ending
+
+
+@dataclass(frozen=True)
+class SequentialOptions(Options):
+    """Nothing to choose."""
+
+
+@VERIFIERS.register("sequential")
+class SequentialVerifier(Verifier):
+    """Accepts each candidate with probability min(1, p/Q); a refusal leaves norm(max(0, p - Q)) for the next.
+
+    Q is what that very candidate was drawn from: q itself (i.i.d.), q without the siblings drawn before it, or a
+    point mass. On a chain this is speculative sampling (Leviathan et al. 2211.17192, algorithm 1; Chen et al.
+    2302.01318); on trees multi-step speculative sampling (SpecInfer, 2305.09781) and recursive rejection
+    sampling (2402.14160).
+    """
+
+    name: ClassVar[str] = "sequential"
+    options_type: ClassVar[type[Options]] = SequentialOptions
+    lossless: ClassVar[bool] = True
+    judges: ClassVar[frozenset[CandidateKind]] = frozenset(["iid", "without_replacement", "point_mass"])
+    temperatures: ClassVar[str] = "any"
+
+    def judge(self, tree: DraftTree, target: TargetRows, dice: Dice, position: int) -> Verdict:
+        node, path, trials = ROOT, list[int](), list[TrialRecord]()
+        while True:
+            children = tree.children(node)
+            level = Level(tree, target, node)
+            accepted = None
+            for child in children:
+                trial = level.try_child(child, dice, position)
+                trials.append(trial)
+                if trial.accepted:
+                    accepted = child
+                    break
+            if accepted is None:
+                left = level.left()
+                drawn = dice.draw(left, ("target", position + len(path), 0))
+                changed = left if level.mass is not None else None
+                return Verdict(path, drawn.token, ending(tree, children), trials, changed, level.mass, drawn.u)
+            node = accepted
+            path.append(node)
+
+
+@dataclass(slots=True)
+class Level:
+    """The candidates below one visited node. V-sized work is put off until a refusal makes it necessary."""
+
+    tree: DraftTree
+    target: TargetRows
+    node: int
+    mass: float | None = None
+    """left over by the last refused candidate; None: nothing refused yet"""
+    refused: list[int] = field(default_factory=list)
+    _left: Tensor | None = None
+    _pending: tuple[int, Tensor | None] | None = None
+    """the last refused candidate and its Q (None: as in the tree), not yet subtracted"""
+
+    def try_child(self, child: int, dice: Dice, position: int) -> TrialRecord:
+        """One trial. First siblings need two numbers of the target and the draft, not two distributions."""
+        token = self.tree.tokens[child]
+        p = float(self.left()[token]) if self.refused else self.target.candidate_prob(child)
+        adjusted = self._adjusted(child)
+        q = self.tree.proposal_prob(child) if adjusted is None else float(adjusted[token])
+        threshold = min(1.0, p / q) if q > 0.0 else float(p > 0.0)
+        toss = dice.accept(threshold, ("accept", position, child))
+        if not toss.accepted:
+            self._pending = (child, adjusted)
+            self.refused.append(child)
+        return TrialRecord(child, p, q, threshold, toss.u, toss.accepted)
+
+    def left(self) -> Tensor:
+        """What the refused candidates have left of the target [V]."""
+        if self._left is None:
+            self._left = self.target.probs(self.node)
+        if self._pending is not None:
+            child, adjusted = self._pending
+            self._pending = None
+            proposal = self.tree.proposals[child] if adjusted is None else adjusted
+            if proposal is None:
+                self._left, self.mass = _without_token(self._left, self.tree.tokens[child])
+            else:
+                self._left, self.mass = residual(self._left, proposal)
+        return self._left
+
+    def _adjusted(self, child: int) -> Tensor | None:
+        """Q of a candidate drawn without replacement after others from the same q; None where Q is as in the tree."""
+        tree, proposal = self.tree, self.tree.proposals[child]
+        if tree.kinds[child] != "without_replacement" or proposal is None:
+            return None
+        drawn = [
+            tree.tokens[other]
+            for other in self.refused
+            if tree.kinds[other] == "without_replacement" and tree.sources[other] == tree.sources[child]
+        ]
+        return without(proposal, drawn)[0] if drawn else None
+
+
+def _without_token(target: Tensor, token: int) -> tuple[Tensor, float]:
+    """norm(max(0, p - point mass on `token`)) and its mass; p itself with mass 0 where nothing else has mass."""
+    left, mass = without(target, [token])
+    return (left, mass) if mass > 0.0 else (target, 0.0)
