@@ -25,6 +25,8 @@ PACKING_HINT = 16
 """Row count told to oneDNN when it packs; anything above one gives the same layout on AVX2."""
 CALIBRATION_BYTES = 64 << 20
 """Enough weights to leave the processor's caches between two uses, as in a real forward pass."""
+SMALL_BYTES = 1 << 20
+"""Below this, calls cost more than arithmetic and there is nothing to choose."""
 CALIBRATION_S = 0.5
 FEWEST_REPEATS = 2
 """The first is not counted, and one more is needed however slow the machine is."""
@@ -133,7 +135,7 @@ def calibrate(groups: Sequence[Sequence[Projection]], repeats: int = 4) -> list[
     repeat, because a shared machine only ever adds time.
     """
     names = available(groups[0][0].weight)
-    if len(names) == 1:
+    if len(names) == 1 or _bytes(groups) < SMALL_BYTES:
         return [{} for _ in groups]
     all_times = _measure(_sample(groups), names, repeats)
     choices = [_choose(times, names) for times in all_times]

@@ -24,6 +24,7 @@ class LlamaShape:
     norm_eps: float
     rope_theta: float
     tied: bool
+    ffn_size: int
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> LlamaShape:
@@ -40,7 +41,32 @@ class LlamaShape:
             norm_eps=float(config.get("rms_norm_eps", 1e-6)),
             rope_theta=float(_rope(config).get("rope_theta", config.get("rope_theta") or 10000.0)),
             tied=bool(config.get("tie_word_embeddings", False)),
+            ffn_size=int(config["intermediate_size"]),
         )
+
+    def weight_sizes(self) -> dict[str, tuple[int, ...]]:
+        """Every weight the checkpoint must have, with its size."""
+        hidden, queries, keys = self.hidden_size, self.heads * self.head_size, self.kv_heads * self.head_size
+        sizes: dict[str, tuple[int, ...]] = {
+            "model.embed_tokens.weight": (self.vocab_size, hidden),
+            "model.norm.weight": (hidden,),
+        }
+        if not self.tied:
+            sizes["lm_head.weight"] = (self.vocab_size, hidden)
+        for i in range(self.layers):
+            prefix = f"model.layers.{i}."
+            sizes |= {
+                prefix + "input_layernorm.weight": (hidden,),
+                prefix + "self_attn.q_proj.weight": (queries, hidden),
+                prefix + "self_attn.k_proj.weight": (keys, hidden),
+                prefix + "self_attn.v_proj.weight": (keys, hidden),
+                prefix + "self_attn.o_proj.weight": (hidden, queries),
+                prefix + "post_attention_layernorm.weight": (hidden,),
+                prefix + "mlp.gate_proj.weight": (self.ffn_size, hidden),
+                prefix + "mlp.up_proj.weight": (self.ffn_size, hidden),
+                prefix + "mlp.down_proj.weight": (hidden, self.ffn_size),
+            }
+        return sizes
 
 
 def _rope(config: Mapping[str, Any]) -> Mapping[str, Any]:

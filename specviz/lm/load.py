@@ -125,6 +125,12 @@ def _lean(
             weights |= {key: tensor.to(device, dtype) for key, tensor in load_file(path).items()}
     except SafetensorError as error:
         raise ModelError(f"the weights of {info.name} cannot be read ({error}); download them again.") from error
+    for key, expected in shape.weight_sizes().items():
+        found = tuple(weights[key].shape) if key in weights else "missing"
+        if found != expected:
+            raise ModelError(
+                f"the weights of {info.name} do not fit its config.json: {key} should be {expected}, but is {found}."
+            )
     info = replace(
         info,
         adapter="lean-llama",
@@ -134,10 +140,7 @@ def _lean(
         vocab_size=min(shape.vocab_size, info.vocab_size),
         context_length=shape.context_length,
     )
-    try:
-        return LlamaModel(shape, weights, info)
-    except KeyError as error:
-        raise ModelError(f"{info.name} lacks the weight {error}; it does not fit its config.json.") from error
+    return LlamaModel(shape, weights, info)
 
 
 def _with_transformers(folder: Path, info: ModelInfo, device: torch.device, dtype: torch.dtype) -> LanguageModel:

@@ -37,10 +37,10 @@ class TableCache(TreeCache):
         del self.stored[length:]
 
     def text(self, row: int) -> tuple[int, ...]:
-        """The tokens from the start of the text to `row`, by walking parents."""
+        """The tokens from the start of the text to `row` by the bookkeeping alone, walking parents."""
         tokens = []
         while row >= 0:
-            tokens.append(self.stored[row][0])
+            tokens.append(self.tokens[row])
             row = self._parents[row]
         return tuple(reversed(tokens))
 
@@ -148,6 +148,8 @@ class TableModel:
         attended = tuple([token for token, _ in seen])
         positions = [position for _, position in seen]
         assert positions == list(range(len(seen))), f"row {row} attends to positions {positions}, with gaps or repeats."
-        assert attended == cache.text(row), f"row {row} attends to {attended}, but its text is {cache.text(row)}."
-        assert cache.tokens[row] == attended[-1], f"row {row} is stale: it stores another token than the text has."
+        text = cache.text(row)
+        assert attended == text, (
+            f"row {row} attends to {attended}, but its text is {text}: a stale row or a wrong mask."
+        )
         return attended

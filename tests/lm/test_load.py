@@ -1,0 +1,187 @@
+"""From a name to a model; everything that can go wrong is one sentence."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+
+import pytest
+import torch
+from tiny_models import random_tokens, write_tokenizer
+
+from specviz.errors import ModelError
+from specviz.lm import place
+from specviz.lm.load import load
+
+
+def copy_of(folder, tmp_path):
+    return shutil.copytree(folder, tmp_path / "copy")
+
+
+def with_config(folder, tmp_path, **changes):
+    copy = copy_of(folder, tmp_path)
+    config = json.loads((copy / "config.json").read_text())
+    (copy / "config.json").write_text(json.dumps({**config, **changes}))
+    return copy
+
+
+def test_a_llama_folder_gets_the_lean_forward(checkpoint):
+    loaded = load(str(checkpoint("llama")))
+    assert loaded.info.adapter == "lean-llama"
+    assert loaded.info.architecture == "LlamaForCausalLM"
+    assert (loaded.info.layers, loaded.info.hidden_size, loaded.info.context_length) == (2, 24, 48)
+    assert loaded.info.dtype == "float32"
+    assert loaded.info.eos_ids == (0,)
+    assert loaded.tokenizer.encode("w7") == [7]
+
+
+def test_other_architectures_get_transformers(checkpoint):
+    loaded = load(str(checkpoint("gpt2")))
+    assert loaded.info.adapter == "transformers"
+    assert loaded.info.architecture == "GPT2LMHeadModel"
+    assert (loaded.info.layers, loaded.info.hidden_size, loaded.info.context_length) == (2, 24, 48)
+
+
+def test_both_adapters_count_the_same_parameters(checkpoint):
+    folder = str(checkpoint("llama", tie_word_embeddings=True))
+    assert load(folder).info.parameters == load(folder, adapter="transformers").info.parameters
+
+
+def test_scaled_rotations_go_to_transformers_or_say_why_not(checkpoint):
+    scaled = {"rope_parameters": {"rope_type": "linear", "factor": 2.0, "rope_theta": 10000.0}}
+    folder = str(checkpoint("llama", **scaled))
+    assert load(folder).info.adapter == "transformers"
+    with pytest.raises(ModelError, match=r"its rotary embedding is scaled \('linear'\)"):
+        load(folder, adapter="lean-llama")
+
+
+def test_padding_rows_are_no_tokens(checkpoint, tmp_path):
+    folder = copy_of(checkpoint("llama"), tmp_path)
+    write_tokenizer(folder, 50)
+    for adapter in ("lean-llama", "transformers"):
+        loaded = load(str(folder), adapter=adapter)
+        assert loaded.info.vocab_size == 50
+        assert loaded.model.forward(random_tokens(0, 3), loaded.model.new_cache()).shape == (3, 50)
+
+
+def test_the_hash_names_the_weights(checkpoint):
+    tied, untied = checkpoint("llama", tie_word_embeddings=True), checkpoint("llama", tie_word_embeddings=False)
+    assert load(str(tied)).info.weights_sha256 == load(str(tied)).info.weights_sha256
+    assert load(str(tied)).info.weights_sha256 != load(str(untied)).info.weights_sha256
+
+
+def test_a_folder_is_named_without_its_path(checkpoint):
+    folder = checkpoint("llama")
+    assert load(str(folder)).info.name == folder.name
+
+
+def test_pickled_weights_are_not_opened(checkpoint, tmp_path):
+    folder = copy_of(checkpoint("llama"), tmp_path)
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+    with pytest.raises(ModelError, match="only pickled weights, which can run code"):
+        load(str(folder))
+
+
+def test_a_folder_without_weights_says_so(checkpoint, tmp_path):
+    folder = copy_of(checkpoint("llama"), tmp_path)
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(ModelError, match=r"no \*\.safetensors file"):
+        load(str(folder))
+
+
+def test_damaged_weights_say_so(checkpoint, tmp_path):
+    folder = copy_of(checkpoint("llama"), tmp_path)
+    (folder / "model.safetensors").write_bytes(b"garbage!" * 9)
+    with pytest.raises(ModelError, match="weights of copy cannot be read"):
+        load(str(folder))
+
+
+def test_weights_of_another_shape_say_so(checkpoint, tmp_path):
+    with pytest.raises(ModelError, match=r"model.layers.2.input_layernorm.weight should be \(24,\), but is missing"):
+        load(str(with_config(checkpoint("llama"), tmp_path, num_hidden_layers=3)), adapter="lean-llama")
+
+
+def test_weights_that_do_not_fit_the_config_say_so(checkpoint, tmp_path):
+    with pytest.raises(ModelError, match=r"embed_tokens.weight should be \(60, 32\), but is \(60, 24\)"):
+        load(str(with_config(checkpoint("llama"), tmp_path, hidden_size=32, head_dim=8)), adapter="lean-llama")
+
+
+@pytest.mark.parametrize(("content", "message"), [("{", "not valid JSON"), ("[]", "not an object")])
+def test_a_damaged_config_says_so(tmp_path, content, message):
+    (tmp_path / "config.json").write_text(content)
+    with pytest.raises(ModelError, match=message):
+        load(str(tmp_path))
+
+
+def test_an_empty_folder_is_no_checkpoint(tmp_path):
+    with pytest.raises(ModelError, match=r"has no config\.json"):
+        load(str(tmp_path))
+
+
+def test_a_config_that_lacks_a_size_says_which(checkpoint, tmp_path):
+    folder = copy_of(checkpoint("llama"), tmp_path)
+    config = json.loads((folder / "config.json").read_text())
+    del config["num_hidden_layers"]
+    (folder / "config.json").write_text(json.dumps(config))
+    with pytest.raises(ModelError, match="'num_hidden_layers'"):
+        load(str(folder))
+
+
+def test_code_of_a_checkpoint_is_never_run(checkpoint, tmp_path):
+    changes = {"architectures": ["Mine"], "model_type": "mine", "auto_map": {"AutoConfig": "mine.Config"}}
+    folder = with_config(checkpoint("llama"), tmp_path, **changes)
+    (folder / "mine.py").write_text("raise SystemExit('this code ran')")
+    with pytest.raises(ModelError, match="transformers cannot load copy"):
+        load(str(folder))
+
+
+def test_a_sliding_window_is_refused_before_the_weights_are_read(checkpoint, tmp_path):
+    changes = {"architectures": ["MistralForCausalLM"], "model_type": "mistral", "sliding_window": 8}
+    with pytest.raises(ModelError, match="sliding window of 8 tokens"):
+        load(str(with_config(checkpoint("llama"), tmp_path, **changes)))
+
+
+def test_a_name_that_is_nothing_lists_what_there_is():
+    with pytest.raises(ModelError, match="there is no model 'nonsense': it is neither bundled"):
+        load("nonsense")
+
+
+def test_a_hub_id_without_network_is_one_sentence_with_a_cure(monkeypatch, tmp_path):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(ModelError, match=r"nobody/nothing is not in the local hub cache .* unset HF_HUB_OFFLINE"):
+        load("nobody/nothing")
+
+
+def test_a_device_that_is_not_there_is_an_error():
+    missing = "mps" if not torch.backends.mps.is_available() else "cuda"
+    with pytest.raises(ModelError, match=f"no usable {missing} device"):
+        place.choose_device(missing)
+    with pytest.raises(ModelError, match="there is no device 'tpu'"):
+        place.choose_device("tpu")
+
+
+def test_auto_dtype_is_float32_on_a_cpu_without_bfloat16(monkeypatch):
+    cpu = torch.device("cpu")
+    monkeypatch.setattr(place, "has_bfloat16", lambda: False)
+    assert place.choose_dtype("auto", cpu, {"dtype": "bfloat16"}) == torch.float32
+    monkeypatch.setattr(place, "has_bfloat16", lambda: True)
+    assert place.choose_dtype("auto", cpu, {"torch_dtype": "bfloat16"}) == torch.bfloat16
+    assert place.choose_dtype("auto", cpu, {"dtype": "float32"}) == torch.float32
+    assert place.choose_dtype("bfloat16", cpu, {}) == torch.bfloat16
+
+
+def test_unknown_dtypes_and_adapters_are_errors(checkpoint):
+    with pytest.raises(ModelError, match="there is no dtype 'int3'"):
+        load(str(checkpoint("llama")), dtype="int3")
+    with pytest.raises(ModelError, match="there is no adapter 'fast'"):
+        load(str(checkpoint("llama")), adapter="fast")
+
+
+def test_the_lean_path_never_imports_transformers(checkpoint):
+    code = (
+        "import sys; from specviz.lm.load import load; load(sys.argv[1]); "
+        "sys.exit('transformers' in sys.modules or 'gradio' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code, str(checkpoint("llama"))], check=False).returncode == 0

@@ -1,0 +1,53 @@
+"""The measured curve t(n): its shape as data. How fast anything is, is nobody's business here."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from specviz.lm import step_time
+from specviz.lm.load import load
+from specviz.lm.step_time import bare_pass_s, machine, step_times, use_threads
+
+
+@pytest.fixture
+def model(checkpoint):
+    step_time._measured.clear()
+    return load(str(checkpoint("llama"))).model
+
+
+def test_row_counts_beyond_the_context_are_left_out(model):
+    """A context of 48 leaves room for 24 rows beside the 24 cached ones."""
+    curve = step_times(model, (1, 2, 16, 32), cached_rows=40, budget_s=0.01)
+    assert [(t.rows, t.cached_rows) for t in curve] == [(1, 24), (2, 24), (16, 24)]
+
+
+def test_quartiles_enclose_the_median(model):
+    for t in step_times(model, (1, 4), cached_rows=8, budget_s=0.01):
+        assert 0 < t.low_s <= t.median_s <= t.high_s
+
+
+def test_the_same_model_is_measured_once(model, monkeypatch):
+    first = step_times(model, (1, 2), cached_rows=8, budget_s=0.01)
+    monkeypatch.setattr(step_time, "_measure", lambda *arguments: pytest.fail("measured again"))
+    assert step_times(model, (1, 2), cached_rows=8, budget_s=0.01) == first
+
+
+def test_a_bare_pass_has_one_row(model):
+    assert bare_pass_s(model, cached_rows=8) > 0
+
+
+def test_the_machine_record_names_no_host(monkeypatch):
+    import platform
+
+    monkeypatch.setattr(platform, "node", lambda: pytest.fail("asked for the host name"))
+    record = machine(torch.device("cpu"), "float32")
+    assert (record.device, record.dtype, record.threads) == ("cpu", "float32", 1)
+    assert record.torch == torch.__version__ or record.torch in torch.__version__
+
+
+def test_threads_are_a_choice():
+    use_threads(2)
+    assert torch.get_num_threads() == 2
+    use_threads(0)
+    assert torch.get_num_threads() == 1
