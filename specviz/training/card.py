@@ -51,8 +51,8 @@ Weights are stored in bfloat16; every number below was measured on these rounded
 {limits}
 """
 
-LIMITS = """* A teaching model, trained for an hour or two on a small CPU: its text looks like Python, its programs do not
-  work. Do not use it to write software.
+LIMITS = """* A teaching model, trained for an hour or two on a small CPU: its text looks like Python, its programs
+  do not work. Do not use it to write software.
 * It knows Python source, unit tests and a little reference prose, nothing else; other text is far outside its data.
 * Standard library modules share idioms, licence headers and some code, so held-out files are new files,
   not new territory: {repeated:.1%} of the long lines of held-out files also occur in a training file.

@@ -13,20 +13,12 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from specviz.errors import TrainingError
-from specviz.training import drafter_stages, publication, stages
 from specviz.training.options import TrainOptions
 
-STAGES: Mapping[str, Callable[[TrainOptions, Callable[[dict[str, Any]], None]], Any]] = {
-    "prepare": lambda options, report: report(stages.prepare(options)),
-    "target": stages.train_target,
-    "teach": drafter_stages.teach,
-    "drafter": drafter_stages.train_drafter,
-    "export": publication.export,
-    "measure": publication.measure,
-}
+Stage = Callable[[TrainOptions, Callable[[dict[str, Any]], None]], Any]
+
+STAGES = ("prepare", "target", "teach", "drafter", "export", "measure")
 PROGRESS_EVERY_S = 15.0
 
 
@@ -37,28 +29,50 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     for field in fields(TrainOptions):
         flag = "--" + field.name.replace("_", "-")
+        explanation = field.metadata["help"]
         if isinstance(field.default, bool):
-            parser.add_argument(flag, action="store_true", default=field.default)
+            parser.add_argument(flag, action="store_true", default=False, help=explanation)
         else:
             kind = Path if isinstance(field.default, Path) else type(field.default)
-            parser.add_argument(flag, type=kind, default=field.default)
-    parser.add_argument("--threads", type=int, default=2, help="torch threads")
-    parser.add_argument("--nice", type=int, default=15, help="lowers the priority by this much; 0 leaves it")
+            shown = f"{explanation} (default: {field.default})" if field.default != "" else explanation
+            parser.add_argument(flag, type=kind, default=field.default, help=shown)
+    parser.add_argument("--threads", type=int, default=2, help="torch threads (default: 2)")
+    parser.add_argument("--nice", type=int, default=15, help="lowers the priority by this much; 0: not (default: 15)")
+
+
+def stage_functions() -> Mapping[str, Stage]:
+    """Name to function, in order; imported here because torch is slow to load and `--help` does without."""
+    from specviz.training import drafter_stages, publication, stages
+
+    functions: tuple[Stage, ...] = (
+        lambda options, report: report(stages.prepare(options)),
+        stages.train_target,
+        drafter_stages.teach,
+        drafter_stages.train_drafter,
+        publication.export,
+        publication.measure,
+    )
+    return dict(zip(STAGES, functions, strict=True))
 
 
 def run(args: argparse.Namespace) -> int:
     """Runs one stage or all; returns the exit status."""
+    import torch
+    from transformers.utils.logging import disable_progress_bar
+
     if args.nice and hasattr(os, "nice"):
         os.nice(args.nice)
     torch.set_num_threads(args.threads)
+    disable_progress_bar()  # the stages report their own progress
     options = TrainOptions(**{field.name: getattr(args, field.name) for field in fields(TrainOptions)})
     if options.command == TrainOptions.command:
         options = replace(options, command=command_line(args))
+    functions = stage_functions()
     names = list(STAGES) if args.stage == "all" else [args.stage]
     try:
         for name in names:
             print(f"== {name}", flush=True)
-            STAGES[name](options, ProgressLine(options.drafter_minutes if name == "drafter" else options.minutes))
+            functions[name](options, ProgressLine(options.drafter_minutes if name == "drafter" else options.minutes))
     except TrainingError as error:
         print(f"specviz train: {error}", file=sys.stderr)
         return 1
@@ -70,7 +84,7 @@ def command_line(args: argparse.Namespace) -> str:
     words = ["specviz train"]
     for field in fields(TrainOptions):
         value = getattr(args, field.name)
-        if value != field.default and not isinstance(value, Path):
+        if value != field.default and not isinstance(value, Path) and field.name not in ("note", "machine"):
             words.append(f"--{field.name.replace('_', '-')}" + ("" if value is True else f" {value}"))
     return " ".join(words)
 

@@ -6,7 +6,7 @@ It knows nothing about files or schedules.
 
 import numpy as np
 import torch
-import torch.nn.functional as F
+from torch.nn import functional
 from transformers import LlamaForCausalLM
 from transformers.models.llama.modeling_llama import LlamaDecoderLayer
 
@@ -59,11 +59,11 @@ def distillation_objective(head: torch.Tensor, hard_share: float) -> Objective:
             raise TrainingError("Distillation needs the target's states beside the tokens: run the `teach` stage.")
         logits = logits_of(model, layer_outputs(model, batch.ids[:, :-1])[-1]).float()
         teacher = batch.teacher.to(head.dtype) @ head.T
-        own = F.log_softmax(logits.flatten(0, 1), dim=-1)
-        wanted = F.log_softmax(teacher.flatten(0, 1), dim=-1)
-        loss = F.kl_div(own, wanted, reduction="batchmean", log_target=True)
+        own = functional.log_softmax(logits.flatten(0, 1), dim=-1)
+        wanted = functional.log_softmax(teacher.flatten(0, 1), dim=-1)
+        loss = functional.kl_div(own, wanted, reduction="batchmean", log_target=True)
         if hard_share > 0:
-            loss = loss + hard_share * F.nll_loss(own, wanted.argmax(-1))
+            loss = loss + hard_share * functional.nll_loss(own, wanted.argmax(-1))
         return loss
 
     return objective

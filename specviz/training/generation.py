@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from transformers import DynamicCache, LlamaForCausalLM
+from transformers import LlamaForCausalLM
+from transformers.cache_utils import Cache, DynamicLayer
 
 from specviz.training.target import layer_outputs
 from specviz.training.windows import TokenStream
@@ -28,12 +29,38 @@ class TaughtRows:
     states: np.ndarray
 
 
+class ReservedLayer(DynamicLayer):
+    """A cache layer with room for `length` tokens: it writes in place, where the stock one copies itself each step."""
+
+    def __init__(self, length: int) -> None:
+        """Room is taken at the first update, when the other sizes are known."""
+        super().__init__()
+        self.length = length
+        self.rooms: tuple[torch.Tensor, torch.Tensor] | None = None
+
+    def update(
+        self, key_states: torch.Tensor, value_states: torch.Tensor, *args: object, **kwargs: object
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Appends states [rows, heads, new, head size]; returns all so far as views."""
+        if self.rooms is None:
+            rows, heads, _, size = key_states.shape
+            shape = (rows, heads, self.length, size)
+            self.rooms = (key_states.new_empty(shape), value_states.new_empty(shape))
+            self.lazy_initialization(key_states, value_states)
+        start = self.get_seq_length()
+        end = start + key_states.shape[-2]
+        self.rooms[0][:, :, start:end] = key_states
+        self.rooms[1][:, :, start:end] = value_states
+        self.keys, self.values = self.rooms[0][:, :, :end], self.rooms[1][:, :, :end]
+        return self.keys, self.values
+
+
 @torch.inference_mode()
 def continue_batch(
     target: LlamaForCausalLM, prefixes: torch.Tensor, length: int, temperature: float, generator: torch.Generator
 ) -> TaughtRows:
     """Extends prefixes [rows, p] to length + 1 tokens, greedily at temperature 0, else by sampling."""
-    cache = DynamicCache(config=target.config)
+    cache = Cache(layers=[ReservedLayer(length) for _ in target.model.layers])
     ids, states, fresh = prefixes, [], prefixes
     while ids.shape[1] <= length:
         last = target.model(input_ids=fresh, past_key_values=cache, use_cache=True).last_hidden_state

@@ -1,46 +1,57 @@
-"""The choices of a training run; the only place where a default stands.
+"""The choices of a training run; the only place where a default and its explanation stand.
 
 Place in the flow: built by the command from its arguments and handed to every stage.
 It knows nothing about what a stage does with them.
 """
 
-from dataclasses import dataclass
-from pathlib import Path
+# ruff: noqa: RUF009 -- `option` only wraps `field`; every default is immutable
 
-from specviz.training.tokenizer import VOCABULARY_SIZE
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+VOCABULARY_SIZE = 4096
+
+
+def option(default: Any, explanation: str) -> Any:
+    """A field with its default and the line that `--help` shows."""
+    return field(default=default, metadata={"help": explanation})
 
 
 @dataclass(frozen=True)
 class TrainOptions:
     """What a user may choose; times in minutes, lengths in tokens."""
 
-    work_dir: Path = Path(".cache/specviz/train")
-    seed: int = 0
-    layers: int = 8
-    hidden: int = 384
-    heads: int = 6
-    intermediate: int = 1024
-    drafter_intermediate: int = 448
-    vocabulary: int = VOCABULARY_SIZE
-    window: int = 512
-    batch_tokens: int = 4096
-    tokens: int = 20_000_000
-    minutes: float = 85.0
-    drafter_minutes: float = 18.0
-    drafter_layers: int = 1
-    teach_minutes: float = 8.0
-    drafter_lr: float = 0.01
-    hard_share: float = 0.5
-    grow_at: float = 0.35
-    matrix_lr: float = 0.02
-    embedding_lr: float = 3e-3
-    dtype: str = "auto"
-    device: str = "cpu"
-    with_packages: bool = False
-    out_dir: Path = Path("assets/models")
-    prompts: Path = Path("assets/prompts/prompts.json")
-    machine: str = "a 2-core CPU"
-    command: str = "specviz train"
+    work_dir: Path = option(Path(".cache/specviz/train"), "folder for text, checkpoints and logs; runs resume from it")
+    out_dir: Path = option(Path("assets/models"), "folder that receives target/ and drafter/")
+    prompts: Path = option(Path("assets/prompts/prompts.json"), "the prompt set that acceptance is measured on")
+    seed: int = option(0, "decides the split, the weights' start and the order of the text")
+    tokens: int = option(20_000_000, "most tokens of one run; the learning rate reaches zero here")
+    minutes: float = option(85.0, "most minutes of the target's run, across resumes; 0: tokens alone decide")
+    drafter_minutes: float = option(12.0, "most minutes of the drafter's run; 0: tokens alone decide")
+    teach_minutes: float = option(6.0, "minutes in which the target writes and reads the drafter's text")
+    layers: int = option(8, "layers of the target")
+    hidden: int = option(384, "hidden size of both models")
+    heads: int = option(6, "attention heads of both models")
+    intermediate: int = option(1024, "inner size of the target's MLP")
+    drafter_layers: int = option(1, "layers of the drafter")
+    drafter_intermediate: int = option(448, "inner size of the drafter's MLP")
+    vocabulary: int = option(VOCABULARY_SIZE, "tokens of the tokenizer")
+    window: int = option(512, "tokens per training window")
+    batch_tokens: int = option(4096, "tokens per optimiser step")
+    grow_at: float = option(
+        0.5, "fraction of the budget after which the depth is doubled; 0: full depth from the start"
+    )
+    matrix_lr: float = option(0.012, "peak learning rate of Muon for the target")
+    drafter_lr: float = option(0.01, "peak learning rate of Muon for the drafter")
+    embedding_lr: float = option(3e-3, "peak learning rate of AdamW for embeddings and norms (a third for the drafter)")
+    hard_share: float = option(0.5, "weight of the target's most likely token beside the KL in the drafter's loss")
+    dtype: str = option("auto", "auto (time both, take the faster), float32 or bfloat16 (autocast)")
+    device: str = option("cpu", "torch device")
+    with_packages: bool = option(False, "add installed packages of requirements.txt that have a permissive licence")
+    machine: str = option("a 2-core CPU", "how the model card describes the machine")
+    command: str = option("specviz train", "the command the model card gives; by default the present one")
+    note: str = option("", "a remark on the run for the model card")
 
     @property
     def batch_size(self) -> int:

@@ -67,6 +67,7 @@ def export(options: TrainOptions, report: Report) -> None:
                 "python": platform.python_version(),
                 "versions": {p: metadata.version(p) for p in ("torch", "transformers", "tokenizers")},
                 "machine": options.machine,
+                "note": options.note,
             },
             report,
         )
@@ -139,7 +140,7 @@ def card_facts(name: str, model: LlamaForCausalLM, options: TrainOptions, accept
         "run": f"{facts['tokens'] / 1e6:.2f} M tokens in {facts['steps']} steps, {facts['minutes']:.0f} minutes of "
         f"wall-clock time on {facts['machine']}",
         "date": facts["date"],
-        "recipe": RECIPE[name],
+        "recipe": RECIPE[name] + (f"\n\nNote on this run: {facts['note']}" if facts["note"] else ""),
         "figure": "loss.png",
         "numbers": held_out_table(names, nats, bits),
         "extra": "" if name == "target" else acceptance_section(acceptance),

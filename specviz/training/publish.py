@@ -43,6 +43,8 @@ def export_model(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, fo
     )
     published.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
+    for file in folder.iterdir():
+        file.chmod(0o644)  # safetensors files are otherwise readable by their owner only
 
 
 def load_exported(folder: Path) -> LlamaForCausalLM:

@@ -62,9 +62,11 @@ def prepared_tokenizer(options: TrainOptions) -> PreTrainedTokenizerFast:
 
 def measured_dtype(choice: str, device: str) -> torch.dtype:
     """The named dtype; `auto` times one matrix product in bfloat16 against fp32 and takes the faster."""
+    named = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+    if choice in named:
+        return named[choice]
     if choice != "auto":
-        dtype: torch.dtype = {"float32": torch.float32, "bfloat16": torch.bfloat16}[choice]
-        return dtype
+        raise TrainingError(f"Unknown dtype '{choice}': choose auto, float32 or bfloat16.")
     seconds: dict[torch.dtype, float] = {}
     for candidate in (torch.float32, torch.bfloat16):
         matrix = torch.ones(512, 512, dtype=candidate, device=device)

@@ -7,7 +7,7 @@ It knows nothing about files, schedules or drafters.
 from collections.abc import Iterable
 
 import torch
-import torch.nn.functional as F
+from torch.nn import functional
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from specviz.training.windows import Batch
@@ -67,7 +67,7 @@ def logits_of(model: LlamaForCausalLM, hidden: torch.Tensor) -> torch.Tensor:
 
 def cross_entropy(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     """Mean nats per token. logits [batch, length, V], labels [batch, length] -> scalar."""
-    return F.cross_entropy(logits.flatten(0, 1).float(), labels.flatten())
+    return functional.cross_entropy(logits.flatten(0, 1).float(), labels.flatten())
 
 
 def exit_layer_of(step: int, layers: int) -> int:

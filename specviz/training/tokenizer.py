@@ -10,9 +10,10 @@ from pathlib import Path
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
+from specviz.training.options import VOCABULARY_SIZE
+
 END_OF_TEXT = "<|endoftext|>"
 PADDING = "<|pad|>"
-VOCABULARY_SIZE = 4096
 
 # Order matters: line ends keep their indentation, words keep one leading space and their underscores,
 # digits stay single (numbers then cost what their length suggests), punctuation runs stay together.
