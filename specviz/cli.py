@@ -50,7 +50,7 @@ def build_parser(configured: Sequence[str]) -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"specviz {__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(dest="chosen_command", metavar="COMMAND", required=True)
     for name, summary in COMMANDS.items():
         sub = commands.add_parser(
             name, help=summary, description=summary[0].upper() + summary[1:] + ".", allow_abbrev=False
@@ -67,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         chosen = next((one for one in arguments if not one.startswith("-")), None)
         args = build_parser([chosen] if chosen in COMMANDS else []).parse_args(arguments)
-        return int(importlib.import_module(f"specviz.commands.{args.command}").run(args))
+        return int(importlib.import_module(f"specviz.commands.{args.chosen_command}").run(args))
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else DONE if stop.code is None else WRONG
     except SpecVizError as error:

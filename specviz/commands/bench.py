@@ -11,7 +11,7 @@ import json
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
@@ -23,7 +23,7 @@ from specviz.bench.report import overhead, rows
 from specviz.bench.table import Report, Setting, markdown, to_data
 from specviz.commands.interrupt import stop_on_interrupt
 from specviz.commands.progress import progress
-from specviz.commands.sources import live_source
+from specviz.commands.sources import SharedModels, live_source
 from specviz.commands.terminal import err, out, printable
 from specviz.errors import BenchError, OptionError
 from specviz.trace.events import Started
@@ -33,6 +33,15 @@ if TYPE_CHECKING:
     from specviz.bench.meter import Meter
 
 REQUEST = {field.name: field.default for field in fields(RunRequest)}
+
+
+@dataclass(frozen=True, slots=True)
+class Introduction:
+    """What is known before the contest: headers of a plain and of a drafting run, and a meter on their models."""
+
+    plain: Started
+    drafting: Started
+    meter: Meter
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -99,7 +108,8 @@ def run(args: argparse.Namespace) -> int:
 
     options = read_options(args)
     use_threads(args.threads)
-    source = live_source()
+    models = SharedModels()
+    source = live_source(models)
     prompts = plans.prompts(source.catalog(), options.prompts_per_family)
     ours = plans.ours(source, options)
     for contestant in ours:
@@ -109,7 +119,7 @@ def run(args: argparse.Namespace) -> int:
     err().line(f"warming up, then {len(prompts)} prompts × {options.repeats} repeats…")
     started = [_introduce(source, ours[place], prompts[0]) for place in (0, -1)]
     contestants = [*ours, *(theirs(options, started[1]) if options.transformers else ())]
-    return _measure(args, options, contestants, prompts, started)
+    return _measure(args, options, contestants, prompts, Introduction(*started, _meter(options, prompts, models)))
 
 
 def read_options(args: argparse.Namespace) -> plans.BenchOptions:
@@ -162,9 +172,9 @@ def _measure(
     options: plans.BenchOptions,
     contestants: Sequence[Contestant],
     prompts: Sequence[PromptCard],
-    started: Sequence[Started],
+    known: Introduction,
 ) -> int:
-    meter = _meter(options, prompts)
+    meter = known.meter
     contest_plan = ContestPlan(contestants, prompts, options.repeats, meter.measure)
     stopped, begun = threading.Event(), threading.Event()
     begun.set()
@@ -179,10 +189,10 @@ def _measure(
     report = Report(
         rows=rows(outcomes, plans.PLAIN, curves),
         setting=Setting(
-            machine=started[0].machine,
-            target=started[0].target,
-            drafter=started[1].drafter.model,
-            created=started[0].created,
+            machine=known.plain.machine,
+            target=known.plain.target,
+            drafter=known.drafting.drafter.model,
+            created=known.plain.created,
             temperature=options.template.temperature,
             max_new_tokens=options.template.max_new_tokens,
             prompts=len(prompts),
@@ -195,14 +205,13 @@ def _measure(
     return _write(args, report)
 
 
-def _meter(options: plans.BenchOptions, prompts: Sequence[PromptCard]) -> Meter:
-    """Loads both models once more, as the source does, and sets the cache length to the middle of the runs'."""
+def _meter(options: plans.BenchOptions, prompts: Sequence[PromptCard], models: SharedModels) -> Meter:
+    """Takes the models the source has loaded, and sets the cache length to the middle of the runs'."""
     from specviz.bench.meter import Meter, rows_in_use
-    from specviz.lm.load import load
 
     template = options.template
-    target = load(template.target, device=template.device, dtype=template.dtype)
-    drafter = load(template.drafter_model, device=template.device, dtype=template.dtype)
+    target = models(template.target, device=template.device, dtype=template.dtype)
+    drafter = models(template.drafter_model, device=template.device, dtype=template.dtype)
     lengths = [len(target.tokenizer.encode(prompt.text)) for prompt in prompts]
     cached = int(median(lengths)) + template.max_new_tokens // 2
     return Meter(target.model, drafter.model, *rows_in_use(options.gammas, options.branching), cached_rows=cached)

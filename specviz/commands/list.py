@@ -56,7 +56,7 @@ def option_help(option: OptionCard) -> str:
         high = "" if option.maximum is None else f"{option.maximum:g}"
         limits.append(f"{low}…{high}")
     if option.default is not None:
-        limits.append(f"default {option_text(option.default) or 'empty'}")
+        limits.append(f"default {option_text(option.default) or 'none'}")
     return f"{option.help} ({'; '.join(limits)})" if limits else option.help
 
 

@@ -139,6 +139,6 @@ def read_resume(args: argparse.Namespace) -> Resume | None:
 
     trace = codec.read(args.resume)
     index = 0 if args.round is None else args.round
-    if not 0 <= index < len(trace.rounds):
-        raise OptionError(f"--round is {index}, but this trace has rounds 0 to {len(trace.rounds) - 1}.")
+    if not 0 <= index <= len(trace.rounds):
+        raise OptionError(f"--round is {index}, but this trace can be continued from 0 to {len(trace.rounds)}.")
     return Resume(trace, index, args.force_token)

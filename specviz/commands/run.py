@@ -75,7 +75,7 @@ def _report(args: argparse.Namespace, trace: Trace) -> int:
     elif not args.quiet:
         show_summary(out(), trace)
         if args.trace is not None:
-            out().line(f"{'trace':>18}  {printable(str(args.trace), keep='')}")
+            out().line(f"{'trace':>22}  {printable(str(args.trace), keep='')}")
     if trace.finished.reason == "failed":
         err().line(f"specviz: {printable(trace.finished.message or 'the run failed.', keep='')}")
     return 1 if trace.finished.reason in ("failed", "cancelled") else 0

@@ -5,11 +5,32 @@ Place in the flow: called by `list`, `run`, `bench` and `record`; imports the en
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
 from specviz.trace.source import TraceSource
 
+if TYPE_CHECKING:
+    from specviz.lm.load import LoadedModel
 
-def live_source() -> TraceSource:
-    """The engine behind the protocol the page uses too."""
+
+def live_source(load: Callable[..., LoadedModel] | None = None) -> TraceSource:
+    """The engine behind the protocol the page uses too. `load` replaces its way of loading models."""
     from specviz.live import LiveSource
 
-    return LiveSource()
+    return LiveSource() if load is None else LiveSource(load=load)
+
+
+class SharedModels:
+    """Loads each model once and hands the same one to everyone who asks: the bench times the very models it runs."""
+
+    def __init__(self) -> None:
+        self._loaded: dict[tuple[str, str], LoadedModel] = {}
+
+    def __call__(self, name: str, **settings: Any) -> LoadedModel:
+        from specviz.lm.load import load
+
+        key = (name, repr(sorted(settings.items())))
+        if key not in self._loaded:
+            self._loaded[key] = load(name, **settings)
+        return self._loaded[key]

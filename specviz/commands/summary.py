@@ -46,7 +46,7 @@ def option_text(value: Any) -> str:
 def show_summary(terminal: Terminal, trace: Trace) -> None:
     """The block after the text."""
     for name, text in _rows(trace):
-        terminal.line(f"{terminal.paint(f'{name:>18}', 'dim')}  {printable(text, keep='')}")
+        terminal.line(f"{terminal.paint(f'{name:>22}', 'dim')}  {printable(text, keep='')}")
 
 
 def _rows(trace: Trace) -> list[tuple[str, str]]:
@@ -60,7 +60,7 @@ def _rows(trace: Trace) -> list[tuple[str, str]]:
         rows.append(
             ("acceptance rate", f"{summary.draft_acceptance_rate:.3f} ({accepted} of {drafted} drafted tokens)")
         )
-        rows.append(("acceptance length", f"{summary.mean_acceptance_length:.2f} tokens per drafting round, mean"))
+        rows.append(("mean acceptance length", f"{summary.mean_acceptance_length:.2f} tokens per drafting round"))
         depths = [f"{kept / asked:.2f}" for asked, kept in summary.acceptance_by_depth if asked]
         rows.append(("by position", " ".join(depths)))
     if summary.tokens_per_second is not None:

@@ -1,0 +1,26 @@
+"""docs/cli.md mentions every command and every flag there is."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import pytest
+
+from specviz.cli import COMMANDS, build_parser
+
+DOCS = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
+
+
+def flags(command: str) -> list[str]:
+    parser = build_parser([command])
+    subparsers = next(one for one in parser._actions if isinstance(one, argparse._SubParsersAction))
+    actions = subparsers.choices[command]._actions
+    return [flag for action in actions for flag in action.option_strings if flag not in ("-h", "--help")]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_a_section_and_every_flag_a_mention(command: str) -> None:
+    section = DOCS.partition(f"\n## `specviz {command}`\n")[2].partition("\n## ")[0]
+    assert section, f"docs/cli.md has no section for `specviz {command}`"
+    assert [flag for flag in flags(command) if f"`{flag}" not in section] == []
