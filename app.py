@@ -20,12 +20,15 @@ from specviz.ui.request import Limits
 from specviz.ui.settings import launch_settings, on_a_space
 from specviz.views.gallery import gallery
 
-TIER = tier()
+GRACE_S = 6.0
+"""the engine waits so long at most for the first page to open"""
+TIER = tier(os.environ)
 LIMITS = Limits(
     max_new_tokens=TIER.max_new_tokens,
     prompt_chars=TIER.prompt_chars,
     import_bytes=TIER.import_bytes,
     max_tree_nodes=TIER.max_tree_nodes,
+    waiting=TIER.queue,
     any_model=not on_a_space(),
 )
 
@@ -44,7 +47,7 @@ demo = build(source, gallery(ROOT / "traces"), LIMITS)
 def main() -> None:
     """Serve until interrupted."""
     demo.launch(prevent_thread_lock=True, **launch_settings(LIMITS))
-    source.start()
+    source.start(GRACE_S)
     demo.block_thread()
 
 

@@ -11,6 +11,7 @@ from html import escape
 
 from specviz.bench.points import BASELINE, SweepRow
 from specviz.views.badges import Badge
+from specviz.views.speedup import is_slower
 
 TABLE_HEAD = (
     ("drafter", "the method that proposes"),
@@ -89,7 +90,7 @@ def _table_row(row: SweepRow) -> str:
         f"{row.tokens_per_s_median:.0f}",
         f"{row.same_output} of {row.runs}",
     )
-    slow = "" if plain or row.ratio_median >= 1 else ' class="sv-slower"'
+    slow = "" if plain or not is_slower(row) else ' class="sv-slower"'
     return f"<tr{slow}>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"
 
 

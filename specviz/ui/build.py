@@ -11,11 +11,12 @@ import gradio as gr
 from specviz.figures import notices
 from specviz.trace.source import TraceSource
 from specviz.ui.deferred import DeferredSource
+from specviz.ui.events import QUIET
 from specviz.ui.request import Limits
 from specviz.ui.tabs.about import about_tab
 from specviz.ui.tabs.speedup import speedup_tab
 from specviz.ui.tabs.speedup_actions import SpeedupActions
-from specviz.ui.tabs.step import QUIET, step_tab
+from specviz.ui.tabs.step import step_tab
 from specviz.ui.tabs.step_actions import StepActions
 from specviz.views.gallery import Gallery
 
@@ -31,7 +32,8 @@ CACHE_S = (3600, 24 * 3600)
 def build(source: TraceSource, gallery: Gallery, limits: Limits) -> gr.Blocks:
     """The whole page over one source. Launch it with `settings.launch_settings()`."""
     step, speedup = StepActions(source, gallery, limits), SpeedupActions(source, limits)
-    with gr.Blocks(title=TITLE, analytics_enabled=False, fill_width=True, delete_cache=CACHE_S) as demo:
+    demo: gr.Blocks = gr.Blocks(title=TITLE, analytics_enabled=False, fill_width=True, delete_cache=CACHE_S)
+    with demo:
         with gr.Row(elem_classes="sv-top"):
             gr.HTML(HEADER, scale=4, min_width=280)
             status = gr.HTML(_status(source), scale=1, min_width=200, elem_id="sv-status")
@@ -44,9 +46,12 @@ def build(source: TraceSource, gallery: Gallery, limits: Limits) -> gr.Blocks:
                 about_tab()
         timer = gr.Timer(POLL_S, active=True)
         timer.tick(lambda: (_status(source), gr.Timer(active=not settled(source))), None, [status, timer], **QUIET)
+        if isinstance(source, DeferredSource):
+            demo.load(source.opened, None, None, **QUIET)
         demo.unload(step.leave)
         demo.unload(speedup.leave)
-    return demo.queue(max_size=16)
+    demo.queue(max_size=limits.waiting)
+    return demo
 
 
 def settled(source: TraceSource) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import gradio as gr
 from gradio.components import Component
@@ -23,11 +24,11 @@ SLIDER_SPAN = 256
 class Controls:
     """The form's components by the name of their value, and the groups that appear and vanish."""
 
-    fields: dict[str, Component] = field(default_factory=dict)
+    fields: dict[str, Any] = field(default_factory=dict)
     groups: dict[str, dict[str, gr.Group]] = field(default_factory=dict)
     """`drafter` or `verifier` → method → its option group; methods without options have none"""
-    drafter_note: gr.Markdown | None = None
-    verifier_note: gr.Markdown | None = None
+    drafter_note: Any = None
+    verifier_note: Any = None
 
     def inputs(self) -> set[Component]:
         return set(self.fields.values())

@@ -28,13 +28,23 @@ class DeferredSource:
         self._catalog = catalog
         self._source: TraceSource | None = None
         self._problem: str | None = None
+        self._grace_s = 0.0
+        self._go = Event()
         self._built = Event()
         self._settled = Event()
         self._thread = Thread(target=self._load, name="specviz-engine", daemon=True)
 
-    def start(self) -> None:
-        """Begin loading. Call it after the page's server is up, once."""
+    def start(self, grace_s: float = 0.0) -> None:
+        """Begin loading, once, after the page's server is up: when the first page has opened, or after `grace_s`.
+
+        Importing torch keeps the processor busy for seconds; a page that is opening then would open late.
+        """
+        self._grace_s = grace_s
         self._thread.start()
+
+    def opened(self) -> None:
+        """A visitor's page stands; loading may begin."""
+        self._go.set()
 
     @property
     def settled(self) -> bool:
@@ -67,6 +77,7 @@ class DeferredSource:
         yield from self._source.run(request, cancelled, resume)
 
     def _load(self) -> None:
+        self._go.wait(self._grace_s)
         try:
             self._source = self._make()
             self._built.set()

@@ -18,7 +18,9 @@ def next_prompt(catalog: Catalog, family: str, current: str) -> tuple[PromptCard
     cards = [card for card in catalog.prompts if card.family == family]
     at = next((place for place, card in enumerate(cards) if card.text == current), -1)
     place = (at + 1) % len(cards)
-    return cards[place], f"{chip_label(family)}, {place + 1} of {len(cards)}: {cards[place].title}. {cards[place].description}"
+    return cards[
+        place
+    ], f"{chip_label(family)}, {place + 1} of {len(cards)}: {cards[place].title}. {cards[place].description}"
 
 
 def chip_label(family: str) -> str:

@@ -25,6 +25,8 @@ class Limits:
     prompt_chars: int = 2000
     import_bytes: int = 5_000_000
     max_tree_nodes: int = 256
+    waiting: int = 16
+    """runs that may wait for the engine; more are turned away"""
     any_model: bool = True
     """models by folder or hub id; False: only those in the catalog"""
 

@@ -102,6 +102,11 @@ def _explain(row: SweepRow) -> str:
     return f"{rate}, {row.runs} run{'s' if row.runs != 1 else ''}"
 
 
+def is_slower(row: SweepRow) -> bool:
+    """Slower than plain decoding by more than the second digit shows."""
+    return row.ratio_median < 0.995
+
+
 def _spread(row: SweepRow) -> str:
     return f"median of {row.runs}; quartiles {row.ratio_low:.2f} to {row.ratio_high:.2f}"
 
@@ -113,8 +118,8 @@ def _verdict(rows: Sequence[SweepRow]) -> str:
     length = f" with γ = {best.gamma}" if best.gamma is not None else ""
     spread = "one run" if best.runs == 1 else _spread(best)
     found = f"{best.label}{length}: {best.ratio_median:.2f}× plain decoding ({spread})"
-    if best.ratio_median < 1.0:
+    if is_slower(best):
         return f"Every setting measured here is slower than plain decoding. The least slow is {found}."
-    slower = sum(row.ratio_median < 1.0 for row in rows)
+    slower = sum(map(is_slower, rows))
     tail = f" {slower} of {len(rows)} settings are slower than plain decoding." if slower else ""
     return f"Fastest measured: {found}.{tail}"

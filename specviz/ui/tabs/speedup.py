@@ -5,14 +5,15 @@ Lays out and wires; what the buttons do is in `speedup_actions`.
 
 from __future__ import annotations
 
+from typing import Any
+
 import gradio as gr
-from gradio.components import Component
 
 from specviz.figures import notices
 from specviz.figures.speedup import speedup_figure
+from specviz.ui.events import ENGINE, LATEST, QUIET
 from specviz.ui.prompts import chip_label, families
 from specviz.ui.tabs.speedup_actions import IDLE, SpeedupActions, SweepControls
-from specviz.ui.tabs.step import ENGINE, QUIET
 from specviz.views.speedup import speedup_view
 
 INTRO = (
@@ -44,11 +45,11 @@ def speedup_tab(actions: SpeedupActions) -> None:
     )
     cancel.click(actions.stop, None, message, **QUIET)
     changes = [control.change for control in fields.values()]
-    gr.on(changes, actions.estimate(controls), inputs, message, trigger_mode="always_last", **QUIET)
+    gr.on(changes, actions.estimate(controls), inputs, message, **LATEST)
 
 
-def _sweep_controls(actions: SpeedupActions) -> dict[str, Component]:
-    fields: dict[str, Component] = {}
+def _sweep_controls(actions: SpeedupActions) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
     most = actions.limits.max_new_tokens
     with gr.Row():
         names = [method.name for method in actions.sweepable()]
@@ -66,7 +67,7 @@ def _sweep_controls(actions: SpeedupActions) -> dict[str, Component]:
         )
     with gr.Row():
         fields["gammas"] = gr.Textbox(
-            "1,2,3,4,6,8",
+            "1,2,4,8",
             label="speculation lengths γ",
             info="whole numbers with commas",
             max_lines=1,
@@ -82,5 +83,5 @@ def _sweep_controls(actions: SpeedupActions) -> dict[str, Component]:
             1, actions.most_prompts(), value=1, step=1, label="prompts per family", min_width=150
         )
         fields["repeats"] = gr.Slider(1, 5, value=1, step=1, label="repeats", min_width=150)
-        fields["tokens"] = gr.Slider(min(8, most), most, value=min(48, most), step=1, label="new tokens", min_width=150)
+        fields["tokens"] = gr.Slider(min(8, most), most, value=min(32, most), step=1, label="new tokens", min_width=150)
     return fields

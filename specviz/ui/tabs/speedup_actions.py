@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import gradio as gr
@@ -20,6 +21,7 @@ from specviz.errors import OptionError, SpecVizError
 from specviz.figures import notices
 from specviz.figures.speedup import speedup_figure
 from specviz.trace.source import Catalog, MethodDescription, TraceSource
+from specviz.ui.background import Background, Counted
 from specviz.ui.prompts import families
 from specviz.ui.request import Limits, parse_option, within
 from specviz.ui.stops import Stops
@@ -56,7 +58,7 @@ class SweepForm:
 class SweepControls:
     """The tab's components by the form's field names."""
 
-    fields: Mapping[str, Component]
+    fields: Mapping[str, Any]
 
     def form(self, given: Given) -> SweepForm:
         return SweepForm(**{name: given[component] for name, component in self.fields.items()})
@@ -149,35 +151,35 @@ class SpeedupActions:
         """Updates of (message, plot, table, JSON, CSV, Run, Cancel)."""
 
         def measure(given: Given, visitor: gr.Request) -> Iterator[Updates]:
-            cancelled = self._stops.armed(visitor.session_hash or "").is_set
+            stop = self._stops.armed(visitor.session_hash or "")
             points: list[SweepPoint] = []
-            problem: str | None = None
+            problem, stopped = None, False
             try:
-                yield from self._measure(self.spec(controls.form(given)), cancelled, points)
+                for update in self._measure(self.spec(controls.form(given)), stop, points):
+                    stopped = stop.is_set()
+                    yield update
             except SpecVizError as error:
                 problem = str(error)
-            yield self._ending(points, problem, cancelled())
+            yield self._ending(points, problem, stopped)
 
         return measure
 
-    def _measure(self, spec: SweepSpec, cancelled: Callable[[], bool], points: list[SweepPoint]) -> Iterator[Updates]:
+    def _measure(self, spec: SweepSpec, stop: Event, points: list[SweepPoint]) -> Iterator[Updates]:
+        """Progress each quarter of a second, a chart now and then; `points` grows on the way."""
         total, began = run_count(spec), self._clock()
-        progress_at = chart_at = began
+        counted = Counted(self.source)
         nothing = (gr.skip(),) * 6
-        yield (notices.progress(0, total, None), *nothing)
-        for point in sweep(self.source, spec, cancelled):
-            points.append(point)
+        chart_at = began
+        for found in Background(sweep(counted, spec, stop.is_set), stop.set).look(PROGRESS_S):
+            fresh, points[:] = len(found) > len(points), found
             now = self._clock()
-            if now - progress_at < PROGRESS_S:
-                continue
-            progress_at = now
-            left = (now - began) / len(points) * (total - len(points))
-            line = notices.progress(len(points), total, left)
-            if now - chart_at < CHART_S:
-                yield (line, *nothing)
-            else:
+            left = (now - began) / counted.runs * (total - counted.runs) if counted.runs else None
+            line = notices.progress(counted.runs, total, left)
+            if fresh and now - chart_at >= CHART_S:
                 chart_at = now
                 yield (line, *_picture(points), *nothing[2:])
+            else:
+                yield (line, *nothing)
 
     def _ending(self, points: Sequence[SweepPoint], problem: str | None, stopped: bool) -> Updates:
         buttons = (gr.Button(interactive=True), gr.Button(interactive=False))

@@ -13,20 +13,11 @@ from specviz.ui.components.player import Player
 from specviz.figures import notices
 from specviz.trace.source import RunRequest
 from specviz.ui import controls as form
+from specviz.ui.events import ENGINE, LATEST, QUIET
 from specviz.ui.prompts import chip_label, families
 from specviz.ui.request import AUTO
 from specviz.ui.tabs.step_actions import Opening, StepActions
 from specviz.views.gallery import shelf
-
-QUIET = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
-"""small answers that skip the queue"""
-ENGINE = {
-    "concurrency_id": "engine",
-    "concurrency_limit": 1,
-    "show_progress": "hidden",
-    "api_visibility": "private",
-}
-"""everything that computes shares one lane: two runs at once would spoil each other's times"""
 
 
 @dataclass(slots=True)
@@ -107,7 +98,7 @@ def _form(actions: StepActions, controls: form.Controls, parts: StepParts) -> No
     with gr.Row(elem_classes="sv-form"):
         with gr.Column(scale=5, min_width=300):
             controls.fields["prompt"] = gr.Textbox(
-                actions.opening_prompt(), label="prompt", lines=6, max_lines=14, elem_id="sv-prompt",
+                actions.opening_prompt(), label="prompt", lines=5, max_lines=9, elem_id="sv-prompt",
                 elem_classes="sv-mono", info=f"at most {actions.limits.prompt_chars:,} characters",
             )  # fmt: skip
             form.sampling_controls(controls, actions.limits, defaults)
@@ -162,7 +153,7 @@ def _wire_runs(actions: StepActions, controls: form.Controls, parts: StepParts) 
     parts.stop.click(actions.stop, None, parts.message, **QUIET)
 
     branch = [parts.branch_row, parts.branch_text, parts.branch_state]
-    parts.player.branch(actions.offer_branch, None, branch, trigger_mode="always_last", **QUIET)
+    parts.player.branch(actions.offer_branch, None, branch, **LATEST)
     parts.branch_drop.click(actions.drop_branch, None, branch, **QUIET)
     parts.branch_run.click(actions.arm, None, [parts.message, parts.run, parts.stop], **QUIET).then(
         actions.run_branch(controls, parts.player, parts.branch_state),

@@ -1,0 +1,20 @@
+"""How the page's events behave: small answers skip the queue, everything that computes shares one lane.
+
+None of them is a public endpoint. Knows nothing about what they do.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+QUIET: dict[str, Any] = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
+"""small answers that skip the queue"""
+LATEST: dict[str, Any] = {**QUIET, "trigger_mode": "always_last"}
+"""small answers of which only the last one matters, such as while somebody types"""
+ENGINE: dict[str, Any] = {
+    "concurrency_id": "engine",
+    "concurrency_limit": 1,
+    "show_progress": "hidden",
+    "api_visibility": "private",
+}
+"""everything that computes: two runs at once would spoil each other's times"""
