@@ -11,6 +11,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 import torch
 from torch import Tensor
@@ -27,9 +28,13 @@ CALIBRATION_BYTES = 64 << 20
 """Enough weights to leave the processor's caches between two uses, as in a real forward pass."""
 SMALL_BYTES = 1 << 20
 """Below this, calls cost more than arithmetic and there is nothing to choose."""
+ONE_COPY_BYTES = 1 << 30
+"""Above this, every weight is held once, in the form that serves best overall."""
 CALIBRATION_S = 0.5
 FEWEST_REPEATS = 2
 """The first is not counted, and one more is needed however slow the machine is."""
+PROBE_BYTES = 32 << 20
+CLEARLY = 0.06
 SECOND_COPY_GAIN = 0.01
 """A routine that needs a copy of its own must save this share of the time summed over the row counts."""
 
@@ -138,7 +143,8 @@ def calibrate(groups: Sequence[Sequence[Projection]], repeats: int = 4) -> list[
     if len(names) == 1 or _bytes(groups) < SMALL_BYTES:
         return [{} for _ in groups]
     all_times = _measure(_sample(groups), names, repeats)
-    choices = [_choose(times, names) for times in all_times]
+    most = 1 if _bytes(groups) > ONE_COPY_BYTES else len(names)
+    choices = [_choose(times, names, most) for times in all_times]
     for group, choice in zip(groups, choices, strict=True):
         for projection in group:
             projection.use(choice)
@@ -181,17 +187,24 @@ def _measure(
 
 
 def _time(products: Sequence[Product], x: Tensor) -> float:
-    began = time.perf_counter()
+    """Seconds; on one thread those the processor really worked, so that other programs disturb less."""
+    clock = time.thread_time if torch.get_num_threads() == 1 else time.perf_counter
+    began = clock()
     for product in products:
         product(x, None)
-    return time.perf_counter() - began
+    return clock() - began
 
 
-def _choose(times: dict[tuple[str, int], float], names: Sequence[str]) -> dict[int, str]:
-    """Best routine per row count, out of the cheapest set of routines that loses little against all of them."""
+def _handicap(name: str, rows: int) -> float:
+    """What is usually slower must win clearly: a noisy measurement then does little harm."""
+    return 1.0 if name == ("transposed" if rows == 1 else "packed") else 1.0 + CLEARLY
+
+
+def _choose(times: dict[tuple[str, int], float], names: Sequence[str], most: int) -> dict[int, str]:
+    """Best routine per row count, out of the smallest set (of `most` at most) that loses little against all."""
 
     def table(allowed: Sequence[str]) -> dict[int, str]:
-        return {n: min(allowed, key=lambda name: times[name, n]) for n in ROW_COUNTS}
+        return {n: min(allowed, key=lambda name: times[name, n] * _handicap(name, n)) for n in ROW_COUNTS}
 
     def cost(allowed: Sequence[str]) -> float:
         """Time relative to the best routine, averaged over row counts; one row counts as much as all the others."""
@@ -201,9 +214,29 @@ def _choose(times: dict[tuple[str, int], float], names: Sequence[str]) -> dict[i
         return (ratios[1] + sum(others) / len(others)) / 2
 
     allowed: list[str] = [min(names, key=lambda name: cost([name]))]
-    while len(allowed) < len(names):
+    while len(allowed) < most:
         candidate = min((n for n in names if n not in allowed), key=lambda name: cost([*allowed, name]))
         if cost(allowed) - cost([*allowed, candidate]) < SECOND_COPY_GAIN:
             break
         allowed.append(candidate)
     return table(allowed)
+
+
+@cache
+def bfloat16_pays() -> bool:
+    """Whether one row and five rows together run faster in bfloat16 than in the best float32 routines, here and now.
+
+    A processor may have bfloat16 arithmetic and torch no fast path to it: so it is tried, on `PROBE_BYTES` of weights.
+    """
+    weight = torch.randn(1024, 1024)
+    copies = PROBE_BYTES // (weight.numel() * weight.element_size())
+    full = [ROUTINES[name](weight, None) for name in available(weight)]
+    half = plain(weight.bfloat16(), None)
+    rows = [torch.randn(n, 1024) for n in (1, 5)]
+
+    def fastest(product: Product, x: Tensor) -> float:
+        return min(_time([product] * copies, x) for _ in range(3))
+
+    with torch.inference_mode():
+        single = sum(min(fastest(product, x) for product in full) for x in rows)
+        return sum(fastest(half, x.bfloat16()) for x in rows) < single

@@ -183,21 +183,22 @@ class LlamaModel:
 
     def _block(self, x: Tensor, layer: Layer, step: Step, i: int) -> Tensor:
         n, heads = x.shape[0], self.shape.heads
-        qkv = layer.qkv(layer.attention_norm(x)).view(n, -1, self.shape.head_size)
-        step.turns.rotate(qkv[:, : heads + self.shape.kv_heads])
-        step.new_rows[i].copy_(qkv[:, heads:].transpose(0, 1))
-        x = layer.output(self._attend(qkv[:, :heads], step.keys[i], step.values[i], step.mask), x)
+        qkv = layer.qkv(layer.attention_norm(x))
+        step.turns.rotate(qkv.view(n, -1, self.shape.head_size // 2, 2), heads + self.shape.kv_heads)
+        rows = qkv.view(n, -1, self.shape.head_size).transpose(0, 1)
+        step.new_rows[i].copy_(rows[heads:])
+        x = layer.output(self._attend(rows[:heads], step.keys[i], step.values[i], step.mask), x)
         gate, up = layer.gate_up(layer.ffn_norm(x)).chunk(2, -1)
         return layer.down(functional.silu(gate).mul_(up), x)
 
     def _attend(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
-        """queries [n, H, D] → [n, H*D]. Query heads that share keys become rows of one head."""
-        n, heads, size = queries.shape
+        """queries [H, n, D] → [n, H*D]. Query heads that share keys become rows of one head."""
+        heads, n, size = queries.shape
         shared = heads // self.shape.kv_heads
         if shared == 1:
-            out = functional.scaled_dot_product_attention(queries.transpose(0, 1).unsqueeze(0), keys, values, mask)
+            out = functional.scaled_dot_product_attention(queries.unsqueeze(0), keys, values, mask)
             return out.transpose(1, 2).reshape(n, -1)
-        queries = queries.unflatten(1, (-1, shared)).permute(1, 2, 0, 3).reshape(1, -1, shared * n, size)
+        queries = queries.reshape(1, -1, shared * n, size)
         if mask is not None:
             mask = mask.repeat(shared, 1)
         out = functional.scaled_dot_product_attention(queries, keys, values, mask)

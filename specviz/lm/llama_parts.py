@@ -71,10 +71,10 @@ class Turns:
     def at(self, positions: Tensor) -> Turns:
         return Turns(self.cos[positions], None if self.sin is None else self.sin[positions])
 
-    def rotate(self, rows: Tensor) -> None:
-        """Turn queries and keys [n, heads, D] in place."""
-        pairs = rows.unflatten(-1, (-1, 2))
+    def rotate(self, pairs: Tensor, heads: int) -> None:
+        """Turn the first `heads` (queries and keys) of [n, heads in all, D/2, 2] in place."""
         if self.sin is None:
-            torch.view_as_complex(pairs).mul_(self.cos)
+            torch.view_as_complex(pairs)[:, :heads].mul_(self.cos)
         else:
-            pairs.copy_(pairs * self.cos + pairs.flip(-1) * self.sin)
+            turned = pairs[:, :heads]
+            turned.copy_(turned * self.cos + turned.flip(-1) * self.sin)

@@ -15,6 +15,7 @@ import torch
 
 from specviz.assets import asset_path
 from specviz.errors import ModelError, SpecVizError
+from specviz.lm.kernels import bfloat16_pays
 
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
@@ -77,9 +78,9 @@ def choose_device(device: str) -> torch.device:
 
 
 def choose_dtype(dtype: str, device: torch.device, config: Mapping[str, Any]) -> torch.dtype:
-    """`auto` takes what the checkpoint was stored in, but float32 on a CPU without bfloat16 arithmetic.
+    """`auto` takes what the checkpoint was stored in, but on a CPU bfloat16 only where it is measured to pay.
 
-    Where that is missing, several rows at once cost ten times as much in bfloat16. Raises ModelError for other names.
+    Without bfloat16 arithmetic several rows at once cost ten times as much in it. Raises ModelError for other names.
     """
     if dtype != "auto":
         if dtype not in DTYPES:
@@ -88,7 +89,7 @@ def choose_dtype(dtype: str, device: torch.device, config: Mapping[str, Any]) ->
     stored = DTYPES.get(str(config.get("dtype") or config.get("torch_dtype") or "float32"), torch.float32)
     if stored == torch.float32 or device.type == "cuda":
         return stored
-    return torch.bfloat16 if device.type == "cpu" and has_bfloat16() else torch.float32
+    return torch.bfloat16 if device.type == "cpu" and has_bfloat16() and bfloat16_pays() else torch.float32
 
 
 def has_bfloat16() -> bool:

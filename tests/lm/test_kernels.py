@@ -51,7 +51,7 @@ def test_without_a_choice_products_are_plain(monkeypatch):
 def test_the_winner_per_row_count_is_used():
     times = {("linear", n): 1.0 for n in kernels.ROW_COUNTS} | {("packed", n): 0.5 for n in kernels.ROW_COUNTS}
     times["packed", 1] = 2.0
-    assert kernels._choose(times, ["linear", "packed"]) == {
+    assert kernels._choose(times, ["linear", "packed"], 2) == {
         1: "linear", 2: "packed", 4: "packed", 8: "packed", 16: "packed", 64: "packed",
     }  # fmt: skip
 
@@ -59,7 +59,24 @@ def test_the_winner_per_row_count_is_used():
 def test_a_copy_that_gains_nothing_is_not_made():
     times = {("linear", n): 1.0 for n in kernels.ROW_COUNTS} | {("packed", n): 0.999 for n in kernels.ROW_COUNTS}
     times["packed", 1] = 1.001
-    assert len(set(kernels._choose(times, ["linear", "packed"]).values())) == 1
+    assert len(set(kernels._choose(times, ["linear", "packed"], 2).values())) == 1
+
+
+def test_a_large_model_is_held_once():
+    """With one copy allowed, the routine that is best over one row and many rows together is used throughout."""
+    times = {("linear", n): 1.0 for n in kernels.ROW_COUNTS} | {("packed", n): 0.5 for n in kernels.ROW_COUNTS}
+    times["packed", 1] = 1.2
+    assert set(kernels._choose(times, ["linear", "packed"], 1).values()) == {"packed"}
+
+
+def test_whether_bfloat16_pays_is_decided_by_the_clock(monkeypatch):
+    kernels.bfloat16_pays.cache_clear()
+    monkeypatch.setattr(kernels, "_time", lambda products, x: 1.0 if x.dtype == torch.bfloat16 else 2.0)
+    assert kernels.bfloat16_pays()
+    kernels.bfloat16_pays.cache_clear()
+    monkeypatch.setattr(kernels, "_time", lambda products, x: 3.0 if x.dtype == torch.bfloat16 else 2.0)
+    assert not kernels.bfloat16_pays()
+    kernels.bfloat16_pays.cache_clear()
 
 
 def test_row_counts_between_two_measured_ones_follow_the_larger():

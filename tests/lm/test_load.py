@@ -162,14 +162,22 @@ def test_a_device_that_is_not_there_is_an_error():
         place.choose_device("tpu")
 
 
-def test_auto_dtype_is_float32_on_a_cpu_without_bfloat16(monkeypatch):
+@pytest.mark.parametrize(
+    ("stored", "hardware", "faster", "expected"),
+    [
+        ("bfloat16", True, True, torch.bfloat16),
+        ("bfloat16", True, False, torch.float32),
+        ("bfloat16", False, True, torch.float32),
+        ("float32", True, True, torch.float32),
+    ],
+)
+def test_auto_dtype_takes_bfloat16_on_a_cpu_only_where_it_pays(monkeypatch, stored, hardware, faster, expected):
+    monkeypatch.setattr(place, "has_bfloat16", lambda: hardware)
+    monkeypatch.setattr(place, "bfloat16_pays", lambda: faster)
     cpu = torch.device("cpu")
-    monkeypatch.setattr(place, "has_bfloat16", lambda: False)
-    assert place.choose_dtype("auto", cpu, {"dtype": "bfloat16"}) == torch.float32
-    monkeypatch.setattr(place, "has_bfloat16", lambda: True)
-    assert place.choose_dtype("auto", cpu, {"torch_dtype": "bfloat16"}) == torch.bfloat16
-    assert place.choose_dtype("auto", cpu, {"dtype": "float32"}) == torch.float32
-    assert place.choose_dtype("bfloat16", cpu, {}) == torch.bfloat16
+    assert place.choose_dtype("auto", cpu, {"dtype": stored}) == expected
+    assert place.choose_dtype("auto", cpu, {"torch_dtype": stored}) == expected
+    assert place.choose_dtype("bfloat16", cpu, {"dtype": stored}) == torch.bfloat16
 
 
 def test_unknown_dtypes_and_adapters_are_errors(checkpoint):
