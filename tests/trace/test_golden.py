@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from specviz.trace.check import check
+from specviz.trace.check import check, errors
 from specviz.trace.codec import dumps, read
 from specviz.trace.events import VERSION
+from specviz.trace.limits import UPLOAD
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = sorted((ROOT / "tests" / "golden").glob("trace-*.json"))
@@ -25,9 +26,14 @@ def test_there_is_a_golden_trace_of_this_version() -> None:
     assert any(path.name.startswith(f"trace-{VERSION}-") for path in GOLDEN)
 
 
-def test_the_sample_is_what_its_script_writes() -> None:
-    command = (
-        "from tests.golden.make_sample import sample; from specviz.trace.codec import dumps; print(dumps(sample()))"
-    )
+@pytest.mark.parametrize("name", ["sample", "greedy"])
+def test_the_samples_are_what_their_script_writes(name: str) -> None:
+    command = f"from tests.golden.make_sample import SAMPLES, dumps; print(dumps(SAMPLES[{name!r}]()))"
     made = subprocess.run([sys.executable, "-c", command], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert made.stdout == dumps(read(ROOT / "tests" / "golden" / "trace-1.0-sample.json")) + "\n"
+    assert made.stdout == dumps(read(ROOT / "tests" / "golden" / f"trace-1.0-{name}.json")) + "\n"
+
+
+def test_every_bundled_trace_is_sound() -> None:
+    bundled = [path for path in (ROOT / "assets" / "traces").glob("*.json*") if path.name != "index.json"]
+    for path in bundled:
+        assert errors(check(read(path, UPLOAD))) == [], path.name
