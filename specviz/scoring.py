@@ -47,6 +47,10 @@ class ScoredTree:
 
     def probs(self, node: int) -> Tensor:
         """p(· | path to node) [V]."""
+        if self._sampling.greedy:
+            point = torch.zeros(self._logits.shape[-1], device=self._logits.device)
+            point[self.argmax(node)] = 1.0
+            return point
         return self.all_probs()[node]
 
     def candidate_prob(self, node: int) -> float:

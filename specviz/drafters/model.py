@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-import torch
 from torch import Tensor
 
 from specviz.chance import Sampling
@@ -102,7 +101,6 @@ class ModelDrafter(Drafter):
     def begin(self, tokens: Sequence[int]) -> None:
         self._cache.begin(tokens)
 
-    @torch.inference_mode()
     def propose(self, context: DraftContext) -> Proposal:
         proposal = Proposal(DraftTree.from_root(context.tokens[-1]))
         depth = min(len(self._widths), context.max_depth, self._cache.room(len(context.tokens)))
@@ -111,6 +109,8 @@ class ModelDrafter(Drafter):
         draw, level = _draw(self._model_options, context.sampling), [ROOT]
         draws = 0
         for index, width in enumerate(self._widths[:depth]):
+            if not level:
+                break
             logits = self._forward(context, proposal, level, index + 1)
             children, used = draw.level(context, logits, width, draws)
             draws += used
