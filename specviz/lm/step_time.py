@@ -131,6 +131,7 @@ def machine(device: torch.device, dtype: str) -> Machine:
     )
 
 
+@cache
 def _version(package: str) -> str:
     try:
         return version(package)
