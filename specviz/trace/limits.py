@@ -42,7 +42,7 @@ STANDARD = Limits()
 
 UPLOAD = Limits(
     stored_bytes=8 * 2**20,
-    text_bytes=48 * 2**20,
+    text_bytes=24 * 2**20,
     containers=1_500_000,
     string_chars=500_000,
     rounds=2_000,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from math import isfinite
 from typing import Any
 
@@ -58,19 +58,23 @@ class _Vocabulary:
 
     def __init__(self, trace: Trace) -> None:
         self.size = trace.started.target.vocab_size
-        self.listed: Collection[str] = trace.vocab.keys()
+        listed = {int(key) for key in trace.vocab if _is_id(key)}
+        self.allowed = {token for token in listed if token < self.size}
 
     def wrong(self, place: str, tokens: Sequence[int]) -> Iterator[Problem]:
-        for index, token in enumerate(tokens):
-            for problem in self.wrong_one(f"{place}[{index}]", token):
-                yield problem
-                return
+        if not self.allowed.issuperset(tokens):
+            index = next(i for i, token in enumerate(tokens) if token not in self.allowed)
+            yield from self.wrong_one(f"{place}[{index}]", tokens[index])
 
     def wrong_one(self, place: str, token: int) -> Iterator[Problem]:
         if not 0 <= token < self.size:
             yield Problem(place, f"is token {token}, but the vocabulary has ids 0 to {self.size - 1}")
-        elif str(token) not in self.listed:
+        elif token not in self.allowed:
             yield Problem(place, f"is token {token}, but vocab has no entry for it")
+
+
+def _is_id(key: str) -> bool:
+    return key.isascii() and key.isdigit() and len(key) <= 16 and str(int(key)) == key
 
 
 def structure(trace: Trace) -> Iterator[Problem]:
@@ -111,7 +115,7 @@ def _started(started: Started, vocabulary: _Vocabulary) -> Iterator[Problem]:
 
 def _vocab_entry(key: str, entry: VocabEntry) -> Iterator[Problem]:
     place = f"vocab[{shown(key)}]"
-    if not (key.isascii() and key.isdigit() and len(key) <= 16 and str(int(key)) == key):
+    if not _is_id(key):
         yield Problem(place, "is no token id; keys are ids in decimal, without sign or leading zeros")
     try:
         base64.b64decode(entry.bytes, validate=True)
