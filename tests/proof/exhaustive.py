@@ -1,0 +1,175 @@
+"""Proof instead of sampling: dice that walk every branch of a run, and the law of the text that follows from it.
+
+All randomness of the engine passes through two verbs. Replaying a run with every possible sequence of their outcomes,
+and multiplying the outcomes' probabilities, gives the exact law of what is committed; no sample is drawn anywhere.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from specviz.chance import Drawn, Key, Sampling, Toss, transform
+from specviz.drafters.base import DRAFTERS
+from specviz.lm.table import TableModel
+from specviz.options import from_mapping
+from specviz.session import Method, RoundRecord, Session, Start
+from specviz.stopping import Ending, Limits
+from specviz.verifiers.base import VERIFIERS
+
+Text = tuple[int, ...]
+Law = dict[Text, float]
+
+
+class ReplayDice:
+    """Plays a given sequence of outcomes and goes on with the first possible ones; keeps every alternative's weight.
+
+    An outcome of probability zero is never played. Using a key twice is the fault it looks like.
+    """
+
+    def __init__(self, script: tuple[int, ...]) -> None:
+        self._script = script
+        self.options: list[list[tuple[int, float]]] = []
+        self.played: list[int] = []
+        self._keys: set[Key] = set()
+
+    def accept(self, probability: float, key: Key) -> Toss:
+        assert -1e-12 <= probability <= 1 + 1e-12
+        return Toss(bool(self._choose([(1, probability), (0, 1.0 - probability)], key)), None)
+
+    def draw(self, probs, key: Key) -> Drawn:
+        return Drawn(self._choose(list(enumerate(probs.tolist())), key), None)
+
+    def _choose(self, outcomes: list[tuple[int, float]], key: Key) -> int:
+        assert key not in self._keys, f"the noise of {key} is used twice."
+        self._keys.add(key)
+        possible = [(outcome, weight) for outcome, weight in outcomes if weight > 0.0]
+        step = len(self.played)
+        chosen = self._script[step] if step < len(self._script) else 0
+        self.options.append(possible)
+        self.played.append(chosen)
+        return possible[chosen][0]
+
+    def weight(self, since: int = 0) -> float:
+        """Probability of the outcomes played, from the `since`-th on."""
+        product = 1.0
+        for options, chosen in zip(self.options[since:], self.played[since:], strict=True):
+            product *= options[chosen][1]
+        return product
+
+    def next_script(self, fixed: int) -> tuple[int, ...] | None:
+        """The next sequence in order with the first `fixed` outcomes as they are; None after the last."""
+        for step in reversed(range(fixed, len(self.played))):
+            if self.played[step] + 1 < len(self.options[step]):
+                return (*self.played[:step], self.played[step] + 1)
+        return None
+
+
+@dataclass(frozen=True)
+class Case:
+    """A pair of methods on a pair of toy models."""
+
+    drafter: str
+    verifier: str
+    options: tuple[tuple[str, object], ...] = ()
+    sampling: Sampling = Sampling(temperature=1.0)
+    prompt: Text = (0,)
+    length: int = 3
+    """tokens whose joint law is compared"""
+    vocab_size: int = 3
+
+    def __str__(self) -> str:
+        options = ",".join(f"{name}={value}" for name, value in self.options)
+        top = f",top_k={self.sampling.top_k}" if self.sampling.top_k else ""
+        return f"{self.drafter}({options})-{self.verifier}-T={self.sampling.temperature:g}{top}"
+
+    def models(self) -> tuple[TableModel, TableModel]:
+        return TableModel(self.vocab_size, seed=1), TableModel(self.vocab_size, seed=2)
+
+
+def session_of(case: Case, dice: object) -> Session:
+    """The engine's own session, on toy models."""
+    target, draft = case.models()
+    drafter, verifier = DRAFTERS.get(case.drafter), VERIFIERS.get(case.verifier)
+    method = Method(
+        drafter(from_mapping(drafter.options_type, dict(case.options)), draft if drafter.needs_model else None),
+        verifier(from_mapping(verifier.options_type, {})),
+        case.sampling,
+        dice,
+    )
+    return Session(target, method, Start(list(case.prompt)), Ending(Limits(case.length), lambda token: b""))
+
+
+@dataclass
+class Branch:
+    """One way a run can go up to the end of some round."""
+
+    script: tuple[int, ...]
+    weight: float
+    """of this round's outcomes alone"""
+    text: Text
+    records: list[RoundRecord]
+    over: bool
+
+
+def branches(case: Case, script: tuple[int, ...], rounds: int) -> Iterator[Branch]:
+    """Every way round number `rounds` can go after the earlier rounds went as `script` says."""
+    fixed = len(script)
+    following: tuple[int, ...] | None = script
+    while following is not None:
+        dice = ReplayDice(following)
+        session = session_of(case, dice)
+        session.begin()
+        records = [session.round() for _ in range(rounds + 1)]
+        text = tuple(session.tokens[len(case.prompt) :])
+        yield Branch(tuple(dice.played), dice.weight(fixed), text, records, session.finished is not None)
+        following = dice.next_script(fixed)
+
+
+def law(case: Case, merged: bool = True) -> Law:
+    """The exact law of the first `length` tokens as the engine produces them, over all rounds it takes.
+
+    With `merged`, of the branches of a round with the same text so far and the same accepted nodes one is followed
+    further, with the weight of all: what the others differ in has been judged and dropped.
+    """
+    total: Law = defaultdict(float)
+    _follow(case, (), 1.0, 0, merged, total)
+    return dict(total)
+
+
+def _follow(case: Case, script: tuple[int, ...], weight: float, rounds: int, merged: bool, total: Law) -> None:
+    classes: dict[object, list[Branch]] = defaultdict(list)
+    for branch in branches(case, script, rounds):
+        if branch.over:
+            total[branch.text] += weight * branch.weight
+        else:
+            path = tuple(branch.records[-1].verdict.path)
+            classes[(branch.text, path) if merged else branch.script].append(branch)
+    for members in classes.values():
+        chosen = members[len(members) // 2]
+        _follow(case, chosen.script, weight * sum(one.weight for one in members), rounds + 1, merged, total)
+
+
+def exact(case: Case) -> Law:
+    """The target's own law of the first `length` tokens."""
+    target, _ = case.models()
+    found: Law = {(): 1.0}
+    for _ in range(case.length):
+        longer: Law = {}
+        for text, weight in found.items():
+            probs = transform(target.exact_logits((*case.prompt, *text)), case.sampling).tolist()
+            longer |= {(*text, token): weight * p for token, p in enumerate(probs) if p > 0.0}
+        found = longer
+    return found
+
+
+def error(case: Case, merged: bool = True) -> float:
+    """Largest difference between the engine's law and the target's, over all texts."""
+    ours, right = law(case, merged), exact(case)
+    return max(abs(ours.get(text, 0.0) - right.get(text, 0.0)) for text in ours.keys() | right.keys())
+
+
+def expected_in_first_round(case: Case, count: Callable[[RoundRecord], float]) -> float:
+    """Exact expectation of a number that the first round's record gives."""
+    return sum(branch.weight * count(branch.records[0]) for branch in branches(case, (), 0))

@@ -1,0 +1,130 @@
+"""Every legal pairing gives exactly the target's law, proved by walking all branches of the real engine."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from exhaustive import Case, branches, error, exact, expected_in_first_round, law
+
+from specviz.chance import Sampling, residual, transform
+from specviz.drafters.base import DRAFTERS
+from specviz.errors import PairingError
+from specviz.options import from_mapping
+from specviz.pairing import check_pairing
+from specviz.verifiers.base import VERIFIERS
+
+WARM = Sampling(temperature=0.8)
+NARROW = Sampling(temperature=1.0, top_k=2)
+"""two tokens of three: target and draft then often support different ones"""
+PLAIN = ({},)
+MODEL = (
+    {"gamma": 2},
+    {"gamma": 3},
+    {"gamma": 2, "draw": "without_replacement"},
+    {"gamma": 3, "draw": "top_k"},
+    {"branching": (2, 1)},
+    {"branching": (2, 1), "draw": "iid"},
+    {"branching": (3, 1)},
+    {"branching": (2, 2)},
+    {"branching": (2, 2), "draw": "top_k"},
+)
+NGRAM = ({"gamma": 3}, {"gamma": 2, "min_ngram": 2})
+OPTIONS = {"model": MODEL, "ngram": NGRAM}
+"""drafter → small option sets; a drafter not named here is proved with its defaults"""
+PROMPTS = {"ngram": (0, 1, 2, 0, 1, 2, 0, 1)}
+
+
+def cases() -> list[Case]:
+    """Every registered drafter × verifier × sampling that the pairing check allows."""
+    found = []
+    for drafter, kind in DRAFTERS.items():
+        for options in OPTIONS.get(drafter, PLAIN):
+            for verifier, rule in VERIFIERS.items():
+                for sampling in (Sampling(0.0), WARM, NARROW):
+                    try:
+                        check_pairing(kind, from_mapping(kind.options_type, options), rule, sampling)
+                    except PairingError:
+                        continue
+                    if not (kind.lossless and rule.lossless):
+                        continue
+                    length = 4 if options.get("gamma") == 3 and sampling.top_k != 2 else 3
+                    prompt = PROMPTS.get(drafter, (0,))
+                    found.append(Case(drafter, verifier, tuple(options.items()), sampling, prompt, length))
+    return found
+
+
+@pytest.mark.parametrize("case", cases(), ids=str)
+def test_the_committed_text_has_the_targets_law(case):
+    assert error(case) < 1e-12
+
+
+@pytest.mark.parametrize("verifier", ["naive", "sequential"])
+def test_following_every_branch_instead_of_one_per_class_gives_the_same(verifier):
+    case = Case("model", verifier, (("gamma", 2),), WARM)
+    assert error(case, merged=False) < 1e-12
+
+
+def test_all_branches_of_a_round_weigh_one():
+    case = Case("model", "sequential", (("branching", (2, 1)),), WARM)
+    assert sum(branch.weight for branch in branches(case, (), 0)) == pytest.approx(1.0, abs=1e-12)
+
+
+def test_the_law_is_over_texts_of_the_asked_length():
+    case = Case("model", "sequential", (("gamma", 2),), WARM)
+    assert set(law(case)) == set(exact(case))
+    assert len(exact(case)) == 27
+
+
+def accepted(record):
+    return len(record.verdict.path)
+
+
+def chain_expectation(case: Case, depth: int, accept_of) -> float:
+    """E[accepted] of a chain by recursion over its prefixes: sum over x of P(drafted and accepted) (1 + what follows)."""
+    target, draft = case.models()
+
+    def below(text, left):
+        if left == 0:
+            return 0.0
+        p = transform(target.exact_logits(text), case.sampling)
+        q = transform(draft.exact_logits(text), case.sampling)
+        joint = accept_of(p, q).tolist()
+        return sum(mass * (1.0 + below((*text, token), left - 1)) for token, mass in enumerate(joint))
+
+    return below(case.prompt, depth)
+
+
+def test_a_chain_accepts_as_often_as_leviathan_computed():
+    """Sum of min(p, q) per step (2211.17192, theorem 3.5)."""
+    case = Case("model", "sequential", (("gamma", 3),), WARM, length=4)
+    analytic = chain_expectation(case, 3, torch.minimum)
+    assert expected_in_first_round(case, accepted) == pytest.approx(analytic, abs=1e-12)
+
+
+def test_the_naive_rule_accepts_as_often_as_two_draws_agree():
+    case = Case("model", "naive", (("gamma", 2),), WARM, length=4)
+    analytic = chain_expectation(case, 2, torch.mul)
+    assert expected_in_first_round(case, accepted) == pytest.approx(analytic, abs=1e-12)
+
+
+def test_two_siblings_without_replacement_accept_by_the_residual_of_the_first():
+    case = Case("model", "sequential", (("branching", (2,)),), WARM)
+    target, draft = case.models()
+    p = transform(target.exact_logits(case.prompt), case.sampling)
+    q = transform(draft.exact_logits(case.prompt), case.sampling)
+    first = float(torch.minimum(p, q).sum())
+    left, _ = residual(p, q)
+    second = 0.0
+    for x in range(3):
+        refused = max(0.0, float(q[x] - p[x]))
+        others = q.clone()
+        others[x] = 0.0
+        second += refused * float(torch.minimum(left, others / others.sum()).sum())
+    assert expected_in_first_round(case, accepted) == pytest.approx(first + second, abs=1e-12)
+
+
+@pytest.mark.parametrize("branching", [(2,), (3,)])
+def test_a_second_sibling_never_hurts(branching):
+    chain = Case("model", "sequential", (("gamma", 1),), WARM)
+    tree = Case("model", "sequential", (("branching", branching),), WARM)
+    assert expected_in_first_round(tree, accepted) > expected_in_first_round(chain, accepted) + 0.01
