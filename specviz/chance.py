@@ -132,6 +132,11 @@ class Sampling:
     def greedy(self) -> bool:
         return self.temperature == 0.0
 
+    @property
+    def plain(self) -> bool:
+        """The transform is the softmax itself: nothing is sharpened and nothing cut off."""
+        return self.temperature == 1.0 and self.top_k == 0 and self.top_p == 1.0
+
 
 def transform(logits: Tensor, sampling: Sampling) -> Tensor:
     """Logits [..., V] → probabilities [..., V] in float32 (float64 stays float64).

@@ -115,6 +115,7 @@ class Recorder:
     def _nodes(self, record: RoundRecord, judged: Judged) -> list[Node]:
         tree = record.proposal.tree
         targets, drafts = self._target_heads(record), self._draft_heads(tree)
+        raw_targets, raw_drafts = self._raw_target_heads(record), self._raw_draft_heads(record)
         fates = _fates(tree, record.verdict)
         places = self._places(tree)
         nodes = []
@@ -134,6 +135,8 @@ class Recorder:
                     target=targets[i],
                     x=places[i][0],
                     y=places[i][1],
+                    draft_raw=raw_drafts.get(i),
+                    target_raw=raw_targets.get(i),
                 )
             )
         return nodes
@@ -149,7 +152,7 @@ class Recorder:
         tree, scored = record.proposal.tree, record.scored
         if not self._keep:
             return [NOTHING] * len(tree)
-        if record.greedy:
+        if record.sampling.greedy:
             return [TopK([scored.argmax(i)], [1.0], 0.0) for i in range(len(tree))]
         return heads(scored.all_probs(), self._top)
 
@@ -169,6 +172,19 @@ class Recorder:
         if rows:
             found |= dict(zip(rows, heads(torch.stack(list(rows.values())), self._top), strict=True))
         return found
+
+    def _raw_target_heads(self, record: RoundRecord) -> dict[int, TopK]:
+        if not self._keep or record.sampling.plain:
+            return {}
+        return dict(enumerate(heads(record.scored.logits.float().softmax(-1), self._top)))
+
+    def _raw_draft_heads(self, record: RoundRecord) -> dict[int, TopK]:
+        beliefs = record.proposal.beliefs
+        if not self._keep or record.sampling.plain or not beliefs:
+            return {}
+        nodes = [node for level, _ in beliefs for node in level]
+        logits = torch.cat([rows for _, rows in beliefs])
+        return dict(zip(nodes, heads(logits.float().softmax(-1), self._top), strict=True))
 
 
 def heads(probs: Tensor, top: int) -> list[TopK]:
@@ -215,8 +231,9 @@ def _mentioned(event: Round) -> Iterable[int]:
     for node in event.nodes:
         yield node.token
         yield from node.target.tokens
-        if node.draft is not None:
-            yield from node.draft.tokens
+        for head in (node.draft, node.draft_raw, node.target_raw):
+            if head is not None:
+                yield from head.tokens
     if event.judged.residual is not None:
         yield from event.judged.residual.tokens
     yield event.judged.token

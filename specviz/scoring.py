@@ -45,6 +45,11 @@ class ScoredTree:
             self._probs = transform(self._logits, self._sampling)
         return self._probs
 
+    @property
+    def logits(self) -> Tensor:
+        """[len(tree), V], before the sampling transform."""
+        return self._logits
+
     def probs(self, node: int) -> Tensor:
         """p(· | path to node) [V]."""
         if self._sampling.greedy:

@@ -89,7 +89,7 @@ class RoundRecord:
     times: Times
     rule: str
     """name of the verifier"""
-    greedy: bool
+    sampling: Sampling
 
 
 class Session:
@@ -146,9 +146,9 @@ class Session:
         commitment = self._commit(proposal.tree, verdict, cache_before)
         clock.append(now(device))
         times = Times(*(after - before for before, after in pairwise(clock)))
-        rule, greedy = method.verifier.name, method.sampling.greedy
+        rule, sampling = method.verifier.name, method.sampling
         record = RoundRecord(
-            index, base_length, self.decode_s, proposal, scored, verdict, commitment, times, rule, greedy
+            index, base_length, self.decode_s, proposal, scored, verdict, commitment, times, rule, sampling
         )
         self.decode_s += times.total
         self.rounds += 1

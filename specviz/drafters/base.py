@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
+from torch import Tensor
+
 from specviz.chance import Dice, Sampling
 from specviz.lm.base import LanguageModel
 from specviz.options import Options
@@ -35,6 +37,8 @@ class Proposal:
     tree: DraftTree
     passes: list[DraftPass] = field(default_factory=list)
     note: dict[str, Option] = field(default_factory=dict)
+    beliefs: list[tuple[Sequence[int], Tensor]] = field(default_factory=list)
+    """(nodes, logits [len(nodes), V]) wherever a model was asked what follows: for showing, nothing is judged by it"""
 
 
 @dataclass(frozen=True, slots=True)

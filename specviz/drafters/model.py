@@ -112,6 +112,7 @@ class ModelDrafter(Drafter):
             if not level:
                 break
             logits = self._forward(context, proposal, level, index + 1)
+            proposal.beliefs.append((level, logits))
             children, used = draw.level(context, logits, width, draws)
             draws += used
             level = [
