@@ -24,6 +24,8 @@ from specviz.lm.rows import Placement, TreeCache
 
 FIRST_ROWS = 256
 """Rows a new cache has room for; it doubles when full."""
+STORED_ROWS = 64
+"""Masks of chains up to this long are kept from one call to the next."""
 PREFILL_ROWS = 512
 """A longer chain is computed in pieces of this size, so that its mask stays small."""
 
@@ -95,7 +97,7 @@ class LlamaModel:
         head = self._embedding if shape.tied else weights["lm_head.weight"]
         self._head = Projection(self._norm.absorbed_by(head[: info.vocab_size]))
         self._turns = Turns.of(shape, self.device, self._embedding.dtype)
-        self._zeros: dict[int, Tensor] = {}
+        self._chains: dict[int, Tensor] = {}
         self.kernels = self._calibrate()
 
     @property
@@ -168,12 +170,14 @@ class LlamaModel:
             return torch.zeros(visible.shape, device=self.device, dtype=dtype).masked_fill_(~visible, lowest)
         if n == 1:
             return None
-        stored = self._zeros.get(n)
+        stored = self._chains.get(n)
         if stored is None or stored.shape[1] < start + n:
             stored = torch.full((n, n), lowest, device=self.device, dtype=dtype).triu_(1)
-            stored = functional.pad(stored, (max(FIRST_ROWS, 2 * start), 0))
-            self._zeros[n] = stored
-        return stored[:, stored.shape[1] - start - n :]
+            stored = functional.pad(stored, (max(FIRST_ROWS, 2 * start) if n <= STORED_ROWS else start, 0))
+            if n <= STORED_ROWS:
+                self._chains[n] = stored
+        mask = stored[:, stored.shape[1] - start - n :]
+        return mask if mask.device.type == "cpu" else mask.contiguous()  # GPU kernels want aligned rows
 
     def layers(self, x: Tensor, first: int, last: int, step: Step) -> Tensor:
         """Run blocks `first` … `last` - 1 on the residual stream x [n, hidden] and write their keys and values."""

@@ -14,6 +14,9 @@ from torch.nn import functional
 
 from specviz.lm.llama_config import LlamaShape
 
+COMPLEX_DEVICES = frozenset({"cpu", "cuda"})
+"""Where a rotation is one complex product."""
+
 
 class Norm:
     """RMSNorm (Zhang, Sennrich 1910.07467, eq. 4), in float32 as x / hypot(‖x‖, √(H·ε)) with weight and √H moved into
@@ -50,9 +53,9 @@ class Turns:
     """Rotations of a run of positions (Su et al. 2104.09864, §3.4.2), for rows in pair order."""
 
     cos: Tensor
-    """float32: complex cos + i·sin [n, 1, D/2]; otherwise real [n, 1, D/2, 1]"""
+    """cos + i·sin [n, 1, D/2] in float32 on a CPU or CUDA GPU; otherwise real cos [n, 1, D/2, 1]"""
     sin: Tensor | None
-    """None for float32; otherwise (-sin, sin) per pair [n, 1, D/2, 2]"""
+    """None where `cos` is complex; otherwise (-sin, sin) per pair [n, 1, D/2, 2]"""
 
     @classmethod
     def of(cls, shape: LlamaShape, device: torch.device, dtype: torch.dtype) -> Turns:
@@ -61,7 +64,7 @@ class Turns:
         positions = torch.arange(shape.context_length, dtype=torch.float32)
         angles = torch.outer(positions, 1.0 / shape.rope_theta**exponents)[:, None]
         cos, sin = angles.cos(), angles.sin()
-        if dtype == torch.float32:
+        if dtype == torch.float32 and device.type in COMPLEX_DEVICES:
             return cls(torch.complex(cos, sin).to(device), None)
         return cls(cos[..., None].to(device, dtype), torch.stack((-sin, sin), -1).to(device, dtype))
 

@@ -7,8 +7,8 @@ verifiers or traces.
 
 from __future__ import annotations
 
-import hashlib
-import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,9 @@ from torch import Tensor
 
 from specviz.errors import ModelError
 from specviz.lm.base import LanguageModel, ModelInfo
+from specviz.lm.checkpoint import read_config, sha256_of, weight_files
 from specviz.lm.llama_config import LlamaShape, why_not_lean
-from specviz.lm.place import choose_device, choose_dtype, locate
+from specviz.lm.place import DTYPES, choose_device, choose_dtype, fetch_weights, locate
 from specviz.lm.text import TextCodec
 
 ADAPTERS = ("auto", "lean-llama", "transformers")
@@ -42,56 +43,28 @@ def load(name: str, *, device: str = "auto", dtype: str = "auto", adapter: str =
     if adapter not in ADAPTERS:
         raise ModelError(f"there is no adapter '{adapter}'; choose one of {', '.join(ADAPTERS)}.")
     where = choose_device(device)
-    folder = locate(name)
+    asked, folder = name, locate(name)
     if Path(name).is_dir():
         name = folder.resolve().name  # a trace must not carry paths of this machine
-    config = _config(folder, name)
-    files = weight_files(folder, name)
-    precision = choose_dtype(dtype, where, config)
-    tokenizer = TextCodec.from_folder(folder, name)
+    config = read_config(folder, name)
     reason = why_not_lean(config)
     if adapter == "lean-llama" and reason:
         raise ModelError(
             f"the lean forward cannot run {name} because {reason}; use the adapter 'transformers' or 'auto'."
         )
+    lean = adapter != "transformers" and not reason
+    supported = None if lean else _supported_config(folder, name)
+    tokenizer = TextCodec.from_folder(folder, name)
+    fetch_weights(asked, folder)
+    files = weight_files(folder, name)
+    precision = choose_dtype(dtype, where, config)
     info = _info(name, config, files, precision, tokenizer)
-    if adapter == "transformers" or reason:
-        model = _with_transformers(folder, info, where, precision)
-    else:
-        model = _lean(config, files, info, where, precision)
+    model = _lean(config, files, info, where) if lean else _with_transformers(folder, supported, info, where)
     return LoadedModel(model, tokenizer, model.info)
-
-
-def _config(folder: Path, name: str) -> dict[str, Any]:
-    try:
-        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise ModelError(f"{name} has no config.json, so it is no checkpoint; name a folder that has one.") from error
-    except ValueError as error:
-        raise ModelError(f"the config.json of {name} is not valid JSON ({error}); download it again.") from error
-    if not isinstance(config, dict):
-        raise ModelError(f"the config.json of {name} is not an object; download it again.")
-    return config
-
-
-def weight_files(folder: Path, name: str) -> list[Path]:
-    """The safetensors files of a checkpoint, sorted. Raises ModelError where there are none."""
-    files = sorted(folder.glob("*.safetensors"))
-    if files:
-        return files
-    if any(folder.glob("*.bin")) or any(folder.glob("*.pt")) or any(folder.glob("*.pth")):
-        raise ModelError(
-            f"{name} has only pickled weights, which can run code when opened; convert them to safetensors first."
-        )
-    raise ModelError(f"{name} has no *.safetensors file; put the weights beside its config.json.")
 
 
 def _info(name: str, config: dict[str, Any], files: list[Path], dtype: torch.dtype, tokenizer: TextCodec) -> ModelInfo:
     """What can be said before the weights are read; the adapters fill in the rest."""
-    digest = hashlib.sha256()
-    for path in files:
-        with path.open("rb") as file:
-            digest.update(hashlib.file_digest(file, "sha256").digest())
     return ModelInfo(
         name=name,
         architecture=str((config.get("architectures") or [config.get("model_type", "unknown")])[0]),
@@ -102,14 +75,12 @@ def _info(name: str, config: dict[str, Any], files: list[Path], dtype: torch.dty
         vocab_size=tokenizer.size,
         context_length=0,
         dtype=str(dtype).removeprefix("torch."),
-        weights_sha256=digest.hexdigest(),
+        weights_sha256=sha256_of(files),
         eos_ids=tokenizer.eos_ids,
     )
 
 
-def _lean(
-    config: dict[str, Any], files: list[Path], info: ModelInfo, device: torch.device, dtype: torch.dtype
-) -> LanguageModel:
+def _lean(config: dict[str, Any], files: list[Path], info: ModelInfo, device: torch.device) -> LanguageModel:
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
@@ -122,7 +93,7 @@ def _lean(
     weights: dict[str, Tensor] = {}
     try:
         for path in files:
-            weights |= {key: tensor.to(device, dtype) for key, tensor in load_file(path).items()}
+            weights |= {key: tensor.to(device, DTYPES[info.dtype]) for key, tensor in load_file(path).items()}
     except SafetensorError as error:
         raise ModelError(f"the weights of {info.name} cannot be read ({error}); download them again.") from error
     for key, expected in shape.weight_sizes().items():
@@ -143,30 +114,47 @@ def _lean(
     return LlamaModel(shape, weights, info)
 
 
-def _with_transformers(folder: Path, info: ModelInfo, device: torch.device, dtype: torch.dtype) -> LanguageModel:
-    from transformers import AutoConfig, AutoModelForCausalLM
+def _supported_config(folder: Path, name: str) -> Any:
+    """The config as transformers reads it. Raises ModelError where the model cannot be used: no weight is read yet."""
+    from transformers import AutoConfig
+
+    from specviz.lm.hub import why_not_supported
+
+    with _as_model_error(name):
+        config = AutoConfig.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
+    reason = why_not_supported(config)
+    if reason:
+        raise ModelError(f"{name} cannot be used because {reason}; choose a full-attention decoder.")
+    return config
+
+
+@contextmanager
+def _as_model_error(name: str) -> Iterator[None]:
+    """What transformers cannot do becomes one sentence."""
+    try:
+        yield
+    except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
+        first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise ModelError(f"transformers cannot load {name} ({first}); choose another model.") from error
+
+
+def _with_transformers(folder: Path, config: Any, info: ModelInfo, device: torch.device) -> LanguageModel:
+    from transformers import AutoModelForCausalLM
     from transformers.utils import logging
 
-    from specviz.lm.hub import HubModel, why_not_supported
+    from specviz.lm.hub import HubModel
 
     logging.disable_progress_bar()
-    try:
-        config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
-        reason = why_not_supported(config)
-        if reason:
-            raise ModelError(f"{info.name} cannot be used because {reason}; choose a full-attention decoder.")
+    with _as_model_error(info.name):
         model: Any = AutoModelForCausalLM.from_pretrained(
             folder,
             config=config,
-            dtype=dtype,
+            dtype=DTYPES[info.dtype],
             attn_implementation="sdpa",
             use_safetensors=True,
             trust_remote_code=False,
             local_files_only=True,
         ).to(device)
-    except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
-        first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise ModelError(f"transformers cannot load {info.name} ({first}); choose another model.") from error
     text = config.get_text_config(decoder=True)
     info = replace(
         info,

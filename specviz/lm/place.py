@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +22,17 @@ DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch
 
 
 def locate(name: str) -> Path:
-    """The folder of a checkpoint: bundled name, folder, or hub id, in this order. Raises ModelError."""
+    """The folder of a checkpoint: bundled name, folder, or hub id, in this order. Raises ModelError.
+
+    Of a hub checkpoint only the small files are there; `fetch_weights` brings the rest once the model is known to fit.
+    """
     bundled = bundled_models()
     if name in bundled:
         return bundled[name]
     if Path(name).expanduser().is_dir():
         return Path(name).expanduser()
     if HUB_ID.fullmatch(name):
-        return _from_hub(name)
+        return _from_hub(name, ("*.json",))
     raise ModelError(
         f"there is no model '{name}': it is neither bundled ({', '.join(bundled) or 'none'}), nor a folder, "
         "nor a hub id like owner/model."
@@ -45,13 +48,21 @@ def bundled_models() -> dict[str, Path]:
     return {path.parent.name: path.parent for path in sorted(folder.glob("*/config.json"))}
 
 
-def _from_hub(name: str) -> Path:
-    """Download the safetensors checkpoint, or find it in the local cache. Raises ModelError."""
+def fetch_weights(name: str, folder: Path) -> None:
+    """Bring the safetensors files of a hub checkpoint to `folder`, the one `locate` gave. Raises ModelError."""
+    if not Path(name).expanduser().is_dir() and name not in bundled_models():
+        fetched = _from_hub(name, ("*.json", "model*.safetensors"))
+        if fetched != folder:
+            raise ModelError(f"{name} changed on the hub while it was being loaded; load it again.")
+
+
+def _from_hub(name: str, patterns: Sequence[str]) -> Path:
+    """Download the files of a hub checkpoint that match, or find them in the local cache. Raises ModelError."""
     from huggingface_hub import snapshot_download
 
     offline = os.environ.get("HF_HUB_OFFLINE", "").upper() in {"1", "ON", "YES", "TRUE"}
     try:
-        folder = snapshot_download(name, allow_patterns=["*.json", "*.safetensors"], local_files_only=offline)
+        folder = snapshot_download(name, allow_patterns=list(patterns), local_files_only=offline)
     except (OSError, ValueError, RuntimeError) as error:
         cure = "unset HF_HUB_OFFLINE" if offline else "check the network and the spelling"
         raise ModelError(

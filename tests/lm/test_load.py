@@ -13,6 +13,7 @@ from tiny_models import random_tokens, write_tokenizer
 
 from specviz.errors import ModelError
 from specviz.lm import place
+from specviz.lm.checkpoint import INDEX, weight_files
 from specviz.lm.load import load
 
 
@@ -91,6 +92,18 @@ def test_a_folder_without_weights_says_so(checkpoint, tmp_path):
         load(str(folder))
 
 
+def test_the_index_decides_which_of_several_files_count(checkpoint, tmp_path):
+    """Some repositories carry the same weights a second time under another name."""
+    folder = copy_of(checkpoint("llama"), tmp_path)
+    (folder / "model.safetensors").rename(folder / "model-1.safetensors")
+    shutil.copy(folder / "model-1.safetensors", folder / "consolidated.safetensors")
+    (folder / INDEX).write_text(json.dumps({"weight_map": {"model.norm.weight": "model-1.safetensors"}}))
+    assert weight_files(folder, "copy") == [folder / "model-1.safetensors"]
+    (folder / "model-1.safetensors").unlink()
+    with pytest.raises(ModelError, match=r"copy lacks model-1\.safetensors"):
+        weight_files(folder, "copy")
+
+
 def test_damaged_weights_say_so(checkpoint, tmp_path):
     folder = copy_of(checkpoint("llama"), tmp_path)
     (folder / "model.safetensors").write_bytes(b"garbage!" * 9)
@@ -152,6 +165,24 @@ def test_a_hub_id_without_network_is_one_sentence_with_a_cure(monkeypatch, tmp_p
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(ModelError, match=r"nobody/nothing is not in the local hub cache .* unset HF_HUB_OFFLINE"):
         load("nobody/nothing")
+
+
+def test_a_model_that_cannot_be_used_is_refused_before_its_weights_are_downloaded(checkpoint, tmp_path, monkeypatch):
+    changes = {"architectures": ["MistralForCausalLM"], "model_type": "mistral", "sliding_window": 8}
+    folder = with_config(checkpoint("llama"), tmp_path, **changes)
+    asked: list[tuple[str, ...]] = []
+    monkeypatch.setattr(place, "_from_hub", lambda name, patterns: asked.append(tuple(patterns)) or folder)
+    with pytest.raises(ModelError, match="some/mistral cannot be used because it attends through a sliding window"):
+        load("some/mistral")
+    assert asked == [("*.json",)]
+
+
+def test_a_hub_model_is_fetched_in_two_steps(checkpoint, monkeypatch):
+    asked: list[tuple[str, ...]] = []
+    folder = checkpoint("llama")
+    monkeypatch.setattr(place, "_from_hub", lambda name, patterns: asked.append(tuple(patterns)) or folder)
+    assert load("some/llama").info.name == "some/llama"
+    assert asked == [("*.json",), ("*.json", "model*.safetensors")]
 
 
 def test_a_device_that_is_not_there_is_an_error():
