@@ -20,6 +20,8 @@ from specviz.verifiers.base import VERIFIERS
 
 Text = tuple[int, ...]
 Law = dict[Text, float]
+TARGET_SEED = 1
+WARM = Sampling(temperature=0.8)
 
 
 class ReplayDice:
@@ -73,7 +75,7 @@ class Case:
     drafter: str
     verifier: str
     options: tuple[tuple[str, object], ...] = ()
-    sampling: Sampling = Sampling(temperature=1.0)
+    sampling: Sampling = WARM
     prompt: Text = (0,)
     length: int = 3
     """tokens whose joint law is compared"""
@@ -85,7 +87,7 @@ class Case:
         return f"{self.drafter}({options})-{self.verifier}-T={self.sampling.temperature:g}{top}"
 
     def models(self) -> tuple[TableModel, TableModel]:
-        return TableModel(self.vocab_size, seed=1), TableModel(self.vocab_size, seed=2)
+        return TableModel(self.vocab_size, seed=TARGET_SEED), TableModel(self.vocab_size, seed=2)
 
 
 def session_of(case: Case, dice: object) -> Session:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from exhaustive import Case, branches, error, exact, expected_in_first_round, law
+from exhaustive import WARM, Case, branches, error, exact, expected_in_first_round, law
 
 from specviz.chance import Sampling, residual, transform
 from specviz.drafters.base import DRAFTERS
@@ -13,7 +13,6 @@ from specviz.options import from_mapping
 from specviz.pairing import check_pairing
 from specviz.verifiers.base import VERIFIERS
 
-WARM = Sampling(temperature=0.8)
 NARROW = Sampling(temperature=1.0, top_k=2)
 """two tokens of three: target and draft then often support different ones"""
 PLAIN = ({},)
@@ -80,7 +79,7 @@ def accepted(record):
 
 
 def chain_expectation(case: Case, depth: int, accept_of) -> float:
-    """E[accepted] of a chain by recursion over its prefixes: sum over x of P(drafted and accepted) (1 + what follows)."""
+    """E[accepted] of a chain, over its prefixes: sum over x of P(x drafted and accepted) (1 + what follows)."""
     target, draft = case.models()
 
     def below(text, left):

@@ -1,0 +1,224 @@
+"""The proof can fail: bugs seen in real projects, planted one at a time, each shown to be caught.
+
+Every mutant changes the running engine in one place. A mutant that the proof lets through fails the test.
+"""
+
+from __future__ import annotations
+
+import pytest
+from exhaustive import TARGET_SEED, WARM, Case, error
+
+from specviz import chance, scoring, session
+from specviz.chance import Sampling, SeededDice, Toss, residual, transform
+from specviz.drafters.parts import draws
+from specviz.drafters.parts.draws import Independent, MostProbable, WithoutReplacement
+from specviz.lm.table import TableCache
+from specviz.verifiers import sequential
+from specviz.verifiers.base import Verdict
+from specviz.verifiers.naive import NaiveVerifier
+from specviz.verifiers.sequential import Level
+
+CAUGHT = 1e-6
+
+
+def model(draw: str = "auto", verifier: str = "sequential", **options: object) -> Case:
+    return Case("model", verifier, (*options.items(), ("draw", draw)), WARM)
+
+
+CHAIN = model(gamma=2)
+PAIR = model(branching=(2,))
+
+
+@pytest.fixture(autouse=True)
+def unharmed_engine_passes():
+    yield
+    assert error(CHAIN) < 1e-12
+    assert error(PAIR) < 1e-12
+
+
+def test_accepting_at_equality_accepts_the_impossible(monkeypatch):
+    """`u <= p/q` with u = 0 and p = 0: a uniform draw can be exactly 0."""
+    monkeypatch.setattr(chance, "uniform", lambda seed, key: 0.0)
+    assert SeededDice(0).accept(0.0, ("accept", 1, 1)) == Toss(False, 0.0)
+
+    def with_equality(self, probability, key):
+        u = chance.uniform(self.seed, key)
+        return Toss(u <= probability, u)
+
+    monkeypatch.setattr(SeededDice, "accept", with_equality)
+    assert SeededDice(0).accept(0.0, ("accept", 1, 1)).accepted
+
+
+def test_draft_not_renormalised_after_a_sibling_was_removed(monkeypatch):
+    def unnormalised(draft, tokens):
+        left = draft.clone()
+        left[list(tokens)] = 0.0
+        return left, float(left.sum())
+
+    monkeypatch.setattr(sequential, "without", unnormalised)
+    assert error(PAIR) > CAUGHT
+
+
+def test_draft_not_reduced_by_the_siblings_drawn_before(monkeypatch):
+    monkeypatch.setattr(Level, "_adjusted", lambda self, child: None)
+    assert error(PAIR) > CAUGHT
+
+
+def test_correction_drawn_from_the_target_instead_of_the_residual(monkeypatch):
+    monkeypatch.setattr(sequential, "residual", lambda p, q: (p, 1.0))
+    assert error(CHAIN) > CAUGHT
+
+
+def test_residual_put_through_a_softmax(monkeypatch):
+    monkeypatch.setattr(sequential, "residual", lambda p, q: ((p - q).clamp(min=0.0).softmax(-1), 1.0))
+    assert error(CHAIN) > CAUGHT
+
+
+def test_residual_of_the_first_sibling_forgotten_at_the_second(monkeypatch):
+    def fresh(p, q):
+        return residual(fresh.target, q)
+
+    class Forgetful(Level):
+        def left(self):
+            fresh.target = self.target.probs(self.node)
+            return Level.left(self)
+
+    monkeypatch.setattr(sequential, "residual", fresh)
+    monkeypatch.setattr(sequential, "Level", Forgetful)
+    assert error(PAIR) > CAUGHT
+
+
+def test_siblings_sorted_by_their_probability(monkeypatch):
+    class Sorted(WithoutReplacement):
+        def level(self, context, logits, width, first):
+            found, used = super().level(context, logits, width, first)
+            return [sorted(children, key=lambda one: -float(one[1][one[0]])) for children in found], used
+
+    monkeypatch.setitem(draws.DRAWS, "without_replacement", Sorted())
+    assert error(PAIR) > CAUGHT
+
+
+def test_drawn_without_replacement_but_declared_independent(monkeypatch):
+    class Mislabelled(WithoutReplacement):
+        kind = "iid"
+
+    monkeypatch.setitem(draws.DRAWS, "without_replacement", Mislabelled())
+    assert error(PAIR) > CAUGHT
+
+
+@pytest.mark.parametrize("kind", ["iid", "without_replacement"])
+def test_most_probable_tokens_declared_as_drawn(monkeypatch, kind):
+    class Soft(MostProbable):
+        def level(self, context, logits, width, first):
+            found, used = super().level(context, logits, width, first)
+            q = transform(logits, context.sampling)
+            return [[(token, q[i]) for token, _ in row] for i, row in enumerate(found)], used
+
+    Soft.kind = kind
+    monkeypatch.setitem(draws.DRAWS, "top_k", Soft())
+    assert error(model("top_k", branching=(2,))) > CAUGHT
+
+
+def test_equal_independent_siblings_merged(monkeypatch):
+    class Merged(Independent):
+        def level(self, context, logits, width, first):
+            found, used = super().level(context, logits, width, first)
+            return [list({token: (token, q) for token, q in children}.values()) for children in found], used
+
+    monkeypatch.setitem(draws.DRAWS, "iid", Merged())
+    assert error(model("iid", branching=(2,))) > CAUGHT
+
+
+def test_a_drawn_token_dropped_for_its_low_probability(monkeypatch):
+    """Stopping after an unlikely token is fine; taking it back is not (adaptedness)."""
+
+    class Choosy(Independent):
+        def level(self, context, logits, width, first):
+            found, used = super().level(context, logits, width, first)
+            return [[one for one in children if float(one[1][one[0]]) > 0.3] for children in found], used
+
+    monkeypatch.setitem(draws.DRAWS, "iid", Choosy())
+    assert error(CHAIN) > CAUGHT
+
+
+def test_bonus_drawn_from_a_residual(monkeypatch):
+    class Greedy(Level):
+        def left(self):
+            proposal = self.tree.proposals[self.node]
+            if proposal is None or self.tree.children(self.node):
+                return Level.left(self)
+            return residual(self.target.probs(self.node), proposal)[0]
+
+    monkeypatch.setattr(sequential, "Level", Greedy)
+    assert error(CHAIN) > CAUGHT
+
+
+def test_noise_used_again_in_the_next_round(monkeypatch):
+    class Forgetful(NaiveVerifier):
+        def judge(self, tree, target, dice, position):
+            return super().judge(tree, target, dice, 0)
+
+    monkeypatch.setattr(session.Session, "_judge", _judge_with(Forgetful))
+    with pytest.raises(AssertionError, match="used twice"):
+        error(model(verifier="naive", gamma=2))
+
+
+def _judge_with(rule):
+    def judge(self, tree, scored):
+        verdict: Verdict = rule(self.method.verifier.options).judge(tree, scored, self.method.dice, len(self.tokens))
+        return verdict
+
+    return judge
+
+
+def test_temperature_on_the_draft_alone(monkeypatch):
+    monkeypatch.setattr(scoring, "transform", lambda logits, sampling: transform(logits, Sampling(temperature=1.0)))
+    assert error(CHAIN) > CAUGHT
+
+
+def test_draft_probability_of_another_temperature_than_the_draws(monkeypatch):
+    class Raw(Independent):
+        def level(self, context, logits, width, first):
+            found, used = super().level(context, logits, width, first)
+            q = logits.softmax(-1)
+            return [[(token, q[i]) for token, _ in row] for i, row in enumerate(found)], used
+
+    monkeypatch.setitem(draws.DRAWS, "iid", Raw())
+    assert error(CHAIN) > CAUGHT
+
+
+def test_first_candidate_committed_unverified(monkeypatch):
+    def trusting(self, tree, scored):
+        verdict = self.method.verifier.judge(tree, scored, self.method.dice, len(self.tokens))
+        return verdict if verdict.path or tree.drafted == 0 else Verdict([], tree.tokens[1], "correction")
+
+    monkeypatch.setattr(session.Session, "_judge", trusting)
+    assert error(CHAIN) > CAUGHT
+
+
+def test_naive_rule_that_draws_again_after_a_miss(monkeypatch):
+    class Redrawing(NaiveVerifier):
+        def judge(self, tree, target, dice, position):
+            verdict = super().judge(tree, target, dice, position)
+            if verdict.origin != "correction":
+                return verdict
+            node = verdict.path[-1] if verdict.path else 0
+            again = dice.draw(target.probs(node), ("again", position, 0))
+            return Verdict(verdict.path, again.token, verdict.origin, verdict.trials, u=again.u)
+
+    monkeypatch.setattr(session.Session, "_judge", _judge_with(Redrawing))
+    assert error(model(verifier="naive", gamma=2)) > CAUGHT
+
+
+def test_a_refused_row_left_in_the_cache(monkeypatch):
+    """Off by one at rollback: the row after the accepted path stays and the next round attends to it."""
+    keep = TableCache.keep
+
+    def careless(self, rows):
+        rows = list(rows)
+        if self.model.seed == TARGET_SEED and rows and rows[-1] + 1 < self.length:
+            rows.append(rows[-1] + 1)
+        keep(self, rows)
+
+    monkeypatch.setattr(TableCache, "keep", careless)
+    assert error(CHAIN) > CAUGHT
