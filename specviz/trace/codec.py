@@ -56,7 +56,7 @@ def dumps(trace: Trace) -> str:
     try:
         return json.dumps(to_data(trace), separators=(",", ":"), allow_nan=False)
     except ValueError:
-        problem = next(structure(trace), "some number")
+        problem = next(structure(trace), "some number is not finite.")
         raise TraceError(f"this trace cannot be written: {problem}") from None
 
 

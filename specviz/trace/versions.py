@@ -16,7 +16,7 @@ from specviz.trace.guard import shown
 
 Migration = Callable[[dict[str, Any]], dict[str, Any]]
 
-MIGRATIONS: Mapping[int, Migration] = {}
+MIGRATIONS: dict[int, Migration] = {}
 """major m → the function that makes data of major m + 1 out of it; none yet, 1 is the first"""
 
 _CURRENT_MAJOR = int(VERSION.split(".")[0])

@@ -245,6 +245,8 @@ def test_p_after_refused_point_masses_loses_their_mass() -> None:
     assert "trials[1].target_prob" not in sentences
     twin["judged"]["trials"][1] |= {"target_prob": 0.25, "threshold": 0.25}
     assert "trials[1].target_prob is 0.25, but the nodes give 0.5" in said(check(loads(json.dumps(data))))
+    twin["nodes"][2] |= {"token": 14, "source": "other", "target_prob": 0.5}
+    assert "trials[1].target_prob is 0.25, but the nodes give 0" in said(check(loads(json.dumps(data))))
 
 
 def greedy() -> dict[str, Any]:
@@ -316,6 +318,12 @@ def test_a_forced_token_other_than_the_branch_says_is_noticed() -> None:
 
 def test_a_greedy_round_keeps_every_rule() -> None:
     assert check(loads(json.dumps(greedy()))) == []
+
+
+def test_a_failed_run_says_what_happened() -> None:
+    data = greedy()
+    data["finished"] |= {"reason": "failed", "message": None}
+    assert said(check(loads(json.dumps(data)))) == "finished.message is empty, but a failed run says what happened."
 
 
 @pytest.mark.parametrize(

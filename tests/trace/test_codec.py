@@ -14,9 +14,9 @@ from changing import SAMPLE, as_text, sample, sample_data
 
 from specviz.errors import TraceError, TraceVersionError
 from specviz.trace.codec import assemble, dumps, loads, read, step_data, to_data, write
-from specviz.trace.events import Node, Round, TopK
+from specviz.trace.events import Node, Round, TopK, Trace
 from specviz.trace.source import Step
-from specviz.trace.versions import to_current
+from specviz.trace.versions import MIGRATIONS, to_current
 
 
 def test_a_trace_survives_writing_and_reading() -> None:
@@ -155,6 +155,20 @@ WRONG: list[tuple[str, Any, str]] = [
     ("started.sampling.temperature", -1, r"started.sampling.temperature is -1"),
     ("started.sampling.top_p", 0, r"started.sampling.top_p is 0"),
     ("started.sampling.top_k", -3, r"started.sampling.top_k is -3"),
+    ("started.max_new_tokens", -1, r"started.max_new_tokens is -1"),
+    ("started.draft_step_s", -0.1, r"started.draft_step_s is -0.1, but a time is finite"),
+    (
+        "started.step_times",
+        [{"rows": 1, "cached_rows": 0, "median_s": -1, "low_s": 0, "high_s": 0}],
+        r"step_times\[0\].median_s is -1",
+    ),
+    (
+        "started.step_times",
+        [{"rows": -1, "cached_rows": 0, "median_s": 0, "low_s": 0, "high_s": 0}],
+        r"step_times\[0\].rows is -1",
+    ),
+    ("started.branch", {"run_id": "", "round": -1, "forced_token": None}, r"started.branch.round is -1"),
+    ("started.branch", {"run_id": "", "round": 0, "forced_token": 77}, r"started.branch.forced_token is token 77"),
     ("started.source", "rumour", r"started.source is 'rumour'"),
     ("finished.output_ids[2]", 31.5, r"finished.output_ids\[2\] is 31.5"),
     ("finished.decode_s", -1, r"finished.decode_s is -1"),
@@ -259,15 +273,53 @@ def test_the_name_of_the_file_stands_first(tmp_path: Path) -> None:
         read(tmp_path / "gone.json")
 
 
+def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+    with pytest.raises(TraceError, match=r"^run\.json: cannot be written"):
+        write(sample(), tmp_path / "no" / "such" / "folder" / "run.json")
+
+
+def test_an_old_file_is_read_through_its_migration(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if 0.x had called the summary by another name."""
+    data = sample_data()
+    data |= {"version": "0.9", "totals": data.pop("summary")}
+    monkeypatch.setitem(MIGRATIONS, 0, lambda old: {**old, "version": "1.0", "summary": old["totals"]})
+    assert loads(json.dumps(data)) == sample()
+
+
 def test_another_suffix_is_refused_when_writing(tmp_path: Path) -> None:
     with pytest.raises(TraceError, match=r"run\.txt: a trace is written to a name ending in \.json"):
         write(sample(), tmp_path / "run.txt")
 
 
-def test_a_number_that_is_not_finite_is_never_written() -> None:
+def first(**parts: Any) -> Trace:
     trace = sample()
-    broken = replace(trace, rounds=[replace(trace.rounds[0], start_s=math.nan), *trace.rounds[1:]])
-    with pytest.raises(TraceError, match=r"cannot be written: rounds\[0\].start_s is nan"):
+    return replace(trace, rounds=[replace(trace.rounds[0], **parts), *trace.rounds[1:]])
+
+
+def with_node(**parts: Any) -> Trace:
+    nodes = sample().rounds[0].nodes
+    return first(nodes=[nodes[0], replace(nodes[1], **parts), *nodes[2:]])
+
+
+ROUND = sample().rounds[0]
+TRIALS = ROUND.judged.trials
+
+
+@pytest.mark.parametrize(
+    ("broken", "sentence"),
+    [
+        (first(start_s=math.nan), r"rounds\[0\].start_s is nan"),
+        (first(start_s=math.inf), r"rounds\[0\].start_s is inf"),
+        (with_node(draft_prob=math.nan), r"nodes\[1\].draft_prob is nan, which is no number"),
+        (with_node(x=math.inf), r"nodes\[1\] is laid out at \(inf, 0.0\), which is nowhere"),
+        (with_node(target_raw=TopK([1], [math.nan], 0.0)), r"nodes\[1\].target_raw holds something that is no finite"),
+        (first(judged=replace(ROUND.judged, trials=[replace(TRIALS[0], u=math.nan)])), r"trials\[0\] holds something"),
+        (first(judged=replace(ROUND.judged, residual_mass=math.nan)), r"rounds\[0\].judged holds something"),
+        (first(drafted=replace(ROUND.drafted, note={"odd": math.nan})), r"some number is not finite"),
+    ],
+)
+def test_a_number_that_is_not_finite_is_never_written(broken: Trace, sentence: str) -> None:
+    with pytest.raises(TraceError, match=rf"^this trace cannot be written: .*{sentence}"):
         dumps(broken)
 
 

@@ -41,6 +41,10 @@ def test_a_text_that_is_too_large() -> None:
     refused("{" + " " * 1_000_000, "has 1,000,001 characters, but at most 1,000,000 are read")
 
 
+def test_bytes_that_are_too_many() -> None:
+    refused(b" " * 150_000, "has 150,000 bytes of text, but at most 100,000", replace(SMALL, text_bytes=100_000))
+
+
 def test_a_small_file_that_unpacks_to_a_huge_one_is_stopped_at_the_limit() -> None:
     """64 MiB of zeros in 64 kB: refused at 1 MB, with no more than a few MB ever in memory."""
     packer = zlib.compressobj(9, zlib.DEFLATED, zlib.MAX_WBITS | 16)
