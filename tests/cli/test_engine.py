@@ -1,0 +1,187 @@
+"""The commands of the README and the issue on the real engine, with tiny random checkpoints in the bundled names."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import shlex
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from specviz.cli import COMMANDS
+from specviz.trace import codec
+
+Call = Callable[..., Any]
+ROOT = Path(__file__).parents[2]
+WORDS = "w1 w2 w3 w4 w1 w2 w3"
+METHODS = {
+    "none": ["--drafter", "none"],
+    "chain": ["--drafter", "model", "--gamma", "3"],
+    "tree": ["--drafter", "model", "--branching", "3,2,1"],
+    "ngram": ["--drafter", "ngram", "--gamma", "3"],
+}
+SMALLER = {
+    "run": ["--max-new-tokens", "4"],
+    "bench": ["--max-new-tokens", "4", "--prompts", "1", "--repeats", "1", "--quick"],
+}
+SERVED_OR_LONG = {"app", "train", "record"}
+
+
+@pytest.fixture(scope="session")
+def bundled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Random Llamas of a few thousand parameters, two layers and one, one tokenizer."""
+    sys.path.insert(0, str(ROOT / "tests" / "lm"))
+    from tiny_models import random_model, write_tokenizer
+
+    folders = {}
+    for name, layers in (("target", 2), ("drafter", 1)):
+        folders[name] = tmp_path_factory.mktemp(name)
+        random_model("llama", num_hidden_layers=layers, max_position_embeddings=2048).save_pretrained(folders[name])
+        write_tokenizer(folders[name])
+    return folders
+
+
+@pytest.fixture(autouse=True)
+def tiny(monkeypatch: pytest.MonkeyPatch, bundled: dict[str, Path], tmp_path: Path) -> None:
+    """The bundled names mean the tiny models, and the working folder is an empty one."""
+    monkeypatch.setattr("specviz.lm.place.bundled_models", lambda: bundled)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("temperature", ["0", "1"])
+def test_every_method_writes_a_trace_that_check_passes(specviz: Call, method: str, temperature: str) -> None:
+    arguments = [*METHODS[method], "--temperature", temperature, "--max-new-tokens", "12", "--trace", "t.json.gz"]
+    result = specviz("run", "--prompt", WORDS, *arguments)
+    assert result.code == 0, result.err
+    checked = specviz("check", "t.json.gz")
+    assert (checked.code, checked.err) == (0, "")
+    assert specviz("replay", "t.json.gz").code == 0
+
+
+def test_all_methods_decode_the_same_text_at_temperature_0(specviz: Call) -> None:
+    outputs = [
+        json.loads(specviz("run", "--prompt", WORDS, *arguments, "--max-new-tokens", "16", "--json").out)["output_ids"]
+        for arguments in METHODS.values()
+    ]
+    assert len(outputs[0]) > 0
+    assert outputs == [outputs[0]] * 4
+
+
+def test_the_same_seed_gives_the_same_text(specviz: Call) -> None:
+    def text(seed: int) -> str:
+        arguments = ["--temperature", "1", "--seed", seed, "--max-new-tokens", "16", "--json"]
+        return str(json.loads(specviz("run", "--prompt", WORDS, *arguments).out)["text"])
+
+    assert text(1) == text(1)
+    assert text(1) != text(2), "false alarm: 16 equal draws from 60 words of random models"
+
+
+def test_json_with_a_prompt_from_standard_input(specviz: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(WORDS))
+    data = json.loads(specviz("run", "--prompt", "-", "--max-new-tokens", "3", "--json").out)
+    assert {"text", "output_ids", "summary"} <= set(data)
+    assert data["prompt"] == WORDS
+
+
+def test_resuming_with_a_forced_token_puts_it_next(specviz: Call) -> None:
+    specviz("run", "--prompt", WORDS, "--max-new-tokens", "12", "--trace", "a.json")
+    forced = ["--resume", "a.json", "--round", "1", "--force-token", "5", "--drafter", "none", "--trace", "b.json"]
+    assert specviz("run", *forced).code == 0
+    first, branch = codec.read("a.json"), codec.read("b.json")
+    assert branch.started.branch is not None
+    assert (branch.started.branch.run_id, branch.started.branch.round) == (first.started.run_id, 1)
+    assert branch.finished.output_ids[0] == 5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--drafter", "modle"], "modle"),
+        (["--gamma", "0"], "gamma is 0"),
+        (["--gamma", "four"], "gamma is 'four', but must be a whole number"),
+        (["--verifier", "greedy", "--temperature", "1"], "greedy"),
+        (["--target", "nowhere"], "there is no model 'nowhere'"),
+        (["--temperature", "-1"], "temperature is -1.0"),
+        (["--device", "toaster"], "there is no device 'toaster'"),
+    ],
+)
+def test_what_cannot_run_is_refused_before_it_starts(specviz: Call, arguments: list[str], sentence: str) -> None:
+    result = specviz("run", "--prompt", WORDS, *arguments)
+    assert (result.code, result.out) == (2, "")
+    assert sentence in result.err
+    assert result.err.count("\n") == 1
+
+
+@pytest.mark.slow
+def test_bench_measures_everyone_and_writes_its_report(specviz: Call) -> None:
+    arguments = ["--max-new-tokens", "6", "--gammas", "2,3", "--prompts", "1", "--repeats", "1", "--json", "b.json"]
+    result = specviz("bench", *arguments)
+    assert result.code == 0, result.err
+    report = json.loads(Path("b.json").read_text())
+    names = [row["name"] for row in report["rows"]]
+    assert names[0] == "ours: plain"
+    assert {"transformers: generate", "ours: model γ=2", "ours: ngram γ=3", "ours: model tree 3,2,1"} <= set(names)
+    assert all(row["same_output"] == row["runs"] == 5 for row in report["rows"]), "float32 greedy outputs are equal"
+    assert report["complete"] is True
+    assert report["rows"][0]["ratio"]["median"] == 1.0
+    assert "| ours: plain |" in result.out
+
+
+def test_a_bench_without_time_says_so(specviz: Call) -> None:
+    result = specviz("bench", "--quick", "--no-transformers", "--max-minutes", "0.000001")
+    assert result.code == 2
+    assert "not a single plain run was finished" in result.err
+
+
+def test_recording_writes_traces_and_the_index(specviz: Call, tmp_path: Path) -> None:
+    (tmp_path / "recordings.toml").write_text(
+        'first = "one"\n[[recording]]\nname = "one"\nprompt = "code-uuid-fields"\ndrafter = "ngram"\n'
+        "options = { gamma = 2 }\nmax_new_tokens = 5\n"
+    )
+    result = specviz("record", "--folder", tmp_path)
+    assert result.code == 0, result.err
+    trace = codec.read(tmp_path / "one.json.gz")
+    assert trace.started.source == "recorded"
+    assert specviz("check", tmp_path / "one.json.gz").code == 0
+    assert json.loads((tmp_path / "index.json").read_text())["first"] == "one.json.gz"
+
+
+@pytest.mark.parametrize(
+    ("entry", "sentence"),
+    [
+        ('name = "a"\nprompt = "nowhere"', "names prompt 'nowhere'"),
+        ('name = "a"\nprompt = "code-uuid-fields"\ncolour = 1', "unknown setting 'colour'"),
+    ],
+)
+def test_a_recording_that_cannot_be_is_named(specviz: Call, tmp_path: Path, entry: str, sentence: str) -> None:
+    (tmp_path / "recordings.toml").write_text(f"[[recording]]\n{entry}\n")
+    result = specviz("record", "--folder", tmp_path)
+    assert result.code == 2
+    assert sentence in result.err
+
+
+def readme_commands() -> list[str]:
+    """Lines of the README's code blocks that call `specviz`."""
+    blocks = re.findall(r"```(?:bash|sh|console|text)?\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
+    lines = [
+        line.strip().removeprefix("$ ").partition("  #")[0].strip() for block in blocks for line in block.splitlines()
+    ]
+    return [line for line in lines if line.startswith("specviz ")]
+
+
+def test_every_readme_command_works_as_written(specviz: Call) -> None:
+    """In the order of the README, so that what one writes the next may read; shorter, and on the tiny models."""
+    for line in readme_commands():
+        name, *arguments = shlex.split(line)[1:]
+        assert name in COMMANDS, line
+        if name in SERVED_OR_LONG:
+            assert specviz(name, "--help").code == 0, line
+        else:
+            result = specviz(name, *arguments, *SMALLER.get(name, []))
+            assert result.code == 0, f"{line}\n{result.err}"
