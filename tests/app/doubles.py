@@ -53,14 +53,17 @@ def catalog() -> Catalog:
 
 
 class ReplaySource:
-    """Plays `trace` for every request. `gate`, if given, must be set before each round: tests hold it there."""
+    """Plays `trace` for every request. `gate`, if given, must be set for the rounds after `free_rounds`."""
 
-    def __init__(self, trace: Trace, gate: Event | None = None, round_wait_s: float = 0.0) -> None:
+    def __init__(
+        self, trace: Trace, gate: Event | None = None, round_wait_s: float = 0.0, free_rounds: int = 0
+    ) -> None:
         self.trace = trace
         self.requests: list[tuple[RunRequest, Resume | None]] = []
         self._gate = gate
         self._wait = Event()
         self._round_wait_s = round_wait_s
+        self._free_rounds = free_rounds
 
     def catalog(self) -> Catalog:
         return catalog()
@@ -94,7 +97,8 @@ class ReplaySource:
         played = []
         for this in self.trace.rounds:
             self._wait.wait(self._round_wait_s)
-            while self._gate is not None and not self._gate.wait(0.02) and not cancelled():
+            held = self._gate is not None and len(played) >= self._free_rounds
+            while held and self._gate is not None and not self._gate.wait(0.02) and not cancelled():
                 pass
             if cancelled():
                 break

@@ -43,7 +43,7 @@ def speedup_tab(actions: SpeedupActions) -> None:
     run.click(actions.arm, None, [message, run, cancel], **QUIET).then(
         actions.run(controls), inputs, [message, plot, table, as_json, as_csv, run, cancel], **ENGINE
     )
-    cancel.click(actions.stop, None, message, **QUIET)
+    cancel.click(actions.stop, None, None, **QUIET)
     changes = [control.change for control in fields.values()]
     gr.on(changes, actions.estimate(controls), inputs, message, **LATEST)
 

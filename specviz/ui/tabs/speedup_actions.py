@@ -140,9 +140,9 @@ class SpeedupActions:
             gr.Button(interactive=True),
         )
 
-    def stop(self, visitor: gr.Request) -> str:
+    def stop(self, visitor: gr.Request) -> None:
+        """Shows nothing itself: its answer could arrive after the sweep's own last word and hide it."""
         self._stops.stop(visitor.session_hash or "")
-        return notices.message("Cancelling; what is done stays.", "busy")
 
     def leave(self, visitor: gr.Request) -> None:
         self._stops.leave(visitor.session_hash or "")

@@ -150,7 +150,7 @@ def _wire_runs(actions: StepActions, controls: form.Controls, parts: StepParts) 
     parts.run.click(actions.arm, None, [parts.message, parts.run, parts.stop], **QUIET).then(
         actions.run_live(controls), controls.inputs(), running, **ENGINE
     )
-    parts.stop.click(actions.stop, None, parts.message, **QUIET)
+    parts.stop.click(actions.stop, None, None, **QUIET)
 
     branch = [parts.branch_row, parts.branch_text, parts.branch_state]
     parts.player.branch(actions.offer_branch, None, branch, **LATEST)

@@ -124,9 +124,9 @@ class StepActions:
             gr.Button(interactive=True),
         )
 
-    def stop(self, visitor: gr.Request) -> str:
+    def stop(self, visitor: gr.Request) -> None:
+        """Shows nothing itself: its answer could arrive after the run's own last word and hide it."""
         self._stops.stop(_name(visitor))
-        return notices.message("Stopping…", "busy")
 
     def leave(self, visitor: gr.Request) -> None:
         """The visitor closed the page: their run, if any, need not go on."""

@@ -48,8 +48,9 @@ def test_it_listens_here_only_and_on_a_space_everywhere() -> None:
 def test_nothing_is_kept_or_fetched_behind_the_visitors_back() -> None:
     settings = launch_settings(Limits(), {})
     assert (settings["run_history"], settings["ssr_mode"]) == (False, False)
-    fonts = [str(sheet.get("url")) for font in settings["theme"]._font for sheet in [font.stylesheet()]]
-    assert set(fonts) == {"None"}
+    css = settings["theme"]._get_theme_css()
+    assert "googleapis" not in css
+    assert "IBMPlexSans-Regular" in css
 
 
 def test_an_index_spares_reading_and_names_the_first_run(tmp_path: Path) -> None:

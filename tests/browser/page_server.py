@@ -1,0 +1,41 @@
+"""The page, served in this process over a source that replays the golden trace; one server per set of tests."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
+
+from specviz.trace import codec
+from specviz.trace.source import TraceSource
+from specviz.ui.build import build
+from specviz.ui.request import Limits
+from specviz.ui.settings import launch_settings
+from specviz.views.gallery import gallery
+from tests.app.doubles import sample
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@contextmanager
+def served(source: TraceSource, shelf: Path, limits: Limits | None = None) -> Iterator[str]:
+    """The page's address while the block runs; `shelf` gets the golden trace if it is empty."""
+    limits = limits or Limits()
+    if not list(shelf.glob("*.json.gz")):
+        codec.write(sample(), shelf / "sample.json.gz")
+    demo = build(source, gallery(shelf), limits)
+    settings = {**launch_settings(limits), "server_port": free_port(), "quiet": True}
+    _, address, _ = demo.launch(prevent_thread_lock=True, **settings)
+    try:
+        yield address
+    finally:
+        demo.close()

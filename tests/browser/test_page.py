@@ -1,0 +1,204 @@
+"""The page in a real browser: open, run live, stop, import, branch, sweep, at two widths and in two lights."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Event
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from specviz.ui.request import Limits
+from tests.app.doubles import SAMPLE, ReplaySource, sample
+from tests.browser.page_server import served
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The page over a source that answers at once."""
+    with served(ReplaySource(sample()), tmp_path_factory.mktemp("shelf")) as url:
+        yield url
+
+
+@pytest.fixture
+def step(page: Page, address: str) -> Page:
+    """The Step tab of a freshly opened page."""
+    return opened(page, address)
+
+
+def opened(page: Page, address: str) -> Page:
+    page.goto(address)
+    expect(page.locator("#sv-player [data-ready]").first).to_be_attached()
+    expect(page.locator("#sv-run button, button#sv-run").first).to_be_enabled()
+    return page
+
+
+def message(page: Page, tab: str = "") -> object:
+    """Expectations about the sentence beside the buttons."""
+    return expect(page.locator(f"#sv-{tab}message .sv-message"))
+
+
+def test_the_page_opens_on_the_recorded_run_and_says_what_it_is(step: Page) -> None:
+    message(step).to_contain_text("Showing a simulated run: 20 tokens in 8 target passes")
+    expect(step.locator(".sv-badge-simulated")).to_be_visible()
+    expect(step.locator("#sv-status .sv-status")).to_have_text("models ready")
+
+
+def test_a_chip_fills_the_prompt_and_the_next_press_moves_on(step: Page) -> None:
+    prompt, chip = step.locator("#sv-prompt textarea"), step.get_by_role("button", name="Code", exact=True)
+    chip.click()
+    expect(prompt).to_have_value("def second():\n")
+    expect(step.locator("#sv-prompt-note")).to_contain_text("Code, 2 of 2: Second. Another one.")
+    chip.click()
+    expect(prompt).to_have_value("def first():\n")
+
+
+def test_only_the_chosen_drafters_options_are_on_the_page(step: Page) -> None:
+    step.locator("#sv-drafter").get_by_label("ngram").check()
+    expect(step.get_by_label("longest").first).to_be_visible()
+    expect(step.get_by_label("branching")).to_be_hidden()
+    step.locator("#sv-drafter").get_by_label("none").check()
+    expect(step.get_by_label("longest").first).to_be_hidden()
+
+
+def test_a_lossy_verifier_is_marked_and_an_illegal_pair_explained(step: Page) -> None:
+    step.locator("#sv-verifier").get_by_label("loose").check()
+    expect(step.locator("#sv-lossless")).to_contain_text("lossy: loose may change the target's distribution")
+    step.locator("#sv-verifier").get_by_label("greedy").check()
+    step.get_by_label("number input for temperature").fill("0.7")
+    step.keyboard.press("Tab")
+    message(step).to_contain_text("Greedy judges at temperature 0 only")
+    step.locator("#sv-run").click()
+    message(step).to_contain_text("Greedy judges at temperature 0 only")
+    expect(step.locator("#sv-run")).to_be_enabled()
+
+
+def test_a_live_run_ends_as_a_whole_trace_on_the_stage(step: Page) -> None:
+    step.locator("#sv-run").click()
+    message(step).to_contain_text("20 tokens in 8 target passes, 0.13 s of engine time")
+    expect(step.locator(".sv-badge-live")).to_be_visible()
+    expect(step.locator("#sv-run")).to_be_enabled()
+    expect(step.locator("#sv-stop")).to_be_disabled()
+
+
+def test_an_error_leaves_what_was_typed(step: Page) -> None:
+    step.locator("#sv-prompt textarea").fill("please fail here")
+    step.locator("#sv-run").click()
+    message(step).to_contain_text("This prompt fails on purpose; choose another.")
+    expect(step.locator("#sv-prompt textarea")).to_have_value("please fail here")
+
+
+def test_stop_ends_a_run_at_once_and_keeps_what_was_computed(page: Page, tmp_path: Path) -> None:
+    """The source waits before its third round until the gate opens; only Stop can end the run here."""
+    gate = Event()
+    with served(ReplaySource(sample(), gate, free_rounds=2), tmp_path) as url:
+        opened(page, url)
+        page.locator("#sv-run").click()
+        message(page).to_contain_text("Running: ")
+        page.locator("#sv-stop").click()
+        message(page).to_contain_text("in 2 target passes")
+        message(page).to_contain_text("stopped by you; what was computed is kept")
+        expect(page.locator("#sv-run")).to_be_enabled()
+
+
+def choose(page: Page, path: Path) -> None:
+    with page.expect_file_chooser() as chooser:
+        page.locator("#sv-upload").click()
+    chooser.value.set_files(path)
+
+
+@pytest.mark.parametrize("suffix", [".json", ".json.gz"])
+def test_a_trace_file_is_opened(step: Page, tmp_path: Path, suffix: str) -> None:
+    content = SAMPLE.read_bytes().replace(b'"seed":7', b'"seed":11')
+    path = tmp_path / f"mine{suffix}"
+    path.write_bytes(gzip.compress(content) if suffix.endswith("gz") else content)
+    choose(step, path)
+    expect(step.locator("#sv-badges")).to_contain_text("seed 11")
+
+
+def test_a_bad_file_is_refused_with_its_place_and_the_stage_stays(step: Page, tmp_path: Path) -> None:
+    data = json.loads(SAMPLE.read_text(encoding="utf-8"))
+    data["rounds"][3]["nodes"][1]["parent"] = 99
+    path = tmp_path / "broken.json"
+    path.write_text(json.dumps(data), encoding="utf-8")
+    choose(step, path)
+    message(step).to_contain_text(re.compile(r"broken\.json: rounds\[3\]\.nodes\[1\]"))
+    expect(step.locator("#sv-badges")).to_contain_text("seed 7")
+
+
+def test_hostile_names_in_a_file_stay_text(step: Page, tmp_path: Path) -> None:
+    data = json.loads(SAMPLE.read_text(encoding="utf-8"))
+    name = "<img src=x onerror=alert(1)>${1+1}`{{x}}"
+    data["started"]["target"]["name"] = name
+    path = tmp_path / "hostile.json"
+    path.write_text(json.dumps(data), encoding="utf-8")
+    choose(step, path)
+    expect(step.locator("#sv-badges")).to_contain_text(name)
+    assert step.locator("#sv-badges img").count() == 0
+
+
+def test_a_sweep_runs_and_shows_measured_points_with_theory(step: Page) -> None:
+    sweep = speedup(step)
+    sweep.get_by_label("speculation lengths γ").fill("1,2")
+    message(sweep, "sweep-").to_contain_text("makes 10 runs")
+    sweep.locator("#sv-sweep-run").click()
+    message(sweep, "sweep-").to_contain_text("2.00× plain decoding")
+    expect(sweep.locator("#sv-sweep-plot .legendtext")).to_have_text(
+        ["model, measured", "model, theory", "ngram, measured", "ngram, theory"]
+    )
+    expect(sweep.locator(".sv-table tbody tr")).to_have_count(5)
+    with sweep.expect_download() as download:
+        sweep.get_by_role("link", name="Results as JSON").or_(sweep.get_by_text("Results as JSON")).first.click()
+    assert len(json.loads(Path(download.value.path()).read_text(encoding="utf-8"))["runs"]) == 10
+
+
+def test_a_sweep_can_be_cancelled_and_keeps_its_points(page: Page, tmp_path: Path) -> None:
+    with served(ReplaySource(sample(), round_wait_s=0.02), tmp_path) as url:
+        sweep = speedup(opened(page, url))
+        sweep.locator("#sv-sweep-run").click()
+        expect(sweep.locator("#sv-sweep-message")).to_contain_text(re.compile(r"[2-9] of \d+ runs"))
+        sweep.locator("#sv-sweep-cancel").click()
+        message(sweep, "sweep-").to_contain_text("Cancelled. Fastest measured")
+        expect(sweep.locator("#sv-sweep-run")).to_be_enabled()
+
+
+def speedup(page: Page) -> Page:
+    page.get_by_role("tab", name="Speedup").click()
+    expect(page.locator("#sv-sweep-plot .plot-container")).to_be_visible()
+    return page
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_no_tab_scrolls_sideways(page: Page, address: str, width: int, theme: str) -> None:
+    page.set_viewport_size({"width": width, "height": 844})
+    page.emulate_media(color_scheme=theme)
+    opened(page, address)
+    for tab in ("Step", "Speedup", "About"):
+        page.get_by_role("tab", name=tab).click()
+        expect(page.get_by_role("tab", name=tab)).to_have_attribute("aria-selected", "true")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_the_controls_are_reached_with_the_keyboard_alone(step: Page) -> None:
+    step.locator("#sv-prompt textarea").focus()
+    step.get_by_role("button", name="Copy", exact=True).focus()
+    step.keyboard.press("Enter")
+    expect(step.locator("#sv-prompt textarea")).to_have_value("one two three one two")
+    step.locator("#sv-run").focus()
+    step.keyboard.press("Enter")
+    message(step).to_contain_text("20 tokens in 8 target passes")
+
+
+def test_a_public_machine_keeps_its_limits(page: Page, tmp_path: Path) -> None:
+    with served(ReplaySource(sample()), tmp_path, Limits(prompt_chars=10, any_model=False)) as url:
+        opened(page, url)
+        page.locator("#sv-prompt textarea").fill("far too long for here")
+        page.locator("#sv-run").click()
+        message(page).to_contain_text("The prompt has 21 characters, but this machine takes 10; shorten it.")
