@@ -109,8 +109,9 @@ def _started(started: Started, vocabulary: _Vocabulary) -> Iterator[Problem]:
         yield from _times("started", started, ("draft_step_s",))
     if started.branch is not None:
         yield from _counts("started.branch", started.branch, ("round",))
-        if started.branch.forced_token is not None:
-            yield from vocabulary.wrong_one("started.branch.forced_token", started.branch.forced_token)
+        forced = started.branch.forced_token
+        if forced is not None and not 0 <= forced < vocabulary.size:  # in vocab only once a round commits it
+            yield from vocabulary.wrong_one("started.branch.forced_token", forced)
 
 
 def _vocab_entry(key: str, entry: VocabEntry) -> Iterator[Problem]:

@@ -303,6 +303,17 @@ def test_a_branch_begins_with_its_forced_token() -> None:
     assert check(loads(json.dumps(forced(1)))) == []
 
 
+def test_a_branch_cancelled_before_its_first_round_is_a_trace_too() -> None:
+    """Its forced token was never committed, so the vocabulary need not know it."""
+    data = forced(1)
+    del data["vocab"]["2"]
+    data["started"]["branch"]["forced_token"] = 2
+    data["rounds"] = []
+    data["finished"] |= {"output_ids": [], "text": "", "decode_s": 0.0}
+    data["summary"] |= {"num_target_passes": 0, "num_output_tokens": 0}
+    assert check(loads(json.dumps(data))) == []
+
+
 def test_a_branch_that_forgets_its_forced_token_is_noticed() -> None:
     data = forced(1)
     data["rounds"][0]["judged"]["origin"] = "target"
