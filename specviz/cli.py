@@ -65,8 +65,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     _never_fail_to_encode(sys.stdout, sys.stderr)
     try:
-        chosen = next((one for one in arguments if not one.startswith("-")), None)
-        args = build_parser([chosen] if chosen in COMMANDS else []).parse_args(arguments)
+        chosen = [one for one in arguments if not one.startswith("-")][:1]
+        args = build_parser([one for one in chosen if one in COMMANDS]).parse_args(arguments)
         return int(importlib.import_module(f"specviz.commands.{args.chosen_command}").run(args))
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else DONE if stop.code is None else WRONG

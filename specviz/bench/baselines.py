@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 from transformers.generation.streamers import BaseStreamer
-from transformers.utils import logging
+from transformers.utils import logging as hub_logging
 
 from specviz.bench.contest import Measured
 from specviz.trace.source import PromptCard
@@ -41,11 +41,12 @@ class Reference:
 def load_reference(target: Path, drafter: Path | None, dtype: str, device: str) -> tuple[Any, Any, Any]:
     """(target, assistant or None, tokenizer) from local folders, offline. `dtype` is a torch name, e.g. `float32`."""
 
+    logging: Any = hub_logging
     logging.set_verbosity_error()
     logging.disable_progress_bar()
 
     def load(folder: Path) -> Any:
-        loaded = AutoModelForCausalLM.from_pretrained(folder, dtype=getattr(torch, dtype), local_files_only=True)
+        loaded: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=getattr(torch, dtype), local_files_only=True)
         return loaded.to(device).eval()
 
     tokenizer = AutoTokenizer.from_pretrained(target, local_files_only=True)

@@ -117,9 +117,11 @@ def run(args: argparse.Namespace) -> int:
         if reason:
             raise OptionError(reason)
     err().line(f"warming up, then {len(prompts)} prompts × {options.repeats} repeats…")
-    started = [_introduce(source, ours[place], prompts[0]) for place in (0, -1)]
-    contestants = [*ours, *(theirs(options, started[1]) if options.transformers else ())]
-    return _measure(args, options, contestants, prompts, Introduction(*started, _meter(options, prompts, models)))
+    plain, drafting = (_introduce(source, ours[place], prompts[0]) for place in (0, 1))
+    contestants = [*ours, *(theirs(options, drafting) if options.transformers else ())]
+    return _measure(
+        args, options, contestants, prompts, Introduction(plain, drafting, _meter(options, prompts, models))
+    )
 
 
 def read_options(args: argparse.Namespace) -> plans.BenchOptions:

@@ -106,17 +106,11 @@ def read_prompt(args: argparse.Namespace) -> str | None:
 
 def request_of(started: Started) -> RunRequest:
     """The request that would run this trace again."""
-    drafter_model = (
-        started.drafter.model.name
-        if started.drafter.model
-        else RunRequest.__dataclass_fields__["drafter_model"].default
-    )
-    return RunRequest(
+    request = RunRequest(
         prompt=started.prompt_text,
         prompt_name=started.prompt_name,
         target=started.target.name,
         drafter=started.drafter.name,
-        drafter_model=drafter_model,
         drafter_options=dict(started.drafter.options),
         verifier=started.verifier.name,
         verifier_options=dict(started.verifier.options),
@@ -127,6 +121,8 @@ def request_of(started: Started) -> RunRequest:
         max_new_tokens=started.max_new_tokens,
         stop=tuple(started.stop),
     )
+    model = started.drafter.model
+    return request if model is None else replace(request, drafter_model=model.name)
 
 
 def read_resume(args: argparse.Namespace) -> Resume | None:
