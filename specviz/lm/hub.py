@@ -47,7 +47,7 @@ class HubCache(TreeCache):
         super().__init__()
         from transformers import DynamicCache
 
-        self.past = DynamicCache()
+        self.past: Any = DynamicCache()
 
     @torch.inference_mode()
     def _move_rows(self, rows: list[int], start: int) -> None:

@@ -69,9 +69,10 @@ def packed(weight: Tensor, bias: Tensor | None) -> Product:
     linear_add = torch.ops.mkldnn._linear_pointwise.binary
 
     def multiply(x: Tensor, residual: Tensor | None) -> Tensor:
-        if residual is None:
-            return linear(x, copy, bias, "none", [], "")
-        return linear_add(x, residual, copy, bias, "add")
+        product: Tensor = (
+            linear(x, copy, bias, "none", [], "") if residual is None else linear_add(x, residual, copy, bias, "add")
+        )
+        return product
 
     return multiply
 

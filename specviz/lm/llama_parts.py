@@ -44,8 +44,8 @@ def paired(rows: Tensor, head_size: int) -> Tensor:
 
     Attention scores do not change, since queries and keys are reordered alike.
     """
-    halves = rows.unflatten(0, (-1, 2, head_size // 2))
-    return halves.transpose(1, 2).flatten(0, 2)
+    halves = rows.view(-1, 2, head_size // 2, *rows.shape[1:])
+    return halves.transpose(1, 2).reshape(rows.shape)
 
 
 @dataclass(frozen=True, slots=True)

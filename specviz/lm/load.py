@@ -144,9 +144,9 @@ def _with_transformers(folder: Path, config: Any, info: ModelInfo, device: torch
 
     from specviz.lm.hub import HubModel
 
-    logging.disable_progress_bar()
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     with _as_model_error(info.name):
-        model: Any = AutoModelForCausalLM.from_pretrained(
+        loaded: Any = AutoModelForCausalLM.from_pretrained(
             folder,
             config=config,
             dtype=DTYPES[info.dtype],
@@ -154,7 +154,8 @@ def _with_transformers(folder: Path, config: Any, info: ModelInfo, device: torch
             use_safetensors=True,
             trust_remote_code=False,
             local_files_only=True,
-        ).to(device)
+        )
+        model = loaded.to(device)
     text = config.get_text_config(decoder=True)
     info = replace(
         info,

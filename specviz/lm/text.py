@@ -40,7 +40,7 @@ class TextCodec:
         self.size = 1 + max(tokenizer.get_vocab(with_added_tokens=True).values(), default=-1)
         self.eos_ids = tuple(sorted(set(eos_ids)))
         self.special_ids = tuple(sorted(t["id"] for t in settings.get("added_tokens") or () if t["special"]))
-        self._added = {t["id"]: t["content"].encode() for t in settings.get("added_tokens") or ()}
+        self._added: dict[int, bytes] = {t["id"]: t["content"].encode() for t in settings.get("added_tokens") or ()}
         self._bytes: dict[int, bytes] = {}
         parts = json.dumps([settings.get("decoder"), settings.get("pre_tokenizer")])
         self._byte_of = _byte_of_character() if '"ByteLevel"' in parts else None

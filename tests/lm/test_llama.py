@@ -184,3 +184,20 @@ def test_greedy_decoding_writes_what_generate_writes(pair):
         written.append(int(logits.argmax()))
         logits = model.forward(written[-1:], cache)[-1].clone()
     assert written == expected
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize("heads", [1, 2, 4])
+def test_a_gpu_gives_the_logits_of_the_cpu(checkpoint, heads):
+    folder = str(checkpoint("llama", num_key_value_heads=heads))
+    results = []
+    for device in ("cpu", "cuda"):
+        model = load(folder, device=device, dtype="float32").model
+        cache = model.new_cache()
+        model.forward(random_tokens(0, 9), cache, last_only=True)
+        cache.keep(range(9))
+        tree = model.forward(random_tokens(1, 5), cache, [8, 9, 9, 10, 11]).cpu()
+        cache.keep([9, 11, 13])
+        results.append((tree, model.forward([3, 4], cache).cpu()))
+    assert all(error(left, right) < 1e-4 for left, right in zip(*results, strict=True))
