@@ -1,0 +1,65 @@
+"""A real Chromium, one fresh context per test; a test fails on any script error and on any request that leaves."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, sync_playwright
+
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+LOCAL = {"127.0.0.1", "localhost", ""}
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """One Chromium for all tests: `$CHROMIUM`, or the one on the PATH."""
+    path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    if not path:
+        pytest.skip("no Chromium: install one or point CHROMIUM at it")
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    """A visitor of their own: nothing is stored from test to test, nothing moves."""
+    visitor = browser.new_context(
+        viewport={"width": 1280, "height": 800}, reduced_motion="reduce", accept_downloads=True
+    )
+    visitor.set_default_timeout(15_000)
+    yield visitor
+    visitor.close()
+
+
+@pytest.fixture
+def page(context: BrowserContext) -> Iterator[Page]:
+    """An empty page; at the end of the test it must have had no errors and asked nobody outside for anything."""
+    faults: list[str] = []
+    opened = context.new_page()
+    opened.on("pageerror", lambda error: faults.append(f"script error: {error}"))
+    opened.on("console", lambda message: faults.extend(_complaint(message)))
+    opened.on("request", lambda request: faults.extend(_foreign(request)))
+    yield opened
+    assert not faults, "\n".join(faults)
+
+
+def _complaint(message: ConsoleMessage) -> list[str]:
+    return [f"console error: {message.text} ({message.location.get('url')})"] if message.type == "error" else []
+
+
+def _foreign(request: Request) -> list[str]:
+    address = urlsplit(request.url)
+    outside = address.scheme in {"http", "https", "ws", "wss"} and (address.hostname or "") not in LOCAL
+    return [f"request to the outside: {request.url}"] if outside else []
