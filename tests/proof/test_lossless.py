@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 from exhaustive import WARM, Case, branches, error, exact, expected_in_first_round, law
+from method_options import option_sets
 
 from specviz.chance import Sampling, residual, transform
 from specviz.drafters.base import DRAFTERS
@@ -15,21 +16,6 @@ from specviz.verifiers.base import VERIFIERS
 
 NARROW = Sampling(temperature=1.0, top_k=2)
 """two tokens of three: target and draft then often support different ones"""
-PLAIN = ({},)
-MODEL = (
-    {"gamma": 2},
-    {"gamma": 3},
-    {"gamma": 2, "draw": "without_replacement"},
-    {"gamma": 3, "draw": "top_k"},
-    {"branching": (2, 1)},
-    {"branching": (2, 1), "draw": "iid"},
-    {"branching": (3, 1)},
-    {"branching": (2, 2)},
-    {"branching": (2, 2), "draw": "top_k"},
-)
-NGRAM = ({"gamma": 3}, {"gamma": 2, "min_ngram": 2})
-OPTIONS = {"model": MODEL, "ngram": NGRAM}
-"""drafter → small option sets; a drafter not named here is proved with its defaults"""
 PROMPTS = {"ngram": (0, 1, 2, 0, 1, 2, 0, 1)}
 
 
@@ -37,7 +23,7 @@ def cases() -> list[Case]:
     """Every registered drafter × verifier × sampling that the pairing check allows."""
     found = []
     for drafter, kind in DRAFTERS.items():
-        for options in OPTIONS.get(drafter, PLAIN):
+        for options in option_sets(drafter):
             for verifier, rule in VERIFIERS.items():
                 for sampling in (Sampling(0.0), WARM, NARROW):
                     try:

@@ -1,0 +1,99 @@
+"""Small real models, and one way to run the engine on them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import pytest
+import torch
+from tiny_models import random_model, write_tokenizer
+
+from specviz.chance import Sampling, SeededDice
+from specviz.drafters.base import DRAFTERS
+from specviz.lm.load import LoadedModel, load
+from specviz.options import from_mapping
+from specviz.session import Method, Session, Start
+from specviz.stopping import Ending, Limits
+from specviz.trace.source import RunRequest
+from specviz.verifiers.base import VERIFIERS
+
+CONTEXT = 160
+SCALE = 3.0
+NOISE = 0.01
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A target, a drafter that often agrees with it, and the target again as transformers runs it."""
+
+    target: LoadedModel
+    drafter: LoadedModel
+    reference: object
+    known: dict[object, list[int]] = field(default_factory=dict)
+
+    def session(self, request: RunRequest, prompt_ids: Sequence[int], eos: Sequence[int] = ()) -> Session:
+        """The session that a request asks for; prompts are ids here, and nothing but `eos` ends a text early."""
+        drafter, verifier = DRAFTERS.get(request.drafter), VERIFIERS.get(request.verifier)
+        method = Method(
+            drafter(
+                from_mapping(drafter.options_type, request.drafter_options),
+                self.drafter.model if drafter.needs_model else None,
+            ),
+            verifier(from_mapping(verifier.options_type, request.verifier_options)),
+            Sampling(request.temperature, request.top_k, request.top_p),
+            SeededDice(request.seed),
+        )
+        ending = Ending(Limits(request.max_new_tokens, frozenset(eos)), lambda token: b"")
+        return Session(self.target.model, method, Start(list(prompt_ids)), ending)
+
+    def plain_output(self, request: RunRequest, prompt_ids: Sequence[int]) -> list[int]:
+        """The output ids of the same request without drafting; each is computed once."""
+        request = replace(request, drafter="none", drafter_options={})
+        key = (tuple(prompt_ids), repr(request))
+        if key not in self.known:
+            self.known[key] = self.output(request, prompt_ids)
+        return self.known[key]
+
+    def output(self, request: RunRequest, prompt_ids: Sequence[int], eos: Sequence[int] = ()) -> list[int]:
+        """Run to the end; the output ids."""
+        session = self.session(request, prompt_ids, eos)
+        session.begin()
+        while session.finished is None:
+            session.round()
+        return session.tokens[len(prompt_ids) :]
+
+
+@pytest.fixture(scope="session")
+def pair(tmp_path_factory) -> Pair:
+    torch.set_num_threads(1)
+    folders = {}
+    for name, noise in (("target", 0.0), ("drafter", NOISE)):
+        model = _talkative(noise)
+        folders[name] = tmp_path_factory.mktemp(name)
+        model.save_pretrained(folders[name])
+        write_tokenizer(folders[name])
+    loaded = {name: load(str(folder), device="cpu", dtype="float32") for name, folder in folders.items()}
+    reference = _talkative(0.0)
+    reference.generation_config.eos_token_id = None
+    return Pair(loaded["target"], loaded["drafter"], reference)
+
+
+def _talkative(noise: float):
+    """A random model with weights so large that its greedy text does not fall into a loop at once."""
+    model = random_model("llama", max_position_embeddings=CONTEXT, num_key_value_heads=2)
+    torch.manual_seed(1)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if "norm" not in name:
+                parameter.mul_(SCALE).add_(torch.randn_like(parameter), alpha=noise)
+    return model
+
+
+@pytest.fixture
+def source(pair):
+    """The live source on the small pair."""
+    from specviz.live import LiveSource
+
+    loaded = {"target": pair.target, "drafter": pair.drafter}
+    return LiveSource(load=lambda name, device, dtype: loaded[name], measure=False)

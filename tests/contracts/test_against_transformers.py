@@ -1,0 +1,63 @@
+"""Our plain greedy decoding is that of `transformers.generate`; our tree scores are those of plain passes."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from tiny_models import plain, random_tokens
+
+from specviz.scoring import score
+from specviz.trace.source import RunRequest
+from specviz.tree import DraftTree
+
+PLAIN = RunRequest("", drafter="none", verifier="greedy", max_new_tokens=64)
+
+
+def generated(model, prompt: list[int], n: int) -> list[int]:
+    ids = torch.tensor([prompt])
+    output = model.generate(ids, attention_mask=torch.ones_like(ids), do_sample=False, max_new_tokens=n, pad_token_id=0)
+    return output[0, len(prompt) :].tolist()
+
+
+def test_plain_greedy_decoding_is_that_of_transformers(pair):
+    """fp32, 20 prompts, 64 tokens each."""
+    for seed in range(20):
+        prompt = random_tokens(seed, 3 + seed)
+        assert pair.output(PLAIN, prompt) == generated(pair.reference, prompt, 64)
+
+
+def test_every_node_of_a_tree_is_scored_as_its_path_alone(pair):
+    prompt = random_tokens(3, 9)
+    cache = pair.target.model.new_cache()
+    pair.target.model.forward(prompt[:-1], cache)
+    cache.keep(range(len(prompt) - 1))
+    tree = DraftTree.from_root(prompt[-1])
+    for node, parent in enumerate([0, 0, 0, 1, 1, 2, 5, 6, 3], start=1):
+        tree.add(parent, (7 * node) % 60, "point_mass", None, "test")
+    logits = score(pair.target.model, cache, tree)
+    for node in range(len(tree)):
+        alone = plain(pair.reference, [*prompt, *tree.token_path(node)])[-1]
+        torch.testing.assert_close(logits[node], alone, atol=1e-4, rtol=0.0)
+
+
+@pytest.mark.slow
+def test_the_bundled_pair_decodes_as_transformers_does():
+    """fp32, 20 prompts of the set, 64 tokens each, plain and with a chain of four."""
+    from transformers import AutoModelForCausalLM
+
+    from specviz.assets import asset_path
+    from specviz.catalog import bundled_prompts
+    from specviz.live import LiveSource, collect
+
+    torch.set_num_threads(1)
+    reference = AutoModelForCausalLM.from_pretrained(asset_path("models", "target"), dtype=torch.float32).eval()
+    source = LiveSource(measure=False)
+    for card in bundled_prompts()[:20]:
+        runs = [
+            collect(source, RunRequest(card.text, drafter=name, max_new_tokens=64, dtype="float32", record=False))
+            for name in ("none", "model")
+        ]
+        assert runs[0].finished.output_ids == runs[1].finished.output_ids
+        prompt = runs[0].started.prompt_ids
+        expected = generated(reference, prompt, len(runs[0].finished.output_ids))
+        assert runs[0].finished.output_ids == expected

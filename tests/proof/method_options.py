@@ -1,0 +1,22 @@
+"""Small option sets per drafter, shared by the proof and the contracts; the defaults for a drafter not named here."""
+
+from __future__ import annotations
+
+OPTION_SETS: dict[str, tuple[dict[str, object], ...]] = {
+    "model": (
+        {"gamma": 2},
+        {"gamma": 3},
+        {"gamma": 2, "draw": "without_replacement"},
+        {"gamma": 3, "draw": "top_k"},
+        {"branching": (2, 1)},
+        {"branching": (2, 1), "draw": "iid"},
+        {"branching": (3, 1)},
+        {"branching": (2, 2)},
+        {"branching": (2, 2), "draw": "top_k"},
+    ),
+    "ngram": ({"gamma": 3}, {"gamma": 2, "min_ngram": 2}),
+}
+
+
+def option_sets(drafter: str) -> tuple[dict[str, object], ...]:
+    return OPTION_SETS.get(drafter, ({},))
