@@ -44,14 +44,27 @@ def build(source: TraceSource, gallery: Gallery, limits: Limits) -> gr.Blocks:
                 speedup_tab(speedup)
             with gr.Tab("About", id="about"):
                 about_tab()
-        timer = gr.Timer(POLL_S, active=True)
-        timer.tick(lambda: (_status(source), gr.Timer(active=not settled(source))), None, [status, timer], **QUIET)
-        if isinstance(source, DeferredSource):
-            demo.load(source.opened, None, None, **QUIET)
+        _status_events(demo, source, status)
         demo.unload(step.leave)
         demo.unload(speedup.leave)
     demo.queue(max_size=limits.waiting)
     return demo
+
+
+def _status_events(demo: gr.Blocks, source: TraceSource, status: gr.HTML) -> None:
+    """The status line on opening, and then until the models are there or have failed."""
+    timer = gr.Timer(POLL_S, active=False)
+
+    def look() -> tuple[str, gr.Timer]:
+        return _status(source), gr.Timer(active=not settled(source))
+
+    def open_page() -> tuple[str, gr.Timer]:
+        if isinstance(source, DeferredSource):
+            source.opened()
+        return look()
+
+    demo.load(open_page, None, [status, timer], **QUIET)
+    timer.tick(look, None, [status, timer], **QUIET)
 
 
 def settled(source: TraceSource) -> bool:

@@ -104,8 +104,8 @@ def lossless_note(catalog: Catalog, drafter: str, verifier: str) -> tuple[bool, 
     lossy = [method.name for method in parts if not method.lossless]
     if lossy:
         return False, f"lossy: {' and '.join(lossy)} may change the target's distribution"
-    rule = "picked for the temperature: greedy at 0, sequential above. " if verifier == AUTO else ""
-    return True, f"{rule}lossless: the text follows the target's distribution exactly"
+    rule = " (greedy at temperature 0, sequential above)" if verifier == AUTO else ""
+    return True, f"lossless{rule}: the text follows the target's distribution exactly"
 
 
 def model_controls(controls: Controls, catalog: Catalog, limits: Limits, defaults: RunRequest) -> None:
@@ -124,38 +124,25 @@ def model_controls(controls: Controls, catalog: Catalog, limits: Limits, default
 
 
 def sampling_controls(controls: Controls, limits: Limits, defaults: RunRequest) -> None:
-    """Temperature, truncation, seed, length, stop strings."""
-    fields = controls.fields
+    """Temperature, length and seed in sight; truncation and stop strings folded."""
+    fields, length = controls.fields, min(defaults.max_new_tokens, limits.max_new_tokens)
     with gr.Row():
         fields["temperature"] = gr.Slider(
-            0.0,
-            2.0,
-            value=defaults.temperature,
-            step=0.05,
-            label="temperature",
-            info="0: always the most probable token",
-            min_width=180,
+            0.0, 2.0, value=defaults.temperature, step=0.05, label="temperature", info="0: greedy", min_width=150
         )
-        length = min(defaults.max_new_tokens, limits.max_new_tokens)
         fields["max_new_tokens"] = gr.Slider(
-            1,
-            limits.max_new_tokens,
-            value=length,
-            step=1,
-            label="new tokens",
-            info="length limit of the run",
-            min_width=180,
+            1, limits.max_new_tokens, value=length, step=1, label="new tokens", info="at most", min_width=150
         )
-    with gr.Row():
-        fields["seed"] = gr.Number(
-            value=defaults.seed, label="seed", precision=0, minimum=0, info="same seed, same run", min_width=110
-        )
-        fields["top_k"] = gr.Number(
-            value=defaults.top_k, label="top-k", precision=0, minimum=0, info="0: off", min_width=110
-        )
+        fields["seed"] = _whole(defaults.seed, "seed", "same seed, same run")
+    with gr.Accordion("Truncation and stop strings", open=False), gr.Row():
+        fields["top_k"] = _whole(defaults.top_k, "top-k", "0: off")
         fields["top_p"] = gr.Number(
-            value=defaults.top_p, label="top-p", minimum=0, maximum=1, step=0.05, info="1: off", min_width=110
+            value=defaults.top_p, label="top-p", minimum=0, maximum=1, step=0.05, info="1: off", min_width=90
         )
         fields["stop"] = gr.Textbox(
             label="stop strings", info="one per line; \\n is a line break", lines=1, max_lines=4, min_width=160
         )
+
+
+def _whole(value: int, label: str, info: str) -> gr.Number:
+    return gr.Number(value=value, label=label, precision=0, minimum=0, info=info, min_width=90)
