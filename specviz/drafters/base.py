@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 from torch import Tensor
 
@@ -66,7 +66,8 @@ class Drafter(Protocol):
     lossless: ClassVar[bool]
     needs_model: ClassVar[bool]
 
-    options: Options
+    options: Any
+    """what it runs with, an instance of `options_type`"""
 
     def __init__(self, options: Options, model: LanguageModel | None) -> None:
         """`options` is an instance of `options_type`; `model` is None unless `needs_model`."""

@@ -84,8 +84,7 @@ class ModelDrafter(Drafter):
         assert isinstance(options, ModelOptions)
         assert model is not None, "this drafter needs a model."
         super().__init__(options, model)
-        self._model_options = options
-        self._widths = options.widths
+        self._widths: tuple[int, ...] = options.widths
         self._model = model
         self._cache = DraftCache(model)
 
@@ -103,10 +102,12 @@ class ModelDrafter(Drafter):
 
     def propose(self, context: DraftContext) -> Proposal:
         proposal = Proposal(DraftTree.from_root(context.tokens[-1]))
-        depth = min(len(self._widths), context.max_depth, self._cache.room(len(context.tokens)))
+        room = self._cache.room(len(context.tokens))
+        depth = min(len(self._widths), context.max_depth, room)
         if depth < 1:
+            proposal.note["drafter_context_full"] = room < 1
             return proposal
-        draw, level = _draw(self._model_options, context.sampling), [ROOT]
+        draw, level = _draw(self.options, context.sampling), [ROOT]
         draws = 0
         for index, width in enumerate(self._widths[:depth]):
             if not level:

@@ -80,7 +80,6 @@ class NgramDrafter(Drafter):
     def __init__(self, options: Options, model: LanguageModel | None = None) -> None:
         assert isinstance(options, NgramOptions)
         super().__init__(options, model)
-        self._gamma = options.gamma
         self._index = NgramIndex(options.min_ngram, options.max_ngram)
 
     @classmethod
@@ -99,7 +98,7 @@ class NgramDrafter(Drafter):
             return Proposal(tree, note={"match_length": 0})
         length, after = match
         node = ROOT
-        for i in range(after, after + min(self._gamma, context.max_depth)):
+        for i in range(after, after + min(self.options.gamma, context.max_depth)):
             copied = tokens[i] if i < len(tokens) else tree.tokens[1 + i - len(tokens)]
             node = tree.add(node, copied, "point_mass", None, self.name)
         return Proposal(tree, note={"match_length": length, "source_position": after})

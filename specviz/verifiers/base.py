@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 from torch import Tensor
 
@@ -69,7 +69,8 @@ class Verifier(Protocol):
     temperatures: ClassVar[str]
     """`any` or `zero`"""
 
-    options: Options
+    options: Any
+    """what it runs with, an instance of `options_type`"""
 
     def __init__(self, options: Options) -> None:
         """`options` is an instance of `options_type`."""

@@ -1,0 +1,72 @@
+"""Prompt lookup: what is found, what is copied, and that nothing is scanned twice."""
+
+from __future__ import annotations
+
+import pytest
+
+from specviz.chance import Sampling, SeededDice
+from specviz.drafters.base import DraftContext
+from specviz.drafters.ngram import NgramDrafter, NgramIndex, NgramOptions
+from specviz.errors import OptionError
+
+
+def draft(tokens, max_depth=9, **options):
+    drafter = NgramDrafter(NgramOptions(**options), None)
+    drafter.begin(tokens[:3])
+    proposal = drafter.propose(DraftContext(tokens, 0, max_depth, Sampling(0.0), SeededDice(0)))
+    return proposal.tree.tokens[1:], proposal.note
+
+
+def test_it_copies_what_followed_the_longest_suffix():
+    assert draft([1, 2, 3, 4, 5, 9, 3, 6, 1, 2, 3], gamma=2) == ([4, 5], {"match_length": 3, "source_position": 3})
+
+
+def test_a_shorter_suffix_is_used_where_the_longest_does_not_recur():
+    assert draft([2, 3, 4, 5, 9, 2, 3], gamma=2) == ([4, 5], {"match_length": 2, "source_position": 2})
+
+
+def test_the_most_recent_of_several_matches_is_copied():
+    assert draft([7, 1, 7, 2, 7], gamma=1) == ([2], {"match_length": 1, "source_position": 3})
+
+
+def test_a_match_that_runs_into_the_end_goes_on_with_itself():
+    assert draft([5, 1, 2, 1, 2], gamma=5) == ([1, 2, 1, 2, 1], {"match_length": 2, "source_position": 3})
+
+
+def test_nothing_is_drafted_where_nothing_recurs():
+    assert draft([1, 2, 3]) == ([], {"match_length": 0})
+
+
+def test_a_single_token_has_no_past():
+    assert draft([1]) == ([], {"match_length": 0})
+
+
+def test_a_suffix_shorter_than_the_shortest_is_not_looked_up():
+    assert draft([1, 9, 2, 1], min_ngram=2)[0] == []
+
+
+def test_the_draft_is_no_deeper_than_asked():
+    assert draft([1, 2, 3, 1], max_depth=1, gamma=4)[0] == [2]
+
+
+def test_the_index_reads_every_token_once():
+    class Counting(list):
+        reads = 0
+
+        def __getitem__(self, key):
+            Counting.reads += 1
+            return super().__getitem__(key)
+
+    text, index = Counting(range(1000)), NgramIndex(1, 3)
+    index.extend(text)
+    first = Counting.reads
+    text.append(5)
+    index.extend(text)
+    index.find(text)
+    assert first <= 3 * 1000
+    assert Counting.reads - first <= 3 + 3
+
+
+def test_a_shortest_suffix_longer_than_the_longest_is_refused():
+    with pytest.raises(OptionError, match="min_ngram is 4 and max_ngram 3"):
+        NgramOptions(min_ngram=4)

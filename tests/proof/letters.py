@@ -1,0 +1,38 @@
+"""A tokenizer of one letter per id for toy models: 0 is `<end>`, 1 is `a`, 2 is `b`, …"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from specviz.lm.load import LoadedModel
+from specviz.lm.table import TableModel
+
+
+class Letters:
+    name = "letters"
+    sha256 = "1e77e25"
+    special_ids = (0,)
+
+    def __init__(self, size: int, eos_ids: tuple[int, ...] = ()) -> None:
+        self.size = size
+        self.eos_ids = eos_ids
+
+    def encode(self, text: str) -> list[int]:
+        return [ord(letter) - 96 for letter in text]
+
+    def token_bytes(self, token: int) -> bytes:
+        return b"<end>" if token == 0 else chr(96 + token).encode()
+
+    def decode(self, ids: Iterable[int]) -> str:
+        return b"".join(map(self.token_bytes, ids)).decode()
+
+
+def toy_loader(size: int = 6, eos_ids: tuple[int, ...] = (), context: int = 64) -> Callable[..., LoadedModel]:
+    """Stands in for `load`: the toy models `target` and `drafter`, and `twin`, a drafter that is the target itself."""
+    seeds = {"target": 1, "drafter": 2, "twin": 1}
+
+    def load(name: str, device: str, dtype: str) -> LoadedModel:
+        model = TableModel(size, seeds[name], context, order=4, eos_ids=eos_ids)
+        return LoadedModel(model, Letters(size, eos_ids), model.info)
+
+    return load

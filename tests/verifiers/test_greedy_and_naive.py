@@ -1,0 +1,70 @@
+"""Exact match and sample-and-look-up, by hand."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from specviz.chance import Sampling, ScriptedDice
+from specviz.options import Options
+from specviz.scoring import ScoredTree
+from specviz.tree import DraftTree
+from specviz.verifiers.greedy import GreedyVerifier
+from specviz.verifiers.naive import NaiveVerifier
+
+
+def tree_of(*candidates):
+    tree = DraftTree.from_root(0)
+    for parent, token in candidates:
+        tree.add(parent, token, "point_mass", None, "test")
+    return tree
+
+
+def judge(rule, tree, rows, temperature, outcomes=()):
+    scored = ScoredTree(tree, torch.tensor(rows, dtype=torch.float64).log(), Sampling(temperature))
+    return rule(Options()).judge(tree, scored, ScriptedDice(list(outcomes)), 5)
+
+
+def test_greedy_follows_the_largest_logit_down_the_tree():
+    tree = tree_of((0, 1), (0, 2), (2, 0), (3, 1))
+    verdict = judge(
+        GreedyVerifier, tree, [[0.1, 0.2, 0.7], [1, 0, 0], [0.8, 0.1, 0.1], [0.2, 0.3, 0.5], [1, 0, 0]], 0.0
+    )
+    assert (verdict.path, verdict.token, verdict.origin) == ([2, 3], 2, "correction")
+    assert [(one.node, one.threshold, one.accepted) for one in verdict.trials] == [
+        (1, 0.0, False),
+        (2, 1.0, True),
+        (3, 1.0, True),
+        (4, 0.0, False),
+    ]
+    assert {one.u for one in verdict.trials} == {None}
+
+
+def test_greedy_takes_the_lowest_id_on_a_tie():
+    assert judge(GreedyVerifier, tree_of((0, 1)), [[0.2, 0.4, 0.4], [0.4, 0.2, 0.4]], 0.0).token == 0
+
+
+def test_greedy_ends_a_wholly_accepted_path_with_a_bonus():
+    verdict = judge(GreedyVerifier, tree_of((0, 2)), [[0.1, 0.2, 0.7], [0.1, 0.8, 0.1]], 0.0)
+    assert (verdict.path, verdict.token, verdict.origin) == ([1], 1, "bonus")
+
+
+def test_greedy_with_nothing_drafted_gives_a_token_of_the_target():
+    assert judge(GreedyVerifier, tree_of(), [[0.1, 0.2, 0.7]], 0.0).origin == "target"
+
+
+def test_naive_follows_its_own_sample_where_it_was_drafted():
+    verdict = judge(NaiveVerifier, tree_of((0, 1), (0, 2)), [[0.5, 0.3, 0.2]] * 3, 1.0, [2, 0])
+    assert (verdict.path, verdict.token, verdict.origin) == ([2], 0, "bonus")
+    assert [(one.node, one.accepted) for one in verdict.trials] == [(1, False), (2, True)]
+    assert [one.target_prob for one in verdict.trials] == pytest.approx([0.3, 0.2])
+
+
+def test_naive_keeps_a_sample_that_nobody_drafted():
+    verdict = judge(NaiveVerifier, tree_of((0, 1)), [[0.5, 0.3, 0.2]] * 2, 1.0, [2])
+    assert (verdict.path, verdict.token, verdict.origin, verdict.residual) == ([], 2, "correction", None)
+
+
+def test_naive_at_temperature_zero_is_greedy():
+    verdict = judge(NaiveVerifier, tree_of((0, 2)), [[0.1, 0.2, 0.7], [0.1, 0.8, 0.1]], 0.0, [2, 1])
+    assert (verdict.path, verdict.token) == ([1], 1)
