@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from specviz.errors import OptionError
 
 Value = int | float | bool | str | tuple[int, ...]
-O = TypeVar("O", bound="Options")
+OptionsT = TypeVar("OptionsT", bound="Options")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,41 +40,38 @@ def option(
     maximum: float | None = None,
     choices: tuple[str, ...] = (),
 ) -> Any:
-    """A dataclass field with what a person needs to know about it. Bounds are inclusive; for `ints` they hold for each."""
+    """A dataclass field and what a person needs to know about it. Bounds are inclusive and hold for each of `ints`."""
     return field(default=default, metadata={"help": help, "minimum": minimum, "maximum": maximum, "choices": choices})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Options:
     """Base of every plug-in's options: validated when built."""
 
     def __post_init__(self) -> None:
+        """Raises OptionError for a value of the wrong type or out of range."""
         for description in describe(type(self)):
             _check(description, getattr(self, description.name))
 
 
 def describe(options: type[Options]) -> list[OptionDescription]:
-    """The options of a class in the order they were declared."""
+    """The options of a class, as declared. Raises OptionError for a field that cannot be an option."""
     hints = get_type_hints(options)
     described = []
     for entry in dataclasses.fields(options):
-        meta = entry.metadata
-        described.append(
-            OptionDescription(
-                entry.name,
-                _type_name(hints[entry.name]),
-                entry.default,
-                meta.get("help", ""),
-                meta.get("minimum"),
-                meta.get("maximum"),
-                meta.get("choices", ()),
+        if entry.default is dataclasses.MISSING:
+            raise OptionError(
+                f"{options.__name__}.{entry.name} has no default; declare it with option(default, help=…)."
             )
+        default: Any = entry.default
+        described.append(
+            OptionDescription(entry.name, _type_name(hints[entry.name]), default, **_details(entry.metadata))
         )
     return described
 
 
-def from_mapping(options: type[O], mapping: Mapping[str, Any]) -> O:
-    """Build options from values or strings (command line, link, trace). Raises OptionError on unknown names or bad values."""
+def from_mapping(options: type[OptionsT], mapping: Mapping[str, Any]) -> OptionsT:
+    """Options from values or strings (command line, link, trace). Raises OptionError on unknown names or bad values."""
     known = {description.name: description for description in describe(options)}
     values: dict[str, Value] = {}
     for name, value in mapping.items():
@@ -85,12 +83,16 @@ def from_mapping(options: type[O], mapping: Mapping[str, Any]) -> O:
     return options(**values)
 
 
-def to_mapping(options: Options) -> dict[str, int | float | bool | str | None | list[int]]:
+def to_mapping(options: Options) -> dict[str, int | float | bool | str | list[int] | None]:
     """Plain JSON data, tuples as lists."""
     return {
         entry.name: list(value) if isinstance(value := getattr(options, entry.name), tuple) else value
         for entry in dataclasses.fields(options)
     }
+
+
+def _details(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    return {"help": "", **metadata}
 
 
 def _type_name(hint: Any) -> str:
@@ -106,7 +108,11 @@ def _parse(description: OptionDescription, value: Any) -> Value:
     try:
         return _PARSERS[description.type](value)
     except (TypeError, ValueError, KeyError):
-        raise OptionError(f"{description.name} is {value!r}, but must be {_WANTED[description.type]}.") from None
+        raise _wrong_type(description, value) from None
+
+
+def _wrong_type(description: OptionDescription, value: Any) -> OptionError:
+    return OptionError(f"{description.name} is {value!r}, but must be {_WANTED[description.type]}.")
 
 
 def _parse_int(value: Any) -> int:
@@ -115,17 +121,31 @@ def _parse_int(value: Any) -> int:
     return int(value)
 
 
+def _parse_float(value: Any) -> float:
+    if isinstance(value, bool):
+        raise ValueError
+    return float(value)
+
+
 def _parse_bool(value: Any) -> bool:
     words = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
     return value if isinstance(value, bool) else words[str(value).strip().lower()]
 
 
 def _parse_ints(value: Any) -> tuple[int, ...]:
-    parts = value.replace(" ", "").strip(",").split(",") if isinstance(value, str) else list(value)
-    return tuple(_parse_int(part) for part in parts if part != "")
+    if isinstance(value, str):
+        text = value.strip().removesuffix(",")
+        value = text.split(",") if text else []
+    return tuple(_parse_int(part) for part in value)
 
 
-_PARSERS: dict[str, Any] = {"int": _parse_int, "float": float, "bool": _parse_bool, "str": str, "ints": _parse_ints}
+_PARSERS: dict[str, Callable[[Any], Value]] = {
+    "int": _parse_int,
+    "float": _parse_float,
+    "bool": _parse_bool,
+    "str": str,
+    "ints": _parse_ints,
+}
 _WANTED = {
     "int": "a whole number",
     "float": "a number",
@@ -135,17 +155,39 @@ _WANTED = {
 }
 
 
-def _check(description: OptionDescription, value: Value) -> None:
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+# A value given in Python is held to its type as well: gamma="3" would otherwise slip past the range.
+_IS: dict[str, Callable[[Any], bool]] = {
+    "int": _is_whole,
+    "float": lambda value: _is_whole(value) or (isinstance(value, float) and math.isfinite(value)),
+    "bool": lambda value: isinstance(value, bool),
+    "str": lambda value: isinstance(value, str),
+    "ints": lambda value: isinstance(value, tuple) and all(_is_whole(part) for part in value),
+}
+
+
+def _check(description: OptionDescription, value: Any) -> None:
+    if not _IS[description.type](value):
+        raise _wrong_type(description, value)
     if description.choices and value not in description.choices:
-        raise OptionError(f"{description.name} is '{value}', but must be one of {', '.join(description.choices)}.")
-    numbers = value if isinstance(value, tuple) else () if isinstance(value, (str, bool)) else (value,)
-    for number in numbers:
-        low, high = description.minimum, description.maximum
-        if (low is not None and not number >= low) or (high is not None and not number <= high):
-            nearest = low if low is not None and not number >= low else high
-            limits = (
-                f"at least {low}" if high is None else f"at most {high}" if low is None else f"between {low} and {high}"
-            )
-            raise OptionError(
-                f"{description.name} is {number}, but must be {limits}; the nearest legal value is {nearest}."
-            )
+        near = difflib.get_close_matches(str(value), description.choices, n=1)
+        hint = f"; did you mean '{near[0]}'?" if near else "."
+        raise OptionError(f"{description.name} is '{value}', but must be one of {', '.join(description.choices)}{hint}")
+    if not isinstance(value, (bool, str)):
+        for number in value if isinstance(value, tuple) else (value,):
+            _check_range(description, number)
+
+
+def _check_range(description: OptionDescription, number: int | float) -> None:
+    low, high = description.minimum, description.maximum
+    if low is not None and number < low:
+        nearest = low
+    elif high is not None and number > high:
+        nearest = high
+    else:
+        return
+    limits = f"at least {low}" if high is None else f"at most {high}" if low is None else f"between {low} and {high}"
+    raise OptionError(f"{description.name} is {number}, but must be {limits}; the nearest legal value is {nearest}.")

@@ -10,7 +10,7 @@ import difflib
 import importlib
 import pkgutil
 from collections.abc import Callable
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Generic, TypeVar
 
 from specviz.errors import OptionError
@@ -57,17 +57,31 @@ class Registry(Generic[T]):
         return self._entries[name]
 
     def items(self) -> list[tuple[str, T]]:
+        """Name and plug-in, alphabetically by name."""
         return [(name, self._entries[name]) for name in self.names()]
 
     def _discover(self) -> None:
         if self._discovered or self._package is None:
             return
-        self._discovered = True
-        package = importlib.import_module(self._package)
-        for module in sorted(info.name for info in pkgutil.iter_modules(package.__path__)):
-            importlib.import_module(f"{self._package}.{module}")
-        for point in sorted(entry_points(group=f"specviz.{self.kind}s"), key=lambda point: point.name):
+        self._discovered = True  # first, because a plug-in may ask for names while it is imported
+        try:
+            package = importlib.import_module(self._package)
+            for module in sorted(info.name for info in pkgutil.iter_modules(package.__path__)):
+                importlib.import_module(f"{self._package}.{module}")
+            for point in sorted(entry_points(group=f"specviz.{self.kind}s"), key=lambda point: point.name):
+                self._load(point)
+        except BaseException:
+            self._discovered = False  # or the next look would show half a list as if it were whole
+            raise
+
+    def _load(self, point: EntryPoint) -> None:
+        try:
             point.load()
+        except (ImportError, AttributeError) as error:
+            raise OptionError(
+                f"the {self.kind} '{point.name}' of another package ({point.value}) cannot be loaded: {error}; "
+                "repair or uninstall that package."
+            ) from error
 
 
 def _home(entry: object) -> str:
