@@ -1,0 +1,155 @@
+"""The live source: names to methods, what is refused before anything is loaded, what the header says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from letters import toy_loader
+
+from specviz.drafters.base import DRAFTERS
+from specviz.errors import ModelError, OptionError, PairingError, VocabularyMismatch
+from specviz.live import LiveSource, collect, make_plan
+from specviz.lm.load import LoadedModel
+from specviz.lm.table import TableModel
+from specviz.options import from_mapping
+from specviz.trace.source import RunRequest
+from specviz.verifiers.base import VERIFIERS
+
+REQUEST = RunRequest("abc", max_new_tokens=8)
+
+
+class Counting:
+    def __init__(self):
+        self.loaded = []
+        self._load = toy_loader()
+
+    def __call__(self, name, device, dtype):
+        self.loaded.append((name, device, dtype))
+        return self._load(name, device, dtype)
+
+
+def toy_source():
+    return LiveSource(load=toy_loader(), measure=False)
+
+
+def test_auto_judges_greedily_at_temperature_zero_and_sequentially_above():
+    assert make_plan(REQUEST).verifier.name == "greedy"
+    assert make_plan(replace(REQUEST, temperature=0.5)).verifier.name == "sequential"
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "message"),
+    [
+        ({"drafter": "modle"}, OptionError, "no drafter called 'modle'; did you mean 'model'"),
+        ({"verifier": "gredy"}, OptionError, "did you mean 'greedy'"),
+        ({"drafter_options": {"gama": 3}}, OptionError, "no option 'gama' here; did you mean 'gamma'"),
+        ({"drafter_options": {"gamma": 99}}, OptionError, "gamma is 99"),
+        ({"temperature": 99.0}, OptionError, "temperature is 99"),
+        ({"verifier": "greedy", "temperature": 0.7}, PairingError, "works at temperature 0 only.*0.7.*'sequential'"),
+        ({"max_new_tokens": 0}, OptionError, "max_new_tokens is 0"),
+        ({"top": 0}, OptionError, "top is 0"),
+        ({"stop": ("",)}, OptionError, "stop string is empty"),
+    ],
+)
+def test_what_cannot_run_is_refused_by_one_sentence_and_explained_by_the_same(changes, error, message):
+    request = replace(REQUEST, **changes)
+    with pytest.raises(error, match=message) as caught:
+        collect(toy_source(), request)
+    assert toy_source().explain(request) == str(caught.value)
+
+
+def test_a_request_that_can_run_needs_no_explanation_and_loads_nothing():
+    load = Counting()
+    assert LiveSource(load=load).explain(REQUEST) is None
+    assert load.loaded == []
+
+
+def test_an_unknown_model_is_explained_without_loading():
+    reason = LiveSource().explain(replace(REQUEST, target="no-such-model"))
+    assert "there is no model 'no-such-model'" in reason
+
+
+def test_models_are_loaded_once_per_name_device_and_dtype():
+    load = Counting()
+    source = LiveSource(load=load, measure=False)
+    collect(source, REQUEST)
+    collect(source, REQUEST)
+    assert load.loaded == [("target", "auto", "auto"), ("drafter", "auto", "auto")]
+    collect(source, replace(REQUEST, dtype="float32", drafter="ngram"))
+    assert load.loaded[2:] == [("target", "auto", "float32")]
+
+
+def test_warming_loads_the_default_pair_and_says_so():
+    load = Counting()
+    source = LiveSource(load=load)
+    assert source.status() == "models not loaded yet"
+    source.warm()
+    assert source.status() == "models ready"
+    assert [name for name, _, _ in load.loaded] == ["target", "drafter"]
+
+
+def test_a_model_that_does_not_load_is_reported_in_the_status():
+    def broken(name, device, dtype):
+        raise ModelError("no weights here; train some.")
+
+    source = LiveSource(load=broken)
+    with pytest.raises(ModelError):
+        source.warm()
+    assert "no weights here; train some." in source.status()
+
+
+def test_a_drafter_of_another_vocabulary_is_refused():
+    toys = toy_loader()
+
+    def load(name, device, dtype):
+        loaded = toys(name, device, dtype)
+        if name != "drafter":
+            return loaded
+        model = TableModel(7, 2)
+        return LoadedModel(model, loaded.tokenizer, model.info)
+
+    with pytest.raises(VocabularyMismatch, match="table-7-2 has 7 tokens and table-6-1 6"):
+        collect(LiveSource(load=load, measure=False), REQUEST)
+
+
+def test_the_header_holds_what_it_takes_to_run_again():
+    started = collect(toy_source(), replace(REQUEST, temperature=0.5, drafter_options={"branching": "2,1"})).started
+    assert (started.source, started.seed, started.max_new_tokens) == ("live", 7, 8)
+    assert started.drafter.options == {"gamma": 4, "branching": [2, 1], "draw": "auto"}
+    assert (started.target.adapter, started.drafter.model.name) == ("table", "table-6-2")
+    assert (started.sampling.temperature, started.sampling.top_k, started.sampling.top_p) == (0.5, 0, 1.0)
+    assert (started.prompt_text, started.prompt_ids) == ("abc", [1, 2, 3])
+    assert started.machine.dtype == "float64"
+    assert len(started.run_id) == 16
+
+
+def test_runs_have_different_ids_where_anything_differs():
+    source = toy_source()
+    assert collect(source, REQUEST).started.run_id != collect(source, replace(REQUEST, seed=8)).started.run_id
+
+
+def test_measured_step_times_travel_with_the_run():
+    started = collect(LiveSource(load=toy_loader()), REQUEST).started
+    assert [one.rows for one in started.step_times][:4] == [1, 2, 4, 8]
+    assert started.draft_step_s > 0
+
+
+@pytest.mark.parametrize("drafter", DRAFTERS.names())
+@pytest.mark.parametrize("verifier", VERIFIERS.names())
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_every_pairing_runs_or_says_why_not(drafter, verifier, temperature):
+    source = toy_source()
+    request = replace(REQUEST, drafter=drafter, verifier=verifier, temperature=temperature)
+    reason = source.explain(request)
+    if reason is None:
+        assert collect(source, request).finished.reason == "length"
+    else:
+        with pytest.raises(PairingError) as caught:
+            collect(source, request)
+        assert str(caught.value) == reason
+
+
+def test_options_of_every_method_survive_the_way_through_text():
+    for _, method in [*DRAFTERS.items(), *VERIFIERS.items()]:
+        assert from_mapping(method.options_type, {}) == method.options_type()
