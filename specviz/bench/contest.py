@@ -30,6 +30,8 @@ class Measured:
     """ours alone"""
     engine_s: float | None = None
     """ours alone: the engine's clock, the rounds added up"""
+    record_s: float = 0.0
+    """ours alone: the part of `wall_s` spent on turning rounds into events"""
 
     @property
     def tokens_per_s(self) -> float:

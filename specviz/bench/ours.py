@@ -41,5 +41,11 @@ class SourceContestant:
         if finished.reason == "failed":
             raise BenchError(f"'{self.name}' failed on prompt '{prompt.id}': {finished.message}")
         return Measured(
-            finished.output_ids, wall, finished.prefill_s, len(rounds), tuple(rounds), engine_s=finished.decode_s
+            finished.output_ids,
+            wall,
+            finished.prefill_s,
+            len(rounds),
+            tuple(rounds),
+            engine_s=finished.decode_s,
+            record_s=finished.record_s,
         )

@@ -65,15 +65,11 @@ def rows(outcomes: Sequence[Outcome], baseline: str, curves: Curves | None) -> l
     return [_row(group, plain, curves) for group in groups.values()]
 
 
-def overhead(outcomes: Sequence[Outcome], without: str, recorded: str) -> Quartiles | None:
-    """Tracing overhead: seconds of a recorded decode over those of the same unrecorded one, minus 1."""
-    bare = {(one.prompt, one.repeat): one.measured.wall_s for one in outcomes if one.contestant == without}
-    shares = [
-        one.measured.wall_s / bare[one.prompt, one.repeat] - 1
-        for one in outcomes
-        if one.contestant == recorded and (one.prompt, one.repeat) in bare
-    ]
-    return quartiles(shares) if shares else None
+def overhead(outcomes: Sequence[Outcome], recorded: str) -> Quartiles | None:
+    """Tracing overhead of the contestant that keeps its trace: seconds spent writing it over all its other seconds,
+    both from the same run, so that a busy machine cannot hide or invent it. None where it never ran."""
+    runs = [one.measured for one in outcomes if one.contestant == recorded]
+    return quartiles([one.record_s / (one.wall_s - one.record_s) for one in runs]) if runs else None
 
 
 def _row(group: Sequence[Outcome], plain: Mapping[tuple[str, int], Outcome], curves: Curves | None) -> BenchRow:

@@ -202,7 +202,7 @@ def _measure(
         ),
         complete=len(outcomes) == contest_plan.runs,
         step_times=meter.medians(),
-        tracing_overhead=overhead(outcomes, traced, traced + plans.RECORDED),
+        tracing_overhead=overhead(outcomes, traced + plans.RECORDED),
     )
     return _write(args, report)
 

@@ -79,10 +79,10 @@ def test_outcomes_without_their_plain_run_are_left_out() -> None:
 
 
 def test_tracing_overhead_is_the_extra_share_of_the_same_decode() -> None:
-    share = overhead([outcome("C", 4.0), outcome("C, recorded", 5.0)], "C", "C, recorded")
-    assert share is not None
-    assert share.median == 0.25
-    assert overhead([outcome("C", 4.0)], "C", "C, recorded") is None
+    """One second of five went into the trace: a quarter on top of the four it would have taken."""
+    traced = Outcome("C, recorded", "one", "code", 0, Measured([1], 5.0, 0.0, target_passes=1, record_s=1.0))
+    assert overhead([outcome("C", 4.0), traced], "C, recorded") == (0.25, 0.25, 0.25)
+    assert overhead([outcome("C", 4.0)], "C, recorded") is None
 
 
 def test_our_contestant_reads_prompt_pass_and_rounds_from_the_trace(fake_source: FakeSource) -> None:
