@@ -1,0 +1,90 @@
+/* Draft and target bars on one shared axis of tokens: overlap, what is left over, and everything else. */
+globalThis.SpecViz = globalThis.SpecViz || {};
+(function (S) {
+  "use strict";
+
+  const { h } = S;
+
+  /** Pure: the distributions behind the children of `parent`, as far as the view has got. */
+  function barData(round, parent, at, focus) {
+    const node = round.nodes[parent];
+    const frozen = node.target.probs[0] === 1 && node.target_raw;
+    const heads = frozen ? { draft: node.draft_raw || node.draft, target: node.target_raw } : { draft: node.draft, target: node.target };
+    if (!at.scored) heads.target = null;
+    const ends = at.drawn && round.judged.final_node === parent;
+    if (ends && focus === S.END && round.judged.residual) heads.residual = round.judged.residual;
+    const children = round.nodes.filter((child) => child.parent === parent && child.depth <= at.level);
+    const exact = new Map();
+    if (!frozen) for (const child of children) {
+      const sure = {};
+      if (child.kind !== "point_mass" && heads.draft) sure.draft = child.draft_prob;
+      if (heads.target) sure.target = child.target_prob;
+      exact.set(child.token, sure);
+    }
+    const keep = new Set(children.map((child) => child.token));
+    if (ends) keep.add(round.judged.token);
+    return { heads, exact, keep, children, frozen: !!frozen, ends };
+  }
+
+  const NAMES = { draft: "draft q", target: "target p", residual: "left over" };
+
+  function barsPanel(now, parent, focus, act) {
+    const data = barData(now.round, parent, now.at, focus);
+    const names = ["draft", "target", "residual"].filter((name) => data.heads[name]);
+    if (!names.length) return h("p", { class: "svp-quiet" }, "No distribution is known here yet.");
+    const { rows, rest } = S.bars(data.heads, data.exact, data.keep);
+    const highest = Math.max(0.02, ...rows.flatMap((row) => names.map((name) => row[name] ?? 0)), ...names.map((name) => rest[name]));
+    const top = [0.05, 0.1, 0.25, 0.5, 1].find((limit) => highest <= limit * 1.0001) ?? 1;
+    const width = (value) => `${Math.min(100, (value / top) * 100)}%`;
+    const marked = focus === S.END ? now.round.judged.token : now.round.nodes[focus].token;
+    const byToken = new Map(data.children.map((child) => [child.token, child]));
+    const trial = now.trialOf(focus);
+    const pending = now.labels.after(parent);
+
+    const track = (row) => {
+      const bars = [];
+      if (row.overlap !== null && row.overlap !== undefined) bars.push(["svp-overlap", 0, row.overlap]);
+      for (const name of names) bars.push([`svp-fill is-${name}`, 0, row[name] ?? 0]);
+      if (row.excess) bars.push(["svp-excess", row.overlap, row.excess]);
+      const box = h("span", { class: `svp-track has-${names.length}` });
+      for (const [name, left, value] of bars) {
+        const bar = h("i", { class: name });
+        bar.style.left = width(left);
+        bar.style.width = width(value);
+        box.append(bar);
+      }
+      if (row.token === marked && trial && now.judged(focus) && Math.abs(trial.target_prob - (row.target ?? -1)) > 1e-9 && !data.frozen) {
+        const tick = h("i", { class: "svp-tick", title: `after earlier refusals: ${S.prob(trial.target_prob)}` });
+        tick.style.left = width(trial.target_prob);
+        box.append(tick);
+      }
+      return box;
+    };
+    const value = (row, name) => h("span", { class: `svp-value is-${name}` }, row[name] === null ? `<${S.prob(row.most[name])}` : S.prob(row[name]));
+    const name = (row) => {
+      const child = byToken.get(row.token);
+      const text = child ? now.labels[child.id] : S.label(now.trace, row.token, pending);
+      const fate = data.ends && row.token === now.round.judged.token ? now.stateOf(S.END) : child ? now.stateOf(child.id) : null;
+      const sign = fate && fate !== "hidden" ? S.glyph(fate) : null;
+      if (child) return h("button", { type: "button", class: "svp-name", onclick: () => act.select(child.id), title: text }, sign, S.short(text, 14));
+      if (act.branch && parent === 0 && now.at.scored) {
+        return h("button", { type: "button", class: "svp-name", title: `continue the run from here with ${text}`, onclick: () => act.branch(row.token) }, sign, S.short(text, 14), h("span", { class: "svp-go", "aria-hidden": "true" }, "↪"));
+      }
+      return h("span", { class: "svp-name", title: text }, sign, S.short(text, 14));
+    };
+    const line = (row, label) => h("div", { class: `svp-bar${row.token === marked ? " is-marked" : ""}`, role: "row" },
+      h("span", { role: "rowheader" }, label), h("span", { role: "cell" }, track(row)),
+      h("span", { role: "cell", class: "svp-values" }, names.map((one) => value(row, one))));
+    const else_ = { token: null, most: {}, overlap: null, excess: null, ...rest };
+    const legend = h("p", { class: "svp-barlegend" }, names.map((one) => h("span", {}, h("i", { class: `svp-swatch is-${one}` }), NAMES[one])),
+      data.heads.draft && data.heads.target ? [h("span", {}, h("i", { class: "svp-swatch is-overlap" }), "min(p, q)"), h("span", {}, h("i", { class: "svp-swatch is-excess" }), "max(0, p − q)")] : null,
+      h("span", { class: "svp-scale" }, `full width = ${S.prob(top)}`));
+    return h("div", { class: "svp-bars" },
+      h("div", { role: "table", "aria-label": "draft and target probabilities of the next token" }, rows.map((row) => line(row, name(row))), line(else_, h("span", { class: "svp-name is-rest" }, "everything else"))),
+      legend,
+      data.frozen ? h("p", { class: "svp-quiet" }, "What the models believe. At temperature 0 only the target's first choice counts.") : null,
+      now.at.scored ? null : h("p", { class: "svp-quiet" }, "The target has not been asked yet."));
+  }
+
+  Object.assign(S, { barData, barsPanel });
+})(globalThis.SpecViz);

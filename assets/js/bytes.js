@@ -1,0 +1,88 @@
+/* Tokens as bytes and as something to look at. Pure; knows nothing about the page.
+   A token may end inside a UTF-8 character; a character belongs to the token that completes it. */
+globalThis.SpecViz = globalThis.SpecViz || {};
+(function (S) {
+  "use strict";
+
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  const cache = new WeakMap();
+
+  /** The exact bytes of a token, from the trace's vocabulary. */
+  function tokenBytes(trace, token) {
+    let known = cache.get(trace.vocab);
+    if (!known) cache.set(trace.vocab, (known = new Map()));
+    if (!known.has(token)) {
+      const entry = trace.vocab[String(token)];
+      known.set(token, entry ? Uint8Array.from(atob(entry.bytes), (c) => c.charCodeAt(0)) : new Uint8Array());
+    }
+    return known.get(token);
+  }
+
+  /** How many bytes at the end begin a character that is not finished: 0 to 3. */
+  function unfinished(bytes) {
+    for (let back = 1; back <= Math.min(3, bytes.length); back++) {
+      const byte = bytes[bytes.length - back];
+      if (byte >= 0xc2 && byte <= 0xf4) return back < (byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4) ? back : 0;
+      if (byte < 0x80 || byte > 0xbf) return 0;
+    }
+    return 0;
+  }
+
+  /** Bytes left over from before + a token's bytes → the text it completes, and what is left over now. */
+  function complete(pending, bytes) {
+    const all = new Uint8Array(pending.length + bytes.length);
+    all.set(pending);
+    all.set(bytes, pending.length);
+    const cut = all.length - unfinished(all);
+    return { text: decoder.decode(all.subarray(0, cut)), pending: all.slice(cut) };
+  }
+
+  /** The text each token of a list completes. */
+  function pieces(trace, tokens, pending = new Uint8Array()) {
+    const texts = tokens.map((token) => {
+      const step = complete(pending, tokenBytes(trace, token));
+      pending = step.pending;
+      return step.text;
+    });
+    return { texts, pending };
+  }
+
+  const SIGNS = { " ": "␣", "\n": "⏎", "\r": "␍", "\t": "⇥", "\u00a0": "⍽" };
+  // controls, zero-width, line and paragraph separators, direction marks, byte order mark, lone surrogates
+  const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/;
+
+  /** Text → [{text, sign}]: what a reader could not see is replaced by a sign. */
+  function signs(text) {
+    const parts = [];
+    for (const char of text) {
+      const sign = char in SIGNS || UNSEEN.test(char);
+      const shown = SIGNS[char] || (sign ? `‹${char.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}›` : char);
+      const last = parts[parts.length - 1];
+      if (last && last.sign === sign) last.text += shown;
+      else parts.push({ text: shown, sign });
+    }
+    return parts;
+  }
+
+  /** One line for a token: ␣ and ⏎ for blanks, ⟨F0 9F⟩ for a piece of a character. */
+  function visible(text, bytes) {
+    if (text === "" && bytes && bytes.length) {
+      return "⟨" + Array.from(bytes, (b) => b.toString(16).toUpperCase().padStart(2, "0")).join(" ") + "⟩";
+    }
+    return text === "" ? "(empty)" : signs(text).map((part) => part.text).join("");
+  }
+
+  /** How a token reads by itself (in lists, where nothing stands before it). */
+  function label(trace, token, pending = new Uint8Array()) {
+    const bytes = tokenBytes(trace, token);
+    return visible(complete(pending, bytes).text, bytes);
+  }
+
+  /** At most `length` characters, cut with an ellipsis, never inside a character. */
+  function short(text, length) {
+    const chars = Array.from(text);
+    return chars.length <= length ? text : chars.slice(0, length - 1).join("") + "…";
+  }
+
+  Object.assign(S, { tokenBytes, complete, pieces, signs, visible, label, short });
+})(globalThis.SpecViz);

@@ -1,0 +1,101 @@
+/* The card of the selected node: what it is, both distributions behind it, and the arithmetic that judged it. */
+globalThis.SpecViz = globalThis.SpecViz || {};
+(function (S) {
+  "use strict";
+
+  const { h, END } = S;
+  const DEPTHS = ["words", "numbers", "formula"];
+
+  function place(now, id) {
+    if (id === END) return `${S.FATES[now.stateOf(END)]} · ends the round`;
+    const node = now.round.nodes[id];
+    if (id === 0) return "the last committed token · root of this round's tree";
+    const siblings = now.round.nodes.filter((other) => other.parent === node.parent);
+    const among = siblings.length > 1 ? ` · ${S.ordinal(siblings.indexOf(node) + 1)} of ${siblings.length} siblings` : "";
+    return `${S.FATES[now.stateOf(id)]} · depth ${node.depth}${among}`;
+  }
+
+  /** Words, numbers, formula and code for what is selected, as far as the view has got. */
+  function explain(now, id) {
+    const { round, labels, at } = now;
+    if (id === END) return ended(now);
+    const node = round.nodes[id];
+    if (id === 0) {
+      const cached = `Its row was not in the cache yet, so the target pass computes it together with the candidates.`;
+      return { words: at.scored ? cached : `Everything drafted in this round continues from ${labels[0]}.`, numbers: [] };
+    }
+    const odds = [];
+    if (node.kind !== "point_mass") odds.push(["q", S.prob(node.draft_prob), "draft"]);
+    if (at.scored) odds.push(["p", S.prob(node.target_prob), "target"]);
+    const state = now.stateOf(id);
+    const trial = now.trialOf(id);
+    if (trial && now.judged(id)) {
+      const rule = S.ruleOf(round);
+      const facts = S.trialFacts(now.trace, round, labels, trial);
+      return { words: rule.words(facts), numbers: rule.numbers(facts), formula: rule.formula, code: rule.code };
+    }
+    if (state === "unreached") return { words: `${S.unreached(round, labels, id)} The pass had scored it all the same.`, numbers: odds };
+    const how = node.kind === "point_mass" ? "proposed as it is, not drawn" : `drawn by the drafter with probability ${S.prob(node.draft_prob)}`;
+    return { words: at.scored ? `The target gives ${labels[id]} ${S.prob(node.target_prob)}. Its verdict comes next.` : `${labels[id]} was ${how}.`, numbers: odds };
+  }
+
+  function ended(now) {
+    const { judged } = now.round;
+    const final = now.round.nodes[judged.final_node];
+    const from = judged.residual ? judged.residual : final.target;
+    const chance = S.known(from, judged.token);
+    const numbers = [[judged.residual ? "r" : "p", chance === null ? `<${S.prob(S.atMost(from))}` : S.prob(chance), judged.residual ? "in what was left over" : "in the target's distribution"]];
+    if (judged.residual) numbers.push(["mass", S.prob(judged.residual_mass), "Σ max(0, p − q), left by the refusals"]);
+    if (judged.u !== null) numbers.push(["u", S.prob(judged.u), "the draw that picked it"]);
+    const formula = judged.residual ? ["r(x) = max(0, p(x) − q(x)) / Σ max(0, p − q)"] : judged.u === null ? ["x = argmax p"] : ["x is drawn from p"];
+    const code = judged.residual ? ["r = normalise(maximum(0, p - q))", "token = draw(r)"] : [judged.u === null ? "token = p.argmax()" : "token = draw(p)"];
+    return { words: S.ending(now.round, now.labels), numbers, formula, code };
+  }
+
+  /** The siblings that were tried before and after, in order. */
+  function siblings(now, id, act) {
+    const parent = id === END ? now.round.judged.final_node : now.round.nodes[id].parent;
+    const tried = now.round.judged.trials.slice(0, now.at.trials).filter((trial) => now.round.nodes[trial.node].parent === parent);
+    if (tried.length < 2) return null;
+    const row = (trial) => {
+      const text = trial.u === null ? "" : S.compared(trial.u, trial.threshold);
+      return h("li", {}, h("button", { type: "button", class: `svp-try${trial.node === id ? " is-selected" : ""}`, onclick: () => act.select(trial.node) },
+        S.glyph(trial.accepted ? "accepted" : "rejected"), h("span", { class: "svp-mono" }, S.short(now.labels[trial.node], 12)),
+        trial.u === null ? null : h("span", { class: "svp-odds-row" }, `${S.prob(trial.target_prob)} / ${S.prob(trial.draft_prob)}`, h("span", {}, `u ${text[0]} ${trial.accepted ? "<" : "≥"} ${text[1]}`))));
+    };
+    return h("div", { class: "svp-tries" }, h("p", { class: "svp-small" }, "tried here, in this order"), h("ol", {}, tried.map(row)));
+  }
+
+  function cardPanel(box, act) {
+    let depth = DEPTHS.includes(S.memory.get("depth", "")) ? S.memory.get("depth", "") : "numbers";
+    const title = h("h3", { class: "svp-title" });
+    const kind = h("p", { class: "svp-small" });
+    const chart = h("div");
+    const words = h("p", { class: "svp-words" });
+    const table = h("dl", { class: "svp-numbers" });
+    const math = h("div", { class: "svp-math" });
+    const tries = h("div");
+    const choices = h("div", { class: "svp-depth", role: "group", "aria-label": "how much detail" }, DEPTHS.map((name) => h("button", {
+      type: "button", "data-depth": name, onclick: () => { depth = name; S.memory.set("depth", name); act.draw(); },
+    }, name)));
+    box.append(h("header", {}, title, kind), chart, words, table, math, tries, choices);
+
+    return function draw(now) {
+      const id = now.selected;
+      title.replaceChildren(S.glyph(now.stateOf(id)), h("span", { class: "svp-mono" }, S.short(now.labels[id], 32)));
+      S.setText(kind, place(now, id));
+      const parent = id === END ? now.round.judged.final_node : id === 0 ? 0 : now.round.nodes[id].parent;
+      chart.replaceChildren(S.barsPanel(now, parent, id, act));
+      const said = explain(now, id);
+      S.setText(words, said.words);
+      const level = DEPTHS.indexOf(depth);
+      table.replaceChildren(...(level > 0 ? said.numbers : []).map(([name, value, note]) => h("div", {}, h("dt", {}, name), h("dd", {}, h("b", {}, value), h("span", {}, note)))));
+      const lines = level > 1 ? said : {};
+      math.replaceChildren(...(lines.formula || []).map((text) => h("p", { class: "svp-formula" }, text)), ...(lines.code && lines.code.length ? [h("pre", {}, lines.code.join("\n"))] : []));
+      tries.replaceChildren(...[level > 0 ? siblings(now, id, act) : null].filter(Boolean));
+      for (const button of choices.children) S.set(button, "aria-pressed", button.dataset.depth === depth);
+    };
+  }
+
+  Object.assign(S, { cardPanel, explain });
+})(globalThis.SpecViz);

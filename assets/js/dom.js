@@ -1,0 +1,70 @@
+/* Small helpers to build the page from data. Text goes in as text nodes only. */
+globalThis.SpecViz = globalThis.SpecViz || {};
+(function (S) {
+  "use strict";
+
+  const SVG = "http://www.w3.org/2000/svg";
+
+  function fill(node, attributes, children) {
+    for (const [name, value] of Object.entries(attributes || {})) {
+      if (value === null || value === undefined || value === false) continue;
+      if (name === "text") node.textContent = value;
+      else if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+      else node.setAttribute(name, value === true ? "" : String(value));
+    }
+    node.append(...children.flat().filter((child) => child !== null && child !== undefined));
+    return node;
+  }
+
+  const h = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
+  const svg = (tag, attributes, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
+
+  /** Change an attribute only if it differs: transitions and screen readers notice writes. */
+  function set(node, name, value) {
+    const text = String(value);
+    if (node.getAttribute(name) !== text) node.setAttribute(name, text);
+  }
+
+  function setText(node, text) {
+    if (node.textContent !== text) node.textContent = text;
+  }
+
+  /** A token's text with signs for what one cannot see, marked up so that they can be faint. */
+  function tokenText(text, { spaces = true, breaks = true } = {}) {
+    const parts = [];
+    for (const chunk of text.split(/(\n| +)/)) {
+      if (chunk === "") continue;
+      if (chunk === "\n") parts.push(h("span", { class: "svp-sign", text: "⏎" }), breaks ? "\n" : "");
+      else if (chunk[0] === " ") parts.push(spaces ? h("span", { class: "svp-sign", text: "␣".repeat(chunk.length) }) : chunk);
+      else for (const part of S.signs(chunk)) parts.push(part.sign ? h("span", { class: "svp-sign", text: part.text }) : part.text);
+    }
+    return parts;
+  }
+
+  const SHAPES = {
+    root: "M-6,0a6,6 0 1,0 12,0a6,6 0 1,0 -12,0M-2,0a2,2 0 1,0 4,0a2,2 0 1,0 -4,0",
+    drafted: "M-6,0a6,6 0 1,0 12,0a6,6 0 1,0 -12,0",
+    accepted: "M-7,0a7,7 0 1,0 14,0a7,7 0 1,0 -14,0",
+    rejected: "M-5.5,-5.5L5.5,5.5M5.5,-5.5L-5.5,5.5",
+    unreached: "M-4.5,0a4.5,4.5 0 1,0 9,0a4.5,4.5 0 1,0 -9,0",
+    correction: "M-6,-6H6V6H-6Z",
+    bonus: "M0,-8.5L8.5,0L0,8.5L-8.5,0Z",
+    target: "M0,-7.5L7,5H-7Z",
+    forced: "M0,-7.5L7,5H-7Z",
+  };
+
+  /** A fate's shape as a little picture beside words. */
+  const glyph = (fate) => svg("svg", { class: "svp-glyph", viewBox: "-10 -10 20 20", "aria-hidden": "true" }, svg("path", { d: SHAPES[fate], class: `svp-mark is-${fate}` }));
+
+  /** What the visitor prefers, remembered where the browser allows it. */
+  const memory = {
+    get(name, otherwise) {
+      try { return localStorage.getItem(`specviz.${name}`) ?? otherwise; } catch { return otherwise; }
+    },
+    set(name, value) {
+      try { localStorage.setItem(`specviz.${name}`, value); } catch { /* a private window: not remembered */ }
+    },
+  };
+
+  Object.assign(S, { h, svg, set, setText, tokenText, SHAPES, glyph, memory });
+})(globalThis.SpecViz);

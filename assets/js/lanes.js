@@ -1,0 +1,89 @@
+/* What the round cost: rows in the target's cache, measured seconds by phase, and the run's counters. */
+globalThis.SpecViz = globalThis.SpecViz || {};
+(function (S) {
+  "use strict";
+
+  const { h, END } = S;
+
+  /** The target's cache: rows that were there, rows this pass computes, which of them stay. */
+  function cachePanel(box, act) {
+    const words = h("p", { class: "svp-small" });
+    const lane = h("div", { class: "svp-lane", role: "group", "aria-label": "rows of the target's cache" });
+    box.append(words, lane);
+    lane.addEventListener("click", (event) => {
+      const cell = event.target.closest("[data-node]");
+      if (cell) act.select(Number(cell.dataset.node));
+    });
+    return function draw(now) {
+      const { committed, scored } = now.round;
+      const rows = now.at.scored ? scored.target_pass.rows : 0;
+      const state = now.at.committed ? `${committed.cache_kept.toLocaleString("en")} kept, ${committed.cache_dropped} dropped` : rows ? `${S.count(rows, "row")} being judged` : "waiting for the target pass";
+      S.setText(words, `cache · ${S.count(committed.cache_before, "row")} before · ${state}`);
+      const cells = now.round.nodes.slice(0, rows).map((node) => {
+        const fate = now.stateOf(node.id);
+        const gone = now.at.committed && fate !== "accepted" && fate !== "root";
+        return h("i", { class: `svp-cell is-${fate}${gone ? " is-gone" : ""}${node.id === now.selected ? " is-selected" : ""}`, "data-node": node.id, title: now.nameOf(node.id) });
+      });
+      lane.replaceChildren(h("span", { class: "svp-before" }, committed.cache_before.toLocaleString("en")), ...cells);
+    };
+  }
+
+  /** Where this round's time went. The engine's clock; what moves on the screen is not in it. */
+  function timePanel(box) {
+    const words = h("p", { class: "svp-small" });
+    const bar = h("div", { class: "svp-times", "aria-hidden": "true" });
+    const parts = h("p", { class: "svp-small svp-parts" });
+    box.append(words, bar, parts);
+    return function draw(now) {
+      const times = S.roundTimes(now.round);
+      const total = S.roundSeconds(now.round);
+      const clock = now.trace.started.source === "simulated" ? "modelled" : "measured";
+      const plain = now.trace.started.step_times.find((time) => time.rows === 1);
+      const tokens = now.round.committed.tokens.length;
+      const against = plain ? ` · ${S.count(tokens, "plain step")}: about ${S.seconds(tokens * plain.median_s)}` : "";
+      S.setText(words, `this round, ${clock}: ${S.seconds(total)} for ${S.count(tokens, "token")}${against}`);
+      words.title = plain ? `a bare one-token step of the target took ${S.seconds(plain.median_s)} (median) on the same machine` : "";
+      bar.replaceChildren(...times.map((part) => {
+        const piece = h("i", { class: `svp-time is-${part.name.split(" ")[0]}`, title: `${part.name}: ${S.seconds(part.seconds)}` });
+        piece.style.flexGrow = String(total ? part.seconds / total : 0);
+        return piece;
+      }));
+      parts.replaceChildren(...times.map((part) => h("span", {}, h("i", { class: `svp-swatch is-${part.name.split(" ")[0]}` }), `${part.name} ${S.seconds(part.seconds)}`)));
+    };
+  }
+
+  /** Pure: the counters line, each with what it means. */
+  function counterList(trace) {
+    const sum = S.counters(trace.rounds);
+    const list = [
+      { name: "target passes", value: sum.passes.toLocaleString("en"), note: "one per round" },
+      { name: "tokens", value: sum.tokens.toLocaleString("en"), note: "committed so far, the prompt not counted" },
+      { name: "acceptance rate", value: S.ratio(sum.rate), note: sum.rate === null ? "nothing was drafted" : `accepted / drafted = ${sum.accepted} / ${sum.drafted}; corrections and bonuses are not in it` },
+      { name: "mean acceptance length", value: S.ratio(sum.length), note: sum.length === null ? "nothing was drafted" : `1 + accepted / rounds that drafted = 1 + ${sum.accepted} / ${sum.spec}` },
+    ];
+    if (trace.started.source !== "simulated" && sum.seconds > 0) {
+      list.push({ name: "tokens per second", value: S.ratio(sum.tokens / sum.seconds), note: `tokens / engine seconds of the rounds = ${sum.tokens} / ${S.seconds(sum.seconds)}; measured, drawing not in it` });
+    }
+    return list;
+  }
+
+  function countersPanel(box) {
+    let shown = null;
+    return function draw(now) {
+      if (shown === now.trace) return;
+      shown = now.trace;
+      box.replaceChildren(...counterList(now.trace).map((one, place) => {
+        const id = `svp-note-${now.id}-${place}`;
+        return h("span", { class: "svp-counter", tabindex: "0", "aria-describedby": id }, h("b", {}, one.value), ` ${one.name}`, h("span", { class: "svp-note", role: "tooltip", id }, one.note));
+      }));
+    };
+  }
+
+  /** Pure: where the run comes from, in words. */
+  function provenance(started) {
+    const pair = started.drafter.model ? `${started.drafter.model.name} drafts for ${started.target.name}` : `${started.drafter.name} drafts for ${started.target.name}`;
+    return [started.source, `${pair} · ${started.verifier.name}${started.verifier.lossless ? ", lossless" : ", lossy"} · temperature ${started.sampling.temperature} · seed ${started.seed} · ${started.created.slice(0, 10)}`];
+  }
+
+  Object.assign(S, { cachePanel, timePanel, countersPanel, counterList, provenance });
+})(globalThis.SpecViz);

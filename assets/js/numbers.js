@@ -1,0 +1,117 @@
+/* Numbers as honest short text, and the numbers of a run. Pure; knows nothing about the page. */
+globalThis.SpecViz = globalThis.SpecViz || {};
+(function (S) {
+  "use strict";
+
+  const NONE = "–";
+
+  /** A probability: two digits where that says something, never "0.00" for what is not zero or "1.00" for less than one. */
+  function prob(p, digits = 2) {
+    if (p === null || p === undefined || Number.isNaN(p)) return NONE;
+    if (p === 0 || p === 1) return String(p);
+    if (p < 0.0001) return "<0.0001";
+    if (p > 0.9999 && p < 1) return ">0.9999";
+    for (const more of [p < 0.01 ? 4 : p < 0.1 ? 3 : 2, 3, 4]) {
+      const text = p.toFixed(Math.max(more, digits));
+      if (Number(text) !== 1 && Number(text) !== 0) return p < 0.01 ? String(Number(text)) : text;
+    }
+    return p.toFixed(4);
+  }
+
+  /** Two numbers that were compared, with as many digits as it takes to tell them apart. */
+  function compared(a, b) {
+    if (a === b) return [prob(a), prob(b)];
+    for (let digits = 2; digits <= 12; digits++) {
+      const pair = digits <= 4 ? [prob(a, digits), prob(b, digits)] : [a.toPrecision(digits), b.toPrecision(digits)];
+      if (pair[0] !== pair[1]) return pair;
+    }
+    return [String(a), String(b)];
+  }
+
+  /** A ratio of any size: three digits that count. */
+  function ratio(x) {
+    if (x === null || x === undefined || Number.isNaN(x)) return NONE;
+    if (!Number.isFinite(x)) return "∞";
+    if (x > 0 && x < 0.0001) return "<0.0001";
+    if (x >= 1000) return Math.round(x).toLocaleString("en");
+    return x >= 100 ? x.toFixed(0) : x >= 10 ? x.toFixed(1) : x >= 0.1 || x === 0 ? x.toFixed(2) : String(Number(x.toPrecision(2)));
+  }
+
+  /** Seconds in the unit that fits. */
+  function seconds(s) {
+    if (s === null || s === undefined) return NONE;
+    if (s === 0) return "0";
+    if (s < 1e-6) return "<1 µs";
+    if (s < 0.9995e-3) return `${Number((s * 1e6).toPrecision(2))} µs`;
+    if (s < 0.9995) return `${Number((s * 1e3).toPrecision(3))} ms`;
+    return `${s < 9.995 ? s.toFixed(2) : s.toFixed(1)} s`;
+  }
+
+  const count = (n, one, many = one + "s") => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
+
+  /** What the whole run so far amounts to; definitions as in the trace format's summary. Null where nothing is to divide by. */
+  function counters(rounds) {
+    const spec = rounds.filter((round) => round.nodes.length > 1).length;
+    const drafted = rounds.reduce((sum, round) => sum + round.nodes.length - 1, 0);
+    const accepted = rounds.reduce((sum, round) => sum + round.judged.path.length, 0);
+    const tokens = rounds.reduce((sum, round) => sum + round.committed.tokens.length, 0);
+    const time = rounds.reduce((sum, round) => sum + roundSeconds(round), 0);
+    return {
+      passes: rounds.length, spec, drafted, accepted, tokens, seconds: time,
+      rate: drafted ? accepted / drafted : null,
+      length: spec ? 1 + accepted / spec : null,
+    };
+  }
+
+  const PARTS = [["draft", "drafted"], ["target pass", "scored"], ["verdicts", "judged"], ["commit", "committed"]];
+
+  /** The engine's measured seconds of a round, by phase. */
+  const roundTimes = (round) => PARTS.map(([name, key]) => ({ name, seconds: round[key].seconds }));
+  const roundSeconds = (round) => roundTimes(round).reduce((sum, part) => sum + part.seconds, 0);
+
+  /** A token's probability in the head of a distribution; null if it is not listed there. */
+  function known(head, token) {
+    const at = head ? head.tokens.indexOf(token) : -1;
+    return at < 0 ? null : head.probs[at];
+  }
+
+  /** What an unlisted token can have at most. */
+  const atMost = (head) => (head.probs.length ? Math.min(head.rest, head.probs[head.probs.length - 1]) : head.rest);
+
+  /** Draft and target (and what is left of the target) on one axis of tokens.
+      heads: {draft, target, residual?}; exact: Map token → {draft, target} known beyond the heads; keep: tokens that must show.
+      Rows fall by target; `rest` is the mass of everything that has no row. */
+  function bars(heads, exact, keep, limit = 9) {
+    const names = ["draft", "target", "residual"].filter((name) => heads[name]);
+    const listed = new Set(keep);
+    for (const name of ["target", "draft", "residual"]) for (const token of heads[name] ? heads[name].tokens : []) listed.add(token);
+    const rows = [...listed].map((token) => {
+      const row = { token, most: {} };
+      for (const name of names) {
+        const sure = (exact.get(token) || {})[name];
+        row[name] = sure !== undefined ? sure : known(heads[name], token);
+        if (row[name] === null) {
+          const most = atMost(heads[name]);
+          if (most <= 1e-6) row[name] = 0;
+          else row.most[name] = most;
+        }
+      }
+      const both = row.draft !== null && row.target !== null && heads.draft && heads.target;
+      row.overlap = both ? Math.min(row.draft, row.target) : null;
+      row.excess = both ? Math.max(0, row.target - row.draft) : null;
+      return row;
+    });
+    const weight = (row) => [row.target ?? -1, row.draft ?? -1];
+    rows.sort((a, b) => weight(b)[0] - weight(a)[0] || weight(b)[1] - weight(a)[1] || a.token - b.token);
+    const must = new Set(keep);
+    const worth = rows.filter((row) => must.has(row.token) || (row.target ?? 0) > 0 || (row.draft ?? 0) > 0 || (row.residual ?? 0) > 0);
+    let room = limit - worth.filter((row) => must.has(row.token)).length;
+    const shown = worth.filter((row) => must.has(row.token) || room-- > 0);
+    const rest = {};
+    for (const name of names) rest[name] = Math.max(0, 1 - shown.reduce((sum, row) => sum + (row[name] ?? 0), 0));
+    for (const name of names) if (rest[name] < 5e-5) rest[name] = 0;
+    return { rows: shown, rest };
+  }
+
+  Object.assign(S, { prob, compared, ratio, seconds, count, counters, roundTimes, roundSeconds, known, atMost, bars });
+})(globalThis.SpecViz);

@@ -1,0 +1,211 @@
+/* The player: one cursor and one selection over a trace, and panels that draw them.
+   `SpecViz.mount(element, props, watch, branch)` is all a page needs; `props.value` is the trace as JSON text, whole or
+   still growing (`finished` null, every round so far). Nothing here asks a server to step. */
+globalThis.SpecViz = globalThis.SpecViz || {};
+(function (S) {
+  "use strict";
+
+  const { h, END } = S;
+  const BEAT_MS = 900;
+  const MOTION_MS = 600;
+  let players = 0;
+  let active = null; // the player that the keys belong to
+
+  function mount(element, props, watch, branch) {
+    const root = element.querySelector(".sv-player") || element.appendChild(h("div", { class: "sv-player" }));
+    const own = { id: (players += 1), trace: null, cursor: { round: 0, beat: 0 }, selected: 0, following: false, playing: 0, speed: 1, source: "", labels: null };
+    const panels = [];
+    const stage = h("div", { class: "svp" });
+    const empty = h("p", { class: "svp-empty" }, "No run to show yet.");
+    const help = S.helpDialog();
+    root.append(empty, stage, help);
+
+    const area = (name, attributes = {}) => stage.appendChild(h("section", { class: `svp-${name}`, ...attributes }));
+    const act = { now, go, select, visit, run, speed, draw, branch: branch ? (token) => branch({ round: own.cursor.round, node: own.selected, token }) : null };
+    const badge = props.badge ? area("badge", { "aria-label": "where this run comes from" }) : null;
+    panels.push(S.textPanel(area("text", { "aria-label": "text" }), act));
+    const tree = S.treePanel(area("draft", { "aria-label": "draft tree" }), act);
+    panels.push(tree.draw, S.cardPanel(area("card", { "aria-label": "selected node" }), act));
+    const caption = area("caption", { "aria-live": "polite" });
+    panels.push(S.transportPanel(area("transport", { "aria-label": "transport" }), act));
+    const costs = area("costs", { "aria-label": "what it cost" });
+    const cell = () => costs.appendChild(h("div"));
+    panels.push(S.cachePanel(cell(), act), S.timePanel(cell()));
+    panels.push(S.countersPanel(area("counters", { "aria-label": "counters of the run" })));
+    const note = h("span", { class: "svp-small", role: "status" });
+    area("tools").append(
+      h("button", { type: "button", class: "svp-link", onclick: download }, "download trace"),
+      h("button", { type: "button", class: "svp-link", onclick: copyLink }, "copy link to this moment"),
+      h("button", { type: "button", class: "svp-link", onclick: () => run("help") }, "keys"), note);
+
+    /** Everything the panels may draw from: trace, cursor, selection and what follows from them. */
+    function now() {
+      const round = own.trace.rounds[own.cursor.round];
+      if (!own.labels || own.labels.round !== round) own.labels = { round, names: S.nodeLabels(own.trace, own.cursor.round) };
+      const names = own.labels.names;
+      const at = S.view(round, own.cursor.beat);
+      const states = S.nodeStates(round, at);
+      const trials = new Map(round.judged.trials.map((trial) => [trial.node, trial]));
+      const said = new Set(round.judged.trials.slice(0, at.trials).map((trial) => trial.node));
+      const stateOf = (id) => (id === END ? (at.drawn ? round.judged.origin : "hidden") : states[id]);
+      if (stateOf(own.selected) === undefined || stateOf(own.selected) === "hidden") own.selected = S.subject(round, at);
+      const nameOf = (id) => {
+        const node = id === END ? null : round.nodes[id];
+        const odds = node && node.id > 0 ? `, draft ${S.prob(node.draft_prob)}${at.scored ? `, target ${S.prob(node.target_prob)}` : ""}` : "";
+        return `${names[id]}, ${S.FATES[stateOf(id)]}${odds}`;
+      };
+      return {
+        ...own, round, at, labels: names, stateOf, nameOf, trialOf: (id) => trials.get(id), judged: (id) => said.has(id),
+      };
+    }
+
+    function draw() {
+      const there = !!own.trace && own.trace.rounds.length > 0;
+      empty.hidden = there;
+      stage.hidden = !there;
+      if (there) {
+        const moment = now();
+        for (const panel of panels) panel(moment);
+        const rounds = own.trace.rounds.length;
+        const text = `${S.caption(own.trace, moment.round, moment.labels, moment.at)}`;
+        const head = `Round ${own.cursor.round + 1} of ${rounds}${own.trace.finished ? "" : " so far"}`;
+        if (caption.textContent !== head + text) caption.replaceChildren(h("span", { class: "svp-where" }, head), h("span", {}, text));
+      }
+      root.dataset.ready = "1";
+    }
+
+    let resting = 0;
+    function move() {
+      root.dataset.motion = "1";
+      clearTimeout(resting);
+      resting = setTimeout(() => delete root.dataset.motion, MOTION_MS);
+    }
+
+    /** Go to a moment; the selection follows what happens there. `motion` is false while scrubbing. */
+    function go(cursor, motion = true, node = null) {
+      if (!own.trace || !own.trace.rounds.length) return;
+      own.cursor = S.clamp(own.trace, { round: cursor.round, beat: cursor.beat === Infinity ? 1e6 : cursor.beat });
+      const round = own.trace.rounds[own.cursor.round];
+      own.selected = node ?? S.subject(round, S.view(round, own.cursor.beat));
+      own.following = !own.trace.finished && own.cursor.round === own.trace.rounds.length - 1;
+      if (motion) move();
+      draw();
+    }
+
+    function select(id) {
+      own.selected = id;
+      draw();
+    }
+
+    /** From a token in the text to the verdict that put it there. */
+    function visit(index, node) {
+      const round = own.trace.rounds[index];
+      if (index === own.cursor.round) return select(node);
+      const beats = S.beats(round);
+      const at = node === END ? beats.findIndex((beat) => beat.drawn) : beats.findIndex((beat) => beat.trial !== undefined && round.judged.trials[beat.trial].node === node);
+      go({ round: index, beat: at }, true, node);
+    }
+
+    function play(on) {
+      clearInterval(own.playing);
+      own.playing = on ? setInterval(() => {
+        const next = S.step(own.trace, own.cursor, 1);
+        if (next === own.cursor && own.trace.finished) { play(false); draw(); } else if (next !== own.cursor) go(next);
+      }, BEAT_MS / own.speed) : 0;
+    }
+
+    function speed() {
+      own.speed = S.SPEEDS[(S.SPEEDS.indexOf(own.speed) + 1) % S.SPEEDS.length];
+      if (own.playing) play(true);
+      draw();
+    }
+
+    function run(name) {
+      active = own;
+      if (name === "help") return help.open ? help.close() : help.showModal();
+      if (!own.trace || !own.trace.rounds.length) return;
+      if (name === "fit") return tree.fit();
+      if (name === "play") {
+        if (!own.playing && S.step(own.trace, own.cursor, 1) === own.cursor) go({ round: 0, beat: 0 });
+        play(!own.playing);
+        return draw();
+      }
+      play(false);
+      const { round, beat } = own.cursor;
+      const last = own.trace.rounds.length - 1;
+      const found = {
+        next: () => S.step(own.trace, own.cursor, 1),
+        previous: () => S.step(own.trace, own.cursor, -1),
+        nextRound: () => ({ round: round + (round < last ? 1 : 0), beat: round < last ? 0 : Infinity }),
+        previousRound: () => ({ round: beat > 0 ? round : round - 1, beat: 0 }),
+        nextRefusal: () => S.seek(own.trace, own.cursor, 1, S.isRejection),
+        previousRefusal: () => S.seek(own.trace, own.cursor, -1, S.isRejection),
+        nextBonus: () => S.seek(own.trace, own.cursor, 1, S.isBonus),
+        start: () => ({ round: 0, beat: 0 }),
+        end: () => ({ round: last, beat: Infinity }),
+      }[name]();
+      if (found) go(found);
+      else say(name === "nextBonus" ? "no later bonus" : name === "nextRefusal" ? "no later refusal" : "no earlier refusal");
+    }
+
+    function say(text) {
+      S.setText(note, text);
+      setTimeout(() => { if (note.textContent === text) S.setText(note, ""); }, 3000);
+    }
+
+    function download() {
+      const url = URL.createObjectURL(new Blob([own.source], { type: "application/json" }));
+      const link = h("a", { href: url, download: `specviz-${String(own.trace.started.run_id).replace(/[^\w-]+/g, "_").slice(0, 40)}.json` });
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(url), 1000);
+    }
+
+    function copyLink() {
+      const hash = S.writeMoment(own.cursor, own.selected);
+      history.replaceState(history.state, "", hash);
+      const done = navigator.clipboard ? navigator.clipboard.writeText(location.href) : Promise.reject(new Error("no clipboard"));
+      done.then(() => say("link copied"), () => say("the link is in the address bar"));
+    }
+
+    /** A new text arrived: another run, or the same one grown. */
+    function load() {
+      const source = props.value || "";
+      if (source === own.source) return;
+      const before = own.trace;
+      own.source = source;
+      own.trace = source ? JSON.parse(source) : null;
+      own.labels = null;
+      if (!own.trace || !own.trace.rounds.length) { play(false); return draw(); }
+      if (badge) badge.replaceChildren(...S.provenance(own.trace.started).map((text, place) => h("span", { class: place ? "svp-small" : "svp-source" }, text)));
+      const same = before && before.rounds.length && before.started.run_id === own.trace.started.run_id && before.rounds.length <= own.trace.rounds.length;
+      if (same && !own.following) return go(own.cursor, false, own.selected);
+      const asked = before ? null : S.readMoment(location.hash);
+      const start = asked || (own.trace.finished && !same ? S.instructive(own.trace) : { round: own.trace.rounds.length - 1, beat: Infinity, node: null });
+      if (!same) play(false);
+      const exists = start.node === END || own.trace.rounds[S.clamp(own.trace, start).round].nodes[start.node];
+      go(start, false, exists ? start.node : null);
+    }
+
+    own.run = run;
+    own.visible = () => root.getClientRects().length > 0;
+    root.addEventListener("pointerdown", () => { active = own; });
+    document.addEventListener("keydown", (event) => {
+      if (!root.isConnected || !own.visible() || event.defaultPrevented || S.taken(event)) return;
+      if (active && active !== own && active.visible()) return;
+      const name = S.command(event);
+      if (!name) return;
+      event.preventDefault();
+      run(name);
+    });
+    addEventListener("hashchange", () => {
+      const asked = own.trace && root.isConnected ? S.readMoment(location.hash) : null;
+      if (asked) go(asked, true, asked.node);
+    });
+    if (watch) watch("value", load);
+    load();
+    draw();
+    return { go, run };
+  }
+
+  S.mount = mount;
+})(globalThis.SpecViz);

@@ -1,0 +1,167 @@
+/* A trace as a sequence of moments: rounds, and beats within a round. Pure; knows nothing about the page.
+   A cursor is {round, beat}; everything shown is a function of the trace, the cursor and the selection. */
+globalThis.SpecViz = globalThis.SpecViz || {};
+(function (S) {
+  "use strict";
+
+  const END = "end"; // the round's last token, which is no node of the draft tree
+  const PHASES = ["draft", "target", "verdicts", "commit"];
+
+  /** The beats of a round: drafting level by level, one target pass, each trial, the last token, the commit. */
+  function beats(round) {
+    const deepest = Math.max(...round.nodes.map((node) => node.depth));
+    const first = round.drafted.passes.some((pass) => pass.depth !== null && pass.depth !== undefined) ? 1 : deepest;
+    const list = [];
+    for (let level = Math.min(first, deepest); level <= deepest; level++) list.push({ phase: "draft", level });
+    list.push({ phase: "target" });
+    round.judged.trials.forEach((_, trial) => list.push({ phase: "verdicts", trial }));
+    list.push({ phase: "verdicts", drawn: true });
+    list.push({ phase: "commit" });
+    return list;
+  }
+
+  /** What is known at a beat: drafted up to `level`, scored, the first `trials` verdicts, the last token, committed. */
+  function view(round, beat) {
+    const list = beats(round);
+    const at = Math.max(0, Math.min(beat, list.length - 1));
+    const now = list[at];
+    const past = (phase) => PHASES.indexOf(now.phase) > PHASES.indexOf(phase);
+    const total = round.judged.trials.length;
+    return {
+      ...now, beat: at, beats: list.length,
+      level: now.phase === "draft" ? now.level : Infinity,
+      scored: past("draft"),
+      trials: now.phase === "verdicts" ? (now.drawn ? total : now.trial + 1) : past("verdicts") ? total : 0,
+      drawn: !!now.drawn || past("verdicts"),
+      committed: now.phase === "commit",
+    };
+  }
+
+  /** Node → hidden, root, drafted, accepted, rejected or unreached, as far as the view has got. */
+  function nodeStates(round, at) {
+    const said = new Map(round.judged.trials.slice(0, at.trials).map((trial) => [trial.node, trial.accepted]));
+    const served = new Map(); // parent → the child that was accepted
+    for (const [node, accepted] of said) if (accepted) served.set(round.nodes[node].parent, node);
+    const lost = [];
+    return round.nodes.map((node) => {
+      const parent = node.parent;
+      lost[node.id] = node.id > 0 && (lost[parent] || said.get(parent) === false || (served.has(parent) && served.get(parent) !== node.id && !said.has(node.id)));
+      if (node.id === 0) return "root";
+      if (node.depth > at.level) return "hidden";
+      if (said.has(node.id)) return said.get(node.id) ? "accepted" : "rejected";
+      return lost[node.id] || at.drawn ? "unreached" : "drafted";
+    });
+  }
+
+  /** The node a beat is about. */
+  function subject(round, at) {
+    if (at.phase === "draft") return (round.nodes.find((node) => node.depth === at.level && node.depth > 0) || round.nodes[0]).id;
+    if (at.phase === "target") return round.judged.trials.length ? round.judged.trials[0].node : 0;
+    return at.phase === "verdicts" && !at.drawn ? round.judged.trials[at.trial].node : END;
+  }
+
+  const lastBeat = (round) => beats(round).length - 1;
+
+  /** One beat forward or back; stays where it is at either end. */
+  function step(trace, cursor, by) {
+    const { round, beat } = cursor;
+    if (by > 0) {
+      if (beat < lastBeat(trace.rounds[round])) return { round, beat: beat + 1 };
+      return round + 1 < trace.rounds.length ? { round: round + 1, beat: 0 } : cursor;
+    }
+    if (beat > 0) return { round, beat: beat - 1 };
+    return round > 0 ? { round: round - 1, beat: lastBeat(trace.rounds[round - 1]) } : cursor;
+  }
+
+  /** A cursor that exists in this trace, from anything. */
+  function clamp(trace, cursor) {
+    const whole = (x) => (Number.isFinite(x) ? Math.trunc(x) : 0);
+    const round = Math.max(0, Math.min(whole(cursor.round), trace.rounds.length - 1));
+    return { round, beat: Math.max(0, Math.min(whole(cursor.beat), lastBeat(trace.rounds[round]))) };
+  }
+
+  /** The next (by = 1) or previous (-1) beat for which `wanted(round, beat)` holds; null if there is none. */
+  function seek(trace, cursor, by, wanted) {
+    for (let here = cursor, next = step(trace, here, by); next !== here; here = next, next = step(trace, here, by)) {
+      const round = trace.rounds[next.round];
+      if (wanted(round, beats(round)[next.beat])) return next;
+    }
+    return null;
+  }
+
+  const isRejection = (round, beat) => beat.trial !== undefined && !round.judged.trials[beat.trial].accepted;
+  const isBonus = (round, beat) => !!beat.drawn && round.judged.origin === "bonus";
+
+  /** Where to begin: a round with an acceptance, a refusal and a node never reached, at its last verdict, on the refusal. */
+  function instructive(trace) {
+    const worth = trace.rounds.map((round, index) => {
+      const fates = new Set(round.nodes.map((node) => node.fate));
+      const shapes = ["accepted", "rejected", "unreached"].filter((fate) => fates.has(fate)).length;
+      const good = round.judged.origin === "correction" && !round.committed.trimmed ? 1 : 0;
+      return shapes * 10 + good + Math.min(round.judged.path.length, 3) + (index > 0 ? 1 : 0);
+    });
+    const round = worth.indexOf(Math.max(...worth));
+    const at = trace.rounds[round];
+    const refused = at.judged.trials.findLast((trial) => !trial.accepted);
+    return { round, beat: lastBeat(at) - 1, node: refused ? refused.node : END };
+  }
+
+  /** `#round=5&beat=3&node=2`, counted from 1 as on the screen; null if there is no such moment in the text. */
+  function readMoment(hash) {
+    const found = new URLSearchParams(String(hash).replace(/^[#?]/, ""));
+    const number = (name) => (/^\d{1,6}$/.test(found.get(name) || "") ? Number(found.get(name)) : null);
+    if (number("round") === null) return null;
+    const node = found.get("node") === END ? END : number("node");
+    return { round: number("round") - 1, beat: (number("beat") ?? 1) - 1, node };
+  }
+
+  const writeMoment = (cursor, node) =>
+    `#round=${cursor.round + 1}&beat=${cursor.beat + 1}` + (node === null || node === undefined ? "" : `&node=${node}`);
+
+  /** The tokens of a run as the text shows them up to a moment, each with its mark; refused ones stay where they died. */
+  function tokens(trace, cursor) {
+    const list = [];
+    let pending = S.pieces(trace, trace.started.prompt_ids).pending;
+    for (let index = 0; index <= cursor.round && index < trace.rounds.length; index++) {
+      const round = trace.rounds[index];
+      const at = index < cursor.round ? view(round, Infinity) : view(round, cursor.beat);
+      const kept = round.committed.tokens.length;
+      let place = 0;
+      const put = (token, node, mark) => {
+        const bytes = S.tokenBytes(trace, token);
+        const step = S.complete(pending, bytes);
+        const cut = mark !== "rejected" && at.committed && place >= kept;
+        if (mark !== "rejected") { place += 1; pending = step.pending; }
+        list.push({ round: index, node, token, text: step.text, bytes, mark, cut, current: index === cursor.round });
+      };
+      for (const trial of round.judged.trials.slice(0, at.trials)) {
+        put(round.nodes[trial.node].token, trial.node, trial.accepted ? "accepted" : "rejected");
+      }
+      if (at.drawn) put(round.judged.token, END, round.judged.origin);
+    }
+    return list;
+  }
+
+  /** How each node of a round reads, after the bytes before it. */
+  function nodeLabels(trace, index) {
+    const before = [...trace.started.prompt_ids];
+    for (const round of trace.rounds.slice(0, index)) before.push(...round.committed.tokens.map((made) => made.token));
+    const tail = S.pieces(trace, before.slice(-9, -1)).pending;
+    const left = [];
+    const labels = trace.rounds[index].nodes.map((node) => {
+      const bytes = S.tokenBytes(trace, node.token);
+      const step = S.complete(node.parent < 0 ? tail : left[node.parent], bytes);
+      left[node.id] = step.pending;
+      return S.visible(step.text, bytes);
+    });
+    const judged = trace.rounds[index].judged;
+    labels[END] = S.label(trace, judged.token, left[judged.final_node]);
+    labels.after = (node) => left[node];
+    return labels;
+  }
+
+  Object.assign(S, {
+    END, PHASES, beats, view, nodeStates, subject, step, clamp, seek, isRejection, isBonus, instructive, lastBeat,
+    readMoment, writeMoment, tokens, nodeLabels,
+  });
+})(globalThis.SpecViz);

@@ -1,0 +1,177 @@
+/* The draft tree as SVG: built once per round, then only changed in place from beat to beat. */
+globalThis.SpecViz = globalThis.SpecViz || {};
+(function (S) {
+  "use strict";
+
+  const { h, svg, END } = S;
+  const CHAR = 7.9; // width of a monospace character at the label's size
+  const LONGEST = 12;
+
+  /** Pure: where everything stands. The round's last token gets a row of its own below its parent's subtree. */
+  function layout(round, labels) {
+    const final = round.nodes[round.judged.final_node];
+    let below = final.y;
+    const inside = round.nodes.map(() => false);
+    for (const node of round.nodes) {
+      inside[node.id] = node.id === final.id || (node.parent >= 0 && inside[node.parent]);
+      if (inside[node.id]) below = Math.max(below, node.y);
+    }
+    const leaf = !round.nodes.some((node) => node.parent === final.id);
+    const shift = (y) => (!leaf && y > below ? y + 1 : y);
+    const spots = round.nodes.map((node) => ({ id: node.id, parent: node.parent, depth: node.depth, row: shift(node.y), label: S.short(labels[node.id], LONGEST) }));
+    spots.push({ id: END, parent: final.id, depth: final.depth + 1, row: leaf ? final.y : below + 1, label: S.short(labels[END], LONGEST) });
+    const rows = Math.max(...spots.map((spot) => spot.row)) + 1;
+    const height = rows <= 7 ? 44 : rows <= 14 ? 38 : rows <= 24 ? 28 : 24;
+    const columns = [];
+    for (const spot of spots) columns[spot.depth] = Math.max(columns[spot.depth] || 0, Array.from(spot.label).length);
+    const lefts = [18];
+    const numbers = height >= 38;
+    columns.forEach((chars, depth) => { lefts[depth + 1] = lefts[depth] + Math.max(chars * CHAR, numbers ? 74 : 0) + 56; });
+    for (const spot of spots) {
+      spot.x = lefts[spot.depth];
+      spot.y = 22 + spot.row * height;
+      spot.wide = Math.max(Array.from(spot.label).length * CHAR, 18);
+    }
+    return { spots, width: lefts[columns.length] - 20, height: 44 + (rows - 1) * height + 8, row: height, numbers };
+  }
+
+  const edge = (from, to) => {
+    const start = from.x + 14 + from.wide + 5, end = to.x - 11;
+    const middle = Math.max((start + end) / 2, end - 40);
+    return from.y === to.y ? `M${start},${from.y}H${end}` : `M${start},${from.y}C${middle},${from.y} ${middle},${to.y} ${end},${to.y}`;
+  };
+
+  function treePanel(box, act) {
+    const list = h("ul", { class: "svp-legend" });
+    for (const [fate, words] of [["accepted", "accepted"], ["rejected", "refused"], ["unreached", "never reached"], ["correction", "correction"], ["bonus", "bonus"]]) {
+      list.append(h("li", {}, S.glyph(fate), words));
+    }
+    const scroll = h("div", { class: "svp-scroll" });
+    const table = h("details", { class: "svp-table" }, h("summary", {}, "as a table"), h("div", { class: "svp-table-box" }));
+    table.addEventListener("toggle", () => act.draw());
+    box.append(scroll, h("div", { class: "svp-treefoot" }, list, table));
+
+    let built = null; // {round, parts: id → {group, mark, numbers, edge}, plan}
+    let fitted = false;
+
+    function build(now) {
+      const plan = layout(now.round, now.labels);
+      const byId = new Map(plan.spots.map((spot) => [spot.id, spot]));
+      const edges = svg("g", { class: "svp-edges" });
+      const nodes = svg("g", {});
+      const parts = new Map();
+      for (const spot of plan.spots) {
+        const line = spot.parent >= 0 ? svg("path", { d: edge(byId.get(spot.parent), spot) }) : null;
+        if (line) edges.append(line);
+        const mark = svg("path", {});
+        const numbers = plan.numbers ? svg("text", { class: "svp-odds", x: 14, y: 17 }) : null;
+        const group = svg("g", { role: "treeitem", tabindex: -1, "data-node": spot.id, "aria-level": spot.depth + 1, transform: `translate(${spot.x},${spot.y})` },
+          svg("rect", { class: "svp-hit", x: -13, y: -Math.max(12, plan.row / 2), width: spot.wide + 34, height: Math.max(24, plan.row), rx: 6 }),
+          mark, svg("text", { class: "svp-label", x: 14, y: numbers ? 2 : 4.5, text: spot.label }), numbers, svg("title", {}));
+        nodes.append(group);
+        parts.set(spot.id, { group, mark, numbers, line, title: group.lastChild });
+      }
+      const sweep = svg("rect", { class: "svp-sweep", x: -60, y: 0, width: 60, height: plan.height });
+      const drawing = svg("svg", { role: "tree", "aria-label": `draft tree of round ${now.cursor.round + 1}`, viewBox: `0 0 ${plan.width} ${plan.height}` }, sweep, edges, nodes);
+      drawing.style.setProperty("--sweep", `${plan.width + 60}px`);
+      scroll.replaceChildren(drawing);
+      return { round: now.round, parts, plan, drawing };
+    }
+
+    function size() {
+      if (!built) return;
+      const { width, height } = built.plan;
+      const room = scroll.clientWidth || width;
+      const scale = fitted ? Math.min(1, room / width) : Math.min(1, Math.max(room / width, 0.8));
+      built.drawing.setAttribute("width", width * scale);
+      built.drawing.setAttribute("height", height * scale);
+    }
+
+    function odds(now, id) {
+      if (id === END || !now.at.scored) {
+        const node = id === END ? null : now.round.nodes[id];
+        return node && node.id > 0 ? (node.kind === "point_mass" ? "" : `q ${S.prob(node.draft_prob)}`) : "";
+      }
+      const node = now.round.nodes[id];
+      if (node.id === 0) return "";
+      const p = node.target_prob;
+      return node.kind === "point_mass" ? `p ${S.prob(p)}` : `q ${S.prob(node.draft_prob)} p ${S.prob(p)}`;
+    }
+
+    function draw(now) {
+      if (!built || built.round !== now.round) { built = build(now); size(); }
+      const rank = new Map(built.plan.spots.map((spot) => [spot.id, now.stateOf(spot.id)]));
+      for (const [id, part] of built.parts) {
+        const state = rank.get(id);
+        const before = part.group.dataset.state;
+        const faded = now.at.committed && (state === "rejected" || state === "unreached");
+        S.set(part.group, "data-state", state);
+        S.set(part.group, "class", `svp-node is-${state}${faded ? " is-gone" : ""}${id === now.selected ? " is-selected" : ""}${before && before !== state ? " is-new" : ""}`);
+        S.set(part.mark, "d", S.SHAPES[state] || S.SHAPES.drafted);
+        S.set(part.mark, "class", `svp-mark is-${state}`);
+        S.set(part.group, "aria-label", now.nameOf(id));
+        S.set(part.group, "aria-selected", id === now.selected);
+        S.set(part.group, "aria-hidden", state === "hidden");
+        S.set(part.group, "tabindex", id === now.selected ? 0 : -1);
+        S.setText(part.title, now.nameOf(id));
+        if (part.numbers) S.setText(part.numbers, odds(now, id));
+        if (part.line) S.set(part.line, "class", `svp-edge is-${state}${faded ? " is-gone" : ""}`);
+      }
+      S.set(built.drawing, "class", `svp-tree${now.at.phase === "target" ? " is-sweeping" : ""}${now.at.scored ? " is-scored" : ""}`);
+      reveal(now.selected);
+      if (table.open) table.lastChild.replaceChildren(twin(now));
+    }
+
+    function reveal(id) {
+      const spot = built.plan.spots.find((one) => one.id === id);
+      const scale = Number(built.drawing.getAttribute("width")) / built.plan.width;
+      if (!spot || !scroll.clientWidth) return;
+      const left = spot.x * scale - 40, right = (spot.x + spot.wide + 40) * scale, top = (spot.y - 30) * scale, bottom = (spot.y + 30) * scale;
+      if (left < scroll.scrollLeft) scroll.scrollLeft = left;
+      else if (right > scroll.scrollLeft + scroll.clientWidth) scroll.scrollLeft = right - scroll.clientWidth;
+      if (top < scroll.scrollTop) scroll.scrollTop = top;
+      else if (bottom > scroll.scrollTop + scroll.clientHeight) scroll.scrollTop = bottom - scroll.clientHeight;
+    }
+
+    /** The same tree for those who read tables. */
+    function twin(now) {
+      const cells = (tag, values) => h("tr", {}, values.map((value) => h(tag, {}, value)));
+      const rows = now.round.nodes.filter((node) => now.stateOf(node.id) !== "hidden").map((node) => cells("td", [
+        String(node.id), now.labels[node.id], node.parent < 0 ? "–" : String(node.parent), String(node.depth),
+        S.prob(node.draft_prob), now.at.scored ? S.prob(node.target_prob) : "–", S.FATES[now.stateOf(node.id)],
+      ]));
+      return h("table", {}, h("thead", {}, cells("th", ["node", "token", "parent", "depth", "draft q", "target p", "fate"])), h("tbody", {}, rows));
+    }
+
+    /** Which node an arrow key leads to. */
+    function neighbour(id, key) {
+      const spots = built.plan.spots.filter((spot) => built.parts.get(spot.id).group.dataset.state !== "hidden");
+      const here = spots.find((spot) => spot.id === id) || spots[0];
+      if (key === "ArrowLeft") return here.parent < 0 ? null : here.parent;
+      if (key === "ArrowRight") return spots.find((spot) => spot.parent === here.id)?.id ?? null;
+      const column = spots.filter((spot) => spot.depth === here.depth).sort((a, b) => a.y - b.y);
+      return column[column.indexOf(here) + (key === "ArrowDown" ? 1 : -1)]?.id ?? null;
+    }
+
+    const idOf = (group) => (group.dataset.node === END ? END : Number(group.dataset.node));
+    scroll.addEventListener("click", (event) => {
+      const group = event.target.closest("[data-node]");
+      if (group) act.select(idOf(group));
+    });
+    scroll.addEventListener("keydown", (event) => {
+      const group = event.target.closest("[data-node]");
+      if (!group || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
+      if (!["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"].includes(event.key)) return;
+      event.preventDefault();
+      event.stopPropagation();
+      const next = neighbour(idOf(group), event.key);
+      if (next === null) return;
+      act.select(next);
+      built.parts.get(next).group.focus();
+    });
+    if (globalThis.ResizeObserver) new ResizeObserver(size).observe(scroll);
+    return { draw, fit() { fitted = !fitted; size(); } };
+  }
+
+  Object.assign(S, { treePanel, layout });
+})(globalThis.SpecViz);

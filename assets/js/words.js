@@ -1,0 +1,153 @@
+/* What happened, in plain words, numbers, a formula and two lines of code. Pure; knows nothing about the page.
+   Each verifier's rule explains itself in `rules`; one that is not listed there still shows its numbers. */
+globalThis.SpecViz = globalThis.SpecViz || {};
+(function (S) {
+  "use strict";
+
+  const ORDINALS = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth"];
+  const NUMBERS = ["no", "one", "two", "three", "four", "five", "six"];
+  const ordinal = (n) => ORDINALS[n - 1] || `${n}th`;
+  const spelled = (n) => NUMBERS[n] ?? String(n);
+
+  const list = (words, most = 5) => {
+    const shown = words.length > most ? [...words.slice(0, most - 1), `${words.length - most + 1} more`] : words;
+    return shown.length < 2 ? shown.join("") : `${shown.slice(0, -1).join(", ")} and ${shown[shown.length - 1]}`;
+  };
+
+  const FATES = {
+    root: "root", hidden: "not drafted yet", drafted: "waiting for its verdict", accepted: "accepted", rejected: "refused",
+    unreached: "never reached", correction: "correction", bonus: "bonus", target: "the target's own", forced: "forced",
+  };
+
+  /** Everything a sentence about one trial may need. */
+  function trialFacts(trace, round, labels, trial) {
+    const node = round.nodes[trial.node];
+    const siblings = round.nodes.filter((other) => other.parent === node.parent);
+    const before = round.judged.trials.filter((other) => round.nodes[other.node].parent === node.parent && other.node !== trial.node && other.node < trial.node);
+    const kept = round.judged.trials.find((other) => other.accepted && round.nodes[other.node].parent === node.parent);
+    const drawn = kept ? labels[kept.node] : node.parent === round.judged.final_node ? labels[S.END] : null;
+    const first = round.nodes[node.parent].target.tokens[0];
+    return {
+      ...trial, token: labels[trial.node], kind: node.kind, source: node.source, siblings: siblings.length, place: siblings.indexOf(node) + 1,
+      earlier: before.length, drawn, first: first === undefined ? null : S.label(trace, first, labels.after(node.parent)),
+      ratio: trial.draft_prob > 0 ? trial.target_prob / trial.draft_prob : Infinity,
+    };
+  }
+
+  const verdict = (c) => (c.accepted ? "kept" : "refused");
+
+  const rules = {
+    sequential: {
+      words(c) {
+        const left = c.earlier ? `what the ${c.earlier === 1 ? "refused sibling" : `${spelled(c.earlier)} refused siblings`} left of the target` : "the target";
+        const [u, threshold] = S.compared(c.u, c.threshold);
+        if (c.target_prob === 0) return `${cap(left)} gives ${c.token} no chance at all: refused.`;
+        if (c.kind === "point_mass") return `${c.token} was proposed without drawing, so it is kept as often as ${left} would say it: chance ${threshold}. The coin says ${u}: ${verdict(c)}.`;
+        if (c.threshold >= 1) return `${cap(left)} likes ${c.token} at least as much as the draft did: kept without a doubt.`;
+        return `${cap(left)} likes ${c.token} only ${S.ratio(c.ratio)} times as much as the draft did. Its chance to stay is ${threshold}; the coin says ${u}: ${verdict(c)}.`;
+      },
+      numbers(c) {
+        const [u, threshold] = S.compared(c.u, c.threshold);
+        return [
+          ["p", S.prob(c.target_prob), c.earlier ? `target, after ${S.count(c.earlier, "refusal")}` : "target"],
+          [c.earlier ? "Q" : "q", S.prob(c.draft_prob), c.kind === "point_mass" ? "proposed as certain" : c.earlier && c.kind === "without_replacement" ? "draft, without the refused siblings" : "draft"],
+          ["p/q", S.ratio(c.ratio), `so the chance to stay is ${threshold}`],
+          ["u", u, `${c.accepted ? "<" : "≥"} ${threshold}: ${c.accepted ? "accepted" : "refused"}`],
+        ];
+      },
+      formula: ["accept x with probability min(1, p(x) / q(x))", "after a refusal p becomes max(0, p − q) / Σ max(0, p − q)"],
+      code: ["accepted = u < min(1, p[x] / q[x])", "if not accepted: p = normalise(maximum(0, p - q))"],
+    },
+    greedy: {
+      words: (c) => (c.accepted
+        ? `The target's first choice here is ${c.token} as well: kept.`
+        : `The target's first choice here is ${c.first ?? "another token"}, not ${c.token}: refused.`),
+      numbers: (c) => [
+        ["target", c.first ?? "–", "its first choice"],
+        ["draft", c.token, c.accepted ? "the same: accepted" : "another token: refused"],
+      ],
+      formula: ["accept x exactly when x = argmax p"],
+      code: ["accepted = x == p.argmax()", "if not accepted: token = p.argmax()"],
+    },
+    naive: {
+      words: (c) => (c.accepted
+        ? `The target drew its own token, and it is ${c.token}: kept.`
+        : `The target drew ${c.drawn ?? "its own token"}; ${c.token} is something else: refused.`),
+      numbers: (c) => [
+        ["drawn", c.drawn ?? "–", "by the target itself"],
+        ["p", S.prob(c.target_prob), `the chance that the draw would be ${c.token}`],
+        ["draft", c.token, c.accepted ? "the same: accepted" : "another token: refused"],
+      ],
+      formula: ["draw y from p; accept x exactly when x = y"],
+      code: ["y = draw(p)", "accepted = x == y"],
+    },
+  };
+
+  const anyRule = {
+    words: (c) => `${c.token} was ${c.accepted ? "accepted" : "refused"}.`,
+    numbers: (c) => [["p", S.prob(c.target_prob), "target"], ["q", S.prob(c.draft_prob), "draft"], ["threshold", S.prob(c.threshold), c.accepted ? "accepted" : "refused"]],
+    formula: [], code: [],
+  };
+  const ruleOf = (round) => (Object.hasOwn(rules, round.judged.rule) ? rules[round.judged.rule] : anyRule);
+
+  const cap = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
+  /** How the round's last token came about. */
+  function ending(round, labels) {
+    const { origin, residual, residual_mass: mass } = round.judged;
+    const token = labels[S.END];
+    const tried = round.judged.trials.filter((trial) => round.nodes[trial.node].parent === round.judged.final_node).length;
+    const none = tried === 1 ? "The candidate here was refused" : `All ${tried} candidates here were refused`;
+    if (origin === "bonus") return `A whole path was accepted, so the same pass already knows what comes next: ${token}, a bonus.`;
+    if (origin === "target") return `No draft to judge: the target says ${token} itself.`;
+    if (origin === "forced") return `The token ${token} was given, not drawn.`;
+    if (residual) return `${none}. The correction ${token} is drawn from what is left of the target (${S.prob(mass)} of its mass).`;
+    return `${none}: the target's own ${token} corrects the draft.`;
+  }
+
+  function drafting(trace, round, labels, at) {
+    const fresh = round.nodes.filter((node) => node.depth > 0 && (node.depth === at.level || round.drafted.passes.length === 0));
+    if (!fresh.length) return round.judged.origin === "forced" ? "A token is forced here; nothing is drafted." : "Nothing is drafted: the target works alone in this round.";
+    const names = list(fresh.map((node) => labels[node.id]));
+    const known = Object.entries(round.drafted.note).map(([key, value]) => `${key.replace(/_/g, " ")} ${value}`).join(", ");
+    const because = known ? ` (${known})` : "";
+    if (at.level === 1 || !round.drafted.passes.length) return `The drafter proposes ${names}${because}.`;
+    return fresh.length === 1 ? `It goes on with ${names}.` : `Level ${at.level}: ${fresh.length} more candidates, ${names}.`;
+  }
+
+  function committing(round) {
+    const made = round.committed;
+    const path = round.judged.path.length;
+    const drafted = round.nodes.length - 1;
+    const how = `${S.count(made.tokens.length, "token")} from one target pass`;
+    if (made.trimmed) return `${how}. The text ends here (${{ eos: "end of text", stop: "stop string", length: "length limit" }[made.trimmed] || made.trimmed}); ${S.count(made.trimmed_tokens, "verified token")} cut off.`;
+    if (drafted && !path) return `Nothing was accepted: ${how}, as many as without drafting, and the time for drafting was spent in vain.`;
+    const rows = made.cache_dropped ? ` ${S.count(made.cache_dropped, "row")} of refused or unreached candidates leave the cache.` : "";
+    return `${how}${path ? `: ${path} accepted and ${round.judged.origin === "bonus" ? "a bonus" : "one more of the target's own"}` : ""}.${rows}`;
+  }
+
+  /** One sentence for where the cursor stands. */
+  function caption(trace, round, labels, at) {
+    if (at.phase === "draft") return drafting(trace, round, labels, at);
+    if (at.phase === "target") {
+      const pass = round.scored.target_pass;
+      const what = round.nodes.length > 1 ? `the root and ${round.nodes.length === 2 ? "its candidate" : `all ${round.nodes.length - 1} candidates`} at once` : "the root alone";
+      return `One target pass scores ${what}: ${S.count(pass.rows, "new row")} on top of ${pass.cached_rows.toLocaleString("en")} in the cache.`;
+    }
+    if (at.phase === "commit") return committing(round);
+    return at.drawn ? ending(round, labels) : ruleOf(round).words(trialFacts(trace, round, labels, round.judged.trials[at.trial]));
+  }
+
+  /** Why a node was never reached. */
+  function unreached(round, labels, id) {
+    const trials = new Map(round.judged.trials.map((trial) => [trial.node, trial.accepted]));
+    for (let node = round.nodes[id]; node.id > 0; node = round.nodes[node.parent]) {
+      if (trials.get(node.id) === false) return `Never reached: ${labels[node.id]} before it was refused.`;
+      const chosen = round.judged.trials.find((trial) => trial.accepted && round.nodes[trial.node].parent === node.parent);
+      if (chosen && chosen.node !== node.id) return `Never reached: its sibling ${labels[chosen.node]} was accepted first.`;
+    }
+    return "Never reached.";
+  }
+
+  Object.assign(S, { ordinal, list, FATES, trialFacts, rules, ruleOf, ending, caption, unreached });
+})(globalThis.SpecViz);

@@ -1,0 +1,1 @@
+"""The page: gradio widgets around one player. Reads traces; knows nothing about the engine."""

@@ -1,0 +1,1 @@
+"""Gradio components of our own. Knows nothing about tabs."""
