@@ -38,7 +38,8 @@ def settings(path: Path = ROOT / "spaces_config.yaml") -> dict[str, Any]:
     try:
         loaded = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, yaml.YAMLError) as error:
-        raise SpecVizError(f"{path.name} cannot be read ({error}); restore it from the repository.") from error
+        why = " ".join(str(error).split())
+        raise SpecVizError(f"{path.name} cannot be read ({why}); restore it from the repository.") from error
     if not isinstance(loaded, dict):
         raise SpecVizError(f"{path.name} holds no settings; restore it from the repository.")
     return loaded
@@ -50,6 +51,10 @@ def tier(environment: Mapping[str, str]) -> Tier:
     name = environment.get("SPECVIZ_TIER") or _tier_of_hardware(environment)
     if name not in tiers:
         raise SpecVizError(f"SPECVIZ_TIER is '{name}', but must be one of {', '.join(tiers)}.")
+    if set(tiers[name]) != set(Tier.__dataclass_fields__):
+        raise SpecVizError(
+            f"tier {name} in spaces_config.yaml must set {', '.join(Tier.__dataclass_fields__)} and no more."
+        )
     return Tier(**tiers[name])
 
 
@@ -58,7 +63,8 @@ def _tier_of_hardware(environment: Mapping[str, str]) -> str:
         return "local"
     if environment.get("ACCELERATOR", "none") not in ("", "none"):
         return "gpu"
-    return "cpu-upgrade" if int(environment.get("CPU_CORES") or 2) > 2 else "cpu-basic"
+    cores = environment.get("CPU_CORES", "")
+    return "cpu-upgrade" if cores.isdecimal() and int(cores) > 2 else "cpu-basic"
 
 
 def front_matter() -> str:
@@ -68,24 +74,27 @@ def front_matter() -> str:
 
 
 def body(readme: str) -> str:
-    """README.md without its front matter."""
+    """README.md without its front matter. Raises SpecVizError where that has no end."""
     if not readme.startswith(FENCE):
         return readme
-    return readme.split("\n" + FENCE, 1)[1]
+    _, end, rest = readme.partition("\n" + FENCE)
+    if not end:
+        raise SpecVizError("README.md opens its front matter with --- but never closes it; add the second ---.")
+    return rest
 
 
-def main(arguments: list[str]) -> int:
+def main(arguments: list[str], path: Path = ROOT / "README.md") -> int:
     """`sync` or `check`; exit code 0 when README.md is current."""
-    path = ROOT / "README.md"
     written = path.read_text(encoding="utf-8")
     wanted = front_matter() + body(written)
     if arguments == ["sync"]:
         path.write_text(wanted, encoding="utf-8")
         return 0
     if arguments == ["check"]:
-        if written != wanted:
-            sys.stderr.write("README.md's front matter differs from spaces_config.yaml; run python -m specviz.space sync\n")
-        return int(written != wanted)
+        if written == wanted:
+            return 0
+        sys.stderr.write("README.md's front matter differs from spaces_config.yaml; run python -m specviz.space sync\n")
+        return 1
     sys.stderr.write("usage: python -m specviz.space sync|check\n")
     return 2
 
