@@ -13,6 +13,7 @@ FIND_CHROMIUM = command -v "$$CHROMIUM" || command -v chromium || command -v chr
 export CHROMIUM
 
 .PHONY: app test check bench clean browser
+.DELETE_ON_ERROR:
 
 app: $(VENV)/app.stamp
 	$(BIN)/python app.py
