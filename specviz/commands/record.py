@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     if unknown:
         raise OptionError(f"--only is '{unknown[0]}', but {LIST} has: {', '.join(one.name for one in recordings)}.")
     wanted = [one for one in recordings if not args.only or one.name in args.only]
-    for one in progress(wanted, "recording"):
+    for one in progress(wanted, "recording", len(wanted)):
         trace = as_recorded(_record(source, one))
         codec.write(trace, args.folder / f"{one.name}.json.gz")
         length = trace.summary.mean_acceptance_length

@@ -16,6 +16,7 @@ from typing import Any
 from specviz.commands import method_flags, request
 from specviz.commands.interrupt import stop_on_interrupt
 from specviz.commands.pieces import Pieces
+from specviz.commands.progress import bar
 from specviz.commands.sources import live_source
 from specviz.commands.summary import show_summary
 from specviz.commands.terminal import Terminal, err, out, printable
@@ -53,12 +54,15 @@ def run(args: argparse.Namespace) -> int:
         raise OptionError(reason)
     begun, stopped = threading.Event(), threading.Event()
     printer = _Printer(out(), silent=args.json, prompt=not args.quiet)
+    counter = bar(wanted.max_new_tokens, "tokens", shown=args.json)
     steps: list[Step] = []
     with stop_on_interrupt(begun, stopped):
         for step in source.run(wanted, stopped.is_set, resume):
             begun.set()
             steps.append(step)
             printer.show(step)
+            counter.update(len(step.event.committed.tokens) if isinstance(step.event, Round) else 0)
+    counter.close()
     printer.end()
     trace = assemble(steps)
     return _report(args, trace)
