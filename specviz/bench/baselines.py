@@ -59,11 +59,13 @@ class _FirstToken(BaseStreamer):
     def __init__(self) -> None:
         self.calls = 0
         self.first_at: float | None = None
+        self.first_tokens = 0
 
     def put(self, value: Any) -> None:
         self.calls += 1
         if self.calls == 2:
             self.first_at = time.perf_counter()
+            self.first_tokens = value.numel()
 
     def end(self) -> None:
         return
@@ -104,7 +106,8 @@ class Generate:
             reference.sync()
             ended = time.perf_counter()
         prefill = (first.first_at or ended) - begun
-        return Measured(output[0, ids.shape[1] :].tolist(), ended - begun, prefill, passes[0])
+        output_ids = output[0, ids.shape[1] :].tolist()
+        return Measured(output_ids, ended - begun, prefill, passes[0], prefill_tokens=first.first_tokens)
 
     @contextmanager
     def _assistant(self) -> Iterator[Any]:

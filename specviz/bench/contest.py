@@ -26,6 +26,8 @@ class Measured:
     """the part of it before the first tokens came (theirs), or spent in the target's pass over the prompt (ours)"""
     target_passes: int
     """forward passes of the target, the prompt's own left out where it is a separate one"""
+    prefill_tokens: int = 0
+    """output tokens that came with the prompt's pass: the first of theirs; none of ours, whose rounds begin after it"""
     rounds: tuple[Round, ...] = ()
     """ours alone"""
     engine_s: float | None = None
@@ -42,6 +44,11 @@ class Measured:
     def decode_s(self) -> float:
         """The call without the prompt's pass."""
         return self.wall_s - self.prefill_s
+
+    @property
+    def decode_tokens_per_s(self) -> float:
+        """Output tokens after the prompt's pass over the time after it."""
+        return (len(self.output_ids) - self.prefill_tokens) / self.decode_s if self.decode_s > 0 else 0.0
 
 
 class Contestant(Protocol):

@@ -45,7 +45,7 @@ class SourceContestant:
             wall,
             finished.prefill_s,
             len(rounds),
-            tuple(rounds),
+            rounds=tuple(rounds),
             engine_s=finished.decode_s,
             record_s=finished.record_s,
         )

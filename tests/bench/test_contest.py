@@ -66,6 +66,12 @@ def test_decoding_ratio_leaves_each_side_s_prompt_pass_out() -> None:
     assert found[1].decode_ratio.median == 3.0
 
 
+def test_tokens_that_came_with_the_prompt_s_pass_are_not_counted_as_decoding() -> None:
+    """8 tokens, 2 of them with a prompt's pass of 2 s: 6 in the 3 s after it, against 1 a second."""
+    theirs = Outcome("C", "one", "code", 0, Measured([1] * 8, 5.0, 2.0, target_passes=4, prefill_tokens=2))
+    assert rows([outcome("P", 8.0), theirs], "P", None)[1].decode_ratio.median == 2.0
+
+
 def test_outputs_that_differ_are_counted_not_hidden() -> None:
     found = rows([outcome("P", 8.0), outcome("C", 4.0, output=2)], "P", None)
     assert (found[0].same_output, found[1].same_output) == (1, 0)
