@@ -10,6 +10,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const node = round.nodes[parent];
     const frozen = node.target.probs[0] === 1 && node.target_raw;
     const heads = frozen ? { draft: node.draft_raw || node.draft, target: node.target_raw } : { draft: node.draft, target: node.target };
+    if (frozen && heads.draft && heads.draft.probs[0] === 1) heads.draft = null; // a proposal, not a belief
     if (!at.scored) heads.target = null;
     const ends = at.drawn && round.judged.final_node === parent;
     if (ends && focus === S.END && round.judged.residual) heads.residual = round.judged.residual;
@@ -26,6 +27,14 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return { heads, exact, keep, children, frozen: !!frozen, ends };
   }
 
+  /** What draft and target think of a node's token, as text; at temperature 0 before it, where the trace has that. */
+  function beliefs(round, node) {
+    const parent = round.nodes[node.parent];
+    const believed = (head) => { const p = S.known(head, node.token); return p === null ? `<${S.prob(S.atMost(head))}` : S.prob(p); };
+    const draft = node.kind !== "point_mass" ? S.prob(node.draft_prob) : parent.draft_raw ? believed(parent.draft_raw) : "";
+    return [draft, parent.target.probs[0] === 1 && parent.target_raw ? believed(parent.target_raw) : S.prob(node.target_prob)];
+  }
+
   const NAMES = { draft: "draft q", target: "target p", residual: "left over" };
 
   function barsPanel(now, parent, focus, act) {
@@ -34,7 +43,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     if (!names.length) return h("p", { class: "svp-quiet" }, "No distribution is known here yet.");
     const { rows, rest } = S.bars(data.heads, data.exact, data.keep);
     const highest = Math.max(0.02, ...rows.flatMap((row) => names.map((name) => row[name] ?? 0)), ...names.map((name) => rest[name]));
-    const top = [0.05, 0.1, 0.25, 0.5, 1].find((limit) => highest <= limit * 1.0001) ?? 1;
+    const top = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1].find((limit) => highest <= limit * 1.0001) ?? 1;
     const width = (value) => `${Math.min(100, (value / top) * 100)}%`;
     const marked = focus === S.END ? now.round.judged.token : now.round.nodes[focus].token;
     const byToken = new Map(data.children.map((child) => [child.token, child]));
@@ -53,7 +62,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         bar.style.width = width(value);
         box.append(bar);
       }
-      if (row.token === marked && trial && now.judged(focus) && Math.abs(trial.target_prob - (row.target ?? -1)) > 1e-9 && !data.frozen) {
+      if (row.token === marked && trial && now.judged(focus) && Math.abs(trial.target_prob - (row.target ?? -1)) > 1e-4 && !data.frozen) {
         const tick = h("i", { class: "svp-tick", title: `after earlier refusals: ${S.prob(trial.target_prob)}` });
         tick.style.left = width(trial.target_prob);
         box.append(tick);
@@ -82,9 +91,9 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return h("div", { class: "svp-bars" },
       h("div", { role: "table", "aria-label": "draft and target probabilities of the next token" }, rows.map((row) => line(row, name(row))), line(else_, h("span", { class: "svp-name is-rest" }, "everything else"))),
       legend,
-      data.frozen ? h("p", { class: "svp-quiet" }, "What the models believe. At temperature 0 only the target's first choice counts.") : null,
+      data.frozen ? h("p", { class: "svp-quiet" }, "What the models believe by themselves. At temperature 0 only the target's first choice counts.") : null,
       now.at.scored ? null : h("p", { class: "svp-quiet" }, "The target has not been asked yet."));
   }
 
-  Object.assign(S, { barData, barsPanel });
+  Object.assign(S, { barData, beliefs, barsPanel });
 })(globalThis.SpecViz);

@@ -69,7 +69,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     if (text === "" && bytes && bytes.length) {
       return "⟨" + Array.from(bytes, (b) => b.toString(16).toUpperCase().padStart(2, "0")).join(" ") + "⟩";
     }
-    return text === "" ? "(empty)" : signs(text).map((part) => part.text).join("");
+    if (text === "") return "(empty)";
+    return signs(text).map((part) => part.text.replace(/␣{5,}/g, (run) => `␣×${run.length}`)).join("");
   }
 
   /** How a token reads by itself (in lists, where nothing stands before it). */

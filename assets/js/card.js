@@ -22,7 +22,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const node = round.nodes[id];
     if (id === 0) {
       const cached = `Its row was not in the cache yet, so the target pass computes it together with the candidates.`;
-      return { words: at.scored ? cached : `Everything drafted in this round continues from ${labels[0]}.`, numbers: [] };
+      return { words: at.scored ? cached : `Everything drafted in this round continues from ${S.quote(labels[0])}.`, numbers: [] };
     }
     const odds = [];
     if (node.kind !== "point_mass") odds.push(["q", S.prob(node.draft_prob), "draft"]);
@@ -36,7 +36,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     }
     if (state === "unreached") return { words: `${S.unreached(round, labels, id)} The pass had scored it all the same.`, numbers: odds };
     const how = node.kind === "point_mass" ? "proposed as it is, not drawn" : `drawn by the drafter with probability ${S.prob(node.draft_prob)}`;
-    return { words: at.scored ? `The target gives ${labels[id]} ${S.prob(node.target_prob)}. Its verdict comes next.` : `${labels[id]} was ${how}.`, numbers: odds };
+    return { words: at.scored ? `The target gives ${S.quote(labels[id])} ${S.prob(node.target_prob)}. Its verdict comes next.` : `${S.quote(labels[id])} was ${how}.`, numbers: odds };
   }
 
   function ended(now) {
@@ -87,7 +87,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       const parent = id === END ? now.round.judged.final_node : id === 0 ? 0 : now.round.nodes[id].parent;
       chart.replaceChildren(S.barsPanel(now, parent, id, act));
       const said = explain(now, id);
-      S.setText(words, said.words);
+      words.replaceChildren(...S.sentence(said.words));
       const level = DEPTHS.indexOf(depth);
       table.replaceChildren(...(level > 0 ? said.numbers : []).map(([name, value, note]) => h("div", {}, h("dt", {}, name), h("dd", {}, h("b", {}, value), h("span", {}, note)))));
       const lines = level > 1 ? said : {};

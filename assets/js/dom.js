@@ -41,6 +41,9 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return parts;
   }
 
+  /** A sentence whose tokens (between U+2068 and U+2069) are set apart. */
+  const sentence = (text) => text.split(/\u2068([^\u2069]*)\u2069/).map((part, place) => (place % 2 ? h("span", { class: "svp-word", text: part }) : part));
+
   const SHAPES = {
     root: "M-6,0a6,6 0 1,0 12,0a6,6 0 1,0 -12,0M-2,0a2,2 0 1,0 4,0a2,2 0 1,0 -4,0",
     drafted: "M-6,0a6,6 0 1,0 12,0a6,6 0 1,0 -12,0",
@@ -66,5 +69,5 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     },
   };
 
-  Object.assign(S, { h, svg, set, setText, tokenText, SHAPES, glyph, memory });
+  Object.assign(S, { h, svg, set, setText, tokenText, sentence, SHAPES, glyph, memory });
 })(globalThis.SpecViz);

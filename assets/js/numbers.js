@@ -34,7 +34,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     if (!Number.isFinite(x)) return "∞";
     if (x > 0 && x < 0.0001) return "<0.0001";
     if (x >= 1000) return Math.round(x).toLocaleString("en");
-    return x >= 100 ? x.toFixed(0) : x >= 10 ? x.toFixed(1) : x >= 0.1 || x === 0 ? x.toFixed(2) : String(Number(x.toPrecision(2)));
+    return x >= 100 ? x.toFixed(0) : x >= 10 ? x.toFixed(1) : x === 0 ? "0" : x >= 0.1 ? x.toFixed(2) : String(Number(x.toPrecision(2)));
   }
 
   /** Seconds in the unit that fits. */

@@ -59,6 +59,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       };
     }
 
+    let said = "";
     function draw() {
       const there = !!own.trace && own.trace.rounds.length > 0;
       empty.hidden = there;
@@ -67,9 +68,10 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         const moment = now();
         for (const panel of panels) panel(moment);
         const rounds = own.trace.rounds.length;
-        const text = `${S.caption(own.trace, moment.round, moment.labels, moment.at)}`;
+        const text = S.caption(own.trace, moment.round, moment.labels, moment.at);
         const head = `Round ${own.cursor.round + 1} of ${rounds}${own.trace.finished ? "" : " so far"}`;
-        if (caption.textContent !== head + text) caption.replaceChildren(h("span", { class: "svp-where" }, head), h("span", {}, text));
+        if (said !== head + text) caption.replaceChildren(h("span", { class: "svp-where" }, head), h("span", {}, S.sentence(text)));
+        said = head + text;
       }
       root.dataset.ready = "1";
     }

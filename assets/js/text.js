@@ -24,7 +24,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       : S.tokenText(token.text, { spaces: token.current || token.mark === "rejected", breaks: token.mark !== "rejected" });
     const settled = token.text === "" && !token.current; // its bytes show in the character that a later token completes
     return h("span", {
-      class: `svp-tok is-${token.mark}${token.cut ? " is-cut" : ""}`, "data-round": token.round, "data-node": token.node,
+      class: `svp-tok is-${token.mark}${token.cut ? " is-cut" : ""}${token.current && !token.text.includes("\n") ? " is-whole" : ""}`, "data-round": token.round, "data-node": token.node,
       "data-letter": token.current ? LETTERS[token.mark] : null, title: describe(token),
     }, settled && token.mark !== "rejected" ? [] : text);
   }

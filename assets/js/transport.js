@@ -5,6 +5,11 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 
   const { h } = S;
   const SPEEDS = [0.5, 1, 2, 4];
+  const ICONS = {
+    previousRound: "M4 3v14M16 4L7 10l9 6z", previous: "M14 4L5 10l9 6z", next: "M6 4l9 6-9 6z", nextRound: "M16 3v14M4 4l9 6-9 6z",
+    play: "M6 4l9 6-9 6z", pause: "M6 4h2.5v12H6zM11.5 4H14v12h-2.5z",
+  };
+  const icon = (name) => S.svg("svg", { class: "svp-icon", viewBox: "0 0 20 20", "aria-hidden": "true" }, S.svg("path", { d: ICONS[name] }));
   const NAMES = { draft: "draft", target: "target pass", verdicts: "verdicts", commit: "commit" };
   const KEYS = [
     ["Space", "play or pause"], ["← →", "a beat back, forward (also PageUp, PageDown)"], ["Shift ← →", "a round back, forward"],
@@ -44,14 +49,14 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   }
 
   function transportPanel(box, act) {
-    const button = (name, text, title) => h("button", { type: "button", class: `svp-btn is-${name}`, title, "aria-label": title, onclick: () => act.run(name) }, text);
-    const play = button("play", "", "play (Space)");
+    const button = (name, title) => h("button", { type: "button", class: `svp-btn is-${name}`, title, "aria-label": title, onclick: () => act.run(name) }, icon(name));
+    const play = button("play", "play or pause (Space)");
     const rail = h("div", { class: "svp-rail", role: "group", "aria-label": "beats of this round" });
     const rounds = h("div", { class: "svp-rounds", role: "slider", tabindex: "0", "aria-label": "round" });
     const speed = h("button", { type: "button", class: "svp-btn is-speed", title: "speed of playing", onclick: () => act.speed() });
     box.append(h("div", { class: "svp-buttons" },
-      button("previousRound", "⏮\ufe0e", "a round back (Shift ←)"), button("previous", "◀\ufe0e", "a beat back (←)"), play,
-      button("next", "▶\ufe0e", "a beat forward (→)"), button("nextRound", "⏭\ufe0e", "a round forward (Shift →)"), speed), rail, rounds);
+      button("previousRound", "a round back (Shift ←)"), button("previous", "a beat back (←)"), play,
+      button("next", "a beat forward (→)"), button("nextRound", "a round forward (Shift →)"), speed), rail, rounds);
 
     rail.addEventListener("click", (event) => {
       const beat = event.target.closest("[data-beat]");
@@ -73,7 +78,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     let drawn = null;
     let railed = null;
     return function draw(now) {
-      S.setText(play, now.playing ? "❚❚ pause" : "▶\ufe0e play");
+      const what = now.playing ? "pause" : "play";
+      if (play.textContent !== what) play.replaceChildren(icon(what), what);
       S.setText(speed, `${now.speed}×`);
       if (railed !== now.round) { railed = now.round; drawRail(now); }
       for (const cell of rail.querySelectorAll("[data-beat]")) {

@@ -6,9 +6,11 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   const { h, svg, END } = S;
   const CHAR = 7.9; // width of a monospace character at the label's size
   const LONGEST = 12;
+  const ODDS = 76; // width of "0.0079 → 0.0032"
 
-  /** Pure: where everything stands. The round's last token gets a row of its own below its parent's subtree. */
-  function layout(round, labels) {
+  /** Pure: where everything stands. The round's last token gets a row of its own below its parent's subtree; columns
+      spread into `room` pixels where there are more than they need. */
+  function layout(round, labels, room = 0) {
     const final = round.nodes[round.judged.final_node];
     let below = final.y;
     const inside = round.nodes.map(() => false);
@@ -21,22 +23,28 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const spots = round.nodes.map((node) => ({ id: node.id, parent: node.parent, depth: node.depth, row: shift(node.y), label: S.short(labels[node.id], LONGEST) }));
     spots.push({ id: END, parent: final.id, depth: final.depth + 1, row: leaf ? final.y : below + 1, label: S.short(labels[END], LONGEST) });
     const rows = Math.max(...spots.map((spot) => spot.row)) + 1;
-    const height = rows <= 7 ? 44 : rows <= 14 ? 38 : rows <= 24 ? 28 : 24;
+    const height = rowHeight(rows);
     const columns = [];
     for (const spot of spots) columns[spot.depth] = Math.max(columns[spot.depth] || 0, Array.from(spot.label).length);
     const lefts = [18];
     const numbers = height >= 38;
-    columns.forEach((chars, depth) => { lefts[depth + 1] = lefts[depth] + Math.max(chars * CHAR, numbers ? 74 : 0) + 56; });
+    const wide = (chars, depth) => Math.max(chars * CHAR, numbers && depth ? ODDS : 0);
+    const needed = columns.reduce((sum, chars, depth) => sum + wide(chars, depth) + 50, 0);
+    const spread = Math.max(0, Math.min(90, (room - needed - 10) / Math.max(1, columns.length - 1)));
+    columns.forEach((chars, depth) => { lefts[depth + 1] = lefts[depth] + wide(chars, depth) + 50 + spread; });
     for (const spot of spots) {
       spot.x = lefts[spot.depth];
       spot.y = 22 + spot.row * height;
       spot.wide = Math.max(Array.from(spot.label).length * CHAR, 18);
+      spot.clear = Math.max(spot.wide, numbers && spot.id !== END && spot.depth ? ODDS : 0);
     }
-    return { spots, width: lefts[columns.length] - 20, height: 44 + (rows - 1) * height + 8, row: height, numbers };
+    return { spots, width: lefts[columns.length] - spread - 10, height: 44 + (rows - 1) * height + 8, row: height, numbers };
   }
 
+  const rowHeight = (rows) => (rows <= 7 ? 44 : rows <= 14 ? 38 : rows <= 24 ? 28 : 24);
+
   const edge = (from, to) => {
-    const start = from.x + 14 + from.wide + 5, end = to.x - 11;
+    const start = from.x + 14 + (from.y === to.y ? from.wide : from.clear) + 5, end = to.x - 11;
     const middle = Math.max((start + end) / 2, end - 40);
     return from.y === to.y ? `M${start},${from.y}H${end}` : `M${start},${from.y}C${middle},${from.y} ${middle},${to.y} ${end},${to.y}`;
   };
@@ -46,6 +54,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     for (const [fate, words] of [["accepted", "accepted"], ["rejected", "refused"], ["unreached", "never reached"], ["correction", "correction"], ["bonus", "bonus"]]) {
       list.append(h("li", {}, S.glyph(fate), words));
     }
+    list.append(h("li", {}, "draft q → target p"));
     const scroll = h("div", { class: "svp-scroll" });
     const table = h("details", { class: "svp-table" }, h("summary", {}, "as a table"), h("div", { class: "svp-table-box" }));
     table.addEventListener("toggle", () => act.draw());
@@ -53,9 +62,11 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 
     let built = null; // {round, parts: id → {group, mark, numbers, edge}, plan}
     let fitted = false;
+    let reserved = null;
 
     function build(now) {
-      const plan = layout(now.round, now.labels);
+      const room = scroll.clientWidth;
+      const plan = layout(now.round, now.labels, room);
       const byId = new Map(plan.spots.map((spot) => [spot.id, spot]));
       const edges = svg("g", { class: "svp-edges" });
       const nodes = svg("g", {});
@@ -75,7 +86,15 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       const drawing = svg("svg", { role: "tree", "aria-label": `draft tree of round ${now.cursor.round + 1}`, viewBox: `0 0 ${plan.width} ${plan.height}` }, sweep, edges, nodes);
       drawing.style.setProperty("--sweep", `${plan.width + 60}px`);
       scroll.replaceChildren(drawing);
-      return { round: now.round, parts, plan, drawing };
+      return { round: now.round, room, parts, plan, drawing };
+    }
+
+    /** One height for the whole run, so that nothing below the tree moves from beat to beat. */
+    function reserve(trace) {
+      if (reserved === trace) return;
+      reserved = trace;
+      const rows = Math.max(...trace.rounds.map((round) => Math.max(...round.nodes.map((node) => node.y)))) + 2;
+      scroll.style.height = `${Math.max(150, Math.min(440, 62 + rows * rowHeight(rows)))}px`;
     }
 
     function size() {
@@ -89,17 +108,17 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 
     function odds(now, id) {
       if (id === END || !now.at.scored) {
-        const node = id === END ? null : now.round.nodes[id];
-        return node && node.id > 0 ? (node.kind === "point_mass" ? "" : `q ${S.prob(node.draft_prob)}`) : "";
+        return id === END || id === 0 ? "" : S.beliefs(now.round, now.round.nodes[id])[0];
       }
       const node = now.round.nodes[id];
       if (node.id === 0) return "";
-      const p = node.target_prob;
-      return node.kind === "point_mass" ? `p ${S.prob(p)}` : `q ${S.prob(node.draft_prob)} p ${S.prob(p)}`;
+      const [draft, target] = S.beliefs(now.round, node);
+      return `${draft} → ${target}`;
     }
 
     function draw(now) {
-      if (!built || built.round !== now.round) { built = build(now); size(); }
+      reserve(now.trace);
+      if (!built || built.round !== now.round || built.room !== scroll.clientWidth) { built = build(now); size(); }
       const rank = new Map(built.plan.spots.map((spot) => [spot.id, now.stateOf(spot.id)]));
       for (const [id, part] of built.parts) {
         const state = rank.get(id);
@@ -169,7 +188,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       act.select(next);
       built.parts.get(next).group.focus();
     });
-    if (globalThis.ResizeObserver) new ResizeObserver(size).observe(scroll);
+    if (globalThis.ResizeObserver) new ResizeObserver(() => { if (built && built.room !== scroll.clientWidth) act.draw(); }).observe(scroll);
     return { draw, fit() { fitted = !fitted; size(); } };
   }
 

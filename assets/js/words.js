@@ -1,4 +1,5 @@
 /* What happened, in plain words, numbers, a formula and two lines of code. Pure; knows nothing about the page.
+   In a sentence every token stands between U+2068 and U+2069 (which no token shows), so that it can be set apart.
    Each verifier's rule explains itself in `rules`; one that is not listed there still shows its numbers. */
 globalThis.SpecViz = globalThis.SpecViz || {};
 (function (S) {
@@ -9,6 +10,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   const ordinal = (n) => ORDINALS[n - 1] || `${n}th`;
   const spelled = (n) => NUMBERS[n] ?? String(n);
 
+  const q = (token) => `\u2068${token}\u2069`;
   const list = (words, most = 5) => {
     const shown = words.length > most ? [...words.slice(0, most - 1), `${words.length - most + 1} more`] : words;
     return shown.length < 2 ? shown.join("") : `${shown.slice(0, -1).join(", ")} and ${shown[shown.length - 1]}`;
@@ -41,17 +43,17 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       words(c) {
         const left = c.earlier ? `what the ${c.earlier === 1 ? "refused sibling" : `${spelled(c.earlier)} refused siblings`} left of the target` : "the target";
         const [u, threshold] = S.compared(c.u, c.threshold);
-        if (c.target_prob === 0) return `${cap(left)} gives ${c.token} no chance at all: refused.`;
-        if (c.kind === "point_mass") return `${c.token} was proposed without drawing, so it is kept as often as ${left} would say it: chance ${threshold}. The coin says ${u}: ${verdict(c)}.`;
-        if (c.threshold >= 1) return `${cap(left)} likes ${c.token} at least as much as the draft did: kept without a doubt.`;
-        return `${cap(left)} likes ${c.token} only ${S.ratio(c.ratio)} times as much as the draft did. Its chance to stay is ${threshold}; the coin says ${u}: ${verdict(c)}.`;
+        if (c.target_prob === 0) return `${cap(left)} gives ${q(c.token)} no chance at all: refused.`;
+        if (c.kind === "point_mass") return `${q(c.token)} was proposed without drawing, so it is kept as often as ${left} would say it: chance ${threshold}. The coin says ${u}: ${verdict(c)}.`;
+        if (c.threshold >= 1) return `${cap(left)} likes ${q(c.token)} at least as much as the draft did: kept without a doubt.`;
+        return `${cap(left)} likes ${q(c.token)} only ${S.ratio(c.ratio)} times as much as the draft did. Its chance to stay is ${threshold}; the coin says ${u}: ${verdict(c)}.`;
       },
       numbers(c) {
         const [u, threshold] = S.compared(c.u, c.threshold);
         return [
           ["p", S.prob(c.target_prob), c.earlier ? `target, after ${S.count(c.earlier, "refusal")}` : "target"],
           [c.earlier ? "Q" : "q", S.prob(c.draft_prob), c.kind === "point_mass" ? "proposed as certain" : c.earlier && c.kind === "without_replacement" ? "draft, without the refused siblings" : "draft"],
-          ["p/q", S.ratio(c.ratio), `so the chance to stay is ${threshold}`],
+          [c.earlier ? "p/Q" : "p/q", S.ratio(c.ratio), `so the chance to stay is ${threshold}`],
           ["u", u, `${c.accepted ? "<" : "≥"} ${threshold}: ${c.accepted ? "accepted" : "refused"}`],
         ];
       },
@@ -60,8 +62,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     },
     greedy: {
       words: (c) => (c.accepted
-        ? `The target's first choice here is ${c.token} as well: kept.`
-        : `The target's first choice here is ${c.first ?? "another token"}, not ${c.token}: refused.`),
+        ? `The target's first choice here is ${q(c.token)} as well: kept.`
+        : `The target's first choice here is ${c.first === null ? "another token" : q(c.first)}, not ${q(c.token)}: refused.`),
       numbers: (c) => [
         ["target", c.first ?? "–", "its first choice"],
         ["draft", c.token, c.accepted ? "the same: accepted" : "another token: refused"],
@@ -71,8 +73,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     },
     naive: {
       words: (c) => (c.accepted
-        ? `The target drew its own token, and it is ${c.token}: kept.`
-        : `The target drew ${c.drawn ?? "its own token"}; ${c.token} is something else: refused.`),
+        ? `The target drew its own token, and it is ${q(c.token)}: kept.`
+        : `The target drew ${c.drawn === null ? "its own token" : q(c.drawn)}; ${q(c.token)} is something else: refused.`),
       numbers: (c) => [
         ["drawn", c.drawn ?? "–", "by the target itself"],
         ["p", S.prob(c.target_prob), `the chance that the draw would be ${c.token}`],
@@ -84,7 +86,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   };
 
   const anyRule = {
-    words: (c) => `${c.token} was ${c.accepted ? "accepted" : "refused"}.`,
+    words: (c) => `${q(c.token)} was ${c.accepted ? "accepted" : "refused"}.`,
     numbers: (c) => [["p", S.prob(c.target_prob), "target"], ["q", S.prob(c.draft_prob), "draft"], ["threshold", S.prob(c.threshold), c.accepted ? "accepted" : "refused"]],
     formula: [], code: [],
   };
@@ -95,9 +97,9 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   /** How the round's last token came about. */
   function ending(round, labels) {
     const { origin, residual, residual_mass: mass } = round.judged;
-    const token = labels[S.END];
+    const token = q(labels[S.END]);
     const tried = round.judged.trials.filter((trial) => round.nodes[trial.node].parent === round.judged.final_node).length;
-    const none = tried === 1 ? "The candidate here was refused" : `All ${tried} candidates here were refused`;
+    const none = tried === 1 ? "The candidate here was refused" : tried === 2 ? "Both candidates here were refused" : `All ${tried} candidates here were refused`;
     if (origin === "bonus") return `A whole path was accepted, so the same pass already knows what comes next: ${token}, a bonus.`;
     if (origin === "target") return `No draft to judge: the target says ${token} itself.`;
     if (origin === "forced") return `The token ${token} was given, not drawn.`;
@@ -108,7 +110,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   function drafting(trace, round, labels, at) {
     const fresh = round.nodes.filter((node) => node.depth > 0 && (node.depth === at.level || round.drafted.passes.length === 0));
     if (!fresh.length) return round.judged.origin === "forced" ? "A token is forced here; nothing is drafted." : "Nothing is drafted: the target works alone in this round.";
-    const names = list(fresh.map((node) => labels[node.id]));
+    const names = list(fresh.map((node) => q(labels[node.id])));
     const known = Object.entries(round.drafted.note).map(([key, value]) => `${key.replace(/_/g, " ")} ${value}`).join(", ");
     const because = known ? ` (${known})` : "";
     if (at.level === 1 || !round.drafted.passes.length) return `The drafter proposes ${names}${because}.`;
@@ -142,12 +144,12 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   function unreached(round, labels, id) {
     const trials = new Map(round.judged.trials.map((trial) => [trial.node, trial.accepted]));
     for (let node = round.nodes[id]; node.id > 0; node = round.nodes[node.parent]) {
-      if (trials.get(node.id) === false) return `Never reached: ${labels[node.id]} before it was refused.`;
+      if (trials.get(node.id) === false) return `Never reached: ${q(labels[node.id])} on the way to it was refused.`;
       const chosen = round.judged.trials.find((trial) => trial.accepted && round.nodes[trial.node].parent === node.parent);
-      if (chosen && chosen.node !== node.id) return `Never reached: its sibling ${labels[chosen.node]} was accepted first.`;
+      if (chosen && chosen.node !== node.id) return `Never reached: its sibling ${q(labels[chosen.node])} was accepted first.`;
     }
     return "Never reached.";
   }
 
-  Object.assign(S, { ordinal, list, FATES, trialFacts, rules, ruleOf, ending, caption, unreached });
+  Object.assign(S, { quote: q, ordinal, list, FATES, trialFacts, rules, ruleOf, ending, caption, unreached });
 })(globalThis.SpecViz);

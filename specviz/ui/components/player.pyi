@@ -25,11 +25,8 @@ class Player(gr.HTML):
 
     def api_info(self) -> dict[str, Any]:
         return {"type": "string", "description": "a trace as JSON text"}
-    from collections.abc import Callable, Sequence
-    from typing import TYPE_CHECKING, Any, Literal
-
+    from typing import Callable, Literal, Sequence, Any, TYPE_CHECKING
     from gradio.blocks import Block
-
     if TYPE_CHECKING:
         from gradio.components import Timer
         from gradio.components.base import Component

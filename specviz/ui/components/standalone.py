@@ -24,7 +24,8 @@ PAGE = """<!doctype html>
 <script>
 {scripts}</script>
 <script>
-SpecViz.mount(document.querySelector("main"), {{ value: document.getElementById("sv-trace").textContent, badge: true }});
+const trace = document.getElementById("sv-trace").textContent;
+SpecViz.mount(document.querySelector("main"), {{ value: trace, badge: true }});
 </script>
 </body>
 </html>
