@@ -29,6 +29,11 @@ def check_pairing(drafter: type[Drafter], options: Options, verifier: type[Verif
             f"the verifier '{verifier.name}' works at temperature 0 only, but the temperature is "
             f"{sampling.temperature:g}; set it to 0 or choose the verifier 'sequential'."
         )
+    if verifier.shapes == "chain" and drafter.shape(options, sampling) != "chain":
+        raise PairingError(
+            f"the verifier '{verifier.name}' judges a chain of candidates only, but the drafter '{drafter.name}' gives "
+            "candidates siblings with these options; draft a chain (no branching) or choose another verifier."
+        )
     unknown = sorted(drafter.kinds(options, sampling) - verifier.judges)
     if unknown:
         words = " and ".join(KIND_WORDS.get(kind, kind) for kind in unknown)

@@ -99,7 +99,7 @@ class Recorder:
         return Judged(
             rule=record.rule,
             trials=[
-                Trial(one.node, one.target_prob, one.draft_prob, one.threshold, one.u, one.accepted)
+                Trial(one.node, one.target_prob, one.draft_prob, one.threshold, one.u, one.accepted, dict(one.terms))
                 for one in verdict.trials
             ],
             path=verdict.path,
@@ -110,6 +110,7 @@ class Recorder:
             origin=verdict.origin,
             u=verdict.u,
             seconds=record.times.judge,
+            order=verdict.order,
         )
 
     def _nodes(self, record: RoundRecord, judged: Judged) -> list[Node]:
@@ -209,7 +210,9 @@ def _fates(tree: DraftTree, verdict: Verdict) -> list[Fate]:
     fates: list[Fate] = ["unreached"] * len(tree)
     fates[0] = "root"
     for trial in verdict.trials:
-        fates[trial.node] = "accepted" if trial.accepted else "rejected"
+        fates[trial.node] = "rejected"
+    for node in verdict.path:
+        fates[node] = "accepted"
     return fates
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -16,6 +17,9 @@ from specviz.errors import DraftError
 from specviz.trace.events import CandidateKind
 
 ROOT = 0
+
+Shape = Literal["chain", "tree"]
+"""`chain`: no node has siblings; a root alone is one. `tree`: anything"""
 
 
 @dataclass(slots=True)
@@ -61,6 +65,15 @@ class DraftTree:
         self.proposals.append(proposal)
         self.sources.append(source)
         return len(self.tokens) - 1
+
+    def arrange(self, nodes: Sequence[int]) -> None:
+        """Keep these nodes in this order and renumber them: the root first, parents before children."""
+        place = {node: index for index, node in enumerate(nodes)}
+        self.parents = [place[self.parents[node]] if node != ROOT else -1 for node in nodes]
+        for name in ("tokens", "depths", "kinds", "proposals", "sources"):
+            values = getattr(self, name)
+            setattr(self, name, [values[node] for node in nodes])
+        self._drawn_probs = []
 
     def __len__(self) -> int:
         return len(self.tokens)

@@ -17,7 +17,7 @@ from specviz.lm.base import LanguageModel
 from specviz.options import Options
 from specviz.registry import Registry
 from specviz.trace.events import CandidateKind, Option
-from specviz.tree import DraftTree
+from specviz.tree import DraftTree, Shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +77,11 @@ class Drafter(Protocol):
     def kinds(cls, options: Options, sampling: Sampling) -> frozenset[CandidateKind]:
         """Which candidate kinds it will draw with these options under this sampling; the pairing check reads it."""
         ...
+
+    @classmethod
+    def shape(cls, options: Options, sampling: Sampling) -> Shape:
+        """`chain` where no candidate will ever have a sibling; some verifiers judge nothing else."""
+        return "tree"
 
     def begin(self, tokens: Sequence[int]) -> None:
         """Called once, before the first round, with the text so far: the place to read the prompt.

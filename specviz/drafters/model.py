@@ -21,7 +21,7 @@ from specviz.errors import OptionError
 from specviz.lm.base import LanguageModel
 from specviz.options import Options, option
 from specviz.trace.events import CandidateKind
-from specviz.tree import ROOT, DraftTree
+from specviz.tree import ROOT, DraftTree, Shape
 
 MOST_NODES = 512
 
@@ -96,6 +96,11 @@ class ModelDrafter(Drafter):
     def kinds(cls, options: Options, sampling: Sampling) -> frozenset[CandidateKind]:
         assert isinstance(options, ModelOptions)
         return frozenset([_draw(options, sampling).kind])
+
+    @classmethod
+    def shape(cls, options: Options, sampling: Sampling) -> Shape:
+        assert isinstance(options, ModelOptions)
+        return "tree" if max(options.widths) > 1 else "chain"
 
     def begin(self, tokens: Sequence[int]) -> None:
         self._cache.begin(tokens)

@@ -16,7 +16,7 @@ from specviz.errors import OptionError
 from specviz.lm.base import LanguageModel
 from specviz.options import Options, option
 from specviz.trace.events import CandidateKind
-from specviz.tree import ROOT, DraftTree
+from specviz.tree import ROOT, DraftTree, Shape
 
 
 @dataclass(frozen=True)
@@ -85,6 +85,10 @@ class NgramDrafter(Drafter):
     @classmethod
     def kinds(cls, options: Options, sampling: Sampling) -> frozenset[CandidateKind]:
         return frozenset(["point_mass"])
+
+    @classmethod
+    def shape(cls, options: Options, sampling: Sampling) -> Shape:
+        return "chain"
 
     def begin(self, tokens: Sequence[int]) -> None:
         self._index.extend(tokens)

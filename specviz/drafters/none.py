@@ -12,7 +12,7 @@ from specviz.chance import Sampling
 from specviz.drafters.base import DRAFTERS, DraftContext, Drafter, Proposal
 from specviz.options import Options
 from specviz.trace.events import CandidateKind
-from specviz.tree import DraftTree
+from specviz.tree import DraftTree, Shape
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,10 @@ class NoDrafter(Drafter):
     @classmethod
     def kinds(cls, options: Options, sampling: Sampling) -> frozenset[CandidateKind]:
         return frozenset()
+
+    @classmethod
+    def shape(cls, options: Options, sampling: Sampling) -> Shape:
+        return "chain"
 
     def propose(self, context: DraftContext) -> Proposal:
         return Proposal(DraftTree.from_root(context.tokens[-1]))

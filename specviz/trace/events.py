@@ -21,6 +21,7 @@ Source = Literal["live", "recorded", "simulated"]
 CandidateKind = Literal["root", "iid", "without_replacement", "point_mass"]
 Fate = Literal["root", "accepted", "rejected", "unreached"]
 Origin = Literal["draft", "correction", "bonus", "target", "forced"]
+Order = Literal["top_down", "bottom_up", "longest"]
 TrimReason = Literal["eos", "stop", "length"]
 FinishReason = Literal["eos", "stop", "length", "cancelled", "failed"]
 Option = int | float | bool | str | None | list[int]
@@ -227,6 +228,9 @@ class Trial:
     u: float | None
     """the uniform draw; None where the rule needs none (greedy, naive)"""
     accepted: bool
+    terms: dict[str, float] = field(default_factory=dict)
+    """named quantities the threshold was worked out from, where p and Q alone do not say it; per rule, see
+    docs/trace_format.md"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +247,8 @@ class Judged:
     residual: TopK | None
     """the distribution the correction was drawn from; None where it is the target's own (bonus, naive, greedy)"""
     residual_mass: float | None
-    """sum of max(0, p - q) before normalising, of the last refused candidate; None: nothing refused"""
+    """mass of `residual` before normalising: sum of max(0, p - q) of the last refused candidate, or what the rule
+    subtracts in its place; None: nothing refused, or nothing subtracted"""
     token: int
     """the token that ends the round"""
     origin: Origin
@@ -251,6 +256,10 @@ class Judged:
     u: float | None
     """the uniform draw that picked `token`; None at temperature 0"""
     seconds: float
+    order: Order = "top_down"
+    """how the trials go through the tree: `top_down` walks from the root along accepted candidates; `bottom_up` tries
+    whole paths, leaves first in post-order, and the first accepted one ends it; `longest` tries every candidate whose
+    parent was accepted and keeps the longest path"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ One file per verifier. Knows nothing about drafters, models, caches or traces.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
@@ -14,8 +14,8 @@ from torch import Tensor
 from specviz.chance import Dice
 from specviz.options import Options
 from specviz.registry import Registry
-from specviz.trace.events import CandidateKind, Origin
-from specviz.tree import DraftTree
+from specviz.trace.events import CandidateKind, Order, Origin
+from specviz.tree import DraftTree, Shape
 
 
 class TargetRows(Protocol):
@@ -42,6 +42,8 @@ class TrialRecord:
     threshold: float
     u: float | None
     accepted: bool
+    terms: Mapping[str, float] = field(default_factory=dict)
+    """named quantities behind the threshold; the trace keeps them"""
 
 
 @dataclass(slots=True)
@@ -56,6 +58,8 @@ class Verdict:
     """the distribution [V] the correction was drawn from, where it is not the target's own"""
     residual_mass: float | None = None
     u: float | None = None
+    order: Order = "top_down"
+    """how the trials went through the tree"""
 
 
 class Verifier(Protocol):
@@ -68,6 +72,8 @@ class Verifier(Protocol):
     """candidate kinds for which the rule is what it claims to be"""
     temperatures: ClassVar[str]
     """`any` or `zero`"""
+    shapes: ClassVar[Shape] = "tree"
+    """`chain`: judges trees without siblings only"""
 
     options: Any
     """what it runs with, an instance of `options_type`"""
