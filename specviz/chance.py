@@ -84,13 +84,17 @@ class SeededDice:
         return Drawn(pick(probs, u), u)
 
 
+ON_CPU = ("cpu", "mps")
+"""devices whose distributions are sorted and added up by numpy: Apple's has no double precision"""
+
+
 def pick(probs: Tensor, u: float) -> int:
     """Inverse-CDF sampling: the first token whose cumulative probability exceeds u [V] → id.
 
     Never returns a token of probability zero: rounding at the upper end falls back to the last token with mass.
     """
-    if probs.device.type == "cpu":
-        return _pick_on_cpu(probs, u)
+    if probs.device.type in ON_CPU:
+        return _pick_on_cpu(probs.cpu(), u)
     cumulative = torch.cumsum(probs, dim=-1, dtype=torch.float64)
     token = int(torch.searchsorted(cumulative, u * cumulative[-1], right=True))
     if token < probs.shape[-1] and probs[token] > 0:
@@ -161,8 +165,8 @@ def transform(logits: Tensor, sampling: Sampling) -> Tensor:
 
 def _nucleus(probs: Tensor, top_p: float) -> Tensor:
     """probs [..., V] with everything outside the nucleus set to 0; of equal tokens at its edge the lowest ids stay."""
-    if probs.device.type == "cpu":
-        return _nucleus_on_cpu(probs, top_p)
+    if probs.device.type in ON_CPU:
+        return _nucleus_on_cpu(probs.cpu(), top_p).to(probs.device)
     ordered = probs.sort(dim=-1, descending=True, stable=True)
     before = ordered.values.cumsum(-1, dtype=torch.float64) - ordered.values
     kept = ordered.values.masked_fill(before >= top_p, 0.0)
@@ -190,7 +194,7 @@ def residual(target: Tensor, draft: Tensor) -> tuple[Tensor, float]:
     Where nothing is left (p equals Q up to rounding) the target itself is returned with mass 0.
     """
     left = (target - draft).clamp_min_(0.0)
-    mass = float(left.sum(dtype=torch.float64))
+    mass = _sum(left)
     if mass <= 0.0:
         return target, 0.0
     return left / mass, mass
@@ -205,8 +209,13 @@ def without(draft: Tensor, tokens: Sequence[int]) -> tuple[Tensor, float]:
     left = draft.clone()
     for token in tokens:
         left[token] = 0.0
-    mass = float(left.sum(dtype=torch.float64))
+    mass = _sum(left)
     return (left / mass if mass > 0.0 else left), mass
+
+
+def _sum(values: Tensor) -> float:
+    """The sum of values [V], added up in double precision where the device has it."""
+    return float(values.sum(dtype=torch.float32 if values.device.type == "mps" else torch.float64))
 
 
 class ScriptedDice:

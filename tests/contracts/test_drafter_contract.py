@@ -1,6 +1,6 @@
-"""What holds for every registered drafter, whatever it does: discovered, never listed.
+"""What holds for every registered drafter with every registered verifier: discovered, never listed.
 
-A drafter added to the registry is tested here without a line being written.
+A method added to the registry is tested here without a line being written.
 """
 
 from __future__ import annotations
@@ -18,14 +18,16 @@ from specviz.errors import PromptError
 from specviz.live import collect
 from specviz.trace.check import check
 from specviz.trace.source import RunRequest
+from specviz.verifiers.base import VERIFIERS
 
 METHODS = [(name, options) for name in DRAFTERS.names() for options in option_sets(name)]
 METHOD_IDS = [f"{name}-{'-'.join(str(value) for value in options.values())}" for name, options in METHODS]
 TIMES = {"seconds", "start_s", "prefill_s", "decode_s", "record_s", "run_id", "created", "tokens_per_second"}
 
 every_method = pytest.mark.parametrize(("drafter", "options"), METHODS, ids=METHOD_IDS)
-cold_and_warm = pytest.mark.parametrize(
-    ("verifier", "temperature"), [("greedy", 0.0), ("sequential", 0.9), ("naive", 0.9)]
+every_verifier = pytest.mark.parametrize(
+    ("verifier", "temperature"),
+    [(name, 0.0 if rule.temperatures == "zero" else 0.9) for name, rule in VERIFIERS.items()],
 )
 
 
@@ -44,7 +46,7 @@ def without_times(value):
 
 
 @every_method
-@cold_and_warm
+@every_verifier
 def test_the_same_seed_gives_the_same_valid_trace(source, drafter, options, verifier, temperature):
     request = request_for(drafter, options, verifier=verifier, temperature=temperature)
     first, second = collect(source, request), collect(source, request)
@@ -111,7 +113,7 @@ def test_end_of_text_anywhere_in_the_draft_ends_it_there(pair, drafter, options)
 
 
 @every_method
-@cold_and_warm
+@every_verifier
 def test_after_every_round_the_cache_is_that_of_the_text_alone(pair, drafter, options, verifier, temperature):
     request = request_for(drafter, options, verifier=verifier, temperature=temperature, max_new_tokens=16)
     session = pair.session(request, [1, 2, 3, 1, 2])
