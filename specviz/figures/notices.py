@@ -40,10 +40,9 @@ def message(text: str, tone: str = "plain") -> str:
     return f'<p class="sv-message sv-message-{tone}" role="status" aria-live="polite">{escape(text)}</p>'
 
 
-def status(text: str, settled: bool) -> str:
-    """The line about the models in the header."""
-    busy = "" if settled else " sv-status-busy"
-    return f'<p class="sv-status{busy}" role="status" aria-live="polite">{escape(text)}</p>'
+def status(text: str, tone: str) -> str:
+    """The line about the models in the header. Tones: busy, ready, failed."""
+    return f'<p class="sv-status sv-status-{tone}" role="status" aria-live="polite">{escape(text)}</p>'
 
 
 def lossless_mark(lossless: bool, text: str) -> str:

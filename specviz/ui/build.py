@@ -73,4 +73,5 @@ def settled(source: TraceSource) -> bool:
 
 
 def _status(source: TraceSource) -> str:
-    return notices.status(source.status(), settled(source))
+    failed = isinstance(source, DeferredSource) and source.failed
+    return notices.status(source.status(), "failed" if failed else "ready" if settled(source) else "busy")

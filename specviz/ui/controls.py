@@ -124,25 +124,23 @@ def model_controls(controls: Controls, catalog: Catalog, limits: Limits, default
 
 
 def sampling_controls(controls: Controls, limits: Limits, defaults: RunRequest) -> None:
-    """Temperature, length and seed in sight; truncation and stop strings folded."""
+    """Temperature and length; seed, truncation, stop strings."""
     fields, length = controls.fields, min(defaults.max_new_tokens, limits.max_new_tokens)
     with gr.Row():
         fields["temperature"] = gr.Slider(
-            0.0, 2.0, value=defaults.temperature, step=0.05, label="temperature", info="0: greedy", min_width=150
+            0.0, 2.0, value=defaults.temperature, step=0.05, label="temperature", info="0: greedy", min_width=200
         )
         fields["max_new_tokens"] = gr.Slider(
-            1, limits.max_new_tokens, value=length, step=1, label="new tokens", info="at most", min_width=150
+            1, limits.max_new_tokens, value=length, step=1, label="new tokens", info="at most", min_width=200
         )
+    with gr.Row():
         fields["seed"] = _whole(defaults.seed, "seed", "same seed, same run")
-    with gr.Accordion("Truncation and stop strings", open=False), gr.Row():
         fields["top_k"] = _whole(defaults.top_k, "top-k", "0: off")
         fields["top_p"] = gr.Number(
-            value=defaults.top_p, label="top-p", minimum=0, maximum=1, step=0.05, info="1: off", min_width=90
+            value=defaults.top_p, label="top-p", minimum=0, maximum=1, step=0.05, info="1: off", min_width=80
         )
-        fields["stop"] = gr.Textbox(
-            label="stop strings", info="one per line; \\n is a line break", lines=1, max_lines=4, min_width=160
-        )
+        fields["stop"] = gr.Textbox(label="stop strings", info="one per line, \\n: a break", max_lines=4, min_width=120)
 
 
 def _whole(value: int, label: str, info: str) -> gr.Number:
-    return gr.Number(value=value, label=label, precision=0, minimum=0, info=info, min_width=90)
+    return gr.Number(value=value, label=label, precision=0, minimum=0, info=info, min_width=80)

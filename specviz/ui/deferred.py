@@ -51,6 +51,10 @@ class DeferredSource:
         """True once loading has succeeded or failed."""
         return self._settled.is_set()
 
+    @property
+    def failed(self) -> bool:
+        return self._problem is not None
+
     def catalog(self) -> Catalog:
         return self._source.catalog() if self._source is not None else self._catalog
 

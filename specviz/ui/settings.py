@@ -9,8 +9,8 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from specviz.ui.assets import css_paths, head
-
+from specviz.assets import asset_path
+from specviz.ui.assets import head
 from specviz.ui.request import Limits
 from specviz.ui.theme import page_theme
 
@@ -25,8 +25,7 @@ def launch_settings(limits: Limits, environment: Mapping[str, str] = os.environ)
     return {
         "server_name": "0.0.0.0" if on_a_space(environment) else "127.0.0.1",
         "theme": page_theme(),
-        "css_paths": css_paths(),
-        "head": head(),
+        "head": head() + page_style(),
         "max_file_size": limits.import_bytes,
         "footer_links": ["settings"],
         "run_history": False,
@@ -34,3 +33,8 @@ def launch_settings(limits: Limits, environment: Mapping[str, str] = os.environ)
         "show_error": True,
         "state_session_capacity": 200,
     }
+
+
+def page_style() -> str:
+    """The page's own style sheet; in the head, because Gradio loses the media rules of what it is given as CSS."""
+    return f"<style>\n{asset_path('css', 'page.css').read_text(encoding='utf-8')}</style>\n"

@@ -114,12 +114,13 @@ def test_an_error_is_one_sentence_and_the_stage_stays(actions: StepActions, prom
 
 
 def test_a_branch_continues_the_shown_run_with_its_own_prompt(actions: StepActions) -> None:
-    row, text, place = actions.offer_branch(SimpleNamespace(round=2, token=14))
-    assert (row.visible, place, "round 3 with token 14" in text) == (True, (2, 14), True)
+    shown = SAMPLE.read_text(encoding="utf-8")
+    row, text, place = actions.offer_branch(shown, SimpleNamespace(round=2, token=14))
+    assert (row.visible, place, "round 3 with “${1+1}” as its next token" in text) == (True, (2, 14), True)
     controls, given = form_of({**FORM, "prompt": "typed meanwhile"})
     with gr.Blocks():
         player, state = gr.Textbox(), gr.State(None)
-    given.update({player: SAMPLE.read_text(encoding="utf-8"), state: place})
+    given.update({player: shown, state: place})
     list(actions.run_branch(controls, player, state)(given, Visitor()))
     request, resume = actions.source.requests[-1]
     assert request.prompt == "def add(a, b):\n"

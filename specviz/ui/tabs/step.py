@@ -8,16 +8,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import gradio as gr
-from specviz.ui.components.player import Player
 
 from specviz.figures import notices
 from specviz.trace.source import RunRequest
 from specviz.ui import controls as form
+from specviz.ui.components.player import Player
 from specviz.ui.events import ENGINE, LATEST, QUIET
 from specviz.ui.prompts import chip_label, families
 from specviz.ui.request import AUTO
 from specviz.ui.tabs.step_actions import Opening, StepActions
 from specviz.views.gallery import shelf
+
+CHIPS_NOTE = "Each button fills the prompt with the next one of its family."
+TO_STAGE = "() => document.querySelector('#sv-player').scrollIntoView({block: 'nearest'})"
+"""a run begins where the visitor can see it"""
 
 
 @dataclass(slots=True)
@@ -56,39 +60,36 @@ def step_tab(actions: StepActions) -> None:
 
 
 def _stage(actions: StepActions, opening: Opening) -> StepParts:
-    badges = gr.HTML(opening.badges, elem_id="sv-badges")
+    with gr.Column(elem_classes="sv-bar-top"), gr.Row(elem_classes="sv-actions"):
+        with gr.Column(scale=1, min_width=260, elem_classes="sv-saying"):
+            badges = gr.HTML(opening.badges, elem_id="sv-badges")
+            message = gr.HTML(notices.message(opening.message), elem_id="sv-message")
+        run = gr.Button("Run live", variant="primary", min_width=110, elem_id="sv-run")
+        stop = gr.Button("Stop", variant="stop", min_width=80, interactive=False, elem_id="sv-stop")
     player = Player(opening.player, elem_id="sv-player")
+    with gr.Row(visible=False, elem_classes="sv-branch") as branch_row:
+        branch_text = gr.HTML()
+        branch_run = gr.Button("Run from here", variant="primary", size="sm", min_width=120)
+        branch_drop = gr.Button("Never mind", size="sm", min_width=100)
+    with gr.Accordion("How much of the draft was accepted", open=False):
+        panels = gr.HTML(opening.panels, elem_id="sv-panels")
+    with gr.Row(elem_classes="sv-shelf"):
+        recorded = gr.Dropdown(
+            shelf(actions.gallery.cards), value=actions.gallery.first, label="recorded runs", scale=4, min_width=240,
+            elem_id="sv-recorded",
+        )  # fmt: skip
+        upload = gr.UploadButton(
+            "Open a trace file", file_types=[".json", ".gz"], size="sm", scale=1, min_width=150, elem_id="sv-upload"
+        )
     with gr.Row(elem_classes="sv-actions"):
         chips = [
             (family, gr.Button(chip_label(family), size="sm", min_width=60, elem_classes="sv-chip"))
             for family in families(actions.catalog)
         ]
-        run = gr.Button("Run live", variant="primary", min_width=120, elem_id="sv-run")
-        stop = gr.Button("Stop", variant="stop", min_width=80, interactive=False, elem_id="sv-stop")
-    message = gr.HTML(notices.message(opening.message), elem_id="sv-message")
-    with gr.Row(visible=False, elem_classes="sv-branch") as branch_row:
-        branch_text = gr.HTML()
-        branch_run = gr.Button("Run from here", variant="primary", size="sm", min_width=120)
-        branch_drop = gr.Button("Never mind", size="sm", min_width=100)
-    prompt_note = gr.HTML(elem_id="sv-prompt-note")
-    with gr.Accordion("How much of the draft was accepted", open=False):
-        panels = gr.HTML(opening.panels, elem_id="sv-panels")
-    with gr.Row(elem_classes="sv-shelf"):
-        recorded = gr.Dropdown(
-            shelf(actions.gallery.cards),
-            value=actions.gallery.first,
-            label="recorded runs",
-            scale=4,
-            min_width=240,
-            elem_id="sv-recorded",
-        )
-        upload = gr.UploadButton(
-            "Open a trace file", file_types=[".json", ".gz"], size="sm", scale=1, min_width=150, elem_id="sv-upload"
-        )
+        prompt_note = gr.HTML(notices.message(CHIPS_NOTE), elem_id="sv-prompt-note", scale=1, min_width=200)
     return StepParts(
-        badges=badges, player=player, message=message, panels=panels, run=run, stop=stop,
-        branch_row=branch_row, branch_text=branch_text, branch_state=gr.State(None), branch_run=branch_run,
-        branch_drop=branch_drop,
+        badges=badges, player=player, message=message, panels=panels, run=run, stop=stop, branch_row=branch_row,
+        branch_text=branch_text, branch_state=gr.State(None), branch_run=branch_run, branch_drop=branch_drop,
         chips=chips, prompt_note=prompt_note, recorded=recorded, upload=upload,
     )  # fmt: skip
 
@@ -150,10 +151,12 @@ def _wire_runs(actions: StepActions, controls: form.Controls, parts: StepParts) 
     parts.run.click(actions.arm, None, [parts.message, parts.run, parts.stop], **QUIET).then(
         actions.run_live(controls), controls.inputs(), running, **ENGINE
     )
+    for button in (parts.run, parts.branch_run):
+        button.click(None, None, None, js=TO_STAGE, **QUIET)
     parts.stop.click(actions.stop, None, None, **QUIET)
 
     branch = [parts.branch_row, parts.branch_text, parts.branch_state]
-    parts.player.branch(actions.offer_branch, None, branch, **LATEST)
+    parts.player.branch(actions.offer_branch, parts.player, branch, **LATEST)
     parts.branch_drop.click(actions.drop_branch, None, branch, **QUIET)
     parts.branch_run.click(actions.arm, None, [parts.message, parts.run, parts.stop], **QUIET).then(
         actions.run_branch(controls, parts.player, parts.branch_state),

@@ -170,11 +170,11 @@ class StepActions:
 
     # --- branching, shelf and files ------------------------------------------------------------------------------
 
-    def offer_branch(self, event: gr.EventData) -> Updates:
+    def offer_branch(self, player: str, event: gr.EventData) -> Updates:
         """The player asked to continue from a round with a token of the visitor's choice."""
         round_index, token = int(event.round), event.token
-        word = "the engine's own choice" if token is None else f"token {int(token)}"
-        text = f"Continue from round {round_index + 1} with {word}, using the settings below."
+        word = "the engine's own choice" if token is None else f"“{token_text(player, int(token))}”"
+        text = f"Continue from round {round_index + 1} with {word} as its next token, using the settings below."
         return gr.Row(visible=True), notices.message(text), (round_index, None if token is None else int(token))
 
     def drop_branch(self) -> Updates:
@@ -205,6 +205,15 @@ def resume_at(player: str, place: tuple[int, int | None] | None) -> Resume:
     if place is None:
         raise OptionError("no place to continue from is chosen; pick a token in the player first.")
     return Resume(codec.loads(player or "", UPLOAD), place[0], place[1])
+
+
+def token_text(player: str, token: int) -> str:
+    """How the shown run writes a token; its number where the run does not know it."""
+    try:
+        entry = codec.loads(player, UPLOAD).vocab.get(str(token))
+    except TraceError:
+        entry = None
+    return str(token) if entry is None else entry.text.replace(" ", "␣").replace("\n", "⏎")
 
 
 def _frame_updates(frame: Frame) -> Updates:
