@@ -6,10 +6,11 @@ Every illegal pairing would run and be silently wrong. Knows the methods only by
 from __future__ import annotations
 
 from specviz.chance import Sampling
-from specviz.drafters.base import Drafter
+from specviz.drafters.base import Drafter, Habit
 from specviz.errors import PairingError, VocabularyMismatch
 from specviz.lm.base import LanguageModel
 from specviz.options import Options
+from specviz.stops.fixed import FixedStop
 from specviz.verifiers.base import Verifier
 
 KIND_WORDS = {
@@ -19,27 +20,50 @@ KIND_WORDS = {
 }
 
 
-def check_pairing(drafter: type[Drafter], options: Options, verifier: type[Verifier], sampling: Sampling) -> None:
+def check_pairing(
+    drafter: type[Drafter], options: Options, verifier: type[Verifier], sampling: Sampling, habit: Habit | None = None
+) -> None:
     """Raises PairingError where the verifier's rule does not hold for these candidates at this temperature.
 
-    `options` are the drafter's; no weights are needed, so that a screen can ask before anything is loaded.
+    `options` are the drafter's, `habit` its growth and stop policy (None: the default); no weights are needed, so that
+    a screen can ask before anything is loaded.
     """
+    growth = habit.growth if habit is not None else None
+    _check_growth(drafter, habit or Habit())
     if verifier.temperatures == "zero" and not sampling.greedy:
         raise PairingError(
             f"the verifier '{verifier.name}' works at temperature 0 only, but the temperature is "
             f"{sampling.temperature:g}; set it to 0 or choose the verifier 'sequential'."
         )
-    if verifier.shapes == "chain" and drafter.shape(options, sampling) != "chain":
+    shape = drafter.shape(options, sampling) if growth is None else growth.shape(sampling)
+    if verifier.shapes == "chain" and shape != "chain":
         raise PairingError(
             f"the verifier '{verifier.name}' judges a chain of candidates only, but the drafter '{drafter.name}' gives "
             "candidates siblings with these options; draft a chain (no branching) or choose another verifier."
         )
-    unknown = sorted(drafter.kinds(options, sampling) - verifier.judges)
+    kinds = drafter.kinds(options, sampling) if growth is None else growth.kinds(sampling)
+    unknown = sorted(kinds - verifier.judges)
     if unknown:
         words = " and ".join(KIND_WORDS.get(kind, kind) for kind in unknown)
         raise PairingError(
             f"the verifier '{verifier.name}' does not judge {words}, but the drafter '{drafter.name}' makes them with "
             "these options; choose another verifier or another way of drawing."
+        )
+
+
+def _check_growth(drafter: type[Drafter], habit: Habit) -> None:
+    """Raises PairingError where a drafter that grows no trees is told how to."""
+    if drafter.grows:
+        return
+    asked = [
+        word
+        for word, given in (("growth policy", habit.growth), ("stop policy", habit.stop))
+        if given is not None and not isinstance(given, FixedStop)
+    ]
+    if asked:
+        raise PairingError(
+            f"the drafter '{drafter.name}' makes its drafts in its own way and has no {' and no '.join(asked)}; leave "
+            "growth and stopping at their defaults or choose the drafter 'model'."
         )
 
 

@@ -97,7 +97,8 @@ class Session:
 
     def __init__(self, target: LanguageModel, method: Method, start: Start, ending: Ending) -> None:
         """Raises PairingError, VocabularyMismatch, PromptError or OptionError where this cannot be run."""
-        check_pairing(type(method.drafter), method.drafter.options, type(method.verifier), method.sampling)
+        drafter = method.drafter
+        check_pairing(type(drafter), drafter.options, type(method.verifier), method.sampling, drafter.habit)
         check_models(target, method.drafter)
         _check_start(target, start)
         self.target = target

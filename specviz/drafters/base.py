@@ -13,9 +13,12 @@ from typing import Any, ClassVar, Protocol
 from torch import Tensor
 
 from specviz.chance import Dice, Sampling
+from specviz.growth.base import Growth
 from specviz.lm.base import LanguageModel
 from specviz.options import Options
 from specviz.registry import Registry
+from specviz.stops.base import Stop
+from specviz.stops.fixed import FixedOptions, FixedStop
 from specviz.trace.events import CandidateKind, Option
 from specviz.tree import DraftTree, Shape
 
@@ -55,6 +58,15 @@ class DraftContext:
     """use keys ("draft", round, index) with an index not used before in this round"""
 
 
+@dataclass(frozen=True, slots=True)
+class Habit:
+    """How the drafts of a run grow and when they stop: two choices beside that of the drafter."""
+
+    growth: Growth | None = None
+    """None: as the drafter's own options say"""
+    stop: Stop = field(default_factory=lambda: FixedStop(FixedOptions()))
+
+
 class Drafter(Protocol):
     """A drafter lives for one run. Its class carries `name`, `options_type`, `lossless` and its docstring.
 
@@ -65,13 +77,18 @@ class Drafter(Protocol):
     options_type: ClassVar[type[Options]]
     lossless: ClassVar[bool]
     needs_model: ClassVar[bool]
+    grows: ClassVar[bool] = False
+    """its drafts are made by a growth policy and ended by a stop policy: it does what `habit` says"""
 
     options: Any
     """what it runs with, an instance of `options_type`"""
+    habit: Habit
+    """set before `begin` where it is not to be the default"""
 
     def __init__(self, options: Options, model: LanguageModel | None) -> None:
         """`options` is an instance of `options_type`; `model` is None unless `needs_model`."""
         self.options = options
+        self.habit = Habit()
 
     @classmethod
     def kinds(cls, options: Options, sampling: Sampling) -> frozenset[CandidateKind]:

@@ -1,7 +1,7 @@
-"""Drafts from a smaller language model: a chain, or a tree of given branching.
+"""Drafts from a smaller language model: a chain, or a tree of given branching, or what a growth policy makes.
 
-One batched forward pass per level of the tree; how the children of a node are drawn is in `draws.py`, which rows of
-the drafter's own cache survive a round in `draft_cache.py`. Knows nothing about the target.
+How a tree grows is in `specviz/growth`, when a draft ends in `specviz/stops`, which rows of the drafter's own cache
+survive a round in `draft_cache.py`. Knows nothing about the target.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ from specviz.chance import Sampling
 from specviz.clock import now
 from specviz.drafters.base import DRAFTERS, DraftContext, Drafter, DraftPass, Proposal
 from specviz.drafters.parts.draft_cache import DraftCache
-from specviz.drafters.parts.draws import DRAWS, Draw, choose_draw
-from specviz.errors import OptionError
+from specviz.drafters.parts.growing import GrowingDraft, LastDraft
+from specviz.growth.base import Growth
+from specviz.growth.levels import LevelsGrowth, LevelsOptions
+from specviz.growth.parts.draws import DRAWS
+from specviz.growth.parts.level_wise import check_size
 from specviz.lm.base import LanguageModel
 from specviz.options import Options, option
 from specviz.trace.events import CandidateKind
 from specviz.tree import ROOT, DraftTree, Shape
-
-MOST_NODES = 512
 
 
 @dataclass(frozen=True)
@@ -46,15 +47,7 @@ class ModelOptions(Options):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        nodes, width = 0, 1
-        for children in self.branching:
-            width *= children
-            nodes += width
-        if nodes > MOST_NODES:
-            raise OptionError(
-                f"branching {','.join(map(str, self.branching))} makes {nodes} candidates per round, but at most "
-                f"{MOST_NODES} are allowed; use fewer children or levels."
-            )
+        check_size(self.branching)
 
     @property
     def widths(self) -> tuple[int, ...]:
@@ -62,8 +55,10 @@ class ModelOptions(Options):
         return self.branching or (1,) * self.gamma
 
 
-def _draw(options: ModelOptions, sampling: Sampling) -> Draw:
-    return choose_draw(options.draw, is_tree=max(options.widths) > 1, greedy=sampling.greedy)
+def _own_growth(options: Options) -> Growth:
+    """What the drafter's own options ask for, as a growth policy."""
+    assert isinstance(options, ModelOptions)
+    return LevelsGrowth(LevelsOptions(branching=options.widths, draw=options.draw))
 
 
 @DRAFTERS.register("model")
@@ -80,13 +75,16 @@ class ModelDrafter(Drafter):
     lossless: ClassVar[bool] = True
     needs_model: ClassVar[bool] = True
 
+    grows: ClassVar[bool] = True
+
     def __init__(self, options: Options, model: LanguageModel | None) -> None:
         assert isinstance(options, ModelOptions)
         assert model is not None, "this drafter needs a model."
         super().__init__(options, model)
-        self._widths: tuple[int, ...] = options.widths
         self._model = model
         self._cache = DraftCache(model)
+        self._own_growth = _own_growth(options)
+        self._last = LastDraft()
 
     @property
     def model(self) -> LanguageModel:
@@ -94,38 +92,30 @@ class ModelDrafter(Drafter):
 
     @classmethod
     def kinds(cls, options: Options, sampling: Sampling) -> frozenset[CandidateKind]:
-        assert isinstance(options, ModelOptions)
-        return frozenset([_draw(options, sampling).kind])
+        return _own_growth(options).kinds(sampling)
 
     @classmethod
     def shape(cls, options: Options, sampling: Sampling) -> Shape:
-        assert isinstance(options, ModelOptions)
-        return "tree" if max(options.widths) > 1 else "chain"
+        return _own_growth(options).shape(sampling)
 
     def begin(self, tokens: Sequence[int]) -> None:
         self._cache.begin(tokens)
 
     def propose(self, context: DraftContext) -> Proposal:
         proposal = Proposal(DraftTree.from_root(context.tokens[-1]))
+        stop = self.habit.stop
+        self._last.report(stop, context.tokens)
         room = self._cache.room(len(context.tokens))
-        depth = min(len(self._widths), context.max_depth, room)
-        if depth < 1:
+        depth = min(room, context.max_depth, stop.levels() or room)
+        if depth >= 1:
+            draft = GrowingDraft(
+                context, proposal, stop, depth, lambda nodes, at: self._forward(context, proposal, nodes, at), self.name
+            )
+            (self.habit.growth or self._own_growth).grow(draft)
+            proposal.note.update(stop.state())
+        else:
             proposal.note["drafter_context_full"] = room < 1
-            return proposal
-        draw, level = _draw(self.options, context.sampling), [ROOT]
-        draws = 0
-        for index, width in enumerate(self._widths[:depth]):
-            if not level:
-                break
-            logits = self._forward(context, proposal, level, index + 1)
-            proposal.beliefs.append((level, logits))
-            children, used = draw.level(context, logits, width, draws)
-            draws += used
-            level = [
-                proposal.tree.add(parent, token, draw.kind, q, self.name)
-                for parent, found in zip(level, children, strict=True)
-                for token, q in found
-            ]
+        self._last.remember(proposal.tree, context.tokens)
         return proposal
 
     def _forward(self, context: DraftContext, proposal: Proposal, level: Sequence[int], depth: int) -> Tensor:

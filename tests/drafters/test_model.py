@@ -9,8 +9,8 @@ from letters import toy_loader
 from specviz.chance import Sampling, SeededDice, transform
 from specviz.drafters.base import DraftContext
 from specviz.drafters.model import ModelDrafter, ModelOptions
-from specviz.drafters.parts.draws import choose_draw
 from specviz.errors import OptionError
+from specviz.growth.parts.draws import choose_draw
 from specviz.live import LiveSource, collect
 from specviz.lm.table import TableModel
 from specviz.trace.source import RunRequest

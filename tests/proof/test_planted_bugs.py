@@ -10,8 +10,8 @@ from exhaustive import TARGET_SEED, WARM, Case, error
 
 from specviz import chance, scoring, session
 from specviz.chance import Sampling, SeededDice, Toss, residual, transform
-from specviz.drafters.parts import draws
-from specviz.drafters.parts.draws import Independent, MostProbable, WithoutReplacement
+from specviz.growth.parts import draws
+from specviz.growth.parts.draws import Independent, MostProbable, WithoutReplacement
 from specviz.lm.table import TableCache
 from specviz.verifiers import sequential
 from specviz.verifiers.base import Verdict

@@ -1,1 +1,1 @@
-"""What several drafters share: ways of drawing candidates, and the cache of a drafting model. Registers nothing."""
+"""What several drafters share: the cache of a drafting model, and the draft under way. Registers nothing."""

@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 from torch import Tensor
 
 from specviz.chance import transform, without
-from specviz.drafters.base import DraftContext
+from specviz.growth.base import Draft
 from specviz.trace.events import CandidateKind
 
 Children = list[tuple[int, Tensor | None]]
@@ -24,7 +24,7 @@ class Draw(Protocol):
 
     kind: CandidateKind
 
-    def level(self, context: DraftContext, logits: Tensor, width: int, first: int) -> tuple[Sequence[Children], int]:
+    def level(self, draft: Draft, logits: Tensor, width: int, first: int) -> tuple[Sequence[Children], int]:
         """Up to `width` children for each row of logits [n, V].
 
         `first` is the first free index for this round's draw keys; the second result is how many were used.
@@ -37,12 +37,12 @@ class Independent:
 
     kind: CandidateKind = "iid"
 
-    def level(self, context: DraftContext, logits: Tensor, width: int, first: int) -> tuple[Sequence[Children], int]:
+    def level(self, draft: Draft, logits: Tensor, width: int, first: int) -> tuple[Sequence[Children], int]:
         found, used = [], first
-        for q in transform(logits, context.sampling).unbind(0):
+        for q in transform(logits, draft.sampling).unbind(0):
             children: Children = []
             for _ in range(width):
-                children.append((context.dice.draw(q, ("draft", context.round, used)).token, q))
+                children.append((draft.dice.draw(q, ("draft", draft.round, used)).token, q))
                 used += 1
             found.append(children)
         return found, used - first
@@ -53,13 +53,13 @@ class WithoutReplacement:
 
     kind: CandidateKind = "without_replacement"
 
-    def level(self, context: DraftContext, logits: Tensor, width: int, first: int) -> tuple[Sequence[Children], int]:
+    def level(self, draft: Draft, logits: Tensor, width: int, first: int) -> tuple[Sequence[Children], int]:
         found, used = [], first
-        for q in transform(logits, context.sampling).unbind(0):
+        for q in transform(logits, draft.sampling).unbind(0):
             children: Children = []
             left, mass = q, 1.0
             while mass > 0.0:
-                token = context.dice.draw(left, ("draft", context.round, used)).token
+                token = draft.dice.draw(left, ("draft", draft.round, used)).token
                 children.append((token, q))
                 used += 1
                 if len(children) == width:
@@ -74,7 +74,7 @@ class MostProbable:
 
     kind: CandidateKind = "point_mass"
 
-    def level(self, context: DraftContext, logits: Tensor, width: int, first: int) -> tuple[Sequence[Children], int]:
+    def level(self, draft: Draft, logits: Tensor, width: int, first: int) -> tuple[Sequence[Children], int]:
         width = min(width, logits.shape[-1])
         chosen = logits.argmax(-1, keepdim=True) if width == 1 else logits.float().topk(width, dim=-1).indices
         return [[(token, None) for token in row] for row in chosen.tolist()], 0

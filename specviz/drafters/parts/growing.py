@@ -1,0 +1,139 @@
+"""The draft under way, between the three that make it: growth policy, stop policy and the drafter's model.
+
+    growth ─ expand(nodes) ─► [ stop: below these? ] ─► one pass of the model ─► [ stop: draw here? ] ─► growth
+
+Also what a run remembers between rounds for the stop policy. Knows nothing about how a model answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from specviz.chance import Dice, Sampling, transform
+from specviz.drafters.base import DraftContext, Proposal
+from specviz.errors import DraftError
+from specviz.stops.base import Stop
+from specviz.trace.events import CandidateKind, Option
+from specviz.tree import ROOT, DraftTree
+
+Answer = Callable[[Sequence[int], int], Tensor]
+"""(nodes, the depth of what follows them) → logits [len(nodes), V], from one pass"""
+
+
+@dataclass(slots=True)
+class GrowingDraft:
+    """Implements `growth.base.Draft` for the growth policy and `stops.base.DraftView` for the stop policy."""
+
+    context: DraftContext
+    proposal: Proposal
+    stop: Stop
+    depth: int
+    """no candidate deeper than this"""
+    answer: Answer
+    source: str
+    """name of the drafter"""
+    draws: int = 0
+    _logits: dict[int, Tensor] = field(default_factory=dict)
+
+    @property
+    def tree(self) -> DraftTree:
+        return self.proposal.tree
+
+    @property
+    def sampling(self) -> Sampling:
+        return self.context.sampling
+
+    @property
+    def dice(self) -> Dice:
+        return self.context.dice
+
+    @property
+    def round(self) -> int:
+        return self.context.round
+
+    @property
+    def note(self) -> dict[str, Option]:
+        return self.proposal.note
+
+    def expand(self, nodes: Sequence[int]) -> tuple[list[int], Tensor]:
+        """See `growth.base.Draft.expand`."""
+        depths = self.tree.depths
+        asked = [n for n in nodes if depths[n] < self.depth and (n == ROOT or self.stop.goes_below(self, n))]
+        if not asked:
+            return [], torch.empty(0)
+        logits = self.answer(asked, 1 + max(depths[node] for node in asked))
+        self.proposal.beliefs.append((asked, logits))
+        self._logits.update(zip(asked, logits.unbind(0), strict=True))
+        drawn = [index for index, node in enumerate(asked) if self.stop.draws_at(self, node)]
+        if len(drawn) == len(asked):
+            return asked, logits
+        return [asked[index] for index in drawn], logits[drawn]
+
+    def add(self, parent: int, token: int, kind: CandidateKind, proposal: Tensor | None) -> int:
+        return self.tree.add(parent, token, kind, proposal, self.source)
+
+    def draw(self, probs: Tensor) -> int:
+        self.draws += 1
+        return self.dice.draw(probs, ("draft", self.round, self.draws - 1)).token
+
+    def arrange(self, nodes: Sequence[int]) -> None:
+        """See `growth.base.Draft.arrange`."""
+        tree = self.tree
+        place = {node: index for index, node in enumerate(nodes)}
+        dropped = [node for node in range(len(tree)) if node not in place]
+        if any(tree.kinds[node] != "point_mass" for node in dropped):
+            raise DraftError(
+                f"the growth policy drops node {dropped[0]}, which was drawn; a drawn candidate must be submitted, or "
+                "the text is biased. This is a fault of the policy."
+            )
+        for node in nodes:
+            family = [place[child] for child in tree.children(node) if child in place]
+            if family != sorted(family) or any(child <= place[node] for child in family):
+                raise DraftError(
+                    f"the growth policy moves the children of node {node} out of their order; this is its fault."
+                )
+        tree.arrange(nodes)
+        kept = [(part, rows) for part, rows in self.proposal.beliefs if any(node in place for node in part)]
+        self.proposal.beliefs[:] = [_renumbered(part, rows, place) for part, rows in kept]
+        self._logits = {place[node]: row for node, row in self._logits.items() if node in place}
+
+    def parent(self, node: int) -> int:
+        return self.tree.parents[node]
+
+    def prob(self, node: int) -> float:
+        tree = self.tree
+        proposal = tree.proposals[node]
+        distribution = self._distribution(tree.parents[node]) if proposal is None else proposal
+        return float(distribution[tree.tokens[node]])
+
+    def entropy(self, node: int) -> float:
+        return float(torch.special.entr(self._distribution(node)).sum())
+
+    def _distribution(self, node: int) -> Tensor:
+        logits = self._logits[node]
+        return logits.float().softmax(-1) if self.sampling.greedy else transform(logits, self.sampling)
+
+
+def _renumbered(nodes: Sequence[int], rows: Tensor, place: dict[int, int]) -> tuple[list[int], Tensor]:
+    kept = [index for index, node in enumerate(nodes) if node in place]
+    return [place[nodes[index]] for index in kept], rows if len(kept) == len(nodes) else rows[kept]
+
+
+@dataclass(slots=True)
+class LastDraft:
+    """Finds out how the previous round went: what was committed beyond one token was accepted."""
+
+    levels: int | None = None
+    length: int = 0
+
+    def report(self, stop: Stop, tokens: Sequence[int]) -> None:
+        """Tell the stop policy; nothing before the first draft."""
+        if self.levels is not None:
+            stop.learn(self.levels, max(0, len(tokens) - self.length - 1))
+
+    def remember(self, tree: DraftTree, tokens: Sequence[int]) -> None:
+        self.levels, self.length = max(tree.depths), len(tokens)

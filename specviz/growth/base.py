@@ -1,0 +1,134 @@
+"""What a growth policy is: it turns a model that answers "what follows?" into a draft tree.
+
+    drafter ─► Draft (the tree so far, the model behind `expand`) ─► growth policy ─► tree
+
+One file per policy. Knows nothing about models, caches, verifiers or stop policies: `expand` answers only for the nodes
+below which drafting may go on, whoever decided that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+from torch import Tensor
+
+from specviz.chance import Dice, Sampling
+from specviz.options import Options, option
+from specviz.registry import Registry
+from specviz.trace.events import CandidateKind, Option
+from specviz.tree import DraftTree, Shape
+
+MOST_NODES = 512
+"""candidates per round; a typing error must not fill the memory"""
+DEEPEST = 32
+WIDEST = 32
+
+
+class Draft(Protocol):
+    """A draft under way."""
+
+    draws: int
+    """how many draws this round has made: the first free index for keys ("draft", round, index)"""
+
+    @property
+    def tree(self) -> DraftTree: ...
+
+    @property
+    def sampling(self) -> Sampling: ...
+
+    @property
+    def dice(self) -> Dice: ...
+
+    @property
+    def round(self) -> int: ...
+
+    @property
+    def note(self) -> dict[str, Option]:
+        """What the policy wants to be recorded with the round."""
+        ...
+
+    def expand(self, nodes: Sequence[int]) -> tuple[list[int], Tensor]:
+        """What follows these nodes: (nodes, logits [len(nodes), V]), from one pass over all of them.
+
+        A node is left out where drafting ends there: the text's end is reached, or the stop policy says so. Whether
+        it does is known before anything is drawn below the node. An answer may be empty.
+        """
+        ...
+
+    def add(self, parent: int, token: int, kind: CandidateKind, proposal: Tensor | None) -> int:
+        """Append a candidate; its id."""
+        ...
+
+    def draw(self, probs: Tensor) -> int:
+        """An outcome of a distribution, with noise that is used only once."""
+        ...
+
+    def arrange(self, nodes: Sequence[int]) -> None:
+        """Keep these nodes in this order and renumber them; the root first, parents before children.
+
+        Raises DraftError where a drawn candidate would be dropped or siblings would change places (see adaptedness).
+        """
+        ...
+
+
+class Growth(Protocol):
+    """Stateless across rounds. Its class carries `name`, `options_type`, `lossless` and its docstring.
+
+    Adaptedness: whether a candidate exists, and its place among its siblings, may depend on anything but its own value
+    unless it is a point mass.
+    """
+
+    name: ClassVar[str]
+    options_type: ClassVar[type[Options]]
+    lossless: ClassVar[bool]
+
+    options: Any
+    """what it runs with, an instance of `options_type`"""
+
+    def __init__(self, options: Options) -> None:
+        """`options` is an instance of `options_type`."""
+        self.options = options
+
+    def kinds(self, sampling: Sampling) -> frozenset[CandidateKind]:
+        """Which candidate kinds it will draw under this sampling; the pairing check reads it."""
+        ...
+
+    def shape(self, sampling: Sampling) -> Shape:
+        """`chain` where no candidate will ever have a sibling."""
+        return "tree"
+
+    def grow(self, draft: Draft) -> None:
+        """Grow the tree, which is a root alone, by asking `expand` and adding candidates."""
+        ...
+
+    def tune(self, costs: StepCosts) -> None:
+        """Told once, before the first round, what passes cost on this machine. Most policies do not ask."""
+        return
+
+
+@dataclass(frozen=True, slots=True)
+class StepCosts:
+    """Measured seconds of bare passes."""
+
+    target: Sequence[tuple[int, float]]
+    """(tokens in one pass of the target, seconds), increasing in tokens"""
+    draft_s: float
+    """one pass of the drafter over one token"""
+
+
+@dataclass(frozen=True)
+class GrowthOptions(Options):
+    """What every policy can be held to."""
+
+    budget: int = option(
+        0, help="at most so many candidates per round; 0: as many as the shape has", minimum=0, maximum=MOST_NODES
+    )
+
+    @property
+    def most(self) -> int:
+        return self.budget or MOST_NODES
+
+
+GROWTHS: Registry[type[Growth]] = Registry("growth", package="specviz.growth")

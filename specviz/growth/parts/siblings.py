@@ -1,0 +1,101 @@
+"""The candidates below one node, taken one by one, so that a policy can decide before each whether to take another.
+
+Above temperature 0 they are drawn without replacement; at temperature 0 the most probable come in order, as point
+masses. Knows nothing about trees and budgets.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+from torch import Tensor
+
+from specviz.chance import Sampling, transform, without
+from specviz.growth.base import Draft
+from specviz.trace.events import CandidateKind
+
+
+class Taken(NamedTuple):
+    """One candidate."""
+
+    token: int
+    proposal: Tensor | None
+    prob: float
+    """its share of what the node's distribution had before any sibling was taken"""
+
+
+class Siblings(Protocol):
+    """What is left below a node."""
+
+    kind: CandidateKind
+
+    @property
+    def left(self) -> float:
+        """Mass of the distribution that no sibling has taken; 0 where there is nothing to take any more."""
+        ...
+
+    def take(self, draft: Draft) -> Taken: ...
+
+
+class DrawnSiblings:
+    """Drawn one after the other from q without replacement."""
+
+    kind: CandidateKind = "without_replacement"
+
+    def __init__(self, q: Tensor) -> None:
+        self._q = q
+        self._rest = q
+        self._left = 1.0
+
+    @property
+    def left(self) -> float:
+        return self._left
+
+    def take(self, draft: Draft) -> Taken:
+        token = draft.draw(self._rest)
+        prob = float(self._q[token])
+        self._rest, mass = without(self._rest, [token])
+        self._left *= mass
+        return Taken(token, self._q, prob)
+
+
+class RankedSiblings:
+    """The most probable, one after the other; of equal ones the lowest id."""
+
+    kind: CandidateKind = "point_mass"
+
+    def __init__(self, probs: Tensor) -> None:
+        self._rest = probs.clone()
+        self._left = 1.0
+
+    @property
+    def left(self) -> float:
+        return self._left
+
+    def take(self, draft: Draft) -> Taken:
+        token = int(self._rest.argmax())
+        prob = float(self._rest[token])
+        self._rest[token] = 0.0
+        self._left = max(0.0, self._left - prob) if bool((self._rest > 0.0).any()) else 0.0
+        return Taken(token, None, prob)
+
+
+def siblings_of(logits: Tensor, sampling: Sampling) -> Siblings:
+    """What can be taken below a node with these logits [V].
+
+    At temperature 0 the sampling's distribution is a point mass and says nothing about a second candidate, so there
+    the model's own softmax ranks them.
+    """
+    if sampling.greedy:
+        return RankedSiblings(belief(logits))
+    return DrawnSiblings(transform(logits, sampling))
+
+
+def sibling_kinds(sampling: Sampling) -> frozenset[CandidateKind]:
+    """The kind that `siblings_of` takes."""
+    return frozenset([RankedSiblings.kind if sampling.greedy else DrawnSiblings.kind])
+
+
+def belief(logits: Tensor) -> Tensor:
+    """The model's own distribution at temperature 1, from logits [..., V]."""
+    return logits.float().softmax(-1)

@@ -1,0 +1,1 @@
+"""Stop policies, one file per method; found by the registry."""

@@ -1,0 +1,70 @@
+"""What a stop policy is: it decides, node by node, whether a draft goes on.
+
+Asked by the draft under way (`drafters/parts/growing.py`), so that it works with every growth policy. One file per
+policy. Knows nothing about models, verifiers or the shape of trees.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Protocol
+
+from specviz.options import Options
+from specviz.registry import Registry
+from specviz.trace.events import Option
+
+
+class DraftView(Protocol):
+    """What a stop policy may look at: the draft so far, in numbers."""
+
+    def prob(self, node: int) -> float:
+        """Probability that the drafter gave to this candidate; at temperature 0 by its own softmax."""
+        ...
+
+    def entropy(self, node: int) -> float:
+        """Entropy in nats of what the drafter says follows the node; at temperature 0 of its own softmax."""
+        ...
+
+    def parent(self, node: int) -> int: ...
+
+
+class Stop(Protocol):
+    """Lives for one run and may remember earlier rounds. Its class carries `name`, `options_type`, `lossless` and its
+    docstring. A policy derives from this class and overrides what it needs.
+
+    Adaptedness: both questions are asked before anything is drawn below the node, and a candidate that was drawn is
+    always submitted, so that no rule can bias the text whatever it looks at.
+    """
+
+    name: ClassVar[str]
+    options_type: ClassVar[type[Options]]
+    lossless: ClassVar[bool] = True
+
+    options: Any
+    """what it runs with, an instance of `options_type`"""
+
+    def __init__(self, options: Options) -> None:
+        """`options` is an instance of `options_type`."""
+        self.options = options
+
+    def learn(self, drafted: int, accepted: int) -> None:
+        """Told before each round but the first how many levels the last draft had and how many were accepted."""
+        return
+
+    def levels(self) -> int | None:
+        """The draft of this round shall be no deeper than this; None: as deep as its growth policy makes it."""
+        return None
+
+    def goes_below(self, draft: DraftView, node: int) -> bool:
+        """Whether to ask the drafter what follows this candidate, which is kept in any case. Not asked of the root."""
+        return True
+
+    def draws_at(self, draft: DraftView, node: int) -> bool:
+        """Whether to draw candidates below this node, now that it is known what the drafter says there."""
+        return True
+
+    def state(self) -> dict[str, Option]:
+        """What it goes by in this round, for the trace."""
+        return {}
+
+
+STOPS: Registry[type[Stop]] = Registry("stop", package="specviz.stops")
