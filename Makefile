@@ -2,10 +2,12 @@
 #   PYTHON=python3.12             another interpreter, 3.11 or newer
 #   TORCH_ARGS="--index-url …"    further words for the pip call that installs torch
 #   PIP_ARGS="…"                  further words for every other pip call
+#   PYTEST_ARGS="tests/trace -x"  a part of the suite
 #   CHROMIUM=/path/to/chromium    the browser of the browser tests; SPECVIZ_NO_BROWSER=1 leaves them out
 PYTHON ?= python3
 TORCH_ARGS ?=
 PIP_ARGS ?=
+PYTEST_ARGS ?=
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
@@ -19,8 +21,8 @@ app: $(VENV)/app.stamp
 	$(BIN)/python app.py
 
 test: $(VENV)/dev.stamp browser
-	@if [ -n "$$SPECVIZ_NO_BROWSER" ]; then $(BIN)/python -m pytest -m "not browser"; \
-	else CHROMIUM="$$($(FIND_CHROMIUM))" $(BIN)/python -m pytest; fi
+	@if [ -n "$$SPECVIZ_NO_BROWSER" ]; then $(BIN)/python -m pytest -m "not browser" $(PYTEST_ARGS); \
+	else CHROMIUM="$$($(FIND_CHROMIUM))" $(BIN)/python -m pytest $(PYTEST_ARGS); fi
 
 check: $(VENV)/dev.stamp
 	$(BIN)/ruff format --check .
