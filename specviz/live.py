@@ -8,6 +8,7 @@ that every time in a trace is that of a machine doing one thing. Knows nothing a
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from threading import Lock
@@ -148,10 +149,17 @@ class LiveSource:
                 self._status = f"loading {name}…"
                 try:
                     self._models[key] = self._load(name, device=request.device, dtype=request.dtype)
+                    _spare_the_collector()
                 except ModelError as error:
                     self._status = f"{name} failed to load: {error}"
                     raise
             return self._models[key]
+
+
+def _spare_the_collector() -> None:
+    """Take what was loaded (models, libraries) out of the garbage collector's rounds, which would stop runs with it."""
+    gc.collect()
+    gc.freeze()
 
 
 def _encode(text: TextCodec, prompt: str) -> list[int]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Protocol
 
 import torch
@@ -36,6 +36,7 @@ from specviz.verifiers.base import Verdict
 
 DIGITS = 6
 """Decimals of recorded probabilities; numbers that verdicts were based on keep all theirs."""
+UNITS = 10.0**DIGITS
 NOTHING = TopK([], [], 1.0)
 
 
@@ -116,7 +117,7 @@ class Recorder:
     def _nodes(self, record: RoundRecord, judged: Judged) -> list[Node]:
         tree = record.proposal.tree
         targets, drafts = self._target_heads(record), self._draft_heads(tree)
-        raw_targets, raw_drafts = self._raw_target_heads(record), self._raw_draft_heads(record)
+        raw_targets, raw_drafts = self._raw_heads(record)
         fates = _fates(tree, record.verdict)
         places = self._places(tree)
         nodes = []
@@ -174,31 +175,32 @@ class Recorder:
             found |= dict(zip(rows, heads(torch.stack(list(rows.values())), self._top), strict=True))
         return found
 
-    def _raw_target_heads(self, record: RoundRecord) -> dict[int, TopK]:
+    def _raw_heads(self, record: RoundRecord) -> tuple[dict[int, TopK], dict[int, TopK]]:
+        """Target and draft per node before the sampling transform, where that changes anything; one pass for all."""
         if not self._keep or record.sampling.plain:
-            return {}
-        return dict(enumerate(heads(record.scored.logits.float().softmax(-1), self._top)))
+            return {}, {}
+        beliefs, n = record.proposal.beliefs, len(record.proposal.tree)
+        found = heads(_beliefs(torch.cat([record.scored.logits, *(rows for _, rows in beliefs)])), self._top)
+        drafted = [node for level, _ in beliefs for node in level]
+        return dict(enumerate(found[:n])), dict(zip(drafted, found[n:], strict=True))
 
-    def _raw_draft_heads(self, record: RoundRecord) -> dict[int, TopK]:
-        beliefs = record.proposal.beliefs
-        if not self._keep or record.sampling.plain or not beliefs:
-            return {}
-        nodes = [node for level, _ in beliefs for node in level]
-        logits = torch.cat([rows for _, rows in beliefs])
-        return dict(zip(nodes, heads(logits.float().softmax(-1), self._top), strict=True))
+
+def _beliefs(logits: Tensor) -> Tensor:
+    """Probabilities [n, V] before any sampling transform."""
+    return logits.float().softmax(-1)
 
 
 def heads(probs: Tensor, top: int) -> list[TopK]:
     """probs [n, V] → the `top` most probable tokens of each row and the mass outside; zeros are left out."""
     best = probs.topk(min(top, probs.shape[-1]), dim=-1)
-    return [_head(tokens, values) for tokens, values in zip(best.indices.tolist(), best.values.tolist(), strict=True)]
+    rounded = best.values.cpu().double().mul_(UNITS).round_().div_(UNITS)
+    return [_head(tokens, values) for tokens, values in zip(best.indices.tolist(), rounded.tolist(), strict=True)]
 
 
-def _head(tokens: Sequence[int], values: Sequence[float]) -> TopK:
-    rounded = [round(value, DIGITS) for value in values]
-    while rounded and rounded[-1] <= 0.0:
-        rounded.pop()
-    return TopK(list(tokens[: len(rounded)]), rounded, round(max(0.0, 1.0 - sum(rounded)), DIGITS))
+def _head(tokens: list[int], values: list[float]) -> TopK:
+    while values and values[-1] <= 0.0:
+        values.pop()
+    return TopK(tokens[: len(values)], values, round(max(0.0, 1.0 - sum(values)), DIGITS))
 
 
 def vocab_entry(data: bytes) -> VocabEntry:
