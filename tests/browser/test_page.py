@@ -17,6 +17,7 @@ from tests.app.doubles import SAMPLE, ReplaySource, sample
 from tests.browser.page_server import served
 
 pytestmark = pytest.mark.browser
+expect.set_options(timeout=20_000)
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +36,7 @@ def step(page: Page, address: str) -> Page:
 def opened(page: Page, address: str) -> Page:
     page.goto(address)
     expect(page.locator("#sv-player [data-ready]").first).to_be_attached()
-    expect(page.locator("#sv-run button, button#sv-run").first).to_be_enabled()
+    expect(page.locator("#sv-run")).to_be_enabled()
     return page
 
 
