@@ -12,6 +12,7 @@ from threading import Event
 import pytest
 from playwright.sync_api import Page, expect
 
+from specviz.trace import codec
 from specviz.ui.request import Limits
 from tests.app.doubles import SAMPLE, ReplaySource, sample
 from tests.browser.page_server import served
@@ -86,6 +87,46 @@ def test_a_live_run_ends_as_a_whole_trace_on_the_stage(step: Page) -> None:
     expect(step.locator(".sv-badge-live")).to_be_visible()
     expect(step.locator("#sv-run")).to_be_enabled()
     expect(step.locator("#sv-stop")).to_be_disabled()
+
+
+def caption(page: Page) -> str:
+    return page.locator("#sv-player .svp-caption").inner_text()
+
+
+def test_the_stage_steps_on_and_back_by_keys_and_opens_a_node_by_click(step: Page) -> None:
+    step.locator("#sv-player .svp-caption").click()
+    step.keyboard.press("Home")
+    start = caption(step)
+    step.keyboard.press("Shift+ArrowRight")
+    expect(step.locator("#sv-player .svp-caption")).to_contain_text("Round 2 of 8")
+    step.keyboard.press("Shift+ArrowLeft")
+    assert caption(step) == start
+    step.keyboard.press("n")
+    node = step.locator("#sv-player [role=treeitem][aria-level='2']").first
+    node.click()
+    expect(node).to_have_attribute("aria-selected", "true")
+
+
+def test_the_shown_run_is_downloaded_as_a_trace_that_reads(step: Page, tmp_path: Path) -> None:
+    with step.expect_download() as download:
+        step.get_by_role("button", name="download trace").click()
+    download.value.save_as(tmp_path / "got.json")
+    assert codec.read(tmp_path / "got.json") == sample()
+
+
+def test_a_token_of_ones_own_choice_continues_the_run(step: Page) -> None:
+    step.locator("#sv-player .svp-caption").click()
+    step.keyboard.press("End")
+    step.keyboard.press("Home")
+    step.keyboard.press("Shift+ArrowRight")
+    step.keyboard.press("n")
+    step.locator("#sv-player [role=treeitem][aria-level='2']").first.click()
+    step.locator("#sv-player button[title^='continue the run from here']").first.click()
+    expect(step.locator(".sv-branch")).to_contain_text("as its next token, using the settings below")
+    step.get_by_role("button", name="Run from here").click()
+    message(step).to_contain_text("20 tokens in 8 target passes")
+    expect(step.locator(".sv-branch")).to_be_hidden()
+    expect(step.locator(".sv-badge-live")).to_be_visible()
 
 
 def test_an_error_leaves_what_was_typed(step: Page) -> None:
