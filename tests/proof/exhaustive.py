@@ -11,11 +11,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from specviz.chance import Drawn, Key, Sampling, Toss, transform
-from specviz.drafters.base import DRAFTERS
+from specviz.drafters.base import DRAFTERS, Habit
+from specviz.growth.base import GROWTHS
 from specviz.lm.table import TableModel
 from specviz.options import from_mapping
 from specviz.session import Method, RoundRecord, Session, Start
 from specviz.stopping import Ending, Limits
+from specviz.stops.base import STOPS
 from specviz.verifiers.base import VERIFIERS
 
 Text = tuple[int, ...]
@@ -80,11 +82,29 @@ class Case:
     length: int = 3
     """tokens whose joint law is compared"""
     vocab_size: int = 3
+    growth: str = "auto"
+    growth_options: tuple[tuple[str, object], ...] = ()
+    stopping: str = "fixed"
+    stopping_options: tuple[tuple[str, object], ...] = ()
+
+    def habit(self) -> Habit:
+        """New growth and stop policies: a stop policy remembers the rounds of its run."""
+        stop = STOPS.get(self.stopping)
+        stopping = stop(from_mapping(stop.options_type, dict(self.stopping_options)))
+        if self.growth == "auto":
+            return Habit(stop=stopping)
+        growth = GROWTHS.get(self.growth)
+        return Habit(growth(from_mapping(growth.options_type, dict(self.growth_options))), stopping)
 
     def __str__(self) -> str:
         options = ",".join(f"{name}={value}" for name, value in self.options)
         top = f",top_k={self.sampling.top_k}" if self.sampling.top_k else ""
-        return f"{self.drafter}({options})-{self.verifier}-T={self.sampling.temperature:g}{top}"
+        habit = "".join(
+            f"-{name}({','.join(f'{key}={value}' for key, value in given)})"
+            for name, given in ((self.growth, self.growth_options), (self.stopping, self.stopping_options))
+            if name not in ("auto", "fixed")
+        )
+        return f"{self.drafter}({options}){habit}-{self.verifier}-T={self.sampling.temperature:g}{top}"
 
     def models(self) -> tuple[TableModel, TableModel]:
         return TableModel(self.vocab_size, seed=TARGET_SEED), TableModel(self.vocab_size, seed=2)
@@ -94,8 +114,10 @@ def session_of(case: Case, dice: object) -> Session:
     """The engine's own session, on toy models."""
     target, draft = case.models()
     drafter, verifier = DRAFTERS.get(case.drafter), VERIFIERS.get(case.verifier)
+    drafting = drafter(from_mapping(drafter.options_type, dict(case.options)), draft if drafter.needs_model else None)
+    drafting.habit = case.habit()
     method = Method(
-        drafter(from_mapping(drafter.options_type, dict(case.options)), draft if drafter.needs_model else None),
+        drafting,
         verifier(from_mapping(verifier.options_type, {})),
         case.sampling,
         dice,
@@ -132,8 +154,9 @@ def branches(case: Case, script: tuple[int, ...], rounds: int) -> Iterator[Branc
 def law(case: Case, merged: bool = True) -> Law:
     """The exact law of the first `length` tokens as the engine produces them, over all rounds it takes.
 
-    With `merged`, of the branches of a round with the same text so far and the same accepted nodes one is followed
-    further, with the weight of all: what the others differ in has been judged and dropped.
+    With `merged`, of the branches of a round with the same text so far, the same number of accepted nodes and the same
+    depth of the draft one is followed further, with the weight of all: what the others differ in has been judged and
+    dropped, and a stop policy has learned the same.
     """
     total: Law = defaultdict(float)
     _follow(case, (), 1.0, 0, merged, total)
@@ -146,7 +169,8 @@ def _follow(case: Case, script: tuple[int, ...], weight: float, rounds: int, mer
         if branch.over:
             total[branch.text] += weight * branch.weight
         else:
-            path = tuple(branch.records[-1].verdict.path)
+            record = branch.records[-1]
+            path = (*record.verdict.path, -1, max(record.proposal.tree.depths))
             classes[(branch.text, path) if merged else branch.script].append(branch)
     for members in classes.values():
         chosen = members[len(members) // 2]

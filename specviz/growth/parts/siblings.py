@@ -34,7 +34,14 @@ class Siblings(Protocol):
         """Mass of the distribution that no sibling has taken; 0 where there is nothing to take any more."""
         ...
 
-    def take(self, draft: Draft) -> Taken: ...
+    @property
+    def best(self) -> float:
+        """Probability of the most probable token that is left."""
+        ...
+
+    def take(self, draft: Draft) -> Taken:
+        """The next one. Only where something is left."""
+        ...
 
 
 class DrawnSiblings:
@@ -51,12 +58,15 @@ class DrawnSiblings:
     def left(self) -> float:
         return self._left
 
+    @property
+    def best(self) -> float:
+        return self._left * float(self._rest.max())
+
     def take(self, draft: Draft) -> Taken:
         token = draft.draw(self._rest)
-        prob = float(self._q[token])
         self._rest, mass = without(self._rest, [token])
         self._left *= mass
-        return Taken(token, self._q, prob)
+        return Taken(token, self._q, float(self._q[token]))
 
 
 class RankedSiblings:
@@ -72,11 +82,15 @@ class RankedSiblings:
     def left(self) -> float:
         return self._left
 
+    @property
+    def best(self) -> float:
+        return float(self._rest.max())
+
     def take(self, draft: Draft) -> Taken:
         token = int(self._rest.argmax())
         prob = float(self._rest[token])
         self._rest[token] = 0.0
-        self._left = max(0.0, self._left - prob) if bool((self._rest > 0.0).any()) else 0.0
+        self._left = float(self._rest.sum())
         return Taken(token, None, prob)
 
 
@@ -87,15 +101,10 @@ def siblings_of(logits: Tensor, sampling: Sampling) -> Siblings:
     the model's own softmax ranks them.
     """
     if sampling.greedy:
-        return RankedSiblings(belief(logits))
+        return RankedSiblings(logits.float().softmax(-1))
     return DrawnSiblings(transform(logits, sampling))
 
 
 def sibling_kinds(sampling: Sampling) -> frozenset[CandidateKind]:
     """The kind that `siblings_of` takes."""
     return frozenset([RankedSiblings.kind if sampling.greedy else DrawnSiblings.kind])
-
-
-def belief(logits: Tensor) -> Tensor:
-    """The model's own distribution at temperature 1, from logits [..., V]."""
-    return logits.float().softmax(-1)
