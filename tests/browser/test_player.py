@@ -1,0 +1,341 @@
+"""The player alone, in a file of its own: steps, selection, keys, hostile text, narrow screens."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from specviz.ui.components.standalone import standalone_html
+
+pytestmark = pytest.mark.browser
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+SAMPLE = (GOLDEN / "trace-1.0-sample.json").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def player(page: Page, tmp_path: Path) -> Page:
+    """The sample run, opened."""
+    return opened(page, tmp_path, SAMPLE)
+
+
+WALK = """(question) => {
+  const answers = [];
+  for (let beat = 0, before = ""; before !== (before = document.querySelector(".svp").innerText); beat += 1) {
+    const answer = eval(question);
+    if (answer !== false) answers.push(answer);
+    document.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight" }));
+  }
+  return answers;
+}"""
+"""asks something at every beat until the picture stops changing; leaves out every `false`"""
+
+
+def opened(page: Page, folder: Path, trace: str, moment: str = "") -> Page:
+    file = folder / "run.html"
+    file.write_text(standalone_html(trace), encoding="utf-8")
+    page.goto(f"file://{file}{moment}")
+    expect(page.locator("[data-ready]")).to_be_attached()
+    return page
+
+
+def at(page: Page, moment: str) -> None:
+    """Go to a moment by the address alone."""
+    page.evaluate("hash => { location.hash = hash }", moment)
+    expect(page.locator(".svp-where")).to_contain_text(f"Round {moment.split('round=')[1].split('&')[0]} of")
+
+
+def node(page: Page, name: int | str) -> Locator:
+    return page.locator(f"[role=treeitem][data-node='{name}']")
+
+
+PICTURE = """document.querySelector(".svp").innerText
+  + [...document.querySelectorAll("[role=treeitem]")].map((one) => one.ariaLabel + one.dataset.state)"""
+"""everything the player says, and how each node looks"""
+
+
+def test_it_opens_on_a_refusal_with_accepted_and_never_reached_nodes_beside_it(player: Page) -> None:
+    states = set(player.locator("[role=treeitem]").evaluate_all("all => all.map(one => one.dataset.state)"))
+    assert {"accepted", "rejected", "unreached"} <= states
+    expect(player.locator(".svp-card header")).to_contain_text("refused")
+
+
+def test_stepping_forward_and_back_passes_through_the_same_pictures(player: Page) -> None:
+    player.keyboard.press("Home")
+    there = player.evaluate(WALK, PICTURE)
+    assert len(there) == len(set(there)) == 67
+    back = player.evaluate(WALK.replace("ArrowRight", "ArrowLeft"), PICTURE)
+    assert back == there[::-1]
+
+
+def test_a_round_is_told_in_its_four_phases(player: Page) -> None:
+    at(player, "#round=1&beat=1")
+    caption = player.locator(".svp-caption")
+    expect(caption).to_contain_text("The drafter proposes ␣␣␣␣.")
+    player.get_by_role("button", name="target pass").click()
+    expect(caption).to_contain_text("scores the root and all 4 candidates at once")
+    player.get_by_role("button", name="verdicts").click()
+    expect(caption).to_contain_text("kept without a doubt")
+    player.get_by_role("button", name="commit").click()
+    expect(caption).to_contain_text("3 tokens from one target pass")
+
+
+def test_the_target_is_not_known_before_its_pass(player: Page) -> None:
+    at(player, "#round=1&beat=1")
+    expect(player.locator(".svp-card")).to_contain_text("The target has not been asked yet.")
+    assert player.locator(".svp-fill.is-target").count() == 0
+
+
+def test_a_click_on_a_node_shows_its_card_everywhere(player: Page) -> None:
+    at(player, "#round=2&beat=9")
+    node(player, 2).click()
+    card = player.locator(".svp-card")
+    expect(card.locator("header")).to_contain_text("second of 3 siblings")
+    expect(card).to_contain_text("target, after 1 refusal")
+    expect(card).to_contain_text("tried here, in this order")
+    expect(node(player, 2)).to_have_attribute("aria-selected", "true")
+    expect(player.locator(".svp-tok.is-selected")).to_have_text("-")
+    expect(player.locator(".svp-cell.is-selected")).to_have_attribute("data-node", "2")
+    expect(player.locator(".svp-bar.is-marked .svp-name")).to_contain_text("-")
+    card.get_by_role("button", name="␣+").first.click()
+    expect(node(player, 3)).to_have_attribute("aria-selected", "true")
+
+
+def test_the_arithmetic_is_that_of_the_trace(player: Page) -> None:
+    at(player, "#round=1&beat=8&node=3")
+    numbers = " ".join(player.locator(".svp-numbers").inner_text().split())
+    assert numbers == "p 0.10 target q 0.50 draft p/q 0.20 so the chance to stay is 0.20 u 0.90 ≥ 0.20: refused"
+
+
+def test_words_numbers_formula_is_remembered(player: Page) -> None:
+    at(player, "#round=1&beat=8&node=3")
+    player.get_by_role("button", name="formula").click()
+    expect(player.locator(".svp-math")).to_contain_text("min(1, p(x) / q(x))")
+    player.reload()
+    expect(player.locator(".svp-math")).to_contain_text("min(1, p(x) / q(x))")
+    player.get_by_role("button", name="words", exact=True).click()
+    expect(player.locator(".svp-numbers")).to_be_hidden()
+
+
+def test_a_token_in_the_text_leads_to_its_verdict(player: Page) -> None:
+    at(player, "#round=3&beat=1")
+    player.locator(".svp-tok.is-rejected").first.click()
+    expect(player.locator(".svp-where")).to_contain_text("Round 1 of")
+    expect(node(player, 3)).to_have_attribute("aria-selected", "true")
+    expect(player.locator(".svp-caption")).to_contain_text("refused")
+
+
+def test_keys_move_by_round_refusal_and_bonus(player: Page) -> None:
+    where, caption = player.locator(".svp-where"), player.locator(".svp-caption")
+    player.keyboard.press("Home")
+    expect(where).to_contain_text("Round 1 of 8")
+    player.keyboard.press("n")
+    expect(caption).to_contain_text("refused")
+    player.keyboard.press("b")
+    expect(caption).to_contain_text("a bonus")
+    player.keyboard.press("Shift+ArrowRight")
+    expect(where).to_contain_text("Round 3 of 8")
+    player.keyboard.press("Shift+ArrowLeft")
+    expect(where).to_contain_text("Round 2 of 8")
+    player.keyboard.press("N")
+    expect(where).to_contain_text("Round 1 of 8")
+    player.keyboard.press("End")
+    expect(where).to_contain_text("Round 8 of 8")
+    player.keyboard.press("PageUp")
+    expect(player.locator(".svp-phase.is-now")).to_contain_text("verdicts")
+    player.keyboard.press("?")
+    expect(player.get_by_role("dialog")).to_be_visible()
+    player.keyboard.press("Escape")
+    expect(player.get_by_role("dialog")).to_be_hidden()
+
+
+def test_keys_belong_to_a_field_while_typing_there(player: Page) -> None:
+    at(player, "#round=2&beat=1")
+    player.evaluate("document.body.append(document.createElement('input'))")
+    player.locator("input").focus()
+    player.keyboard.type("bn ?")
+    player.keyboard.press("End")
+    expect(player.locator(".svp-where")).to_contain_text("Round 2 of 8")
+    expect(player.locator("input")).to_have_value("bn ?")
+    player.keyboard.press("Control+b")
+    expect(player.locator(".svp-where")).to_contain_text("Round 2 of 8")
+
+
+def test_space_on_a_button_presses_the_button(player: Page) -> None:
+    player.get_by_role("button", name="formula").focus()
+    player.keyboard.press("Space")
+    expect(player.locator(".svp-math")).not_to_be_empty()
+    expect(player.locator(".svp-btn.is-play")).to_have_text("play")
+
+
+def test_arrows_inside_the_tree_walk_from_node_to_node(player: Page) -> None:
+    at(player, "#round=2&beat=9&node=0")
+    node(player, 0).focus()
+    picked = []
+    for key in ("ArrowRight", "ArrowDown", "ArrowDown", "ArrowRight", "ArrowLeft", "ArrowLeft"):
+        player.keyboard.press(key)
+        picked.append(player.locator("[role=treeitem][aria-selected=true]").get_attribute("data-node"))
+    assert picked == ["1", "2", "3", "8", "3", "0"]
+    expect(player.locator(".svp-where")).to_contain_text("Round 2 of 8")
+    assert player.locator("[role=treeitem][tabindex='0']").count() == 1
+
+
+def test_play_walks_on_and_stops_at_the_end(page: Page, tmp_path: Path) -> None:
+    page.clock.install()
+    opened(page, tmp_path, SAMPLE)
+    page.keyboard.press("Home")
+    page.keyboard.press("Space")
+    expect(page.locator(".svp-btn.is-play")).to_have_text("pause")
+    page.clock.run_for(2_800)
+    expect(page.locator(".svp-caption")).to_contain_text("It goes on with ␣+.")
+    page.clock.run_for(120_000)
+    expect(page.locator(".svp-where")).to_contain_text("Round 8 of 8")
+    expect(page.locator(".svp-btn.is-play")).to_have_text("play")
+
+
+def test_every_token_is_shown_literally(player: Page) -> None:
+    """The sample's vocabulary holds tags, template markers, a closing script, right-to-left and unseen characters."""
+    vocab = json.loads(SAMPLE)["vocab"]
+    for text in ("<b>", "${1+1}", "`", "{{x}}", "</script>", "&amp;"):
+        assert any(entry["text"] == text for entry in vocab.values())
+    player.keyboard.press("Home")
+    seen = "\n".join(player.evaluate(WALK, "document.querySelector('.svp').innerText"))
+    for text in ("<b>", "${1+1}", "`", "{{x}}", "</script>", "&amp;", "‹202E›", "‹200B›"):
+        assert text in seen, text
+    assert "\u202e" not in seen
+    assert player.locator(".svp :is(script, img, iframe)").count() == 0
+    assert player.locator(".svp-made b, .svp-caption b, .svp-name b, .svp-tree b").count() == 0
+
+
+def test_hostile_names_and_prompts_stay_text(page: Page, tmp_path: Path) -> None:
+    trace = json.loads(SAMPLE)
+    evil = "</script><img src=x onerror=alert(1)><!--<script>${1+1}`{{x}}"
+    trace["started"]["target"]["name"] = trace["started"]["prompt_text"] = evil
+    trace["rounds"][0]["drafted"]["note"] = {evil: evil}
+    opened(page, tmp_path, json.dumps(trace))
+    page.keyboard.press("Home")
+    expect(page.locator(".svp-badge")).to_contain_text(evil)
+    expect(page.locator(".svp-prompt")).to_contain_text(evil)
+    assert page.locator("img").count() == 0
+
+
+def test_a_character_spread_over_tokens_appears_when_it_is_whole(page: Page, tmp_path: Path) -> None:
+    trace = json.loads(SAMPLE)
+    trace["vocab"]["9"]["bytes"], trace["vocab"]["10"]["bytes"] = "8J8=", "moAh"  # F0 9F | 9A 80 "!"
+    opened(page, tmp_path, json.dumps(trace), "#round=1&beat=6")
+    expect(page.locator(".svp-tok").nth(0)).to_have_text("⟨F0 9F⟩")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".svp-tok").nth(1)).to_have_text("🚀!")
+
+
+@pytest.mark.parametrize("width", [320, 390, 1280])
+def test_the_page_never_scrolls_sideways(page: Page, tmp_path: Path, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 844})
+    opened(page, tmp_path, SAMPLE)
+    page.get_by_text("as a table").click()
+    page.keyboard.press("Home")
+    assert page.evaluate(WALK, "document.documentElement.scrollWidth > innerWidth") == []
+
+
+def test_buttons_stay_where_they_are_while_stepping(player: Page) -> None:
+    player.keyboard.press("Home")
+    place = "JSON.stringify(document.querySelector('.is-next').getBoundingClientRect())"
+    assert len(set(player.evaluate(WALK, place))) == 1
+
+
+@pytest.mark.parametrize("moment", ["#round=99&beat=99", "#round=2&beat=3&node=77", "#round=x", "#tab=other"])
+def test_a_moment_that_does_not_exist_is_no_error(page: Page, tmp_path: Path, moment: str) -> None:
+    opened(page, tmp_path, SAMPLE, moment)
+    expect(page.locator("[role=treeitem][aria-selected=true]")).to_have_count(1)
+
+
+def test_the_link_to_this_moment_opens_it_again(player: Page) -> None:
+    at(player, "#round=1&beat=8")
+    node(player, 1).click()
+    player.get_by_role("button", name="copy link to this moment").click()
+    assert player.url.endswith("#round=1&beat=8&node=1")
+    player.reload()
+    expect(node(player, 1)).to_have_attribute("aria-selected", "true")
+
+
+def test_the_trace_can_be_taken_away(player: Page) -> None:
+    with player.expect_download() as download:
+        player.get_by_role("button", name="download trace").click()
+    assert download.value.suggested_filename == "specviz-sample.json"
+    assert json.loads(Path(download.value.path()).read_text(encoding="utf-8")) == json.loads(SAMPLE)
+
+
+def test_counters_explain_themselves_on_focus(player: Page) -> None:
+    rate = player.locator(".svp-counter", has_text="acceptance rate")
+    rate.focus()
+    expect(rate.get_by_role("tooltip")).to_be_visible()
+    expect(rate.get_by_role("tooltip")).to_contain_text("accepted / drafted =")
+
+
+def test_nothing_moves_where_motion_is_unwanted(player: Page) -> None:
+    player.keyboard.press("Home")
+    for _ in range(12):
+        player.keyboard.press("ArrowRight")
+        assert player.evaluate("document.getAnimations().length") == 0
+
+
+def test_the_tree_is_a_tree_to_a_screen_reader(player: Page) -> None:
+    at(player, "#round=1&beat=9")
+    tree = player.get_by_role("tree", name="draft tree of round 1")
+    expect(tree.get_by_role("treeitem", name="␣c, refused, draft 0.50, target 0.10")).to_be_visible()
+    expect(tree.get_by_role("treeitem", name="␣a, correction")).to_be_visible()
+    player.get_by_text("as a table").click()
+    expect(player.get_by_role("row", name="3 ␣c 2 3 0.50 0.10 refused")).to_be_visible()
+
+
+# --- a run that is still being computed ---
+
+LIVE = """([trace, rounds]) => {
+  const whole = JSON.parse(trace);
+  const grow = (count, over) => JSON.stringify(
+    { ...whole, rounds: whole.rounds.slice(0, count), finished: over ? whole.finished : null, summary: null });
+  document.querySelector("main").replaceChildren();
+  const box = document.body.appendChild(document.createElement("div"));
+  const props = { value: "" };
+  let changed;
+  SpecViz.mount(box, props, (name, call) => { changed = call; });
+  window.grow = (count, over) => { props.value = grow(count, over); changed(); };
+  window.other = () => { props.value = trace.replace('"run_id":"sample"', '"run_id":"other"'); changed(); };
+}"""
+
+
+@pytest.fixture
+def live(player: Page) -> Page:
+    player.evaluate(LIVE, [SAMPLE, 0])
+    expect(player.get_by_text("No run to show yet.")).to_be_visible()
+    return player
+
+
+def test_a_growing_run_is_followed(live: Page) -> None:
+    where = live.locator(".svp-where")
+    live.evaluate("grow(1)")
+    expect(where).to_have_text("Round 1 of 1 so far")
+    live.evaluate("grow(4)")
+    expect(where).to_have_text("Round 4 of 4 so far")
+    live.evaluate("grow(8, true)")
+    expect(where).to_have_text("Round 8 of 8")
+
+
+def test_who_looks_back_during_a_run_is_left_there(live: Page) -> None:
+    where = live.locator(".svp-where")
+    live.evaluate("grow(4)")
+    live.keyboard.press("Home")
+    live.evaluate("grow(6)")
+    expect(where).to_have_text("Round 1 of 6 so far")
+    live.keyboard.press("End")
+    live.evaluate("grow(7)")
+    expect(where).to_have_text("Round 7 of 7 so far")
+
+
+def test_another_run_opens_anew(live: Page) -> None:
+    live.evaluate("grow(8, true)")
+    live.evaluate("other()")
+    expect(live.locator(".svp-card header")).to_contain_text("refused")

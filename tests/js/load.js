@@ -1,0 +1,11 @@
+// Loads the player's pure scripts as the page does: in order, into one namespace.
+const fs = require("node:fs");
+const path = require("node:path");
+
+const root = path.join(__dirname, "..", "..");
+for (const name of ["bytes.js", "numbers.js", "state.js", "words.js", "transport.js", "tree.js", "bars.js", "lanes.js", "card.js"]) {
+  // tree.js, transport.js and the like hold pure functions too; none of them touches a page while loading
+  require(path.join(root, "assets", "js", name));
+}
+const golden = (name) => JSON.parse(fs.readFileSync(path.join(root, "tests", "golden", name), "utf-8"));
+module.exports = { S: globalThis.SpecViz, sample: () => golden("trace-1.0-sample.json"), greedy: () => golden("trace-1.0-greedy.json") };

@@ -1,0 +1,91 @@
+const test = require("node:test");
+const assert = require("node:assert");
+const { S, sample, greedy } = require("./load.js");
+
+const plain = (text) => text.replace(/[\u2068\u2069]/g, "");
+const captions = (trace, index) => {
+  const round = trace.rounds[index];
+  const labels = S.nodeLabels(trace, index);
+  return S.beats(round).map((_, beat) => plain(S.caption(trace, round, labels, S.view(round, beat))));
+};
+
+test("a chain under the sequential rule, told beat by beat", () => {
+  assert.deepEqual(captions(sample(), 0), [
+    "The drafter proposes ␣␣␣␣.",
+    "It goes on with return.",
+    "It goes on with ␣c.",
+    "It goes on with ␣+.",
+    "One target pass scores the root and all 4 candidates at once: 5 new rows on top of 7 in the cache.",
+    "The target likes ␣␣␣␣ at least as much as the draft did: kept without a doubt.",
+    "The target likes return only 0.83 times as much as the draft did. Its chance to stay is 0.83; the coin says 0.58: kept.",
+    "The target likes ␣c only 0.20 times as much as the draft did. Its chance to stay is 0.20; the coin says 0.90: refused.",
+    "The candidate here was refused. The correction ␣a is drawn from what is left of the target (0.49 of its mass).",
+    "3 tokens from one target pass: 2 accepted and one more of the target's own. 2 rows of refused or unreached candidates leave the cache.",
+  ]);
+});
+
+test("the second sibling is judged by what the first one left", () => {
+  const trace = sample();
+  const round = trace.rounds[1];
+  const labels = S.nodeLabels(trace, 1);
+  const facts = S.trialFacts(trace, round, labels, round.judged.trials[1]);
+  assert.deepEqual([facts.earlier, facts.place, facts.siblings], [1, 2, 3]);
+  assert.match(plain(S.rules.sequential.words(facts)), /^What the refused sibling left of the target likes -/);
+  assert.equal(S.rules.sequential.numbers(facts)[1][2], "draft, without the refused siblings");
+});
+
+test("greedy names the target's first choice", () => {
+  const trace = greedy();
+  const index = trace.rounds.findIndex((round) => round.judged.trials.some((trial) => !trial.accepted));
+  const told = captions(trace, index).join(" ");
+  assert.match(told, /The target's first choice here is .+, not .+: refused\./);
+});
+
+test("a round in which nothing survives says so", () => {
+  const trace = sample();
+  const index = trace.rounds.findIndex((round) => round.nodes.length > 1 && !round.judged.path.length && !round.committed.trimmed);
+  assert.match(captions(trace, index).at(-1), /^Nothing was accepted: 1 token from one target pass/);
+});
+
+test("every beat of every round has a sentence without holes", () => {
+  for (const trace of [sample(), greedy()]) {
+    trace.rounds.forEach((_, index) => {
+      for (const text of captions(trace, index)) assert.ok(text.length > 10 && !/undefined|null|NaN|\[object/.test(text), text);
+    });
+  }
+});
+
+test("every node explains itself at every beat, under a rule nobody knows too", () => {
+  for (const rule of ["sequential", "greedy", "naive", "constructor", "from the future"]) {
+    const trace = sample();
+    trace.rounds.forEach((round, index) => {
+      round.judged.rule = rule;
+      const labels = S.nodeLabels(trace, index);
+      const trials = new Map(round.judged.trials.map((trial) => [trial.node, trial]));
+      for (let beat = 0; beat <= S.lastBeat(round); beat++) {
+        const at = S.view(round, beat);
+        const states = S.nodeStates(round, at);
+        const said = new Set(round.judged.trials.slice(0, at.trials).map((trial) => trial.node));
+        const now = { trace, round, labels, at, stateOf: (id) => states[id], trialOf: (id) => trials.get(id), judged: (id) => said.has(id) };
+        for (const node of [...round.nodes.map((one) => one.id), ...(at.drawn ? [S.END] : [])]) {
+          const { words, numbers } = S.explain(now, node);
+          assert.ok(!/undefined|null|NaN/.test(words + JSON.stringify(numbers)), `${rule}: ${words} ${JSON.stringify(numbers)}`);
+        }
+      }
+    });
+  }
+});
+
+test("counters carry formula, numerator and denominator; a simulated run has no speed", () => {
+  const list = S.counterList(sample());
+  assert.deepEqual(list.map((one) => one.name), ["target passes", "tokens", "acceptance rate", "mean acceptance length"]);
+  assert.match(list[2].note, /^accepted \/ drafted = \d+ \/ \d+/);
+});
+
+test("never reached says why", () => {
+  const trace = sample();
+  assert.equal(plain(S.unreached(trace.rounds[0], S.nodeLabels(trace, 0), 4)), "Never reached: ␣c on the way to it was refused.");
+  const round = trace.rounds.findIndex((one) => one.nodes.some((node) => node.fate === "unreached" && one.nodes[node.parent].fate !== "rejected" && one.nodes[node.parent].fate !== "unreached"));
+  const node = trace.rounds[round].nodes.find((one) => one.fate === "unreached" && ["accepted", "root"].includes(trace.rounds[round].nodes[one.parent].fate));
+  assert.match(plain(S.unreached(trace.rounds[round], S.nodeLabels(trace, round), node.id)), /^Never reached: its sibling .+ was accepted first\.$/);
+});
