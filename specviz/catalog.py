@@ -26,7 +26,7 @@ EXPECTED_MODELS = {"target": "target", "drafter": "drafter"}
 
 
 class Method(Protocol):
-    """What the classes in both registries carry."""
+    """What the classes in all registries carry."""
 
     options_type: type[Options]
     lossless: bool
@@ -35,6 +35,8 @@ class Method(Protocol):
 def build() -> Catalog:
     """The catalog of this very installation, plug-ins of other packages included."""
     from specviz.drafters.base import DRAFTERS
+    from specviz.growth.base import GROWTHS
+    from specviz.stops.base import STOPS
     from specviz.verifiers.base import VERIFIERS
 
     return Catalog(
@@ -42,6 +44,8 @@ def build() -> Catalog:
         drafters=tuple(describe_method(name, kind) for name, kind in DRAFTERS.items()),
         verifiers=tuple(describe_method(name, kind) for name, kind in VERIFIERS.items()),
         prompts=bundled_prompts(),
+        growths=tuple(describe_method(name, kind) for name, kind in GROWTHS.items()),
+        stoppings=tuple(describe_method(name, kind) for name, kind in STOPS.items()),
     )
 
 
@@ -53,12 +57,14 @@ def saved() -> Catalog:
         drafters=tuple(_method_from(one) for one in data["drafters"]),
         verifiers=tuple(_method_from(one) for one in data["verifiers"]),
         prompts=bundled_prompts(),
+        growths=tuple(_method_from(one) for one in data["growths"]),
+        stoppings=tuple(_method_from(one) for one in data["stoppings"]),
     )
 
 
 def catalog_to_json(catalog: Catalog) -> str:
     """The methods of a catalog as the text of `assets/catalog.json`."""
-    methods = {"drafters": catalog.drafters, "verifiers": catalog.verifiers}
+    methods = {name: getattr(catalog, name) for name in ("drafters", "verifiers", "growths", "stoppings")}
     return json.dumps({kind: [asdict(one) for one in found] for kind, found in methods.items()}, indent=1) + "\n"
 
 
@@ -78,6 +84,7 @@ def describe_method(name: str, method: type[Any]) -> MethodDescription:
         options=tuple(_card(one) for one in describe(method.options_type)),
         needs_model=getattr(method, "needs_model", False),
         temperatures=getattr(method, "temperatures", "any"),
+        grows=getattr(method, "grows", False),
     )
 
 

@@ -12,11 +12,14 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 
 from specviz import __version__
+from specviz.growth.base import Growth
 from specviz.lm.base import ModelInfo
 from specviz.lm.load import LoadedModel
 from specviz.lm.step_time import bare_pass_s, machine, step_times
 from specviz.options import to_mapping
 from specviz.session import Method
+from specviz.stops.base import Stop
+from specviz.stops.fixed import FixedStop
 from specviz.trace.events import (
     Branch,
     MethodCard,
@@ -27,6 +30,7 @@ from specviz.trace.events import (
     TokenizerCard,
 )
 from specviz.trace.source import Resume, RunRequest
+from specviz.verifiers.base import Verifier
 
 
 @dataclass(slots=True)
@@ -49,6 +53,7 @@ def started(
 ) -> Started:
     """The header; its id is a hash over all the rest, time of creation included."""
     info, text = who.target.info, who.target.tokenizer
+    habit = method.drafter.habit
     header = Started(
         run_id="",
         created=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -61,7 +66,7 @@ def started(
             method.drafter.lossless,
             model_card(who.drafter.info) if who.drafter is not None else None,
         ),
-        verifier=MethodCard(method.verifier.name, to_mapping(method.verifier.options), method.verifier.lossless),
+        verifier=_card(method.verifier),
         sampling=SamplingCard(method.sampling.temperature, method.sampling.top_k, method.sampling.top_p),
         tokenizer=TokenizerCard(text.name, text.size, text.sha256, list(text.special_ids)),
         machine=machine(who.target.model.device, info.dtype),
@@ -74,9 +79,15 @@ def started(
         prompt_name=request.prompt_name,
         step_times=who.step_times,
         draft_step_s=who.draft_step_s,
+        growth=None if habit.growth is None else _card(habit.growth),
+        stopping=None if isinstance(habit.stop, FixedStop) else _card(habit.stop),
         branch=None if resume is None else Branch(resume.trace.started.run_id, resume.round, resume.forced_token),
     )
     return replace(header, run_id=_fingerprint(header))
+
+
+def _card(method: Verifier | Growth | Stop) -> MethodCard:
+    return MethodCard(method.name, to_mapping(method.options), method.lossless)
 
 
 def _fingerprint(header: Started) -> str:

@@ -16,8 +16,9 @@ from threading import Lock
 from specviz import catalog
 from specviz.chance import Sampling, SeededDice
 from specviz.decode import Cancelled, decode
-from specviz.drafters.base import DRAFTERS, Drafter
+from specviz.drafters.base import DRAFTERS, Drafter, Habit
 from specviz.errors import ModelError, OptionError, PromptError, SpecVizError
+from specviz.growth.base import GROWTHS, Growth, StepCosts
 from specviz.header import Participants, started
 from specviz.lm.load import LoadedModel, load
 from specviz.lm.place import choose_device, locate
@@ -28,6 +29,7 @@ from specviz.pairing import check_pairing
 from specviz.recorder import Recorder
 from specviz.session import Method, Session, Start
 from specviz.stopping import Ending, Limits
+from specviz.stops.base import STOPS
 from specviz.trace.assemble import assemble
 from specviz.trace.events import Trace
 from specviz.trace.source import Catalog, Resume, RunRequest, Step, TraceSource
@@ -35,6 +37,8 @@ from specviz.verifiers.base import VERIFIERS, Verifier
 
 AUTO_VERIFIER = {True: "greedy", False: "sequential"}
 """by whether the temperature is zero"""
+OWN_GROWTH = "auto"
+"""trees grow as the drafter's own options say"""
 MOST_TOP = 64
 
 Loader = Callable[..., LoadedModel]
@@ -46,6 +50,7 @@ class Plan:
 
     drafter: type[Drafter]
     drafter_options: Options
+    habit: Habit
     verifier: Verifier
     sampling: Sampling
     limits: Limits
@@ -58,11 +63,28 @@ def make_plan(request: RunRequest) -> Plan:
     options = from_mapping(drafter.options_type, request.drafter_options)
     name = AUTO_VERIFIER[sampling.greedy] if request.verifier == "auto" else request.verifier
     verifier = VERIFIERS.get(name)
-    check_pairing(drafter, options, verifier, sampling)
+    habit = make_habit(request)
+    check_pairing(drafter, options, verifier, sampling, habit)
     if not 1 <= request.top <= MOST_TOP:
         raise OptionError(f"top is {request.top}, but must lie between 1 and {MOST_TOP}.")
     judge = verifier(from_mapping(verifier.options_type, request.verifier_options))
-    return Plan(drafter, options, judge, sampling, Limits(request.max_new_tokens, frozenset(), request.stop))
+    limits = Limits(request.max_new_tokens, frozenset(), request.stop)
+    return Plan(drafter, options, habit, judge, sampling, limits)
+
+
+def make_habit(request: RunRequest) -> Habit:
+    """The growth and stop policy that a request names. Raises OptionError where there is none, or for bad options."""
+    stop = STOPS.get(request.stopping)
+    stopping = stop(from_mapping(stop.options_type, request.stopping_options))
+    if request.growth == OWN_GROWTH:
+        if request.growth_options:
+            raise OptionError(
+                f"growth is '{OWN_GROWTH}', which has no options, but {', '.join(request.growth_options)} was given; "
+                "choose a growth policy or use the drafter's own options."
+            )
+        return Habit(stop=stopping)
+    growth = GROWTHS.get(request.growth)
+    return Habit(growth(from_mapping(growth.options_type, request.growth_options)), stopping)
 
 
 class LiveSource:
@@ -125,12 +147,14 @@ class LiveSource:
         ending = Ending(limits, lambda token: b"" if token in special else text.token_bytes(token))
         drafting = participants.drafter
         drafter = plan.drafter(plan.drafter_options, drafting.model if drafting is not None else None)
+        drafter.habit = plan.habit
         method = Method(drafter, plan.verifier, plan.sampling, SeededDice(request.seed))
         start = Start(prompt_ids) if resume is None else Start(prompt_ids, resume.forced_token, resume.round)
         session = Session(participants.target.model, method, start, ending)
         if self._measure:
             with self._lane:
                 participants.measure()
+            _tune(plan.habit.growth, participants)
         header = started(request, participants, method, prompt_ids, resume)
         yield from decode(header, session, Recorder(text, request.top, request.record), cancelled, self._lane)
 
@@ -154,6 +178,12 @@ class LiveSource:
                     self._status = f"{name} failed to load: {error}"
                     raise
             return self._models[key]
+
+
+def _tune(growth: Growth | None, who: Participants) -> None:
+    """Tell the growth policy what passes cost here; what it makes of that is in its options, and so in the header."""
+    if growth is not None and who.draft_step_s is not None:
+        growth.tune(StepCosts([(one.rows, one.median_s) for one in who.step_times], who.draft_step_s))
 
 
 def _spare_the_collector() -> None:

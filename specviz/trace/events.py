@@ -48,7 +48,7 @@ class ModelCard:
 
 @dataclass(frozen=True, slots=True)
 class MethodCard:
-    """A drafter or a verifier with every option it ran with."""
+    """A drafter, a verifier, a growth or a stop policy with every option it ran with."""
 
     name: str
     options: dict[str, Option]
@@ -137,6 +137,10 @@ class Started:
     draft_step_s: float | None = None
     """median time of one bare drafter pass over one new token, if the drafter has a model"""
     branch: Branch | None = None
+    growth: MethodCard | None = None
+    """how the drafter's trees grow, where that was chosen apart from the drafter's own options"""
+    stopping: MethodCard | None = None
+    """when a draft ends, where it may end early"""
 
 
 @dataclass(frozen=True, slots=True)

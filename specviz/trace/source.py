@@ -23,6 +23,12 @@ class RunRequest:
     drafter_model: str = "drafter"
     """weights of a drafter that needs a model; ignored by the others"""
     drafter_options: Mapping[str, Option] = field(default_factory=dict)
+    growth: str = "auto"
+    """growth policy of a drafter that grows trees; `auto`: as the drafter's own options say"""
+    growth_options: Mapping[str, Option] = field(default_factory=dict)
+    stopping: str = "fixed"
+    """stop policy of such a drafter: when a draft ends"""
+    stopping_options: Mapping[str, Option] = field(default_factory=dict)
     verifier: str = "auto"
     """`auto`: greedy at temperature 0, sequential above"""
     verifier_options: Mapping[str, Option] = field(default_factory=dict)
@@ -84,6 +90,8 @@ class MethodDescription:
     needs_model: bool = False
     temperatures: str = "any"
     """verifiers: `any` or `zero`"""
+    grows: bool = False
+    """drafters: has a growth policy and a stop policy"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +121,8 @@ class Catalog:
     drafters: tuple[MethodDescription, ...]
     verifiers: tuple[MethodDescription, ...]
     prompts: tuple[PromptCard, ...]
+    growths: tuple[MethodDescription, ...] = ()
+    stoppings: tuple[MethodDescription, ...] = ()
 
 
 class TraceSource(Protocol):
