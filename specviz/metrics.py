@@ -89,7 +89,9 @@ def alpha_expected(rounds: Sequence[Round]) -> float | None:
 
 
 def first_trials(this: Round) -> list[Trial]:
-    """The first trial at each visited node that has children."""
+    """The first trial at each visited node that has children; none where whole paths or all branches are tried."""
+    if this.judged.order != "top_down":
+        return []
     seen: set[int] = set()
     firsts = []
     for trial in this.judged.trials:

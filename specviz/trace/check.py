@@ -1,7 +1,8 @@
 """Is a trace true to itself? Every invariant of the format, from its tree to its summary.
 
 `loads` only makes a trace safe to walk; this says whether its parts agree. The rules are in `rules_tree`,
-`rules_round` and `rules_run`; docs/trace_format.md lists them in words. Knows nothing about files or engines.
+`rules_verdict`, `rules_round` and `rules_run`; docs/trace_format.md lists them in words. Knows nothing about files or
+engines.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from itertools import chain
 from pathlib import Path
 
 from specviz.errors import TraceError
-from specviz.trace import rules_round, rules_run, rules_tree
+from specviz.trace import rules_round, rules_run, rules_tree, rules_verdict
 from specviz.trace.codec import read
 from specviz.trace.events import FORMAT, Trace
 from specviz.trace.limits import STANDARD, Limits
@@ -22,7 +23,7 @@ __all__ = ["Problem", "check", "errors", "read_checked"]
 
 _ROUND_RULES = (
     rules_tree.tree,
-    rules_tree.verdicts,
+    rules_verdict.verdicts,
     rules_round.adjusted,
     rules_round.last_token,
     rules_round.committed,

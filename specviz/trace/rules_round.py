@@ -1,4 +1,4 @@
-"""Rules inside one round, second half: adjusted probabilities, the last token, what was committed and cached.
+"""Rules inside one round, third part: adjusted probabilities, the last token, what was committed and cached.
 
 Called by `check` on a structurally sound round. Knows nothing about the run around it.
 """
@@ -8,28 +8,30 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from specviz.trace.events import Committed, CommittedToken, Node, Origin, Trial
+from specviz.trace.known_rules import KNOWN
 from specviz.trace.problems import Problem
 from specviz.trace.rules_tree import ROUNDING, SOFT, Scene, distribution
 
 
 def adjusted(scene: Scene) -> Iterator[Problem]:
-    """Soft: the p and Q of each sequential trial, re-derived from the nodes as far as the trace allows.
+    """Soft: the p and Q of each trial of a known rule, re-derived from the nodes as far as the trace allows.
 
     Q: a point mass is 1, an i.i.d. draw keeps q, a draw without replacement is renormalised over what its refused
     siblings left. p: exact for the first sibling and after refused point masses (their mass is removed).
     """
-    if scene.round.judged.rule != "sequential":
+    rule = KNOWN.get(scene.round.judged.rule)
+    if rule is None:
         return
-    refused: list[Node] = []
+    refused: dict[int, list[Node]] = {}
     for index, trial in enumerate(scene.round.judged.trials):
         node = scene.round.nodes[trial.node]
-        if refused and refused[0].parent != node.parent:
-            refused = []
+        before = [] if rule.numbers == "plain" else refused.get(node.parent, [])
         place = f"{scene.place}.judged.trials[{index}]"
-        yield from _drifted(f"{place}.draft_prob", trial.draft_prob, _adjusted_q(node, refused))
-        yield from _drifted(f"{place}.target_prob", trial.target_prob, _adjusted_p(node, refused))
+        yield from _drifted(f"{place}.draft_prob", trial.draft_prob, _adjusted_q(node, before))
+        if rule.numbers != "scaled" or not before:
+            yield from _drifted(f"{place}.target_prob", trial.target_prob, _adjusted_p(node, before))
         if not trial.accepted:
-            refused.append(node)
+            refused.setdefault(node.parent, []).append(node)
 
 
 def _adjusted_q(node: Node, refused: list[Node]) -> float | None:
@@ -98,10 +100,17 @@ def _possible(scene: Scene) -> Iterator[Problem]:
     if scene.started.sampling.temperature > 0 or not scene.started.verifier.lossless:
         return
     for index, trial in enumerate(judged.trials):
+        if judged.order != "top_down":
+            break  # there a node is also refused for what stands above it
         best = nodes[nodes[trial.node].parent].target.tokens[:1]
         if best and trial.accepted != (nodes[trial.node].token == best[0]):
             told = f"is {'accepted' if trial.accepted else 'refused'}, but the largest logit is token {best[0]}"
             yield Problem(f"{scene.place}.judged.trials[{index}]", told)
+    for index, node in enumerate(judged.path):
+        best = nodes[nodes[node].parent].target.tokens[:1]
+        if best and best[0] != nodes[node].token:
+            told = f"is node {node}, but the largest logit is token {best[0]}"
+            yield Problem(f"{scene.place}.judged.path[{index}]", told)
     best = nodes[judged.final_node].target.tokens[:1]
     if best and best[0] != judged.token:
         yield Problem(f"{scene.place}.judged.token", f"is {judged.token}, but the largest logit is token {best[0]}")

@@ -1,4 +1,4 @@
-"""Rules inside one round, first half: the tree, its distributions, and how fates, trials and path agree.
+"""Rules inside one round, first part: the tree and its distributions.
 
 Called by `check` on a structurally sound round. Knows nothing about the run around it.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from specviz.trace.events import Fate, Node, Round, Started, TopK, Trial
+from specviz.trace.events import Node, Round, Started, TopK
 from specviz.trace.problems import Problem
 from specviz.trace.structure import TOPS
 
@@ -101,75 +101,3 @@ def _siblings(scene: Scene, siblings: list[Node]) -> Iterator[Problem]:
                 f"is {node.token}, the same as its sibling {seen[key]}, but only i.i.d. siblings may repeat a token",
             )
         seen[key] = node.id
-
-
-def verdicts(scene: Scene) -> Iterator[Problem]:
-    """Trials walk down the tree; path, final node and fates say the same as the trials."""
-    judged, nodes = scene.round.judged, scene.round.nodes
-    tried: set[int] = set()
-    walked: list[int] = []
-    for index, trial in enumerate(judged.trials):
-        place = f"{scene.place}.judged.trials[{index}]"
-        here = walked[-1] if walked else 0
-        if trial.node in tried:
-            yield Problem(f"{place}.node", f"is {trial.node}, which was tried before")
-        if nodes[trial.node].parent != here:
-            yield Problem(
-                f"{place}.node", f"is {trial.node}, but the walk stands at node {here}, which is not its parent"
-            )
-        tried.add(trial.node)
-        if trial.accepted:
-            walked.append(trial.node)
-        yield from _trial(place, trial, judged.rule)
-    if judged.path != walked:
-        yield Problem(f"{scene.place}.judged.path", f"is {judged.path}, but the accepted trials are {walked}")
-    for index, node in enumerate(judged.path):
-        above = judged.path[index - 1] if index else 0
-        if nodes[node].parent != above:
-            yield Problem(f"{scene.place}.judged.path[{index}]", f"is {node}, which is no child of node {above}")
-    end = judged.path[-1] if judged.path else 0
-    if judged.final_node != end:
-        yield Problem(f"{scene.place}.judged.final_node", f"is {judged.final_node}, but the path ends at {end}")
-    yield from _fates(scene, tried)
-    if judged.rule == "sequential":
-        yield from _draw_order(scene)
-
-
-def _fates(scene: Scene, tried: set[int]) -> Iterator[Problem]:
-    """Accepted: on the path. Rejected: tried, and not on it. Unreached: never tried."""
-    path = set(scene.round.judged.path)
-    for node in scene.round.nodes[1:]:
-        fate: Fate = "accepted" if node.id in path else "rejected" if node.id in tried else "unreached"
-        if node.fate != fate:
-            yield Problem(f"{scene.place}.nodes[{node.id}].fate", f"is '{node.fate}', but the trials say '{fate}'")
-
-
-def _trial(place: str, trial: Trial, rule: str) -> Iterator[Problem]:
-    for name in ("target_prob", "draft_prob", "threshold"):
-        value = getattr(trial, name)
-        if not 0 <= value <= 1 + ROUNDING:
-            yield Problem(f"{place}.{name}", f"is {value}, but must lie between 0 and 1")
-    if trial.u is not None:
-        if not 0 <= trial.u < 1:
-            yield Problem(f"{place}.u", f"is {trial.u}, but a uniform draw lies in [0, 1)")
-        if trial.accepted != (trial.u < trial.threshold):
-            verdict = "accepted" if trial.accepted else "refused"
-            yield Problem(
-                place, f"is {verdict} with u {trial.u} and threshold {trial.threshold}; accepted means u < threshold"
-            )
-    if rule == "sequential":
-        p, q = trial.target_prob, trial.draft_prob
-        threshold = min(1.0, p / q) if q > 0 else float(p > 0)
-        if abs(trial.threshold - threshold) > EXACT:
-            yield Problem(f"{place}.threshold", f"is {trial.threshold}, but min(1, p/q) is {threshold}")
-
-
-def _draw_order(scene: Scene) -> Iterator[Problem]:
-    """The sequential rule tries siblings in the order they were drawn, and all of them until one is accepted."""
-    judged = scene.round.judged
-    for parent in (0, *judged.path):
-        drawn = [child.id for child in scene.children(parent)]
-        tried = [trial.node for trial in judged.trials if scene.round.nodes[trial.node].parent == parent]
-        if tried != drawn[: len(tried)]:
-            place = f"{scene.place}.judged.trials"
-            yield Problem(place, f"tries the children of node {parent} as {tried}, but they were drawn as {drawn}")

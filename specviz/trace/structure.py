@@ -184,7 +184,7 @@ def _judged(place: str, judged: Judged, nodes: int, vocabulary: _Vocabulary) -> 
     for index, trial in enumerate(judged.trials):
         if not 0 < trial.node < nodes:
             yield _no_such_node(f"{place}.trials[{index}].node", trial.node, 1, nodes)
-        numbers = (trial.target_prob, trial.draft_prob, trial.threshold, trial.u or 0.0)
+        numbers = (trial.target_prob, trial.draft_prob, trial.threshold, trial.u or 0.0, *trial.terms.values())
         if not all(map(isfinite, numbers)):
             yield Problem(f"{place}.trials[{index}]", "holds something that is no finite number")
     for index, node in enumerate(judged.path):

@@ -16,6 +16,7 @@ from specviz.options import Options
 from specviz.trace.events import CandidateKind
 from specviz.tree import ROOT, DraftTree
 from specviz.verifiers.base import VERIFIERS, TargetRows, TrialRecord, Verdict, Verifier, ending
+from specviz.verifiers.parts.candidates import drawn_before
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class SequentialVerifier(Verifier):
         node, path, trials = ROOT, list[int](), list[TrialRecord]()
         while True:
             children = tree.children(node)
-            level = Level(tree, target, node)
+            level = self.level(tree, target, node)
             accepted = None
             for child in children:
                 trial = level.try_child(child, dice, position)
@@ -59,6 +60,10 @@ class SequentialVerifier(Verifier):
             node = accepted
             path.append(node)
 
+    def level(self, tree: DraftTree, target: TargetRows, node: int) -> Level:
+        """How the candidates below `node` are tried."""
+        return Level(tree, target, node)
+
 
 @dataclass(slots=True)
 class Level:
@@ -67,6 +72,8 @@ class Level:
     tree: DraftTree
     target: TargetRows
     node: int
+    lenience: float = 1.0
+    """candidates are accepted as if Q were this many times as large (Leviathan et al., appendix A.5)"""
     mass: float | None = None
     """left over by the last refused candidate; None: nothing refused yet"""
     refused: list[int] = field(default_factory=list)
@@ -80,7 +87,7 @@ class Level:
         p = float(self.left()[token]) if self.refused else self.target.candidate_prob(child)
         adjusted = self._adjusted(child)
         q = self.tree.proposal_prob(child) if adjusted is None else float(adjusted[token])
-        threshold = min(1.0, p / q) if q > 0.0 else float(p > 0.0)
+        threshold = min(1.0, p / (self.lenience * q)) if q > 0.0 else float(p > 0.0)
         toss = dice.accept(threshold, ("accept", position, child))
         if not toss.accepted:
             self._pending = (child, adjusted)
@@ -103,15 +110,9 @@ class Level:
 
     def _adjusted(self, child: int) -> Tensor | None:
         """Q of a candidate drawn without replacement after others from the same q; None where Q is as in the tree."""
-        tree, proposal = self.tree, self.tree.proposals[child]
-        if tree.kinds[child] != "without_replacement" or proposal is None:
-            return None
-        drawn = [
-            tree.tokens[other]
-            for other in self.refused
-            if tree.kinds[other] == "without_replacement" and tree.sources[other] == tree.sources[child]
-        ]
-        return without(proposal, drawn)[0] if drawn else None
+        proposal = self.tree.proposals[child]
+        drawn = drawn_before(self.tree, child, self.refused)
+        return without(proposal, drawn)[0] if drawn and proposal is not None else None
 
 
 def _without_token(target: Tensor, token: int) -> tuple[Tensor, float]:

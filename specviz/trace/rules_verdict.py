@@ -1,0 +1,200 @@
+"""Rules inside one round, second part: how trials, path and fates agree, and what each threshold was worked out from.
+
+The order of the trials is data (`judged.order`); what a threshold must be is looked up in `known_rules`. Called by
+`check` on a structurally sound round. Knows nothing about the run around it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from specviz.trace.events import Fate, Order, Trial
+from specviz.trace.known_rules import KNOWN, first_reach
+from specviz.trace.problems import Problem
+from specviz.trace.rules_tree import EXACT, ROUNDING, Scene
+
+
+def verdicts(scene: Scene) -> Iterator[Problem]:
+    """Trials go through the tree in their order; path, final node and fates say the same as the trials."""
+    judged, nodes = scene.round.judged, scene.round.nodes
+    tried: set[int] = set()
+    for index, trial in enumerate(judged.trials):
+        place = f"{scene.place}.judged.trials[{index}]"
+        if trial.node in tried:
+            yield Problem(f"{place}.node", f"is {trial.node}, which was tried before")
+        tried.add(trial.node)
+        yield from _numbers(place, trial)
+    yield from _ORDERS[judged.order](scene)
+    for index, node in enumerate(judged.path):
+        above = judged.path[index - 1] if index else 0
+        if nodes[node].parent != above:
+            yield Problem(f"{scene.place}.judged.path[{index}]", f"is {node}, which is no child of node {above}")
+    end = judged.path[-1] if judged.path else 0
+    if judged.final_node != end:
+        yield Problem(f"{scene.place}.judged.final_node", f"is {judged.final_node}, but the path ends at {end}")
+    yield from _fates(scene, tried)
+    yield from _thresholds(scene)
+
+
+def _fates(scene: Scene, tried: set[int]) -> Iterator[Problem]:
+    """Accepted: on the path. Rejected: tried, and not on it. Unreached: never tried."""
+    path = set(scene.round.judged.path)
+    for node in scene.round.nodes[1:]:
+        fate: Fate = "accepted" if node.id in path else "rejected" if node.id in tried else "unreached"
+        if node.fate != fate:
+            yield Problem(f"{scene.place}.nodes[{node.id}].fate", f"is '{node.fate}', but the trials say '{fate}'")
+
+
+def _numbers(place: str, trial: Trial) -> Iterator[Problem]:
+    for name in ("target_prob", "draft_prob", "threshold"):
+        value = getattr(trial, name)
+        if not 0 <= value <= 1 + ROUNDING:
+            yield Problem(f"{place}.{name}", f"is {value}, but must lie between 0 and 1")
+    if trial.u is not None:
+        if not 0 <= trial.u < 1:
+            yield Problem(f"{place}.u", f"is {trial.u}, but a uniform draw lies in [0, 1)")
+        if trial.accepted != (trial.u < trial.threshold):
+            verdict = "accepted" if trial.accepted else "refused"
+            yield Problem(
+                place, f"is {verdict} with u {trial.u} and threshold {trial.threshold}; accepted means u < threshold"
+            )
+
+
+def _top_down(scene: Scene) -> Iterator[Problem]:
+    """A walk from the root: the children of each node in draw order, until one is accepted."""
+    judged, nodes = scene.round.judged, scene.round.nodes
+    walked: list[int] = []
+    for index, trial in enumerate(judged.trials):
+        here = walked[-1] if walked else 0
+        if nodes[trial.node].parent != here:
+            yield Problem(
+                f"{scene.place}.judged.trials[{index}].node",
+                f"is {trial.node}, but the walk stands at node {here}, which is not its parent",
+            )
+        if trial.accepted:
+            walked.append(trial.node)
+    if judged.path != walked:
+        yield Problem(f"{scene.place}.judged.path", f"is {judged.path}, but the accepted trials are {walked}")
+    for parent in (0, *judged.path):
+        drawn = [child.id for child in scene.children(parent)]
+        tried = [trial.node for trial in judged.trials if nodes[trial.node].parent == parent]
+        if tried != drawn[: len(tried)]:
+            place = f"{scene.place}.judged.trials"
+            yield Problem(place, f"tries the children of node {parent} as {tried}, but they were drawn as {drawn}")
+
+
+def _bottom_up(scene: Scene) -> Iterator[Problem]:
+    """Whole paths, leaves first: a prefix of the post-order, ended by the first accepted trial."""
+    judged, nodes = scene.round.judged, scene.round.nodes
+    tried = [trial.node for trial in judged.trials]
+    due = _post_order(scene)
+    if tried != due[: len(tried)]:
+        yield Problem(f"{scene.place}.judged.trials", f"are of nodes {tried}, but from the leaves up they are {due}")
+    accepted = [trial.node for trial in judged.trials if trial.accepted]
+    if [trial.accepted for trial in judged.trials[:-1]].count(True):
+        yield Problem(f"{scene.place}.judged.trials", f"go on after node {accepted[0]}, whose path was accepted")
+    elif not accepted and len(tried) < len(due):
+        yield Problem(f"{scene.place}.judged.trials", f"end at node {tried[-1:]}, but nothing was accepted yet")
+    path: list[int] = []
+    node = accepted[-1] if accepted else 0
+    while node:
+        path.insert(0, node)
+        node = nodes[node].parent
+    if judged.path != path:
+        yield Problem(f"{scene.place}.judged.path", f"is {judged.path}, but the accepted trial ends the path {path}")
+
+
+def _post_order(scene: Scene) -> list[int]:
+    """Children before parents, siblings in draw order, the root left out."""
+    children: dict[int, list[int]] = {}
+    for node in scene.round.nodes[1:]:
+        children.setdefault(node.parent, []).append(node.id)
+    found: list[int] = []
+    stack = [0]
+    while stack:
+        node_id = stack.pop()
+        found.append(node_id)
+        stack += children.get(node_id, [])
+    return found[:0:-1]
+
+
+def _longest(scene: Scene) -> Iterator[Problem]:
+    """Every candidate whose parent passed is tried; the path is a longest one of those that passed."""
+    judged, nodes = scene.round.judged, scene.round.nodes
+    passed = {0} | {trial.node for trial in judged.trials if trial.accepted}
+    due = [node.id for node in nodes[1:] if node.parent in passed]
+    tried = [trial.node for trial in judged.trials]
+    if sorted(tried) != due:
+        yield Problem(f"{scene.place}.judged.trials", f"are of nodes {tried}, but parents passed of {due}")
+    if not passed.issuperset(judged.path):
+        yield Problem(f"{scene.place}.judged.path", f"is {judged.path}, but only {sorted(passed)} passed")
+    deepest = max(nodes[node].depth for node in passed)
+    if len(judged.path) != deepest:
+        yield Problem(
+            f"{scene.place}.judged.path", f"has {len(judged.path)} nodes, but a path of {deepest} nodes passed"
+        )
+
+
+_ORDERS: Mapping[Order, Callable[[Scene], Iterator[Problem]]] = {
+    "top_down": _top_down,
+    "bottom_up": _bottom_up,
+    "longest": _longest,
+}
+
+
+def _thresholds(scene: Scene) -> Iterator[Problem]:
+    """What the rule's own equation gives, for the rules that the format knows."""
+    judged, options = scene.round.judged, scene.started.verifier.options
+    rule = KNOWN.get(judged.rule)
+    if rule is None:
+        return
+    if judged.trials and judged.order != rule.order:
+        yield Problem(f"{scene.place}.judged.order", f"is '{judged.order}', but '{judged.rule}' goes '{rule.order}'")
+    for index, trial in enumerate(judged.trials):
+        place = f"{scene.place}.judged.trials[{index}]"
+        try:
+            threshold = rule.threshold(trial, options)
+        except (KeyError, OverflowError) as error:
+            yield Problem(f"{place}.terms", f"give no threshold ({error}), which '{judged.rule}' needs")
+            continue
+        if abs(trial.threshold - threshold) > EXACT:
+            yield Problem(f"{place}.threshold", f"is {trial.threshold}, but {rule.words} is {threshold}")
+    yield from _kseq_factor(scene)
+    yield from _reaches(scene)
+
+
+def _kseq_factor(scene: Scene) -> Iterator[Problem]:
+    """rho is that of K siblings: 1 - (1 - beta)^K = rho beta."""
+    for index, trial in enumerate(scene.round.judged.trials):
+        terms = trial.terms
+        if not {"rho", "beta"} <= terms.keys():
+            continue
+        siblings = len(scene.children(scene.round.nodes[trial.node].parent))
+        beta = min(1.0, max(0.0, terms["beta"]))
+        if abs(1 - (1 - beta) ** siblings - terms["rho"] * terms["beta"]) > ROUNDING:
+            yield Problem(
+                f"{scene.place}.judged.trials[{index}].terms",
+                f"have rho {terms['rho']:.6g} and beta {terms['beta']:.6g}, which do not fit {siblings} siblings",
+            )
+
+
+def _reaches(scene: Scene) -> Iterator[Problem]:
+    """The chance of a path is handed down: from 1 at the root, and from each node to its children."""
+    judged, nodes = scene.round.judged, scene.round.nodes
+    below: dict[int, list[Trial]] = {}
+    for index, trial in enumerate(judged.trials):
+        if "parent_reach" not in trial.terms:
+            continue
+        place = f"{scene.place}.judged.trials[{index}].terms"
+        parent = nodes[trial.node].parent
+        handed = trial.terms["parent_reach"]
+        if parent == 0 and abs(handed - 1) > EXACT:
+            yield Problem(place, f"have parent_reach {handed}, but the root's is 1")
+        children = below.get(trial.node, [])
+        if children and abs(children[0].terms["parent_reach"] - first_reach(trial)) > EXACT:
+            yield Problem(
+                place, f"make the chance of the path {first_reach(trial)}, but its first child was told other"
+            )
+        if children and abs(children[-1].terms["parent_reach"] - trial.terms.get("reach", -1.0)) > EXACT:
+            yield Problem(place, "have another reach than the last refused child was told")
+        below.setdefault(parent, []).append(trial)

@@ -1,0 +1,144 @@
+"""K i.i.d. siblings, each judged alike against the whole target, with one factor that makes the law come out right.
+
+Unlike multi-step sampling nothing is subtracted between siblings. Knows nothing about depth: every level is judged
+by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from specviz.chance import Dice
+from specviz.errors import DraftError
+from specviz.options import Options
+from specviz.trace.events import CandidateKind
+from specviz.tree import ROOT, DraftTree
+from specviz.verifiers.base import VERIFIERS, TargetRows, TrialRecord, Verdict, Verifier, ending
+
+HALVINGS = 52
+"""of an interval no longer than the number of siblings: down to the last bit of rho"""
+
+
+@dataclass(frozen=True)
+class KSeqOptions(Options):
+    """Nothing to choose."""
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """K i.i.d. candidates from q [V] below a node with target p [V]."""
+
+    p: Tensor
+    q: Tensor
+    siblings: int
+    rho: float
+    beta: float
+    """sum of min(p / rho, q): the chance that one candidate passes"""
+
+    @property
+    def passed(self) -> float:
+        """1 - (1 - beta)^K: the chance that any candidate passes."""
+        return _any_of(self.beta, self.siblings)
+
+    @property
+    def terms(self) -> dict[str, float]:
+        return {"rho": self.rho, "beta": self.beta}
+
+    def threshold(self, p: float, q: float) -> float:
+        """min(1, p / (rho q))."""
+        return min(1.0, p / (self.rho * q)) if q > 0.0 else float(p > 0.0)
+
+    def left(self) -> tuple[Tensor, float]:
+        """norm(p - min(p / rho, q) (1 - (1 - beta)^K) / beta) [V] and its mass; p with mass 0 where nothing is left."""
+        if self.beta <= 0.0:
+            return self.p, 1.0
+        p, q = self.p.double(), self.q.double()
+        rest = (p - torch.minimum(p / self.rho, q) * (self.passed / self.beta)).clamp_(min=0.0)
+        mass = float(rest.sum())
+        return ((rest / mass).to(self.p.dtype), mass) if mass > 0.0 else (self.p, 0.0)
+
+
+@VERIFIERS.register("kseq")
+class KSeqVerifier(Verifier):
+    """K-SEQ: accepts each of K i.i.d. siblings with probability min(1, p / (rho q)).
+
+    rho in [1, K] solves 1 - (1 - beta)^K = rho beta with beta = sum min(p / rho, q). If all are refused, the correction
+    is drawn from norm(p - min(p / rho, q) (1 - (1 - beta)^K) / beta). Accepts at least (1 - 1/e) times as often as any
+    rule could. One sibling: rho = 1, Leviathan's rule. SpecTr (Sun et al., 2310.15141, algorithm 3).
+    """
+
+    name: ClassVar[str] = "kseq"
+    options_type: ClassVar[type[Options]] = KSeqOptions
+    lossless: ClassVar[bool] = True
+    judges: ClassVar[frozenset[CandidateKind]] = frozenset(["iid"])
+    temperatures: ClassVar[str] = "any"
+
+    def judge(self, tree: DraftTree, target: TargetRows, dice: Dice, position: int) -> Verdict:
+        """`terms` of a trial: `rho`, and `beta`, the chance of one candidate."""
+        node, path, trials = ROOT, list[int](), list[TrialRecord]()
+        while True:
+            children = tree.children(node)
+            place = ("target", position + len(path), 0)
+            if not children:
+                drawn = dice.draw(target.probs(node), place)
+                return Verdict(path, drawn.token, ending(tree, children), trials, u=drawn.u)
+            level = solve(target.probs(node), _shared(tree, children), len(children))
+            accepted = None
+            for child in children:
+                p, q = target.candidate_prob(child), tree.proposal_prob(child)
+                threshold = level.threshold(p, q)
+                toss = dice.accept(threshold, ("accept", position, child))
+                trials.append(TrialRecord(child, p, q, threshold, toss.u, toss.accepted, level.terms))
+                if toss.accepted:
+                    accepted = child
+                    break
+            if accepted is None:
+                left, mass = level.left()
+                drawn = dice.draw(left, place)
+                return Verdict(path, drawn.token, ending(tree, children), trials, left, mass, drawn.u)
+            node = accepted
+            path.append(node)
+
+
+def solve(p: Tensor, q: Tensor, siblings: int) -> Level:
+    """rho by bisection. Any rho with 1 - (1 - beta)^K <= rho beta is exact, so the upper end is taken."""
+    wide_p, wide_q = p.double(), q.double()
+    low, high = 1.0, float(siblings)
+    beta = _beta(wide_p, wide_q, low)
+    if _any_of(beta, siblings) <= low * beta:
+        return Level(p, q, siblings, low, beta)
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        beta = _beta(wide_p, wide_q, middle)
+        if _any_of(beta, siblings) <= middle * beta:
+            high = middle
+        else:
+            low = middle
+    return Level(p, q, siblings, high, _beta(wide_p, wide_q, high))
+
+
+def _beta(p: Tensor, q: Tensor, rho: float) -> float:
+    return min(1.0, float(torch.minimum(p / rho, q).sum()))
+
+
+def _any_of(chance: float, times: int) -> float:
+    return float(1.0 - (1.0 - chance) ** times)
+
+
+def _shared(tree: DraftTree, children: Sequence[int]) -> Tensor:
+    """The one distribution that siblings were drawn from. Raises DraftError where there are several."""
+    first = tree.proposals[children[0]]
+    for child in children:
+        other = tree.proposals[child]
+        if first is None or other is None or not (other is first or torch.equal(other, first)):
+            raise DraftError(
+                f"node {child} was not drawn from the same distribution as its sibling {children[0]}, which K-SEQ "
+                "needs; choose the verifier 'sequential'."
+            )
+    assert first is not None
+    return first

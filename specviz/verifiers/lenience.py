@@ -1,0 +1,44 @@
+"""Speculative sampling with a thumb on the scale: candidates pass more easily, and the text drifts from the target.
+
+Lossy by design. Knows nothing about how candidates were drawn.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from specviz.options import Options, option
+from specviz.tree import DraftTree
+from specviz.verifiers.base import VERIFIERS, TargetRows
+from specviz.verifiers.sequential import Level, SequentialVerifier
+
+
+@dataclass(frozen=True)
+class LenienceOptions(Options):
+    """How much is forgiven."""
+
+    lenience: float = option(
+        0.5,
+        help="l: accept with probability min(1, p / (l q)); 1 forgives nothing and is lossless",
+        minimum=0.01,
+        maximum=1.0,
+    )
+
+
+@VERIFIERS.register("lenience")
+class LenienceVerifier(SequentialVerifier):
+    """Lossy: accepts each candidate with probability min(1, p / (l Q)); the smaller l, the more passes.
+
+    On a chain no token comes out with more than 1/l times its probability. A refusal leaves norm(max(0, p - Q)), as in
+    the sequential rule, which this is at l = 1. At temperature 0 p is 0 or 1 and nothing is relaxed.
+    Leviathan et al. (2211.17192, appendix A.5).
+    """
+
+    name: ClassVar[str] = "lenience"
+    options_type: ClassVar[type[Options]] = LenienceOptions
+    lossless: ClassVar[bool] = False
+
+    def level(self, tree: DraftTree, target: TargetRows, node: int) -> Level:
+        assert isinstance(self.options, LenienceOptions)
+        return Level(tree, target, node, self.options.lenience)

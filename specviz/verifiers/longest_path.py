@@ -1,0 +1,51 @@
+"""Siblings tried independently, the longest accepted path kept: more tokens per round, and a text that drifts.
+
+Lossy by design. Knows nothing about how candidates were drawn.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from specviz.chance import Dice
+from specviz.options import Options
+from specviz.trace.events import CandidateKind
+from specviz.tree import ROOT, DraftTree
+from specviz.verifiers.base import VERIFIERS, TargetRows, TrialRecord, Verdict, Verifier, ending
+from specviz.verifiers.parts.longest import longest_path, try_all
+
+
+@dataclass(frozen=True)
+class LongestPathOptions(Options):
+    """Nothing to choose."""
+
+
+@VERIFIERS.register("longest_path")
+class LongestPathVerifier(Verifier):
+    """Lossy: tries every candidate by itself with probability min(1, p/q) and keeps the longest accepted path.
+
+    Siblings do not make up for each other's refusals and the longer branch wins, so the first token is no longer the
+    target's. The last token is drawn from the target's own distribution at the end of the path; of equally long paths
+    the one drafted first is kept. So accepts "Improving Multi-candidate Speculative Decoding" (Lu et al., 2409.10644,
+    §3), whose target-initialised trees need it.
+    """
+
+    name: ClassVar[str] = "longest_path"
+    options_type: ClassVar[type[Options]] = LongestPathOptions
+    lossless: ClassVar[bool] = False
+    judges: ClassVar[frozenset[CandidateKind]] = frozenset(["iid", "without_replacement", "point_mass"])
+    temperatures: ClassVar[str] = "any"
+
+    def judge(self, tree: DraftTree, target: TargetRows, dice: Dice, position: int) -> Verdict:
+        def attempt(node: int) -> TrialRecord:
+            p, q = target.candidate_prob(node), tree.proposal_prob(node)
+            threshold = min(1.0, p / q) if q > 0.0 else float(p > 0.0)
+            toss = dice.accept(threshold, ("accept", position, node))
+            return TrialRecord(node, p, q, threshold, toss.u, toss.accepted)
+
+        trials = try_all(tree, attempt)
+        path = longest_path(tree, trials, worth=lambda node: 0.0)
+        end = path[-1] if path else ROOT
+        drawn = dice.draw(target.probs(end), ("target", position + len(path), 0))
+        return Verdict(path, drawn.token, ending(tree, tree.children(end)), trials, u=drawn.u, order="longest")

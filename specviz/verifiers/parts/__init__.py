@@ -1,0 +1,1 @@
+"""What several verifiers share; not searched for plug-ins."""

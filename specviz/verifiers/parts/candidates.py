@@ -1,0 +1,70 @@
+"""What a candidate was really drawn from once earlier siblings were refused, and what refusing it leaves of a target.
+
+The two steps that every rule with residuals is made of. Knows nothing about any rule, dice or traces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from torch import Tensor
+
+from specviz.chance import residual, without
+from specviz.tree import DraftTree
+
+
+def drawn_before(tree: DraftTree, child: int, refused: Sequence[int]) -> list[int]:
+    """Tokens that `child` could no longer be drawn as: refused siblings of the same draw without replacement.
+
+    Empty for i.i.d. candidates and point masses.
+    """
+    if tree.kinds[child] != "without_replacement":
+        return []
+    return [
+        tree.tokens[other]
+        for other in refused
+        if tree.kinds[other] == "without_replacement" and tree.sources[other] == tree.sources[child]
+    ]
+
+
+def drawn_from(tree: DraftTree, child: int, refused: Sequence[int]) -> Tensor | None:
+    """Q of a candidate after `refused` siblings [V]; None for a point mass."""
+    proposal = tree.proposals[child]
+    taken = drawn_before(tree, child, refused)
+    return without(proposal, taken)[0] if taken and proposal is not None else proposal
+
+
+def refusal(target: Tensor, token: int, proposal: Tensor | None) -> tuple[Tensor, float]:
+    """norm(max(0, p - Q)) [V] and its mass, with Q = `proposal`, or a point mass on `token` where that is None.
+
+    `target` [V] with mass 0 where nothing is left.
+    """
+    if proposal is not None:
+        return residual(target, proposal)
+    left, mass = without(target, [token])
+    return (left, mass) if mass > 0.0 else (target, 0.0)
+
+
+def reach_after(reach: float, left: float) -> float:
+    """s / (s + 1 - A): the chance to end at a node reached with A, of whose deeper paths s is left; 0/0 is 1.
+
+    Block verification (2403.10444, algorithm 2: h_i) and traversal verification (2505.12398, §3).
+    """
+    below = left + 1.0 - reach
+    return left / below if below > 0.0 else 1.0
+
+
+def path_chance(reach: float, p: float, q: float) -> float:
+    """min(1, A p/q): A of a child from A of its parent; the same quantity is called P_i in block verification."""
+    return min(1.0, reach * p / q) if q > 0.0 else float(reach * p > 0.0)
+
+
+def scaled_refusal(target: Tensor, reach: float, token: int, proposal: Tensor | None) -> tuple[Tensor, float]:
+    """norm(max(0, A p - Q)) [V] and its mass s; `target` with mass 0 where nothing is left."""
+    scaled = target.double() * reach
+    if proposal is None:
+        scaled[token] = 0.0
+    else:
+        scaled = (scaled - proposal.double()).clamp_(min=0.0)
+    mass = float(scaled.sum())
+    return ((scaled / mass).to(target.dtype), mass) if mass > 0.0 else (target, 0.0)

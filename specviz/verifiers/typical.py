@@ -1,0 +1,72 @@
+"""Typical acceptance: a candidate passes when the target finds it likely enough, whatever it would have said itself.
+
+Lossy by design. Knows nothing about how candidates were drawn, and tosses no coin.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import exp, log
+from typing import ClassVar
+
+import torch
+
+from specviz.chance import Dice
+from specviz.options import Options, option
+from specviz.trace.events import CandidateKind
+from specviz.tree import ROOT, DraftTree
+from specviz.verifiers.base import VERIFIERS, TargetRows, TrialRecord, Verdict, Verifier, ending
+from specviz.verifiers.parts.longest import longest_path, try_all
+
+
+@dataclass(frozen=True)
+class TypicalOptions(Options):
+    """How likely is likely enough."""
+
+    epsilon: float = option(0.09, help="a candidate more probable than this always passes", minimum=0.0, maximum=1.0)
+    delta: float = option(
+        0.3,
+        help="where the target is undecided, more probable than delta e^(-entropy) is enough",
+        minimum=0.0,
+        maximum=1.0,
+    )
+
+
+@VERIFIERS.register("typical")
+class TypicalVerifier(Verifier):
+    """Lossy: accepts a candidate when p > min(epsilon, delta e^(-H(p))), keeps the longest path, ends greedily.
+
+    H is the entropy (in nats) of the target's distribution at the parent, after temperature. The round's last token is
+    the target's most probable one, which the paper calls the first token of the next step. Ties between paths of equal
+    length: the more probable one. Nothing is random. Medusa (Cai et al., 2401.10774, §2.3.1).
+    """
+
+    name: ClassVar[str] = "typical"
+    options_type: ClassVar[type[Options]] = TypicalOptions
+    lossless: ClassVar[bool] = False
+    judges: ClassVar[frozenset[CandidateKind]] = frozenset(["iid", "without_replacement", "point_mass"])
+    temperatures: ClassVar[str] = "any"
+
+    def judge(self, tree: DraftTree, target: TargetRows, dice: Dice, position: int) -> Verdict:
+        """`terms` of a trial: `entropy` of p, and `bar`, which p has to exceed; `threshold` is the verdict, 0 or 1."""
+        entropies: dict[int, float] = {}
+
+        def attempt(node: int) -> TrialRecord:
+            parent = tree.parents[node]
+            if parent not in entropies:
+                entropies[parent] = float(torch.special.entr(target.probs(parent).double()).sum())
+            p, bar = target.candidate_prob(node), self._bar(entropies[parent])
+            terms = {"entropy": entropies[parent], "bar": bar}
+            return TrialRecord(node, p, tree.proposal_prob(node), float(p > bar), None, p > bar, terms)
+
+        def log_prob(node: int) -> float:
+            return sum(log(target.candidate_prob(one)) for one in tree.path(node))
+
+        trials = try_all(tree, attempt)
+        path = longest_path(tree, trials, worth=log_prob)
+        end = path[-1] if path else ROOT
+        return Verdict(path, target.argmax(end), ending(tree, tree.children(end)), trials, order="longest")
+
+    def _bar(self, entropy: float) -> float:
+        assert isinstance(self.options, TypicalOptions)
+        return min(self.options.epsilon, self.options.delta * exp(-entropy))

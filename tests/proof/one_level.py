@@ -1,0 +1,66 @@
+"""One level of a draft, judged on given distributions: every outcome of a rule, by the dice that walk all branches."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+import torch
+from exhaustive import ReplayDice
+
+from specviz.options import from_mapping
+from specviz.tree import DraftTree
+from specviz.verifiers.base import VERIFIERS, Verdict
+
+
+@dataclass
+class Rows:
+    """Target distributions [V], one per node: what a verifier sees as `TargetRows`."""
+
+    tree: DraftTree
+    rows: list[torch.Tensor]
+
+    def probs(self, node):
+        return self.rows[node]
+
+    def candidate_prob(self, node):
+        return float(self.rows[self.tree.parents[node]][self.tree.tokens[node]])
+
+    def argmax(self, node):
+        return int(self.rows[node].argmax())
+
+
+def verdicts(rule: str, tree: DraftTree, rows: list[torch.Tensor], options=None) -> list[tuple[Verdict, float]]:
+    """Every verdict the rule can come to on this very tree, with its probability."""
+    kind = VERIFIERS.get(rule)
+    verifier = kind(from_mapping(kind.options_type, options or {}))
+    found, script = [], ()
+    while script is not None:
+        dice = ReplayDice(script)
+        verdict = verifier.judge(tree, Rows(tree, rows), dice, 1)
+        found.append((verdict, dice.weight()))
+        script = dice.next_script(0)
+    return found
+
+
+def siblings(drawn, kind: str, q: torch.Tensor) -> DraftTree:
+    tree = DraftTree.from_root(0)
+    for token in drawn:
+        tree.add(0, token, kind, None if kind == "point_mass" else q, "test")
+    return tree
+
+
+def acceptance(rule: str, p, q, kind: str, law) -> float:
+    """Exact chance that one of the candidates is accepted, over the law of the lists."""
+    target, proposal = (torch.tensor(row, dtype=torch.float64) for row in (p, q))
+    total = 0.0
+    for drawn, mass in law.items():
+        tree = siblings(drawn, kind, proposal)
+        for verdict, weight in verdicts(rule, tree, [target] * len(tree)):
+            total += mass * weight * len(verdict.path)
+    return total
+
+
+def distribution(rng: random.Random, size: int) -> list[float]:
+    weights = [rng.gammavariate(1.5, 1.0) for _ in range(size)]
+    return [weight / sum(weights) for weight in weights]

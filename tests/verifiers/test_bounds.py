@@ -1,0 +1,108 @@
+"""How often the rules accept, exactly: who beats whom, and that nobody beats optimal transport."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from exhaustive import WARM, Case, expected_in_first_round
+from one_level import acceptance, distribution
+
+from specviz.optimal import acceptance_bound, chosen, independent, without_replacement
+
+ROUNDING = 1e-12
+TOYS = 8
+
+
+def toys(size=3):
+    rng = random.Random(7)
+    return [(distribution(rng, size), distribution(rng, size)) for _ in range(TOYS)]
+
+
+@pytest.mark.parametrize(
+    ("rule", "kind", "law_of"),
+    [
+        ("naive", "iid", independent),
+        ("sequential", "iid", independent),
+        ("specinfer", "iid", independent),
+        ("kseq", "iid", independent),
+        ("traversal", "iid", independent),
+        ("naive", "without_replacement", without_replacement),
+        ("sequential", "without_replacement", without_replacement),
+        ("traversal", "without_replacement", without_replacement),
+    ],
+)
+def test_no_lossless_rule_beats_optimal_transport(rule, kind, law_of):
+    for p, q in toys():
+        law = law_of(q, 2)
+        assert acceptance(rule, p, q, kind, law) <= acceptance_bound(p, law) + ROUNDING
+
+
+@pytest.mark.parametrize("rule", ["naive", "sequential", "traversal"])
+def test_for_chosen_candidates_every_rule_reaches_the_bound(rule):
+    for p, q in toys():
+        law = chosen([0, 2])
+        assert acceptance(rule, p, q, "point_mass", law) == pytest.approx(acceptance_bound(p, law), abs=ROUNDING)
+
+
+def test_a_lossy_rule_may_beat_it():
+    p, q = [0.2, 0.3, 0.5], [0.6, 0.3, 0.1]
+    law = independent(q, 2)
+    assert acceptance("longest_path", p, q, "iid", law) > acceptance_bound(p, law) + 0.01
+
+
+@pytest.mark.parametrize("draws", [2, 3])
+def test_kseq_accepts_at_least_as_often_as_multi_step_sampling(draws):
+    for p, q in toys():
+        law = independent(q, draws)
+        assert acceptance("kseq", p, q, "iid", law) >= acceptance("specinfer", p, q, "iid", law) - ROUNDING
+
+
+def test_kseq_accepts_within_one_minus_one_over_e_of_the_optimum():
+    for p, q in toys():
+        law = independent(q, 3)
+        assert acceptance("kseq", p, q, "iid", law) >= (1 - 1 / 2.718281828) * acceptance_bound(p, law)
+
+
+def test_all_rules_agree_on_a_single_candidate():
+    """Leviathan's sum of minima; block and traversal are that too where there is nothing below."""
+    for p, q in toys():
+        minima = sum(map(min, p, q))
+        for rule in ("sequential", "specinfer", "kseq", "block", "traversal"):
+            assert acceptance(rule, p, q, "iid", independent(q, 1)) == pytest.approx(minima, abs=ROUNDING)
+
+
+def test_more_candidates_are_accepted_more_often():
+    p, q = [0.2, 0.3, 0.5], [0.6, 0.3, 0.1]
+    for rule in ("naive", "specinfer", "kseq"):
+        chances = [acceptance(rule, p, q, "iid", independent(q, draws)) for draws in (1, 2, 3)]
+        assert chances[0] < chances[1] < chances[2]
+
+
+def accepted(record) -> float:
+    return float(len(record.verdict.path))
+
+
+def mean(rule: str, **options) -> float:
+    return expected_in_first_round(Case("model", rule, tuple(options.items()), WARM, length=4), accepted)
+
+
+@pytest.mark.parametrize("gamma", [2, 3])
+def test_block_accepts_more_of_a_chain_than_token_by_token(gamma):
+    assert mean("block", gamma=gamma) > mean("sequential", gamma=gamma) + 1e-3
+
+
+def test_traversal_is_block_verification_on_a_chain():
+    assert mean("traversal", gamma=3) == pytest.approx(mean("block", gamma=3), abs=ROUNDING)
+
+
+@pytest.mark.parametrize("draw", ["without_replacement", "iid"])
+def test_traversal_accepts_more_of_a_tree_than_from_the_root_down(draw):
+    options = {"branching": (2, 1), "draw": draw}
+    assert mean("traversal", **options) > mean("sequential", **options) + 1e-3
+
+
+@pytest.mark.parametrize("rule", ["sequential", "traversal"])
+def test_for_point_masses_looking_up_the_sample_is_as_good(rule):
+    options = {"branching": (2, 2), "draw": "top_k"}
+    assert mean(rule, **options) == pytest.approx(mean("naive", **options), abs=ROUNDING)
