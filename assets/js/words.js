@@ -77,7 +77,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         : `The target drew ${c.drawn === null ? "its own token" : q(c.drawn)}; ${q(c.token)} is something else: refused.`),
       numbers: (c) => [
         ["drawn", c.drawn ?? "–", "by the target itself"],
-        ["p", S.prob(c.target_prob), `the chance that the draw would be ${c.token}`],
+        ["p", S.prob(c.target_prob), "the chance that the draw would be this token"],
         ["draft", c.token, c.accepted ? "the same: accepted" : "another token: refused"],
       ],
       formula: ["draw y from p; accept x exactly when x = y"],

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect, sync_playwright
 
 FLAGS = [
     "--no-sandbox",
@@ -17,6 +17,8 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+PATIENCE_MS = 30_000
+"""for a busy machine; nothing waits longer than it has to"""
 LOCAL = {"127.0.0.1", "localhost", ""}
 
 
@@ -26,6 +28,7 @@ def browser() -> Iterator[Browser]:
     path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
     if not path:
         pytest.skip("no Chromium: install one or point CHROMIUM at it")
+    expect.set_options(timeout=PATIENCE_MS)
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=path, args=FLAGS)
         yield chromium
@@ -38,7 +41,7 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
     visitor = browser.new_context(
         viewport={"width": 1280, "height": 800}, reduced_motion="reduce", accept_downloads=True
     )
-    visitor.set_default_timeout(15_000)
+    visitor.set_default_timeout(PATIENCE_MS)
     yield visitor
     visitor.close()
 
