@@ -45,6 +45,11 @@ def status(text: str, tone: str) -> str:
     return f'<p class="sv-status sv-status-{tone}" role="status" aria-live="polite">{escape(text)}</p>'
 
 
+def note(text: str) -> str:
+    """A quiet line under a control."""
+    return f'<p class="sv-note">{escape(text)}</p>'
+
+
 def lossless_mark(lossless: bool, text: str) -> str:
     sign, tone = ("✓", "lossless") if lossless else ("✕", "lossy")
     return f'<p class="sv-mark sv-mark-{tone}"><span aria-hidden="true">{sign}</span> {escape(text)}</p>'

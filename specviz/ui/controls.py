@@ -13,9 +13,13 @@ from typing import Any
 import gradio as gr
 from gradio.components import Component
 
-from specviz.trace.source import Catalog, MethodDescription, ModelDescription, OptionCard, RunRequest
-from specviz.ui.request import AUTO, Limits, option_key
+from specviz.figures import notices
+from specviz.trace.source import Catalog, ModelDescription, OptionCard, RunRequest
+from specviz.ui.methods import Kind, choices, grows, kinds, note
+from specviz.ui.request import Limits, option_key
 
+FEW = 5
+"""so many methods stand side by side; more fold into a list"""
 SLIDER_SPAN = 256
 """wider ranges get a number box instead of a slider"""
 
@@ -26,9 +30,11 @@ class Controls:
 
     fields: dict[str, Any] = field(default_factory=dict)
     groups: dict[str, dict[str, gr.Group]] = field(default_factory=dict)
-    """`drafter` or `verifier` → method → its option group; methods without options have none"""
-    drafter_note: Any = None
-    verifier_note: Any = None
+    """kind of method → method → its option group; methods without options have none"""
+    notes: dict[str, gr.HTML] = field(default_factory=dict)
+    """kind of method → the line about the chosen one"""
+    growing: list[gr.Column] = field(default_factory=list)
+    """what only belongs to drafters that grow their drafts"""
 
     def inputs(self) -> set[Component]:
         return set(self.fields.values())
@@ -36,10 +42,6 @@ class Controls:
     def values(self, given: Mapping[Component, object]) -> dict[str, object]:
         """What an event handler received, by value name."""
         return {name: given[component] for name, component in self.fields.items()}
-
-
-def method_choices(methods: Sequence[MethodDescription]) -> list[tuple[str, str]]:
-    return [(method.name, method.name) for method in methods]
 
 
 def model_choices(models: Sequence[ModelDescription], role: str) -> list[tuple[str, str]]:
@@ -75,37 +77,37 @@ def _number_control(card: OptionCard, label: str) -> Component:
     return gr.Slider(card.minimum, card.maximum, value=value, step=step, label=label, info=card.help)
 
 
-def option_groups(controls: Controls, group: str, methods: Sequence[MethodDescription], chosen: str) -> None:
-    """Draw one group per method that has options; only the chosen method's is visible."""
-    groups = controls.groups.setdefault(group, {})
-    for method in methods:
+def method_controls(controls: Controls, catalog: Catalog) -> None:
+    """Every kind of method: what to choose, a line about the choice, and the chosen method's options."""
+    for kind in kinds(catalog):
+        visible = not kind.for_growing or grows(catalog, RunRequest(prompt="").drafter)
+        with gr.Column(visible=visible, elem_classes="sv-method") as box:
+            controls.fields[kind.group] = _choice(kind)
+            controls.notes[kind.group] = gr.HTML(notices.note(note(kind, kind.default)))
+            controls.groups[kind.group] = _option_groups(controls, kind)
+        if kind.for_growing:
+            controls.growing.append(box)
+
+
+def _choice(kind: Kind) -> Component:
+    """A few methods are all in sight; many fold into a list."""
+    kwargs: dict[str, Any] = {"value": kind.default, "label": kind.label, "elem_id": f"sv-{kind.group}"}
+    if len(choices(kind)) <= FEW:
+        return gr.Radio(choices(kind), **kwargs)
+    return gr.Dropdown(choices(kind), **kwargs)
+
+
+def _option_groups(controls: Controls, kind: Kind) -> dict[str, gr.Group]:
+    """One group per method that has options; only the chosen method's is visible."""
+    groups = {}
+    for method in kind.methods:
         if not method.options:
             continue
-        with gr.Group(visible=method.name == chosen, elem_classes="sv-options") as box, gr.Row():
+        with gr.Group(visible=method.name == kind.default, elem_classes="sv-options") as box, gr.Row():
             for card in method.options:
-                controls.fields[option_key(group, method.name, card.name)] = option_control(card)
+                controls.fields[option_key(kind.group, method.name, card.name)] = option_control(card)
         groups[method.name] = box
-
-
-def shown_groups(controls: Controls, group: str, chosen: str) -> list[gr.Group]:
-    """Visibility updates for `controls.groups[group]`, in its order."""
-    return [gr.Group(visible=name == chosen) for name in controls.groups.get(group, {})]
-
-
-def method_note(methods: Sequence[MethodDescription], name: str) -> str:
-    """The one-line summary of the chosen method."""
-    return next((method.summary for method in methods if method.name == name), "")
-
-
-def lossless_note(catalog: Catalog, drafter: str, verifier: str) -> tuple[bool, str]:
-    """Whether the chosen pair keeps the target's distribution, and the sentence that says so."""
-    parts = [method for method in catalog.drafters if method.name == drafter]
-    parts += [method for method in catalog.verifiers if method.name == verifier]
-    lossy = [method.name for method in parts if not method.lossless]
-    if lossy:
-        return False, f"lossy: {' and '.join(lossy)} may change the target's distribution"
-    rule = " (greedy at temperature 0, sequential above)" if verifier == AUTO else ""
-    return True, f"lossless{rule}: the text follows the target's distribution exactly"
+    return groups
 
 
 def model_controls(controls: Controls, catalog: Catalog, limits: Limits, defaults: RunRequest) -> None:
@@ -114,12 +116,12 @@ def model_controls(controls: Controls, catalog: Catalog, limits: Limits, default
         ("target", "target model", "target", defaults.target),
         ("drafter_model", "drafter's model", "drafter", defaults.drafter_model),
     ):
-        choices = model_choices(catalog.models, role)
-        listed = [choice for _, choice in choices]
+        offered = model_choices(catalog.models, role)
+        listed = [name for _, name in offered]
         start = value if value in listed or limits.any_model else next(iter(listed), None)
         info = "bundled name, local folder or hub id" if limits.any_model else None
         controls.fields[name] = gr.Dropdown(
-            choices, value=start, label=label, info=info, allow_custom_value=limits.any_model, min_width=200
+            offered, value=start, label=label, info=info, allow_custom_value=limits.any_model, min_width=200
         )
 
 

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from specviz.errors import OptionError
 from specviz.trace.events import Option
 from specviz.trace.source import Catalog, MethodDescription, OptionCard, RunRequest
-
-AUTO = "auto"
-"""the verifier that the source picks itself"""
+from specviz.ui.methods import AUTO, kinds
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +38,11 @@ def option_key(group: str, method: str, option: str) -> str:
 def request_from(values: Mapping[str, object], catalog: Catalog, limits: Limits) -> RunRequest:
     """Read the form. Raises OptionError, naming the control, the value and the cure."""
     drafter = _method("drafter", values, catalog.drafters)
-    verifier = str(values.get("verifier") or AUTO)
-    described = None if verifier == AUTO else _method("verifier", values, catalog.verifiers)
+    methods = _methods(values, catalog, limits, drafter.grows)
     return RunRequest(
         prompt=_prompt(values, limits),
         target=_model("target", values, catalog, limits),
-        drafter=drafter.name,
         drafter_model=_model("drafter_model", values, catalog, limits),
-        drafter_options=within(limits, drafter, read_options("drafter", drafter, values)),
-        verifier=verifier,
-        verifier_options=read_options("verifier", described, values) if described else {},
         temperature=_number("temperature", values, (0.0, 10.0)),
         top_k=int(_number("top_k", values, (0, 1_000_000))),
         top_p=_number("top_p", values, (0.0, 1.0)),
@@ -56,7 +50,22 @@ def request_from(values: Mapping[str, object], catalog: Catalog, limits: Limits)
         max_new_tokens=int(_number("max_new_tokens", values, (1, limits.max_new_tokens))),
         stop=_stops(str(values.get("stop") or "")),
         prompt_name=_prompt_name(values, catalog),
+        **methods,
     )
+
+
+def _methods(values: Mapping[str, object], catalog: Catalog, limits: Limits, growing: bool) -> dict[str, Any]:
+    """`RunRequest`'s fields for every kind of method that belongs to the drafter: its name and its options."""
+    found: dict[str, Any] = {}
+    for kind in kinds(catalog):
+        if kind.for_growing and not growing:
+            continue
+        found[kind.group] = name = str(values.get(kind.group) or kind.default)
+        if kind.auto and name == AUTO:
+            continue
+        method = _method(kind.group, {kind.group: name}, kind.methods)
+        found[f"{kind.group}_options"] = within(limits, method, read_options(kind.group, method, values))
+    return found
 
 
 def read_options(group: str, method: MethodDescription, values: Mapping[str, object]) -> dict[str, Option]:

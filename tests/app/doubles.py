@@ -26,6 +26,8 @@ SAMPLE = Path(__file__).parents[1] / "golden" / "trace-1.0-sample.json"
 GAMMA = OptionCard("gamma", "int", 4, "how deep each draft goes", 1, 16)
 BRANCHING = OptionCard("branching", "ints", None, "children per level, e.g. 3,2,1; empty: a chain")
 MATCH = OptionCard("longest", "int", 3, "longest match looked for", 1, 8)
+SHAPE = OptionCard("branching", "ints", [2, 1], "children per level", 1, 32)
+FLOOR = OptionCard("floor", "float", 0.4, "least probability", 0.0, 1.0)
 
 
 def catalog() -> Catalog:
@@ -37,12 +39,19 @@ def catalog() -> Catalog:
         ),
         drafters=(
             MethodDescription("none", "Plain decoding: nothing is drafted.", "", True, ()),
-            MethodDescription("model", "A small model drafts ahead.", "", True, (GAMMA, BRANCHING), needs_model=True),
+            MethodDescription(
+                "model", "A small model drafts ahead.", "", True, (GAMMA, BRANCHING), needs_model=True, grows=True
+            ),
             MethodDescription("ngram", "Looks the continuation up in the text.", "", True, (GAMMA, MATCH)),
         ),
         verifiers=(
             MethodDescription("greedy", "Keeps what the target would have written.", "", True, (), temperatures="zero"),
             MethodDescription("loose", "Keeps nearly everything.", "", False, ()),
+        ),
+        growths=(MethodDescription("levels", "The same children below every node of a level.", "", True, (SHAPE,)),),
+        stoppings=(
+            MethodDescription("fixed", "Every draft has its full length.", "", True, ()),
+            MethodDescription("doubt", "Stops where the drafter doubts.", "", True, (FLOOR,)),
         ),
         prompts=(
             PromptCard("code-a", "code", "First", "A function.", "def first():\n"),

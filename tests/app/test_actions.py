@@ -14,10 +14,12 @@ import gradio as gr
 import pytest
 
 from specviz.trace import codec
-from specviz.ui.controls import Controls
+from specviz.ui.controls import Controls, method_controls
+from specviz.ui.handed_in import resume_at
+from specviz.ui.methods import kinds
 from specviz.ui.request import Limits
 from specviz.ui.tabs.speedup_actions import SpeedupActions, SweepControls
-from specviz.ui.tabs.step_actions import StepActions, resume_at
+from specviz.ui.tabs.step_actions import StepActions
 from specviz.views.gallery import gallery
 from tests.app.doubles import SAMPLE, ReplaySource, sample
 from tests.app.test_request import FORM
@@ -71,6 +73,33 @@ def test_a_chip_walks_through_its_family(actions: StepActions) -> None:
 def test_an_illegal_combination_explains_itself_before_running(actions: StepActions) -> None:
     controls, given = form_of({**FORM, "verifier": "greedy", "temperature": 1.0})
     assert "Greedy judges at temperature 0 only" in actions.explain(controls)(given)
+
+
+def test_a_drafter_shows_its_options_and_its_policies_of_growth(actions: StepActions) -> None:
+    with gr.Blocks():
+        controls = Controls()
+        method_controls(controls, actions.catalog)
+    drafter = kinds(actions.catalog)[0]
+    line, model, ngram, growth, stopping = actions.choose(controls, drafter)("ngram")
+    assert "Looks the continuation up" in line
+    assert [box.visible for box in (model, ngram, growth, stopping)] == [False, True, False, False]
+    assert actions.choose(controls, drafter)("model")[3].visible is True
+
+
+def test_one_lossy_part_makes_the_whole_lossy(actions: StepActions) -> None:
+    assert "sv-mark-lossless" in actions.lossless("model", "auto", "fixed", "greedy")
+    assert "lossy: loose may change" in actions.lossless("model", "auto", "fixed", "loose")
+
+
+def test_a_fault_of_ours_leaves_the_page_usable(actions: StepActions) -> None:
+    def broken(*_: object) -> None:
+        raise KeyError("inside")
+
+    actions.source.run = broken
+    controls, given = form_of(FORM)
+    (update,) = list(actions.run_live(controls)(given, Visitor()))
+    assert "The run failed (KeyError)" in update[3]
+    assert update[4].interactive is True
 
 
 def test_a_live_run_streams_and_hands_the_buttons_back(actions: StepActions) -> None:

@@ -35,6 +35,15 @@ def test_only_the_chosen_drafters_options_are_sent() -> None:
     assert request.drafter_options == {"gamma": 5, "branching": [3, 2, 1]}
 
 
+def test_policies_of_growth_are_sent_for_drafters_that_grow_and_for_no_others() -> None:
+    policies = {"growth": "levels", "growth.levels.branching": "2,2", "stopping": "doubt", "stopping.doubt.floor": 0.3}
+    growing = request_from(form(**policies), catalog(), Limits())
+    assert (growing.growth, growing.growth_options) == ("levels", {"branching": [2, 2]})
+    assert (growing.stopping, growing.stopping_options) == ("doubt", {"floor": 0.3})
+    lookup = request_from(form(drafter="ngram", **policies), catalog(), Limits())
+    assert (lookup.growth, lookup.growth_options, lookup.stopping) == ("auto", {}, "fixed")
+
+
 def test_an_empty_control_means_the_default() -> None:
     request = request_from(form(**{"drafter.model.branching": "", "drafter.model.gamma": None}), catalog(), Limits())
     assert request.drafter_options == {"gamma": 4, "branching": None}
@@ -56,6 +65,7 @@ def test_stop_strings_stand_one_per_line_and_may_hold_a_line_break() -> None:
         ({"prompt": "x" * 11}, "11 characters"),
         ({"drafter": "oracle"}, "no drafter 'oracle'"),
         ({"verifier": "hope"}, "no verifier 'hope'"),
+        ({"growth": "weed"}, "no growth 'weed'"),
         ({"temperature": 11}, "temperature is 11"),
         ({"temperature": None}, "must be a number"),
         ({"max_new_tokens": 65}, "between 1 and 64"),

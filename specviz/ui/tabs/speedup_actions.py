@@ -5,6 +5,7 @@ What was measured before a stop or an error stays on the page. Knows nothing abo
 
 from __future__ import annotations
 
+import logging
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,6 +28,8 @@ from specviz.ui.request import Limits, parse_option, within
 from specviz.ui.stops import Stops
 from specviz.views.speedup import speedup_view
 from specviz.views.sweep_files import sweep_csv, sweep_json
+
+log = logging.getLogger(__name__)
 
 Given = Mapping[Component, Any]
 Updates = tuple[object, ...]
@@ -160,6 +163,9 @@ class SpeedupActions:
                     yield update
             except SpecVizError as error:
                 problem = str(error)
+            except Exception as error:  # a fault of ours: what was measured stays, the log keeps the rest
+                log.exception("a sweep failed")
+                problem = f"The sweep failed ({type(error).__name__}); the server's log says more."
             yield self._ending(points, problem, stopped)
 
         return measure

@@ -14,8 +14,8 @@ from specviz.trace.source import RunRequest
 from specviz.ui import controls as form
 from specviz.ui.components.player import Player
 from specviz.ui.events import ENGINE, LATEST, QUIET
+from specviz.ui.methods import kinds
 from specviz.ui.prompts import chip_label, families
-from specviz.ui.request import AUTO
 from specviz.ui.tabs.step_actions import Opening, StepActions
 from specviz.views.gallery import shelf
 
@@ -43,6 +43,7 @@ class StepParts:
     prompt_note: gr.HTML
     recorded: gr.Dropdown
     upload: gr.UploadButton
+    lossless: gr.HTML | None = None
 
     def stage(self) -> list[gr.components.Component]:
         """What shows a run."""
@@ -104,46 +105,24 @@ def _form(actions: StepActions, controls: form.Controls, parts: StepParts) -> No
             )  # fmt: skip
             form.sampling_controls(controls, actions.limits, defaults)
         with gr.Column(scale=6, min_width=300):
-            _method_controls(actions, controls, defaults)
+            form.method_controls(controls, catalog)
+            parts.lossless = gr.HTML(notices.lossless_mark(*actions.lossless_now()), elem_id="sv-lossless")
             with gr.Accordion("Models", open=False), gr.Row():
                 form.model_controls(controls, catalog, actions.limits, defaults)
-
-
-def _method_controls(actions: StepActions, controls: form.Controls, defaults: RunRequest) -> None:
-    catalog = actions.catalog
-    controls.fields["drafter"] = gr.Radio(
-        form.method_choices(catalog.drafters), value=defaults.drafter, label="drafter", elem_id="sv-drafter"
-    )
-    controls.drafter_note = gr.Markdown(form.method_note(catalog.drafters, defaults.drafter), elem_classes="sv-note")
-    form.option_groups(controls, "drafter", catalog.drafters, defaults.drafter)
-    rules = [(AUTO, AUTO), *form.method_choices(catalog.verifiers)]
-    controls.fields["verifier"] = gr.Radio(rules, value=AUTO, label="verifier", elem_id="sv-verifier")
-    controls.verifier_note = gr.HTML(
-        notices.lossless_mark(*form.lossless_note(catalog, defaults.drafter, AUTO)), elem_id="sv-lossless"
-    )
-    form.option_groups(controls, "verifier", catalog.verifiers, AUTO)
 
 
 def _wire_form(actions: StepActions, controls: form.Controls, parts: StepParts) -> None:
     fields, prompt = controls.fields, controls.fields["prompt"]
     for family, chip in parts.chips:
         chip.click(actions.chip(family), prompt, [prompt, parts.prompt_note], **QUIET)
-    for group in ("drafter", "verifier"):
-        boxes = list(controls.groups[group].values())
-        if boxes:
-            fields[group].change(actions.show_group(controls, group), fields[group], boxes, **QUIET)
-    fields["drafter"].change(actions.drafter_note, fields["drafter"], controls.drafter_note, **QUIET)
-    pair = [fields["drafter"], fields["verifier"]]
-    gr.on([field.change for field in pair], actions.lossless, pair, controls.verifier_note, **QUIET)
+    for kind in kinds(actions.catalog):
+        boxes = list(controls.groups[kind.group].values())
+        shown = [controls.notes[kind.group], *boxes, *(controls.growing if kind.group == "drafter" else [])]
+        fields[kind.group].change(actions.choose(controls, kind), fields[kind.group], shown, **QUIET)
+    chosen = [fields[kind.group] for kind in kinds(actions.catalog)]
+    gr.on([field.change for field in chosen], actions.lossless, chosen, parts.lossless, **LATEST)
     watched = [field.change for name, field in fields.items() if name != "prompt"]
-    gr.on(
-        [*watched, prompt.blur],
-        actions.explain(controls),
-        controls.inputs(),
-        parts.message,
-        trigger_mode="always_last",
-        **QUIET,
-    )
+    gr.on([*watched, prompt.blur], actions.explain(controls), controls.inputs(), parts.message, **LATEST)
 
 
 def _wire_runs(actions: StepActions, controls: form.Controls, parts: StepParts) -> None:

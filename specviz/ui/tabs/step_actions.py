@@ -6,9 +6,9 @@ lost. Knows nothing about the layout.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import gradio as gr
@@ -19,16 +19,19 @@ from specviz.figures import notices
 from specviz.figures.acceptance import bar_panels
 from specviz.trace import codec
 from specviz.trace.events import Started, Summary, Trace
-from specviz.trace.limits import UPLOAD
 from specviz.trace.source import Catalog, Resume, RunRequest, TraceSource
 from specviz.ui import controls as form
+from specviz.ui.handed_in import imported, resume_at, token_text
 from specviz.ui.live_run import Frame, ending, frames
+from specviz.ui.methods import Kind, grows, kinds, lossless_note, note
 from specviz.ui.prompts import next_prompt
 from specviz.ui.request import Limits, request_from
 from specviz.ui.stops import Stops
 from specviz.views.acceptance import acceptance_by_depth, accepted_lengths
 from specviz.views.badges import badges
-from specviz.views.gallery import Gallery, as_recorded
+from specviz.views.gallery import Gallery
+
+log = logging.getLogger(__name__)
 
 Given = Mapping[Component, Any]
 Updates = tuple[object, ...]
@@ -87,18 +90,27 @@ class StepActions:
 
         return pick
 
-    def show_group(self, controls: form.Controls, group: str) -> Callable[[str], Any]:
+    def choose(self, controls: form.Controls, kind: Kind) -> Callable[[str], Any]:
+        """The line about the chosen method, its options, and for a drafter whether it has policies of growth."""
+
         def show(chosen: str) -> Any:
-            updates = form.shown_groups(controls, group, chosen)
-            return updates if len(updates) > 1 else updates[0]
+            line = notices.note(note(kind, chosen))
+            boxes = [gr.Group(visible=name == chosen) for name in controls.groups[kind.group]]
+            growing = [gr.Column(visible=grows(self.catalog, chosen)) for _ in controls.growing]
+            updates = [line, *boxes, *(growing if kind.group == "drafter" else [])]
+            return updates if len(updates) > 1 else line
 
         return show
 
-    def drafter_note(self, drafter: str) -> str:
-        return form.method_note(self.catalog.drafters, drafter)
+    def lossless(self, *chosen: str) -> str:
+        """The mark for the methods chosen, in the order of their kinds."""
+        return notices.lossless_mark(*lossless_note(self.catalog, self._by_kind(chosen)))
 
-    def lossless(self, drafter: str, verifier: str) -> str:
-        return notices.lossless_mark(*form.lossless_note(self.catalog, drafter, verifier))
+    def lossless_now(self) -> tuple[bool, str]:
+        return lossless_note(self.catalog, {kind.group: kind.default for kind in kinds(self.catalog)})
+
+    def _by_kind(self, chosen: Sequence[str]) -> dict[str, str]:
+        return {kind.group: name for kind, name in zip(kinds(self.catalog), chosen, strict=True)}
 
     def explain(self, controls: form.Controls) -> Callable[[Given], str]:
         def why_not(given: Given) -> str:
@@ -167,6 +179,10 @@ class StepActions:
                 yield (*_frame_updates(frame), *(idle if frame.trace else (gr.skip(), gr.skip())))
         except SpecVizError as error:
             yield (gr.skip(), gr.skip(), gr.skip(), notices.message(str(error), "error"), *idle)
+        except Exception as error:  # a fault of ours: the page must stay usable, the log keeps the rest
+            log.exception("a run failed")
+            text = f"The run failed ({type(error).__name__}); the server's log says more. Other settings may work."
+            yield (gr.skip(), gr.skip(), gr.skip(), notices.message(text, "error"), *idle)
 
     # --- branching, shelf and files ------------------------------------------------------------------------------
 
@@ -189,31 +205,9 @@ class StepActions:
     def open_file(self, path: str | None) -> Updates:
         """An imported trace, read with the limits for strangers' files."""
         try:
-            if path is None:
-                raise TraceError("no file arrived; choose a .json or .json.gz trace.")
-            if Path(path).stat().st_size > self.limits.import_bytes:
-                raise TraceError(
-                    f"the file is larger than the {self.limits.import_bytes / 1e6:g} MB this machine takes."
-                )
-            return _stage(as_recorded(codec.read(path, UPLOAD)))
+            return _stage(imported(path, self.limits.import_bytes))
         except TraceError as error:
             return _refused(error)
-
-
-def resume_at(player: str, place: tuple[int, int | None] | None) -> Resume:
-    """Where to continue, from the run the page shows. Raises TraceError or OptionError."""
-    if place is None:
-        raise OptionError("no place to continue from is chosen; pick a token in the player first.")
-    return Resume(codec.loads(player or "", UPLOAD), place[0], place[1])
-
-
-def token_text(player: str, token: int) -> str:
-    """How the shown run writes a token; its number where the run does not know it."""
-    try:
-        entry = codec.loads(player, UPLOAD).vocab.get(str(token))
-    except TraceError:
-        entry = None
-    return str(token) if entry is None else entry.text.replace(" ", "␣").replace("\n", "⏎")
 
 
 def _frame_updates(frame: Frame) -> Updates:

@@ -1,0 +1,81 @@
+"""The kinds of method a run is put together from, and what must be said about a choice of them.
+
+A drafter and a verifier always; a growth and a stop policy where the drafter grows its drafts by one. Knows no method
+by name and nothing about gradio.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from specviz.trace.source import Catalog, MethodDescription, RunRequest
+
+AUTO = "auto"
+"""the choice that the source makes itself"""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One choice of the form."""
+
+    group: str
+    """its name among the form's values and in `RunRequest`"""
+    label: str
+    methods: tuple[MethodDescription, ...]
+    default: str
+    auto: str
+    """what `auto` means, where it may be chosen; empty: it may not"""
+    for_growing: bool = False
+    """only for drafters that grow their drafts"""
+
+
+def kinds(catalog: Catalog) -> tuple[Kind, ...]:
+    """The kinds this catalog has methods of, in the order of the form."""
+    standard = RunRequest(prompt="")
+    found = (
+        Kind("drafter", "drafter", catalog.drafters, standard.drafter, ""),
+        Kind("growth", "growth of the draft", catalog.growths, standard.growth, "as the drafter's options say", True),
+        Kind("stopping", "end of the draft", catalog.stoppings, standard.stopping, "", True),
+        Kind("verifier", "verifier", catalog.verifiers, standard.verifier, "greedy at temperature 0, sequential above"),
+    )
+    return tuple(kind for kind in found if kind.methods)
+
+
+def grows(catalog: Catalog, drafter: str) -> bool:
+    """Whether this drafter has a growth and a stop policy."""
+    return any(method.grows for method in catalog.drafters if method.name == drafter)
+
+
+def choices(kind: Kind) -> list[tuple[str, str]]:
+    """(label, name) pairs; a lossy method and one for temperature 0 alone say so in their label."""
+    listed = [(_label(method), method.name) for method in kind.methods]
+    return [(AUTO, AUTO), *listed] if kind.auto else listed
+
+
+def _label(method: MethodDescription) -> str:
+    lossy = "" if method.lossless else " · lossy"
+    return f"{method.name}{lossy}{' · temperature 0' if method.temperatures == 'zero' else ''}"
+
+
+def note(kind: Kind, name: str) -> str:
+    """The one-line summary of the chosen method."""
+    if name == AUTO and kind.auto:
+        return f"Auto: {kind.auto}."
+    return next((method.summary for method in kind.methods if method.name == name), "")
+
+
+def lossless_note(catalog: Catalog, names: Mapping[str, str]) -> tuple[bool, str]:
+    """Whether the chosen methods together keep the target's distribution, and the sentence that says so."""
+    growing = grows(catalog, names.get("drafter", ""))
+    chosen = [
+        method
+        for kind in kinds(catalog)
+        if growing or not kind.for_growing
+        for method in kind.methods
+        if method.name == names.get(kind.group)
+    ]
+    lossy = [method.name for method in chosen if not method.lossless]
+    if lossy:
+        return False, f"lossy: {' and '.join(lossy)} may change the target's distribution"
+    return True, "lossless: the text follows the target's distribution exactly"
