@@ -10,6 +10,7 @@ import difflib
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from specviz.errors import OptionError
@@ -56,6 +57,12 @@ class Options:
 
 def describe(options: type[Options]) -> list[OptionDescription]:
     """The options of a class, as declared. Raises OptionError for a field that cannot be an option."""
+    return list(_described(options))
+
+
+@cache
+def _described(options: type[Options]) -> tuple[OptionDescription, ...]:
+    """Worked out once per class: reading annotations costs more than a round of decoding."""
     hints = get_type_hints(options)
     described = []
     for entry in dataclasses.fields(options):
@@ -67,7 +74,7 @@ def describe(options: type[Options]) -> list[OptionDescription]:
         described.append(
             OptionDescription(entry.name, _type_name(hints[entry.name]), default, **_details(entry.metadata))
         )
-    return described
+    return tuple(described)
 
 
 def from_mapping(options: type[OptionsT], mapping: Mapping[str, Any]) -> OptionsT:
