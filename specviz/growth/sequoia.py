@@ -45,10 +45,10 @@ class SequoiaOptions(GrowthOptions):
         return AUTO_VECTOR if self.acceptance == "auto" else parse_vector(self.acceptance)
 
 
-class Shape(NamedTuple):
+class Planned(NamedTuple):
     """A node of the planned tree, by its children in order of trial."""
 
-    children: tuple[Shape, ...] = ()
+    children: tuple[Planned, ...] = ()
 
 
 class Plans:
@@ -81,10 +81,10 @@ class Plans:
         """Accepted nodes and the root, which stands for the token that ends the round: tokens per round."""
         return float(self._best[depth][nodes])
 
-    def shape(self, nodes: int, depth: int) -> Shape:
+    def shape(self, nodes: int, depth: int) -> Planned:
         """A best tree, walked back through the tables; of equals that with the fewest children."""
         if depth == 0 or nodes <= 1:
-            return Shape()
+            return Planned()
         rows, below = self._partial[depth], self._best[depth - 1]
         width = int(np.argmax([row[nodes] for row in rows]))
         children = []
@@ -93,7 +93,7 @@ class Plans:
             kept = int(split[np.argmax(rows[number - 1][split] + self._vector[number - 1] * below[nodes - split])])
             children.append(self.shape(nodes - kept, depth - 1))
             nodes = kept
-        return Shape(tuple(reversed(children)))
+        return Planned(tuple(reversed(children)))
 
 
 @GROWTHS.register("sequoia")
@@ -146,5 +146,5 @@ class SequoiaGrowth(Growth):
         return Plans(self.options.vector, self.options.budget + 1, self.options.depth)
 
     @property
-    def _shape(self) -> Shape:
+    def _shape(self) -> Planned:
         return self._plans.shape(self.options.budget + 1, self.options.depth)

@@ -1,0 +1,81 @@
+"""When each stop policy ends a draft, on known numbers."""
+
+from __future__ import annotations
+
+from math import log
+
+import pytest
+
+from specviz.stops.confidence import ConfidenceOptions, ConfidenceStop
+from specviz.stops.draft_verify import DraftVerifyOptions, DraftVerifyStop
+from specviz.stops.entropy import EntropyOptions, EntropyStop
+from specviz.stops.heuristic import HeuristicOptions, HeuristicStop
+
+
+class View:
+    """A chain 0 → 1 → 2 with given numbers."""
+
+    def __init__(self, probs=(1.0, 1.0, 1.0), entropies=(0.0, 0.0, 0.0)):
+        self.probs, self.entropies = probs, entropies
+
+    def prob(self, node):
+        return self.probs[node]
+
+    def entropy(self, node):
+        return self.entropies[node]
+
+    def parent(self, node):
+        return node - 1
+
+
+def test_the_heuristic_adds_two_and_takes_one():
+    stop = HeuristicStop(HeuristicOptions(start_levels=5))
+    seen = []
+    for drafted, accepted in ((5, 5), (7, 3), (6, 0), (5, 5)):
+        stop.learn(drafted, accepted)
+        seen.append(stop.levels())
+    assert seen == [7, 6, 5, 7]
+
+
+def test_the_heuristic_never_goes_below_one():
+    stop = HeuristicStop(HeuristicOptions(start_levels=1))
+    stop.learn(1, 0)
+    assert stop.levels() == 1
+
+
+def test_confidence_keeps_the_token_and_stops_below_it():
+    stop = ConfidenceStop(ConfidenceOptions(threshold=0.4))
+    view = View(probs=(1.0, 0.4, 0.39))
+    assert stop.draws_at(view, 2)
+    assert [stop.goes_below(view, node) for node in (1, 2)] == [True, False]
+
+
+def test_entropy_stops_before_drawing_and_with_keep_after():
+    """c H = 0.49 where H = 0.49/0.15, so the bound is 1 - 0.7 = 0.3."""
+    at_bound = 0.49 / 0.15
+    view = View(entropies=(at_bound - 1e-6, at_bound + 1e-3, log(2)))
+    before = EntropyStop(EntropyOptions(floor=0.3))
+    assert [before.draws_at(view, node) for node in (0, 1, 2)] == [True, False, True]
+    assert before.goes_below(view, 2)
+    after = EntropyStop(EntropyOptions(floor=0.3, keep=True))
+    assert all(after.draws_at(view, node) for node in (0, 1, 2))
+    assert [after.goes_below(view, node) for node in (1, 2)] == [True, False]
+
+
+def test_draft_verify_raises_its_threshold_when_too_little_is_accepted():
+    stop = DraftVerifyStop(DraftVerifyOptions(first_threshold=0.8))
+    stop.learn(4, 1)
+    assert stop.state()["stop_threshold"] == pytest.approx(0.9 * 0.8 + 0.1 * 0.81)
+
+
+def test_draft_verify_lowers_it_when_drafts_are_stopped_though_all_is_accepted():
+    stop = DraftVerifyStop(DraftVerifyOptions(first_threshold=0.8, memory=0.0))
+    assert not stop.goes_below(View(probs=(1.0, 0.5, 1.0)), 1)
+    stop.learn(1, 1)
+    assert stop.state()["stop_threshold"] == pytest.approx(0.9 * 0.8 + 0.1 * 0.79)
+
+
+def test_draft_verify_leaves_it_where_nothing_was_stopped():
+    stop = DraftVerifyStop(DraftVerifyOptions(first_threshold=0.8, memory=0.0))
+    stop.learn(4, 4)
+    assert stop.state()["stop_threshold"] == pytest.approx(0.8)
