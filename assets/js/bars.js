@@ -92,6 +92,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       h("div", { role: "table", "aria-label": "draft and target probabilities of the next token" }, rows.map((row) => line(row, name(row))), line(else_, h("span", { class: "svp-name is-rest" }, "everything else"))),
       legend,
       data.frozen ? h("p", { class: "svp-quiet" }, "What the models believe by themselves. At temperature 0 only the target's first choice counts.") : null,
+      act.branch && parent === 0 && now.at.scored ? h("p", { class: "svp-quiet" }, "↪ Choose a token that was not drafted to continue the run with it.") : null,
       now.at.scored ? null : h("p", { class: "svp-quiet" }, "The target has not been asked yet."));
   }
 

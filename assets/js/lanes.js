@@ -81,8 +81,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 
   /** Pure: where the run comes from, in words. */
   function provenance(started) {
-    const pair = started.drafter.model ? `${started.drafter.model.name} drafts for ${started.target.name}` : `${started.drafter.name} drafts for ${started.target.name}`;
-    return [started.source, `${pair} · ${started.verifier.name}${started.verifier.lossless ? ", lossless" : ", lossy"} · temperature ${started.sampling.temperature} · seed ${started.seed} · ${started.created.slice(0, 10)}`];
+    const drafter = started.drafter.model ? `${started.drafter.name} (${started.drafter.model.name})` : started.drafter.name;
+    return [started.source, `target ${started.target.name} · drafter ${drafter} · verifier ${started.verifier.name}${started.verifier.lossless ? ", lossless" : ", lossy"} · temperature ${started.sampling.temperature} · seed ${started.seed} · ${started.created.slice(0, 10)}`];
   }
 
   Object.assign(S, { cachePanel, timePanel, countersPanel, counterList, provenance });

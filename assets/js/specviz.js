@@ -66,12 +66,13 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       stage.hidden = !there;
       if (there) {
         const moment = now();
-        for (const panel of panels) panel(moment);
+        const scrolls = panels.map((panel) => panel(moment)); // what scrolls does so last: one layout per step
         const rounds = own.trace.rounds.length;
         const text = S.caption(own.trace, moment.round, moment.labels, moment.at);
         const head = `Round ${own.cursor.round + 1} of ${rounds}${own.trace.finished ? "" : " so far"}`;
         if (said !== head + text) caption.replaceChildren(h("span", { class: "svp-where" }, head), h("span", {}, S.sentence(text)));
         said = head + text;
+        for (const scroll of scrolls) if (scroll) scroll();
       }
       root.dataset.ready = "1";
     }

@@ -98,7 +98,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       const fates = new Set(round.nodes.map((node) => node.fate));
       const shapes = ["accepted", "rejected", "unreached"].filter((fate) => fates.has(fate)).length;
       const good = round.judged.origin === "correction" && !round.committed.trimmed ? 4 : 0;
-      return shapes * 10 + good + Math.min(round.judged.path.length, 3) + (index > 0 ? 1 : 0);
+      return shapes * 10 + good + Math.min(round.judged.path.length, 3) + (index > 0 && index < trace.rounds.length - 1 ? 1 : 0);
     });
     const round = worth.indexOf(Math.max(...worth));
     const at = trace.rounds[round];

@@ -66,7 +66,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       if (!rounds.has(now.cursor.round)) spans.push(h("span", { class: "svp-round is-current is-waiting", "aria-hidden": "true" }, "\u2003"));
       made.replaceChildren(...spans);
       const current = made.querySelector(".is-current");
-      if (current) page.scrollTop = Math.max(0, current.offsetTop + current.offsetHeight - page.clientHeight + 12);
+      return () => { page.scrollTop = Math.max(0, current.offsetTop + current.offsetHeight - page.clientHeight + 12); };
     };
   }
 

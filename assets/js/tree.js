@@ -137,19 +137,18 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         if (part.line) S.set(part.line, "class", `svp-edge is-${state}${faded ? " is-gone" : ""}`);
       }
       S.set(built.drawing, "class", `svp-tree${now.at.phase === "target" ? " is-sweeping" : ""}${now.at.scored ? " is-scored" : ""}`);
-      reveal(now.selected);
       if (table.open) table.lastChild.replaceChildren(twin(now));
+      return () => reveal(now.selected);
     }
 
     function reveal(id) {
       const spot = built.plan.spots.find((one) => one.id === id);
       const scale = Number(built.drawing.getAttribute("width")) / built.plan.width;
       if (!spot || !scroll.clientWidth) return;
+      const { scrollLeft: x, scrollTop: y, clientWidth: wide, clientHeight: high } = scroll;
       const left = spot.x * scale - 40, right = (spot.x + spot.wide + 40) * scale, top = (spot.y - 30) * scale, bottom = (spot.y + 30) * scale;
-      if (left < scroll.scrollLeft) scroll.scrollLeft = left;
-      else if (right > scroll.scrollLeft + scroll.clientWidth) scroll.scrollLeft = right - scroll.clientWidth;
-      if (top < scroll.scrollTop) scroll.scrollTop = top;
-      else if (bottom > scroll.scrollTop + scroll.clientHeight) scroll.scrollTop = bottom - scroll.clientHeight;
+      if (left < x || right > x + wide) scroll.scrollLeft = left < x ? left : right - wide;
+      if (top < y || bottom > y + high) scroll.scrollTop = top < y ? top : bottom - high;
     }
 
     /** The same tree for those who read tables. */
