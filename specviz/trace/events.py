@@ -318,7 +318,7 @@ class Finished:
     output_ids: list[int]
     text: str
     prefill_s: float
-    """the target's pass over the prompt"""
+    """the target's pass over the prompt, and what the drafter did to read it"""
     decode_s: float
     """sum of the rounds' engine time"""
     record_s: float
