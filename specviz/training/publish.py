@@ -97,7 +97,7 @@ def draw_loss_curve(log_rows: Sequence[dict[str, Any]], path: Path, title: str) 
     for row in log_rows:
         value = 0.95 * value + 0.05 * row["loss"]
         smooth.append(value)
-    axes.plot([row["tokens"] / 1e6 for row in log_rows], smooth, label="objective (smoothed)", color="#4c72b0")
+    axes.plot([row["tokens"] / 1e6 for row in log_rows], smooth, label="objective (smoothed)", color="C0")
     held = [row for row in log_rows if "held_out" in row]
     axes.plot(
         [row["tokens"] / 1e6 for row in held],
@@ -105,7 +105,7 @@ def draw_loss_curve(log_rows: Sequence[dict[str, Any]], path: Path, title: str) 
         "o-",
         markersize=3,
         label="held-out nats per token",
-        color="#dd8452",
+        color="C1",
     )
     axes.set(xlabel="million tokens", title=title)
     axes.legend(frameon=False)
