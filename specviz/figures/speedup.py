@@ -26,8 +26,8 @@ def speedup_figure(view: SpeedupView) -> go.Figure:
     figure.add_hline(
         y=1.0,
         line={"color": TEXT, "width": 1.5, "dash": "dash"},
-        annotation={"text": "break-even: plain decoding = 1", "font": {"color": TEXT, "size": 12}},
-        annotation_position="bottom right",
+        annotation={"text": "plain decoding = 1", "font": {"color": TEXT, "size": 12}},
+        annotation_position="top right",
     )
     figure.update_xaxes(title="speculation length γ", dtick=1, range=[0.5, max(_lengths(view)) + 0.5])
     figure.update_yaxes(title="speedup over plain decoding (×)", rangemode="tozero", range=_range(view))

@@ -25,8 +25,8 @@ def style(figure: go.Figure, height: int = 420) -> go.Figure:
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
         font={"color": TEXT, "size": 13, "family": "IBM Plex Sans, ui-sans-serif, system-ui, sans-serif"},
-        margin={"l": 56, "r": 16, "t": 16, "b": 48},
-        legend={"orientation": "h", "x": 0, "y": -0.18, "yanchor": "top", "bgcolor": "rgba(0,0,0,0)"},
+        margin={"l": 56, "r": 16, "t": 16, "b": 96},
+        legend={"orientation": "h", "x": 0, "y": -0.24, "yanchor": "top", "bgcolor": "rgba(0,0,0,0)"},
         hoverlabel={"font": {"size": 13}},
     )
     figure.update_xaxes(**axis)

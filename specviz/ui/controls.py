@@ -33,7 +33,7 @@ class Controls:
     """kind of method → method → its option group; methods without options have none"""
     notes: dict[str, gr.HTML] = field(default_factory=dict)
     """kind of method → the line about the chosen one"""
-    growing: list[gr.Column] = field(default_factory=list)
+    growing: gr.Accordion | None = None
     """what only belongs to drafters that grow their drafts"""
 
     def inputs(self) -> set[Component]:
@@ -79,14 +79,23 @@ def _number_control(card: OptionCard, label: str) -> Component:
 
 def method_controls(controls: Controls, catalog: Catalog) -> None:
     """Every kind of method: what to choose, a line about the choice, and the chosen method's options."""
-    for kind in kinds(catalog):
-        visible = not kind.for_growing or grows(catalog, RunRequest(prompt="").drafter)
-        with gr.Column(visible=visible, elem_classes="sv-method") as box:
-            controls.fields[kind.group] = _choice(kind)
-            controls.notes[kind.group] = gr.HTML(notices.note(note(kind, kind.default)))
-            controls.groups[kind.group] = _option_groups(controls, kind)
-        if kind.for_growing:
-            controls.growing.append(box)
+    known = kinds(catalog)
+    growing = [kind for kind in known if kind.for_growing]
+    for kind in known:
+        if not kind.for_growing:
+            _method(controls, kind)
+        if kind.group == "drafter" and growing:
+            shown = grows(catalog, kind.default)
+            with gr.Accordion("How the draft grows and ends", open=False, visible=shown) as controls.growing:
+                for policy in growing:
+                    _method(controls, policy)
+
+
+def _method(controls: Controls, kind: Kind) -> None:
+    with gr.Column(elem_classes="sv-method"):
+        controls.fields[kind.group] = _choice(kind)
+        controls.notes[kind.group] = gr.HTML(notices.note(note(kind, kind.default)))
+        controls.groups[kind.group] = _option_groups(controls, kind)
 
 
 def _choice(kind: Kind) -> Component:

@@ -80,9 +80,9 @@ def test_a_drafter_shows_its_options_and_its_policies_of_growth(actions: StepAct
         controls = Controls()
         method_controls(controls, actions.catalog)
     drafter = kinds(actions.catalog)[0]
-    line, model, ngram, growth, stopping = actions.choose(controls, drafter)("ngram")
+    line, model, ngram, growth = actions.choose(controls, drafter)("ngram")
     assert "Looks the continuation up" in line
-    assert [box.visible for box in (model, ngram, growth, stopping)] == [False, True, False, False]
+    assert [box.visible for box in (model, ngram, growth)] == [False, True, False]
     assert actions.choose(controls, drafter)("model")[3].visible is True
 
 

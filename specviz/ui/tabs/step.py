@@ -117,7 +117,8 @@ def _wire_form(actions: StepActions, controls: form.Controls, parts: StepParts) 
         chip.click(actions.chip(family), prompt, [prompt, parts.prompt_note], **QUIET)
     for kind in kinds(actions.catalog):
         boxes = list(controls.groups[kind.group].values())
-        shown = [controls.notes[kind.group], *boxes, *(controls.growing if kind.group == "drafter" else [])]
+        growing = [controls.growing] if kind.group == "drafter" and controls.growing else []
+        shown = [controls.notes[kind.group], *boxes, *growing]
         fields[kind.group].change(actions.choose(controls, kind), fields[kind.group], shown, **QUIET)
     chosen = [fields[kind.group] for kind in kinds(actions.catalog)]
     gr.on([field.change for field in chosen], actions.lossless, chosen, parts.lossless, **LATEST)

@@ -96,8 +96,9 @@ class StepActions:
         def show(chosen: str) -> Any:
             line = notices.note(note(kind, chosen))
             boxes = [gr.Group(visible=name == chosen) for name in controls.groups[kind.group]]
-            growing = [gr.Column(visible=grows(self.catalog, chosen)) for _ in controls.growing]
-            updates = [line, *boxes, *(growing if kind.group == "drafter" else [])]
+            updates = [line, *boxes]
+            if kind.group == "drafter" and controls.growing:
+                updates.append(gr.Accordion(visible=grows(self.catalog, chosen)))
             return updates if len(updates) > 1 else line
 
         return show
