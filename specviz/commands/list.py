@@ -16,7 +16,7 @@ from specviz.commands.summary import option_text
 from specviz.commands.terminal import Terminal, out, printable
 from specviz.trace.source import MethodDescription, ModelDescription, OptionCard, PromptCard
 
-KINDS = ("drafters", "verifiers", "models", "prompts")
+KINDS = ("drafters", "growths", "stoppings", "verifiers", "models", "prompts")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -73,6 +73,8 @@ def _prompt(terminal: Terminal, item: PromptCard) -> None:
 
 SHOWN: Mapping[str, Callable[[Terminal, Any], None]] = {
     "drafters": _method,
+    "growths": _method,
+    "stoppings": _method,
     "verifiers": _method,
     "models": _model,
     "prompts": _prompt,

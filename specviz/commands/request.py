@@ -14,11 +14,11 @@ from typing import Any
 from specviz.commands.method_flags import read_flags
 from specviz.errors import OptionError, PromptError
 from specviz.trace.events import Started
-from specviz.trace.source import Catalog, Resume, RunRequest
+from specviz.trace.source import Catalog, MethodDescription, Resume, RunRequest
 
 PLAIN = (
-    "target", "drafter", "drafter_model", "verifier", "temperature", "top_k", "top_p", "seed", "max_new_tokens",
-    "dtype", "device", "top",
+    "target", "drafter", "drafter_model", "growth", "stopping", "verifier", "temperature", "top_k", "top_p",
+    "seed", "max_new_tokens", "dtype", "device", "top",
 )  # fmt: skip
 """fields of RunRequest that a flag of the same name sets"""
 
@@ -42,6 +42,8 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     add("--target", str, "NAME", "the model to decode with: a bundled name, a local folder or a hub id")
     add("--drafter", str, "NAME", "how continuations are drafted; `specviz list drafters` shows them")
     add("--drafter-model", str, "NAME", "weights of a drafter that has a model of its own")
+    add("--growth", str, "NAME", "how the drafter's trees grow; auto: as the drafter's own options say")
+    add("--stopping", str, "NAME", "when a draft ends early; `specviz list stoppings` shows how")
     add("--verifier", str, "NAME", "how drafts are judged; auto: greedy at temperature 0, sequential above")
     add("--temperature", float, "T", "0 decodes greedily")
     add("--top-k", int, "K", "sample from the K most probable tokens; 0 is off")
@@ -61,15 +63,22 @@ def build_request(args: argparse.Namespace, catalog: Catalog, resume: Resume | N
     if args.stop is not None:
         given["stop"] = tuple(args.stop)
     request = replace(base, **given)
-    drafter_options = read_flags(args, "drafter", request.drafter, catalog.drafters)
-    verifier_options = read_flags(args, "verifier", request.verifier, catalog.verifiers)
-    same_drafter = request.drafter == base.drafter
-    same_verifier = request.verifier == base.verifier
-    return replace(
-        request,
-        drafter_options={**(base.drafter_options if same_drafter else {}), **drafter_options},
-        verifier_options={**(base.verifier_options if same_verifier else {}), **verifier_options},
-    )
+    for role, methods in _roles(catalog):
+        name = getattr(request, role)
+        kept = getattr(base, f"{role}_options") if name == getattr(base, role) else {}
+        options = {f"{role}_options": {**kept, **read_flags(args, role, name, methods)}}
+        request = replace(request, **options)
+    return request
+
+
+def _roles(catalog: Catalog) -> list[tuple[str, tuple[MethodDescription, ...]]]:
+    """The choices of a run that have options of their own, and what can be chosen."""
+    return [
+        ("drafter", catalog.drafters),
+        ("growth", catalog.growths),
+        ("stopping", catalog.stoppings),
+        ("verifier", catalog.verifiers),
+    ]
 
 
 def _base(args: argparse.Namespace, catalog: Catalog, resume: Resume | None) -> RunRequest:
@@ -121,6 +130,10 @@ def request_of(started: Started) -> RunRequest:
         max_new_tokens=started.max_new_tokens,
         stop=tuple(started.stop),
     )
+    for role, card in (("growth", started.growth), ("stopping", started.stopping)):
+        if card is not None:
+            choice: dict[str, Any] = {role: card.name, f"{role}_options": dict(card.options)}
+            request = replace(request, **choice)
     model = started.drafter.model
     return request if model is None else replace(request, drafter_model=model.name)
 

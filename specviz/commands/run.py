@@ -38,6 +38,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     shown.add_argument("--quiet", action="store_true", help="print the text alone")
     catalog = live_source().catalog()
     method_flags.add_flags(parser, "drafter", catalog.drafters)
+    method_flags.add_flags(parser, "growth", catalog.growths)
+    method_flags.add_flags(parser, "stopping", catalog.stoppings)
     method_flags.add_flags(parser, "verifier", catalog.verifiers)
 
 

@@ -10,7 +10,19 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = sorted((ROOT / "specviz").rglob("*.py"))
-ENGINE = {"tree.py", "chance.py", "session.py", "decode.py", "recorder.py", "scoring.py", "lm", "drafters", "verifiers"}
+ENGINE = {
+    "tree.py",
+    "chance.py",
+    "session.py",
+    "decode.py",
+    "recorder.py",
+    "scoring.py",
+    "lm",
+    "growth",
+    "stops",
+    "drafters",
+    "verifiers",
+}
 MAY_PRINT = {"cli.py", "commands", "__main__.py", "command.py"}
 
 
@@ -128,9 +140,12 @@ def test_every_way_to_branch_on_a_name_is_seen(code):
 def test_no_branch_on_the_name_of_a_method():
     """What a method needs, it says itself. The trace knows rules by name, because it must not import them."""
     from specviz.drafters.base import DRAFTERS
+    from specviz.growth.base import GROWTHS
+    from specviz.stops.base import STOPS
     from specviz.verifiers.base import VERIFIERS
 
-    names = {*DRAFTERS.names(), *VERIFIERS.names()} - {"none", "model"}  # these two are also everyday words
+    words = {"none", "model", "chain", "confidence", "entropy", "fixed", "levels"}  # also everyday words
+    names = {*DRAFTERS.names(), *GROWTHS.names(), *STOPS.names(), *VERIFIERS.names()} - words
     assert {"ngram", "greedy"} <= names
     modules = [path for path in MODULES if "trace" not in path.parts]
     found = [f"{relative(p)}:{line}" for p in modules for line, texts in names_compared(parsed(p)) if texts & names]
@@ -155,7 +170,9 @@ def test_the_screen_side_starts_without_torch(module):
 
 def test_every_registered_method_has_its_page():
     from specviz.drafters.base import DRAFTERS
+    from specviz.growth.base import GROWTHS
+    from specviz.stops.base import STOPS
     from specviz.verifiers.base import VERIFIERS
 
     pages = {path.stem for path in (ROOT / "docs" / "methods").glob("*.md")}
-    assert {*DRAFTERS.names(), *VERIFIERS.names()} <= pages
+    assert {*DRAFTERS.names(), *GROWTHS.names(), *STOPS.names(), *VERIFIERS.names()} <= pages

@@ -7,12 +7,14 @@ import json
 import re
 import signal
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from specviz.commands import run as run_command
+from specviz.commands.request import request_of
 from specviz.trace import codec
 
 Call = Callable[..., Any]
@@ -167,6 +169,27 @@ def test_resume_takes_prompt_and_settings_from_the_trace_and_flags_over_them(
     assert (request.prompt, request.temperature, request.seed) == ("def add(a, b):\n", 1.0, 9)
     assert (request.drafter, request.drafter_options) == ("none", {}), "another drafter does not inherit options"
     assert (resume.round, resume.forced_token, resume.trace.started.run_id) == (2, 5, "sample")
+
+
+def test_growth_and_stopping_are_choices_with_options_of_their_own(specviz: Call, played: Any) -> None:
+    chosen = ("--growth", "bush", "--growth-branching", "3,1", "--stopping", "doubt", "--threshold", "0.2")
+    assert specviz("run", "--prompt", "x", *chosen).code == 0
+    request = played.requests[0]
+    assert (request.growth, request.growth_options) == ("bush", {"branching": "3,1"})
+    assert (request.stopping, request.stopping_options) == ("doubt", {"threshold": "0.2"})
+
+
+def test_a_flag_of_another_stop_policy_is_refused(specviz: Call, played: Any) -> None:
+    assert "add --stopping doubt" in specviz("run", "--prompt", "x", "--threshold", "0.2").err
+
+
+def test_a_resumed_run_keeps_its_growth_and_stop_policy(golden: Path) -> None:
+    started = codec.read(golden).started
+    card = replace(started.verifier, name="bush", options={"branching": [3, 1]})
+    request = request_of(replace(started, growth=card, stopping=replace(card, name="doubt", options={})))
+    assert (request.growth, request.growth_options) == ("bush", {"branching": [3, 1]})
+    assert (request.stopping, request.stopping_options) == ("doubt", {})
+    assert request_of(started).growth == "auto"
 
 
 def test_resume_refuses_a_prompt_and_a_round_that_is_not_there(specviz: Call, played: Any, golden: Path) -> None:
