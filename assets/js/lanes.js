@@ -34,13 +34,17 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const bar = h("div", { class: "svp-times", "aria-hidden": "true" });
     const parts = h("p", { class: "svp-small svp-parts" });
     box.append(words, bar, parts);
+    let shown = null;
     return function draw(now) {
+      if (shown === now.round) return;
+      shown = now.round;
       const times = S.roundTimes(now.round);
       const total = S.roundSeconds(now.round);
       const clock = now.trace.started.source === "simulated" ? "modelled" : "measured";
       const plain = now.trace.started.step_times.find((time) => time.rows === 1);
       const tokens = now.round.committed.tokens.length;
-      const against = plain ? ` · ${S.count(tokens, "plain step")}: about ${S.seconds(tokens * plain.median_s)}` : "";
+      const steps = plain ? tokens * plain.median_s : null;
+      const against = plain ? ` · ${S.count(tokens, "plain step")}: about ${S.seconds(steps)}${total > steps ? ", so slower here" : ""}` : "";
       S.setText(words, `this round, ${clock}: ${S.seconds(total)} for ${S.count(tokens, "token")}${against}`);
       words.title = plain ? `a bare one-token step of the target took ${S.seconds(plain.median_s)} (median) on the same machine` : "";
       bar.replaceChildren(...times.map((part) => {

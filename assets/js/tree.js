@@ -79,6 +79,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         const group = svg("g", { role: "treeitem", tabindex: -1, "data-node": spot.id, "aria-level": spot.depth + 1, transform: `translate(${spot.x},${spot.y})` },
           svg("rect", { class: "svp-hit", x: -13, y: -Math.max(12, plan.row / 2), width: spot.wide + 34, height: Math.max(24, plan.row), rx: 6 }),
           mark, svg("text", { class: "svp-label", x: 14, y: numbers ? 2 : 4.5, text: spot.label }), numbers, svg("title", {}));
+        group.style.setProperty("--share", (spot.x / plan.width).toFixed(3));
         nodes.append(group);
         parts.set(spot.id, { group, mark, numbers, line, title: group.lastChild });
       }
