@@ -86,8 +86,16 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   };
 
   const anyRule = {
-    words: (c) => `${q(c.token)} was ${c.accepted ? "accepted" : "refused"}.`,
-    numbers: (c) => [["p", S.prob(c.target_prob), "target"], ["q", S.prob(c.draft_prob), "draft"], ["threshold", S.prob(c.threshold), c.accepted ? "accepted" : "refused"]],
+    words(c) {
+      if (c.u === null) return `${q(c.token)} was ${verdict(c)}.`;
+      const [u, threshold] = S.compared(c.u, c.threshold);
+      return `The chance of ${q(c.token)} to stay is ${threshold}; the coin says ${u}: ${verdict(c)}.`;
+    },
+    numbers(c) {
+      const [u, threshold] = c.u === null ? [null, S.prob(c.threshold)] : S.compared(c.u, c.threshold);
+      const judged = u === null ? ["threshold", threshold, c.accepted ? "accepted" : "refused"] : ["u", u, `${c.accepted ? "<" : "≥"} ${threshold}: ${c.accepted ? "accepted" : "refused"}`];
+      return [["p", S.prob(c.target_prob), "target"], ["q", S.prob(c.draft_prob), "draft"], judged];
+    },
     formula: [], code: [],
   };
   const ruleOf = (round) => (Object.hasOwn(rules, round.judged.rule) ? rules[round.judged.rule] : anyRule);

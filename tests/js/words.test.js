@@ -76,6 +76,12 @@ test("every node explains itself at every beat, under a rule nobody knows too", 
   }
 });
 
+test("a rule without words of its own still tells its chance and its coin", () => {
+  const trace = sample();
+  trace.rounds[0].judged.rule = "from the future";
+  assert.equal(captions(trace, 0)[7], "The chance of ␣c to stay is 0.20; the coin says 0.90: refused.");
+});
+
 test("counters carry formula, numerator and denominator; a simulated run has no speed", () => {
   const list = S.counterList(sample());
   assert.deepEqual(list.map((one) => one.name), ["target passes", "tokens", "acceptance rate", "mean acceptance length"]);
