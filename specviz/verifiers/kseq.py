@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -20,6 +22,7 @@ from specviz.trace.events import CandidateKind
 from specviz.tree import ROOT, DraftTree
 from specviz.verifiers.base import VERIFIERS, TargetRows, TrialRecord, Verdict, Verifier, ending
 
+Row = npt.NDArray[np.float64]
 HALVINGS = 52
 """of an interval no longer than the number of siblings: down to the last bit of rho"""
 
@@ -106,8 +109,11 @@ class KSeqVerifier(Verifier):
 
 
 def solve(p: Tensor, q: Tensor, siblings: int) -> Level:
-    """rho by bisection. Any rho with 1 - (1 - beta)^K <= rho beta is exact, so the upper end is taken."""
-    wide_p, wide_q = p.double(), q.double()
+    """rho by bisection, on the CPU after one transfer.
+
+    Any rho with 1 - (1 - beta)^K <= rho beta is exact, so the upper end is taken.
+    """
+    wide_p, wide_q = p.double().cpu().numpy(), q.double().cpu().numpy()
     low, high = 1.0, float(siblings)
     beta = _beta(wide_p, wide_q, low)
     if _any_of(beta, siblings) <= low * beta:
@@ -122,8 +128,8 @@ def solve(p: Tensor, q: Tensor, siblings: int) -> Level:
     return Level(p, q, siblings, high, _beta(wide_p, wide_q, high))
 
 
-def _beta(p: Tensor, q: Tensor, rho: float) -> float:
-    return min(1.0, float(torch.minimum(p / rho, q).sum()))
+def _beta(p: Row, q: Row, rho: float) -> float:
+    return min(1.0, float(np.minimum(p / rho, q).sum()))
 
 
 def _any_of(chance: float, times: int) -> float:
