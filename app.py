@@ -20,8 +20,6 @@ from specviz.ui.request import Limits
 from specviz.ui.settings import launch_settings, on_a_space
 from specviz.views.gallery import gallery
 
-GRACE_S = 6.0
-"""the engine waits so long at most for the first page to open"""
 TIER = tier(os.environ)
 LIMITS = Limits(
     max_new_tokens=TIER.max_new_tokens,
@@ -47,7 +45,7 @@ demo = build(source, gallery(ROOT / "traces"), LIMITS)
 def main() -> None:
     """Serve until interrupted."""
     demo.launch(prevent_thread_lock=True, **launch_settings(LIMITS))
-    source.start(GRACE_S)
+    source.start()
     demo.block_thread()
 
 

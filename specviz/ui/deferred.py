@@ -16,6 +16,8 @@ from specviz.trace.source import Catalog, Resume, RunRequest, Step, TraceSource
 log = logging.getLogger(__name__)
 
 LOADING = "loading the engine…"
+GRACE_S = 6.0
+"""loading waits so long at most for the first page to open"""
 WAIT_S = 0.1
 """how often a waiting run looks whether it was stopped"""
 
@@ -34,7 +36,7 @@ class DeferredSource:
         self._settled = Event()
         self._thread = Thread(target=self._load, name="specviz-engine", daemon=True)
 
-    def start(self, grace_s: float = 0.0) -> None:
+    def start(self, grace_s: float = GRACE_S) -> None:
         """Begin loading, once, after the page's server is up: when the first page has opened, or after `grace_s`.
 
         Importing torch keeps the processor busy for seconds; a page that is opening then would open late.

@@ -75,7 +75,7 @@ def test_the_engine_comes_later_and_the_page_says_so() -> None:
         return ReplaySource(sample())
 
     source = DeferredSource(make, catalog())
-    source.start()
+    source.start(grace_s=0)
     assert (source.status(), settled(source)) == (LOADING, False)
     assert source.explain(RunRequest("x")) is None
     ready.set()
@@ -95,7 +95,7 @@ def test_an_engine_that_cannot_load_says_why_and_keeps_saying_it() -> None:
         raise ModelError("the folder assets/models/target is missing; run `specviz train`.")
 
     source = DeferredSource(make, catalog())
-    source.start()
+    source.start(grace_s=0)
     source.warm()
     assert "assets/models/target is missing" in source.status()
     with pytest.raises(ModelError, match="could not be loaded"):
