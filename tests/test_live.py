@@ -153,3 +153,33 @@ def test_every_pairing_runs_or_says_why_not(drafter, verifier, temperature):
 def test_options_of_every_method_survive_the_way_through_text():
     for _, method in [*DRAFTERS.items(), *VERIFIERS.items()]:
         assert from_mapping(method.options_type, {}) == method.options_type()
+
+
+def test_a_request_names_growth_and_stop_policy_and_the_header_says_what_they_were():
+    request = RunRequest(
+        "ab",
+        growth="sequoia",
+        growth_options={"budget": 3},
+        stopping="confidence",
+        stopping_options={"threshold": 0.1},
+        temperature=1.0,
+        max_new_tokens=8,
+    )
+    started = collect(LiveSource(load=toy_loader(), measure=False), request).started
+    assert (started.growth.name, started.growth.options["budget"], started.growth.lossless) == ("sequoia", 3, True)
+    assert (started.stopping.name, started.stopping.options) == ("confidence", {"threshold": 0.1})
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"growth": "rsdc"}, "there is no growth called 'rsdc'; did you mean 'rsd_c'?"),
+        ({"stopping": "heuristics"}, "there is no stop called 'heuristics'; did you mean 'heuristic'?"),
+        ({"growth_options": {"budget": 3}}, "growth is 'auto', which has no options, but budget was given"),
+        ({"growth": "eagle2", "growth_options": {"width": 99}}, "width is 99, but must be between 1 and 16"),
+        ({"drafter": "ngram", "growth": "chain"}, "makes its drafts in its own way and has no growth policy"),
+        ({"drafter": "none", "stopping": "entropy"}, "makes its drafts in its own way and has no stop policy"),
+    ],
+)
+def test_a_habit_that_cannot_be_is_explained(changes, reason):
+    assert reason in LiveSource(load=toy_loader(), measure=False).explain(RunRequest("ab", **changes))
