@@ -32,7 +32,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     if (trial && now.judged(id)) {
       const rule = S.ruleOf(round);
       const facts = S.trialFacts(now.trace, round, labels, trial);
-      return { words: rule.words(facts), numbers: rule.numbers(facts), formula: rule.formula, code: rule.code };
+      const longer = trial.accepted && state === "rejected" ? " It passed, but another path was longer." : "";
+      return { words: rule.words(facts) + longer, numbers: rule.numbers(facts), formula: rule.formula, code: rule.code };
     }
     if (state === "unreached") return { words: `${S.unreached(round, labels, id)} The pass had scored it all the same.`, numbers: odds };
     const how = node.kind === "point_mass" ? "proposed as it is, not drawn" : `drawn by the drafter with probability ${S.prob(node.draft_prob)}`;

@@ -37,19 +37,27 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     };
   }
 
+  /** How a round's trials go through its tree: `top_down` (a walk), `bottom_up` (whole paths) or `longest`. */
+  const orderOf = (round) => round.judged.order || "top_down";
+
   /** Node → hidden, root, drafted, accepted, rejected or unreached, as far as the view has got. */
   function nodeStates(round, at) {
+    const order = orderOf(round);
     const said = new Map(round.judged.trials.slice(0, at.trials).map((trial) => [trial.node, trial.accepted]));
-    const served = new Map(); // parent → the child that was accepted
-    for (const [node, accepted] of said) if (accepted) served.set(round.nodes[node].parent, node);
+    const served = new Map(); // walking: parent → the child that was accepted
+    for (const [node, accepted] of [...said]) {
+      if (accepted && order === "top_down") served.set(round.nodes[node].parent, node);
+      if (accepted && order === "bottom_up") for (let up = round.nodes[node].parent; up > 0; up = round.nodes[up].parent) said.set(up, true);
+    }
     const lost = [];
     return round.nodes.map((node) => {
       const parent = node.parent;
-      lost[node.id] = node.id > 0 && (lost[parent] || said.get(parent) === false || (served.has(parent) && served.get(parent) !== node.id && !said.has(node.id)));
-      if (node.id === 0) return "root";
+      const passed = served.has(parent) && served.get(parent) !== node.id && !said.has(node.id);
+      lost[node.id] = node.id > 0 && order !== "bottom_up" && (lost[parent] || said.get(parent) === false || passed);
+      if (at.drawn || node.id === 0) return node.fate;
       if (node.depth > at.level) return "hidden";
       if (said.has(node.id)) return said.get(node.id) ? "accepted" : "rejected";
-      return lost[node.id] || at.drawn ? "unreached" : "drafted";
+      return lost[node.id] ? "unreached" : "drafted";
     });
   }
 
@@ -118,6 +126,18 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   const writeMoment = (cursor, node) =>
     `#round=${cursor.round + 1}&beat=${cursor.beat + 1}` + (node === null || node === undefined ? "" : `&node=${node}`);
 
+  /** [node, accepted or rejected] in the order of the text. A walk shows each verdict as it falls; where whole paths are
+      judged, the path shows when it is known, with the refused candidates that stood beside it. */
+  function alongPath(round, at) {
+    const { trials, path } = round.judged;
+    if (orderOf(round) === "top_down") return trials.slice(0, at.trials).map((trial) => [trial.node, trial.accepted ? "accepted" : "rejected"]);
+    if (!at.drawn) return [];
+    return [0, ...path].flatMap((parent, depth) => [
+      ...round.nodes.filter((node) => node.parent === parent && node.fate === "rejected").map((node) => [node.id, "rejected"]),
+      ...(depth < path.length ? [[path[depth], "accepted"]] : []),
+    ]);
+  }
+
   /** The tokens of a run as the text shows them up to a moment, each with its mark; refused ones stay where they died. */
   function tokens(trace, cursor) {
     const list = [];
@@ -134,9 +154,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         if (mark !== "rejected") { place += 1; pending = step.pending; }
         list.push({ round: index, node, token, text: step.text, bytes, mark, cut, current: index === cursor.round });
       };
-      for (const trial of round.judged.trials.slice(0, at.trials)) {
-        put(round.nodes[trial.node].token, trial.node, trial.accepted ? "accepted" : "rejected");
-      }
+      for (const [node, mark] of alongPath(round, at)) put(round.nodes[node].token, node, mark);
       if (at.drawn) put(round.judged.token, END, round.judged.origin);
     }
     return list;
@@ -161,7 +179,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   }
 
   Object.assign(S, {
-    END, PHASES, beats, view, nodeStates, subject, step, clamp, seek, isRejection, isBonus, instructive, lastBeat,
+    END, PHASES, beats, view, orderOf, nodeStates, subject, step, clamp, seek, isRejection, isBonus, instructive, lastBeat,
     readMoment, writeMoment, tokens, nodeLabels,
   });
 })(globalThis.SpecViz);

@@ -25,7 +25,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   function trialFacts(trace, round, labels, trial) {
     const node = round.nodes[trial.node];
     const siblings = round.nodes.filter((other) => other.parent === node.parent);
-    const before = round.judged.trials.filter((other) => round.nodes[other.node].parent === node.parent && other.node !== trial.node && other.node < trial.node);
+    const before = round.judged.trials.slice(0, round.judged.trials.indexOf(trial)).filter((other) => round.nodes[other.node].parent === node.parent);
     const kept = round.judged.trials.find((other) => other.accepted && round.nodes[other.node].parent === node.parent);
     const drawn = kept ? labels[kept.node] : node.parent === round.judged.final_node ? labels[S.END] : null;
     const first = round.nodes[node.parent].target.tokens[0];
@@ -94,11 +94,36 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     numbers(c) {
       const [u, threshold] = c.u === null ? [null, S.prob(c.threshold)] : S.compared(c.u, c.threshold);
       const judged = u === null ? ["threshold", threshold, c.accepted ? "accepted" : "refused"] : ["u", u, `${c.accepted ? "<" : "≥"} ${threshold}: ${c.accepted ? "accepted" : "refused"}`];
-      return [["p", S.prob(c.target_prob), "target"], ["q", S.prob(c.draft_prob), "draft"], judged];
+      const terms = Object.entries(c.terms || {}).map(([name, value]) => [TERMS[name] || name, S.ratio(value), name.replace(/_/g, " ")]);
+      return [["p", S.prob(c.target_prob), "target"], ["q", S.prob(c.draft_prob), "draft"], ...terms, judged];
     },
     formula: [], code: [],
   };
-  const ruleOf = (round) => (Object.hasOwn(rules, round.judged.rule) ? rules[round.judged.rule] : anyRule);
+  const TERMS = { parent_reach: "A", reach: "A′", left: "s", rho: "ρ", beta: "β", entropy: "H", bar: "bar" };
+
+  const paths = {
+    words(c) {
+      const [u, threshold] = S.compared(c.u, c.threshold);
+      return `Whole paths are judged, the deepest first. The one down to ${q(c.token)} has the chance ${threshold}; the coin says ${u}: ${c.accepted ? "all of it is kept" : "it is refused"}.`;
+    },
+    formula: ["accept the path to x with probability min(1, A · p(x) / Q(x))"],
+  };
+  Object.assign(rules, {
+    specinfer: rules.sequential,
+    block: paths,
+    traversal: paths,
+    lenience: { formula: ["accept x with probability min(1, p(x) / (l · q(x)))"] },
+    kseq: { formula: ["accept x with probability min(1, p(x) / (ρ · q(x)))"] },
+    longest_path: { formula: ["x passes with probability min(1, p(x) / q(x))", "of the paths that passed the longest is kept"] },
+    typical: {
+      words(c) {
+        const [p, bar] = S.compared(c.target_prob, (c.terms || {}).bar ?? null);
+        return `The target gives ${q(c.token)} ${p}, ${c.accepted ? "above" : "not above"} the bar of ${bar} that its own uncertainty sets: ${verdict(c)}.`;
+      },
+      formula: ["x passes when p(x) > min(ε, δ · exp(−H(p)))", "of the paths that passed the longest is kept"],
+    },
+  });
+  const ruleOf = (round) => ({ ...anyRule, ...(Object.hasOwn(rules, round.judged.rule) ? rules[round.judged.rule] : {}) });
 
   const cap = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
@@ -151,6 +176,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   /** Why a node was never reached. */
   function unreached(round, labels, id) {
     const trials = new Map(round.judged.trials.map((trial) => [trial.node, trial.accepted]));
+    if (S.orderOf(round) === "bottom_up") return "Never reached: a whole path was accepted first.";
     for (let node = round.nodes[id]; node.id > 0; node = round.nodes[node.parent]) {
       if (trials.get(node.id) === false) return `Never reached: ${q(labels[node.id])} on the way to it was refused.`;
       const chosen = round.judged.trials.find((trial) => trial.accepted && round.nodes[trial.node].parent === node.parent);

@@ -125,3 +125,37 @@ test("no two nodes of a tree stand on one another, the round's last token includ
     });
   }
 });
+
+/** A root with two children, 1 and 2, and a grandchild, 3, below 1; judged as said. */
+function small(order, trials, path, fates) {
+  const at = [[-1, 0], [0, 1], [0, 1], [1, 2]];
+  return {
+    nodes: at.map(([parent, depth], id) => ({ id, parent, depth, token: id, fate: fates[id] })),
+    drafted: { passes: [] },
+    judged: { order, path, token: 9, origin: "correction", trials: trials.map(([node, accepted]) => ({ node, accepted })) },
+    committed: { tokens: [...path, 9] },
+  };
+}
+const drawn = (round, trials) => S.nodeStates(round, S.view(round, S.beats(round).findIndex((beat) => beat.trial === trials - 1)));
+const marks = (round) => {
+  const trace = { started: { prompt_ids: [] }, vocab: {}, rounds: [round] };
+  return S.tokens(trace, { round: 0, beat: 99 }).map((token) => `${token.node} ${token.mark}`);
+};
+
+test("bottom up: an accepted path takes its ancestors along, and refused leaves stay beside it", () => {
+  const round = small("bottom_up", [[3, false], [1, true]], [1], ["root", "accepted", "unreached", "rejected"]);
+  assert.deepEqual(drawn(round, 1), ["root", "drafted", "drafted", "rejected"]);
+  assert.deepEqual(drawn(round, 2), ["root", "accepted", "drafted", "rejected"]);
+  assert.deepEqual(marks(round), ["1 accepted", "3 rejected", "end correction"]);
+  const whole = small("bottom_up", [[3, true]], [1, 3], ["root", "accepted", "unreached", "accepted"]);
+  assert.deepEqual(drawn(whole, 1), ["root", "accepted", "drafted", "accepted"]);
+  const none = small("bottom_up", [[3, false], [1, false], [2, false]], [], ["root", "rejected", "rejected", "rejected"]);
+  assert.deepEqual(marks(none), ["1 rejected", "2 rejected", "end correction"]);
+});
+
+test("longest: whoever passed but is not on the path is refused in the end, not before", () => {
+  const round = small("longest", [[1, true], [2, true], [3, true]], [1, 3], ["root", "accepted", "rejected", "accepted"]);
+  assert.deepEqual(drawn(round, 3), ["root", "accepted", "accepted", "accepted"]);
+  assert.deepEqual(S.nodeStates(round, S.view(round, 99)), ["root", "accepted", "rejected", "accepted"]);
+  assert.deepEqual(marks(round), ["2 rejected", "1 accepted", "3 accepted", "end correction"]);
+});
