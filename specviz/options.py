@@ -57,7 +57,7 @@ class Options:
 
 def describe(options: type[Options]) -> list[OptionDescription]:
     """The options of a class, as declared. Raises OptionError for a field that cannot be an option."""
-    return list(_described(options))
+    return list(_described(options))  # type: ignore[arg-type]  # a class is hashable, whatever its instances are
 
 
 @cache
