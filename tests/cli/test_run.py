@@ -153,11 +153,12 @@ def test_an_interrupt_keeps_what_was_computed(
             signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr(run_command._Printer, "show", interrupt_after_two)
+    before = signal.getsignal(signal.SIGINT)
     result = specviz("run", "--prompt", "x", "--trace", tmp_path / "t.json", "--json")
     assert result.code == 1
     assert json.loads(result.out)["reason"] == "cancelled"
     assert len(codec.read(tmp_path / "t.json").rounds) == 2
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler, "the handler is put back"
+    assert signal.getsignal(signal.SIGINT) is before, "the handler is put back"
 
 
 def test_resume_takes_prompt_and_settings_from_the_trace_and_flags_over_them(
