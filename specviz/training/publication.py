@@ -38,39 +38,38 @@ AGREEMENT_WINDOWS = 48
 
 def export(options: TrainOptions, report: Report) -> None:
     """Writes target and drafter folders: weights, tokenizer, split, loss curve and measured `training.json`."""
-    tokenizer = prepared_tokenizer(options)
-    stream = load_stream(options.work_dir / "held_out.npy")
     for name in ("target", "drafter"):
-        trained = options.work_dir / name / "model"
-        if not trained.is_dir():
-            raise TrainingError(f"No trained {name} in the work folder: run `specviz train {name}` first.")
-        folder = options.out_dir / name
-        export_model(LlamaForCausalLM.from_pretrained(trained), tokenizer, folder)
-        n_bytes = copy_split(options.work_dir, folder)
-        run = checkpoint_facts(options.work_dir / name / "checkpoint.pt")
-        draw_loss_curve(run["log"], folder / "loss.png", name)
-        held_out = measure_held_out(load_exported(folder), stream, n_bytes, options.window)
-        layers = held_out.nats_by_layer
-        write_json(
-            folder / "training.json",
-            {
-                "steps": run["step"],
-                "tokens": run["tokens"],
-                "minutes": round(run["elapsed_s"] / 60, 1),
-                "held_out_tokens": held_out.tokens,
-                "held_out_bytes": n_bytes,
-                "held_out_nats_by_layer": [round(value, 4) for value in layers],
-                "held_out_bits_per_byte": round(held_out.bits_per_byte, 4),
-                "command": options.command,
-                "seed": options.seed,
-                "date": datetime.date.today().isoformat(),
-                "python": platform.python_version(),
-                "versions": {p: metadata.version(p) for p in ("torch", "transformers", "tokenizers")},
-                "machine": options.machine,
-                "note": options.note,
-            },
-            report,
-        )
+        export_one(name, options, report)
+
+
+def export_one(name: str, options: TrainOptions, report: Report) -> None:
+    """Writes the folder of one model."""
+    trained, folder = options.work_dir / name / "model", options.out_dir / name
+    if not trained.is_dir():
+        raise TrainingError(f"No trained {name} in the work folder: run `specviz train {name}` first.")
+    export_model(LlamaForCausalLM.from_pretrained(trained), prepared_tokenizer(options), folder)
+    n_bytes = copy_split(options.work_dir, folder)
+    run = checkpoint_facts(options.work_dir / name / "checkpoint.pt")
+    draw_loss_curve(run["log"], folder / "loss.png", name)
+    stream = load_stream(options.work_dir / "held_out.npy")
+    held_out = measure_held_out(load_exported(folder), stream, n_bytes, options.window)
+    facts = {
+        "steps": run["step"],
+        "tokens": run["tokens"],
+        "minutes": round(run["elapsed_s"] / 60, 1),
+        "held_out_tokens": held_out.tokens,
+        "held_out_bytes": n_bytes,
+        "held_out_nats_by_layer": [round(value, 4) for value in held_out.nats_by_layer],
+        "held_out_bits_per_byte": round(held_out.bits_per_byte, 4),
+        "command": options.command,
+        "seed": options.seed,
+        "date": datetime.date.today().isoformat(),
+        "python": platform.python_version(),
+        "versions": {package: metadata.version(package) for package in ("torch", "transformers", "tokenizers")},
+        "machine": options.machine,
+        "note": options.note,
+    }
+    write_json(folder / "training.json", facts, report)
 
 
 def prompts_of(options: TrainOptions) -> list[dict[str, Any]]:
