@@ -20,12 +20,17 @@ FATES = {"accepted": "accepted", "rejected": "rejected", "unreached": "never rea
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("trace", metavar="TRACE", type=Path, help="a trace file, .json or .json.gz")
     parser.add_argument("--round", type=int, metavar="N", help="show round N alone (the first is 0)")
+    parser.add_argument(
+        "--graph", metavar="OUT", type=Path, help="with --round: write its draft tree, .graphml or .json (node-link)"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     from specviz.trace import codec
 
     trace = codec.read(args.trace)
+    if args.graph is not None:
+        _write_graph(trace, args)
     terminal = out()
     rounds = trace.rounds if args.round is None else [_pick(trace, args.round)]
     for line in header(trace.started):
@@ -40,6 +45,18 @@ def run(args: argparse.Namespace) -> int:
         _show_text(terminal, trace)
         show_summary(terminal, trace)
     return 0
+
+
+def _write_graph(trace: Trace, args: argparse.Namespace) -> None:
+    """One round's tree for graph tools. Raises OptionError where the round or the suffix is missing."""
+    from specviz.trace.graph import graphml, node_link_json, to_graph
+
+    writers = {".graphml": graphml, ".json": lambda graph: node_link_json(graph).encode()}
+    if args.round is None:
+        raise OptionError("--graph writes one round's tree; add --round N.")
+    if args.graph.suffix not in writers:
+        raise OptionError(f"--graph is '{args.graph.name}', but must end in .graphml or .json.")
+    args.graph.write_bytes(writers[args.graph.suffix](to_graph(_pick(trace, args.round), trace)))
 
 
 def _pick(trace: Trace, index: int) -> Round:

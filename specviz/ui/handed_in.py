@@ -9,6 +9,7 @@ from pathlib import Path
 
 from specviz.errors import OptionError, TraceError
 from specviz.trace import codec
+from specviz.trace.check import read_checked
 from specviz.trace.events import Trace
 from specviz.trace.limits import UPLOAD
 from specviz.trace.source import Resume
@@ -21,7 +22,7 @@ def imported(path: str | None, most_bytes: int) -> Trace:
         raise TraceError("no file arrived; choose a .json or .json.gz trace.")
     if Path(path).stat().st_size > most_bytes:
         raise TraceError(f"the file is larger than the {most_bytes / 1e6:g} MB this machine takes.")
-    return as_recorded(codec.read(path, UPLOAD))
+    return as_recorded(read_checked(path, UPLOAD))
 
 
 def resume_at(player: str, place: tuple[int, int | None] | None) -> Resume:

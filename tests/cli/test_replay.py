@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import base64
+import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import networkx as nx
 import pytest
 
 from specviz.trace import codec
@@ -87,3 +89,29 @@ def test_check_of_hostile_text_cannot_command_the_terminal(terminal: Call, hosti
     shown = COLOUR.sub("", terminal("check", hostile))
     assert "error" in shown
     assert all(one.isprintable() or one == "\n" for one in shown)
+
+
+def test_a_rounds_tree_is_written_for_graph_tools(specviz: Call, golden: Path, tmp_path: Path) -> None:
+    nodes = len(codec.read(golden).rounds[1].nodes)
+    for name, read in (("t.graphml", nx.read_graphml), ("t.json", _node_link)):
+        assert specviz("replay", golden, "--round", 1, "--graph", tmp_path / name).code == 0
+        graph = read(tmp_path / name)
+        assert (len(graph), nx.is_arborescence(graph)) == (nodes, True)
+
+
+def _node_link(path: Path) -> Any:
+    return nx.node_link_graph(json.loads(path.read_text(encoding="utf-8")), edges="edges")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--graph", "t.json"), "--graph writes one round's tree; add --round N."),
+        (("--round", 0, "--graph", "t.png"), "--graph is 't.png', but must end in .graphml or .json."),
+    ],
+)
+def test_a_graph_without_a_round_or_in_another_form_is_refused(
+    specviz: Call, golden: Path, arguments: tuple[Any, ...], sentence: str
+) -> None:
+    result = specviz("replay", golden, *arguments)
+    assert (result.code, result.err) == (2, f"specviz: {sentence}\n")
