@@ -193,14 +193,7 @@ def _point(case: SweepCase, run: _Run, plain: _Run, prompt: PromptCard, repeat: 
         accepted=metrics.num_accepted_draft_tokens(run.rounds),
         acceptance_rate=metrics.acceptance_rate(run.rounds),
         mean_acceptance_length=metrics.mean_acceptance_length(run.rounds),
-        alpha=_alpha(run.rounds),
+        alpha=metrics.alpha_reached(run.rounds),
         step_times=tuple(run.started.step_times),
         draft_step_s=run.started.draft_step_s,
     )
-
-
-def _alpha(rounds: Sequence[Round]) -> float | None:
-    """Maximum likelihood for a geometric law cut off at the draft's end: levels accepted / levels tested."""
-    accepted = metrics.num_accepted_draft_tokens(rounds)
-    refused = sum(one.judged.origin == "correction" for one in rounds)
-    return accepted / (accepted + refused) if accepted + refused else None
