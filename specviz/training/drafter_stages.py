@@ -16,7 +16,7 @@ from specviz.training.generation import TaughtRows, corpus_rows, generated_rows
 from specviz.training.loop import Loop, LoopOptions, Report
 from specviz.training.options import TrainOptions
 from specviz.training.schedule import Budget
-from specviz.training.stages import validation
+from specviz.training.stages import measured_dtype, validation, with_autocast
 from specviz.training.windows import Rotation, load_stream
 
 GENERATED_LENGTH = 256
@@ -80,15 +80,20 @@ def train_drafter(options: TrainOptions, report: Report) -> LlamaForCausalLM:
         load_rows(taught / "generated"), max(1, options.batch_tokens // GENERATED_LENGTH), options.seed
     )
     corpus = TaughtWindows(load_rows(taught / "corpus"), options.batch_size, options.seed)
+    dtype = measured_dtype(options.dtype, options.device)
     drafter = drafter_from(target, options.drafter_layers, options.drafter_intermediate, options.seed)
     loop = Loop(
         drafter,
         Rotation([generated, generated, corpus]),
-        distillation_objective(target.lm_head.weight.detach(), options.hard_share),
+        with_autocast(
+            distillation_objective(target.lm_head.weight.detach(), options.hard_share), options.device, dtype
+        ),
         LoopOptions(
             Budget(options.tokens, options.drafter_minutes),
             matrix_lr=options.drafter_lr,
             embedding_lr=options.embedding_lr / 3,
+            product_dtype=dtype,
+            is_compiled=options.compile,
         ),
         options.work_dir / "drafter" / "checkpoint.pt",
     )

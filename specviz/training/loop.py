@@ -36,6 +36,8 @@ class LoopOptions:
     newton_schulz_iterations: int = 4
     warm_up_steps: int = 20
     clip_norm: float = 1.0
+    product_dtype: torch.dtype = torch.float32
+    is_compiled: bool = False
     grow_at: float = 0.0
     checkpoint_every_s: float = 180.0
     validate_every_s: float = 300.0
@@ -56,9 +58,22 @@ def optimisers_of(model: LlamaForCausalLM, options: LoopOptions) -> tuple[Muon, 
     """Muon for the matrices inside the layers, AdamW for embeddings and norms."""
     inside = [p for n, p in model.named_parameters() if p.ndim == 2 and ".layers." in n]
     others = [p for n, p in model.named_parameters() if not (p.ndim == 2 and ".layers." in n)]
-    muon = Muon(inside, options.matrix_lr, options.momentum, options.weight_decay, options.newton_schulz_iterations)
+    muon = Muon(
+        inside,
+        options.matrix_lr,
+        options.momentum,
+        options.weight_decay,
+        options.newton_schulz_iterations,
+        options.product_dtype,
+    )
     adamw = torch.optim.AdamW(others, lr=options.embedding_lr, betas=(0.9, 0.95), weight_decay=0.0, fused=True)
     return muon, adamw
+
+
+def compile_layers(model: LlamaForCausalLM) -> None:
+    """Compiles every layer in place; weights and their names stay as they are."""
+    for layer in model.model.layers:
+        layer.forward = torch.compile(layer.forward)
 
 
 class Loop:
@@ -79,6 +94,8 @@ class Loop:
         self.optimisers = optimisers_of(model, options)
         if checkpoint.is_file():
             self._load()
+        if options.is_compiled:
+            compile_layers(self.model)
 
     def fraction(self) -> float:
         """Used fraction of the budget, in [0, 1]."""
@@ -151,6 +168,8 @@ class Loop:
                     state = old_optimiser.state[old_parameters[source_of(name, depth)]]
                     optimiser.state[parameter] = {k: v.clone() for k, v in state.items()}
         self.progress.has_grown = True
+        if self.options.is_compiled:
+            compile_layers(self.model)
 
     def save(self) -> None:
         """Writes the checkpoint whole or not at all."""

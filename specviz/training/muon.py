@@ -4,8 +4,8 @@ Place in the flow: one of the two optimisers of the training loop; embeddings an
 It knows nothing about models, schedules or data.
 
 Why not `torch.optim.Muon`: it runs its Newton-Schulz iteration in bfloat16, matrix by matrix. On CPUs without
-bfloat16 instructions such products are many times slower than fp32, so here the iteration stays in fp32 and
-all matrices of one shape go through it as one batch.
+bfloat16 instructions such products are many times slower than fp32, so here the iteration runs in the dtype that is
+the faster on this machine, and all matrices of one shape go through it as one batch.
 """
 
 from collections import defaultdict
@@ -42,8 +42,13 @@ class Muon(torch.optim.Optimizer):
         momentum: float = 0.95,
         weight_decay: float = 0.0,
         iterations: int = 5,
+        dtype: torch.dtype = torch.float32,
     ) -> None:
-        """`lr` is the spectral size of one step for a square matrix; tall matrices get sqrt(rows / columns) more."""
+        """`lr` is the spectral size of one step for a square matrix; tall matrices get sqrt(rows / columns) more.
+
+        `dtype` is that of the Newton-Schulz products; weights and momentum keep their own.
+        """
+        self.dtype = dtype
         defaults = {"lr": lr, "momentum": momentum, "weight_decay": weight_decay, "iterations": iterations}
         super().__init__(parameters, defaults)
 
@@ -63,7 +68,7 @@ class Muon(torch.optim.Optimizer):
             average = state.setdefault("momentum", torch.zeros_like(parameter))
             average.lerp_(gradient, 1 - group["momentum"])
             directions.append(gradient.lerp(average, group["momentum"]))
-        steps = orthogonalise(torch.stack(directions).float(), group["iterations"])
+        steps = orthogonalise(torch.stack(directions).to(self.dtype), group["iterations"])
         rows, columns = parameters[0].shape
         scale = group["lr"] * max(1.0, rows / columns) ** 0.5
         for parameter, change in zip(parameters, steps, strict=True):

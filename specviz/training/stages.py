@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
+from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from specviz.errors import TrainingError
 from specviz.training.corpus import Corpus, collect, manifest
@@ -98,21 +98,36 @@ def target_loop(options: TrainOptions) -> Loop:
         options.intermediate,
         options.vocabulary,
     )
-    model = new_model(config, options.seed).to(device=options.device)
+    model = started_model(options.start, config) if options.start else new_model(config, options.seed)
+    model = model.to(device=options.device)
     autocast_dtype = measured_dtype(options.dtype, options.device)
     stream = load_stream(options.work_dir / "train.npy")
     return Loop(
         model,
-        Windows(stream, options.window, options.batch_size, options.seed),
+        Windows(stream, options.window, options.batch_size, options.seed, options.copies),
         with_autocast(target_objective, options.device, autocast_dtype),
         LoopOptions(
             Budget(options.tokens, options.minutes),
             matrix_lr=options.matrix_lr,
             embedding_lr=options.embedding_lr,
             grow_at=options.grow_at,
+            product_dtype=autocast_dtype,
+            is_compiled=options.compile,
         ),
         options.work_dir / "target" / "checkpoint.pt",
     )
+
+
+def started_model(folder: str, config: LlamaConfig) -> LlamaForCausalLM:
+    """A trained target to go on from, in fp32; raises where its shape is not the one asked for."""
+    if not (Path(folder) / "config.json").is_file():
+        raise TrainingError(f"No model in {folder}: give --start the folder of a trained target.")
+    model = LlamaForCausalLM.from_pretrained(folder, dtype=torch.float32)
+    for name in ("vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads"):
+        found, wanted = getattr(model.config, name), getattr(config, name)
+        if found != wanted:
+            raise TrainingError(f"The model in {folder} has {name} {found}, and {wanted} is asked for: use its shape.")
+    return model.train()
 
 
 def with_autocast(objective: Objective, device: str, dtype: torch.dtype) -> Objective:

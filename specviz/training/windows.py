@@ -70,11 +70,18 @@ def load_stream(path: Path) -> TokenStream:
 
 
 class Windows:
-    """Shuffled windows of one stream; every epoch starts at a new random offset."""
+    """Shuffled windows of one stream; every epoch starts at a new random offset.
 
-    def __init__(self, stream: TokenStream, length: int, batch_size: int, seed: int) -> None:
-        """`length` is the number of predicted tokens per window."""
+    In a share of the windows, `copies`, the passage stands there twice: its first part, then the passage again from
+    its beginning. So little text holds few exact repetitions that a model would not learn to copy from it otherwise.
+    """
+
+    def __init__(self, stream: TokenStream, length: int, batch_size: int, seed: int, copies: float = 0.0) -> None:
+        """`length` is the number of predicted tokens per window; `copies` lies in [0, 1]."""
+        if not 0 <= copies <= 1:
+            raise TrainingError(f"The share of copy windows is {copies}: choose --copies between 0 and 1.")
         self.stream, self.length, self.batch_size, self.seed = stream, length, batch_size, seed
+        self.copies = copies
         self.per_epoch = (len(stream) - length - 1) // length
         if self.per_epoch < batch_size:
             raise TrainingError(
@@ -93,7 +100,14 @@ class Windows:
         generator = np.random.default_rng((self.seed, epoch))
         offset = int(generator.integers(self.length))
         start = offset + int(generator.permutation(self.per_epoch)[place]) * self.length
-        return self.stream[start : start + self.length + 1]
+        window = self.stream[start : start + self.length + 1]
+        if self.copies == 0:
+            return window
+        draw = np.random.default_rng((self.seed, 1, index))
+        if draw.random() >= self.copies:
+            return window
+        first = int(draw.integers(self.length // 8, self.length // 2 + 1))
+        return np.concatenate([window[:first], window[: len(window) - first]])
 
 
 class Rotation:
