@@ -10,7 +10,8 @@ SpecVizError
 ├── TraceError               a trace cannot be read
 │   └── TraceVersionError    it was written in a version this release does not know
 ├── TrainingError            training cannot start or go on
-└── BenchError               a measurement cannot be made
+├── BenchError               a measurement cannot be made
+└── ProofError               a run under proof does what no lossless method may do
 
 Each message is one sentence or two: what happened, with which input, what to do. Knows nothing else.
 """
@@ -58,3 +59,7 @@ class TrainingError(SpecVizError):
 
 class BenchError(SpecVizError):
     """A measurement cannot be made."""
+
+
+class ProofError(SpecVizError):
+    """A run under proof does what no lossless method may do."""

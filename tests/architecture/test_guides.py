@@ -5,11 +5,11 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
-from exhaustive import Case, error
 
 from specviz.chance import Sampling, SeededDice
 from specviz.drafters.base import DRAFTERS, DraftContext
 from specviz.options import from_mapping
+from specviz.proof.exhaustive import Case, error
 
 ROOT = Path(__file__).resolve().parents[2]
 

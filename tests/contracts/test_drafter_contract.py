@@ -9,13 +9,13 @@ from dataclasses import asdict, replace
 
 import pytest
 import torch
-from method_options import option_sets
 from tiny_models import random_tokens
 
 from specviz.chance import Sampling
 from specviz.drafters.base import DRAFTERS
 from specviz.errors import PairingError, PromptError
 from specviz.live import collect, make_plan
+from specviz.proof.drafter_options import option_sets
 from specviz.trace.check import check
 from specviz.trace.source import RunRequest
 from specviz.verifiers.base import VERIFIERS

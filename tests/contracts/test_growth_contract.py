@@ -6,11 +6,11 @@ from dataclasses import asdict, replace
 
 import pytest
 import torch
-from habit_options import growth_sets, stop_sets
 from tiny_models import random_tokens
 
 from specviz.growth.base import GROWTHS
 from specviz.live import collect, make_habit
+from specviz.proof.habit_options import growth_sets, stop_sets
 from specviz.stops.base import STOPS
 from specviz.trace.check import check
 from specviz.trace.source import RunRequest

@@ -9,7 +9,6 @@ from itertools import product
 
 import pytest
 import torch
-from exhaustive import ReplayDice
 
 from specviz.chance import Sampling, SeededDice, transform
 from specviz.drafters.base import DraftContext, Habit
@@ -23,6 +22,7 @@ from specviz.growth.parts.block_order import depth_first, touched_tiles
 from specviz.growth.rsd_s import RsdSGrowth, RsdSOptions
 from specviz.growth.sequoia import Plans, SequoiaGrowth, SequoiaOptions
 from specviz.lm.table import TableModel
+from specviz.proof.exhaustive import ReplayDice
 from specviz.tree import DraftTree
 
 COLD, WARM = Sampling(0.0), Sampling(1.0)

@@ -6,9 +6,9 @@ import random
 from dataclasses import dataclass
 
 import torch
-from exhaustive import ReplayDice
 
 from specviz.options import from_mapping
+from specviz.proof.exhaustive import ReplayDice
 from specviz.tree import DraftTree
 from specviz.verifiers.base import VERIFIERS, Verdict
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import pytest
-from exhaustive import WARM, Case, branches, error
-from habit_options import growth_sets, stop_sets
 
 from specviz.chance import Sampling
 from specviz.drafters.base import DRAFTERS, Habit
 from specviz.drafters.parts.growing import GrowingDraft
-from specviz.errors import DraftError, PairingError
+from specviz.errors import DraftError, PairingError, ProofError
 from specviz.growth import rsd_s
 from specviz.growth.base import GROWTHS
 from specviz.growth.dyspec import DySpecGrowth
 from specviz.growth.parts.siblings import DrawnSiblings, siblings_of
 from specviz.options import from_mapping
 from specviz.pairing import check_pairing
+from specviz.proof.exhaustive import WARM, Case, branches, error
+from specviz.proof.habit_options import growth_sets, stop_sets
 from specviz.stops.base import STOPS
 from specviz.verifiers.base import VERIFIERS
 
@@ -169,5 +169,5 @@ def test_the_noise_of_the_first_round_used_in_all(monkeypatch):
         return self.dice.draw(probs, ("draft", 0, self.draws - 1)).token
 
     monkeypatch.setattr(GrowingDraft, "draw", stale)
-    with pytest.raises(AssertionError, match="used twice"):
+    with pytest.raises(ProofError, match="is used twice"):
         error(grown("sequoia", {"budget": 2, "depth": 1}))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 import torch
-from exhaustive import WARM, Case, branches, error, exact, expected_in_first_round, law
-from method_options import option_sets
 
 from specviz.chance import Sampling, residual, transform
 from specviz.drafters.base import DRAFTERS
 from specviz.errors import PairingError
 from specviz.options import from_mapping
 from specviz.pairing import check_pairing
+from specviz.proof.drafter_options import option_sets
+from specviz.proof.exhaustive import WARM, Case, branches, error, exact, expected_in_first_round, law
 from specviz.verifiers.base import VERIFIERS
 
 NARROW = Sampling(temperature=1.0, top_k=2)

@@ -6,13 +6,14 @@ Every mutant changes the running engine in one place. A mutant that the proof le
 from __future__ import annotations
 
 import pytest
-from exhaustive import TARGET_SEED, WARM, Case, error
 
 from specviz import chance, scoring, session
 from specviz.chance import Sampling, SeededDice, Toss, residual, transform
+from specviz.errors import ProofError
 from specviz.growth.parts import draws
 from specviz.growth.parts.draws import Independent, MostProbable, WithoutReplacement
 from specviz.lm.table import TableCache
+from specviz.proof.exhaustive import TARGET_SEED, WARM, Case, error
 from specviz.verifiers import sequential
 from specviz.verifiers.base import Verdict
 from specviz.verifiers.naive import NaiveVerifier
@@ -159,7 +160,7 @@ def test_noise_used_again_in_the_next_round(monkeypatch):
             return super().judge(tree, target, dice, 0)
 
     monkeypatch.setattr(session.Session, "_judge", _judge_with(Forgetful))
-    with pytest.raises(AssertionError, match="used twice"):
+    with pytest.raises(ProofError, match="is used twice"):
         error(model(verifier="naive", gamma=2))
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 
 import pytest
-from exhaustive import WARM, Case, expected_in_first_round
 from one_level import acceptance, distribution
 
 from specviz.optimal import acceptance_bound, chosen, independent, without_replacement
+from specviz.proof.exhaustive import WARM, Case, expected_in_first_round
 
 ROUNDING = 1e-12
 TOYS = 8

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 import torch
-from exhaustive import WARM, Case, branches, error, exact, law
 from one_level import Rows, siblings, verdicts
 
 from specviz.chance import Sampling, ScriptedDice
+from specviz.proof.exhaustive import WARM, Case, branches, error, exact, law
 from specviz.verifiers.base import VERIFIERS
 
 CHAIN = (("gamma", 2),)

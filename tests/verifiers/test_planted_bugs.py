@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from exhaustive import WARM, Case, error
 
 from specviz.chance import residual, without
+from specviz.proof.exhaustive import WARM, Case, error
 from specviz.verifiers import block, kseq, traversal
 from specviz.verifiers.kseq import KSeqVerifier, Level
 from specviz.verifiers.parts import candidates

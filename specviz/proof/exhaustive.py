@@ -2,6 +2,7 @@
 
 All randomness of the engine passes through two verbs. Replaying a run with every possible sequence of their outcomes,
 and multiplying the outcomes' probabilities, gives the exact law of what is committed; no sample is drawn anywhere.
+Place in the flow: runs the engine's own session on toy models. Knows nothing about which methods there are.
 """
 
 from __future__ import annotations
@@ -11,8 +12,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from specviz.chance import Drawn, Key, Sampling, Toss, transform
+from torch import Tensor
+
+from specviz.chance import Dice, Drawn, Key, Sampling, Toss, transform
 from specviz.drafters.base import DRAFTERS, Habit
+from specviz.errors import ProofError
 from specviz.growth.base import GROWTHS
 from specviz.lm.table import TableModel
 from specviz.options import from_mapping
@@ -40,14 +44,18 @@ class ReplayDice:
         self._keys: set[Key] = set()
 
     def accept(self, probability: float, key: Key) -> Toss:
-        assert -1e-12 <= probability <= 1 + 1e-12
+        if not -1e-12 <= probability <= 1 + 1e-12:
+            raise ProofError(
+                f"something is to be accepted with probability {probability:g}; this is its verifier's fault."
+            )
         return Toss(bool(self._choose([(1, probability), (0, 1.0 - probability)], key)), None)
 
-    def draw(self, probs, key: Key) -> Drawn:
+    def draw(self, probs: Tensor, key: Key) -> Drawn:
         return Drawn(self._choose(list(enumerate(probs.tolist())), key), None)
 
     def _choose(self, outcomes: list[tuple[int, float]], key: Key) -> int:
-        assert key not in self._keys, f"the noise of {key} is used twice."
+        if key in self._keys:
+            raise ProofError(f"the noise of {key} is used twice, so that two decisions are one; use each key once.")
         self._keys.add(key)
         possible = [(outcome, weight) for outcome, weight in outcomes if weight > 0.0]
         step = len(self.played)
@@ -117,7 +125,7 @@ class Case:
         return toy(self.vocab_size, TARGET_SEED), toy(self.vocab_size, 2)
 
 
-def session_of(case: Case, dice: object) -> Session:
+def session_of(case: Case, dice: Dice) -> Session:
     """The engine's own session, on toy models."""
     target, draft = case.models()
     drafter, verifier = DRAFTERS.get(case.drafter), VERIFIERS.get(case.verifier)
