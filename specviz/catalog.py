@@ -85,6 +85,7 @@ def describe_method(name: str, method: type[Any]) -> MethodDescription:
         needs_model=getattr(method, "needs_model", False),
         temperatures=getattr(method, "temperatures", "any"),
         grows=getattr(method, "grows", False),
+        remembers=getattr(method, "remembers", False),
     )
 
 

@@ -4,6 +4,7 @@ SpecVizError
 ├── OptionError              an option is unknown, of the wrong type or out of range
 ├── PromptError              a prompt is empty where it must not be, or longer than the context
 ├── PairingError             this drafter, verifier and sampling do not belong together
+├── MemoryFileError          what a drafter learnt earlier does not fit this run
 ├── DraftError               a drafter produced a tree that cannot be judged
 ├── ModelError               weights cannot be loaded or used
 │   └── VocabularyMismatch   target and drafter do not share a vocabulary
@@ -31,6 +32,10 @@ class PromptError(SpecVizError):
 
 class PairingError(SpecVizError):
     """This drafter, verifier and sampling do not belong together."""
+
+
+class MemoryFileError(SpecVizError):
+    """What a drafter learnt earlier does not fit this run."""
 
 
 class DraftError(SpecVizError):

@@ -29,6 +29,7 @@ from specviz.trace.events import (
     StepTime,
     TokenizerCard,
 )
+from specviz.trace.exhibits import MemoryCard
 from specviz.trace.source import Resume, RunRequest
 from specviz.verifiers.base import Verifier
 
@@ -49,7 +50,12 @@ class Participants:
 
 
 def started(
-    request: RunRequest, who: Participants, method: Method, prompt_ids: Sequence[int], resume: Resume | None
+    request: RunRequest,
+    who: Participants,
+    method: Method,
+    prompt_ids: Sequence[int],
+    resume: Resume | None,
+    memory: MemoryCard | None = None,
 ) -> Started:
     """The header; its id is a hash over all the rest, time of creation included."""
     info, text = who.target.info, who.target.tokenizer
@@ -81,6 +87,7 @@ def started(
         draft_step_s=who.draft_step_s,
         growth=None if habit.growth is None else _card(habit.growth),
         stopping=None if isinstance(habit.stop, FixedStop) else _card(habit.stop),
+        memory=memory,
         branch=None if resume is None else Branch(resume.trace.started.run_id, resume.round, resume.forced_token),
     )
     return replace(header, run_id=_fingerprint(header))

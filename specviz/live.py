@@ -24,6 +24,7 @@ from specviz.lm.load import LoadedModel, load
 from specviz.lm.place import choose_device, locate
 from specviz.lm.step_time import use_threads
 from specviz.lm.text import TextCodec, check_vocabularies
+from specviz.memory import WAYS, Memories
 from specviz.options import Options, from_mapping
 from specviz.pairing import check_pairing
 from specviz.recorder import Recorder
@@ -65,11 +66,25 @@ def make_plan(request: RunRequest) -> Plan:
     verifier = VERIFIERS.get(name)
     habit = make_habit(request)
     check_pairing(drafter, options, verifier, sampling, habit)
+    _check_memory(request, drafter)
     if not 1 <= request.top <= MOST_TOP:
         raise OptionError(f"top is {request.top}, but must lie between 1 and {MOST_TOP}.")
     judge = verifier(from_mapping(verifier.options_type, request.verifier_options))
     limits = Limits(request.max_new_tokens, frozenset(), request.stop)
     return Plan(drafter, options, habit, judge, sampling, limits)
+
+
+def _check_memory(request: RunRequest, drafter: type[Drafter]) -> None:
+    """Raises OptionError where a memory is asked for in a way there is not, or of a drafter that has none."""
+    if request.memory not in WAYS:
+        raise OptionError(f"memory is '{request.memory}', but must be one of {', '.join(WAYS)}.")
+    if not drafter.remembers and (request.memory != "cold" or request.memory_file):
+        raise OptionError(
+            f"the drafter '{request.drafter}' learns nothing that would outlast a run; leave memory at 'cold' and "
+            "memory_file empty."
+        )
+    if request.memory_file and request.memory == "cold":
+        raise OptionError("memory_file needs memory 'warm' or 'reset'; with 'cold' nothing is read or kept.")
 
 
 def make_habit(request: RunRequest) -> Habit:
@@ -96,6 +111,7 @@ class LiveSource:
         self._load = load
         self._measure = measure
         self._models: dict[tuple[str, str, str], LoadedModel] = {}
+        self._memories = Memories()
         self._loading = Lock()
         self._lane = Lock()
         self._status = "models not loaded yet"
@@ -155,8 +171,13 @@ class LiveSource:
             with self._lane:
                 participants.measure()
             _tune(plan.habit.growth, participants)
-        header = started(request, participants, method, prompt_ids, resume)
+        memory = None
+        if request.memory == "warm":
+            memory = self._memories.recall(drafter, text.sha256, request.memory_file)
+        header = started(request, participants, method, prompt_ids, resume, memory)
         yield from decode(header, session, Recorder(text, request.top, request.record), cancelled, self._lane)
+        if request.memory != "cold":
+            self._memories.keep(drafter, text.sha256, memory is None, request.memory_file)
 
     def _participants(self, request: RunRequest, plan: Plan) -> Participants:
         target = self._model(request.target, request)

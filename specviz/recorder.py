@@ -77,7 +77,7 @@ class Recorder:
             base_length=record.base_length,
             start_s=record.start_s,
             nodes=nodes,
-            drafted=Drafted(passes, times.draft, record.proposal.note),
+            drafted=Drafted(passes, times.draft, record.proposal.note, record.proposal.knew, record.learned),
             scored=Scored(target_pass, times.target),
             judged=judged,
             committed=_committed(record),
@@ -242,3 +242,6 @@ def _mentioned(event: Round) -> Iterable[int]:
     if event.judged.residual is not None:
         yield from event.judged.residual.tokens
     yield event.judged.token
+    for exhibit in (*event.drafted.knew, *event.drafted.learned):
+        for row in exhibit.rows:
+            yield from row.tokens

@@ -17,15 +17,19 @@ import torch
 
 from specviz.chance import Dice, Sampling
 from specviz.clock import now
-from specviz.drafters.base import DraftContext, Drafter, Proposal
+from specviz.drafters.base import DraftContext, Drafter, Outcome, Proposal
 from specviz.errors import DraftError, OptionError, PromptError
 from specviz.lm.base import LanguageModel
 from specviz.pairing import check_models, check_pairing
 from specviz.scoring import ScoredTree, score
 from specviz.stopping import Ending
 from specviz.trace.events import CommittedToken, TrimReason
+from specviz.trace.exhibits import Exhibit
 from specviz.tree import DraftTree
 from specviz.verifiers.base import Verdict, Verifier
+
+STRETCH = 256
+"""tokens of a prompt whose logits are looked at together"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +94,8 @@ class RoundRecord:
     rule: str
     """name of the verifier"""
     sampling: Sampling
+    learned: list[Exhibit]
+    """what the drafter made of the target's answer"""
 
 
 class Session:
@@ -111,6 +117,7 @@ class Session:
         self._forced = start.forced_token
         self._context_length = target.info.context_length
         self._cache = target.new_cache()
+        drafter.attach(target, self._cache)
 
     @property
     def finished(self) -> TrimReason | None:
@@ -123,11 +130,22 @@ class Session:
     def begin(self) -> float:
         """Cache the prompt in the target and let the drafter read it; seconds of both."""
         began = now(self.target.device)
-        if len(self.tokens) > 1:
-            self.target.forward(self.tokens[:-1], self._cache, last_only=True)
-            self._cache.keep(range(len(self.tokens) - 1))
+        known = self.tokens[:-1]
+        if known and self.method.drafter.reads_prompt:
+            self._read_aloud(known)
+        elif known:
+            self.target.forward(known, self._cache, last_only=True)
+            self._cache.keep(range(len(known)))
         self.method.drafter.begin(self.tokens)
         return now(self.target.device) - began
+
+    def _read_aloud(self, known: Sequence[int]) -> None:
+        """Cache the prompt in stretches and show the drafter the target's logits: never all of [prompt, V] at once."""
+        for start in range(0, len(known), STRETCH):
+            part = known[start : start + STRETCH]
+            logits = self.target.forward(part, self._cache)[:, : self.target.info.vocab_size]
+            self._cache.keep(range(start, start + len(part)))
+            self.method.drafter.read_prompt(part, logits)
 
     @torch.inference_mode()
     def round(self) -> RoundRecord:
@@ -146,10 +164,13 @@ class Session:
         clock.append(now(device))
         commitment = self._commit(proposal.tree, verdict, cache_before)
         clock.append(now(device))
-        times = Times(*(after - before for before, after in pairwise(clock)))
+        learned = method.drafter.observe(Outcome(proposal.tree, logits, verdict.path, self.tokens))
+        clock.append(now(device))
+        draft, target_s, judge, commit, learning = (after - before for before, after in pairwise(clock))
+        times = Times(draft + learning, target_s, judge, commit)
         rule, sampling = method.verifier.name, method.sampling
         record = RoundRecord(
-            index, base_length, self.decode_s, proposal, scored, verdict, commitment, times, rule, sampling
+            index, base_length, self.decode_s, proposal, scored, verdict, commitment, times, rule, sampling, learned
         )
         self.decode_s += times.total
         self.rounds += 1

@@ -17,8 +17,8 @@ from specviz.trace.events import Started
 from specviz.trace.source import Catalog, MethodDescription, Resume, RunRequest
 
 PLAIN = (
-    "target", "drafter", "drafter_model", "growth", "stopping", "verifier", "temperature", "top_k", "top_p",
-    "seed", "max_new_tokens", "dtype", "device", "top",
+    "target", "drafter", "drafter_model", "growth", "stopping", "memory", "memory_file", "verifier",
+    "temperature", "top_k", "top_p", "seed", "max_new_tokens", "dtype", "device", "top",
 )  # fmt: skip
 """fields of RunRequest that a flag of the same name sets"""
 
@@ -44,6 +44,8 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     add("--drafter-model", str, "NAME", "weights of a drafter that has a model of its own")
     add("--growth", str, "NAME", "how the drafter's trees grow; auto: as the drafter's own options say")
     add("--stopping", str, "NAME", "when a draft ends early; `specviz list stoppings` shows how")
+    add("--memory", str, "WORD", "what a drafter that learns begins with: cold, warm (from earlier runs) or reset")
+    add("--memory-file", str, "FILE", "holds that memory between commands: read if there, written after the run")
     add("--verifier", str, "NAME", "how drafts are judged; auto: greedy at temperature 0, sequential above")
     add("--temperature", float, "T", "0 decodes greedily")
     add("--top-k", int, "K", "sample from the K most probable tokens; 0 is off")

@@ -14,12 +14,13 @@ from torch import Tensor
 
 from specviz.chance import Dice, Sampling
 from specviz.growth.base import Growth
-from specviz.lm.base import LanguageModel
+from specviz.lm.base import Cache, LanguageModel
 from specviz.options import Options
 from specviz.registry import Registry
 from specviz.stops.base import Stop
 from specviz.stops.fixed import FixedOptions, FixedStop
 from specviz.trace.events import CandidateKind, Option
+from specviz.trace.exhibits import Exhibit
 from specviz.tree import DraftTree, Shape
 
 
@@ -42,6 +43,8 @@ class Proposal:
     note: dict[str, Option] = field(default_factory=dict)
     beliefs: list[tuple[Sequence[int], Tensor]] = field(default_factory=list)
     """(nodes, logits [len(nodes), V]) wherever a model was asked what follows: for showing, nothing is judged by it"""
+    knew: list[Exhibit] = field(default_factory=list)
+    """what the draft was made from, for showing"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,20 @@ class DraftContext:
     sampling: Sampling
     dice: Dice
     """use keys ("draft", round, index) with an index not used before in this round"""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What the target said to a draft, for drafters that learn from it."""
+
+    tree: DraftTree
+    """as it was judged"""
+    logits: Tensor
+    """[len(tree), V], the target's, before the sampling transform: row i is what follows node i, accepted or not"""
+    path: Sequence[int]
+    """accepted nodes from depth 1 on"""
+    tokens: Sequence[int]
+    """the text with what this round committed"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +96,10 @@ class Drafter(Protocol):
     needs_model: ClassVar[bool]
     grows: ClassVar[bool] = False
     """its drafts are made by a growth policy and ended by a stop policy: it does what `habit` says"""
+    reads_prompt: ClassVar[bool] = False
+    """it wants the target's logits at every position of the prompt (`read_prompt`)"""
+    remembers: ClassVar[bool] = False
+    """it can hand what it learnt to a later run (`memory`, `recall`)"""
 
     options: Any
     """what it runs with, an instance of `options_type`"""
@@ -100,6 +121,26 @@ class Drafter(Protocol):
         """`chain` where no candidate will ever have a sibling; some verifiers judge nothing else."""
         return "tree"
 
+    def attach(self, target: LanguageModel, cache: Cache) -> None:
+        """Called once, before `begin`, with the target and the run's own cache of it: for drafters that draft with
+        parts of the target. What they write to the cache they must drop again, but for what the target's pass over
+        the tree takes over."""
+        return
+
+    def recall(self, memory: bytes) -> None:
+        """Called before `begin` with what an earlier run's `memory` gave. Raises MemoryFileError where it does not
+        fit the options. Only where `remembers` is set."""
+        raise NotImplementedError
+
+    def memory(self) -> bytes:
+        """All it learnt, for `recall` of a later run with the same options. Only where `remembers` is set."""
+        raise NotImplementedError
+
+    def read_prompt(self, tokens: Sequence[int], logits: Tensor) -> None:
+        """Called before `begin`, once per stretch of the prompt in order, where `reads_prompt` is set: logits [n, V]
+        are what the target says follows each of the n `tokens`. Its time counts as prefill."""
+        return
+
     def begin(self, tokens: Sequence[int]) -> None:
         """Called once, before the first round, with the text so far: the place to read the prompt.
 
@@ -113,6 +154,11 @@ class Drafter(Protocol):
         Adaptedness: whether a candidate exists may depend on anything but its own value, unless it is a point mass;
         a drawn token is always submitted."""
         ...
+
+    def observe(self, outcome: Outcome) -> list[Exhibit]:
+        """Called after every round with the target's answer; returns what that changed, for showing. Its time counts
+        as drafting. A drafter that learns nothing needs not implement it."""
+        return []
 
     @property
     def model(self) -> LanguageModel | None:

@@ -14,6 +14,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from specviz.trace.exhibits import Exhibit, MemoryCard
+
 FORMAT = "specviz-trace"
 VERSION = "1.0"
 
@@ -141,6 +143,8 @@ class Started:
     """how the drafter's trees grow, where that was chosen apart from the drafter's own options"""
     stopping: MethodCard | None = None
     """when a draft ends, where it may end early"""
+    memory: MemoryCard | None = None
+    """what the drafter brought along from earlier runs; None: it began with nothing"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +212,10 @@ class Drafted:
     seconds: float
     note: dict[str, Option] = field(default_factory=dict)
     """what the drafter knew, e.g. n-gram match length and source position"""
+    knew: list[Exhibit] = field(default_factory=list)
+    """the same where it takes more than a number: what the draft was made from"""
+    learned: list[Exhibit] = field(default_factory=list)
+    """what the target's answer to this round changed in the drafter's memory"""
 
 
 @dataclass(frozen=True, slots=True)

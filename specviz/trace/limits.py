@@ -21,7 +21,7 @@ class Limits:
     text_bytes: int = 256 * 2**20
     """after decompression"""
     nesting: int = 16
-    """JSON containers inside one another; the format itself needs 7"""
+    """JSON containers inside one another; the format itself needs 9"""
     containers: int = 8_000_000
     """JSON objects and arrays in the whole file"""
     string_chars: int = 4_000_000

@@ -12,7 +12,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from specviz.trace import events
+from specviz.trace import events, exhibits
 from specviz.trace.codec import TRACE_ADAPTER
 from specviz.trace.events import FORMAT, VERSION
 
@@ -54,7 +54,7 @@ def _describe(definition: dict[str, Any], name: str) -> None:
 def _attribute_docstrings() -> dict[str, dict[str, str]]:
     """Class name → attribute → the string literal under it."""
     found: dict[str, dict[str, str]] = {}
-    for item in ast.parse(inspect.getsource(events)).body:
+    for item in [line for module in (events, exhibits) for line in ast.parse(inspect.getsource(module)).body]:
         if not isinstance(item, ast.ClassDef):
             continue
         found[item.name] = {}

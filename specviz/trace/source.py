@@ -29,6 +29,11 @@ class RunRequest:
     stopping: str = "fixed"
     """stop policy of such a drafter: when a draft ends"""
     stopping_options: Mapping[str, Option] = field(default_factory=dict)
+    memory: str = "cold"
+    """for drafters that remember; `cold`: begin with nothing and keep nothing; `warm`: begin with what earlier runs
+    left, and leave what is learnt to the next; `reset`: begin with nothing, and leave what is learnt"""
+    memory_file: str = ""
+    """file that holds the memory between processes; empty: this process alone"""
     verifier: str = "auto"
     """`auto`: greedy at temperature 0, sequential above"""
     verifier_options: Mapping[str, Option] = field(default_factory=dict)
@@ -92,6 +97,8 @@ class MethodDescription:
     """verifiers: `any` or `zero`"""
     grows: bool = False
     """drafters: has a growth policy and a stop policy"""
+    remembers: bool = False
+    """drafters: can go on with what earlier runs taught it (`RunRequest.memory`)"""
 
 
 @dataclass(frozen=True, slots=True)

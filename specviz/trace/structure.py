@@ -13,7 +13,8 @@ from math import isfinite
 from typing import Any
 
 from specviz.errors import TraceError
-from specviz.trace.events import Committed, Drafted, Judged, Node, Round, Started, TopK, Trace, VocabEntry
+from specviz.trace.events import Committed, Judged, Node, Round, Started, TopK, Trace, VocabEntry
+from specviz.trace.exhibits import ExhibitRow
 from specviz.trace.guard import shown
 from specviz.trace.limits import Limits
 from specviz.trace.problems import Problem
@@ -133,7 +134,7 @@ def _round(place: str, index: int, this: Round, vocabulary: _Vocabulary) -> Iter
         yield Problem(f"{place}.nodes", "is empty, but node 0, the root, is always there")
     for id_, node in enumerate(this.nodes):
         yield from _node(f"{place}.nodes[{id_}]", id_, node, this.nodes, vocabulary)
-    yield from _drafted(f"{place}.drafted", this.drafted)
+    yield from _drafted(f"{place}.drafted", this, vocabulary)
     yield from _counts(f"{place}.scored.target_pass", this.scored.target_pass, ("rows", "cached_rows"))
     yield from _times(f"{place}.scored.target_pass", this.scored.target_pass, ("seconds",))
     yield from _times(f"{place}.scored", this.scored, ("seconds",))
@@ -173,11 +174,32 @@ def _top(place: str, top: TopK, vocabulary: _Vocabulary) -> Iterator[Problem]:
         yield Problem(place, "holds something that is no finite number")
 
 
-def _drafted(place: str, drafted: Drafted) -> Iterator[Problem]:
+def _drafted(place: str, this: Round, vocabulary: _Vocabulary) -> Iterator[Problem]:
+    drafted = this.drafted
     yield from _times(place, drafted, ("seconds",))
     for index, one in enumerate(drafted.passes):
         yield from _counts(f"{place}.passes[{index}]", one, ("rows", "cached_rows"))
         yield from _times(f"{place}.passes[{index}]", one, ("seconds",))
+    for name in ("knew", "learned"):
+        for index, exhibit in enumerate(getattr(drafted, name)):
+            for number, row in enumerate(exhibit.rows):
+                yield from _exhibit_row(f"{place}.{name}[{index}].rows[{number}]", row, this, vocabulary)
+
+
+def _exhibit_row(place: str, row: ExhibitRow, this: Round, vocabulary: _Vocabulary) -> Iterator[Problem]:
+    yield from vocabulary.wrong(f"{place}.tokens", row.tokens)
+    for index, mark in enumerate(row.marks):
+        if not 0 <= mark < len(row.tokens):
+            yield Problem(f"{place}.marks[{index}]", f"is {mark}, but the row has {len(row.tokens)} tokens")
+    for index, node in enumerate(row.nodes):
+        if not 0 <= node < len(this.nodes):
+            yield _no_such_node(f"{place}.nodes[{index}]", node, 0, len(this.nodes))
+    if row.position is not None and not 0 <= row.position < this.base_length:
+        yield Problem(f"{place}.position", f"is {row.position}, but the text has {this.base_length} tokens so far")
+    if row.scores and len(row.scores) != len(row.tokens):
+        yield Problem(f"{place}.scores", f"has {len(row.scores)} numbers for {len(row.tokens)} tokens")
+    if not all(map(isfinite, row.scores)):
+        yield Problem(f"{place}.scores", "holds something that is no finite number")
 
 
 def _judged(place: str, judged: Judged, nodes: int, vocabulary: _Vocabulary) -> Iterator[Problem]:

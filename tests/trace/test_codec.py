@@ -111,6 +111,11 @@ def test_another_format_is_told_apart() -> None:
         loads(as_text({"format": "speedscope"}))
 
 
+def exhibit(**changes: Any) -> dict[str, Any]:
+    """What a drafter knew, as bare data: one row of two tokens that occur in the sample."""
+    return {"title": "matched", "rows": [{"label": "here", "tokens": [1, 2], **changes}]}
+
+
 WRONG: list[tuple[str, Any, str]] = [
     ("rounds[3].nodes[2].parent", 9, r"rounds\[3\].nodes\[2\].parent is 9, but only nodes 0 to 1 come before it"),
     ("rounds[3].nodes[2].parent", -1, r"rounds\[3\].nodes\[2\].parent is -1"),
@@ -148,6 +153,11 @@ WRONG: list[tuple[str, Any, str]] = [
     ("rounds[3].committed.trimmed_tokens", -1, r"trimmed_tokens is -1"),
     ("rounds[3].drafted.passes[0].rows", -1, r"rounds\[3\].drafted.passes\[0\].rows is -1"),
     ("rounds[3].drafted.note", {"a": {}}, r"rounds\[3\].drafted.note.a"),
+    ("rounds[3].drafted.knew", [exhibit(tokens=[99])], r"drafted.knew\[0\].rows\[0\].tokens\[0\] is token 99"),
+    ("rounds[3].drafted.knew", [exhibit(marks=[2])], r"rows\[0\].marks\[0\] is 2, but the row has 2 tokens"),
+    ("rounds[3].drafted.learned", [exhibit(nodes=[4])], r"rows\[0\].nodes\[0\] is 4, but this round has nodes 0 to 3"),
+    ("rounds[0].drafted.knew", [exhibit(position=8)], r"position is 8, but the text has 8 tokens so far"),
+    ("rounds[3].drafted.knew", [exhibit(scores=[0.5])], r"scores has 1 numbers for 2 tokens"),
     ("rounds", {}, r"rounds is {}, but must be a valid"),
     ("started", None, r"started is None"),
     ("started.prompt_ids", [], r"started.prompt_ids is empty"),

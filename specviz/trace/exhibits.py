@@ -1,0 +1,48 @@
+"""What a drafter knew when it drafted, in a form that every reader can show without knowing the drafter.
+
+Part of the waist (`events.py`): rows of tokens under a title. A matched span, the matrix rows behind a tree, retrieved
+snippets, the iterations of a parallel decoding: all are exhibits. Knows nothing about methods or screens.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class ExhibitRow:
+    """One line of an exhibit: some tokens, and where they come from."""
+
+    label: str
+    """what the line is, in a few plain words: `matched`, `iteration 3`, `after “the”`"""
+    tokens: list[int]
+    marks: list[int] = field(default_factory=list)
+    """indices into `tokens` that stand out; the exhibit's `marked` says why"""
+    nodes: list[int] = field(default_factory=list)
+    """nodes of this round's tree that were made from this line"""
+    position: int | None = None
+    """where `tokens` begin in the text (prompt and output together), if they were taken from there"""
+    scores: list[float] = field(default_factory=list)
+    """one number per token where there is one (a frequency, a probability); empty: none"""
+
+
+@dataclass(frozen=True, slots=True)
+class Exhibit:
+    """One thing that the drafter knew or learnt in a round."""
+
+    title: str
+    rows: list[ExhibitRow]
+    marked: str = ""
+    """what a mark means, such as `drafted` or `frozen`; empty where nothing is marked"""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryCard:
+    """What the drafter remembered from before this run; the run can be repeated with the same memory alone."""
+
+    origin: str
+    """`earlier runs` of the same process, or the name of a file without its folder"""
+    runs: int
+    """how many runs it was learnt from"""
+    size_bytes: int
+    sha256: str
