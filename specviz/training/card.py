@@ -51,7 +51,7 @@ Weights are stored in bfloat16; every number below was measured on these rounded
 {limits}
 """
 
-LIMITS = """* A teaching model, trained for an hour or two on a small CPU: its text looks like Python, its programs
+LIMITS = """* A teaching model, trained for a few hours on a small CPU: its text looks like Python, its programs
   do not work. Do not use it to write software.
 * It knows Python source, unit tests and a little reference prose, nothing else; other text is far outside its data.
 * Standard library modules share idioms, licence headers and some code, so held-out files are new files,

@@ -40,10 +40,22 @@ def teach(options: TrainOptions, report: Report) -> None:
     shares = {"generated": GENERATED_SHARE_OF_TIME, "corpus": 1 - GENERATED_SHARE_OF_TIME}
     sources = {
         "generated": generated_rows(
-            target, stream, GENERATED_LENGTH, GENERATED_ROWS, options.seed, seconds * shares["generated"]
+            target,
+            stream,
+            GENERATED_LENGTH,
+            GENERATED_ROWS,
+            options.seed,
+            seconds * shares["generated"],
+            options.copies,
         ),
         "corpus": corpus_rows(
-            target, stream, options.window, options.batch_size, options.seed, seconds * shares["corpus"]
+            target,
+            stream,
+            options.window,
+            options.batch_size,
+            options.seed,
+            seconds * shares["corpus"],
+            options.copies,
         ),
     }
     for name, batches in sources.items():

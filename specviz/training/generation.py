@@ -15,7 +15,7 @@ from transformers import LlamaForCausalLM
 from transformers.cache_utils import Cache, DynamicLayer
 
 from specviz.training.target import layer_outputs
-from specviz.training.windows import TokenStream
+from specviz.training.windows import TokenStream, twice
 
 TEMPERATURES = (0.0, 0.7, 1.0)
 PREFIX_LENGTHS = (16, 32, 64, 96, 128)
@@ -75,16 +75,17 @@ def continue_batch(
 
 
 def generated_rows(
-    target: LlamaForCausalLM, stream: TokenStream, length: int, rows: int, seed: int, most_s: float
+    target: LlamaForCausalLM, stream: TokenStream, length: int, rows: int, seed: int, most_s: float, copies: float = 0.0
 ) -> Iterator[TaughtRows]:
-    """Batches of target text until `most_s` seconds are used; prefixes are random cuts of the training stream."""
+    """Batches of target text until `most_s` seconds are used; prefixes are random cuts of the training stream, a share
+    `copies` of them with a passage that begins anew."""
     draw = np.random.default_rng(seed)
     generator = torch.Generator(device=target.device).manual_seed(seed)
     started, index = time.monotonic(), 0
     while time.monotonic() - started < most_s:
         size = int(draw.choice(PREFIX_LENGTHS))
         starts = draw.integers(0, len(stream) - size, rows)
-        prefixes = np.stack([stream[s : s + size] for s in starts]).astype(np.int64)
+        prefixes = np.stack([twice(stream[s : s + size], draw, copies) for s in starts]).astype(np.int64)
         temperature = TEMPERATURES[index % len(TEMPERATURES)]
         yield continue_batch(target, torch.from_numpy(prefixes).to(target.device), length, temperature, generator)
         index += 1
@@ -92,14 +93,15 @@ def generated_rows(
 
 @torch.inference_mode()
 def corpus_rows(
-    target: LlamaForCausalLM, stream: TokenStream, length: int, rows: int, seed: int, most_s: float
+    target: LlamaForCausalLM, stream: TokenStream, length: int, rows: int, seed: int, most_s: float, copies: float = 0.0
 ) -> Iterator[TaughtRows]:
-    """Batches of random training windows with the target's states, until `most_s` seconds are used."""
+    """Batches of random training windows with the target's states, until `most_s` seconds are used; a share `copies`
+    of them holds its passage twice."""
     draw = np.random.default_rng(seed + 1)
     started = time.monotonic()
     while time.monotonic() - started < most_s:
         starts = draw.integers(0, len(stream) - length - 1, rows)
-        ids = np.stack([stream[s : s + length + 1] for s in starts])
+        ids = np.stack([twice(stream[s : s + length + 1], draw, copies) for s in starts])
         inputs = torch.from_numpy(ids[:, :-1].astype(np.int64)).to(target.device)
         last = target.model.norm(layer_outputs(target, inputs)[-1])
         yield TaughtRows(ids, last.half().cpu().numpy())

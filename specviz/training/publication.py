@@ -53,7 +53,9 @@ def export_one(name: str, options: TrainOptions, report: Report) -> None:
     draw_loss_curve(run["log"], folder / "loss.png", name)
     stream = load_stream(options.work_dir / "held_out.npy")
     held_out = measure_held_out(load_exported(folder), stream, n_bytes, options.window)
+    start = options.work_dir / name / "start.json"
     facts = {
+        "started_from": json.loads(start.read_text(encoding="utf-8")) if start.is_file() else None,
         "steps": run["step"],
         "tokens": run["tokens"],
         "minutes": round(run["elapsed_s"] / 60, 1),
@@ -136,8 +138,7 @@ def card_facts(name: str, model: LlamaForCausalLM, options: TrainOptions, accept
         "command": facts["command"],
         "seed": facts["seed"],
         "versions": ", ".join([f"Python {facts['python']}", *(f"{k} {v}" for k, v in facts["versions"].items())]),
-        "run": f"{facts['tokens'] / 1e6:.2f} M tokens in {facts['steps']} steps, {facts['minutes']:.0f} minutes of "
-        f"wall-clock time on {facts['machine']}",
+        "run": run_line(facts),
         "date": facts["date"],
         "recipe": RECIPE[name] + (f"\n\nNote on this run: {facts['note']}" if facts["note"] else ""),
         "figure": "loss.png",
@@ -146,6 +147,17 @@ def card_facts(name: str, model: LlamaForCausalLM, options: TrainOptions, accept
         "samples": "\n\n".join(sample_texts(model, options)),
         "limits": LIMITS.format(repeated=split["repeated_line_share"]),
     }
+
+
+def run_line(facts: dict[str, Any] | None) -> str:
+    """Tokens, steps and time of a run and of those it went on from, the first one first."""
+    if facts is None:
+        return ""
+    before = run_line(facts.get("started_from"))
+    return (before + "; then " if before else "") + (
+        f"{facts['tokens'] / 1e6:.2f} M tokens in {facts['steps']} steps, {facts['minutes']:.0f} minutes of wall-clock "
+        f"time on {facts['machine']} (`{facts['command']}`)"
+    )
 
 
 def acceptance_section(acceptance: dict[str, Any]) -> str:
@@ -178,13 +190,17 @@ PURPOSE = {
     "drafter": "The drafter that SpecViz bundles for its target model: the same tokenizer, a fraction of the work.",
 }
 RECIPE = {
-    "target": "Matrices inside the layers were trained with Muon (Jordan et al. 2024; Newton-Schulz in fp32), "
-    "embeddings and norms with AdamW; linear decay of both rates to zero over the time budget. Depth growth by "
-    "stacking (G_stack, Du et al. 2024): half the layers for the first part of the run, then the stack was doubled. "
-    "Early-exit losses after LayerSkip (Elhoushi et al. 2024): one exit per step in rotation, through the shared "
-    "final norm and head, weighted 0.3 times its relative depth; no layer dropout.",
+    "target": "Matrices inside the layers were trained with Muon (Jordan et al. 2024; Newton-Schulz in fp32, or in "
+    "bf16 where the processor multiplies it faster), embeddings and norms with AdamW; linear decay of "
+    "both rates to zero over the time budget. Depth growth by stacking (G_stack, Du et al. 2024): half "
+    "the layers for the first part of the first run, then the stack was doubled. With `--copies`, that "
+    "share of the windows holds a passage twice, so that the model learns to copy. Early-exit losses "
+    "after LayerSkip (Elhoushi et al. 2024): one exit per step in rotation, through the shared final norm "
+    "and head, weighted 0.3 times its relative depth; no layer dropout.",
     "drafter": "The drafter starts from the target: embedding, final norm and its first layers are copies, the MLP "
-    "is thinned to the units with the largest weight norms. It was then distilled from the target with forward KL on "
-    "full distributions plus a cross entropy on the target's most likely token, two thirds of the steps on text that "
-    "the target wrote itself (temperatures 0, 0.7 and 1, prompted by training files), one third on training files.",
+    "is thinned to the units with the largest weight norms. It was then distilled from the target with "
+    "forward KL on full distributions plus a cross entropy on the target's most likely token, two thirds "
+    "of the steps on text that the target wrote itself (temperatures 0, 0.7 and 1, prompted by training "
+    "files), one third on training files; with `--copies`, that share of prompts and windows holds a "
+    "passage twice.",
 }

@@ -142,9 +142,19 @@ def with_autocast(objective: Objective, device: str, dtype: torch.dtype) -> Obje
     return wrapped
 
 
+def note_start(options: TrainOptions) -> None:
+    """Keeps what is known of the run that this one goes on from; its folder may be overwritten by the export."""
+    kept = options.work_dir / "target" / "start.json"
+    facts = Path(options.start) / "training.json"
+    if options.start and facts.is_file() and not kept.is_file():
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_text(facts.read_text(encoding="utf-8"), encoding="utf-8")
+
+
 def train_target(options: TrainOptions, report: Report) -> LlamaForCausalLM:
     """Trains (or resumes) the target and saves its fp32 weights in the work folder."""
     loop = target_loop(options)
+    note_start(options)
     model = loop.run(report, validation(options))
     model.save_pretrained(options.work_dir / "target" / "model")
     return model

@@ -69,6 +69,15 @@ def load_stream(path: Path) -> TokenStream:
     return stream
 
 
+def twice(window: TokenStream, draw: np.random.Generator, share: float) -> TokenStream:
+    """With probability `share` the window's first part (an eighth to a half) and then the window again, cut to length;
+    else the window as it is. [n] -> [n]."""
+    if draw.random() >= share:
+        return window
+    first = int(draw.integers(len(window) // 8, len(window) // 2 + 1))
+    return np.concatenate([window[:first], window[: len(window) - first]])
+
+
 class Windows:
     """Shuffled windows of one stream; every epoch starts at a new random offset.
 
@@ -101,13 +110,7 @@ class Windows:
         offset = int(generator.integers(self.length))
         start = offset + int(generator.permutation(self.per_epoch)[place]) * self.length
         window = self.stream[start : start + self.length + 1]
-        if self.copies == 0:
-            return window
-        draw = np.random.default_rng((self.seed, 1, index))
-        if draw.random() >= self.copies:
-            return window
-        first = int(draw.integers(self.length // 8, self.length // 2 + 1))
-        return np.concatenate([window[:first], window[: len(window) - first]])
+        return window if self.copies == 0 else twice(window, np.random.default_rng((self.seed, 1, index)), self.copies)
 
 
 class Rotation:

@@ -1,16 +1,20 @@
 """Runs resume exactly, grow in depth and stop at their budget."""
 
 import dataclasses
+import json
+from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
 from specviz.errors import TrainingError
 from specviz.training.growth import grown
-from specviz.training.loop import Loop
+from specviz.training.loop import Loop, compile_layers
 from specviz.training.options import TrainOptions
-from specviz.training.stages import target_loop
+from specviz.training.stages import note_start, target_loop
 from specviz.training.target import layer_outputs, logits_of, model_config, new_model
+from specviz.training.windows import Windows, twice
 
 
 def train(options: TrainOptions, most_steps: int | None = None) -> Loop:
@@ -65,3 +69,56 @@ def test_the_direct_layer_walk_equals_the_model_itself() -> None:
     with torch.inference_mode():
         own = logits_of(model, layer_outputs(model, ids)[-1])
         torch.testing.assert_close(own, model(input_ids=ids).logits, rtol=1e-4, atol=1e-4)
+
+
+def test_a_run_goes_on_from_trained_weights_and_keeps_what_is_known_of_them(
+    mini_options: TrainOptions, tmp_path: Path
+) -> None:
+    options = dataclasses.replace(mini_options, grow_at=0.0)
+    first = train(options)
+    folder = tmp_path / "first"
+    first.model.save_pretrained(folder)
+    (folder / "training.json").write_text('{"tokens": 1536}', encoding="utf-8")
+    first.checkpoint.unlink()
+    further = dataclasses.replace(options, start=str(folder))
+    for own, other in zip(target_loop(further).model.parameters(), first.model.parameters(), strict=True):
+        assert torch.equal(own, other)
+    note_start(further)
+    assert json.loads((options.work_dir / "target" / "start.json").read_text(encoding="utf-8")) == {"tokens": 1536}
+
+
+def test_weights_of_another_shape_or_none_at_all_are_no_start(mini_options: TrainOptions, tmp_path: Path) -> None:
+    new_model(model_config(2, 32, 2, 48, 320), seed=0).save_pretrained(tmp_path / "shallow")
+    options = dataclasses.replace(mini_options, grow_at=0.0)
+    with pytest.raises(TrainingError, match="num_hidden_layers 2, and 4 is asked for"):
+        target_loop(dataclasses.replace(options, start=str(tmp_path / "shallow")))
+    with pytest.raises(TrainingError, match=r"No model in .*nowhere"):
+        target_loop(dataclasses.replace(options, start=str(tmp_path / "nowhere")))
+
+
+def test_a_copy_window_holds_its_passage_twice() -> None:
+    window = np.arange(17, dtype=np.uint16)
+    draw = np.random.default_rng(0)
+    copied = twice(window, draw, share=1.0)
+    first = int(copied[1:].tolist().index(0)) + 1
+    assert 2 <= first <= 8
+    assert copied.tolist() == [*range(first), *range(17 - first)]
+    assert twice(window, draw, share=0.0) is window
+
+
+def test_windows_repeat_their_passage_in_the_asked_share_and_in_each_step_alike() -> None:
+    stream = np.arange(4000, dtype=np.uint16)
+    windows = Windows(stream, 16, 8, seed=0, copies=0.5)
+    rows = torch.cat([windows.batch(step).ids for step in range(20)])
+    share = float((rows[:, 1:] < rows[:, :-1]).any(1).float().mean())
+    assert 0.4 < share < 0.6
+    assert torch.equal(windows.batch(3).ids, windows.batch(3).ids)
+    with pytest.raises(TrainingError, match=r"share of copy windows is 1\.5"):
+        Windows(stream, 16, 8, seed=0, copies=1.5)
+
+
+def test_compiled_layers_keep_the_names_of_their_weights() -> None:
+    model = new_model(model_config(2, 32, 2, 48, 64), seed=0)
+    names = list(model.state_dict())
+    compile_layers(model)
+    assert list(model.state_dict()) == names
