@@ -91,7 +91,7 @@ def describe_method(name: str, method: type[Any]) -> MethodDescription:
 
 def _card(one: OptionDescription) -> OptionCard:
     default = list(one.default) if isinstance(one.default, tuple) else one.default
-    return OptionCard(one.name, one.type, default, one.help, one.minimum, one.maximum, one.choices)
+    return OptionCard(one.name, one.type, default, one.help, one.minimum, one.maximum, one.choices, one.counts)
 
 
 def bundled_models() -> tuple[ModelDescription, ...]:

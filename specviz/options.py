@@ -31,6 +31,9 @@ class OptionDescription:
     minimum: float | None = None
     maximum: float | None = None
     choices: tuple[str, ...] = ()
+    counts: str = ""
+    """what it counts of a draft: `candidates` (all of them; 0 leaves it to the shape), `levels` or `per_level`.
+    Machines with a limit on the size of trees read it; options of type `ints` are children per node, level by level"""
 
 
 def option(
@@ -40,9 +43,11 @@ def option(
     minimum: float | None = None,
     maximum: float | None = None,
     choices: tuple[str, ...] = (),
+    counts: str = "",
 ) -> Any:
     """A dataclass field and what a person needs to know about it. Bounds are inclusive and hold for each of `ints`."""
-    return field(default=default, metadata={"help": help, "minimum": minimum, "maximum": maximum, "choices": choices})
+    details = {"help": help, "minimum": minimum, "maximum": maximum, "choices": choices, "counts": counts}
+    return field(default=default, metadata=details)
 
 
 @dataclass(frozen=True, slots=True)

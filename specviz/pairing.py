@@ -49,6 +49,12 @@ def check_pairing(
             f"the verifier '{verifier.name}' does not judge {words}, but the drafter '{drafter.name}' makes them with "
             "these options; choose another verifier or another way of drawing."
         )
+    if verifier.counts_siblings and growth is not None and not growth.settles_siblings:
+        raise PairingError(
+            f"the verifier '{verifier.name}' reckons with the number of siblings, but the growth policy "
+            f"'{growth.name}' decides while drawing how many there are, which would bias the text; choose the growth "
+            "policy 'levels' or the verifier 'sequential'."
+        )
 
 
 def _check_growth(drafter: type[Drafter], habit: Habit) -> None:

@@ -50,6 +50,17 @@ class ScoredTree:
         """[len(tree), V], before the sampling transform."""
         return self._logits
 
+    @property
+    def greedy(self) -> bool:
+        """Temperature 0."""
+        return self._sampling.greedy
+
+    def share_of_best(self, node: int) -> float:
+        """p(token of `node`) / max p at its parent by the model's own softmax: e to the difference of two logits."""
+        row = self._logits[self.tree.parents[node]]
+        row = row if row.dtype == torch.float64 else row.float()
+        return float((row[self.tree.tokens[node]] - row.max()).exp())
+
     def probs(self, node: int) -> Tensor:
         """p(· | path to node) [V]."""
         if self._sampling.greedy:

@@ -99,7 +99,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     },
     formula: [], code: [],
   };
-  const TERMS = { parent_reach: "A", reach: "A′", left: "s", rho: "ρ", beta: "β", entropy: "H", bar: "bar" };
+  const TERMS = { parent_reach: "A", reach: "A′", left: "s", rho: "ρ", beta: "β", entropy: "H", bar: "bar", share: "p / max p" };
 
   const paths = {
     words(c) {
@@ -112,7 +112,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     specinfer: rules.sequential,
     block: paths,
     traversal: paths,
-    lenience: { formula: ["accept x with probability min(1, p(x) / (l · q(x)))"] },
+    lenience: { formula: ["accept x with probability min(1, p(x) / (l · q(x)))", "at temperature 0: accept x where p(x) ≥ l · max p"] },
     kseq: { formula: ["accept x with probability min(1, p(x) / (ρ · q(x)))"] },
     longest_path: { formula: ["x passes with probability min(1, p(x) / q(x))", "of the paths that passed the longest is kept"] },
     typical: {

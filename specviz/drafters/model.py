@@ -31,7 +31,7 @@ from specviz.tree import ROOT, DraftTree, Shape
 class ModelOptions(Options):
     """Shape of the draft, and how its candidates are drawn."""
 
-    gamma: int = option(4, help="tokens drafted per round, as a chain", minimum=1, maximum=32)
+    gamma: int = option(4, help="tokens drafted per round, as a chain", minimum=1, maximum=32, counts="levels")
     branching: tuple[int, ...] = option(
         (),
         help="children per node at each level, such as 3,2,1; makes a tree and replaces gamma",

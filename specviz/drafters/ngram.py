@@ -23,7 +23,7 @@ from specviz.tree import ROOT, DraftTree, Shape
 class NgramOptions(Options):
     """How much of the end of the text must recur, and how much is copied."""
 
-    gamma: int = option(4, help="tokens copied per round", minimum=1, maximum=64)
+    gamma: int = option(4, help="tokens copied per round", minimum=1, maximum=64, counts="levels")
     max_ngram: int = option(3, help="longest suffix looked up", minimum=1, maximum=16)
     min_ngram: int = option(1, help="shortest suffix looked up", minimum=1, maximum=16)
 

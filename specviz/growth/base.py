@@ -83,6 +83,9 @@ class Growth(Protocol):
     name: ClassVar[str]
     options_type: ClassVar[type[Options]]
     lossless: ClassVar[bool]
+    settles_siblings: ClassVar[bool] = False
+    """how many children a node gets is settled before any of them is drawn; rules that judge siblings by their number
+    need it, and a policy that does not declare it is taken to decide while drawing"""
 
     options: Any
     """what it runs with, an instance of `options_type`"""
@@ -123,12 +126,23 @@ class GrowthOptions(Options):
     """What every policy can be held to."""
 
     budget: int = option(
-        0, help="at most so many candidates per round; 0: as many as the shape has", minimum=0, maximum=MOST_NODES
+        0,
+        help="so many candidates per round: the shape is cut there, or goes on like its last level; 0: as many as the "
+        "shape has",
+        minimum=0,
+        maximum=MOST_NODES,
+        counts="candidates",
     )
+    """the one option that all policies share, so that they can be compared at the same size of the target's pass; fewer
+    candidates come only where the text, the drafter's distribution or the stop policy ends the draft"""
 
     @property
     def most(self) -> int:
         return self.budget or MOST_NODES
+
+    def goes_deeper(self, levels: int, wanted: int, nodes: int) -> bool:
+        """Whether another level follows `levels` of them with `nodes` candidates, of a shape that has `wanted`."""
+        return levels < wanted or (nodes < self.budget and levels < DEEPEST)
 
 
 GROWTHS: Registry[type[Growth]] = Registry("growth", package="specviz.growth")

@@ -18,7 +18,7 @@ from specviz.tree import Shape
 class ChainOptions(GrowthOptions):
     """Length of the chain."""
 
-    length: int = option(4, help="tokens drafted per round", minimum=1, maximum=DEEPEST)
+    length: int = option(4, help="tokens drafted per round", minimum=1, maximum=DEEPEST, counts="levels")
     draw: str = option(
         "auto",
         help="how candidates are drawn; auto: from the drafter's distribution, the most probable at temperature 0",
@@ -36,6 +36,7 @@ class ChainGrowth(Growth):
     name: ClassVar[str] = "chain"
     options_type: ClassVar[type[Options]] = ChainOptions
     lossless: ClassVar[bool] = True
+    settles_siblings: ClassVar[bool] = True
 
     def kinds(self, sampling: Sampling) -> frozenset[CandidateKind]:
         return frozenset([self._draw(sampling).kind])
@@ -44,7 +45,7 @@ class ChainGrowth(Growth):
         return "chain"
 
     def grow(self, draft: Draft) -> None:
-        grow_levels(draft, (1,) * self.options.length, self._draw(draft.sampling), self.options.most)
+        grow_levels(draft, (1,) * self.options.length, self._draw(draft.sampling), self.options)
 
     def _draw(self, sampling: Sampling) -> Draw:
         return choose_draw(self.options.draw, is_tree=False, greedy=sampling.greedy)

@@ -19,7 +19,7 @@ from specviz.tree import ROOT
 class DySpecOptions(GrowthOptions):
     """Size of the tree, and how it is filled."""
 
-    budget: int = option(16, help="candidates per round", minimum=1, maximum=MOST_NODES)
+    budget: int = option(16, help="candidates per round", minimum=1, maximum=MOST_NODES, counts="candidates")
     threshold: float = option(
         0.0,
         help="0: the best slot first, one drafter pass per node; above: every slot worth at least this, level by level "

@@ -16,8 +16,8 @@ from specviz.tree import ROOT
 class Eagle2Options(GrowthOptions):
     """Size of the search and of what is kept."""
 
-    budget: int = option(16, help="candidates kept after reranking", minimum=1, maximum=MOST_NODES)
-    depth: int = option(5, help="levels", minimum=1, maximum=16)
+    budget: int = option(16, help="candidates kept after reranking", minimum=1, maximum=MOST_NODES, counts="candidates")
+    depth: int = option(5, help="levels; more where fewer than the budget were scored", minimum=1, maximum=16)
     width: int = option(4, help="nodes expanded per level, and children scored of each", minimum=1, maximum=16)
 
 
@@ -39,8 +39,9 @@ class Eagle2Growth(Growth):
     def grow(self, draft: Draft) -> None:
         width = int(self.options.width)
         scores = {ROOT: 0.0}
-        frontier = [ROOT]
-        for _ in range(self.options.depth):
+        frontier, depth = [ROOT], 0
+        while self.options.goes_deeper(depth, self.options.depth, draft.tree.drafted):
+            depth += 1
             nodes, logits = draft.expand(frontier)
             if not nodes:
                 break

@@ -42,6 +42,7 @@ class LevelsGrowth(Growth):
     name: ClassVar[str] = "levels"
     options_type: ClassVar[type[Options]] = LevelsOptions
     lossless: ClassVar[bool] = True
+    settles_siblings: ClassVar[bool] = True
 
     def kinds(self, sampling: Sampling) -> frozenset[CandidateKind]:
         return frozenset([self._draw(sampling).kind])
@@ -50,7 +51,7 @@ class LevelsGrowth(Growth):
         return "tree" if self._is_tree else "chain"
 
     def grow(self, draft: Draft) -> None:
-        grow_levels(draft, self.options.branching, self._draw(draft.sampling), self.options.most)
+        grow_levels(draft, self.options.branching, self._draw(draft.sampling), self.options)
 
     @property
     def _is_tree(self) -> bool:

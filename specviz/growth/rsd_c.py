@@ -38,6 +38,7 @@ class RsdCGrowth(Growth):
     name: ClassVar[str] = "rsd_c"
     options_type: ClassVar[type[Options]] = RsdCOptions
     lossless: ClassVar[bool] = True
+    settles_siblings: ClassVar[bool] = True
 
     def kinds(self, sampling: Sampling) -> frozenset[CandidateKind]:
         return frozenset([_draw(sampling).kind])
@@ -46,7 +47,7 @@ class RsdCGrowth(Growth):
         return "tree" if max(self.options.branching, default=1) > 1 else "chain"
 
     def grow(self, draft: Draft) -> None:
-        grow_levels(draft, self.options.branching, _draw(draft.sampling), self.options.most)
+        grow_levels(draft, self.options.branching, _draw(draft.sampling), self.options)
 
 
 def _draw(sampling: Sampling) -> Draw:

@@ -27,8 +27,8 @@ from specviz.tree import ROOT
 class RsdSOptions(GrowthOptions):
     """Size of the beam."""
 
-    width: int = option(3, help="paths kept at each level", minimum=1, maximum=WIDEST)
-    depth: int = option(4, help="levels", minimum=1, maximum=DEEPEST)
+    width: int = option(3, help="paths kept at each level", minimum=1, maximum=WIDEST, counts="per_level")
+    depth: int = option(4, help="levels", minimum=1, maximum=DEEPEST, counts="levels")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +103,9 @@ class RsdSGrowth(Growth):
         return sibling_kinds(sampling)
 
     def grow(self, draft: Draft) -> None:
-        beam = [Path(ROOT, 1.0)]
-        for _ in range(self.options.depth):
+        beam, depth = [Path(ROOT, 1.0)], 0
+        while self.options.goes_deeper(depth, self.options.depth, draft.tree.drafted):
+            depth += 1
             nodes, logits = draft.expand([path.node for path in beam if path.node is not None])
             below = {node: siblings_of(row, draft.sampling) for node, row in zip(nodes, logits, strict=True)}
             beam = self._level(draft, (RankedRace if draft.sampling.greedy else Race)(beam, below))

@@ -25,7 +25,7 @@ AUTO_VECTOR = (0.619, 0.121, 0.059, 0.036, 0.025, 0.018, 0.014, 0.011)
 class SequoiaOptions(GrowthOptions):
     """What the shape is made for."""
 
-    budget: int = option(16, help="candidates per round", minimum=1, maximum=128)
+    budget: int = option(16, help="candidates per round", minimum=1, maximum=128, counts="candidates")
     depth: int = option(8, help="levels at most", minimum=1, maximum=DEEPEST)
     acceptance: str = option(
         "auto",
@@ -108,6 +108,7 @@ class SequoiaGrowth(Growth):
     name: ClassVar[str] = "sequoia"
     options_type: ClassVar[type[Options]] = SequoiaOptions
     lossless: ClassVar[bool] = True
+    settles_siblings: ClassVar[bool] = True
 
     def kinds(self, sampling: Sampling) -> frozenset[CandidateKind]:
         return sibling_kinds(sampling)

@@ -49,7 +49,10 @@ def _plain(trial: Trial, options: Options) -> float:
 
 
 def _lenient(trial: Trial, options: Options) -> float:
-    return ratio(trial.target_prob, _number(options, "lenience") * trial.draft_prob)
+    lenience = _number(options, "lenience")
+    if "share" in trial.terms:
+        return float(trial.terms["share"] >= lenience)
+    return ratio(trial.target_prob, lenience * trial.draft_prob)
 
 
 def _kseq(trial: Trial, options: Options) -> float:
@@ -80,7 +83,7 @@ _BY_REACH = "the chance of its path"
 KNOWN: Mapping[str, KnownRule] = {
     "sequential": KnownRule("top_down", _BY_RATIO, _plain, "residual"),
     "specinfer": KnownRule("top_down", _BY_RATIO, _plain, "residual"),
-    "lenience": KnownRule("top_down", "min(1, p/(l q))", _lenient, "residual"),
+    "lenience": KnownRule("top_down", "min(1, p/(l q)) (at temperature 0: p >= l max p)", _lenient, "residual"),
     "kseq": KnownRule("top_down", "min(1, p/(rho q))", _kseq),
     "block": KnownRule("bottom_up", _BY_REACH, _reach),
     "traversal": KnownRule("bottom_up", _BY_REACH, _reach, "scaled"),

@@ -81,6 +81,8 @@ class OptionCard:
     minimum: float | None = None
     maximum: float | None = None
     choices: tuple[str, ...] = ()
+    counts: str = ""
+    """what it counts of a draft: `candidates`, `levels` or `per_level`; empty: nothing"""
 
 
 @dataclass(frozen=True, slots=True)

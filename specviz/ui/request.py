@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
+from math import prod
+from operator import mul
 from typing import Any
 
 from specviz.errors import OptionError
@@ -78,24 +81,43 @@ def read_options(group: str, method: MethodDescription, values: Mapping[str, obj
 
 
 def within(limits: Limits, method: MethodDescription, options: dict[str, Option]) -> dict[str, Option]:
-    """The options again, if the trees they describe fit this machine. Raises OptionError.
+    """The options again, if the trees they describe fit this machine. Raises OptionError."""
+    nodes, cause, cure = _candidates(method, options)
+    if nodes > limits.max_tree_nodes:
+        raise OptionError(
+            f"{cause} makes {nodes} candidates per round, but this machine takes {limits.max_tree_nodes}; {cure}."
+        )
+    return options
 
-    An option of type `ints` gives children per node, level by level; the sizes are those of the levels added up.
+
+def _candidates(method: MethodDescription, options: Mapping[str, Option]) -> tuple[int, str, str]:
+    """The most candidates that a draft can have, the options that say so, and what to do about it.
+
+    A number of candidates that is given stands for itself; else the shape decides. An option of type `ints` is children
+    per node, level by level: the sizes of the levels added up. `levels` and `per_level` are multiplied.
     """
+    counted = {card.counts: card.name for card in method.options if card.counts and _number_of(options, card.name)}
+    if "candidates" in counted:
+        name = counted["candidates"]
+        return _number_of(options, name), f"{name} {options[name]}", "ask for fewer"
+    found = [(0, "", "")]
     for card in method.options:
         shape = options.get(card.name)
-        if card.type != "ints" or not isinstance(shape, list):
-            continue
-        nodes, width = 0, 1
-        for children in shape:
-            width *= max(children, 1)
-            nodes += width
-        if nodes > limits.max_tree_nodes:
-            raise OptionError(
-                f"{card.name} {','.join(map(str, shape))} makes {nodes} candidates per round, but this machine takes "
-                f"{limits.max_tree_nodes}; use fewer children or levels."
-            )
-    return options
+        if card.type == "ints" and isinstance(shape, list):
+            widths = accumulate((max(children, 1) for children in shape), mul)
+            found.append((sum(widths), f"{card.name} {','.join(map(str, shape))}", "use fewer children or levels"))
+    if "levels" in counted:
+        sizes = [name for role, name in counted.items() if role in ("levels", "per_level")]
+        cause = " with ".join(f"{name} {options[name]}" for name in sizes)
+        found.append(
+            (prod(_number_of(options, name) for name in sizes), cause, "use fewer levels or candidates in each")
+        )
+    return max(found)
+
+
+def _number_of(options: Mapping[str, Option], name: str) -> int:
+    value = options.get(name)
+    return value if isinstance(value, int) else 0
 
 
 def parse_option(card: OptionCard, value: object) -> Option:

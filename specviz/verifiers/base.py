@@ -29,6 +29,17 @@ class TargetRows(Protocol):
         """p(token of `node` | path to its parent), of a node that is not the root; one transfer for the whole tree."""
         ...
 
+    @property
+    def greedy(self) -> bool:
+        """Temperature 0: every distribution is a point mass on the most probable token."""
+        ...
+
+    def share_of_best(self, node: int) -> float:
+        """p(token of `node`) / max p at its parent, of a node that is not the root, by the model's own softmax.
+
+        Before temperature, top-k and top-p: what is left to compare at temperature 0."""
+        ...
+
     def argmax(self, node: int) -> int:
         """The most probable token at the node, lowest id on a tie; no softmax, one transfer for the whole tree."""
         ...
@@ -74,6 +85,8 @@ class Verifier(Protocol):
     """`any` or `zero`"""
     shapes: ClassVar[Shape] = "tree"
     """`chain`: judges trees without siblings only"""
+    counts_siblings: ClassVar[bool] = False
+    """its rule depends on how many siblings there are, and so must that number not depend on them"""
 
     options: Any
     """what it runs with, an instance of `options_type`"""

@@ -80,6 +80,7 @@ class KSeqVerifier(Verifier):
     lossless: ClassVar[bool] = True
     judges: ClassVar[frozenset[CandidateKind]] = frozenset(["iid"])
     temperatures: ClassVar[str] = "any"
+    counts_siblings: ClassVar[bool] = True
 
     def judge(self, tree: DraftTree, target: TargetRows, dice: Dice, position: int) -> Verdict:
         """`terms` of a trial: `rho`, and `beta`, the chance of one candidate."""

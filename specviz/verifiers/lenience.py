@@ -5,6 +5,7 @@ Lossy by design. Knows nothing about how candidates were drawn.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -20,7 +21,8 @@ class LenienceOptions(Options):
 
     lenience: float = option(
         0.5,
-        help="l: accept with probability min(1, p / (l q)); 1 forgives nothing and is lossless",
+        help="l: accept with probability min(1, p / (l q)), at temperature 0 where p is at least l times the largest; "
+        "1 forgives nothing and is lossless",
         minimum=0.01,
         maximum=1.0,
     )
@@ -31,7 +33,8 @@ class LenienceVerifier(SequentialVerifier):
     """Lossy: accepts each candidate with probability min(1, p / (l Q)); the smaller l, the more passes.
 
     On a chain no token comes out with more than 1/l times its probability. A refusal leaves norm(max(0, p - Q)), as in
-    the sequential rule, which this is at l = 1. At temperature 0 p is 0 or 1 and nothing is relaxed.
+    the sequential rule, which this is at l = 1. At temperature 0, where p would be 0 or 1, the target's own softmax is
+    compared before the argmax: a candidate passes when p is at least l max p.
     Leviathan et al. (2211.17192, appendix A.5).
     """
 
@@ -41,4 +44,14 @@ class LenienceVerifier(SequentialVerifier):
 
     def level(self, tree: DraftTree, target: TargetRows, node: int) -> Level:
         assert isinstance(self.options, LenienceOptions)
-        return Level(tree, target, node, self.options.lenience)
+        return ForgivingLevel(tree, target, node, self.options.lenience)
+
+
+class ForgivingLevel(Level):
+    """`terms` of a trial at temperature 0: `share`, p of the candidate divided by the largest p at its parent."""
+
+    def chance(self, child: int, p: float, q: float) -> tuple[float, Mapping[str, float]]:
+        if not self.target.greedy:
+            return super().chance(child, p, q)
+        share = self.target.share_of_best(child)
+        return float(share >= self.lenience), {"share": share}

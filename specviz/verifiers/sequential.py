@@ -6,6 +6,7 @@ which drafter made them.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -87,12 +88,16 @@ class Level:
         p = float(self.left()[token]) if self.refused else self.target.candidate_prob(child)
         adjusted = self._adjusted(child)
         q = self.tree.proposal_prob(child) if adjusted is None else float(adjusted[token])
-        threshold = min(1.0, p / (self.lenience * q)) if q > 0.0 else float(p > 0.0)
+        threshold, terms = self.chance(child, p, q)
         toss = dice.accept(threshold, ("accept", position, child))
         if not toss.accepted:
             self._pending = (child, adjusted)
             self.refused.append(child)
-        return TrialRecord(child, p, q, threshold, toss.u, toss.accepted)
+        return TrialRecord(child, p, q, threshold, toss.u, toss.accepted, terms)
+
+    def chance(self, child: int, p: float, q: float) -> tuple[float, Mapping[str, float]]:
+        """With which probability a candidate is accepted, and what is named of how that was worked out."""
+        return min(1.0, p / (self.lenience * q)) if q > 0.0 else float(p > 0.0), {}
 
     def left(self) -> Tensor:
         """What the refused candidates have left of the target [V]."""

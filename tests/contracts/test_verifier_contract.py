@@ -141,7 +141,7 @@ def forget(this, trial):
         ("traversal", reorder, "but from the leaves up they are"),
         ("kseq", put("terms", rho=1.9), "which do not fit 2 siblings"),
         ("kseq", put("terms", beta=0.001), "which do not fit 2 siblings"),
-        ("lenience", put("trial", threshold=0.123456), r"but min\(1, p/\(l q\)\) is"),
+        ("lenience", put("trial", threshold=0.123456), r"but min\(1, p/\(l q\)\) .*is"),
         ("typical", put("trial", threshold=0.5), r"but p > min\(epsilon, delta exp\(-H\)\) is"),
         ("longest_path", rename("top_down"), "goes 'longest'"),
     ],

@@ -19,25 +19,34 @@ class Rows:
 
     tree: DraftTree
     rows: list[torch.Tensor]
+    greedy: bool = False
+    """then the rows are what the model says itself, and `probs` is a point mass on the largest"""
+
+    def share_of_best(self, node):
+        row = self.rows[self.tree.parents[node]]
+        return float(row[self.tree.tokens[node]] / row.max())
 
     def probs(self, node):
-        return self.rows[node]
+        row = self.rows[node]
+        return torch.eye(len(row), dtype=row.dtype)[int(row.argmax())] if self.greedy else row
 
     def candidate_prob(self, node):
-        return float(self.rows[self.tree.parents[node]][self.tree.tokens[node]])
+        return float(self.probs(self.tree.parents[node])[self.tree.tokens[node]])
 
     def argmax(self, node):
         return int(self.rows[node].argmax())
 
 
-def verdicts(rule: str, tree: DraftTree, rows: list[torch.Tensor], options=None) -> list[tuple[Verdict, float]]:
+def verdicts(
+    rule: str, tree: DraftTree, rows: list[torch.Tensor], options=None, greedy=False
+) -> list[tuple[Verdict, float]]:
     """Every verdict the rule can come to on this very tree, with its probability."""
     kind = VERIFIERS.get(rule)
     verifier = kind(from_mapping(kind.options_type, options or {}))
     found, script = [], ()
     while script is not None:
         dice = ReplayDice(script)
-        verdict = verifier.judge(tree, Rows(tree, rows), dice, 1)
+        verdict = verifier.judge(tree, Rows(tree, rows, greedy), dice, 1)
         found.append((verdict, dice.weight()))
         script = dice.next_script(0)
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from specviz.errors import OptionError
-from specviz.growth.base import MOST_NODES, Draft
+from specviz.growth.base import MOST_NODES, Draft, GrowthOptions
 from specviz.growth.parts.draws import Draw
 from specviz.tree import ROOT
 
@@ -23,16 +23,18 @@ def check_size(branching: Sequence[int]) -> None:
         )
 
 
-def grow_levels(draft: Draft, widths: Sequence[int], draw: Draw, most: int) -> None:
-    """`widths[i]` children below every node of level i, at most `most` candidates in all.
+def grow_levels(draft: Draft, widths: Sequence[int], draw: Draw, options: GrowthOptions) -> None:
+    """`widths[i]` children below every node of level i; with a budget exactly so many candidates.
 
-    Where the budget ends inside a level, the first nodes get theirs and the others none: who gets how many is settled
-    before anything is drawn.
+    Where the budget ends inside a level, the first nodes get theirs and the others none; where it reaches further than
+    the shape, the last level's width goes on. Who gets how many is settled before anything is drawn.
     """
-    level = [ROOT]
-    for width in widths:
-        if not level or draft.tree.drafted >= most:
-            return
+    level, depth, most = [ROOT], 0, options.most
+    while (
+        widths and level and draft.tree.drafted < most and options.goes_deeper(depth, len(widths), draft.tree.drafted)
+    ):
+        width = widths[min(depth, len(widths) - 1)]
+        depth += 1
         nodes, logits = draft.expand(level)
         level = []
         whole, rest = divmod(most - draft.tree.drafted, width)

@@ -1,0 +1,64 @@
+"""A rule that reckons with the number of siblings is kept away from policies that make it up while drawing."""
+
+from __future__ import annotations
+
+import pytest
+
+from specviz.chance import transform
+from specviz.errors import PairingError
+from specviz.growth.base import GROWTHS, Growth, GrowthOptions
+from specviz.proof.exhaustive import Case, error
+from specviz.verifiers.kseq import KSeqVerifier
+
+
+class Hesitant(Growth):
+    """Draws a second child, i.i.d. as the first, only where the first came out as token 0."""
+
+    name = "hesitant"
+    options_type = GrowthOptions
+    lossless = True
+
+    def kinds(self, sampling):
+        return frozenset(["iid"])
+
+    def grow(self, draft):
+        _, logits = draft.expand([0])
+        q = transform(logits[0], draft.sampling)
+        first = draft.draw(q)
+        draft.add(0, first, "iid", q)
+        if first == 0:
+            draft.add(0, draft.draw(q), "iid", q)
+
+
+@pytest.fixture(autouse=True)
+def hesitant(monkeypatch):
+    monkeypatch.setitem(GROWTHS._entries, "hesitant", Hesitant)
+
+
+def judged_by(verifier: str) -> Case:
+    return Case("model", verifier, growth="hesitant", length=2)
+
+
+def test_it_is_refused_with_the_reason_and_the_cure():
+    with pytest.raises(PairingError, match=r"'hesitant' decides while drawing.*choose the growth policy 'levels' or"):
+        error(judged_by("kseq"))
+
+
+def test_unrefused_it_would_bias_the_text(monkeypatch):
+    monkeypatch.setattr(KSeqVerifier, "counts_siblings", False)
+    assert error(judged_by("kseq")) > 1e-3
+
+
+def test_the_sequential_rule_takes_it_as_it_comes():
+    assert error(judged_by("sequential")) < 1e-12
+
+
+def test_those_that_declare_a_settled_number_are_known():
+    assert {name for name, growth in GROWTHS.items() if growth.settles_siblings} >= {
+        "chain",
+        "levels",
+        "rsd_c",
+        "sequoia",
+    }
+    assert not GROWTHS.get("rsd_s").settles_siblings
+    assert not GROWTHS.get("dyspec").settles_siblings
