@@ -7,7 +7,6 @@ survive a round in `draft_cache.py`. Knows nothing about the target.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from torch import Tensor
@@ -17,48 +16,11 @@ from specviz.clock import now
 from specviz.drafters.base import DRAFTERS, DraftContext, Drafter, DraftPass, Proposal
 from specviz.drafters.parts.draft_cache import DraftCache
 from specviz.drafters.parts.growing import GrowingDraft, LastDraft
-from specviz.growth.base import Growth
-from specviz.growth.levels import LevelsGrowth, LevelsOptions
-from specviz.growth.parts.draws import DRAWS
-from specviz.growth.parts.level_wise import check_size
+from specviz.drafters.parts.shape import ShapeOptions
 from specviz.lm.base import LanguageModel
-from specviz.options import Options, option
+from specviz.options import Options
 from specviz.trace.events import CandidateKind
 from specviz.tree import ROOT, DraftTree, Shape
-
-
-@dataclass(frozen=True)
-class ModelOptions(Options):
-    """Shape of the draft, and how its candidates are drawn."""
-
-    gamma: int = option(4, help="tokens drafted per round, as a chain", minimum=1, maximum=32, counts="levels")
-    branching: tuple[int, ...] = option(
-        (),
-        help="children per node at each level, such as 3,2,1; makes a tree and replaces gamma",
-        minimum=1,
-        maximum=32,
-    )
-    draw: str = option(
-        "auto",
-        help="how candidates are drawn; auto: i.i.d. for a chain, without replacement for a tree, the most probable "
-        "at temperature 0",
-        choices=("auto", *DRAWS),
-    )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_size(self.branching)
-
-    @property
-    def widths(self) -> tuple[int, ...]:
-        """Children per node, level by level."""
-        return self.branching or (1,) * self.gamma
-
-
-def _own_growth(options: Options) -> Growth:
-    """What the drafter's own options ask for, as a growth policy."""
-    assert isinstance(options, ModelOptions)
-    return LevelsGrowth(LevelsOptions(branching=options.widths, draw=options.draw))
 
 
 @DRAFTERS.register("model")
@@ -71,19 +33,19 @@ class ModelDrafter(Drafter):
     """
 
     name: ClassVar[str] = "model"
-    options_type: ClassVar[type[Options]] = ModelOptions
+    options_type: ClassVar[type[Options]] = ShapeOptions
     lossless: ClassVar[bool] = True
     needs_model: ClassVar[bool] = True
 
     grows: ClassVar[bool] = True
 
     def __init__(self, options: Options, model: LanguageModel | None) -> None:
-        assert isinstance(options, ModelOptions)
+        assert isinstance(options, ShapeOptions)
         assert model is not None, "this drafter needs a model."
         super().__init__(options, model)
         self._model = model
         self._cache = DraftCache(model)
-        self._own_growth = _own_growth(options)
+        self._own_growth = options.growth
         self._last = LastDraft()
 
     @property
@@ -92,11 +54,13 @@ class ModelDrafter(Drafter):
 
     @classmethod
     def kinds(cls, options: Options, sampling: Sampling) -> frozenset[CandidateKind]:
-        return _own_growth(options).kinds(sampling)
+        assert isinstance(options, ShapeOptions)
+        return options.growth.kinds(sampling)
 
     @classmethod
     def shape(cls, options: Options, sampling: Sampling) -> Shape:
-        return _own_growth(options).shape(sampling)
+        assert isinstance(options, ShapeOptions)
+        return options.growth.shape(sampling)
 
     def begin(self, tokens: Sequence[int]) -> None:
         self._cache.begin(tokens)

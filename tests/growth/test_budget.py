@@ -6,7 +6,8 @@ import pytest
 
 from specviz.chance import Sampling, SeededDice
 from specviz.drafters.base import DraftContext, Habit
-from specviz.drafters.model import ModelDrafter, ModelOptions
+from specviz.drafters.model import ModelDrafter
+from specviz.drafters.parts.shape import ShapeOptions
 from specviz.growth.base import GROWTHS
 from specviz.lm.table import TableModel
 from specviz.options import from_mapping
@@ -16,7 +17,7 @@ MODEL = TableModel(40, seed=2)
 
 def drafted(growth, options, sampling):
     kind = GROWTHS.get(growth)
-    drafter = ModelDrafter(ModelOptions(), MODEL)
+    drafter = ModelDrafter(ShapeOptions(), MODEL)
     drafter.habit = Habit(kind(from_mapping(kind.options_type, options)))
     return drafter.propose(DraftContext([1, 2], 0, 40, sampling, SeededDice(3))).tree
 

@@ -12,7 +12,8 @@ import torch
 
 from specviz.chance import Sampling, SeededDice, transform
 from specviz.drafters.base import DraftContext, Habit
-from specviz.drafters.model import ModelDrafter, ModelOptions
+from specviz.drafters.model import ModelDrafter
+from specviz.drafters.parts.shape import ShapeOptions
 from specviz.errors import OptionError
 from specviz.growth.base import StepCosts
 from specviz.growth.dyspec import DySpecGrowth, DySpecOptions
@@ -29,7 +30,7 @@ COLD, WARM = Sampling(0.0), Sampling(1.0)
 
 
 def propose(growth, model=None, sampling=COLD, dice=None, depth=9):
-    drafter = ModelDrafter(ModelOptions(), model or TableModel(6, seed=2))
+    drafter = ModelDrafter(ShapeOptions(), model or TableModel(6, seed=2))
     drafter.habit = Habit(growth)
     return drafter.propose(DraftContext([1, 2], 0, depth, sampling, dice or SeededDice(3)))
 
