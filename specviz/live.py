@@ -24,7 +24,7 @@ from specviz.lm.load import LoadedModel, load
 from specviz.lm.place import choose_device, locate
 from specviz.lm.step_time import use_threads
 from specviz.lm.text import TextCodec, check_vocabularies
-from specviz.memory import WAYS, Memories
+from specviz.memory import Memories
 from specviz.options import Options, from_mapping
 from specviz.pairing import check_pairing
 from specviz.recorder import Recorder
@@ -33,7 +33,7 @@ from specviz.stopping import Ending, Limits
 from specviz.stops.base import STOPS
 from specviz.trace.assemble import assemble
 from specviz.trace.events import Trace
-from specviz.trace.source import Catalog, Resume, RunRequest, Step, TraceSource
+from specviz.trace.source import MEMORY_WAYS, Catalog, Resume, RunRequest, Step, TraceSource
 from specviz.verifiers.base import VERIFIERS, Verifier
 
 AUTO_VERIFIER = {True: "greedy", False: "sequential"}
@@ -76,8 +76,8 @@ def make_plan(request: RunRequest) -> Plan:
 
 def _check_memory(request: RunRequest, drafter: type[Drafter]) -> None:
     """Raises OptionError where a memory is asked for in a way there is not, or of a drafter that has none."""
-    if request.memory not in WAYS:
-        raise OptionError(f"memory is '{request.memory}', but must be one of {', '.join(WAYS)}.")
+    if request.memory not in MEMORY_WAYS:
+        raise OptionError(f"memory is '{request.memory}', but must be one of {', '.join(MEMORY_WAYS)}.")
     if not drafter.remembers and (request.memory != "cold" or request.memory_file):
         raise OptionError(
             f"the drafter '{request.drafter}' learns nothing that would outlast a run; leave memory at 'cold' and "

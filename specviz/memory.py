@@ -17,8 +17,6 @@ from specviz.options import to_mapping
 from specviz.trace.exhibits import MemoryCard
 
 FORMAT = "specviz-memory 1"
-WAYS = ("cold", "warm", "reset")
-"""values of `RunRequest.memory`"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,9 @@ from typing import Protocol
 
 from specviz.trace.events import Finished, Option, Round, Started, Trace, VocabEntry
 
+MEMORY_WAYS = ("cold", "warm", "reset")
+"""values of `RunRequest.memory`, the default first"""
+
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:

@@ -14,12 +14,16 @@ import gradio as gr
 from gradio.components import Component
 
 from specviz.figures import notices
-from specviz.trace.source import Catalog, ModelDescription, OptionCard, RunRequest
-from specviz.ui.methods import Kind, choices, grows, kinds, note
+from specviz.trace.source import MEMORY_WAYS, Catalog, ModelDescription, OptionCard, RunRequest
+from specviz.ui.methods import Kind, choices, grows, kinds, note, remembers
 from specviz.ui.request import Limits, option_key
 
 FEW = 5
 """so many methods stand side by side; more fold into a list"""
+MEMORY_INFO = (
+    "cold: begin with nothing and keep nothing; warm: begin with what earlier runs of this server left, whoever's they "
+    "were, and add to it; reset: begin with nothing and leave what is learnt"
+)
 SLIDER_SPAN = 256
 """wider ranges get a number box instead of a slider"""
 
@@ -84,6 +88,11 @@ def method_controls(controls: Controls, catalog: Catalog) -> None:
     for kind in known:
         if not kind.for_growing:
             _method(controls, kind)
+        if kind.group == "drafter" and any(method.remembers for method in kind.methods):
+            controls.fields["memory"] = gr.Radio(
+                list(MEMORY_WAYS), value=MEMORY_WAYS[0], label="memory", info=MEMORY_INFO,
+                visible=remembers(catalog, kind.default), elem_id="sv-memory",
+            )  # fmt: skip
         if kind.group == "drafter" and growing:
             shown = grows(catalog, kind.default)
             with gr.Accordion("How the draft grows and ends", open=False, visible=shown) as controls.growing:

@@ -47,6 +47,11 @@ def grows(catalog: Catalog, drafter: str) -> bool:
     return any(method.grows for method in catalog.drafters if method.name == drafter)
 
 
+def remembers(catalog: Catalog, drafter: str) -> bool:
+    """Whether this drafter can go on with what earlier runs taught it."""
+    return any(method.remembers for method in catalog.drafters if method.name == drafter)
+
+
 def choices(kind: Kind) -> list[tuple[str, str]]:
     """(label, name) pairs; a lossy method and one for temperature 0 alone say so in their label."""
     listed = [(_label(method), method.name) for method in kind.methods]

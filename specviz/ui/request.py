@@ -15,7 +15,7 @@ from typing import Any
 
 from specviz.errors import OptionError
 from specviz.trace.events import Option
-from specviz.trace.source import Catalog, MethodDescription, OptionCard, RunRequest
+from specviz.trace.source import MEMORY_WAYS, Catalog, MethodDescription, OptionCard, RunRequest
 from specviz.ui.methods import AUTO, kinds
 
 
@@ -53,6 +53,7 @@ def request_from(values: Mapping[str, object], catalog: Catalog, limits: Limits)
         max_new_tokens=int(_number("max_new_tokens", values, (1, limits.max_new_tokens))),
         stop=_stops(str(values.get("stop") or "")),
         prompt_name=_prompt_name(values, catalog),
+        memory=_memory(values) if drafter.remembers else MEMORY_WAYS[0],
         **methods,
     )
 
@@ -178,6 +179,13 @@ def _model(control: str, values: Mapping[str, object], catalog: Catalog, limits:
         return name
     choice = ", ".join(listed) or "none is installed"
     raise OptionError(f"the {control.replace('_', ' ')} '{name[:60]}' is not offered here; choose one of: {choice}.")
+
+
+def _memory(values: Mapping[str, object]) -> str:
+    way = str(values.get("memory") or MEMORY_WAYS[0])
+    if way not in MEMORY_WAYS:
+        raise OptionError(f"memory is '{way[:40]}', but must be one of {', '.join(MEMORY_WAYS)}.")
+    return way
 
 
 def _prompt(values: Mapping[str, object], limits: Limits) -> str:

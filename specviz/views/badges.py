@@ -27,6 +27,17 @@ SOURCES: dict[str, str] = {
 }
 
 
+def _brought(started: Started) -> list[Badge]:
+    """What the drafter knew before the run began, if anything: its rounds are then no cold start."""
+    memory = started.memory
+    if memory is None:
+        return []
+    runs = f"{memory.runs} run{'' if memory.runs == 1 else 's'}"
+    size = f"{memory.size_bytes / 1024:,.0f} KiB" if memory.size_bytes >= 1024 else f"{memory.size_bytes} B"
+    explanation = f"the drafter began with what it learnt in {runs} ({memory.origin}; sha256 {memory.sha256[:12]}…)"
+    return [Badge(f"warm start: {runs}, {size}", "plain", explanation)]
+
+
 def badges(started: Started) -> list[Badge]:
     """Source, pair, method and verifier of a run, in the order in which a reader asks."""
     pair = started.target.name
@@ -36,6 +47,7 @@ def badges(started: Started) -> list[Badge]:
     found = [
         Badge(started.source, started.source, f"{SOURCES[started.source]} ({started.created})"),
         Badge(pair, "plain", f"drafter and target weights; device {started.machine.device}, {started.machine.dtype}"),
+        *_brought(started),
         Badge(f"{started.drafter.name} · {temperature} · seed {started.seed}", "plain", "drafter, sampling and seed"),
     ]
     if started.verifier.lossless:

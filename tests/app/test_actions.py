@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import unescape
 from pathlib import Path
 from threading import Event
@@ -84,6 +84,17 @@ def test_a_drafter_shows_its_options_and_its_policies_of_growth(actions: StepAct
     assert "Looks the continuation up" in line
     assert [box.visible for box in (model, ngram, growth)] == [False, True, False]
     assert actions.choose(controls, drafter)("model")[3].visible is True
+
+
+def test_the_memory_of_earlier_runs_is_offered_for_drafters_that_remember_alone(actions: StepActions) -> None:
+    none, model, ngram = actions.catalog.drafters
+    actions.catalog = replace(actions.catalog, drafters=(none, model, replace(ngram, remembers=True)))
+    with gr.Blocks():
+        controls = Controls()
+        method_controls(controls, actions.catalog)
+    assert controls.fields["memory"].visible is False
+    choose = actions.choose(controls, kinds(actions.catalog)[0])
+    assert (choose("ngram")[-1].visible, choose("model")[-1].visible) == (True, False)
 
 
 def test_one_lossy_part_makes_the_whole_lossy(actions: StepActions) -> None:

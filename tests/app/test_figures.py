@@ -9,6 +9,7 @@ from specviz.figures import notices
 from specviz.figures.acceptance import bar_panels
 from specviz.figures.speedup import speedup_figure
 from specviz.trace.events import StepTime, Summary
+from specviz.trace.exhibits import MemoryCard
 from specviz.views.acceptance import acceptance_by_depth, accepted_lengths
 from specviz.views.badges import badges
 from specviz.views.speedup import speedup_view
@@ -86,6 +87,14 @@ def test_a_lossy_verifier_is_marked_in_words() -> None:
     lossy = replace(started, verifier=replace(started.verifier, lossless=False))
     assert badges(lossy)[-1].text == "sequential, lossy"
     assert badges(started)[-1].text == "✓ sequential, lossless"
+
+
+def test_a_warm_start_says_what_was_brought_along() -> None:
+    started = replace(sample().started, memory=MemoryCard("earlier runs", 3, 40_960, "ab" * 32))
+    warm = next(badge for badge in badges(started) if "warm" in badge.text)
+    assert warm.text == "warm start: 3 runs, 40 KiB"
+    assert "earlier runs; sha256 abababababab…" in warm.explanation
+    assert not any("warm" in badge.text for badge in badges(sample().started))
 
 
 def test_sweep_files_carry_every_run_and_no_formula() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from specviz.errors import OptionError
@@ -42,6 +44,15 @@ def test_policies_of_growth_are_sent_for_drafters_that_grow_and_for_no_others() 
     assert (growing.stopping, growing.stopping_options) == ("doubt", {"floor": 0.3})
     lookup = request_from(form(drafter="ngram", **policies), catalog(), Limits())
     assert (lookup.growth, lookup.growth_options, lookup.stopping) == ("auto", {}, "fixed")
+
+
+def test_a_memory_is_asked_for_only_of_a_drafter_that_remembers() -> None:
+    none, model, ngram = catalog().drafters
+    known = replace(catalog(), drafters=(none, model, replace(ngram, remembers=True)))
+    assert request_from(form(memory="warm"), known, Limits()).memory == "cold"
+    assert request_from(form(memory="warm", drafter="ngram"), known, Limits()).memory == "warm"
+    with pytest.raises(OptionError, match="memory is 'hot', but must be one of cold, warm, reset"):
+        request_from(form(memory="hot", drafter="ngram"), known, Limits())
 
 
 def test_an_empty_control_means_the_default() -> None:

@@ -118,7 +118,8 @@ def _wire_form(actions: StepActions, controls: form.Controls, parts: StepParts) 
     for kind in kinds(actions.catalog):
         boxes = list(controls.groups[kind.group].values())
         growing = [controls.growing] if kind.group == "drafter" and controls.growing else []
-        shown = [controls.notes[kind.group], *boxes, *growing]
+        memory = [fields["memory"]] if kind.group == "drafter" and "memory" in fields else []
+        shown = [controls.notes[kind.group], *boxes, *growing, *memory]
         fields[kind.group].change(actions.choose(controls, kind), fields[kind.group], shown, **QUIET)
     chosen = [fields[kind.group] for kind in kinds(actions.catalog)]
     gr.on([field.change for field in chosen], actions.lossless, chosen, parts.lossless, **LATEST)

@@ -23,7 +23,7 @@ from specviz.trace.source import Catalog, Resume, RunRequest, TraceSource
 from specviz.ui import controls as form
 from specviz.ui.handed_in import imported, resume_at, token_text
 from specviz.ui.live_run import Frame, ending, frames
-from specviz.ui.methods import Kind, grows, kinds, lossless_note, note
+from specviz.ui.methods import Kind, grows, kinds, lossless_note, note, remembers
 from specviz.ui.prompts import next_prompt
 from specviz.ui.request import Limits, request_from
 from specviz.ui.stops import Stops
@@ -91,7 +91,7 @@ class StepActions:
         return pick
 
     def choose(self, controls: form.Controls, kind: Kind) -> Callable[[str], Any]:
-        """The line about the chosen method, its options, and for a drafter whether it has policies of growth."""
+        """The line about the chosen method, its options, and for a drafter whether it grows and remembers."""
 
         def show(chosen: str) -> Any:
             line = notices.note(note(kind, chosen))
@@ -99,6 +99,8 @@ class StepActions:
             updates = [line, *boxes]
             if kind.group == "drafter" and controls.growing:
                 updates.append(gr.Accordion(visible=grows(self.catalog, chosen)))
+            if kind.group == "drafter" and "memory" in controls.fields:
+                updates.append(gr.Radio(visible=remembers(self.catalog, chosen)))
             return updates if len(updates) > 1 else line
 
         return show
