@@ -18,7 +18,7 @@ from torch import Tensor
 from specviz.errors import OptionError
 
 Key = tuple[str, int, int]
-"""(purpose, position, index): which decision this is. A run never uses the same key twice."""
+"""(purpose, position, index): which decision this is. A run never decides twice with the same key."""
 
 
 class Toss(NamedTuple):
@@ -36,7 +36,7 @@ class Drawn(NamedTuple):
 
 
 class Dice(Protocol):
-    """The two verbs."""
+    """The two verbs, and a look at the noise of a draw to come."""
 
     def accept(self, probability: float, key: Key) -> Toss:
         """Succeed with `probability`: u < probability with u uniform in [0, 1), so 0 never succeeds."""
@@ -44,6 +44,14 @@ class Dice(Protocol):
 
     def draw(self, probs: Tensor, key: Key) -> Drawn:
         """A token distributed as `probs` [V] (sums to 1)."""
+        ...
+
+    def foresee(self, probs: Tensor, key: Key) -> int:
+        """The token that `draw` with this key would give if it were asked with `probs` [V].
+
+        Decides nothing and may be asked any number of times before the draw: the same noise, other distributions.
+        Only where a draw takes its distribution from the target alone, whatever was drafted, may a draft look at its
+        noise (`DraftContext.noise` says so)."""
         ...
 
 
@@ -82,6 +90,9 @@ class SeededDice:
     def draw(self, probs: Tensor, key: Key) -> Drawn:
         u = uniform(self.seed, key)
         return Drawn(pick(probs, u), u)
+
+    def foresee(self, probs: Tensor, key: Key) -> int:
+        return self.draw(probs, key).token
 
 
 ON_CPU = ("cpu", "mps")
@@ -235,6 +246,10 @@ class ScriptedDice:
         if isinstance(outcome, bool):
             raise OptionError(f"the script has {outcome} where {key} needs a token id.")
         return Drawn(outcome, None)
+
+    def foresee(self, probs: Tensor, key: Key) -> int:
+        """A script holds no noise to look at: the most probable token."""
+        return int(probs.argmax())
 
     def _next(self, key: Key) -> bool | int:
         if not self._outcomes:

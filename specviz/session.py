@@ -185,7 +185,9 @@ class Session:
             return Proposal(DraftTree.from_root(self.tokens[-1]))
         method, depth = self.method, self._left() - 1
         number = self._first_round + self.rounds
-        proposal = method.drafter.propose(DraftContext(self.tokens, number, depth, method.sampling, method.dice))
+        noise = "target" if method.verifier.samples_target else "guess"
+        context = DraftContext(self.tokens, number, depth, method.sampling, method.dice, noise)
+        proposal = method.drafter.propose(context)
         tree = proposal.tree
         if tree.tokens[0] != self.tokens[-1] or max(tree.depths) > depth:
             raise DraftError(

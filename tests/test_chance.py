@@ -47,6 +47,14 @@ def test_rows_are_transformed_one_by_one():
     assert torch.equal(probs[1], transform(rows[1], Sampling(0.7, top_p=0.8)))
 
 
+def test_a_foreseen_draw_is_the_draw_and_moves_with_its_distribution():
+    dice, key = SeededDice(5), ("target", 7, 0)
+    u = uniform(5, key)
+    rows = [tensor(u - 0.1, 0.2, 0.9 - u), tensor(u + 0.1, 0.1, 0.8 - u)]
+    assert [dice.foresee(row, key) for row in rows] == [1, 0]
+    assert dice.draw(rows[0], key).token == 1
+
+
 def test_half_precision_logits_become_single_precision_probabilities():
     assert transform(torch.zeros(2, dtype=torch.bfloat16), Sampling(1.0)).dtype == torch.float32
 

@@ -59,6 +59,9 @@ class DraftContext:
     sampling: Sampling
     dice: Dice
     """use keys ("draft", round, index) with an index not used before in this round"""
+    noise: str = "guess"
+    """purpose of the keys (noise, position, 0) with which `dice.foresee` may be asked what a position of the text will
+    be: `target`, the very noise of the token there, where the verifier samples the target; `guess`, one of its own"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,11 @@ OPTION_SETS: dict[str, tuple[dict[str, object], ...]] = {
         {"branching": (2, 2)},
         {"branching": (2, 2), "draw": "top_k"},
     ),
+    "jacobi": (
+        {"block": 2},
+        {"block": 2, "mode": "gauss_seidel"},
+        {"block": 1, "start": "random"},
+    ),
     "ngram": ({"gamma": 3}, {"gamma": 2, "min_ngram": 2}),
 }
 

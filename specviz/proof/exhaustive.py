@@ -12,14 +12,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from torch import Tensor
-
-from specviz.chance import Dice, Drawn, Key, Sampling, Toss, transform
-from specviz.drafters.base import DRAFTERS, Habit
-from specviz.errors import ProofError
+from specviz.chance import Dice, Sampling, transform
+from specviz.drafters.base import DRAFTERS, Drafter, Habit
 from specviz.growth.base import GROWTHS
 from specviz.lm.table import TableModel
 from specviz.options import from_mapping
+from specviz.proof.dice import ReplayDice
 from specviz.session import Method, RoundRecord, Session, Start
 from specviz.stopping import Ending, Limits
 from specviz.stops.base import STOPS
@@ -29,54 +27,6 @@ Text = tuple[int, ...]
 Law = dict[Text, float]
 TARGET_SEED = 1
 WARM = Sampling(temperature=0.8)
-
-
-class ReplayDice:
-    """Plays a given sequence of outcomes and goes on with the first possible ones; keeps every alternative's weight.
-
-    An outcome of probability zero is never played. Using a key twice is the fault it looks like.
-    """
-
-    def __init__(self, script: tuple[int, ...]) -> None:
-        self._script = script
-        self.options: list[list[tuple[int, float]]] = []
-        self.played: list[int] = []
-        self._keys: set[Key] = set()
-
-    def accept(self, probability: float, key: Key) -> Toss:
-        if not -1e-12 <= probability <= 1 + 1e-12:
-            raise ProofError(
-                f"something is to be accepted with probability {probability:g}; this is its verifier's fault."
-            )
-        return Toss(bool(self._choose([(1, probability), (0, 1.0 - probability)], key)), None)
-
-    def draw(self, probs: Tensor, key: Key) -> Drawn:
-        return Drawn(self._choose(list(enumerate(probs.tolist())), key), None)
-
-    def _choose(self, outcomes: list[tuple[int, float]], key: Key) -> int:
-        if key in self._keys:
-            raise ProofError(f"the noise of {key} is used twice, so that two decisions are one; use each key once.")
-        self._keys.add(key)
-        possible = [(outcome, weight) for outcome, weight in outcomes if weight > 0.0]
-        step = len(self.played)
-        chosen = self._script[step] if step < len(self._script) else 0
-        self.options.append(possible)
-        self.played.append(chosen)
-        return possible[chosen][0]
-
-    def weight(self, since: int = 0) -> float:
-        """Probability of the outcomes played, from the `since`-th on."""
-        product = 1.0
-        for options, chosen in zip(self.options[since:], self.played[since:], strict=True):
-            product *= options[chosen][1]
-        return product
-
-    def next_script(self, fixed: int) -> tuple[int, ...] | None:
-        """The next sequence in order with the first `fixed` outcomes as they are; None after the last."""
-        for step in reversed(range(fixed, len(self.played))):
-            if self.played[step] + 1 < len(self.options[step]):
-                return (*self.played[:step], self.played[step] + 1)
-        return None
 
 
 @cache
@@ -171,9 +121,12 @@ def law(case: Case, merged: bool = True) -> Law:
 
     With `merged`, of the branches of a round with the same text so far, the same number of accepted nodes and the same
     depth of the draft one is followed further, with the weight of all: what the others differ in has been judged and
-    dropped, and a stop policy has learned the same.
+    dropped, and a stop policy has learned the same. A drafter that learns from the target remembers what they differ
+    in, so all its branches are followed.
     """
     total: Law = defaultdict(float)
+    learns = DRAFTERS.get(case.drafter).observe is not Drafter.observe
+    merged = merged and not learns
     _follow(case, (), 1.0, 0, merged, total)
     return dict(total)
 

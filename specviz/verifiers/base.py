@@ -87,6 +87,9 @@ class Verifier(Protocol):
     """`chain`: judges trees without siblings only"""
     counts_siblings: ClassVar[bool] = False
     """its rule depends on how many siblings there are, and so must that number not depend on them"""
+    samples_target: ClassVar[bool] = False
+    """the token at every visited position is drawn from the target's own distribution with the key
+    ("target", position, 0), whatever was drafted there: only then may a draft look at that noise"""
 
     options: Any
     """what it runs with, an instance of `options_type`"""

@@ -34,6 +34,7 @@ class NaiveVerifier(Verifier):
     lossless: ClassVar[bool] = True
     judges: ClassVar[frozenset[CandidateKind]] = frozenset(["iid", "without_replacement", "point_mass"])
     temperatures: ClassVar[str] = "any"
+    samples_target: ClassVar[bool] = True
 
     def judge(self, tree: DraftTree, target: TargetRows, dice: Dice, position: int) -> Verdict:
         """One draw per visited node; `threshold` of a trial is p(token), the chance it had before the draw."""

@@ -23,7 +23,7 @@ from specviz.growth.parts.block_order import depth_first, touched_tiles
 from specviz.growth.rsd_s import RsdSGrowth, RsdSOptions
 from specviz.growth.sequoia import Plans, SequoiaGrowth, SequoiaOptions
 from specviz.lm.table import TableModel
-from specviz.proof.exhaustive import ReplayDice
+from specviz.proof.dice import ReplayDice
 from specviz.tree import DraftTree
 
 COLD, WARM = Sampling(0.0), Sampling(1.0)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 
 from specviz.options import from_mapping
-from specviz.proof.exhaustive import ReplayDice
+from specviz.proof.dice import ReplayDice
 from specviz.tree import DraftTree
 from specviz.verifiers.base import VERIFIERS, Verdict
 
