@@ -20,6 +20,7 @@ OPTION_SETS: dict[str, tuple[dict[str, object], ...]] = {
         {"block": 1, "start": "random"},
     ),
     "ngram": ({"gamma": 3}, {"gamma": 2, "min_ngram": 2}),
+    "suffix": ({"max_nodes": 4, "factor": 2.0}, {"max_nodes": 3, "tree": False}),
 }
 
 

@@ -51,6 +51,8 @@ class Case:
     growth_options: tuple[tuple[str, object], ...] = ()
     stopping: str = "fixed"
     stopping_options: tuple[tuple[str, object], ...] = ()
+    memory: bytes = b""
+    """what the drafter recalls from earlier runs"""
 
     def habit(self) -> Habit:
         """New growth and stop policies: a stop policy remembers the rounds of its run."""
@@ -81,6 +83,8 @@ def session_of(case: Case, dice: Dice) -> Session:
     drafter, verifier = DRAFTERS.get(case.drafter), VERIFIERS.get(case.verifier)
     drafting = drafter(from_mapping(drafter.options_type, dict(case.options)), draft if drafter.needs_model else None)
     drafting.habit = case.habit()
+    if case.memory:
+        drafting.recall(case.memory)
     method = Method(
         drafting,
         verifier(from_mapping(verifier.options_type, {})),

@@ -16,7 +16,8 @@ from specviz.verifiers.base import VERIFIERS
 
 NARROW = Sampling(temperature=1.0, top_k=2)
 """two tokens of three: target and draft then often support different ones"""
-PROMPTS = {"ngram": (0, 1, 2, 0, 1, 2, 0, 1)}
+REPEATING = (0, 1, 2, 0, 1, 0, 0, 1)
+PROMPTS = {"ngram": (0, 1, 2, 0, 1, 2, 0, 1), "suffix": REPEATING}
 
 
 def cases() -> list[Case]:
@@ -40,6 +41,14 @@ def cases() -> list[Case]:
 
 @pytest.mark.parametrize("case", cases(), ids=str)
 def test_the_committed_text_has_the_targets_law(case):
+    assert error(case) < 1e-12
+
+
+@pytest.mark.parametrize("verifier", ["naive", "sequential", "traversal"])
+def test_what_a_drafter_remembers_from_earlier_runs_leaves_the_targets_law_alone(verifier):
+    memory = b"[[0, 1, 2, 1], [0, 1, 0]]"
+    case = Case("suffix", verifier, (("max_nodes", 3), ("factor", 3.0)), WARM, prompt=(0, 1), memory=memory)
+    assert expected_in_first_round(case, lambda record: record.proposal.tree.drafted) == pytest.approx(3)
     assert error(case) < 1e-12
 
 

@@ -1,0 +1,182 @@
+"""Suffix decoding: the end of the text is looked up in all that came before, and what followed there is drafted.
+
+    text ─► automaton ─► matches of every length ─► a trie each, its size by the match's length ─► the best one
+
+A second automaton holds the outputs of earlier runs, where a run is given them. Knows nothing about models.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from specviz.chance import Sampling
+from specviz.drafters.base import DRAFTERS, DraftContext, Drafter, Outcome, Proposal
+from specviz.drafters.parts.continuations import Found, best_first, plant, rows
+from specviz.drafters.parts.suffix_automaton import Cursor, SuffixAutomaton
+from specviz.errors import MemoryFileError
+from specviz.lm.base import LanguageModel
+from specviz.options import Options, option
+from specviz.trace.events import CandidateKind, Option
+from specviz.trace.exhibits import Exhibit, ExhibitRow
+from specviz.tree import DraftTree, Shape
+
+MOST_REMEMBERED = 20_000
+"""tokens of earlier outputs; the oldest outputs are forgotten first"""
+TEXT, MEMORY = "text", "memory"
+
+
+@dataclass(frozen=True)
+class SuffixOptions(Options):
+    """How large a draft may be, and how sure."""
+
+    max_nodes: int = option(16, help="most candidates of a draft", minimum=1, maximum=64)
+    max_match: int = option(24, help="longest suffix of the text that is looked up", minimum=1, maximum=64)
+    factor: float = option(
+        1.0, help="a match of m tokens may draft m times this many candidates", minimum=0.1, maximum=8.0
+    )
+    min_share: float = option(
+        0.1, help="no candidate that followed less often than this share of the times", minimum=0.0, maximum=1.0
+    )
+    tree: bool = option(True, help="several continuations as a tree; false: the most frequent one as a chain")
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A suffix of the text that occurs in an automaton, and what to draft because of it."""
+
+    length: int
+    state: int
+    automaton: SuffixAutomaton
+    source: str
+    found: list[Found]
+
+    @property
+    def score(self) -> float:
+        """Expected accepted candidates, were the shares the probabilities."""
+        return sum(one.share for one in self.found)
+
+
+@DRAFTERS.register("suffix")
+class SuffixDrafter(Drafter):
+    """Drafts what most often followed the end of the text, in the text itself and in outputs of earlier runs.
+
+    The longer the match, the larger the draft. Of the matches of all lengths the one whose candidates' shares sum up
+    to most is taken. Shares are frequencies, so candidates are point masses. Agents, tables, edited code: wherever
+    texts repeat. SuffixDecoding (Oliaro et al., 2411.04975).
+    """
+
+    name: ClassVar[str] = "suffix"
+    options_type: ClassVar[type[Options]] = SuffixOptions
+    lossless: ClassVar[bool] = True
+    needs_model: ClassVar[bool] = False
+    remembers: ClassVar[bool] = True
+
+    def __init__(self, options: Options, model: LanguageModel | None = None) -> None:
+        assert isinstance(options, SuffixOptions)
+        super().__init__(options, model)
+        self._text, self._past = SuffixAutomaton(), SuffixAutomaton()
+        self._in_past = Cursor(self._past)
+        self._outputs: list[list[int]] = []
+        self._tokens: Sequence[int] = []
+        self._read = 0
+        self._prompt_length = 0
+
+    @classmethod
+    def kinds(cls, options: Options, sampling: Sampling) -> frozenset[CandidateKind]:
+        return frozenset(["point_mass"])
+
+    @classmethod
+    def shape(cls, options: Options, sampling: Sampling) -> Shape:
+        assert isinstance(options, SuffixOptions)
+        return "tree" if options.tree else "chain"
+
+    def recall(self, memory: bytes) -> None:
+        """`memory` is a JSON list of outputs, each a list of token ids, the oldest first."""
+        try:
+            outputs = json.loads(memory)
+            self._outputs = [[int(token) for token in output] for output in outputs]
+        except (ValueError, TypeError):
+            raise MemoryFileError("what 'suffix' is to remember is no list of outputs; begin with a reset.") from None
+        for number, output in enumerate(self._outputs):
+            for token in output:
+                self._past.extend(token)
+            self._past.extend(-1 - number)  # occurs nowhere else, so that no match goes from one output to the next
+
+    def memory(self) -> bytes:
+        kept: list[list[int]] = []
+        room = MOST_REMEMBERED
+        for output in reversed([*self._outputs, list(self._tokens[self._prompt_length :])]):
+            if room <= 0:
+                break
+            kept.insert(0, output[-room:])
+            room -= len(output)
+        return json.dumps(kept).encode()
+
+    def begin(self, tokens: Sequence[int]) -> None:
+        self._prompt_length = len(tokens)
+        self._follow(tokens)
+
+    def propose(self, context: DraftContext) -> Proposal:
+        self._follow(context.tokens)
+        tree = DraftTree.from_root(context.tokens[-1])
+        matches = list(self._matches(context.max_depth))
+        if not matches:
+            return Proposal(tree, note={"match_length": 0})
+        best = max(matches, key=lambda one: (one.score, one.source == TEXT, one.length))
+        note: dict[str, Option] = {
+            "match_length": best.length,
+            "match_source": best.source,
+            "expected": round(best.score, 6),
+        }
+        nodes = plant(tree, best.found, self.name)
+        return Proposal(tree, note=note, knew=list(_exhibits(best, nodes, context.tokens)))
+
+    def observe(self, outcome: Outcome) -> list[Exhibit]:
+        self._tokens = outcome.tokens
+        return []
+
+    def _follow(self, tokens: Sequence[int]) -> None:
+        """Read what the text has grown by."""
+        for token in tokens[self._read :]:
+            self._text.extend(token)
+            self._in_past.step(token)
+        self._read = len(tokens)
+        self._tokens = tokens
+
+    def _matches(self, depth: int) -> Iterator[Match]:
+        """Every suffix of the text that was followed by something, the text's own matches first."""
+        options = self.options
+        text, past, cursor = self._text, self._past, self._in_past
+        earlier = text.shorter[text.whole]
+        for automaton, source, suffixes in (
+            (text, TEXT, text.suffixes(earlier, options.max_match)),
+            (past, MEMORY, past.suffixes(cursor.state, min(options.max_match, cursor.length))),
+        ):
+            for length, state in suffixes:
+                most = min(options.max_nodes, int(length * options.factor))
+                width = 0 if options.tree else 1
+                found = best_first(state, automaton.after, most, depth, options.min_share, width)
+                if found:
+                    yield Match(length, state, automaton, source, found)
+
+
+def _exhibits(best: Match, nodes: Sequence[int], tokens: Sequence[int]) -> Iterator[Exhibit]:
+    matched = list(tokens[len(tokens) - best.length :])
+    start = best.automaton.first_end[best.state] - best.length + 1
+    where = "first seen here" if best.source == TEXT else "in an earlier output"
+    yield Exhibit(
+        "the end of the text, seen before",
+        [ExhibitRow(where, matched, position=start if best.source == TEXT else None)],
+    )
+    yield Exhibit(
+        "what followed, by frequency",
+        rows(best.found, nodes, lambda end: f"{best.found[end].count} of {_times(best)}"),
+    )
+
+
+def _times(best: Match) -> int:
+    """How often the match was followed by anything; the end of the text itself is not."""
+    return sum(times for _, times, _ in best.automaton.after(best.state))
