@@ -19,6 +19,10 @@ OPTION_SETS: dict[str, tuple[dict[str, object], ...]] = {
         {"block": 2, "mode": "gauss_seidel"},
         {"block": 1, "start": "random"},
     ),
+    "lookahead": (
+        {"window": 2, "ngram": 2, "guesses": 2},
+        {"window": 1, "ngram": 3, "guesses": 1, "prompt_pool": True},
+    ),
     "ngram": ({"gamma": 3}, {"gamma": 2, "min_ngram": 2}),
     "suffix": ({"max_nodes": 4, "factor": 2.0}, {"max_nodes": 3, "tree": False}),
 }

@@ -17,7 +17,7 @@ from specviz.verifiers.base import VERIFIERS
 NARROW = Sampling(temperature=1.0, top_k=2)
 """two tokens of three: target and draft then often support different ones"""
 REPEATING = (0, 1, 2, 0, 1, 0, 0, 1)
-PROMPTS = {"ngram": (0, 1, 2, 0, 1, 2, 0, 1), "suffix": REPEATING}
+PROMPTS = {"ngram": (0, 1, 2, 0, 1, 2, 0, 1), "suffix": REPEATING, "lookahead": (0, 1, 2, 0)}
 
 
 def cases() -> list[Case]:
