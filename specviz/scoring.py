@@ -10,15 +10,21 @@ import torch
 from torch import Tensor
 
 from specviz.chance import Sampling, transform
-from specviz.lm.base import Cache, LanguageModel
+from specviz.lm.base import Cache, LanguageModel, SplitModel, Unfinished
 from specviz.tree import DraftTree
 
 
-def score(target: LanguageModel, cache: Cache, tree: DraftTree) -> Tensor:
-    """One target pass over the root and all candidates; logits [len(tree), V]. Node i becomes cache row start + i."""
+def score(target: LanguageModel, cache: Cache, tree: DraftTree, unfinished: Unfinished | None = None) -> Tensor:
+    """One target pass over the root and all candidates; logits [len(tree), V]. Node i becomes cache row start + i.
+
+    `unfinished` holds the nodes' first layers where the drafter has run them already."""
     start = cache.length
     parents = None if tree.is_chain() else [start + parent for parent in tree.parents]
-    logits = target.forward(tree.tokens, cache, parents)
+    if unfinished is None:
+        logits = target.forward(tree.tokens, cache, parents)
+    else:
+        assert isinstance(target, SplitModel), "only a split model leaves something unfinished."
+        logits = target.finish(tree.tokens, cache, parents, unfinished)
     return logits[:, : target.info.vocab_size]
 
 

@@ -157,7 +157,7 @@ class Session:
         proposal = self._propose()
         clock.append(now(device))
         cache_before = self._cache.length
-        logits = score(self.target, self._cache, proposal.tree)
+        logits = score(self.target, self._cache, proposal.tree, proposal.unfinished)
         clock.append(now(device))
         scored = ScoredTree(proposal.tree, logits, method.sampling)
         verdict = self._judge(proposal.tree, scored)

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from specviz.chance import Dice, Sampling
 from specviz.growth.base import Growth
-from specviz.lm.base import Cache, LanguageModel
+from specviz.lm.base import Cache, LanguageModel, Unfinished
 from specviz.options import Options
 from specviz.registry import Registry
 from specviz.stops.base import Stop
@@ -45,6 +45,8 @@ class Proposal:
     """(nodes, logits [len(nodes), V]) wherever a model was asked what follows: for showing, nothing is judged by it"""
     knew: list[Exhibit] = field(default_factory=list)
     """what the draft was made from, for showing"""
+    unfinished: Unfinished | None = None
+    """the nodes' first layers, where the drafter ran them with the target's own: row i is node i"""
 
 
 @dataclass(frozen=True, slots=True)

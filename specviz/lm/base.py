@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
@@ -86,4 +86,56 @@ class LanguageModel(Protocol):
         `last_only` returns [1, V], the last row's logits (prefill needs no more).
         Raises ModelError where the context length would be exceeded.
         """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """Which sub-layers a partial pass runs; the others hand their input on."""
+
+    attention: frozenset[int]
+    mlp: frozenset[int]
+
+    @classmethod
+    def first(cls, layers: int) -> Blocks:
+        """The first `layers` layers, whole."""
+        return cls(frozenset(range(layers)), frozenset(range(layers)))
+
+
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """Rows whose first `layers` layers are computed, taken out of the cache until the rest is run."""
+
+    layers: int
+    states: Tensor
+    """[n, hidden], after those layers"""
+    kept: Tensor
+    """what those layers had written to the cache for the n rows; the adapter's own layout"""
+
+
+@runtime_checkable
+class SplitModel(LanguageModel, Protocol):
+    """A model that can run some of its layers alone, and go on later from where it stopped.
+
+    Rows of a partial pass hold keys and values of the layers that ran, and of no other: they must leave the cache
+    (`set_aside`, or `Cache.keep` without them) before a whole pass.
+    """
+
+    def partial(self, tokens: Sequence[int], cache: Cache, parents: Sequence[int] | None, blocks: Blocks) -> Tensor:
+        """Append rows to `cache` as `forward` does, running `blocks` alone; states [n, hidden] after the last one."""
+        ...
+
+    def read_out(self, states: Tensor) -> Tensor:
+        """Final norm and head on states [n, hidden]; logits [n, V]."""
+        ...
+
+    def set_aside(self, cache: Cache, rows: Sequence[int], states: Tensor, layers: int) -> Unfinished:
+        """Take what the first `layers` layers wrote for these rows [n], which may repeat, out of `cache`, and drop
+        every row beyond its text. states [n, hidden] are those of the same rows."""
+        ...
+
+    def finish(
+        self, tokens: Sequence[int], cache: Cache, parents: Sequence[int] | None, unfinished: Unfinished
+    ) -> Tensor:
+        """What `forward` would do and return, but the first layers are taken from `unfinished`, not run again."""
         ...

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from specviz.lm.base import Cache, ModelInfo
+from specviz.lm.base import Blocks, Cache, ModelInfo, Unfinished
 from specviz.lm.kernels import Projection, calibrate
 from specviz.lm.llama_config import LlamaShape
 from specviz.lm.llama_parts import Norm, Turns, paired
@@ -182,16 +182,61 @@ class LlamaModel:
     def layers(self, x: Tensor, first: int, last: int, step: Step) -> Tensor:
         """Run blocks `first` … `last` - 1 on the residual stream x [n, hidden] and write their keys and values."""
         for i in range(first, last):
-            x = self._block(x, self._layers[i], step, i)
+            x = self._mlp(self._attention(x, step, i), i)
         return x
 
-    def _block(self, x: Tensor, layer: Layer, step: Step, i: int) -> Tensor:
+    @torch.inference_mode()
+    def partial(self, tokens: Sequence[int], cache: Cache, parents: Sequence[int] | None, blocks: Blocks) -> Tensor:
+        """See `SplitModel.partial`."""
+        assert isinstance(cache, LlamaCache), "this cache belongs to another adapter."
+        placement = cache.place(tokens, parents, self._info.context_length)
+        step = self._step(placement, cache)
+        x = functional.embedding(torch.tensor(placement.tokens, device=self.device), self._embedding)
+        for i in range(self.shape.layers):
+            x = self._attention(x, step, i) if i in blocks.attention else x
+            x = self._mlp(x, i) if i in blocks.mlp else x
+        cache.add(placement)
+        return x
+
+    @torch.inference_mode()
+    def read_out(self, states: Tensor) -> Tensor:
+        """See `SplitModel.read_out`."""
+        return self._head(self._norm(states))
+
+    @torch.inference_mode()
+    def set_aside(self, cache: Cache, rows: Sequence[int], states: Tensor, layers: int) -> Unfinished:
+        """See `SplitModel.set_aside`; kept is [layers, 2 * G, n, D]."""
+        assert isinstance(cache, LlamaCache), "this cache belongs to another adapter."
+        index = torch.tensor(rows, device=self.device)
+        kept = cache.room(cache.length)[:layers].index_select(2, index)
+        cache.keep([])
+        return Unfinished(layers, states, kept)
+
+    @torch.inference_mode()
+    def finish(
+        self, tokens: Sequence[int], cache: Cache, parents: Sequence[int] | None, unfinished: Unfinished
+    ) -> Tensor:
+        """See `SplitModel.finish`."""
+        assert isinstance(cache, LlamaCache), "this cache belongs to another adapter."
+        placement = cache.place(tokens, parents, self._info.context_length)
+        step = self._step(placement, cache)
+        layers = unfinished.layers
+        cache.room(placement.stop)[:layers, :, placement.start : placement.stop] = unfinished.kept
+        x = self.layers(unfinished.states, layers, self.shape.layers, step)
+        cache.add(placement)
+        return self.read_out(x)
+
+    def _attention(self, x: Tensor, step: Step, i: int) -> Tensor:
+        layer = self._layers[i]
         n, heads = x.shape[0], self.shape.heads
         qkv = layer.qkv(layer.attention_norm(x))
         step.turns.rotate(qkv.view(n, -1, self.shape.head_size // 2, 2), heads + self.shape.kv_heads)
         rows = qkv.view(n, -1, self.shape.head_size).transpose(0, 1)
         step.new_rows[i].copy_(rows[heads:])
-        x = layer.output(self._attend(rows[:heads], step.keys[i], step.values[i], step.mask), x)
+        return layer.output(self._attend(rows[:heads], step.keys[i], step.values[i], step.mask), x)
+
+    def _mlp(self, x: Tensor, i: int) -> Tensor:
+        layer = self._layers[i]
         gate, up = layer.gate_up(layer.ffn_norm(x)).chunk(2, -1)
         return layer.down(functional.silu(gate).mul_(up), x)
 

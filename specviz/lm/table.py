@@ -14,9 +14,10 @@ from statistics import NormalDist
 import torch
 from torch import Tensor
 
-from specviz.lm.base import Cache, ModelInfo
+from specviz.lm.base import Blocks, Cache, ModelInfo, Unfinished
 from specviz.lm.rows import Placement, TreeCache
 
+EXIT_SEED = 1000
 Row = tuple[int, int]
 """(token, position) as it was written"""
 
@@ -66,14 +67,17 @@ class TableModel:
         self.seed = seed
         self.spread = spread
         self.order = order
+        self._exit: TableModel | None = None
         self._identity = f"table {vocab_size} {seed} {spread} {order}".encode()
         self._logits: dict[tuple[int, ...], Tensor] = {}
+        self._partly: list[tuple[int, ...]] = []
+        """the texts that rows of partial passes attended to; their states are indices into this"""
         self._info = ModelInfo(
             name=f"table-{vocab_size}-{seed}",
             architecture="TableModel",
             adapter="table",
             parameters=0,
-            layers=0,
+            layers=2,
             hidden_size=0,
             vocab_size=vocab_size,
             context_length=context_length,
@@ -126,6 +130,50 @@ class TableModel:
 
         AssertionError where rows, mask and positions disagree: a mistake in our own code, never in the input.
         """
+        placement = self._append(tokens, cache, parents)
+        rows = range(placement.stop - 1 if last_only else placement.start, placement.stop)
+        return torch.stack([self.exact_logits(self._attended(cache, placement, row)) for row in rows])
+
+    def partial(self, tokens: Sequence[int], cache: Cache, parents: Sequence[int] | None, blocks: Blocks) -> Tensor:
+        """See `SplitModel.partial`: whatever the blocks, another table answers, that of `exit`."""
+        placement = self._append(tokens, cache, parents)
+        first = len(self._partly)
+        self._partly += [self._attended(cache, placement, row) for row in range(placement.start, placement.stop)]
+        return torch.arange(first, len(self._partly)).unsqueeze(1)
+
+    def read_out(self, states: Tensor) -> Tensor:
+        """See `SplitModel.read_out`."""
+        return torch.stack([self.exit.exact_logits(self._partly[index]) for index in states[:, 0].tolist()])
+
+    @property
+    def exit(self) -> TableModel:
+        """What this model says when it stops early: a table of its own."""
+        if self._exit is None:
+            self._exit = TableModel(
+                self.vocab_size, EXIT_SEED + self.seed, self._info.context_length, spread=self.spread, order=self.order
+            )
+        return self._exit
+
+    def set_aside(self, cache: Cache, rows: Sequence[int], states: Tensor, layers: int) -> Unfinished:
+        """See `SplitModel.set_aside`."""
+        assert isinstance(cache, TableCache), "this cache belongs to another adapter."
+        kept = [cache.text(row) for row in rows]
+        assert kept == [self._partly[index] for index in states[:, 0].tolist()], "states and rows are not the same."
+        cache.keep([])
+        return Unfinished(layers, states, torch.empty(0))
+
+    def finish(
+        self, tokens: Sequence[int], cache: Cache, parents: Sequence[int] | None, unfinished: Unfinished
+    ) -> Tensor:
+        """See `SplitModel.finish`; AssertionError where the states are those of other texts."""
+        assert isinstance(cache, TableCache), "this cache belongs to another adapter."
+        logits = self.forward(tokens, cache, parents)
+        texts = [cache.text(row) for row in range(cache.length - len(tokens), cache.length)]
+        known = [self._partly[index] for index in unfinished.states[:, 0].tolist()]
+        assert texts == known, f"rows of {texts} go on from the states of {known}."
+        return logits
+
+    def _append(self, tokens: Sequence[int], cache: Cache, parents: Sequence[int] | None) -> Placement:
         assert isinstance(cache, TableCache), "this cache belongs to another adapter."
         assert cache.model is self, "this cache belongs to another model."
         wrong = [token for token in tokens if not 0 <= token < self.vocab_size]
@@ -134,8 +182,7 @@ class TableModel:
         placement = cache.place(tokens, parents, self._info.context_length)
         cache.stored += zip(placement.tokens, placement.positions, strict=True)
         cache.add(placement)
-        rows = range(placement.stop - 1 if last_only else placement.start, placement.stop)
-        return torch.stack([self.exact_logits(self._attended(cache, placement, row)) for row in rows])
+        return placement
 
     @staticmethod
     def _attended(cache: TableCache, placement: Placement, row: int) -> tuple[int, ...]:

@@ -23,6 +23,16 @@ OPTION_SETS: dict[str, tuple[dict[str, object], ...]] = {
         {"window": 2, "ngram": 2, "guesses": 2},
         {"window": 1, "ngram": 3, "guesses": 1, "prompt_pool": True},
     ),
+    "early_exit": (
+        {"exit_layer": 1, "gamma": 2},
+        {"exit_layer": 1, "gamma": 3},
+        {"exit_layer": 1, "branching": (2, 2)},
+        {"exit_layer": 1, "branching": (2, 1), "draw": "iid"},
+    ),
+    "self_speculative": (
+        {"skip_mlp": (1,), "gamma": 2},
+        {"skip_attention": (1, 2), "skip_mlp": (2,), "branching": (2, 1)},
+    ),
     "ngram": ({"gamma": 3}, {"gamma": 2, "min_ngram": 2}),
     "suffix": ({"max_nodes": 4, "factor": 2.0}, {"max_nodes": 3, "tree": False}),
 }

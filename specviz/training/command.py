@@ -18,7 +18,7 @@ from specviz.training.options import TrainOptions
 
 Stage = Callable[[TrainOptions, Callable[[dict[str, Any]], None]], Any]
 
-STAGES = ("prepare", "target", "teach", "drafter", "export", "measure")
+STAGES = ("prepare", "target", "teach", "drafter", "export", "measure", "skips")
 PROGRESS_EVERY_S = 15.0
 
 
@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def stage_functions() -> Mapping[str, Stage]:
     """Name to function, in order; imported here because torch is slow to load and `--help` does without."""
-    from specviz.training import drafter_stages, publication, stages
+    from specviz.training import drafter_stages, publication, skips, stages
 
     functions: tuple[Stage, ...] = (
         lambda options, report: report(stages.prepare(options)),
@@ -51,6 +51,7 @@ def stage_functions() -> Mapping[str, Stage]:
         drafter_stages.train_drafter,
         publication.export,
         publication.measure,
+        skips.search_skips,
     )
     return dict(zip(STAGES, functions, strict=True))
 

@@ -1,0 +1,60 @@
+"""Drafts with the target's own first layers: no second model, one cache.
+
+The target's pass over the draft goes on from where drafting stopped, so that the first layers run once per token.
+Knows nothing about verifiers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from specviz.clock import now
+from specviz.drafters.base import DRAFTERS, DraftPass, Proposal
+from specviz.drafters.parts.borrowed_rows import BorrowedRows
+from specviz.drafters.parts.own_layers import OwnLayersDrafter
+from specviz.drafters.parts.shape import ShapeOptions
+from specviz.errors import OptionError
+from specviz.lm.base import Blocks, SplitModel
+from specviz.options import Options, option
+
+
+@dataclass(frozen=True)
+class EarlyExitOptions(ShapeOptions):
+    """Shape of the draft, and after which layer the target is read out."""
+
+    gamma: int = option(2, help="tokens drafted per round, as a chain", minimum=1, maximum=32)
+    exit_layer: int = option(2, help="how many of the target's first layers draft", minimum=1, maximum=512)
+
+
+@DRAFTERS.register("early_exit")
+class EarlyExitDrafter(OwnLayersDrafter):
+    """The target's first layers draft, read out through its own norm and head.
+
+    Nothing to train or load beside the target, and one cache for both: the target's pass begins after the exit layer,
+    on the states that drafting left. Drafting costs a share of exit_layer / layers of a pass per token, so short drafts
+    pay. A target that was not trained to be read out early drafts badly.
+    LayerSkip (Elhoushi et al., 2404.16710).
+    """
+
+    name: ClassVar[str] = "early_exit"
+    options_type: ClassVar[type[Options]] = EarlyExitOptions
+
+    def blocks(self, target: SplitModel) -> Blocks:
+        layers = target.info.layers
+        if self.options.exit_layer >= layers:
+            raise OptionError(
+                f"exit_layer is {self.options.exit_layer}, but {target.info.name} has {layers} layers, and drafting "
+                "with all of them saves nothing; choose fewer."
+            )
+        return Blocks.first(self.options.exit_layer)
+
+    def close(self, rows: BorrowedRows, proposal: Proposal) -> Proposal:
+        device, cached = self._target.device, rows.length
+        began = now(device)
+        fed = rows.complete(proposal.tree)
+        if fed:
+            proposal.passes.append(DraftPass(fed, cached, now(device) - began))
+        proposal.note["exit_layer"] = self.options.exit_layer
+        proposal.note["layers"] = self._target.info.layers
+        return replace(proposal, unfinished=rows.hand_over(self.options.exit_layer))

@@ -1,0 +1,90 @@
+"""Drafts made with some of the target's own layers: what early exit and layer skipping share. Registers nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from torch import Tensor
+
+from specviz.chance import Sampling
+from specviz.clock import now
+from specviz.drafters.base import DraftContext, Drafter, DraftPass, Proposal
+from specviz.drafters.parts.borrowed_rows import BorrowedRows
+from specviz.drafters.parts.growing import GrowingDraft, LastDraft
+from specviz.drafters.parts.shape import ShapeOptions
+from specviz.errors import ModelError
+from specviz.lm.base import Blocks, Cache, LanguageModel, SplitModel
+from specviz.options import Options
+from specviz.trace.events import CandidateKind
+from specviz.tree import DraftTree, Shape
+
+
+class OwnLayersDrafter(Drafter):
+    """Grows a draft from partial passes of the target. A subclass says which blocks run."""
+
+    lossless: ClassVar[bool] = True
+    needs_model: ClassVar[bool] = False
+    grows: ClassVar[bool] = True
+
+    def __init__(self, options: Options, model: LanguageModel | None = None) -> None:
+        assert isinstance(options, ShapeOptions)
+        super().__init__(options, model)
+        self._own_growth = options.growth
+        self._last = LastDraft()
+
+    @classmethod
+    def kinds(cls, options: Options, sampling: Sampling) -> frozenset[CandidateKind]:
+        assert isinstance(options, ShapeOptions)
+        return options.growth.kinds(sampling)
+
+    @classmethod
+    def shape(cls, options: Options, sampling: Sampling) -> Shape:
+        assert isinstance(options, ShapeOptions)
+        return options.growth.shape(sampling)
+
+    def attach(self, target: LanguageModel, cache: Cache) -> None:
+        """Raises ModelError where the target's adapter cannot run some of its layers alone."""
+        if not isinstance(target, SplitModel):
+            raise ModelError(
+                f"{target.info.name} runs through the adapter '{target.info.adapter}', which cannot stop between "
+                f"layers, but the drafter '{self.name}' drafts with some of the target's layers; take a target "
+                "of the Llama architecture or another drafter."
+            )
+        self._target = target
+        self._cache = cache
+        self._blocks = self.blocks(target)
+
+    def blocks(self, target: SplitModel) -> Blocks:
+        """Which sub-layers draft. Raises OptionError where the target has no such layers."""
+        raise NotImplementedError
+
+    def close(self, rows: BorrowedRows, proposal: Proposal) -> Proposal:
+        """Leave the cache as it was; the proposal with what the target's pass may take over."""
+        raise NotImplementedError
+
+    def propose(self, context: DraftContext) -> Proposal:
+        proposal = Proposal(DraftTree.from_root(context.tokens[-1]))
+        stop = self.habit.stop
+        self._last.report(stop, context.tokens)
+        depth = context.max_depth if (wanted := stop.levels()) is None else min(context.max_depth, wanted)
+        if depth >= 1:
+            rows = BorrowedRows(self._target, self._cache, self._blocks)
+            draft = GrowingDraft(
+                context, proposal, stop, depth, lambda nodes, at: self._ask(rows, proposal, nodes, at), self.name
+            )
+            (self.habit.growth or self._own_growth).grow(draft)
+            proposal.note.update(stop.state())
+            proposal = self.close(rows, proposal)
+        self._last.remember(proposal.tree, context.tokens)
+        return proposal
+
+    def _ask(self, rows: BorrowedRows, proposal: Proposal, level: Sequence[int], depth: int) -> Tensor:
+        """Logits [len(level), V] after the nodes of a level."""
+        device, cached = self._target.device, rows.length
+        began = now(device)
+        tree = proposal.tree
+        logits = rows.read([(tree.parents[node], node, tree.tokens[node]) for node in level])
+        passed = DraftPass(rows.length - cached, cached, now(device) - began, depth)
+        proposal.passes.append(passed)
+        return logits

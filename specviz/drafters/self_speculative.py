@@ -1,0 +1,88 @@
+"""Drafts with the target less some of its sub-layers: the same weights, fewer products.
+
+Which sub-layers can be missed is found by a search (`specviz/training/skips.py`), or given. Knows nothing about
+verifiers.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import ClassVar
+
+from specviz.assets import ROOT as ASSETS
+from specviz.drafters.base import DRAFTERS, Proposal
+from specviz.drafters.parts.borrowed_rows import BorrowedRows
+from specviz.drafters.parts.own_layers import OwnLayersDrafter
+from specviz.drafters.parts.shape import ShapeOptions
+from specviz.errors import OptionError
+from specviz.lm.base import Blocks, SplitModel
+from specviz.options import Options, option
+
+SKIPS_FILE = ASSETS / "skips.json"
+
+
+@dataclass(frozen=True)
+class SelfSpeculativeOptions(ShapeOptions):
+    """Shape of the draft, and what is skipped."""
+
+    gamma: int = option(2, help="tokens drafted per round, as a chain", minimum=1, maximum=32)
+    skip_attention: tuple[int, ...] = option(
+        (),
+        help="layers, from 1, whose attention is skipped; neither this nor skip_mlp: what the search found for this "
+        "target, or else every second layer",
+        minimum=1,
+        maximum=512,
+    )
+    skip_mlp: tuple[int, ...] = option((), help="layers, from 1, whose MLP is skipped", minimum=1, maximum=512)
+
+
+@DRAFTERS.register("self_speculative")
+class SelfSpeculativeDrafter(OwnLayersDrafter):
+    """The target itself drafts, with some attention and MLP sub-layers left out.
+
+    No second model and no training: a search finds which sub-layers the target can miss. The target's pass then runs
+    every layer anew for every candidate. Goes with the stop policy `draft_verify`, whose threshold adapts.
+    Draft & Verify (Zhang et al., 2309.08168).
+    """
+
+    name: ClassVar[str] = "self_speculative"
+    options_type: ClassVar[type[Options]] = SelfSpeculativeOptions
+
+    def blocks(self, target: SplitModel) -> Blocks:
+        attention, mlp = skipped(self.options, target)
+        layers = target.info.layers
+        beyond = [layer for layer in (*attention, *mlp) if layer > layers]
+        if beyond:
+            raise OptionError(
+                f"layer {beyond[0]} is to be skipped, but {target.info.name} has {layers} layers; choose 1 to {layers}."
+            )
+        self._skipped = (attention, mlp)
+        every = range(layers)
+        return Blocks(
+            frozenset(i for i in every if i + 1 not in attention), frozenset(i for i in every if i + 1 not in mlp)
+        )
+
+    def close(self, rows: BorrowedRows, proposal: Proposal) -> Proposal:
+        rows.drop()
+        proposal.note["skipped_attention"], proposal.note["skipped_mlp"] = map(list, self._skipped)
+        return proposal
+
+
+def skipped(options: SelfSpeculativeOptions, target: SplitModel) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Layers, from 1, whose attention and whose MLP are skipped: as asked, as found by the search, or every second."""
+    if options.skip_attention or options.skip_mlp:
+        return options.skip_attention, options.skip_mlp
+    found = found_by_search(target.info.weights_sha256)
+    if found is not None:
+        return found
+    half = tuple(range(2, target.info.layers + 1, 2))
+    return half, half
+
+
+def found_by_search(weights_sha256: str) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """The shipped result for these weights, if there is one."""
+    if not SKIPS_FILE.is_file():
+        return None
+    entry = json.loads(SKIPS_FILE.read_text(encoding="utf-8")).get(weights_sha256)
+    return None if entry is None else (tuple(entry["skip_attention"]), tuple(entry["skip_mlp"]))
