@@ -20,6 +20,7 @@ from specviz.trace.summary import (
     mean_acceptance_length,
     num_accepted_draft_tokens,
     num_draft_tokens,
+    num_left_open,
     num_spec_steps,
     summary,
 )
@@ -65,8 +66,9 @@ def conditional_rate_by_depth(rounds: Sequence[Round]) -> list[float | None]:
 
 
 def tokens_per_target_pass(rounds: Sequence[Round]) -> float | None:
-    """(accepted + one per round) / rounds: every round counts, also those in which nothing was drafted."""
-    return (num_accepted_draft_tokens(rounds) + len(rounds)) / len(rounds) if rounds else None
+    """(accepted + one per round that kept its last token) / rounds: every round counts, drafted or not."""
+    kept = len(rounds) - num_left_open(rounds)
+    return (num_accepted_draft_tokens(rounds) + kept) / len(rounds) if rounds else None
 
 
 def alpha_reached(rounds: Sequence[Round]) -> float | None:

@@ -49,6 +49,11 @@ def check_pairing(
             f"the verifier '{verifier.name}' does not judge {words}, but the drafter '{drafter.name}' makes them with "
             "these options; choose another verifier or another way of drawing."
         )
+    if growth is not None and growth.opens and not verifier.takes_the_targets:
+        raise PairingError(
+            f"the growth policy '{growth.name}' lets the target propose the first level, about which the verifier "
+            f"'{verifier.name}' has nothing to decide; choose the verifier 'longest_path', which is lossy as well."
+        )
     if verifier.counts_siblings and growth is not None and not growth.settles_siblings:
         raise PairingError(
             f"the verifier '{verifier.name}' reckons with the number of siblings, but the growth policy "

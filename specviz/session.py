@@ -19,6 +19,7 @@ from specviz.chance import Dice, Sampling
 from specviz.clock import now
 from specviz.drafters.base import DraftContext, Drafter, Outcome, Proposal
 from specviz.errors import DraftError, OptionError, PromptError
+from specviz.growth.base import Opening
 from specviz.lm.base import LanguageModel
 from specviz.pairing import check_models, check_pairing
 from specviz.scoring import ScoredTree, score
@@ -115,6 +116,7 @@ class Session:
         self.rounds = 0
         self._first_round = start.first_round
         self._forced = start.forced_token
+        self._opening: Opening | None = None
         self._context_length = target.info.context_length
         self._cache = target.new_cache()
         drafter.attach(target, self._cache)
@@ -163,6 +165,8 @@ class Session:
         verdict = self._judge(proposal.tree, scored)
         clock.append(now(device))
         commitment = self._commit(proposal.tree, verdict, cache_before)
+        left_open = commitment.trimmed == "open"
+        self._opening = Opening(verdict.token, logits[verdict.path[-1]]) if left_open else None
         clock.append(now(device))
         learned = method.drafter.observe(Outcome(proposal.tree, logits, verdict.path, self.tokens))
         clock.append(now(device))
@@ -186,7 +190,7 @@ class Session:
         method, depth = self.method, self._left() - 1
         number = self._first_round + self.rounds
         noise = "target" if method.verifier.samples_target else "guess"
-        context = DraftContext(self.tokens, number, depth, method.sampling, method.dice, noise)
+        context = DraftContext(self.tokens, number, depth, method.sampling, method.dice, noise, self._opening)
         proposal = method.drafter.propose(context)
         tree = proposal.tree
         if tree.tokens[0] != self.tokens[-1] or max(tree.depths) > depth:
@@ -195,6 +199,11 @@ class Session:
                 f"but at most {depth} from token {self.tokens[-1]} were asked for; this is a fault of the drafter."
             )
         return proposal
+
+    def _leaves_open(self, accepted: int) -> bool:
+        """Whether the last token waits for the next round: where that can draft, and this one does not stand still."""
+        growth = self.method.drafter.habit.growth
+        return growth is not None and growth.opens and accepted > 0 and self._left() >= accepted + 2
 
     def _judge(self, tree: DraftTree, scored: ScoredTree) -> Verdict:
         if self._forced is not None:
@@ -208,7 +217,8 @@ class Session:
         verified.append(CommittedToken(verdict.token, verdict.origin, None))
         kept = 0
         reason = None
-        while reason is None and kept < len(verified):
+        final = len(verified) - self._leaves_open(len(verdict.path))
+        while reason is None and kept < final:
             self.tokens.append(verified[kept].token)
             reason = self.ending.commit(verified[kept].token)
             kept += 1
@@ -217,7 +227,7 @@ class Session:
         self._cache.keep([cache_before, *(cache_before + node for node in verdict.path[: kept - 1])])
         return Commitment(
             tokens=verified[:kept],
-            trimmed=reason if trimmed else None,
+            trimmed=(reason or "open") if trimmed else None,
             trimmed_tokens=trimmed,
             cache_before=cache_before,
             cache_kept=self._cache.length,

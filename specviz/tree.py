@@ -18,6 +18,9 @@ from specviz.trace.events import CandidateKind
 
 ROOT = 0
 
+FROM_TARGET = "target"
+"""source of candidates that the target itself proposed, from what its last pass said follows the root"""
+
 Shape = Literal["chain", "tree"]
 """`chain`: no node has siblings; a root alone is one. `tree`: anything"""
 

@@ -54,12 +54,13 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const spec = rounds.filter((round) => round.nodes.length > 1).length;
     const drafted = rounds.reduce((sum, round) => sum + round.nodes.length - 1, 0);
     const accepted = rounds.reduce((sum, round) => sum + round.judged.path.length, 0);
+    const open = rounds.filter((round) => round.committed.trimmed === "open").length;
     const tokens = rounds.reduce((sum, round) => sum + round.committed.tokens.length, 0);
     const time = rounds.reduce((sum, round) => sum + roundSeconds(round), 0);
     return {
       passes: rounds.length, spec, drafted, accepted, tokens, seconds: time,
       rate: drafted ? accepted / drafted : null,
-      length: spec ? 1 + accepted / spec : null,
+      length: spec ? 1 + (accepted - open) / spec : null,
     };
   }
 

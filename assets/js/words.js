@@ -99,7 +99,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     },
     formula: [], code: [],
   };
-  const TERMS = { parent_reach: "A", reach: "A′", left: "s", rho: "ρ", beta: "β", entropy: "H", bar: "bar", share: "p / max p" };
+  const TERMS = { parent_reach: "A", reach: "A′", left: "s", rho: "ρ", beta: "β", entropy: "H", bar: "bar", share: "p / max p", given: "given" };
 
   const paths = {
     words(c) {
@@ -114,7 +114,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     traversal: paths,
     lenience: { formula: ["accept x with probability min(1, p(x) / (l · q(x)))", "at temperature 0: accept x where p(x) ≥ l · max p"] },
     kseq: { formula: ["accept x with probability min(1, p(x) / (ρ · q(x)))"] },
-    longest_path: { formula: ["x passes with probability min(1, p(x) / q(x))", "of the paths that passed the longest is kept"] },
+    longest_path: { formula: ["x passes with probability min(1, p(x) / q(x))", "what the target itself proposed passes", "of the paths that passed the longest is kept"] },
     typical: {
       words(c) {
         const [p, bar] = S.compared(c.target_prob, (c.terms || {}).bar ?? null);
@@ -155,6 +155,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const path = round.judged.path.length;
     const drafted = round.nodes.length - 1;
     const how = `${S.count(made.tokens.length, "token")} from one target pass`;
+    if (made.trimmed === "open") return `${how}. The last token stays open: the next round tries other candidates of the target in its place.`;
     if (made.trimmed) return `${how}. The text ends here (${{ eos: "end of text", stop: "stop string", length: "length limit" }[made.trimmed] || made.trimmed}); ${S.count(made.trimmed_tokens, "verified token")} cut off.`;
     if (drafted && !path) return `Nothing was accepted: ${how}, as many as without drafting, and the time for drafting was spent in vain.`;
     const rows = made.cache_dropped ? ` ${S.count(made.cache_dropped, "row")} of refused or unreached candidates leave the cache.` : "";

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Protocol
 from torch import Tensor
 
 from specviz.chance import Dice, Sampling
-from specviz.growth.base import Growth
+from specviz.growth.base import Growth, Opening
 from specviz.lm.base import Cache, LanguageModel, Unfinished
 from specviz.options import Options
 from specviz.registry import Registry
@@ -64,6 +64,8 @@ class DraftContext:
     noise: str = "guess"
     """purpose of the keys (noise, position, 0) with which `dice.foresee` may be asked what a position of the text will
     be: `target`, the very noise of the token there, where the verifier samples the target; `guess`, one of its own"""
+    opening: Opening | None = None
+    """what follows the root by the target's last pass, where its last token was left open for the growth policy"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,7 +68,7 @@ class ModelDrafter(Drafter):
     def propose(self, context: DraftContext) -> Proposal:
         proposal = Proposal(DraftTree.from_root(context.tokens[-1]))
         stop = self.habit.stop
-        self._last.report(stop, context.tokens)
+        self._last.report(stop, context)
         room = self._cache.room(len(context.tokens))
         depth = min(room, context.max_depth, stop.levels() or room)
         if depth >= 1:

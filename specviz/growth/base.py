@@ -26,6 +26,16 @@ DEEPEST = 32
 WIDEST = 32
 
 
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What the target's last pass already says follows the root, where the round before left its last token open."""
+
+    token: int
+    """the last token of the round before: drawn here, and not committed"""
+    logits: Tensor
+    """[V], the target's, before the sampling transform"""
+
+
 class Draft(Protocol):
     """A draft under way."""
 
@@ -45,6 +55,11 @@ class Draft(Protocol):
     def round(self) -> int: ...
 
     @property
+    def opening(self) -> Opening | None:
+        """Only for policies that set `opens`, and not in every round of theirs."""
+        ...
+
+    @property
     def note(self) -> dict[str, Option]:
         """What the policy wants to be recorded with the round."""
         ...
@@ -57,8 +72,10 @@ class Draft(Protocol):
         """
         ...
 
-    def add(self, parent: int, token: int, kind: CandidateKind, proposal: Tensor | None) -> int:
-        """Append a candidate; its id."""
+    def add(
+        self, parent: int, token: int, kind: CandidateKind, proposal: Tensor | None, source: str | None = None
+    ) -> int:
+        """Append a candidate, proposed by `source` (None: the drafter); its id."""
         ...
 
     def draw(self, probs: Tensor) -> int:
@@ -83,6 +100,9 @@ class Growth(Protocol):
     name: ClassVar[str]
     options_type: ClassVar[type[Options]]
     lossless: ClassVar[bool]
+    opens: ClassVar[bool] = False
+    """its first level comes from the target: a round that accepted something leaves its last token open, to be the
+    first of the next round's candidates for its place"""
     settles_siblings: ClassVar[bool] = False
     """how many children a node gets is settled before any of them is drawn; rules that judge siblings by their number
     need it, and a policy that does not declare it is taken to decide while drawing"""

@@ -14,11 +14,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from specviz.errors import ModelError
-
-Mask = npt.NDArray[np.bool_]
+from specviz.lm.ancestors import AncestorMasks, Mask
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +54,7 @@ class TreeCache(ABC):
         self._parents: list[int] = []
         self._positions: list[int] = []
         self._beside: list[tuple[int, tuple[int, ...]]] = []
+        self.masks = AncestorMasks()
 
     @property
     def length(self) -> int:
@@ -92,12 +91,24 @@ class TreeCache(ABC):
                 f"the text would reach {deepest} tokens, but the model's context holds {context_length}; "
                 "shorten the prompt or ask for fewer new tokens."
             )
-        visible = None if on_spine == n else self._visible(start, n, on_spine, beside)
+        visible = None if on_spine == n else self._visible(parents, on_spine, beside)
         return Placement(start, list(tokens), list(parents), positions, visible, on_spine, beside)
 
+    def _visible(self, parents: Sequence[int], on_spine: int, beside: list[tuple[int, tuple[int, ...]]]) -> Mask:
+        """The mask [n, start + n] of a call that leaves the spine: all of the text, then rows of the tree's own mask.
+
+        Where the tree does not hang from the end of the text, row by row.
+        """
+        start, base, n = self.length, self.base, len(parents)
+        tree = [*self._parents[base:], *parents]
+        if min(tree) < base - 1:
+            return self._visible_row_by_row(start, n, on_spine, beside)
+        visible = np.ones((n, start + n), dtype=np.bool_)
+        visible[:, base:] = self.masks.of([parent - base for parent in tree])[-n:]
+        return visible
+
     @staticmethod
-    def _visible(start: int, n: int, on_spine: int, beside: list[tuple[int, tuple[int, ...]]]) -> Mask:
-        """The mask [n, start + n] of a call that leaves the spine."""
+    def _visible_row_by_row(start: int, n: int, on_spine: int, beside: list[tuple[int, tuple[int, ...]]]) -> Mask:
         visible = np.zeros((n, start + n), dtype=np.bool_)
         for i in range(on_spine):
             visible[i, : start + i + 1] = True

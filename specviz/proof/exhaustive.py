@@ -123,10 +123,10 @@ def branches(case: Case, script: tuple[int, ...], rounds: int) -> Iterator[Branc
 def law(case: Case, merged: bool = True) -> Law:
     """The exact law of the first `length` tokens as the engine produces them, over all rounds it takes.
 
-    With `merged`, of the branches of a round with the same text so far, the same number of accepted nodes and the same
-    depth of the draft one is followed further, with the weight of all: what the others differ in has been judged and
-    dropped, and a stop policy has learned the same. A drafter that learns from the target remembers what they differ
-    in, so all its branches are followed.
+    With `merged`, of the branches of a round with the same text so far, the same number of accepted nodes, the same
+    depth of the draft and the same token left open one is followed further, with the weight of all: what the others
+    differ in has been judged and dropped, and a stop policy has learned the same. A
+    drafter that learns from the target remembers what they differ in, so all its branches are followed.
     """
     total: Law = defaultdict(float)
     learns = DRAFTERS.get(case.drafter).observe is not Drafter.observe
@@ -142,7 +142,8 @@ def _follow(case: Case, script: tuple[int, ...], weight: float, rounds: int, mer
             total[branch.text] += weight * branch.weight
         else:
             record = branch.records[-1]
-            path = (*record.verdict.path, -1, max(record.proposal.tree.depths))
+            waiting = record.verdict.token if record.commitment.trimmed == "open" else -1
+            path = (*record.verdict.path, -1, max(record.proposal.tree.depths), waiting)
             classes[(branch.text, path) if merged else branch.script].append(branch)
     for members in classes.values():
         chosen = members[len(members) // 2]

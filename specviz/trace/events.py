@@ -24,7 +24,7 @@ CandidateKind = Literal["root", "iid", "without_replacement", "point_mass"]
 Fate = Literal["root", "accepted", "rejected", "unreached"]
 Origin = Literal["draft", "correction", "bonus", "target", "forced"]
 Order = Literal["top_down", "bottom_up", "longest"]
-TrimReason = Literal["eos", "stop", "length"]
+TrimReason = Literal["eos", "stop", "length", "open"]
 FinishReason = Literal["eos", "stop", "length", "cancelled", "failed"]
 Option = int | float | bool | str | None | list[int]
 
@@ -288,7 +288,8 @@ class Committed:
 
     tokens: list[CommittedToken]
     trimmed: TrimReason | None
-    """why the verifier's result was cut, if it was"""
+    """why the verifier's result was cut, if it was; `open`: nothing ended, but the last token is left to the next
+    round, whose candidates for that place come from the same distribution of the target, itself the first of them"""
     trimmed_tokens: int
     """how many verified tokens were cut off"""
     cache_before: int

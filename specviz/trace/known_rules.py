@@ -48,6 +48,10 @@ def _plain(trial: Trial, options: Options) -> float:
     return ratio(trial.target_prob, trial.draft_prob)
 
 
+def _unless_given(trial: Trial, options: Options) -> float:
+    return 1.0 if trial.terms.get("given") else _plain(trial, options)
+
+
 def _lenient(trial: Trial, options: Options) -> float:
     lenience = _number(options, "lenience")
     if "share" in trial.terms:
@@ -87,6 +91,6 @@ KNOWN: Mapping[str, KnownRule] = {
     "kseq": KnownRule("top_down", "min(1, p/(rho q))", _kseq),
     "block": KnownRule("bottom_up", _BY_REACH, _reach),
     "traversal": KnownRule("bottom_up", _BY_REACH, _reach, "scaled"),
-    "longest_path": KnownRule("longest", _BY_RATIO, _plain),
+    "longest_path": KnownRule("longest", _BY_RATIO, _unless_given),
     "typical": KnownRule("longest", "p > min(epsilon, delta exp(-H))", _typical),
 }

@@ -38,7 +38,7 @@ def chain(trace: Trace) -> Iterator[Problem]:
                 f"{place}.nodes[0].token", f"is {this.nodes[0].token}, but the last committed token is {text[-1]}"
             )
         text += [token.token for token in this.committed.tokens]
-        if this.committed.trimmed is not None and index < len(trace.rounds) - 1:
+        if this.committed.trimmed not in (None, "open") and index < len(trace.rounds) - 1:
             yield Problem(f"{place}.committed.trimmed", "is set, but only the last round can be cut")
         yield from _forced(trace, index, this)
     for index, (before, this) in enumerate(pairwise(trace.rounds)):
@@ -102,7 +102,7 @@ def output(trace: Trace) -> Iterator[Problem]:
     if finished.reason == "failed" and not finished.message:
         yield Problem("finished.message", "is empty, but a failed run says what happened", "warning")
     trimmed = trace.rounds[-1].committed.trimmed if trace.rounds else None
-    if trimmed is not None and trimmed != finished.reason:
+    if trimmed not in (None, "open") and trimmed != finished.reason:
         yield Problem("finished.reason", f"is '{finished.reason}', but the last round was cut for '{trimmed}'")
 
 

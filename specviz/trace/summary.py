@@ -57,9 +57,17 @@ def acceptance_rate(rounds: Sequence[Round]) -> float | None:
 
 
 def mean_acceptance_length(rounds: Sequence[Round]) -> float | None:
-    """1 + accepted / spec steps: tokens a drafting round yields, its last token included; None without such rounds."""
+    """1 + accepted / spec steps: tokens a drafting round yields, its last token included; None without such rounds.
+
+    A last token that was left open is not counted: the next round's candidates stand in its place.
+    """
     steps = num_spec_steps(rounds)
-    return 1 + num_accepted_draft_tokens(rounds) / steps if steps else None
+    return 1 + (num_accepted_draft_tokens(rounds) - num_left_open(rounds)) / steps if steps else None
+
+
+def num_left_open(rounds: Sequence[Round]) -> int:
+    """Rounds whose last token was left to the next round."""
+    return sum(this.committed.trimmed == "open" for this in rounds)
 
 
 def acceptance_histogram(rounds: Sequence[Round]) -> list[int]:

@@ -85,6 +85,8 @@ class Verifier(Protocol):
     """`any` or `zero`"""
     shapes: ClassVar[Shape] = "tree"
     """`chain`: judges trees without siblings only"""
+    takes_the_targets: ClassVar[bool] = False
+    """it has a rule for candidates that the target itself proposed (source `FROM_TARGET`)"""
     counts_siblings: ClassVar[bool] = False
     """its rule depends on how many siblings there are, and so must that number not depend on them"""
     samples_target: ClassVar[bool] = False

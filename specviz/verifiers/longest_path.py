@@ -11,7 +11,7 @@ from typing import ClassVar
 from specviz.chance import Dice
 from specviz.options import Options
 from specviz.trace.events import CandidateKind
-from specviz.tree import ROOT, DraftTree
+from specviz.tree import FROM_TARGET, ROOT, DraftTree
 from specviz.verifiers.base import VERIFIERS, TargetRows, TrialRecord, Verdict, Verifier, ending
 from specviz.verifiers.parts.longest import longest_path, try_all
 
@@ -27,8 +27,8 @@ class LongestPathVerifier(Verifier):
 
     Siblings do not make up for each other's refusals and the longer branch wins, so the first token is no longer the
     target's. The last token is drawn from the target's own distribution at the end of the path; of equally long paths
-    the one drafted first is kept. So accepts "Improving Multi-candidate Speculative Decoding" (Lu et al., 2409.10644,
-    §3), whose target-initialised trees need it.
+    the one drafted first is kept. Candidates that the target itself proposed pass. So accepts "Improving
+    Multi-candidate Speculative Decoding" (Lu et al., 2409.10644, §3), whose target-initialised trees need it.
     """
 
     name: ClassVar[str] = "longest_path"
@@ -36,13 +36,17 @@ class LongestPathVerifier(Verifier):
     lossless: ClassVar[bool] = False
     judges: ClassVar[frozenset[CandidateKind]] = frozenset(["iid", "without_replacement", "point_mass"])
     temperatures: ClassVar[str] = "any"
+    takes_the_targets: ClassVar[bool] = True
 
     def judge(self, tree: DraftTree, target: TargetRows, dice: Dice, position: int) -> Verdict:
+        """`terms` of a trial: `given`, 1 where the target proposed the candidate and nothing is asked."""
+
         def attempt(node: int) -> TrialRecord:
             p, q = target.candidate_prob(node), tree.proposal_prob(node)
-            threshold = min(1.0, p / q) if q > 0.0 else float(p > 0.0)
+            given = tree.sources[node] == FROM_TARGET
+            threshold = 1.0 if given else min(1.0, p / q) if q > 0.0 else float(p > 0.0)
             toss = dice.accept(threshold, ("accept", position, node))
-            return TrialRecord(node, p, q, threshold, toss.u, toss.accepted)
+            return TrialRecord(node, p, q, threshold, toss.u, toss.accepted, {"given": 1.0} if given else {})
 
         trials = try_all(tree, attempt)
         path = longest_path(tree, trials, worth=lambda node: 0.0)

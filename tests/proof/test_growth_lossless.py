@@ -40,7 +40,8 @@ def growth_cases() -> list[Case]:
     """Every growth policy × verifier × temperature that the pairing check allows, on two tokens."""
     found = []
     for growth, kind in GROWTHS.items():
-        assert kind.lossless
+        if not kind.lossless:
+            continue
         for options in growth_sets(growth):
             habit = Habit(kind(from_mapping(kind.options_type, options)))
             found += [

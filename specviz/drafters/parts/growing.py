@@ -16,6 +16,7 @@ from torch import Tensor
 from specviz.chance import Dice, Sampling, transform
 from specviz.drafters.base import DraftContext, Proposal
 from specviz.errors import DraftError
+from specviz.growth.base import Opening
 from specviz.stops.base import Stop
 from specviz.trace.events import CandidateKind, Option
 from specviz.tree import ROOT, DraftTree
@@ -56,6 +57,10 @@ class GrowingDraft:
         return self.context.round
 
     @property
+    def opening(self) -> Opening | None:
+        return self.context.opening
+
+    @property
     def note(self) -> dict[str, Option]:
         return self.proposal.note
 
@@ -73,8 +78,10 @@ class GrowingDraft:
             return asked, logits
         return [asked[index] for index in drawn], logits[drawn]
 
-    def add(self, parent: int, token: int, kind: CandidateKind, proposal: Tensor | None) -> int:
-        return self.tree.add(parent, token, kind, proposal, self.source)
+    def add(
+        self, parent: int, token: int, kind: CandidateKind, proposal: Tensor | None, source: str | None = None
+    ) -> int:
+        return self.tree.add(parent, token, kind, proposal, source or self.source)
 
     def draw(self, probs: Tensor) -> int:
         self.draws += 1
@@ -130,10 +137,11 @@ class LastDraft:
     levels: int | None = None
     length: int = 0
 
-    def report(self, stop: Stop, tokens: Sequence[int]) -> None:
+    def report(self, stop: Stop, context: DraftContext) -> None:
         """Tell the stop policy; nothing before the first draft."""
         if self.levels is not None:
-            stop.learn(self.levels, max(0, len(tokens) - self.length - 1))
+            committed = len(context.tokens) - self.length
+            stop.learn(self.levels, max(0, committed if context.opening is not None else committed - 1))
 
     def remember(self, tree: DraftTree, tokens: Sequence[int]) -> None:
         self.levels, self.length = max(tree.depths), len(tokens)

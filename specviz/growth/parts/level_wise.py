@@ -23,13 +23,16 @@ def check_size(branching: Sequence[int]) -> None:
         )
 
 
-def grow_levels(draft: Draft, widths: Sequence[int], draw: Draw, options: GrowthOptions) -> None:
+def grow_levels(
+    draft: Draft, widths: Sequence[int], draw: Draw, options: GrowthOptions, first: Sequence[int] = (ROOT,)
+) -> None:
     """`widths[i]` children below every node of level i; with a budget exactly so many candidates.
 
     Where the budget ends inside a level, the first nodes get theirs and the others none; where it reaches further than
-    the shape, the last level's width goes on. Who gets how many is settled before anything is drawn.
+    the shape, the last level's width goes on. Who gets how many is settled before anything is drawn. `first` are the
+    nodes to begin below.
     """
-    level, depth, most = [ROOT], 0, options.most
+    level, depth, most = list(first), 0, options.most
     while (
         widths and level and draft.tree.drafted < most and options.goes_deeper(depth, len(widths), draft.tree.drafted)
     ):
