@@ -66,7 +66,7 @@ class OwnLayersDrafter(Drafter):
     def propose(self, context: DraftContext) -> Proposal:
         proposal = Proposal(DraftTree.from_root(context.tokens[-1]))
         stop = self.habit.stop
-        self._last.report(stop, context.tokens)
+        self._last.report(stop, context)
         depth = context.max_depth if (wanted := stop.levels()) is None else min(context.max_depth, wanted)
         if depth >= 1:
             rows = BorrowedRows(self._target, self._cache, self._blocks)
