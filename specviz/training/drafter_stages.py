@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
+import torch
 from transformers import LlamaForCausalLM
 
 from specviz.errors import TrainingError
@@ -20,7 +21,7 @@ from specviz.training.stages import measured_dtype, validation, with_autocast
 from specviz.training.windows import Rotation, load_stream
 
 GENERATED_LENGTH = 256
-GENERATED_ROWS = 64
+GENERATED_ROWS = 96
 GENERATED_SHARE_OF_TIME = 0.75
 
 
@@ -58,8 +59,10 @@ def teach(options: TrainOptions, report: Report) -> None:
             options.copies,
         ),
     }
+    dtype = measured_dtype(options.dtype, options.device)
     for name, batches in sources.items():
-        rows = joined(batches)
+        with torch.autocast(torch.device(options.device).type, dtype=dtype, enabled=dtype != torch.float32):
+            rows = joined(batches)
         save_rows(options.work_dir / "taught" / name, rows)
         report({"taught": name, "windows": len(rows.ids), "tokens": rows.states.shape[0] * rows.states.shape[1]})
 

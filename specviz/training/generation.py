@@ -64,14 +64,14 @@ def continue_batch(
     ids, states, fresh = prefixes, [], prefixes
     while ids.shape[1] <= length:
         last = target.model(input_ids=fresh, past_key_values=cache, use_cache=True).last_hidden_state
-        states.append(last.half().cpu())
+        states.append(last.half().cpu().numpy())
         logits = target.lm_head(last[:, -1]).float()
         if temperature == 0:
             fresh = logits.argmax(-1, keepdim=True)
         else:
             fresh = torch.multinomial((logits / temperature).softmax(-1), 1, generator=generator)
         ids = torch.cat([ids, fresh], dim=1)
-    return TaughtRows(ids.cpu().numpy().astype(np.uint16), torch.cat(states, dim=1).numpy())
+    return TaughtRows(ids.cpu().numpy().astype(np.uint16), np.concatenate(states, axis=1))
 
 
 def generated_rows(
