@@ -33,7 +33,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       const rule = S.ruleOf(round);
       const facts = S.trialFacts(now.trace, round, labels, trial);
       const longer = trial.accepted && state === "rejected" ? " It passed, but another path was longer." : "";
-      return { words: rule.words(facts) + longer, numbers: rule.numbers(facts), formula: rule.formula, code: rule.code };
+      return { words: rule.words(facts) + longer, numbers: rule.numbers(facts), steps: rule.steps(facts, now.at.trials), formula: rule.formula, code: rule.code };
     }
     if (state === "unreached") return { words: `${S.unreached(round, labels, id)} The pass had scored it all the same.`, numbers: odds };
     const how = node.kind === "point_mass" ? "proposed as it is, not drawn" : `drawn by the drafter with probability ${S.prob(node.draft_prob)}`;
@@ -46,25 +46,27 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const from = judged.residual ? judged.residual : final.target;
     const chance = S.known(from, judged.token);
     const numbers = [[judged.residual ? "r" : "p", chance === null ? `<${S.prob(S.atMost(from))}` : S.prob(chance), judged.residual ? "in what was left over" : "in the target's distribution"]];
-    if (judged.residual) numbers.push(["mass", S.prob(judged.residual_mass), "Σ max(0, p − q), left by the refusals"]);
+    const rule = S.ruleOf(now.round);
+    if (judged.residual) numbers.push(["mass", S.prob(judged.residual_mass), rule.rest]);
     if (judged.u !== null) numbers.push(["u", S.prob(judged.u), "the draw that picked it"]);
-    const formula = judged.residual ? ["r(x) = max(0, p(x) − q(x)) / Σ max(0, p − q)"] : judged.u === null ? ["x = argmax p"] : ["x is drawn from p"];
-    const code = judged.residual ? ["r = normalise(maximum(0, p - q))", "token = draw(r)"] : [judged.u === null ? "token = p.argmax()" : "token = draw(p)"];
-    return { words: S.ending(now.round, now.labels), numbers, formula, code };
+    const formula = judged.residual ? [rule.restFormula].filter(Boolean) : judged.u === null ? ["x = argmax p"] : ["x is drawn from p"];
+    const code = judged.residual ? ["token = draw(r)"] : [judged.u === null ? "token = p.argmax()" : "token = draw(p)"];
+    const last = judged.trials.findLast((trial) => now.round.nodes[trial.node].parent === judged.final_node) || judged.trials.at(-1);
+    const steps = last ? rule.steps(S.trialFacts(now.trace, now.round, now.labels, last), now.at.trials) : null;
+    return { words: S.ending(now.round, now.labels), numbers, steps, formula, code };
   }
 
-  /** The siblings that were tried before and after, in order. */
-  function siblings(now, id, act) {
-    const parent = id === END ? now.round.judged.final_node : now.round.nodes[id].parent;
-    const tried = now.round.judged.trials.slice(0, now.at.trials).filter((trial) => now.round.nodes[trial.node].parent === parent);
-    if (tried.length < 2) return null;
-    const row = (trial) => {
-      const text = trial.u === null ? "" : S.compared(trial.u, trial.threshold);
-      return h("li", {}, h("button", { type: "button", class: `svp-try${trial.node === id ? " is-selected" : ""}`, onclick: () => act.select(trial.node) },
-        S.glyph(trial.accepted ? "accepted" : "rejected"), h("span", { class: "svp-mono" }, S.short(now.labels[trial.node], 12)),
-        trial.u === null ? null : h("span", { class: "svp-odds-row" }, `${S.prob(trial.target_prob)} / ${S.prob(trial.draft_prob)}`, h("span", {}, `u ${text[0]} ${trial.accepted ? "<" : "≥"} ${text[1]}`))));
+  /** What was worked out before and beside the selection, one row per token; a row leads to its node. */
+  function worksheet(now, id, steps, act) {
+    const row = (one) => {
+      const node = one.node ?? one.trial.node;
+      const fate = one.trial ? (one.trial.accepted ? "accepted" : "rejected") : now.stateOf(node);
+      const name = h("button", { type: "button", class: "svp-name", title: now.nameOf(node), onclick: () => act.select(node) }, S.glyph(fate), S.short(now.labels[node], 10));
+      return h("tr", { class: node === id ? "is-selected" : null }, h("th", { scope: "row" }, name), one.cells.map((cell) => h("td", {}, cell)));
     };
-    return h("div", { class: "svp-tries" }, h("p", { class: "svp-small" }, "tried here, in this order"), h("ol", {}, tried.map(row)));
+    return h("div", { class: "svp-steps" }, h("p", { class: "svp-small" }, steps.title), h("div", { class: "svp-steps-box", tabindex: steps.rows.length > 8 ? "0" : null, role: "group", "aria-label": steps.title }, h("table", {},
+      steps.head.length ? h("thead", {}, h("tr", {}, steps.head.map((name) => h("th", { scope: "col" }, name)))) : null, h("tbody", {}, steps.rows.map(row)))),
+    steps.foot ? h("p", { class: "svp-small" }, steps.foot) : null);
   }
 
   function cardPanel(box, act) {
@@ -75,11 +77,11 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const words = h("p", { class: "svp-words" });
     const table = h("dl", { class: "svp-numbers" });
     const math = h("div", { class: "svp-math" });
-    const tries = h("div");
+    const steps = h("div");
     const choices = h("div", { class: "svp-depth", role: "group", "aria-label": "how much detail" }, DEPTHS.map((name) => h("button", {
       type: "button", "data-depth": name, onclick: () => { depth = name; S.memory.set("depth", name); act.draw(); },
     }, name)));
-    box.append(h("header", {}, title, kind), chart, words, table, math, tries, choices);
+    box.append(h("header", {}, title, kind), chart, words, table, steps, math, choices);
 
     return function draw(now) {
       const id = now.selected;
@@ -93,8 +95,12 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       table.replaceChildren(...(level > 0 ? said.numbers : []).map(([name, value, note]) => h("div", {}, h("dt", {}, name), h("dd", {}, h("b", {}, value), h("span", {}, note)))));
       const lines = level > 1 ? said : {};
       math.replaceChildren(...(lines.formula || []).map((text) => h("p", { class: "svp-formula" }, text)), ...(lines.code && lines.code.length ? [h("pre", {}, lines.code.join("\n"))] : []));
-      tries.replaceChildren(...[level > 0 ? siblings(now, id, act) : null].filter(Boolean));
+      steps.replaceChildren(...(level > 0 && said.steps ? [worksheet(now, id, said.steps, act)] : []));
       for (const button of choices.children) S.set(button, "aria-pressed", button.dataset.depth === depth);
+      return () => {
+        const list = steps.querySelector(".svp-steps-box"), row = steps.querySelector("tr.is-selected");
+        if (row && list.scrollHeight > list.clientHeight) list.scrollTop = row.offsetTop - list.clientHeight / 2;
+      };
     };
   }
 

@@ -83,11 +83,22 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     };
   }
 
-  /** Pure: where the run comes from, in words. */
+  /** Pure: where the run comes from: the source, then [{text, note, lossy}], every method with its options as the note. */
   function provenance(started) {
-    const drafter = started.drafter.model ? `${started.drafter.name} (${started.drafter.model.name})` : started.drafter.name;
-    return [started.source, `target ${started.target.name} · drafter ${drafter} · verifier ${started.verifier.name}${started.verifier.lossless ? ", lossless" : ", lossy"} · temperature ${started.sampling.temperature} · seed ${started.seed} · ${started.created.slice(0, 10)}`];
+    const set = (options) => Object.entries(options || {}).map(([name, value]) => `${name.replace(/_/g, " ")} ${value}`).join(", ");
+    const named = [["drafter", started.drafter], ["growth", started.growth], ["stop", started.stopping], ["verifier", started.verifier]].filter(([, card]) => card);
+    const methods = named.map(([kind, card]) => ({ text: `${kind} ${card.name}${card.model ? ` (${card.model.name})` : ""}`, note: set(card.options), lossy: card.lossless === false }));
+    const law = methods.some((one) => one.lossy) ? [] : [{ text: "✓ lossless", note: "the output follows the target's distribution exactly" }];
+    const settings = `temperature ${started.sampling.temperature} · seed ${started.seed} · ${started.created.slice(0, 10)}`;
+    const warm = started.memory ? [{ text: `warm start: ${S.count(started.memory.runs, "run")}`, note: `the drafter began with what it learnt before (${started.memory.origin})` }] : [];
+    return { source: started.source, parts: [{ text: `target ${started.target.name}` }, ...methods, ...warm, ...law, { text: settings }] };
   }
 
-  Object.assign(S, { cachePanel, timePanel, countersPanel, counterList, provenance });
+  /** The same as elements. */
+  function provenanceRow(started) {
+    const { source, parts } = provenance(started);
+    return [h("span", { class: "svp-source" }, source), ...parts.map((one) => h("span", { class: "svp-small", title: one.note || null }, one.text, one.lossy ? h("b", { class: "svp-lossy" }, "✕ lossy") : null))];
+  }
+
+  Object.assign(S, { cachePanel, timePanel, countersPanel, counterList, provenance, provenanceRow });
 })(globalThis.SpecViz);

@@ -180,7 +180,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       own.trace = source ? JSON.parse(source) : null;
       own.labels = null;
       if (!own.trace || !own.trace.rounds.length) { play(false); return draw(); }
-      if (badge) badge.replaceChildren(...S.provenance(own.trace.started).map((text, place) => h("span", { class: place ? "svp-small" : "svp-source" }, text)));
+      if (badge) badge.replaceChildren(...S.provenanceRow(own.trace.started), S.lightButton());
       const same = before && before.rounds.length && before.started.run_id === own.trace.started.run_id && before.rounds.length <= own.trace.rounds.length;
       if (same && !own.following) return go(own.cursor, false, own.selected);
       const asked = before ? null : S.readMoment(location.hash);

@@ -6,7 +6,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   const { h, svg, END } = S;
   const CHAR = 7.9; // width of a monospace character at the label's size
   const LONGEST = 12;
-  const ODDS = 76; // width of "0.0079 → 0.0032"
+  const ODDS = 92; // width of "0.0079 → 0.0032"
 
   /** Pure: where everything stands. The round's last token gets a row of its own below its parent's subtree; columns
       spread into `room` pixels where there are more than they need. */

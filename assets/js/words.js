@@ -1,6 +1,6 @@
-/* What happened, in plain words, numbers, a formula and two lines of code. Pure; knows nothing about the page.
+/* What happened at each beat, in one plain sentence. Pure; knows nothing about the page.
    In a sentence every token stands between U+2068 and U+2069 (which no token shows), so that it can be set apart.
-   Each verifier's rule explains itself in `rules`; one that is not listed there still shows its numbers. */
+   What a verdict rests on is told by each verifier's own rule, in rules.js. */
 globalThis.SpecViz = globalThis.SpecViz || {};
 (function (S) {
   "use strict";
@@ -10,7 +10,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   const ordinal = (n) => ORDINALS[n - 1] || `${n}th`;
   const spelled = (n) => NUMBERS[n] ?? String(n);
 
-  const q = (token) => `\u2068${token}\u2069`;
+  const q = (token) => S.quote(token);
   const list = (words, most = 5) => {
     const shown = words.length > most ? [...words.slice(0, most - 1), `${words.length - most + 1} more`] : words;
     return shown.length < 2 ? shown.join("") : `${shown.slice(0, -1).join(", ")} and ${shown[shown.length - 1]}`;
@@ -30,102 +30,12 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const drawn = kept ? labels[kept.node] : node.parent === round.judged.final_node ? labels[S.END] : null;
     const first = round.nodes[node.parent].target.tokens[0];
     return {
-      ...trial, token: labels[trial.node], kind: node.kind, source: node.source, siblings: siblings.length, place: siblings.indexOf(node) + 1,
-      earlier: before.length, drawn, first: first === undefined ? null : S.label(trace, first, labels.after(node.parent)),
+      ...trial, trial, round, labels, terms: trial.terms || {}, options: trace.started.verifier.options || {},
+      token: labels[trial.node], kind: node.kind, depth: node.depth, source: node.source, p0: node.target_prob, q0: node.draft_prob,
+      siblings: siblings.length, place: siblings.indexOf(node) + 1, earlier: before.length, drawn, first: first === undefined ? null : S.label(trace, first, labels.after(node.parent)),
       ratio: trial.draft_prob > 0 ? trial.target_prob / trial.draft_prob : Infinity,
     };
   }
-
-  const verdict = (c) => (c.accepted ? "kept" : "refused");
-
-  const rules = {
-    sequential: {
-      words(c) {
-        const left = c.earlier ? `what the ${c.earlier === 1 ? "refused sibling" : `${spelled(c.earlier)} refused siblings`} left of the target` : "the target";
-        const [u, threshold] = S.compared(c.u, c.threshold);
-        if (c.target_prob === 0) return `${cap(left)} gives ${q(c.token)} no chance at all: refused.`;
-        if (c.kind === "point_mass") return `${q(c.token)} was proposed without drawing, so it is kept as often as ${left} would say it: chance ${threshold}. The coin says ${u}: ${verdict(c)}.`;
-        if (c.threshold >= 1) return `${cap(left)} likes ${q(c.token)} at least as much as the draft did: kept without a doubt.`;
-        return `${cap(left)} likes ${q(c.token)} only ${S.ratio(c.ratio)} times as much as the draft did. Its chance to stay is ${threshold}; the coin says ${u}: ${verdict(c)}.`;
-      },
-      numbers(c) {
-        const [u, threshold] = S.compared(c.u, c.threshold);
-        return [
-          ["p", S.prob(c.target_prob), c.earlier ? `target, after ${S.count(c.earlier, "refusal")}` : "target"],
-          [c.earlier ? "Q" : "q", S.prob(c.draft_prob), c.kind === "point_mass" ? "proposed as certain" : c.earlier && c.kind === "without_replacement" ? "draft, without the refused siblings" : "draft"],
-          [c.earlier ? "p/Q" : "p/q", S.ratio(c.ratio), `so the chance to stay is ${threshold}`],
-          ["u", u, `${c.accepted ? "<" : "≥"} ${threshold}: ${c.accepted ? "accepted" : "refused"}`],
-        ];
-      },
-      formula: ["accept x with probability min(1, p(x) / q(x))", "after a refusal p becomes max(0, p − q) / Σ max(0, p − q)"],
-      code: ["accepted = u < min(1, p[x] / q[x])", "if not accepted: p = normalise(maximum(0, p - q))"],
-    },
-    greedy: {
-      words: (c) => (c.accepted
-        ? `The target's first choice here is ${q(c.token)} as well: kept.`
-        : `The target's first choice here is ${c.first === null ? "another token" : q(c.first)}, not ${q(c.token)}: refused.`),
-      numbers: (c) => [
-        ["target", c.first ?? "–", "its first choice"],
-        ["draft", c.token, c.accepted ? "the same: accepted" : "another token: refused"],
-      ],
-      formula: ["accept x exactly when x = argmax p"],
-      code: ["accepted = x == p.argmax()", "if not accepted: token = p.argmax()"],
-    },
-    naive: {
-      words: (c) => (c.accepted
-        ? `The target drew its own token, and it is ${q(c.token)}: kept.`
-        : `The target drew ${c.drawn === null ? "its own token" : q(c.drawn)}; ${q(c.token)} is something else: refused.`),
-      numbers: (c) => [
-        ["drawn", c.drawn ?? "–", "by the target itself"],
-        ["p", S.prob(c.target_prob), "the chance that the draw would be this token"],
-        ["draft", c.token, c.accepted ? "the same: accepted" : "another token: refused"],
-      ],
-      formula: ["draw y from p; accept x exactly when x = y"],
-      code: ["y = draw(p)", "accepted = x == y"],
-    },
-  };
-
-  const anyRule = {
-    words(c) {
-      if (c.u === null) return `${q(c.token)} was ${verdict(c)}.`;
-      const [u, threshold] = S.compared(c.u, c.threshold);
-      return `The chance of ${q(c.token)} to stay is ${threshold}; the coin says ${u}: ${verdict(c)}.`;
-    },
-    numbers(c) {
-      const [u, threshold] = c.u === null ? [null, S.prob(c.threshold)] : S.compared(c.u, c.threshold);
-      const judged = u === null ? ["threshold", threshold, c.accepted ? "accepted" : "refused"] : ["u", u, `${c.accepted ? "<" : "≥"} ${threshold}: ${c.accepted ? "accepted" : "refused"}`];
-      const terms = Object.entries(c.terms || {}).map(([name, value]) => [TERMS[name] || name, S.ratio(value), name.replace(/_/g, " ")]);
-      return [["p", S.prob(c.target_prob), "target"], ["q", S.prob(c.draft_prob), "draft"], ...terms, judged];
-    },
-    formula: [], code: [],
-  };
-  const TERMS = { parent_reach: "A", reach: "A′", left: "s", rho: "ρ", beta: "β", entropy: "H", bar: "bar", share: "p / max p", given: "given" };
-
-  const paths = {
-    words(c) {
-      const [u, threshold] = S.compared(c.u, c.threshold);
-      return `Whole paths are judged, the deepest first. The one down to ${q(c.token)} has the chance ${threshold}; the coin says ${u}: ${c.accepted ? "all of it is kept" : "it is refused"}.`;
-    },
-    formula: ["accept the path to x with probability min(1, A · p(x) / Q(x))"],
-  };
-  Object.assign(rules, {
-    specinfer: rules.sequential,
-    block: paths,
-    traversal: paths,
-    lenience: { formula: ["accept x with probability min(1, p(x) / (l · q(x)))", "at temperature 0: accept x where p(x) ≥ l · max p"] },
-    kseq: { formula: ["accept x with probability min(1, p(x) / (ρ · q(x)))"] },
-    longest_path: { formula: ["x passes with probability min(1, p(x) / q(x))", "what the target itself proposed passes", "of the paths that passed the longest is kept"] },
-    typical: {
-      words(c) {
-        const [p, bar] = S.compared(c.target_prob, (c.terms || {}).bar ?? null);
-        return `The target gives ${q(c.token)} ${p}, ${c.accepted ? "above" : "not above"} the bar of ${bar} that its own uncertainty sets: ${verdict(c)}.`;
-      },
-      formula: ["x passes when p(x) > min(ε, δ · exp(−H(p)))", "of the paths that passed the longest is kept"],
-    },
-  });
-  const ruleOf = (round) => ({ ...anyRule, ...(Object.hasOwn(rules, round.judged.rule) ? rules[round.judged.rule] : {}) });
-
-  const cap = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
   /** How the round's last token came about. */
   function ending(round, labels) {
@@ -171,7 +81,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       return `One target pass scores ${what}: ${S.count(pass.rows, "new row")} on top of ${pass.cached_rows.toLocaleString("en")} in the cache.`;
     }
     if (at.phase === "commit") return committing(round);
-    return at.drawn ? ending(round, labels) : ruleOf(round).words(trialFacts(trace, round, labels, round.judged.trials[at.trial]));
+    return at.drawn ? ending(round, labels) : S.ruleOf(round).words(trialFacts(trace, round, labels, round.judged.trials[at.trial]));
   }
 
   /** Why a node was never reached. */
@@ -186,5 +96,5 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return "Never reached.";
   }
 
-  Object.assign(S, { quote: q, ordinal, list, FATES, trialFacts, rules, ruleOf, ending, caption, unreached });
+  Object.assign(S, { ordinal, spelled, list, FATES, trialFacts, ending, caption, unreached });
 })(globalThis.SpecViz);

@@ -7,7 +7,7 @@ Plain data and order statistics; knows nothing about sources, torch or clocks.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import median
 from typing import NamedTuple
 
@@ -16,6 +16,27 @@ from specviz.trace.events import Option, StepTime
 
 BASELINE = "none"
 """the drafter every ratio is taken against: plain decoding with the same code"""
+
+
+@dataclass(frozen=True, slots=True)
+class Policies:
+    """How drafts grow and end in one case of a sweep; the defaults are what a request says that names neither."""
+
+    growth: str = "auto"
+    growth_options: Mapping[str, Option] = field(default_factory=dict)
+    stopping: str = "fixed"
+    stopping_options: Mapping[str, Option] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        """What was chosen, such as `dyspec budget 16 · heuristic`; empty where nothing was."""
+        standard = Policies()
+        growth = "" if self.growth == standard.growth else _words(self.growth, self.growth_options)
+        stop = "" if self.stopping == standard.stopping else _words(self.stopping, self.stopping_options)
+        return " · ".join(filter(None, (growth, stop)))
+
+
+def _words(name: str, options: Mapping[str, Option]) -> str:
+    return " ".join([name, *(f"{option.replace('_', ' ')} {value}" for option, value in options.items())])
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +73,7 @@ class SweepPoint:
     step_times: tuple[StepTime, ...]
     """the target's measured step-time curve, for the theory curve"""
     draft_step_s: float | None
+    policies: Policies = field(default_factory=Policies)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +98,14 @@ class SweepRow:
     """median over the runs"""
     same_output: int
     """how many runs gave the plain run's tokens"""
+    drafted_per_round: float
+    """candidates per target pass over all runs together"""
+    policies: Policies
+
+
+def title(one: SweepPoint | SweepRow) -> str:
+    """The case by name: its label and its policies."""
+    return " · ".join(filter(None, (one.label, str(one.policies))))
 
 
 class Quartiles(NamedTuple):
@@ -103,7 +133,7 @@ def summarise(points: Sequence[SweepPoint]) -> list[SweepRow]:
     """One row per case, in the order in which cases first appear, plain decoding first."""
     groups: dict[tuple[str, str, int | None], list[SweepPoint]] = {}
     for point in points:
-        groups.setdefault((point.drafter, point.label, point.gamma), []).append(point)
+        groups.setdefault((point.drafter, title(point), point.gamma), []).append(point)
     ordered = sorted(groups.items(), key=lambda item: item[0][0] != BASELINE)
     return [_row(group) for _, group in ordered]
 
@@ -126,4 +156,6 @@ def _row(points: Sequence[SweepPoint]) -> SweepRow:
         mean_acceptance_length=median(lengths) if lengths else None,
         alpha=median(alphas) if alphas else None,
         same_output=sum(point.same_output for point in points),
+        drafted_per_round=drafted / max(1, sum(point.rounds for point in points)),
+        policies=points[0].policies,
     )

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from specviz import metrics
-from specviz.bench.points import BASELINE, SweepPoint, SweepRow, summarise
+from specviz.bench.points import BASELINE, Policies, SweepPoint, SweepRow, summarise
 from specviz.errors import BenchError, OptionError
 from specviz.trace.events import Finished, Option, Round, Started
 from specviz.trace.source import PromptCard, RunRequest, TraceSource
@@ -21,6 +21,7 @@ T = TypeVar("T")
 
 __all__ = [
     "BASELINE",
+    "Policies",
     "SweepCase",
     "SweepDrafter",
     "SweepPoint",
@@ -43,6 +44,7 @@ class SweepDrafter:
     """the option that the sweep sets to each speculation length; None: run once, with `options` as they are"""
     label: str = ""
     """for tables and charts; empty: the drafter's name"""
+    policies: Policies = field(default_factory=Policies)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,7 @@ class SweepCase:
     label: str
     gamma: int | None
     options: Mapping[str, Option]
+    policies: Policies = field(default_factory=Policies)
 
 
 def cases(spec: SweepSpec) -> tuple[SweepCase, ...]:
@@ -76,11 +79,11 @@ def cases(spec: SweepSpec) -> tuple[SweepCase, ...]:
             continue
         label = drafter.label or drafter.name
         if drafter.length_option is None:
-            found.append(SweepCase(drafter.name, label, None, dict(drafter.options)))
+            found.append(SweepCase(drafter.name, label, None, dict(drafter.options), drafter.policies))
             continue
         for gamma in spec.gammas:
             options = {**drafter.options, drafter.length_option: gamma}
-            found.append(SweepCase(drafter.name, label, gamma, options))
+            found.append(SweepCase(drafter.name, label, gamma, options, drafter.policies))
     return tuple(found)
 
 
@@ -91,32 +94,28 @@ def run_count(spec: SweepSpec) -> int:
 
 def rotated(items: Sequence[T], by: int) -> list[T]:
     """`items` starting at index `by`, wrapping round: no case always runs on the warmest or the busiest moment."""
-    start = by % len(items)
+    start = by % max(1, len(items))
     return [*items[start:], *items[:start]]
 
 
 def sweep(source: TraceSource, spec: SweepSpec, cancelled: Callable[[], bool] = lambda: False) -> Iterator[SweepPoint]:
-    """Run everything, yielding points as soon as their plain run is known; the plain runs are points of ratio 1.
+    """Run everything, yielding each point as soon as its run is done; the plain runs are points of ratio 1.
 
-    Order: repeat, then prompt, then all cases of that prompt with the first one rotated from prompt to prompt.
-    Stops quietly when cancelled, within a run too; points already yielded stay valid.
-    Raises OptionError for an unknown prompt id.
+    Order: repeat, then prompt; of each prompt plain decoding first, so that no finished run waits for its baseline,
+    then the other cases with the first one rotated from prompt to prompt. Stops quietly when cancelled, within a run
+    too; only the run in progress is lost. Raises OptionError for an unknown prompt id.
     """
-    columns = cases(spec)
+    baseline, *others = cases(spec)
     prompts = _prompts(source, spec.prompt_ids)
     for repeat in range(spec.repeats):
         for number, prompt in enumerate(prompts):
-            waiting: list[tuple[SweepCase, _Run]] = []
             plain: _Run | None = None
-            for case in rotated(columns, repeat + number):
+            for case in [baseline, *rotated(others, repeat + number)]:
                 run = None if cancelled() else _run(source, spec, case, prompt, cancelled)
                 if run is None:
                     return
-                waiting.append((case, run))
-                plain = run if case.drafter == BASELINE else plain
-                if plain is not None:
-                    yield from (_point(case, run, plain, prompt, repeat) for case, run in waiting)
-                    waiting.clear()
+                plain = plain or run
+                yield _point(case, run, plain, prompt, repeat)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +150,10 @@ def _run(
         prompt_name=prompt.id,
         drafter=case.drafter,
         drafter_options=dict(case.options),
+        growth=case.policies.growth,
+        growth_options=dict(case.policies.growth_options),
+        stopping=case.policies.stopping,
+        stopping_options=dict(case.policies.stopping_options),
         temperature=spec.temperature,
         max_new_tokens=spec.max_new_tokens,
         record=False,
@@ -196,4 +199,5 @@ def _point(case: SweepCase, run: _Run, plain: _Run, prompt: PromptCard, repeat: 
         alpha=metrics.alpha_reached(run.rounds),
         step_times=tuple(run.started.step_times),
         draft_step_s=run.started.draft_step_s,
+        policies=case.policies,
     )

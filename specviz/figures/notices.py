@@ -15,13 +15,16 @@ from specviz.views.speedup import is_slower
 
 TABLE_HEAD = (
     ("drafter", "the method that proposes"),
+    ("growth and stop policy", "how the draft grows and what may end it early, where that was chosen apart from γ"),
     ("γ", "speculation length: how deep each draft goes"),
+    ("drafted", "candidates per target pass, measured"),
     ("speedup", "median of the per-run ratios of tokens per second, with quartiles"),
     ("acceptance rate", "accepted / drafted, bonus and correction not counted"),
     ("mean acceptance length", "1 + accepted per round that drafted"),
     ("tokens/s", "median, engine time only"),
     ("same text", "runs whose output equals plain decoding token for token"),
 )
+SPEEDUP_COLUMN = [name for name, _ in TABLE_HEAD].index("speedup")
 
 
 def badge_row(badges: Sequence[Badge]) -> str:
@@ -45,14 +48,19 @@ def status(text: str, tone: str) -> str:
     return f'<p class="sv-status sv-status-{tone}" role="status" aria-live="polite">{escape(text)}</p>'
 
 
-def note(text: str) -> str:
-    """A quiet line under a control."""
-    return f'<p class="sv-note">{escape(text)}</p>'
+def note(text: str, lossless: bool | None = None) -> str:
+    """A quiet line under a control, led by the mark of the method it is about; None: no mark."""
+    mark = {None: "", True: _mark(True, "lossless"), False: _mark(False, "lossy")}[lossless]
+    return f'<p class="sv-note">{mark}{escape(text)}</p>'
+
+
+def _mark(lossless: bool, text: str) -> str:
+    sign, tone = ("✓", "lossless") if lossless else ("✕", "lossy")
+    return f'<span class="sv-mark-{tone}"><span aria-hidden="true">{sign}</span> {escape(text)}</span> '
 
 
 def lossless_mark(lossless: bool, text: str) -> str:
-    sign, tone = ("✓", "lossless") if lossless else ("✕", "lossy")
-    return f'<p class="sv-mark sv-mark-{tone}"><span aria-hidden="true">{sign}</span> {escape(text)}</p>'
+    return f'<p class="sv-mark">{_mark(lossless, text)}</p>'
 
 
 def progress(done: int, total: int, left_s: float | None) -> str:
@@ -87,7 +95,9 @@ def _table_row(row: SweepRow) -> str:
     plain = row.drafter == BASELINE
     cells = (
         "plain decoding" if plain else row.label,
+        str(row.policies) or "–",
         "–" if row.gamma is None else str(row.gamma),
+        "–" if plain else f"{row.drafted_per_round:.1f}",
         "1 (baseline)" if plain else f"{row.ratio_median:.2f}× ({row.ratio_low:.2f} to {row.ratio_high:.2f})",
         _number(row.acceptance_rate),
         _number(row.mean_acceptance_length),
@@ -95,7 +105,9 @@ def _table_row(row: SweepRow) -> str:
         f"{row.same_output} of {row.runs}",
     )
     slow = "" if plain or not is_slower(row) else ' class="sv-slower"'
-    return f"<tr{slow}>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"
+    marks = [' class="sv-speedup"' if place == SPEEDUP_COLUMN else "" for place in range(len(cells))]
+    body = "".join(f"<td{mark}>{escape(cell)}</td>" for mark, cell in zip(marks, cells, strict=True))
+    return f"<tr{slow}>{body}</tr>"
 
 
 def _number(value: float | None) -> str:

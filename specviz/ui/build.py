@@ -22,6 +22,8 @@ from specviz.views.gallery import Gallery
 
 TITLE = "SpecViz"
 SENTENCE = "Watch one model guess ahead and another check the guesses, token by token."
+LIGHT = '<button type="button" class="sv-light" aria-label="switch between light and dark"></button>'
+"""what a press does is in `assets/js/light.js`"""
 HEADER = f'<div class="sv-header"><h1>{TITLE}</h1><p>{SENTENCE}</p></div>'
 POLL_S = 0.7
 """how often the status line asks while the models load; it stops asking when they are there"""
@@ -37,6 +39,7 @@ def build(source: TraceSource, gallery: Gallery, limits: Limits) -> gr.Blocks:
         with gr.Row(elem_classes="sv-top"):
             gr.HTML(HEADER, scale=4, min_width=280)
             status = gr.HTML(_status(source), scale=1, min_width=200, elem_id="sv-status")
+            gr.HTML(LIGHT, scale=0, min_width=84, elem_classes="sv-light-box")
         with gr.Tabs():
             with gr.Tab("Step", id="step"):
                 step_tab(step)

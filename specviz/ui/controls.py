@@ -15,7 +15,7 @@ from gradio.components import Component
 
 from specviz.figures import notices
 from specviz.trace.source import MEMORY_WAYS, Catalog, ModelDescription, OptionCard, RunRequest
-from specviz.ui.methods import Kind, choices, grows, kinds, note, remembers
+from specviz.ui.methods import Kind, choices, growing_title, grows, is_lossless, kinds, note, remembers
 from specviz.ui.request import Limits, option_key
 
 FEW = 5
@@ -95,7 +95,8 @@ def method_controls(controls: Controls, catalog: Catalog) -> None:
             )  # fmt: skip
         if kind.group == "drafter" and growing:
             shown = grows(catalog, kind.default)
-            with gr.Accordion("How the draft grows and ends", open=False, visible=shown) as controls.growing:
+            title = growing_title([policy.default for policy in growing])
+            with gr.Accordion(title, open=False, visible=shown) as controls.growing:
                 for policy in growing:
                     _method(controls, policy)
 
@@ -103,7 +104,7 @@ def method_controls(controls: Controls, catalog: Catalog) -> None:
 def _method(controls: Controls, kind: Kind) -> None:
     with gr.Column(elem_classes="sv-method"):
         controls.fields[kind.group] = _choice(kind)
-        controls.notes[kind.group] = gr.HTML(notices.note(note(kind, kind.default)))
+        controls.notes[kind.group] = gr.HTML(notices.note(note(kind, kind.default), is_lossless(kind, kind.default)))
         controls.groups[kind.group] = _option_groups(controls, kind)
 
 

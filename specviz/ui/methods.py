@@ -6,7 +6,7 @@ by name and nothing about gradio.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from specviz.trace.source import Catalog, MethodDescription, RunRequest
@@ -28,6 +28,8 @@ class Kind:
     """what `auto` means, where it may be chosen; empty: it may not"""
     for_growing: bool = False
     """only for drafters that grow their drafts"""
+    instead: str = ""
+    """what any choice but `auto` sets aside, as a sentence"""
 
 
 def kinds(catalog: Catalog) -> tuple[Kind, ...]:
@@ -35,7 +37,15 @@ def kinds(catalog: Catalog) -> tuple[Kind, ...]:
     standard = RunRequest(prompt="")
     found = (
         Kind("drafter", "drafter", catalog.drafters, standard.drafter, ""),
-        Kind("growth", "growth of the draft", catalog.growths, standard.growth, "as the drafter's options say", True),
+        Kind(
+            "growth",
+            "growth of the draft",
+            catalog.growths,
+            standard.growth,
+            "as the drafter's options say",
+            True,
+            "The drafter's own options of shape are set aside.",
+        ),
         Kind("stopping", "end of the draft", catalog.stoppings, standard.stopping, "", True),
         Kind("verifier", "verifier", catalog.verifiers, standard.verifier, "greedy at temperature 0, sequential above"),
     )
@@ -54,8 +64,14 @@ def remembers(catalog: Catalog, drafter: str) -> bool:
 
 def choices(kind: Kind) -> list[tuple[str, str]]:
     """(label, name) pairs; a lossy method and one for temperature 0 alone say so in their label."""
-    listed = [(_label(method), method.name) for method in kind.methods]
+    standard_first = sorted(kind.methods, key=lambda method: method.name != kind.default)
+    listed = labelled(standard_first)
     return [(AUTO, AUTO), *listed] if kind.auto else listed
+
+
+def labelled(methods: Sequence[MethodDescription]) -> list[tuple[str, str]]:
+    """(label, name) pairs of any methods."""
+    return [(_label(method), method.name) for method in methods]
 
 
 def _label(method: MethodDescription) -> str:
@@ -67,7 +83,18 @@ def note(kind: Kind, name: str) -> str:
     """The one-line summary of the chosen method."""
     if name == AUTO and kind.auto:
         return f"Auto: {kind.auto}."
-    return next((method.summary for method in kind.methods if method.name == name), "")
+    summary = next((method.summary for method in kind.methods if method.name == name), "")
+    return f"{summary} {kind.instead}".strip()
+
+
+def is_lossless(kind: Kind, name: str) -> bool | None:
+    """Whether the chosen method keeps the target's distribution; None where the source chooses."""
+    return next((method.lossless for method in kind.methods if method.name == name), None)
+
+
+def growing_title(names: Sequence[str]) -> str:
+    """What stands on the folded choices of growth and end: the choices themselves."""
+    return f"How the draft grows and ends: {', '.join(names)}"
 
 
 def lossless_note(catalog: Catalog, names: Mapping[str, str]) -> tuple[bool, str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from specviz.trace.events import Started
+from specviz.trace.events import MethodCard, Option, Started
 
 Tone = Literal["live", "recorded", "simulated", "plain", "lossless", "lossy"]
 
@@ -39,7 +39,7 @@ def _brought(started: Started) -> list[Badge]:
 
 
 def badges(started: Started) -> list[Badge]:
-    """Source, pair, method and verifier of a run, in the order in which a reader asks."""
+    """Source, pair and sampling of a run, each method that took part, and whether all of them are lossless."""
     pair = started.target.name
     if started.drafter.model is not None:
         pair = f"{started.drafter.model.name} → {pair}"
@@ -48,18 +48,33 @@ def badges(started: Started) -> list[Badge]:
         Badge(started.source, started.source, f"{SOURCES[started.source]} ({started.created})"),
         Badge(pair, "plain", f"drafter and target weights; device {started.machine.device}, {started.machine.dtype}"),
         *_brought(started),
-        Badge(f"{started.drafter.name} · {temperature} · seed {started.seed}", "plain", "drafter, sampling and seed"),
+        Badge(f"{temperature} · seed {started.seed}", "plain", "sampling and seed"),
     ]
-    if started.verifier.lossless:
-        return [
-            *found,
-            Badge(
-                f"✓ {started.verifier.name}, lossless",
-                "lossless",
-                "the output follows the target's distribution exactly",
-            ),
-        ]
-    return [
-        *found,
-        Badge(f"{started.verifier.name}, lossy", "lossy", "the output does not follow the target's distribution"),
-    ]
+    methods = _methods(started)
+    found += [_method(kind, card) for kind, card in methods]
+    if all(card.lossless for _, card in methods):
+        found.append(Badge("✓ lossless", "lossless", "the output follows the target's distribution exactly"))
+    return found
+
+
+def _methods(started: Started) -> list[tuple[str, MethodCard]]:
+    """What each method that took part is called, and its card; policies only where they were chosen."""
+    cards = {
+        "drafter": started.drafter,
+        "growth": started.growth,
+        "stop": started.stopping,
+        "verifier": started.verifier,
+    }
+    return [(kind, card) for kind, card in cards.items() if card is not None]
+
+
+def _method(kind: str, card: MethodCard) -> Badge:
+    options = ", ".join(f"{name.replace('_', ' ')} {_value(value)}" for name, value in card.options.items())
+    text = f"{kind} {card.name}"
+    if card.lossless:
+        return Badge(text, "plain", options or "no options")
+    return Badge(f"{text} ✕ lossy", "lossy", f"the output does not follow the target's distribution; {options}")
+
+
+def _value(value: Option) -> str:
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from specviz import theory
-from specviz.bench.points import BASELINE, SweepPoint, SweepRow, summarise
+from specviz.bench.points import BASELINE, SweepPoint, SweepRow, summarise, title
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """A case without a speculation length of its own (a tree): one measured level across the chart."""
+    """A case without a speculation length of its own (a tree, a node budget): one measured level across the chart."""
 
     label: str
     median: float
@@ -65,10 +65,10 @@ def speedup_view(points: Sequence[SweepPoint]) -> SpeedupView:
     """Everything the Speedup tab shows, from the points measured so far (none is fine)."""
     rows = summarise(points) if points else []
     drafted = [row for row in rows if row.drafter != BASELINE]
-    labels = list(dict.fromkeys(row.label for row in drafted if row.gamma is not None))
+    labels = list(dict.fromkeys(title(row) for row in drafted if row.gamma is not None))
     series = tuple(_series(label, drafted, points) for label in labels)
     levels = tuple(
-        Level(row.label, row.ratio_median, row.ratio_low, row.ratio_high, _explain(row))
+        Level(title(row), row.ratio_median, row.ratio_low, row.ratio_high, _explain(row))
         for row in drafted
         if row.gamma is None
     )
@@ -76,15 +76,18 @@ def speedup_view(points: Sequence[SweepPoint]) -> SpeedupView:
 
 
 def _series(label: str, rows: Sequence[SweepRow], points: Sequence[SweepPoint]) -> Series:
-    own = sorted((row for row in rows if row.label == label and row.gamma is not None), key=lambda row: row.gamma or 0)
+    own = sorted((row for row in rows if title(row) == label and row.gamma is not None), key=lambda row: row.gamma or 0)
     measured = tuple(
         MeasuredPoint(row.gamma or 0, row.ratio_median, row.ratio_low, row.ratio_high, _explain(row)) for row in own
     )
-    return Series(label, measured, _curve([point for point in points if point.label == label], own))
+    return Series(label, measured, _curve([point for point in points if title(point) == label], own))
 
 
 def _curve(points: Sequence[SweepPoint], rows: Sequence[SweepRow]) -> Curve | None:
-    """Theory with this drafter's measured alpha and measured step times; None where one of them is missing."""
+    """Theory with this drafter's measured alpha and measured step times; None where one of them is missing, or where a
+    policy may end drafts before γ, of which the formula knows nothing."""
+    if any(str(row.policies) for row in rows):
+        return None
     alphas = [row.alpha for row in rows if row.alpha is not None]
     timed = next((point for point in points if point.step_times), None)
     if not alphas or timed is None:
@@ -117,7 +120,7 @@ def _verdict(rows: Sequence[SweepRow]) -> str:
     best = max(rows, key=lambda row: row.ratio_median)
     length = f" with γ = {best.gamma}" if best.gamma is not None else ""
     spread = "one run" if best.runs == 1 else _spread(best)
-    found = f"{best.label}{length}: {best.ratio_median:.2f}× plain decoding ({spread})"
+    found = f"{title(best)}{length}: {best.ratio_median:.2f}× plain decoding ({spread})"
     if is_slower(best):
         return f"Every setting measured here is slower than plain decoding. The least slow is {found}."
     slower = sum(map(is_slower, rows))

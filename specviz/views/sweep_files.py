@@ -13,7 +13,7 @@ from dataclasses import asdict, fields
 
 from specviz.bench.points import SweepPoint, summarise
 
-LEFT_OUT = ("options", "step_times")
+LEFT_OUT = ("options", "step_times", "policies")
 """nested fields; the JSON has them"""
 
 
@@ -31,10 +31,13 @@ def sweep_json(points: Sequence[SweepPoint]) -> str:
 def sweep_csv(points: Sequence[SweepPoint]) -> str:
     """One line per run, a header first."""
     columns = [column.name for column in fields(SweepPoint) if column.name not in LEFT_OUT]
+    policies = ("growth", "stopping")
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows([_cell(getattr(point, column)) for column in columns] for point in points)
+    writer.writerow([*columns, *policies])
+    for point in points:
+        chosen = [getattr(point.policies, name) for name in policies]
+        writer.writerow([_cell(value) for value in (*(getattr(point, column) for column in columns), *chosen)])
     return text.getvalue()
 
 

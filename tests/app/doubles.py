@@ -27,6 +27,7 @@ GAMMA = OptionCard("gamma", "int", 4, "how deep each draft goes", 1, 16)
 BRANCHING = OptionCard("branching", "ints", None, "children per level, e.g. 3,2,1; empty: a chain")
 MATCH = OptionCard("longest", "int", 3, "longest match looked for", 1, 8)
 SHAPE = OptionCard("branching", "ints", [2, 1], "children per level", 1, 32)
+BUDGET = OptionCard("budget", "int", 0, "at most so many candidates", 0, 512, counts="candidates")
 FLOOR = OptionCard("floor", "float", 0.4, "least probability", 0.0, 1.0)
 
 
@@ -48,7 +49,9 @@ def catalog() -> Catalog:
             MethodDescription("greedy", "Keeps what the target would have written.", "", True, (), temperatures="zero"),
             MethodDescription("loose", "Keeps nearly everything.", "", False, ()),
         ),
-        growths=(MethodDescription("levels", "The same children below every node of a level.", "", True, (SHAPE,)),),
+        growths=(
+            MethodDescription("levels", "The same children below every node of a level.", "", True, (SHAPE, BUDGET)),
+        ),
         stoppings=(
             MethodDescription("fixed", "Every draft has its full length.", "", True, ()),
             MethodDescription("doubt", "Stops where the drafter doubts.", "", True, (FLOOR,)),

@@ -13,13 +13,15 @@ from typing import Any
 import gradio as gr
 import pytest
 
+from specviz.bench.sweep import cases
 from specviz.trace import codec
 from specviz.ui.controls import Controls, method_controls
 from specviz.ui.handed_in import resume_at
 from specviz.ui.methods import kinds
 from specviz.ui.request import Limits
-from specviz.ui.tabs.speedup_actions import SpeedupActions, SweepControls
+from specviz.ui.tabs.speedup_actions import SpeedupActions
 from specviz.ui.tabs.step_actions import StepActions
+from specviz.ui.tabs.sweep_form import SweepControls
 from specviz.views.gallery import gallery
 from tests.app.doubles import SAMPLE, ReplaySource, sample
 from tests.app.test_request import FORM
@@ -206,6 +208,9 @@ SWEEP: dict[str, object] = {
     "families": ["code"],
     "gammas": "1,2",
     "trees": "2,1",
+    "growths": [],
+    "budgets": "16",
+    "stoppings": [],
     "temperature": 0.0,
     "per_family": 1,
     "repeats": 1,
@@ -241,6 +246,21 @@ def test_a_sweep_measures_every_case_and_offers_its_files() -> None:
     assert (run.interactive, cancel.interactive, as_csv.interactive) == (True, False, True)
 
 
+def test_growth_is_measured_at_every_budget_and_every_shape_with_every_stop_policy() -> None:
+    """model: a chain at two lengths, a tree, two budgets, each with `fixed` and with `doubt`; ngram: two lengths."""
+    actions = SpeedupActions(ReplaySource(sample()), Limits())
+    controls, given = sweep_form(growths=["levels"], budgets="8,16", stoppings=["doubt"])
+    found = [(case.label, case.gamma, str(case.policies)) for case in cases(actions.spec(controls.form(given)))]
+    assert found == [
+        ("none", None, ""),
+        ("model", 1, ""), ("model", 2, ""), ("model", 1, "doubt"), ("model", 2, "doubt"),
+        ("model tree 2,1", None, ""), ("model tree 2,1", None, "doubt"),
+        ("model", None, "levels budget 8"), ("model", None, "levels budget 8 · doubt"),
+        ("model", None, "levels budget 16"), ("model", None, "levels budget 16 · doubt"),
+        ("ngram", 1, ""), ("ngram", 2, ""),
+    ]  # fmt: skip
+
+
 def test_a_cancelled_sweep_keeps_what_is_done() -> None:
     actions = SpeedupActions(ReplaySource(sample(), round_wait_s=0.05), Limits())
     controls, given = sweep_form()
@@ -263,6 +283,9 @@ def test_a_cancelled_sweep_keeps_what_is_done() -> None:
         ({"gammas": "0"}, "between 1 and 64"),
         ({"trees": "a,b"}, "Option 'branching'"),
         ({"drafters": ["oracle"]}, "There is no drafter 'oracle'"),
+        ({"growths": ["weed"]}, "There is no growth policy 'weed'"),
+        ({"growths": ["levels"], "budgets": "999"}, "node budgets between 1 and 256"),
+        ({"drafters": ["ngram"], "stoppings": ["doubt"]}, "Ngram can have no growth or stop policy"),
     ],
 )
 def test_a_sweep_that_cannot_run_says_why(change: dict[str, object], words: str) -> None:

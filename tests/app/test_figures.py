@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from specviz.bench.points import SweepPoint
+from specviz.bench.points import Policies, SweepPoint
 from specviz.figures import notices
 from specviz.figures.acceptance import bar_panels
 from specviz.figures.speedup import speedup_figure
-from specviz.trace.events import StepTime, Summary
+from specviz.trace.events import MethodCard, StepTime, Summary
 from specviz.trace.exhibits import MemoryCard
 from specviz.views.acceptance import acceptance_by_depth, accepted_lengths
 from specviz.views.badges import badges
@@ -63,6 +63,19 @@ def test_a_tree_stands_as_a_level_and_the_break_even_line_is_always_there() -> N
     assert speedup_figure(speedup_view([])).layout.shapes[0].y0 == 1.0
 
 
+def test_chart_and_table_name_the_policies_and_theory_keeps_out_of_early_ends() -> None:
+    grown = replace(point(1.3, None), policies=Policies("dyspec", {"budget": 8}))
+    view = speedup_view([point(1.2), replace(point(1.1), policies=Policies(stopping="hasty")), grown])
+    assert [(series.label, series.theory is None) for series in view.series] == [
+        ("model", False),
+        ("model · hasty", True),
+    ]
+    assert [level.label for level in view.levels] == ["model · dyspec budget 8"]
+    table = notices.sweep_table(view.rows)
+    for cell in ("<td>hasty</td>", "<td>dyspec budget 8</td>", '<td class="sv-speedup">1.30× (1.30 to 1.30)</td>'):
+        assert cell in table
+
+
 def test_a_slowdown_is_called_one() -> None:
     assert "slower than plain decoding" in speedup_view([point(0.8), point(0.7, 4)]).verdict
     assert 'class="sv-slower"' in notices.sweep_table(speedup_view([point(0.8)]).rows)
@@ -85,8 +98,18 @@ def test_hostile_names_are_text_on_the_page() -> None:
 def test_a_lossy_verifier_is_marked_in_words() -> None:
     started = sample().started
     lossy = replace(started, verifier=replace(started.verifier, lossless=False))
-    assert badges(lossy)[-1].text == "sequential, lossy"
-    assert badges(started)[-1].text == "✓ sequential, lossless"
+    assert [badge.text for badge in badges(lossy)][-1:] == ["verifier sequential ✕ lossy"]
+    assert [badge.tone for badge in badges(lossy)].count("lossless") == 0
+    assert [badge.text for badge in badges(started)][-2:] == ["verifier sequential", "✓ lossless"]
+
+
+def test_policies_stand_beside_drafter_and_verifier_and_a_lossy_one_is_marked() -> None:
+    growth = MethodCard("levels", {"branching": [3, 2]}, True)
+    started = replace(sample().started, growth=growth, stopping=MethodCard("hasty", {}, False))
+    found = {badge.text: badge for badge in badges(started)}
+    assert list(found)[3:] == ["drafter sample", "growth levels", "stop hasty ✕ lossy", "verifier sequential"]
+    assert found["growth levels"].explanation == "branching 3,2"
+    assert found["stop hasty ✕ lossy"].tone == "lossy"
 
 
 def test_a_warm_start_says_what_was_brought_along() -> None:

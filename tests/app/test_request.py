@@ -40,7 +40,7 @@ def test_only_the_chosen_drafters_options_are_sent() -> None:
 def test_policies_of_growth_are_sent_for_drafters_that_grow_and_for_no_others() -> None:
     policies = {"growth": "levels", "growth.levels.branching": "2,2", "stopping": "doubt", "stopping.doubt.floor": 0.3}
     growing = request_from(form(**policies), catalog(), Limits())
-    assert (growing.growth, growing.growth_options) == ("levels", {"branching": [2, 2]})
+    assert (growing.growth, growing.growth_options) == ("levels", {"branching": [2, 2], "budget": 0})
     assert (growing.stopping, growing.stopping_options) == ("doubt", {"floor": 0.3})
     lookup = request_from(form(drafter="ngram", **policies), catalog(), Limits())
     assert (lookup.growth, lookup.growth_options, lookup.stopping) == ("auto", {}, "fixed")

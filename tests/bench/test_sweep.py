@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from specviz.bench.sweep import SweepDrafter, SweepSpec, cases, run_count, summarise, sweep
+from specviz.bench.points import title
+from specviz.bench.sweep import Policies, SweepDrafter, SweepSpec, cases, run_count, summarise, sweep
 from specviz.errors import SpecVizError
 
 SPEC = SweepSpec(drafters=(SweepDrafter("model"),), gammas=(1, 3), prompt_ids=("one", "two"))
@@ -35,19 +36,18 @@ def test_acceptance_figures_of_a_chain_that_keeps_one_of_three(fake_source: Any)
     assert point.alpha == 0.5
 
 
-def test_first_case_rotates_from_prompt_to_prompt(fake_source: Any) -> None:
-    """Three cases, two prompts, two repeats: the order starts at case 0, 1, then 1, 2."""
+def test_plain_decoding_comes_first_and_the_others_rotate_from_prompt_to_prompt(fake_source: Any) -> None:
+    """Plain decoding and two lengths, two prompts, two repeats: the lengths start at the first, the second, again."""
     spec = SweepSpec(SPEC.drafters, SPEC.gammas, SPEC.prompt_ids, repeats=2)
     list(sweep(fake_source, spec))
     order = [request.drafter_options.get("gamma", 0) for request in fake_source.requests]
-    assert order == [0, 1, 3, 1, 3, 0, 1, 3, 0, 3, 0, 1]
+    assert order == [0, 1, 3, 0, 3, 1, 0, 3, 1, 0, 1, 3]
     assert [request.prompt for request in fake_source.requests[::3]] == ["a", "b", "a", "b"]
 
 
-def test_points_are_yielded_as_soon_as_their_plain_run_is_known(fake_source: Any) -> None:
-    stream = sweep(fake_source, SPEC)
-    next(stream)
-    assert len(fake_source.requests) == 1, "the plain run comes first for the first prompt and needs no waiting"
+def test_every_point_is_yielded_as_soon_as_its_run_is_done(fake_source: Any) -> None:
+    counts = [len(fake_source.requests) for _ in sweep(fake_source, SPEC)]
+    assert counts == [1, 2, 3, 4, 5, 6]
 
 
 def test_every_run_is_asked_without_recording_and_with_the_spec_s_settings(fake_source: Any) -> None:
@@ -74,6 +74,20 @@ def test_cancelling_keeps_finished_points_and_drops_the_run_in_progress(fake_sou
     assert [point.drafter for point in points] == ["none"]
 
 
+def test_cancelling_at_a_prompt_s_second_run_does_not_lose_the_prompt(fake_source: Any) -> None:
+    points = list(sweep(fake_source, SPEC, cancelled=lambda: len(fake_source.requests) == 5))
+    assert [(point.prompt, point.drafter) for point in points[3:]] == [("two", "none")]
+
+
+def test_policies_reach_the_request_and_tell_cases_apart(fake_source: Any) -> None:
+    grown = SweepDrafter("model", {}, None, policies=Policies("dyspec", {"budget": 8}, "heuristic"))
+    spec = SweepSpec((SweepDrafter("model"), grown), (1,), ("one",))
+    points = list(sweep(fake_source, spec))
+    told = [(one.growth, dict(one.growth_options), one.stopping) for one in fake_source.requests]
+    assert told == [("auto", {}, "fixed"), ("auto", {}, "fixed"), ("dyspec", {"budget": 8}, "heuristic")]
+    assert [title(row) for row in summarise(points)] == ["none", "model", "model · dyspec budget 8 · heuristic"]
+
+
 def test_an_unknown_prompt_is_refused_with_the_cure(fake_source: Any) -> None:
     with pytest.raises(SpecVizError, match=r"no prompt 'three'.*list prompts"):
         list(sweep(fake_source, SweepSpec(SPEC.drafters, (1,), ("three",))))
@@ -86,6 +100,7 @@ def test_rows_hold_median_and_quartiles_over_prompts_and_repeats(fake_source: An
     assert (rows[1].ratio_low, rows[1].ratio_median, rows[1].ratio_high) == (2.0, 2.0, 2.0)
     assert rows[1].same_output == 2
     assert rows[2].acceptance_rate == pytest.approx(1 / 3)
+    assert [row.drafted_per_round for row in rows] == [0.0, 1.0, 3.0]
 
 
 def test_quartiles_interpolate_between_order_statistics() -> None:

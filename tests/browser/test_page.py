@@ -216,6 +216,33 @@ def speedup(page: Page) -> Page:
     return page
 
 
+def test_the_light_button_darkens_player_and_charts_and_is_remembered(step: Page) -> None:
+    button = step.get_by_role("button", name="switch between light and dark")
+    ink = "getComputedStyle(document.querySelector('#sv-sweep-plot .legendtext, #sv-sweep-plot text')).fill"
+    light = speedup(step).evaluate(ink)
+    button.focus()
+    step.keyboard.press("Enter")
+    expect(step.locator("body")).to_have_class(re.compile(r"\bdark\b"))
+    assert step.evaluate(ink) != light
+    step.reload()
+    expect(step.locator("#sv-player [data-ready]").first).to_be_attached()
+    expect(step.locator("body")).to_have_class(re.compile(r"\bdark\b"))
+    assert step.evaluate("getComputedStyle(document.querySelector('.sv-player')).colorScheme") == "dark"
+
+
+def test_policies_say_what_they_set_aside_and_stand_on_their_fold(step: Page) -> None:
+    fold = step.get_by_role("button", name="How the draft grows and ends: auto, fixed")
+    fold.click()
+    expect(step.locator("#sv-growth")).to_be_visible()
+    step.locator("#sv-stopping").get_by_label("doubt").check()
+    expect(step.get_by_label("floor").first).to_be_visible()
+    expect(step.get_by_role("button", name="How the draft grows and ends: auto, doubt")).to_be_visible()
+    step.locator("#sv-growth").get_by_label("levels").check()
+    expect(step.locator(".sv-method", has_text="set aside").first).to_contain_text("✓ lossless The same children")
+    step.locator("#sv-drafter").get_by_label("ngram").check()
+    expect(step.locator("#sv-growth")).to_be_hidden()
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
 def test_no_tab_scrolls_sideways(page: Page, address: str, width: int, theme: str) -> None:

@@ -95,7 +95,7 @@ def test_a_click_on_a_node_shows_its_card_everywhere(player: Page) -> None:
     card = player.locator(".svp-card")
     expect(card.locator("header")).to_contain_text("second of 3 siblings")
     expect(card).to_contain_text("target, after 1 refusal")
-    expect(card).to_contain_text("tried here, in this order")
+    expect(card).to_contain_text("siblings in the order they were tried")
     expect(node(player, 2)).to_have_attribute("aria-selected", "true")
     expect(player.locator(".svp-tok.is-selected")).to_have_text("-")
     expect(player.locator(".svp-cell.is-selected")).to_have_attribute("data-node", "2")
@@ -280,6 +280,34 @@ def test_nothing_moves_where_motion_is_unwanted(player: Page) -> None:
     for _ in range(12):
         player.keyboard.press("ArrowRight")
         assert player.evaluate("document.getAnimations().length") == 0
+
+
+def test_light_and_dark_follow_the_system_until_the_button_is_pressed_and_then_the_visitor(player: Page) -> None:
+    scheme = "getComputedStyle(document.documentElement).colorScheme"
+    ground = "getComputedStyle(document.body).backgroundColor"
+    player.emulate_media(color_scheme="dark")
+    dark = player.evaluate(ground)
+    button = player.get_by_role("button", name="switch between light and dark")
+    button.focus()
+    player.keyboard.press("Enter")
+    assert player.evaluate(scheme) == "light"
+    assert player.evaluate(ground) != dark
+    player.reload()
+    assert player.evaluate(scheme) == "light"
+    button.press("Space")
+    player.emulate_media(color_scheme="light")
+    assert (player.evaluate(scheme), player.evaluate(ground)) == ("dark", dark)
+
+
+def test_every_method_stands_in_the_badge_and_a_lossy_one_is_marked(page: Page, tmp_path: Path) -> None:
+    trace = json.loads(SAMPLE)
+    trace["started"]["growth"] = {"name": "levels", "options": {"branching": [3, 2]}, "lossless": True}
+    trace["started"]["stopping"] = {"name": "hasty", "options": {}, "lossless": False}
+    opened(page, tmp_path, json.dumps(trace))
+    expect(page.locator(".svp-badge")).to_contain_text("growth levels")
+    expect(page.locator(".svp-lossy")).to_have_text("✕ lossy")
+    expect(page.locator(".svp-badge span", has=page.locator(".svp-lossy"))).to_contain_text("stop hasty")
+    expect(page.locator(".svp-badge")).not_to_contain_text("✓ lossless")
 
 
 def test_the_tree_is_a_tree_to_a_screen_reader(player: Page) -> None:

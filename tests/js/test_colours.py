@@ -9,7 +9,7 @@ import pytest
 
 CSS = (Path(__file__).parents[2] / "assets" / "css" / "tokens.css").read_text(encoding="utf-8")
 PAIRS = dict(re.findall(r"--sv-([\w-]+): light-dark\((#\w{6}, #\w{6})\)", CSS))
-TEXTS = ["ink", "quiet", "accepted", "rejected", "unreached", "correction", "bonus", "target-ink", "draft-ink"]
+TEXTS = ["ink", "quiet", "accepted", "rejected", "alarm", "unreached", "correction", "bonus", "target-ink", "draft-ink"]
 GROUNDS = ["ground", "soft", "pick"]
 
 

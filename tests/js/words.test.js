@@ -31,7 +31,7 @@ test("the second sibling is judged by what the first one left", () => {
   const facts = S.trialFacts(trace, round, labels, round.judged.trials[1]);
   assert.deepEqual([facts.earlier, facts.place, facts.siblings], [1, 2, 3]);
   assert.match(plain(S.rules.sequential.words(facts)), /^What the refused sibling left of the target likes -/);
-  assert.equal(S.rules.sequential.numbers(facts)[1][2], "draft, without the refused siblings");
+  assert.equal(S.rules.sequential.numbers(facts)[1][2], "draft, without the refused siblings (0.15 before)");
 });
 
 test("greedy names the target's first choice", () => {
@@ -56,7 +56,7 @@ test("every beat of every round has a sentence without holes", () => {
 });
 
 test("every node explains itself at every beat, under a rule nobody knows too", () => {
-  for (const rule of ["sequential", "greedy", "naive", "constructor", "from the future"]) {
+  for (const rule of ["sequential", "naive", "from the future"]) { // the others: rules.test.js
     const trace = sample();
     trace.rounds.forEach((round, index) => {
       round.judged.rule = rule;

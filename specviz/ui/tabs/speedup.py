@@ -11,9 +11,12 @@ import gradio as gr
 
 from specviz.figures import notices
 from specviz.figures.speedup import speedup_figure
+from specviz.trace.source import Catalog
 from specviz.ui.events import ENGINE, LATEST, QUIET
+from specviz.ui.methods import labelled
 from specviz.ui.prompts import chip_label, families
-from specviz.ui.tabs.speedup_actions import IDLE, SpeedupActions, SweepControls
+from specviz.ui.tabs.speedup_actions import IDLE, SpeedupActions
+from specviz.ui.tabs.sweep_form import SweepControls, early_stops, sweepable
 from specviz.views.speedup import speedup_view
 
 INTRO = (
@@ -52,7 +55,7 @@ def _sweep_controls(actions: SpeedupActions) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     most = actions.limits.max_new_tokens
     with gr.Row():
-        names = [method.name for method in actions.sweepable()]
+        names = [method.name for method in sweepable(actions.catalog)]
         fields["drafters"] = gr.CheckboxGroup(
             names, value=names, label="drafters", elem_id="sv-sweep-drafters", scale=2, min_width=220
         )
@@ -78,6 +81,7 @@ def _sweep_controls(actions: SpeedupActions) -> dict[str, Any]:
             "", label="also trees", info="children per level, e.g. 3,2,1; several with ;", max_lines=1, min_width=180
         )
         fields["temperature"] = gr.Slider(0.0, 2.0, value=0.0, step=0.05, label="temperature", min_width=150)
+    _policies(actions.catalog, fields)
     with gr.Row():
         fields["per_family"] = gr.Slider(
             1, actions.most_prompts(), value=1, step=1, label="prompts per family", min_width=150
@@ -85,3 +89,19 @@ def _sweep_controls(actions: SpeedupActions) -> dict[str, Any]:
         fields["repeats"] = gr.Slider(1, 5, value=1, step=1, label="repeats", min_width=150)
         fields["tokens"] = gr.Slider(min(8, most), most, value=min(32, most), step=1, label="new tokens", min_width=150)
     return fields
+
+
+def _policies(catalog: Catalog, fields: dict[str, Any]) -> None:
+    """Growth and stop policies to measure as well; only drafters that grow their drafts have them."""
+    with gr.Row():
+        fields["growths"] = gr.CheckboxGroup(
+            labelled(catalog.growths), value=[], label="also growth policies", info="each at every node budget",
+            scale=3, min_width=220, elem_id="sv-sweep-growths",
+        )  # fmt: skip
+        fields["budgets"] = gr.Textbox(
+            "16", label="node budgets", info="candidates per round, with commas", max_lines=1, scale=1, min_width=150
+        )
+        fields["stoppings"] = gr.CheckboxGroup(
+            labelled(early_stops(catalog)), value=[], label="also stop policies", info="each with every shape above",
+            scale=2, min_width=220, elem_id="sv-sweep-stoppings",
+        )  # fmt: skip

@@ -9,7 +9,6 @@ import logging
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -17,15 +16,16 @@ from typing import Any
 import gradio as gr
 from gradio.components import Component
 
-from specviz.bench.sweep import BASELINE, SweepDrafter, SweepPoint, SweepSpec, run_count, sweep
-from specviz.errors import OptionError, SpecVizError
+from specviz.bench.sweep import SweepPoint, SweepSpec, run_count, sweep
+from specviz.errors import SpecVizError
 from specviz.figures import notices
 from specviz.figures.speedup import speedup_figure
-from specviz.trace.source import Catalog, MethodDescription, TraceSource
+from specviz.trace.source import Catalog, TraceSource
 from specviz.ui.background import Background, Counted
 from specviz.ui.prompts import families
-from specviz.ui.request import Limits, parse_option, within
+from specviz.ui.request import Limits
 from specviz.ui.stops import Stops
+from specviz.ui.tabs.sweep_form import SweepControls, SweepForm, sweep_spec
 from specviz.views.speedup import speedup_view
 from specviz.views.sweep_files import sweep_csv, sweep_json
 
@@ -33,38 +33,10 @@ log = logging.getLogger(__name__)
 
 Given = Mapping[Component, Any]
 Updates = tuple[object, ...]
-LENGTH = "gamma"
-"""the option that is a speculation length, in every drafter that has one"""
-MOST_LENGTHS = 12
-MOST_LENGTH = 64
 PROGRESS_S = 0.25
 CHART_S = 2.0
 """shortest time between two charts: drawing takes the same processor that is being measured"""
 IDLE = "Nothing measured yet on this page."
-
-
-@dataclass(frozen=True, slots=True)
-class SweepForm:
-    """The tab's controls, as they stand."""
-
-    drafters: list[str]
-    families: list[str]
-    gammas: str
-    trees: str
-    temperature: float
-    per_family: int
-    repeats: int
-    tokens: int
-
-
-@dataclass(frozen=True, slots=True)
-class SweepControls:
-    """The tab's components by the form's field names."""
-
-    fields: Mapping[str, Any]
-
-    def form(self, given: Given) -> SweepForm:
-        return SweepForm(**{name: given[component] for name, component in self.fields.items()})
 
 
 class SpeedupActions:
@@ -77,10 +49,6 @@ class SpeedupActions:
         self._clock = clock
         self._stops = Stops()
 
-    def sweepable(self) -> list[MethodDescription]:
-        """Every drafter but plain decoding, which is the baseline of them all."""
-        return [method for method in self.catalog.drafters if method.name != BASELINE]
-
     def most_prompts(self) -> int:
         counts = [sum(card.family == family for card in self.catalog.prompts) for family in families(self.catalog)]
         return max(2, *counts) if counts else 2
@@ -89,37 +57,7 @@ class SpeedupActions:
 
     def spec(self, form: SweepForm) -> SweepSpec:
         """The controls as a sweep. Raises OptionError with a sentence naming what is missing."""
-        lengths = _lengths(form.gammas)
-        drafters = [drafter for name in form.drafters for drafter in self._cases(name, form.trees)]
-        prompts = [
-            card.id
-            for family in form.families
-            for card in [card for card in self.catalog.prompts if card.family == family][: int(form.per_family)]
-        ]
-        if not drafters:
-            raise OptionError("no drafter is chosen; tick at least one.")
-        if not prompts:
-            raise OptionError("no prompt family is chosen; tick at least one.")
-        return SweepSpec(
-            drafters=tuple(drafters),
-            gammas=lengths,
-            prompt_ids=tuple(prompts),
-            temperature=float(form.temperature),
-            repeats=max(1, int(form.repeats)),
-            max_new_tokens=min(int(form.tokens), self.limits.max_new_tokens),
-        )
-
-    def _cases(self, name: str, trees: str) -> Iterator[SweepDrafter]:
-        method = next((method for method in self.sweepable() if method.name == name), None)
-        if method is None:
-            raise OptionError(f"there is no drafter '{name[:40]}' to measure; tick one of the list.")
-        has_length = any(card.name == LENGTH for card in method.options)
-        yield SweepDrafter(name, {}, LENGTH if has_length else None)
-        shape = next((card for card in method.options if card.type == "ints"), None)
-        for tree in filter(None, (part.strip() for part in trees.split(";"))):
-            if shape is not None:
-                options = within(self.limits, method, {shape.name: parse_option(shape, tree)})
-                yield SweepDrafter(name, options, None, f"{name} tree {tree}")
+        return sweep_spec(form, self.catalog, self.limits)
 
     def estimate(self, controls: SweepControls) -> Callable[[Given], str]:
         """What pressing Run would do, before anybody presses it."""
@@ -210,16 +148,3 @@ def _downloads(points: Sequence[SweepPoint]) -> Updates:
     (folder / "sweep.json").write_text(sweep_json(points), encoding="utf-8")
     (folder / "sweep.csv").write_text(sweep_csv(points), encoding="utf-8")
     return tuple(gr.DownloadButton(value=str(folder / name), interactive=True) for name in ("sweep.json", "sweep.csv"))
-
-
-def _lengths(text: str) -> tuple[int, ...]:
-    """`1,2,4` → (1, 2, 4), each once and in order."""
-    try:
-        lengths = sorted({int(part) for part in text.split(",") if part.strip()})
-    except ValueError as error:
-        raise OptionError(
-            f"the speculation lengths are {text[:40]!r}, but must be whole numbers with commas, such as 1,2,4."
-        ) from error
-    if not lengths or lengths[0] < 1 or lengths[-1] > MOST_LENGTH or len(lengths) > MOST_LENGTHS:
-        raise OptionError(f"give 1 to {MOST_LENGTHS} speculation lengths between 1 and {MOST_LENGTH}, such as 1,2,4.")
-    return tuple(lengths)

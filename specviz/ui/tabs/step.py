@@ -121,6 +121,9 @@ def _wire_form(actions: StepActions, controls: form.Controls, parts: StepParts) 
         memory = [fields["memory"]] if kind.group == "drafter" and "memory" in fields else []
         shown = [controls.notes[kind.group], *boxes, *growing, *memory]
         fields[kind.group].change(actions.choose(controls, kind), fields[kind.group], shown, **QUIET)
+    policies = [fields[kind.group] for kind in kinds(actions.catalog) if kind.for_growing]
+    if policies and controls.growing:
+        gr.on([field.change for field in policies], actions.name_growing, policies, controls.growing, **LATEST)
     chosen = [fields[kind.group] for kind in kinds(actions.catalog)]
     gr.on([field.change for field in chosen], actions.lossless, chosen, parts.lossless, **LATEST)
     watched = [field.change for name, field in fields.items() if name != "prompt"]

@@ -23,7 +23,7 @@ from specviz.trace.source import Catalog, Resume, RunRequest, TraceSource
 from specviz.ui import controls as form
 from specviz.ui.handed_in import imported, resume_at, token_text
 from specviz.ui.live_run import Frame, ending, frames
-from specviz.ui.methods import Kind, grows, kinds, lossless_note, note, remembers
+from specviz.ui.methods import Kind, growing_title, grows, is_lossless, kinds, lossless_note, note, remembers
 from specviz.ui.prompts import next_prompt
 from specviz.ui.request import Limits, request_from
 from specviz.ui.stops import Stops
@@ -94,7 +94,7 @@ class StepActions:
         """The line about the chosen method, its options, and for a drafter whether it grows and remembers."""
 
         def show(chosen: str) -> Any:
-            line = notices.note(note(kind, chosen))
+            line = notices.note(note(kind, chosen), is_lossless(kind, chosen))
             boxes = [gr.Group(visible=name == chosen) for name in controls.groups[kind.group]]
             updates = [line, *boxes]
             if kind.group == "drafter" and controls.growing:
@@ -104,6 +104,10 @@ class StepActions:
             return updates if len(updates) > 1 else line
 
         return show
+
+    def name_growing(self, *chosen: str) -> gr.Accordion:
+        """The folded policies say what is chosen in them."""
+        return gr.Accordion(label=growing_title(chosen))
 
     def lossless(self, *chosen: str) -> str:
         """The mark for the methods chosen, in the order of their kinds."""
