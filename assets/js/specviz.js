@@ -13,7 +13,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 
   function mount(element, props, watch, branch) {
     const root = element.querySelector(".sv-player") || element.appendChild(h("div", { class: "sv-player" }));
-    const own = { id: (players += 1), trace: null, cursor: { round: 0, beat: 0 }, selected: 0, following: false, playing: 0, speed: 1, source: "", labels: null };
+    const own = { id: (players += 1), trace: null, cursor: { round: 0, beat: 0 }, selected: 0, cited: null, following: false, playing: 0, speed: 1, source: "", labels: null };
     const panels = [];
     const stage = h("div", { class: "svp" });
     const empty = h("p", { class: "svp-empty" }, "No run to show yet.");
@@ -21,13 +21,14 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     root.append(empty, stage, help);
 
     const area = (name, attributes = {}) => stage.appendChild(h("section", { class: `svp-${name}`, ...attributes }));
-    const act = { now, go, select, visit, run, speed, draw, branch: branch ? (token) => branch({ round: own.cursor.round, node: own.selected, token }) : null };
+    const act = { now, go, select, visit, run, speed, draw, cite, name: (nodes) => tree.name(nodes), branch: branch ? (token) => branch({ round: own.cursor.round, node: own.selected, token }) : null };
     const badge = props.badge ? area("badge", { "aria-label": "where this run comes from" }) : null;
     panels.push(S.textPanel(area("text", { "aria-label": "text" }), act));
     const tree = S.treePanel(area("draft", { "aria-label": "draft tree" }), act);
     panels.push(tree.draw, S.cardPanel(area("card", { "aria-label": "selected node" }), act));
     const caption = area("caption", { "aria-live": "polite" });
     panels.push(S.transportPanel(area("transport", { "aria-label": "transport" }), act));
+    panels.push(S.exhibitsPanel(area("knew", { "aria-label": "what the drafter knew" }), act));
     const costs = area("costs", { "aria-label": "what it cost" });
     const cell = () => costs.appendChild(h("div"));
     panels.push(S.cachePanel(cell(), act), S.timePanel(cell()));
@@ -88,6 +89,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     /** Go to a moment; the selection follows what happens there. `motion` is false while scrubbing. */
     function go(cursor, motion = true, node = null) {
       if (!own.trace || !own.trace.rounds.length) return;
+      own.cited = null;
       own.cursor = S.clamp(own.trace, { round: cursor.round, beat: cursor.beat === Infinity ? 1e6 : cursor.beat });
       const round = own.trace.rounds[own.cursor.round];
       own.selected = node ?? S.subject(round, S.view(round, own.cursor.beat));
@@ -98,6 +100,12 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 
     function select(id) {
       own.selected = id;
+      draw();
+    }
+
+    /** Show a place of the text that something was taken from: {position, count} in tokens. */
+    function cite(place) {
+      own.cited = place;
       draw();
     }
 

@@ -42,17 +42,29 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       if (token) act.visit(Number(token.dataset.round), token.dataset.node === S.END ? S.END : Number(token.dataset.node));
     });
 
+    /** The whole prompt with a part of it set apart. */
+    function quoted(trace, from, to) {
+      const { texts } = S.pieces(trace, trace.started.prompt_ids);
+      return [texts.slice(0, from).join(""), h("mark", { class: "svp-cited" }, texts.slice(from, to).join("")), texts.slice(to).join("")];
+    }
+
     return function draw(now) {
       const text = now.trace.started.prompt_text;
-      if (key !== text) {
+      const given = now.trace.started.prompt_ids.length;
+      const [from, to] = now.cited ? [now.cited.position, now.cited.position + now.cited.count] : [0, 0];
+      const inPrompt = now.cited && from < given;
+      const wanted = `${inPrompt ? `${from} ${to}` : ""}|${text}`;
+      if (key !== wanted) {
         const cut = tail(text);
-        prompt.replaceChildren(open ? text : (cut.more ? "…" : "") + cut.short);
+        prompt.replaceChildren(...(inPrompt ? quoted(now.trace, from, to) : [open ? text : (cut.more ? "…" : "") + cut.short]));
         more.hidden = !cut.more;
         S.setText(more, open ? "fold the prompt" : "show the whole prompt");
-        key = text;
+        key = wanted;
       }
       const rounds = new Map();
+      let index = given;
       for (const token of S.tokens(now.trace, now.cursor)) {
+        if (token.mark !== "rejected") { token.cited = index >= from && index < to; index += 1; }
         if (!rounds.has(token.round)) rounds.set(token.round, []);
         rounds.get(token.round).push(token);
       }
@@ -61,12 +73,14 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       }, tokens.map((token) => {
         const span = tokenSpan(token);
         if (token.current && String(token.node) === String(now.selected)) span.classList.add("is-selected");
+        if (token.cited) span.classList.add("svp-cited");
         return span;
       })));
       if (!rounds.has(now.cursor.round)) spans.push(h("span", { class: "svp-round is-current is-waiting", "aria-hidden": "true" }, "\u2003"));
       made.replaceChildren(...spans);
       const current = made.querySelector(".is-current");
-      return () => { page.scrollTop = Math.max(0, current.offsetTop + current.offsetHeight - page.clientHeight + 12); };
+      const cited = now.cited ? page.querySelector(".svp-cited") : null;
+      return () => { page.scrollTop = Math.max(0, cited ? cited.offsetTop - 24 : current.offsetTop + current.offsetHeight - page.clientHeight + 12); };
     };
   }
 

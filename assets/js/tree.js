@@ -189,7 +189,12 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       built.parts.get(next).group.focus();
     });
     if (globalThis.ResizeObserver) new ResizeObserver(() => { if (built && built.room !== scroll.clientWidth) act.draw(); }).observe(scroll);
-    return { draw, fit() { fitted = !fitted; size(); } };
+    /** Point at nodes, while something elsewhere on the page speaks of them. */
+    function name(nodes) {
+      if (built) for (const [id, part] of built.parts) part.group.toggleAttribute("data-named", nodes.includes(id));
+    }
+
+    return { draw, name, fit() { fitted = !fitted; size(); } };
   }
 
   Object.assign(S, { treePanel, layout });

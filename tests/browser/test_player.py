@@ -113,9 +113,9 @@ def test_the_arithmetic_is_that_of_the_trace(player: Page) -> None:
 def test_words_numbers_formula_is_remembered(player: Page) -> None:
     at(player, "#round=1&beat=8&node=3")
     player.get_by_role("button", name="formula").click()
-    expect(player.locator(".svp-math")).to_contain_text("min(1, p(x) / q(x))")
+    expect(player.locator(".svp-math")).to_contain_text("min(1, p(x) / Q(x))")
     player.reload()
-    expect(player.locator(".svp-math")).to_contain_text("min(1, p(x) / q(x))")
+    expect(player.locator(".svp-math")).to_contain_text("min(1, p(x) / Q(x))")
     player.get_by_role("button", name="words", exact=True).click()
     expect(player.locator(".svp-numbers")).to_be_hidden()
 
@@ -317,6 +317,35 @@ def test_the_tree_is_a_tree_to_a_screen_reader(player: Page) -> None:
     expect(tree.get_by_role("treeitem", name="␣a, correction")).to_be_visible()
     player.get_by_text("as a table").click()
     expect(player.get_by_role("row", name="3 ␣c 2 3 0.50 0.10 refused")).to_be_visible()
+
+
+ROW = {"label": "<i>here</i>", "tokens": [1, 2], "marks": [1], "nodes": [2, 3], "position": 1, "scores": [0.5, 0.25]}
+EXHIBITS = [{"title": "<b>seen before</b>", "marked": "matched", "rows": [ROW]}]
+
+
+def test_a_row_of_what_the_drafter_knew_leads_to_its_nodes_and_its_place_in_the_text(
+    page: Page, tmp_path: Path
+) -> None:
+    trace = json.loads(SAMPLE)
+    trace["rounds"][0]["drafted"]["knew"] = EXHIBITS
+    opened(page, tmp_path, json.dumps(trace), "#round=1&beat=8")
+    knew = page.locator(".svp-knew")
+    row = knew.locator(".svp-exhibit-row")
+    expect(knew).to_contain_text("<b>seen before</b>")
+    expect(row).to_contain_text("<i>here</i>")
+    assert knew.locator("b, i").count() == 0
+    expect(knew.locator("li .svp-chip.is-marked")).to_have_count(1)
+    row.hover()
+    assert page.locator("[data-named]").evaluate_all("all => all.map(one => one.dataset.node)") == ["2", "3"]
+    row.get_by_role("button", name="2 nodes").click()
+    expect(node(page, 2)).to_have_attribute("aria-selected", "true")
+    row.get_by_role("button", name="token 2 of the text").click()
+    ids = trace["started"]["prompt_ids"][1:3]
+    texts = [trace["vocab"][str(token)]["text"] for token in ids]
+    expect(page.locator("mark.svp-cited")).to_have_text("".join(texts), use_inner_text=False)
+    page.keyboard.press("Shift+ArrowRight")
+    expect(page.locator(".svp-cited")).to_have_count(0)
+    expect(knew).to_contain_text("Nothing to show in this round.")
 
 
 # --- a run that is still being computed ---
