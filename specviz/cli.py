@@ -21,6 +21,7 @@ COMMANDS: Mapping[str, str] = {
     "list": "drafters, verifiers, models and prompts to choose from",
     "run": "decode a prompt and print the text as it comes",
     "check": "check trace files against every rule of the format",
+    "others": "show what every other drafter would have drafted at one round of a trace",
     "replay": "show a trace in the terminal, round by round",
     "bench": "measure speed against plain decoding and transformers, interleaved in one run",
     "record": "write the recorded traces that the page opens on",

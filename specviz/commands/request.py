@@ -13,8 +13,7 @@ from typing import Any
 
 from specviz.commands.method_flags import read_flags
 from specviz.errors import OptionError, PromptError
-from specviz.trace.events import Started
-from specviz.trace.source import Catalog, MethodDescription, Resume, RunRequest
+from specviz.trace.source import Catalog, MethodDescription, Resume, RunRequest, request_of
 
 PLAIN = (
     "target", "drafter", "drafter_model", "growth", "stopping", "memory", "memory_file", "verifier",
@@ -113,31 +112,6 @@ def read_prompt(args: argparse.Namespace) -> str | None:
         raise PromptError(f"cannot read '{args.prompt_file}' ({error.strerror}); check the path.") from None
     except UnicodeDecodeError:
         raise PromptError(f"'{args.prompt_file}' is not UTF-8 text; convert it first.") from None
-
-
-def request_of(started: Started) -> RunRequest:
-    """The request that would run this trace again."""
-    request = RunRequest(
-        prompt=started.prompt_text,
-        prompt_name=started.prompt_name,
-        target=started.target.name,
-        drafter=started.drafter.name,
-        drafter_options=dict(started.drafter.options),
-        verifier=started.verifier.name,
-        verifier_options=dict(started.verifier.options),
-        temperature=started.sampling.temperature,
-        top_k=started.sampling.top_k,
-        top_p=started.sampling.top_p,
-        seed=started.seed,
-        max_new_tokens=started.max_new_tokens,
-        stop=tuple(started.stop),
-    )
-    for role, card in (("growth", started.growth), ("stopping", started.stopping)):
-        if card is not None:
-            choice: dict[str, Any] = {role: card.name, f"{role}_options": dict(card.options)}
-            request = replace(request, **choice)
-    model = started.drafter.model
-    return request if model is None else replace(request, drafter_model=model.name)
 
 
 def read_resume(args: argparse.Namespace) -> Resume | None:

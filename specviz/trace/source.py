@@ -6,8 +6,8 @@ Plain data and one protocol; knows nothing about torch, gradio or any method.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Protocol
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
 
 from specviz.trace.events import Finished, Option, Round, Started, Trace, VocabEntry
 
@@ -53,6 +53,31 @@ class RunRequest:
     """False: no per-node distributions are kept (benchmarks); the events are otherwise the same"""
     top: int = 8
     """how many tokens of each distribution the trace keeps"""
+
+
+def request_of(started: Started) -> RunRequest:
+    """The request that would run this trace again."""
+    request = RunRequest(
+        prompt=started.prompt_text,
+        prompt_name=started.prompt_name,
+        target=started.target.name,
+        drafter=started.drafter.name,
+        drafter_options=dict(started.drafter.options),
+        verifier=started.verifier.name,
+        verifier_options=dict(started.verifier.options),
+        temperature=started.sampling.temperature,
+        top_k=started.sampling.top_k,
+        top_p=started.sampling.top_p,
+        seed=started.seed,
+        max_new_tokens=started.max_new_tokens,
+        stop=tuple(started.stop),
+    )
+    for role, card in (("growth", started.growth), ("stopping", started.stopping)):
+        if card is not None:
+            choice: dict[str, Any] = {role: card.name, f"{role}_options": dict(card.options)}
+            request = replace(request, **choice)
+    model = started.drafter.model
+    return request if model is None else replace(request, drafter_model=model.name)
 
 
 @dataclass(frozen=True, slots=True)
