@@ -18,7 +18,7 @@ from specviz.chance import Sampling, SeededDice
 from specviz.decode import Cancelled, decode
 from specviz.drafters.base import DRAFTERS, Drafter, Habit
 from specviz.errors import ModelError, OptionError, PromptError, SpecVizError
-from specviz.growth.base import GROWTHS, Growth, StepCosts
+from specviz.growth.base import GROWTHS, StepCosts
 from specviz.header import Participants, started
 from specviz.lm.load import LoadedModel, load
 from specviz.lm.place import choose_device, locate
@@ -170,7 +170,7 @@ class LiveSource:
         if self._measure:
             with self._lane:
                 participants.measure()
-            _tune(plan.habit.growth, participants)
+            _tune(drafter, participants)
         memory = None
         if request.memory == "warm":
             memory = self._memories.recall(drafter, text.sha256, request.memory_file)
@@ -201,10 +201,14 @@ class LiveSource:
             return self._models[key]
 
 
-def _tune(growth: Growth | None, who: Participants) -> None:
-    """Tell the growth policy what passes cost here; what it makes of that is in its options, and so in the header."""
-    if growth is not None and who.draft_step_s is not None:
-        growth.tune(StepCosts([(one.rows, one.median_s) for one in who.step_times], who.draft_step_s))
+def _tune(drafter: Drafter, who: Participants) -> None:
+    """Tell drafter and growth policy what passes cost here; what they make of it is in their options, and so in the
+    header."""
+    if who.step_times:
+        costs = StepCosts([(one.rows, one.median_s) for one in who.step_times], who.draft_step_s or 0.0)
+        for method in (drafter, drafter.habit.growth):
+            if method is not None:
+                method.tune(costs)
 
 
 def _spare_the_collector() -> None:

@@ -1,7 +1,7 @@
 """What drafters learnt in earlier runs, kept for later ones: in the process, and in a file where one is asked for.
 
-A memory belongs to a drafter, its options and a tokenizer; for others it would not fit. The file is one line of JSON
-that says what it is, then the drafter's own bytes. Knows nothing about what those mean.
+A memory belongs to a drafter, the options it depends on and a tokenizer; for others it would not fit. The file is one
+line of JSON that says what it is, then the drafter's own bytes. Knows nothing about what those mean.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Owner:
 
     drafter: str
     options: str
-    """as JSON"""
+    """those that the memory depends on, as JSON"""
     tokenizer: str
     """sha256"""
 
@@ -80,7 +80,9 @@ class Memories:
 
 
 def _owner(drafter: Drafter, tokenizer_sha256: str) -> Owner:
-    return Owner(drafter.name, json.dumps(to_mapping(drafter.options), sort_keys=True), tokenizer_sha256)
+    options, names = to_mapping(drafter.options), drafter.memory_options
+    asked = {name: value for name, value in options.items() if names is None or name in names}
+    return Owner(drafter.name, json.dumps(asked, sort_keys=True), tokenizer_sha256)
 
 
 def _read(path: Path) -> Memory:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Protocol
 from torch import Tensor
 
 from specviz.chance import Dice, Sampling
-from specviz.growth.base import Growth, Opening
+from specviz.growth.base import Growth, Opening, StepCosts
 from specviz.lm.base import Cache, LanguageModel, Unfinished
 from specviz.options import Options
 from specviz.registry import Registry
@@ -107,6 +107,8 @@ class Drafter(Protocol):
     """it wants the target's logits at every position of the prompt (`read_prompt`)"""
     remembers: ClassVar[bool] = False
     """it can hand what it learnt to a later run (`memory`, `recall`)"""
+    memory_options: ClassVar[tuple[str, ...] | None] = None
+    """the options that a memory depends on: with others alike it is shared; None: all. None that `tune` may change"""
 
     options: Any
     """what it runs with, an instance of `options_type`"""
@@ -132,6 +134,11 @@ class Drafter(Protocol):
         """Called once, before `begin`, with the target and the run's own cache of it: for drafters that draft with
         parts of the target. What they write to the cache they must drop again, but for what the target's pass over
         the tree takes over."""
+        return
+
+    def tune(self, costs: StepCosts) -> None:
+        """Told once, after `attach`, what passes cost on this machine. What it makes of that belongs into `options`,
+        and so into the header. Most drafters do not ask."""
         return
 
     def recall(self, memory: bytes) -> None:

@@ -1,13 +1,13 @@
 """Drafts copied from the text itself (prompt lookup): no model, no training, almost no time.
 
-An incremental index maps every n-gram to its last occurrence, so that a round costs the same however long the text
+An incremental index maps every n-gram to its last occurrences, so that a round costs the same however long the text
 is. Knows nothing about models.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from specviz.chance import Sampling
@@ -15,8 +15,12 @@ from specviz.drafters.base import DRAFTERS, DraftContext, Drafter, Proposal
 from specviz.errors import OptionError
 from specviz.lm.base import LanguageModel
 from specviz.options import Options, option
-from specviz.trace.events import CandidateKind
+from specviz.trace.events import CandidateKind, Option
+from specviz.trace.exhibits import Exhibit, ExhibitRow
 from specviz.tree import ROOT, DraftTree, Shape
+
+SEARCHED = 32
+"""the last occurrences of an n-gram that are looked at for different continuations"""
 
 
 @dataclass(frozen=True)
@@ -26,6 +30,10 @@ class NgramOptions(Options):
     gamma: int = option(4, help="tokens copied per round", minimum=1, maximum=64, counts="levels")
     max_ngram: int = option(3, help="longest suffix looked up", minimum=1, maximum=16)
     min_ngram: int = option(1, help="shortest suffix looked up", minimum=1, maximum=16)
+    continuations: int = option(
+        1, help="different continuations copied, longest and latest match first; above 1 the draft is a tree",
+        minimum=1, maximum=8,
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -37,11 +45,12 @@ class NgramOptions(Options):
 
 
 class NgramIndex:
-    """n-gram → position of the token that followed its last occurrence. Each token is indexed once."""
+    """n-gram → positions of the tokens that followed its last `kept` occurrences. Each token is indexed once."""
 
-    def __init__(self, shortest: int, longest: int) -> None:
+    def __init__(self, shortest: int, longest: int, kept: int = 1) -> None:
         self._lengths = range(shortest, longest + 1)
-        self._after: dict[tuple[int, ...], int] = {}
+        self._kept = kept
+        self._after: dict[tuple[int, ...], list[int]] = {}
         self._indexed = 0
 
     def extend(self, tokens: Sequence[int]) -> None:
@@ -50,25 +59,31 @@ class NgramIndex:
             for n in self._lengths:
                 if n > position:
                     break
-                self._after[tuple(tokens[position - n : position])] = position
+                found = self._after.setdefault(tuple(tokens[position - n : position]), [])
+                found.append(position)
+                if len(found) > self._kept:
+                    del found[0]
         self._indexed = len(tokens)
 
-    def find(self, tokens: Sequence[int]) -> tuple[int, int] | None:
-        """(n, position after the match) for the longest suffix of `tokens` that occurred before; None if none did."""
+    def find(self, tokens: Sequence[int]) -> Iterator[tuple[int, int]]:
+        """(n, position after the match) wherever a suffix of `tokens` occurred before: the longest suffix first, its
+        latest occurrence first, each position once."""
+        seen = set[int]()
         for n in reversed(self._lengths):
             if n < len(tokens):
-                after = self._after.get(tuple(tokens[-n:]))
-                if after is not None:
-                    return n, after
-        return None
+                for after in reversed(self._after.get(tuple(tokens[-n:]), ())):
+                    if after not in seen:
+                        seen.add(after)
+                        yield n, after
 
 
 @DRAFTERS.register("ngram")
 class NgramDrafter(Drafter):
-    """Copies what followed the last occurrence of the text's final n-gram.
+    """Copies what followed earlier occurrences of the text's final n-gram.
 
-    Best where the output repeats the input: editing, summarising, code. A match that runs into the end of the text
-    goes on with the copied tokens themselves, so that a repeating pattern continues. Candidates are point masses.
+    Best where the output repeats the input: editing, summarising, code. Longest match first, the latest of equally
+    long ones; several different continuations make a tree. A match that runs into the end of the text goes on with the
+    copied tokens themselves, so that a repeating pattern continues. Candidates are point masses.
     Prompt lookup decoding (Saxena 2023); LLMA (Yang et al., 2304.04487).
     """
 
@@ -80,7 +95,8 @@ class NgramDrafter(Drafter):
     def __init__(self, options: Options, model: LanguageModel | None = None) -> None:
         assert isinstance(options, NgramOptions)
         super().__init__(options, model)
-        self._index = NgramIndex(options.min_ngram, options.max_ngram)
+        kept = SEARCHED if options.continuations > 1 else 1
+        self._index = NgramIndex(options.min_ngram, options.max_ngram, kept)
 
     @classmethod
     def kinds(cls, options: Options, sampling: Sampling) -> frozenset[CandidateKind]:
@@ -88,7 +104,8 @@ class NgramDrafter(Drafter):
 
     @classmethod
     def shape(cls, options: Options, sampling: Sampling) -> Shape:
-        return "chain"
+        assert isinstance(options, NgramOptions)
+        return "chain" if options.continuations == 1 else "tree"
 
     def begin(self, tokens: Sequence[int]) -> None:
         self._index.extend(tokens)
@@ -97,12 +114,53 @@ class NgramDrafter(Drafter):
         tokens = context.tokens
         tree = DraftTree.from_root(tokens[-1])
         self._index.extend(tokens)
-        match = self._index.find(tokens)
-        if match is None:
+        copies = list[_Copy]()
+        child: dict[tuple[int, int], int] = {}
+        for length, after in self._index.find(tokens):
+            copy = _Copy(length, after, min(self.options.gamma, context.max_depth))
+            before = len(tree)
+            copy.draft(tokens, tree, child, self.name)
+            if len(tree) > before or not copies:
+                copies.append(copy)
+            if len(copies) == self.options.continuations:
+                break
+        if not copies:
             return Proposal(tree, note={"match_length": 0})
-        length, after = match
+        note: dict[str, Option] = {"match_length": copies[0].length, "source_position": copies[0].after}
+        rows = [row for copy in copies for row in copy.rows(tokens, tree)]
+        return Proposal(tree, note=note, knew=[Exhibit("copied from the text", rows, marked="drafted")] if rows else [])
+
+
+@dataclass(slots=True)
+class _Copy:
+    """One continuation: `depth` tokens from position `after` on, behind a match of `length` tokens."""
+
+    length: int
+    after: int
+    depth: int
+    nodes: list[int] = field(default_factory=list)
+
+    def draft(self, tokens: Sequence[int], tree: DraftTree, child: dict[tuple[int, int], int], source: str) -> None:
+        """Add what the tree does not hold yet; beyond the text's end the copy's own tokens are copied."""
         node = ROOT
-        for i in range(after, after + min(self.options.gamma, context.max_depth)):
-            copied = tokens[i] if i < len(tokens) else tree.tokens[1 + i - len(tokens)]
-            node = tree.add(node, copied, "point_mass", None, self.name)
-        return Proposal(tree, note={"match_length": length, "source_position": after})
+        for i in range(self.after, self.after + self.depth):
+            token = tokens[i] if i < len(tokens) else tree.tokens[self.nodes[i - len(tokens)]]
+            if (node, token) not in child:
+                child[node, token] = tree.add(node, token, "point_mass", None, source)
+            node = child[node, token]
+            self.nodes.append(node)
+
+    def rows(self, tokens: Sequence[int], tree: DraftTree) -> list[ExhibitRow]:
+        """Match and copy as they stand in the text, mark k being node k; what was copied from the copy has no place."""
+        inside = self.nodes[: len(tokens) - self.after]
+        beyond = self.nodes[len(inside) :]
+        start = self.after - self.length
+        marks = list(range(self.length, self.length + len(inside)))
+        found = []
+        if inside:
+            text = list(tokens[start : self.after + len(inside)])
+            found.append(ExhibitRow(f"after a match of {self.length}", text, marks, inside, start))
+        if beyond:
+            again = [tree.tokens[node] for node in beyond]
+            found.append(ExhibitRow("the copy, copied on", again, list(range(len(again))), beyond))
+        return found

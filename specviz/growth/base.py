@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
+import numpy as np
 from torch import Tensor
 
 from specviz.chance import Dice, Sampling
@@ -136,9 +137,18 @@ class StepCosts:
     """Measured seconds of bare passes."""
 
     target: Sequence[tuple[int, float]]
-    """(tokens in one pass of the target, seconds), increasing in tokens"""
+    """(tokens in one pass of the target, seconds), increasing in tokens; at least one"""
     draft_s: float
-    """one pass of the drafter over one token"""
+    """one pass of the drafter's model over one token; 0 where it has none"""
+
+    def target_s(self, tokens: int) -> float:
+        """Seconds of a target pass over so many tokens, on straight lines through what was measured; beyond the last
+        measurement on with the last line, for a longer pass does not come free."""
+        counts, seconds = zip(*self.target, strict=True)
+        if tokens <= counts[-1] or len(counts) == 1:
+            return float(np.interp(tokens, counts, seconds))
+        slope = (seconds[-1] - seconds[-2]) / (counts[-1] - counts[-2])
+        return float(seconds[-1] + max(0.0, slope) * (tokens - counts[-1]))
 
 
 @dataclass(frozen=True)

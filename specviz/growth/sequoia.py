@@ -117,12 +117,10 @@ class SequoiaGrowth(Growth):
         """Fix nodes and levels for these step times; from then on the options say what was chosen."""
         if not self.options.fit or not costs.target:
             return
-        rows, seconds = zip(*costs.target, strict=True)
 
         def per_token(size: tuple[int, int]) -> float:
             nodes, depth = size
-            passes = float(np.interp(nodes + 1, rows, seconds)) + depth * costs.draft_s
-            return passes / self._plans.expected(nodes + 1, depth)
+            return (costs.target_s(nodes + 1) + depth * costs.draft_s) / self._plans.expected(nodes + 1, depth)
 
         sizes = [(n, d) for n in range(1, self.options.budget + 1) for d in range(1, self.options.depth + 1) if d <= n]
         nodes, depth = min(sizes, key=per_token)

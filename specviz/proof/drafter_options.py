@@ -33,8 +33,9 @@ OPTION_SETS: dict[str, tuple[dict[str, object], ...]] = {
         {"skip_mlp": (1,), "gamma": 2},
         {"skip_attention": (1, 2), "skip_mlp": (2,), "branching": (2, 1)},
     ),
-    "ngram": ({"gamma": 3}, {"gamma": 2, "min_ngram": 2}),
+    "ngram": ({"gamma": 3}, {"gamma": 2, "min_ngram": 2}, {"gamma": 2, "continuations": 2}),
     "suffix": ({"max_nodes": 4, "factor": 2.0}, {"max_nodes": 3, "tree": False}),
+    "token_recycling": ({"nodes": 4}, {"nodes": 80}, {"nodes": 9, "followers": 2, "fill": False}),
 }
 
 

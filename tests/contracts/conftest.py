@@ -91,9 +91,14 @@ def _talkative(noise: float):
 
 
 @pytest.fixture
-def source(pair):
-    """The live source on the small pair."""
+def new_source(pair):
+    """Makes live sources on the small pair, each a process of its own as far as memories go."""
     from specviz.live import LiveSource
 
     loaded = {"target": pair.target, "drafter": pair.drafter}
-    return LiveSource(load=lambda name, device, dtype: loaded[name], measure=False)
+    return lambda: LiveSource(load=lambda name, device, dtype: loaded[name], measure=False)
+
+
+@pytest.fixture
+def source(new_source):
+    return new_source()

@@ -12,8 +12,8 @@ import torch
 from tiny_models import random_tokens
 
 from specviz.chance import Sampling
-from specviz.drafters.base import DRAFTERS
-from specviz.errors import PairingError, PromptError
+from specviz.drafters.base import DRAFTERS, Drafter
+from specviz.errors import MemoryFileError, PairingError, PromptError
 from specviz.live import collect, make_plan
 from specviz.proof.drafter_options import option_sets
 from specviz.trace.check import check
@@ -101,6 +101,17 @@ def test_no_token_is_a_prompt_and_says_so(pair, drafter, options):
 
 
 @every_method
+def test_an_empty_prompt_begins_at_the_end_of_text_token(source, drafter, options):
+    request = request_for(drafter, options, verifier="greedy", prompt="", max_new_tokens=8)
+    trace = collect(source, request)
+    assert (check(trace), trace.started.prompt_ids) == ([], [0])
+    assert (
+        trace.finished.output_ids
+        == collect(source, replace(request, drafter="none", drafter_options={})).finished.output_ids
+    )
+
+
+@every_method
 def test_a_prompt_one_short_of_the_context_yields_one_token(pair, drafter, options):
     length = pair.target.info.context_length
     request = request_for(drafter, options, verifier="greedy")
@@ -144,8 +155,63 @@ def test_after_every_round_the_cache_is_that_of_the_text_alone(pair, drafter, op
         assert session._cache.length == rows == session._cache.base
         assert session._cache.tokens == session.tokens[:-1]
         torch.testing.assert_close(
-            session._cache._kv[:, :, :rows], fresh._kv[:, :, :rows], atol=1e-5, rtol=0.0, msg="stale or moved rows"
-        )
+            session._cache._kv[:, :, :rows], fresh._kv[:, :, :rows], atol=5e-5, rtol=0.0, msg="stale or moved rows"
+        )  # values up to 4.5; passes of other shapes add up in another order
+
+
+@every_method
+def test_a_drafter_that_learns_nothing_from_the_target_drafts_as_one_that_begins_here(pair, drafter, options):
+    """Nothing of the rounds before is left behind in it but what the text says."""
+    kind = DRAFTERS.get(drafter)
+    if kind.reads_prompt or any(getattr(kind, name) is not getattr(Drafter, name) for name in ("observe", "attach")):
+        pytest.skip("it learns from the target's answers, or drafts with the target itself")
+    request = request_for(drafter, options, verifier="greedy", max_new_tokens=16)
+    session = pair.session(request, [1, 2, 3, 1, 2])
+    session.begin()
+    while session.finished is None:
+        fresh = pair.session(replace(request, max_new_tokens=session.ending.left), session.tokens)
+        fresh.begin()
+        drafts = [one.round().proposal.tree for one in (fresh, session)]
+        assert drafts[0].tokens == drafts[1].tokens
+        assert drafts[0].parents == drafts[1].parents
+
+
+@every_method
+def test_what_is_shown_of_a_draft_names_its_own_nodes_and_places(source, drafter, options):
+    """A mark that a row links to a place in the text stands for that very token."""
+    trace = collect(source, request_for(drafter, options, max_new_tokens=12))
+    assert check(trace) == []
+    text = [*trace.started.prompt_ids, *trace.finished.output_ids]
+    for this in trace.rounds:
+        for exhibit in this.drafted.knew:
+            for row in exhibit.rows:
+                assert {this.nodes[node].token for node in row.nodes} <= set(row.tokens)
+                if row.position is not None:
+                    assert text[row.position : row.position + len(row.tokens)] == row.tokens
+
+
+REMEMBERING = [(name, options) for name, options in METHODS if DRAFTERS.get(name).remembers]
+
+
+@pytest.mark.parametrize(("drafter", "options"), REMEMBERING, ids=str)
+def test_a_warm_run_is_repeated_exactly_with_the_same_memory(new_source, tmp_path, drafter, options):
+    file = tmp_path / "memory"
+    request = request_for(drafter, options, max_new_tokens=16, memory="warm", memory_file=str(file))
+    cold = collect(new_source(), request)
+    learnt = file.read_bytes()
+    warm = collect(new_source(), request)
+    file.write_bytes(learnt)
+    again = collect(new_source(), request)
+    assert (cold.started.memory, warm.started.memory.runs) == (None, 1)
+    assert without_times(asdict(again)) == without_times(asdict(warm))
+    assert warm.finished.output_ids == cold.finished.output_ids
+
+
+@pytest.mark.parametrize(("drafter", "options"), REMEMBERING, ids=str)
+def test_bytes_that_are_no_memory_are_refused(pair, drafter, options):
+    session = pair.session(request_for(drafter, options, verifier="greedy"), [1, 2])
+    with pytest.raises(MemoryFileError):
+        session.method.drafter.recall(b"no memory")
 
 
 @every_method

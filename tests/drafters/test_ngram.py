@@ -33,6 +33,55 @@ def test_a_match_that_runs_into_the_end_goes_on_with_itself():
     assert draft([5, 1, 2, 1, 2], gamma=5) == ([1, 2, 1, 2, 1], {"match_length": 2, "source_position": 3})
 
 
+def tree(tokens, max_depth=9, **options):
+    """(parent, token) of every candidate, and the exhibits."""
+    drafter = NgramDrafter(NgramOptions(**options), None)
+    proposal = drafter.propose(DraftContext(tokens, 0, max_depth, Sampling(0.0), SeededDice(0)))
+    made = proposal.tree
+    return [(made.parents[node], made.tokens[node]) for node in range(1, len(made))], proposal.knew
+
+
+def test_several_continuations_make_a_tree_the_longest_match_first_then_the_latest():
+    text = [1, 2, 3, 2, 4, 2, 5, 1, 2]
+    assert tree(text, gamma=1, continuations=8)[0] == [(0, 3), (0, 5), (0, 4)]
+    assert tree(text, gamma=1, continuations=2)[0] == [(0, 3), (0, 5)]
+
+
+def test_continuations_share_the_tokens_they_begin_with_and_equal_ones_count_once():
+    text = [7, 1, 2, 7, 1, 3, 7, 1, 3, 7]
+    assert tree(text, gamma=2, max_ngram=1, continuations=2)[0] == [(0, 1), (1, 3), (1, 2)]
+
+
+def test_only_with_several_continuations_is_the_draft_a_tree():
+    assert NgramDrafter.shape(NgramOptions(), Sampling(0.0)) == "chain"
+    assert NgramDrafter.shape(NgramOptions(continuations=2), Sampling(0.0)) == "tree"
+
+
+def test_each_copied_token_is_linked_to_its_place_in_the_text():
+    text = [7, 1, 2, 7, 1, 3, 7]
+    _, (exhibit,) = tree(text, gamma=2, max_ngram=1, continuations=2)
+    rows = [(row.label, row.tokens, row.marks, row.nodes, row.position) for row in exhibit.rows]
+    assert rows == [
+        ("after a match of 1", [7, 1, 3], [1, 2], [1, 2], 3),
+        ("after a match of 1", [7, 1, 2], [1, 2], [1, 3], 0),
+    ]
+    for row in exhibit.rows:
+        assert row.tokens == text[row.position : row.position + 3]
+
+
+def test_what_is_copied_from_the_copy_has_no_place_in_the_text():
+    _, (exhibit,) = tree([5, 1, 2, 1, 2], gamma=5)
+    rows = [(row.label, row.tokens, row.marks, row.nodes, row.position) for row in exhibit.rows]
+    assert rows == [
+        ("after a match of 2", [1, 2, 1, 2], [2, 3], [1, 2], 1),
+        ("the copy, copied on", [1, 2, 1], [0, 1, 2], [3, 4, 5], None),
+    ]
+
+
+def test_without_a_match_nothing_is_shown():
+    assert tree([1, 2, 3]) == ([], [])
+
+
 def test_nothing_is_drafted_where_nothing_recurs():
     assert draft([1, 2, 3]) == ([], {"match_length": 0})
 
@@ -62,7 +111,7 @@ def test_the_index_reads_every_token_once():
     first = Counting.reads
     text.append(5)
     index.extend(text)
-    index.find(text)
+    next(index.find(text), None)
     assert first <= 3 * 1000
     assert Counting.reads - first <= 3 + 3
 

@@ -17,7 +17,12 @@ from specviz.verifiers.base import VERIFIERS
 NARROW = Sampling(temperature=1.0, top_k=2)
 """two tokens of three: target and draft then often support different ones"""
 REPEATING = (0, 1, 2, 0, 1, 0, 0, 1)
-PROMPTS = {"ngram": (0, 1, 2, 0, 1, 2, 0, 1), "suffix": REPEATING, "lookahead": (0, 1, 2, 0)}
+PROMPTS = {
+    "ngram": REPEATING,
+    "suffix": REPEATING,
+    "lookahead": (0, 1, 2, 0),
+    "token_recycling": (0, 1, 2, 0),
+}
 
 
 def cases() -> list[Case]:
@@ -56,6 +61,19 @@ def test_what_a_drafter_remembers_from_earlier_runs_leaves_the_targets_law_alone
 def test_following_every_branch_instead_of_one_per_class_gives_the_same(verifier):
     case = Case("model", verifier, (("gamma", 2),), WARM)
     assert error(case, merged=False) < 1e-12
+
+
+LEARNING = Case("token_recycling", "sequential", (("nodes", 4), ("fill", False)), WARM, (0,), 4)
+
+
+def test_a_drafter_that_learns_is_walked_over_its_rounds_with_nothing_learnt_on_another_path():
+    """The first round drafts nothing and learns what follows token 0; the second drafts exactly where 0 was drawn."""
+    firsts = list(branches(LEARNING, (), 0))
+    assert sorted(branch.text for branch in firsts) == [(0,), (1,), (2,)]
+    for first in firsts:
+        second = next(branches(LEARNING, first.script, 1)).records[1]
+        assert (second.proposal.tree.drafted > 0) == (first.text == (0,))
+    assert error(LEARNING, merged=False) < 1e-12
 
 
 def test_all_branches_of_a_round_weigh_one():
