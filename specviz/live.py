@@ -204,11 +204,13 @@ class LiveSource:
 def _tune(drafter: Drafter, who: Participants) -> None:
     """Tell drafter and growth policy what passes cost here; what they make of it is in their options, and so in the
     header."""
-    if who.step_times:
-        costs = StepCosts([(one.rows, one.median_s) for one in who.step_times], who.draft_step_s or 0.0)
-        for method in (drafter, drafter.habit.growth):
-            if method is not None:
-                method.tune(costs)
+    costs = StepCosts([(one.rows, one.median_s) for one in who.step_times], who.draft_step_s or 0.0)
+    if costs.target:
+        drafter.tune(costs)
+    if (
+        drafter.habit.growth is not None and who.draft_step_s is not None
+    ):  # parts of the target cost what no one measured
+        drafter.habit.growth.tune(costs)
 
 
 def _spare_the_collector() -> None:

@@ -7,12 +7,15 @@ from dataclasses import replace
 import pytest
 from letters import toy_loader
 
-from specviz.drafters.base import DRAFTERS
+from specviz.drafters.base import DRAFTERS, Habit
 from specviz.errors import ModelError, OptionError, PairingError, VocabularyMismatch
-from specviz.live import LiveSource, collect, make_plan
+from specviz.growth.base import GROWTHS
+from specviz.header import Participants
+from specviz.live import LiveSource, _tune, collect, make_plan
 from specviz.lm.load import LoadedModel
 from specviz.lm.table import TableModel
 from specviz.options import from_mapping
+from specviz.trace.events import StepTime
 from specviz.trace.source import RunRequest
 from specviz.verifiers.base import VERIFIERS
 
@@ -133,6 +136,30 @@ def test_measured_step_times_travel_with_the_run():
     started = collect(LiveSource(load=toy_loader()), REQUEST).started
     assert [one.rows for one in started.step_times][:4] == [1, 2, 4, 8]
     assert started.draft_step_s > 0
+
+
+@pytest.fixture
+def only_two_rows_are_cheap(monkeypatch):
+    curve = [StepTime(rows, 8, seconds, seconds, seconds) for rows, seconds in ((1, 1.0), (2, 1.0), (3, 9.0))]
+    monkeypatch.setattr("specviz.header.step_times", lambda model: curve)
+
+
+def test_a_drafter_is_sized_by_the_measured_step_times_and_the_header_says_how(only_two_rows_are_cheap):
+    started = collect(LiveSource(load=toy_loader()), RunRequest("abc", drafter="token_recycling")).started
+    assert (started.drafter.options["nodes"], started.drafter.options["shrink"]) == (1, False)
+
+
+def test_growth_is_not_sized_for_a_drafter_whose_passes_were_not_measured(only_two_rows_are_cheap):
+    """Parts of the target are not free: with a draft that costs nothing, trees would come out too deep."""
+    target = toy_loader()("target", "cpu", "float64")
+    drafter = DRAFTERS.get("ngram")(from_mapping(DRAFTERS.get("ngram").options_type, {}), None)
+    sequoia = GROWTHS.get("sequoia")
+    for drafting, fitted in ((None, False), (target, True)):
+        drafter.habit = Habit(sequoia(from_mapping(sequoia.options_type, {})))
+        who = Participants(target, drafting)
+        who.measure()
+        _tune(drafter, who)
+        assert (drafter.habit.growth.options.fit is False) == fitted
 
 
 @pytest.mark.parametrize("drafter", DRAFTERS.names())
