@@ -6,6 +6,7 @@ policy. Knows nothing about models, verifiers or the shape of trees.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, Protocol
 
 from specviz.options import Options
@@ -25,6 +26,15 @@ class DraftView(Protocol):
         ...
 
     def parent(self, node: int) -> int: ...
+
+    def depth(self, node: int) -> int:
+        """0 for the root."""
+        ...
+
+    def head(self, node: int, count: int) -> list[float]:
+        """The `count` largest probabilities of what the drafter says follows the node, decreasing; fewer where the
+        vocabulary is smaller."""
+        ...
 
 
 class Stop(Protocol):
@@ -57,6 +67,10 @@ class Stop(Protocol):
     def goes_below(self, draft: DraftView, node: int) -> bool:
         """Whether to ask the drafter what follows this candidate, which is kept in any case. Not asked of the root."""
         return True
+
+    def going_on(self, draft: DraftView, nodes: Sequence[int]) -> list[int]:
+        """Those of some candidates, asked about together, below which the drafter is asked what follows."""
+        return [node for node in nodes if self.goes_below(draft, node)]
 
     def draws_at(self, draft: DraftView, node: int) -> bool:
         """Whether to draw candidates below this node, now that it is known what the drafter says there."""

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from math import log
+from math import exp, log
 
 import pytest
 
+from specviz.assets import ROOT
+from specviz.errors import TrainingError
 from specviz.stops.confidence import ConfidenceOptions, ConfidenceStop
+from specviz.stops.decision import DecisionOptions, DecisionStop
 from specviz.stops.draft_verify import DraftVerifyOptions, DraftVerifyStop
 from specviz.stops.entropy import EntropyOptions, EntropyStop
 from specviz.stops.heuristic import HeuristicOptions, HeuristicStop
+from specviz.stops.parts.decision_model import belief, features, train
+from specviz.trace.codec import read
 
 
 class View:
@@ -48,6 +53,38 @@ def test_confidence_keeps_the_token_and_stops_below_it():
     view = View(probs=(1.0, 0.4, 0.39))
     assert stop.draws_at(view, 2)
     assert [stop.goes_below(view, node) for node in (1, 2)] == [True, False]
+
+
+class Believed(DecisionStop):
+    """Believes in candidate 1 alone."""
+
+    def goes_below(self, draft, node):
+        return node == 1
+
+
+def test_a_fork_goes_on_as_a_whole_while_any_branch_is_believed_in():
+    stop = Believed(DecisionOptions())
+    assert stop.going_on(View(), [1, 2, 3]) == [1, 2, 3]
+    assert stop.going_on(View(), [2, 3]) == []
+    assert ConfidenceStop(ConfidenceOptions()).going_on(View(probs=(1.0, 0.1, 0.9)), [1, 2]) == [2]
+
+
+def test_the_decision_models_features_and_belief_by_hand():
+    known = features([0.5, 0.25], 0.25, 3)
+    small = log(1e-6)
+    assert known == pytest.approx([log(0.5), log(0.25), small, small, log(0.25), 1.5 * log(2), 3.0])
+    weights = {"weight": [0.0] * 6 + [2.0], "bias": 1.0, "mean": [0.0] * 6 + [2.0], "scale": [1.0] * 7}
+    assert belief(weights, known) == pytest.approx(1 / (1 + exp(-3.0)))
+
+
+def test_too_few_candidates_teach_nothing():
+    with pytest.raises(TrainingError, match="0 accepted and 0 refused"):
+        train([])
+
+
+def test_the_shipped_recordings_teach_what_is_better_than_a_coin():
+    traces = [read(one) for one in sorted((ROOT / "traces").glob("model-*.json.gz"))]
+    assert train(traces)["made_from"]["held_out_accuracy"] > 0.5
 
 
 def test_entropy_stops_before_drawing_and_with_keep_after():

@@ -32,7 +32,7 @@ class GrowingDraft:
     context: DraftContext
     proposal: Proposal
     stop: Stop
-    depth: int
+    deepest: int
     """no candidate deeper than this"""
     answer: Answer
     source: str
@@ -67,7 +67,9 @@ class GrowingDraft:
     def expand(self, nodes: Sequence[int]) -> tuple[list[int], Tensor]:
         """See `growth.base.Draft.expand`."""
         depths = self.tree.depths
-        asked = [n for n in nodes if depths[n] < self.depth and (n == ROOT or self.stop.goes_below(self, n))]
+        asked = [node for node in nodes if depths[node] < self.deepest]
+        if asked and asked != [ROOT]:
+            asked = self.stop.going_on(self, asked)
         if not asked:
             return [], torch.empty(0)
         logits = self.answer(asked, 1 + max(depths[node] for node in asked))
@@ -110,6 +112,14 @@ class GrowingDraft:
 
     def parent(self, node: int) -> int:
         return self.tree.parents[node]
+
+    def depth(self, node: int) -> int:
+        return self.tree.depths[node]
+
+    def head(self, node: int, count: int) -> list[float]:
+        distribution = self._distribution(node)
+        found: list[float] = distribution.topk(min(count, len(distribution))).values.tolist()
+        return found
 
     def prob(self, node: int) -> float:
         tree = self.tree

@@ -1,0 +1,1 @@
+"""What several stop policies are made of."""
