@@ -68,6 +68,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       if (there) {
         const moment = now();
         root.dataset.phase = moment.at.phase;
+        root.dataset.round = own.cursor.round;
         const scrolls = panels.map((panel) => panel(moment)); // what scrolls does so last: one layout per step
         const rounds = own.trace.rounds.length;
         const text = S.caption(own.trace, moment.round, moment.labels, moment.at);

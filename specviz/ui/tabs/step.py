@@ -24,6 +24,13 @@ TO_STAGE = "() => document.querySelector('#sv-player').scrollIntoView({block: 'n
 """a run begins where the visitor can see it"""
 
 
+WITH_ROUND = """(player, round) => {
+  const shown = document.querySelector("#sv-player .sv-player");
+  return [player, Number(shown?.dataset.round ?? 0)];
+}"""
+"""the round that the player shows goes along with its text"""
+
+
 @dataclass(slots=True)
 class StepParts:
     """The components that events write to."""
@@ -39,6 +46,9 @@ class StepParts:
     branch_state: gr.State
     branch_run: gr.Button
     branch_drop: gr.Button
+    others: gr.Button
+    others_round: gr.State
+    others_shown: gr.HTML
     chips: list[tuple[str, gr.Button]]
     prompt_note: gr.HTML
     recorded: gr.Dropdown
@@ -72,6 +82,11 @@ def _stage(actions: StepActions, opening: Opening) -> StepParts:
         branch_text = gr.HTML()
         branch_run = gr.Button("Run from here", variant="primary", size="sm", min_width=120)
         branch_drop = gr.Button("Never mind", size="sm", min_width=100)
+    with gr.Row(elem_classes="sv-actions"):
+        others = gr.Button(
+            "What would the others have drafted here?", size="sm", min_width=260, elem_id="sv-ask-others"
+        )
+    others_shown = gr.HTML("", elem_id="sv-others")
     with gr.Accordion("How much of the draft was accepted", open=False):
         panels = gr.HTML(opening.panels, elem_id="sv-panels")
     with gr.Row(elem_classes="sv-shelf"):
@@ -91,6 +106,7 @@ def _stage(actions: StepActions, opening: Opening) -> StepParts:
     return StepParts(
         badges=badges, player=player, message=message, panels=panels, run=run, stop=stop, branch_row=branch_row,
         branch_text=branch_text, branch_state=gr.State(None), branch_run=branch_run, branch_drop=branch_drop,
+        others=others, others_round=gr.State(0), others_shown=others_shown,
         chips=chips, prompt_note=prompt_note, recorded=recorded, upload=upload,
     )  # fmt: skip
 
@@ -148,6 +164,10 @@ def _wire_runs(actions: StepActions, controls: form.Controls, parts: StepParts) 
         running,
         **ENGINE,
     ).then(actions.drop_branch, None, branch, **QUIET)
+
+    parts.others.click(
+        actions.ask_others, [parts.player, parts.others_round], parts.others_shown, js=WITH_ROUND, **ENGINE
+    )
 
     parts.recorded.input(actions.open_recorded, parts.recorded, parts.stage(), **QUIET)
     parts.upload.upload(actions.open_file, parts.upload, parts.stage(), **QUIET)

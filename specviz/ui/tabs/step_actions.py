@@ -14,11 +14,14 @@ from typing import Any
 import gradio as gr
 from gradio.components import Component
 
+from specviz.counterfactual import Other, others
 from specviz.errors import OptionError, SpecVizError, TraceError
 from specviz.figures import notices
 from specviz.figures.acceptance import bar_panels
+from specviz.figures.others import cards
 from specviz.trace import codec
 from specviz.trace.events import Started, Summary, Trace
+from specviz.trace.limits import UPLOAD
 from specviz.trace.source import Catalog, Resume, RunRequest, TraceSource
 from specviz.ui import controls as form
 from specviz.ui.handed_in import imported, resume_at, token_text
@@ -202,6 +205,19 @@ class StepActions:
 
     def drop_branch(self) -> Updates:
         return gr.Row(visible=False), "", None
+
+    def ask_others(self, player: str, round_index: float) -> Iterator[str]:
+        """What every other drafter would have drafted at the shown round, card by card; the run stays as it is."""
+        found: list[Other] = []
+        index = int(round_index or 0)
+        try:
+            trace = codec.loads(player or "", UPLOAD)
+            for other in others(self.source, trace, index):
+                found.append(other)
+                yield cards(index, found, waiting=True)
+            yield cards(index, found, waiting=False)
+        except SpecVizError as error:
+            yield notices.message(str(error), "error")
 
     def open_recorded(self, file: str | None) -> Updates:
         try:
