@@ -10,6 +10,8 @@ from pathlib import Path
 from specviz.errors import SpecVizError
 
 ROOT = Path(__file__).resolve().parent.parent / "assets"
+ACCEPTANCE_VECTOR = "acceptance_vector.json"
+"""how often each sibling is the accepted one, as `specviz bench vector` measured it on the bundled pair"""
 
 
 def asset_path(*parts: str) -> Path:

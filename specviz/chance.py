@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple, Protocol
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -69,12 +71,18 @@ def _mix(x: int) -> int:
 def uniform(seed: int, key: Key) -> float:
     """The 53-bit uniform in [0, 1) that belongs to (seed, key); the same on every machine and device."""
     purpose, position, index = key
+    state = _mix(_stream(seed, purpose) ^ (position & _MASK))
+    state = _mix(state ^ (index & _MASK))
+    return (state >> 11) * 2.0**-53
+
+
+@lru_cache(maxsize=256)
+def _stream(seed: int, purpose: str) -> int:
+    """What the keys of one purpose have in common; a run has a handful of them and asks for each all the time."""
     state = _mix(seed & _MASK)
     for byte in purpose.encode():
         state = _mix(state ^ byte)
-    state = _mix(state ^ (position & _MASK))
-    state = _mix(state ^ (index & _MASK))
-    return (state >> 11) * 2.0**-53
+    return state
 
 
 class SeededDice:
@@ -95,6 +103,7 @@ class SeededDice:
         return self.draw(probs, key).token
 
 
+Starts = npt.NDArray[np.int64]
 ON_CPU = ("cpu", "mps")
 """devices whose distributions are sorted and added up by numpy: Apple's has no double precision"""
 
@@ -113,14 +122,28 @@ def pick(probs: Tensor, u: float) -> int:
     return int(torch.nonzero(probs)[-1])
 
 
+BLOCK = 64
+"""Tokens added up at once: sums of blocks cost a third of running sums, which only one block then needs."""
+
+
 def _pick_on_cpu(probs: Tensor, u: float) -> int:
-    """The same with numpy, which costs a third: a sampled draft makes a draw per candidate."""
+    """The same with numpy, block by block, which costs a fifth: a sampled draft makes a draw per candidate."""
     row = probs.numpy()
-    cumulative = row.cumsum(dtype=np.float64)
-    token = int(cumulative.searchsorted(u * cumulative[-1], side="right"))
-    if token < len(row) and row[token] > 0:
-        return token
-    return int(np.flatnonzero(row)[-1])
+    sums = np.add.reduceat(row, _block_starts(len(row)), dtype=np.float64)
+    cumulative = sums.cumsum()
+    wanted = u * cumulative[-1]
+    block = int(cumulative.searchsorted(wanted, side="right"))
+    if block == len(sums):
+        return int(np.flatnonzero(row)[-1])
+    inside = row[block * BLOCK : (block + 1) * BLOCK]
+    before = cumulative[block - 1] if block else 0.0
+    token = int((before + inside.cumsum(dtype=np.float64)).searchsorted(wanted, side="right"))
+    return block * BLOCK + (token if token < len(inside) else int(np.flatnonzero(inside)[-1]))
+
+
+@lru_cache(maxsize=8)
+def _block_starts(length: int) -> Starts:
+    return np.arange(0, length, BLOCK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +231,7 @@ def residual(target: Tensor, draft: Tensor) -> tuple[Tensor, float]:
     mass = _sum(left)
     if mass <= 0.0:
         return target, 0.0
-    return left / mass, mass
+    return left.div_(mass), mass
 
 
 def without(draft: Tensor, tokens: Sequence[int]) -> tuple[Tensor, float]:
@@ -221,7 +244,7 @@ def without(draft: Tensor, tokens: Sequence[int]) -> tuple[Tensor, float]:
     for token in tokens:
         left[token] = 0.0
     mass = _sum(left)
-    return (left / mass if mass > 0.0 else left), mass
+    return (left.div_(mass) if mass > 0.0 else left), mass
 
 
 def _sum(values: Tensor) -> float:

@@ -90,6 +90,10 @@ class DraftTree:
         """Children in draw order."""
         return [i for i in range(node + 1, len(self.tokens)) if self.parents[i] == node]
 
+    def families(self) -> list[list[int]]:
+        """Per node its children in draw order: all of them in one go."""
+        return families_of(self.parents)
+
     def path(self, node: int) -> list[int]:
         """Nodes from depth 1 down to `node`; empty for the root."""
         path: list[int] = []
@@ -123,13 +127,19 @@ class DraftTree:
         return [self.tokens[i] for i in self.path(node)]
 
 
+def families_of(parents: Sequence[int]) -> list[list[int]]:
+    """Per node its children, in the order of their ids; a parent of -1 is none."""
+    families: list[list[int]] = [[] for _ in parents]
+    for node, parent in enumerate(parents):
+        if parent >= 0:
+            families[parent].append(node)
+    return families
+
+
 def tidy_layout(parents: Sequence[int], depths: Sequence[int]) -> list[tuple[float, float]]:
     """(x, y) per node: x is the depth, leaves take rows 0, 1, 2, … in depth-first order, a parent sits at
     the middle of its first and last child (Reingold-Tilford's idea at unit node size, no crossings)."""
-    children: list[list[int]] = [[] for _ in parents]
-    for node, parent in enumerate(parents):
-        if parent >= 0:
-            children[parent].append(node)
+    children = families_of(parents)
     rows = [0.0] * len(parents)
     next_row = 0.0
     stack = [0]

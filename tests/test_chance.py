@@ -108,6 +108,16 @@ def test_rounding_at_the_upper_end_never_gives_a_token_without_mass():
     assert pick(probs, 1 - 2**-53) == 989
 
 
+@pytest.mark.parametrize("size", [63, 64, 65, 128, 150])
+def test_picking_from_many_tokens_is_the_same_as_walking_along_them(size):
+    """Quarters of the mass on the first and last tokens of the blocks that are added up together."""
+    probs = torch.zeros(size)
+    places = sorted({0, min(63, size - 2), min(64, size - 1), size - 1})
+    probs[places] = 1 / len(places)
+    picked = [pick(probs, (number + part) / len(places)) for number in range(len(places)) for part in (0.0, 0.5)]
+    assert picked == [place for place in places for _ in range(2)]
+
+
 def test_noise_belongs_to_its_key_and_seed():
     assert uniform(7, ("accept", 3, 1)) == uniform(7, ("accept", 3, 1))
     others = [(8, ("accept", 3, 1)), (7, ("target", 3, 1)), (7, ("accept", 4, 1)), (7, ("accept", 3, 2))]

@@ -5,10 +5,18 @@ from __future__ import annotations
 import random
 
 import networkx as nx
+import numpy as np
 import pytest
 
 from specviz.errors import OptionError
-from specviz.optimal import acceptance_bound, chosen, independent, without_replacement
+from specviz.optimal import (
+    acceptance_bound,
+    chosen,
+    independent,
+    independent_bound,
+    pair_bound,
+    without_replacement,
+)
 
 SCALE = 10**12
 
@@ -65,3 +73,17 @@ def test_laws_weigh_one():
 def test_a_large_vocabulary_is_refused_by_name():
     with pytest.raises(OptionError, match="for 15 tokens is too many; use at most 14"):
         acceptance_bound([1 / 15] * 15, chosen([0]))
+
+
+@pytest.mark.parametrize("concentration", [0.3, 1.5, 5.0])
+def test_bounds_for_whole_vocabularies_equal_the_enumeration(concentration):
+    rng = np.random.default_rng(3)
+    for size in (2, 4, 6) * 8:
+        p, q = rng.dirichlet([concentration] * size), rng.dirichlet([concentration] * size)
+        for draws in (1, 2, 3):
+            assert independent_bound(p, q, draws) == pytest.approx(acceptance_bound(p, independent(q, draws)))
+        assert pair_bound(p, q) == pytest.approx(acceptance_bound(p, without_replacement(q.tolist(), 2)))
+
+
+def test_a_certain_first_draw_has_no_second():
+    assert pair_bound(np.array([0.25, 0.75]), np.array([1.0, 0.0])) == 0.25

@@ -82,6 +82,8 @@ class ContestPlan:
     prompts: Sequence[PromptCard]
     repeats: int
     before_repeat: Callable[[int], None] = field(default=lambda repeat: None)
+    warm_up: bool = True
+    """False where no time is asked for"""
 
     @property
     def runs(self) -> int:
@@ -89,9 +91,9 @@ class ContestPlan:
 
 
 def contest(plan: ContestPlan, cancelled: Callable[[], bool] = lambda: False) -> Iterator[Outcome]:
-    """Warm-up (each contestant once on the first prompt, not reported), then repeat by repeat, prompt by prompt,
-    all contestants one after the other, the first one rotated each time. Ends early when cancelled."""
-    for contestant in plan.contestants if plan.prompts else ():
+    """Warm-up (each contestant once on the first prompt, not reported) unless left out, then repeat by repeat, prompt
+    by prompt, all contestants one after the other, the first one rotated each time. Ends early when cancelled."""
+    for contestant in plan.contestants if plan.prompts and plan.warm_up else ():
         if cancelled() or contestant.decode(plan.prompts[0], cancelled) is None:
             return
     for repeat in range(plan.repeats):

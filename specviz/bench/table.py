@@ -62,7 +62,7 @@ def _main_table(rows: Sequence[BenchRow]) -> str:
         "contestant", "tokens/s", "× plain, decoding", "× plain, whole call", "tokens per target pass",
         "acceptance rate", "mean acceptance length", "acceptance by position", "same output", "engine efficiency",
     )  # fmt: skip
-    return _table(head, [_cells(row) for row in rows])
+    return markdown_table(head, [_cells(row) for row in rows])
 
 
 def _cells(row: BenchRow) -> list[str]:
@@ -83,7 +83,7 @@ def _cells(row: BenchRow) -> list[str]:
 def _family_table(rows: Sequence[BenchRow]) -> str:
     families = list(rows[0].by_family)
     body = [[row.name, *(_or_dash(row.by_family.get(family), "{:.2f}") for family in families)] for row in rows]
-    return "Decoding speed × plain, median by prompt family:\n\n" + _table(("contestant", *families), body)
+    return "Decoding speed × plain, median by prompt family:\n\n" + markdown_table(("contestant", *families), body)
 
 
 def _aims(report: Report) -> str:
@@ -132,8 +132,9 @@ def _provenance(report: Report) -> str:
     )
 
 
-def _table(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
-    lines = [head, ["---", *["---:"] * (len(head) - 1)], *body]
+def markdown_table(head: Sequence[str], body: Sequence[Sequence[str]], words: int = 1) -> str:
+    """A table whose first `words` columns are words and whose others are numbers."""
+    lines = [head, [*["---"] * words, *["---:"] * (len(head) - words)], *body]
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
 
 

@@ -7,24 +7,28 @@ Knows nothing about how decoding works.
 from __future__ import annotations
 
 import argparse
-import json
-import threading
-import time
-from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+import importlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
 from specviz.bench import plan as plans
-from specviz.bench.contest import Contestant, ContestPlan, Outcome, contest
+from specviz.bench.contest import Contestant, ContestPlan
 from specviz.bench.ours import SourceContestant
 from specviz.bench.report import overhead, rows
 from specviz.bench.table import Report, Setting, markdown, to_data
-from specviz.commands.interrupt import stop_on_interrupt
-from specviz.commands.progress import progress
+from specviz.commands.bench_common import (
+    PAIR,
+    add_pair_flags,
+    at_least_one,
+    deliver,
+    numbers,
+    run_contest,
+)
 from specviz.commands.sources import SharedModels, live_source
-from specviz.commands.terminal import err, out, printable
+from specviz.commands.terminal import err
 from specviz.errors import BenchError, OptionError
 from specviz.trace.events import Started
 from specviz.trace.source import PromptCard, RunRequest, TraceSource
@@ -32,7 +36,11 @@ from specviz.trace.source import PromptCard, RunRequest, TraceSource
 if TYPE_CHECKING:
     from specviz.bench.meter import Meter
 
-REQUEST = {field.name: field.default for field in fields(RunRequest)}
+EXPERIMENTS: Mapping[str, str] = {
+    "trees": "compare growth policies and verifiers at a fixed draft length and at a fixed target budget",
+    "vector": "measure how often the first, second, … sibling is the accepted one, which Sequoia's trees are made for",
+}
+"""name → one line for `specviz bench --help`; the module is `specviz.commands.bench_<name>`"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,34 +84,31 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add(
         "--max-new-tokens",
         type=int,
-        default=REQUEST["max_new_tokens"],
+        default=default.template.max_new_tokens,
         metavar="N",
         help="tokens per run (default %(default)s)",
     )
     add("--quick", action="store_true", help="one length, one prompt a family, one repeat, at most 32 tokens")
     add("--max-minutes", type=float, metavar="M", help="stop after M minutes and report what is done")
     add("--no-transformers", action="store_true", help="measure our own settings alone")
-    add(
-        "--target",
-        default=REQUEST["target"],
-        metavar="NAME",
-        help="bundled name, folder or hub id (default %(default)s)",
-    )
-    add(
-        "--drafter-model",
-        default=REQUEST["drafter_model"],
-        metavar="NAME",
-        help="weights of the model drafter (default %(default)s)",
-    )
     add("--temperature", type=float, default=0.0, metavar="T", help="0 decodes greedily (default)")
-    add("--seed", type=int, default=REQUEST["seed"], metavar="S", help="seed of sampled runs (default %(default)s)")
-    add("--dtype", default="auto", metavar="D", help="auto, float32, bfloat16")
-    add("--device", default="auto", metavar="DEV", help="auto, cpu, cuda or mps")
-    add("--threads", type=int, default=1, metavar="N", help="torch threads of everyone (default %(default)s)")
+    add_pair_flags(parser)
     add("--json", type=Path, metavar="FILE", help="write the report as JSON; - prints it instead of the tables")
+    _configure_experiments(parser)
+
+
+def _configure_experiments(parser: argparse.ArgumentParser) -> None:
+    chosen = parser.add_subparsers(dest="experiment", metavar="EXPERIMENT")
+    for name, summary in EXPERIMENTS.items():
+        sub = chosen.add_parser(
+            name, help=summary, description=summary[0].upper() + summary[1:] + ".", allow_abbrev=False
+        )
+        importlib.import_module(f"specviz.commands.bench_{name}").configure(sub)
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.experiment is not None:
+        return int(importlib.import_module(f"specviz.commands.bench_{args.experiment}").run(args))
     from specviz.lm.step_time import use_threads
 
     options = read_options(args)
@@ -126,15 +131,9 @@ def run(args: argparse.Namespace) -> int:
 
 def read_options(args: argparse.Namespace) -> plans.BenchOptions:
     """Raises OptionError for lengths that are no numbers and counts below one."""
-    for name in ("prompts", "repeats", "max_new_tokens", "threads"):
-        if getattr(args, name) < 1:
-            raise OptionError(f"--{name.replace('_', '-')} is {getattr(args, name)}, but must be at least 1.")
-    try:
-        gammas = tuple(int(one) for one in args.gammas.split(","))
-    except ValueError:
-        raise OptionError(f"--gammas is '{args.gammas}', but must be whole numbers like 2,4,6.") from None
-    names = ("target", "drafter_model", "temperature", "seed", "dtype", "device", "max_new_tokens")
-    template = RunRequest(prompt="", **{name: getattr(args, name) for name in names})
+    at_least_one(args, ("prompts", "repeats", "max_new_tokens", "threads"))
+    gammas = numbers(args, "gammas", int, "2,4,6")
+    template = RunRequest(prompt="", **{name: getattr(args, name) for name in (*PAIR, "temperature", "max_new_tokens")})
     with_transformers = not args.no_transformers
     options = plans.BenchOptions(gammas, args.branching, args.prompts, args.repeats, with_transformers, template)
     return plans.quick(options) if args.quick else options
@@ -178,14 +177,7 @@ def _measure(
 ) -> int:
     meter = known.meter
     contest_plan = ContestPlan(contestants, prompts, options.repeats, meter.measure)
-    stopped, begun = threading.Event(), threading.Event()
-    begun.set()
-    deadline = time.monotonic() + args.max_minutes * 60 if args.max_minutes else float("inf")
-    outcomes: list[Outcome] = []
-    with stop_on_interrupt(begun, stopped):
-        loop = contest(contest_plan, lambda: stopped.is_set() or time.monotonic() > deadline)
-        for outcome in progress(loop, "bench", contest_plan.runs):
-            outcomes.append(outcome)
+    outcomes = run_contest(contest_plan, args.max_minutes)
     curves = meter.curves()
     traced = f"ours: model γ={plans.middle_gamma(options.gammas)}"
     report = Report(
@@ -204,7 +196,7 @@ def _measure(
         step_times=meter.medians(),
         tracing_overhead=overhead(outcomes, traced + plans.RECORDED),
     )
-    return _write(args, report)
+    return deliver(args.json, to_data(report), markdown(report))
 
 
 def _meter(options: plans.BenchOptions, prompts: Sequence[PromptCard], models: SharedModels) -> Meter:
@@ -217,15 +209,3 @@ def _meter(options: plans.BenchOptions, prompts: Sequence[PromptCard], models: S
     lengths = [len(target.tokenizer.encode(prompt.text)) for prompt in prompts]
     cached = int(median(lengths)) + template.max_new_tokens // 2
     return Meter(target.model, drafter.model, *rows_in_use(options.gammas, options.branching), cached_rows=cached)
-
-
-def _write(args: argparse.Namespace, report: Report) -> int:
-    """Tables to standard output, JSON where asked; a bench that was stopped early still reports, and says so."""
-    if args.json is not None:
-        text = json.dumps(to_data(report), indent=1)
-        if str(args.json) == "-":
-            out().line(text)
-            return 0
-        args.json.write_text(text + "\n", encoding="utf-8")
-    out().write(printable(markdown(report)))
-    return 0

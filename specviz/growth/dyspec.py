@@ -68,7 +68,7 @@ class DySpecGrowth(Growth):
                 _, logits = draft.expand([node])
                 if not len(logits):
                     continue
-                families[node] = siblings_of(logits[0], draft.sampling)
+                families[node] = siblings_of(logits, draft.sampling)[0]
             family, value = families[node], values[node]
             taken = family.take(draft)
             child = draft.add(node, taken.token, family.kind, taken.proposal)
@@ -83,9 +83,11 @@ class DySpecGrowth(Growth):
         level = [ROOT]
         while level and draft.tree.drafted < budget:
             nodes, logits = draft.expand(level)
+            if not nodes:
+                return
             level = []
-            for node, row in zip(nodes, logits, strict=True):
-                family, value = siblings_of(row, draft.sampling), values[node]
+            for node, family in zip(nodes, siblings_of(logits, draft.sampling), strict=True):
+                value = values[node]
                 while family.left > 0.0 and value * family.left >= threshold and draft.tree.drafted < budget:
                     taken = family.take(draft)
                     child = draft.add(node, taken.token, family.kind, taken.proposal)

@@ -107,7 +107,7 @@ class RsdSGrowth(Growth):
         while self.options.goes_deeper(depth, self.options.depth, draft.tree.drafted):
             depth += 1
             nodes, logits = draft.expand([path.node for path in beam if path.node is not None])
-            below = {node: siblings_of(row, draft.sampling) for node, row in zip(nodes, logits, strict=True)}
+            below = dict(zip(nodes, siblings_of(logits, draft.sampling), strict=True)) if nodes else {}
             beam = self._level(draft, (RankedRace if draft.sampling.greedy else Race)(beam, below))
             if not beam:
                 return

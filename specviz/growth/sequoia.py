@@ -11,14 +11,11 @@ import numpy as np
 
 from specviz.chance import Sampling
 from specviz.growth.base import DEEPEST, GROWTHS, Draft, Growth, GrowthOptions, StepCosts
-from specviz.growth.parts.acceptance_vector import parse_vector
+from specviz.growth.parts.acceptance_vector import measured_vector, parse_vector
 from specviz.growth.parts.siblings import sibling_kinds, siblings_of
 from specviz.options import Options, option
 from specviz.trace.events import CandidateKind
 from specviz.tree import ROOT
-
-AUTO_VECTOR = (0.619, 0.121, 0.059, 0.036, 0.025, 0.018, 0.014, 0.011)
-"""measured on prompt texts at temperature 0.8, see docs/methods/sequoia.md"""
 
 
 @dataclass(frozen=True)
@@ -42,7 +39,7 @@ class SequoiaOptions(GrowthOptions):
 
     @property
     def vector(self) -> tuple[float, ...]:
-        return AUTO_VECTOR if self.acceptance == "auto" else parse_vector(self.acceptance)
+        return measured_vector() if self.acceptance == "auto" else parse_vector(self.acceptance)
 
 
 class Planned(NamedTuple):
@@ -131,9 +128,10 @@ class SequoiaGrowth(Growth):
         while level:
             planned = dict(level)
             nodes, logits = draft.expand([node for node, shape in level if shape.children])
+            if not nodes:
+                return
             level = []
-            for node, row in zip(nodes, logits, strict=True):
-                family = siblings_of(row, draft.sampling)
+            for node, family in zip(nodes, siblings_of(logits, draft.sampling), strict=True):
                 for shape in planned[node].children:
                     if family.left <= 0.0:
                         break

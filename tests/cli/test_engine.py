@@ -133,6 +133,42 @@ def test_bench_measures_everyone_and_writes_its_report(specviz: Call) -> None:
     assert "| ours: plain |" in result.out
 
 
+def test_bench_trees_writes_its_tables_between_the_marks(specviz: Call, tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("<!-- bench trees -->\n<!-- /bench trees -->\n", encoding="utf-8")
+    flags = [
+        "--lengths",
+        "2",
+        "--budgets",
+        "",
+        "--temperatures",
+        "0",
+        "--max-new-tokens",
+        "3",
+        "--ladder-candidates",
+        "2",
+    ]
+    result = specviz("bench", "trees", *flags, "--ladder-step", "64", "--speed", "--write", page)
+    assert result.code == 0, result.err
+    for part in ("**Fixed draft length 2, temperature 0**", "| rsd_c | 2,2 | greedy |", "**Gain ladder: one level"):
+        assert part in result.out
+        assert part in page.read_text(encoding="utf-8")
+
+
+def test_bench_trees_asks_for_the_marks_before_it_measures(specviz: Call, tmp_path: Path) -> None:
+    result = specviz("bench", "trees", "--write", tmp_path / "none.md")
+    assert (result.code, result.out) == (2, "")
+    assert "none.md has no place" in result.err
+
+
+def test_bench_vector_says_on_what_it_was_measured(specviz: Call) -> None:
+    result = specviz("bench", "vector", "--width", "3", "--step", "64", "--prompts", "1", "--json", "-")
+    data = json.loads(result.out)
+    assert len(data["vector"]) == 3
+    assert 0.0 < sum(data["vector"]) <= 1.0
+    assert (data["temperature"], data["step"], data["target"]["name"]) == (0.8, 64, "target")
+
+
 def test_a_bench_without_time_says_so(specviz: Call) -> None:
     result = specviz("bench", "--quick", "--no-transformers", "--max-minutes", "0.000001")
     assert result.code == 2

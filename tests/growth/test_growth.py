@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 from collections import Counter
@@ -10,6 +11,7 @@ from itertools import product
 import pytest
 import torch
 
+from specviz.assets import ACCEPTANCE_VECTOR, asset_path
 from specviz.chance import Sampling, SeededDice, transform
 from specviz.drafters.base import DraftContext, Habit
 from specviz.drafters.model import ModelDrafter
@@ -224,6 +226,12 @@ def test_the_acceptance_vector_of_two_known_distributions():
     """p = (1, 0), q = (½, ½): the first candidate is accepted half of the time, else the second is certain."""
     p, q = torch.tensor([1.0, 0.0]), torch.tensor([0.5, 0.5])
     assert measure_vector([(p, q), (p, q)], 3, SeededDice(0)) == pytest.approx([0.5, 0.5, 0.0])
+
+
+def test_auto_is_the_vector_that_ships_with_the_models():
+    shipped = json.loads(asset_path(ACCEPTANCE_VECTOR).read_text(encoding="utf-8"))
+    assert SequoiaOptions().vector == tuple(shipped["vector"])
+    assert {"temperature", "places", "created", "target", "drafter"} <= shipped.keys()
 
 
 @pytest.mark.parametrize(

@@ -146,7 +146,9 @@ def test_siblings_of_a_beam_sorted_by_their_probability(monkeypatch):
                 self._ready = sorted([first, *second], key=lambda one: -one.prob)
             return self._ready.pop(0)
 
-    monkeypatch.setattr(rsd_s, "siblings_of", lambda logits, sampling: Sorted(siblings_of(logits, sampling)._q))
+    monkeypatch.setattr(
+        rsd_s, "siblings_of", lambda logits, sampling: [Sorted(one._q) for one in siblings_of(logits, sampling)]
+    )
     assert error(grown("rsd_s", {"width": 2, "depth": 1}, length=2)) > CAUGHT
 
 
@@ -154,7 +156,7 @@ def test_whether_a_sibling_is_tried_decided_by_its_own_value(monkeypatch):
     class Hesitant(DySpecGrowth):
         def grow(self, draft):
             _, logits = draft.expand([0])
-            family = siblings_of(logits[0], draft.sampling)
+            family = siblings_of(logits, draft.sampling)[0]
             for _ in range(2):
                 taken = family.take(draft)
                 if taken.prob > 0.3:

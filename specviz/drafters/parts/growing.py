@@ -8,7 +8,7 @@ Also what a run remembers between rounds for the stop policy. Knows nothing abou
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -38,7 +38,6 @@ class GrowingDraft:
     source: str
     """name of the drafter"""
     draws: int = 0
-    _logits: dict[int, Tensor] = field(default_factory=dict)
 
     @property
     def tree(self) -> DraftTree:
@@ -74,7 +73,6 @@ class GrowingDraft:
             return [], torch.empty(0)
         logits = self.answer(asked, 1 + max(depths[node] for node in asked))
         self.proposal.beliefs.append((asked, logits))
-        self._logits.update(zip(asked, logits.unbind(0), strict=True))
         drawn = [index for index, node in enumerate(asked) if self.stop.draws_at(self, node)]
         if len(drawn) == len(asked):
             return asked, logits
@@ -99,8 +97,9 @@ class GrowingDraft:
                 f"the growth policy drops node {dropped[0]}, which was drawn; a drawn candidate must be submitted, or "
                 "the text is biased. This is a fault of the policy."
             )
+        families = tree.families()
         for node in nodes:
-            family = [place[child] for child in tree.children(node) if child in place]
+            family = [place[child] for child in families[node] if child in place]
             if family != sorted(family) or any(child <= place[node] for child in family):
                 raise DraftError(
                     f"the growth policy moves the children of node {node} out of their order; this is its fault."
@@ -108,7 +107,6 @@ class GrowingDraft:
         tree.arrange(nodes)
         kept = [(part, rows) for part, rows in self.proposal.beliefs if any(node in place for node in part)]
         self.proposal.beliefs[:] = [_renumbered(part, rows, place) for part, rows in kept]
-        self._logits = {place[node]: row for node, row in self._logits.items() if node in place}
 
     def parent(self, node: int) -> int:
         return self.tree.parents[node]
@@ -131,7 +129,8 @@ class GrowingDraft:
         return float(torch.special.entr(self._distribution(node)).sum())
 
     def _distribution(self, node: int) -> Tensor:
-        logits = self._logits[node]
+        """Looked for where it was asked for: few policies want to know, and those of few nodes."""
+        logits = next(rows[part.index(node)] for part, rows in self.proposal.beliefs if node in part)
         return logits.float().softmax(-1) if self.sampling.greedy else transform(logits, self.sampling)
 
 

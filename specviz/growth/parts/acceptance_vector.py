@@ -1,17 +1,28 @@
 """How often the first, second, third, … candidate of a node is the accepted one: measured, and as an option.
 
-Knows nothing about models: it is given both distributions at many places of a text.
+The measured one ships as `assets/acceptance_vector.json`, written by `specviz bench vector`. Knows nothing about
+models: it is given both distributions at many places of a text.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
+from functools import cache
 
 import torch
 from torch import Tensor
 
+from specviz.assets import ACCEPTANCE_VECTOR, asset_path
 from specviz.chance import Dice, residual, without
 from specviz.errors import OptionError
+
+
+@cache
+def measured_vector() -> tuple[float, ...]:
+    """The shipped vector. Raises SpecVizError where the file is missing, OptionError where it holds no vector."""
+    data = json.loads(asset_path(ACCEPTANCE_VECTOR).read_text(encoding="utf-8"))
+    return parse_vector(",".join(map(str, data["vector"])))
 
 
 def parse_vector(text: str) -> tuple[float, ...]:

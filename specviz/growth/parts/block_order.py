@@ -9,9 +9,7 @@ from specviz.tree import ROOT, DraftTree
 
 def depth_first(tree: DraftTree) -> list[int]:
     """All nodes, subtree by subtree; siblings keep their order, because it is the order of the trials."""
-    children: list[list[int]] = [[] for _ in range(len(tree))]
-    for node in range(1, len(tree)):
-        children[tree.parents[node]].append(node)
+    children = tree.families()
     order, stack = list[int](), [ROOT]
     while stack:
         node = stack.pop()

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
+import numpy as np
+import numpy.typing as npt
 from torch import Tensor
 
 from specviz.chance import Sampling, transform, without
 from specviz.growth.base import Draft
 from specviz.trace.events import CandidateKind
+
+Row = npt.NDArray[np.float32]
 
 
 class Taken(NamedTuple):
@@ -74,8 +78,8 @@ class RankedSiblings:
 
     kind: CandidateKind = "point_mass"
 
-    def __init__(self, probs: Tensor) -> None:
-        self._rest = probs.clone()
+    def __init__(self, probs: Row) -> None:
+        self._rest = probs
         self._left = 1.0
 
     @property
@@ -94,15 +98,15 @@ class RankedSiblings:
         return Taken(token, None, prob)
 
 
-def siblings_of(logits: Tensor, sampling: Sampling) -> Siblings:
-    """What can be taken below a node with these logits [V].
+def siblings_of(logits: Tensor, sampling: Sampling) -> list[Siblings]:
+    """What can be taken below each of the nodes with these logits [n, V]; worked out for all of them at once.
 
     At temperature 0 the sampling's distribution is a point mass and says nothing about a second candidate, so there
-    the model's own softmax ranks them.
+    the model's own softmax ranks them; in one transfer, after which nothing waits for the device.
     """
     if sampling.greedy:
-        return RankedSiblings(logits.float().softmax(-1))
-    return DrawnSiblings(transform(logits, sampling))
+        return [RankedSiblings(row) for row in logits.float().softmax(-1).cpu().numpy()]
+    return [DrawnSiblings(row) for row in transform(logits, sampling).unbind(0)]
 
 
 def sibling_kinds(sampling: Sampling) -> frozenset[CandidateKind]:
