@@ -35,10 +35,11 @@ def check_pairing(
             f"the verifier '{verifier.name}' works at temperature 0 only, but the temperature is "
             f"{sampling.temperature:g}; set it to 0 or choose the verifier 'sequential'."
         )
+    who = f"the drafter '{drafter.name}'" if growth is None else f"the growth policy '{growth.name}'"
     shape = drafter.shape(options, sampling) if growth is None else growth.shape(sampling)
     if verifier.shapes == "chain" and shape != "chain":
         raise PairingError(
-            f"the verifier '{verifier.name}' judges a chain of candidates only, but the drafter '{drafter.name}' gives "
+            f"the verifier '{verifier.name}' judges a chain of candidates only, but {who} gives "
             "candidates siblings with these options; draft a chain (no branching) or choose another verifier."
         )
     kinds = drafter.kinds(options, sampling) if growth is None else growth.kinds(sampling)
@@ -46,7 +47,7 @@ def check_pairing(
     if unknown:
         words = " and ".join(KIND_WORDS.get(kind, kind) for kind in unknown)
         raise PairingError(
-            f"the verifier '{verifier.name}' does not judge {words}, but the drafter '{drafter.name}' makes them with "
+            f"the verifier '{verifier.name}' does not judge {words}, but {who} makes them with "
             "these options; choose another verifier or another way of drawing."
         )
     if growth is not None and growth.opens and not verifier.takes_the_targets:

@@ -89,7 +89,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       data.heads.draft && data.heads.target ? [h("span", {}, h("i", { class: "svp-swatch is-overlap" }), "min(p, q)"), h("span", {}, h("i", { class: "svp-swatch is-excess" }), "max(0, p − q)")] : null,
       h("span", { class: "svp-scale" }, `full width = ${S.prob(top)}`));
     return h("div", { class: `svp-bars has-${names.length}` },
-      h("div", { role: "table", "aria-label": "draft and target probabilities of the next token" }, rows.map((row) => line(row, name(row))), line(else_, h("span", { class: "svp-name is-rest" }, "everything else"))),
+      h("div", { role: "table", "aria-label": "draft and target probabilities of the next token" }, rows.map((row) => line(row, name(row))), line(else_, h("span", { class: "svp-name is-rest" }, "all others"))),
       legend,
       data.frozen ? h("p", { class: "svp-quiet" }, "What the models believe by themselves. At temperature 0 only the target's first choice counts.") : null,
       act.branch && parent === 0 && now.at.scored ? h("p", { class: "svp-quiet" }, "↪ Choose a token that was not drafted to continue the run with it.") : null,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from specviz.errors import BenchError
 from specviz.trace.events import Option, StepTime
@@ -103,7 +103,17 @@ class SweepRow:
     policies: Policies
 
 
-def title(one: SweepPoint | SweepRow) -> str:
+class Case(Protocol):
+    """Anything that stands for one case of a sweep."""
+
+    @property
+    def label(self) -> str: ...
+
+    @property
+    def policies(self) -> Policies: ...
+
+
+def title(one: Case) -> str:
     """The case by name: its label and its policies."""
     return " · ".join(filter(None, (one.label, str(one.policies))))
 

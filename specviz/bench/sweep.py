@@ -28,6 +28,7 @@ __all__ = [
     "SweepRow",
     "SweepSpec",
     "cases",
+    "request_for",
     "run_count",
     "summarise",
     "sweep",
@@ -92,6 +93,22 @@ def run_count(spec: SweepSpec) -> int:
     return len(cases(spec)) * len(spec.prompt_ids) * spec.repeats
 
 
+def request_for(spec: SweepSpec, case: SweepCase) -> RunRequest:
+    """What one case asks for on any prompt."""
+    return replace(
+        spec.template,
+        drafter=case.drafter,
+        drafter_options=dict(case.options),
+        growth=case.policies.growth,
+        growth_options=dict(case.policies.growth_options),
+        stopping=case.policies.stopping,
+        stopping_options=dict(case.policies.stopping_options),
+        temperature=spec.temperature,
+        max_new_tokens=spec.max_new_tokens,
+        record=False,
+    )
+
+
 def rotated(items: Sequence[T], by: int) -> list[T]:
     """`items` starting at index `by`, wrapping round: no case always runs on the warmest or the busiest moment."""
     start = by % max(1, len(items))
@@ -144,20 +161,7 @@ def _run(
     source: TraceSource, spec: SweepSpec, case: SweepCase, prompt: PromptCard, cancelled: Callable[[], bool]
 ) -> _Run | None:
     """One run; None when it was cancelled on the way. A run that failed raises BenchError with its message."""
-    request = replace(
-        spec.template,
-        prompt=prompt.text,
-        prompt_name=prompt.id,
-        drafter=case.drafter,
-        drafter_options=dict(case.options),
-        growth=case.policies.growth,
-        growth_options=dict(case.policies.growth_options),
-        stopping=case.policies.stopping,
-        stopping_options=dict(case.policies.stopping_options),
-        temperature=spec.temperature,
-        max_new_tokens=spec.max_new_tokens,
-        record=False,
-    )
+    request = replace(request_for(spec, case), prompt=prompt.text, prompt_name=prompt.id)
     started: Started | None = None
     finished: Finished | None = None
     rounds: list[Round] = []

@@ -261,6 +261,17 @@ def test_growth_is_measured_at_every_budget_and_every_shape_with_every_stop_poli
     ]  # fmt: skip
 
 
+def test_a_case_that_cannot_run_is_refused_before_anything_runs() -> None:
+    source = ReplaySource(sample())
+    source.explain = lambda request: (
+        "the growth policy 'levels' has no rule here." if request.growth != "auto" else None
+    )
+    controls, given = sweep_form(growths=["levels"])
+    line = unescape(SpeedupActions(source, Limits()).estimate(controls)(given))
+    assert "Model · levels budget 16 cannot be measured: the growth policy 'levels' has no rule here." in line
+    assert source.requests == []
+
+
 def test_a_cancelled_sweep_keeps_what_is_done() -> None:
     actions = SpeedupActions(ReplaySource(sample(), round_wait_s=0.05), Limits())
     controls, given = sweep_form()

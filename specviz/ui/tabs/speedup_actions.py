@@ -16,8 +16,9 @@ from typing import Any
 import gradio as gr
 from gradio.components import Component
 
-from specviz.bench.sweep import SweepPoint, SweepSpec, run_count, sweep
-from specviz.errors import SpecVizError
+from specviz.bench.points import title
+from specviz.bench.sweep import SweepPoint, SweepSpec, cases, request_for, run_count, sweep
+from specviz.errors import OptionError, SpecVizError
 from specviz.figures import notices
 from specviz.figures.speedup import speedup_figure
 from specviz.trace.source import Catalog, TraceSource
@@ -56,8 +57,13 @@ class SpeedupActions:
     # --- planning ------------------------------------------------------------------------------------------------
 
     def spec(self, form: SweepForm) -> SweepSpec:
-        """The controls as a sweep. Raises OptionError with a sentence naming what is missing."""
-        return sweep_spec(form, self.catalog, self.limits)
+        """The controls as a sweep. Raises OptionError with a sentence naming what is missing or cannot be run."""
+        spec = sweep_spec(form, self.catalog, self.limits)
+        for case in cases(spec):
+            reason = self.source.explain(request_for(spec, case))
+            if reason:
+                raise OptionError(f"{title(case)} cannot be measured: {reason}")
+        return spec
 
     def estimate(self, controls: SweepControls) -> Callable[[Given], str]:
         """What pressing Run would do, before anybody presses it."""
