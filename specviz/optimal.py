@@ -6,7 +6,8 @@ much as possible stays inside the list. Its optimum is the smallest cut (2310.15
     alpha* = min over sets H of tokens of  p(H) + 1 - Pr(all candidates lie in H)
 
 Exact and exponential in the vocabulary: for toys and lessons. For i.i.d. candidates, and for two drawn without
-replacement, also for whole vocabularies. Knows nothing about verifiers, trees or models.
+replacement, also for whole vocabularies. An optimal transport itself is a largest flow, for which networkx is asked.
+Knows nothing about verifiers, trees or models.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, product
 
+import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
@@ -25,6 +27,8 @@ Row = npt.NDArray[np.float64]
 """a distribution [V]"""
 MOST_TOKENS = 14
 MOST_EXCHANGES = 1000
+UNIT = 10**12
+"""capacities are whole numbers of 1 / UNIT, for which a largest flow is exact"""
 
 
 def acceptance_bound(p: Sequence[float], law: CandidateLaw) -> float:
@@ -37,6 +41,19 @@ def acceptance_bound(p: Sequence[float], law: CandidateLaw) -> float:
         sum(p[token] for token in kept) + 1.0 - sum(mass for drawn, mass in law.items() if kept.issuperset(drawn))
         for kept in _subsets(len(p))
     )
+
+
+def best_transport(p: Sequence[float], law: CandidateLaw) -> dict[tuple[tuple[int, ...], int], float]:
+    """(list, token of it) → mass that a best verifier accepts so; the sum is alpha*, to 1e-10."""
+    network = nx.DiGraph()
+    for token, mass in enumerate(p):
+        network.add_edge(("token", token), "sink", capacity=round(mass * UNIT))
+    for drawn, mass in law.items():
+        network.add_edge("source", drawn, capacity=round(mass * UNIT))
+        for token in set(drawn):
+            network.add_edge(drawn, ("token", token))
+    _, flow = nx.maximum_flow(network, "source", "sink")
+    return {(drawn, token): flow[drawn]["token", token] / UNIT for drawn in law for token in sorted(set(drawn))}
 
 
 def independent(q: Sequence[float], draws: int) -> CandidateLaw:

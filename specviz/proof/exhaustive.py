@@ -15,6 +15,7 @@ from functools import cache
 from specviz.chance import Dice, Sampling, transform
 from specviz.drafters.base import DRAFTERS, Drafter, Habit
 from specviz.growth.base import GROWTHS
+from specviz.lm.base import LanguageModel
 from specviz.lm.table import TableModel
 from specviz.options import from_mapping
 from specviz.proof.dice import ReplayDice
@@ -53,6 +54,8 @@ class Case:
     stopping_options: tuple[tuple[str, object], ...] = ()
     memory: bytes = b""
     """what the drafter recalls from earlier runs"""
+    fault: Callable[[Method], Method] | None = None
+    """a bug planted into the method before it runs"""
 
     def habit(self) -> Habit:
         """New growth and stop policies: a stop policy remembers the rounds of its run."""
@@ -77,9 +80,9 @@ class Case:
         return toy(self.vocab_size, TARGET_SEED), toy(self.vocab_size, 2)
 
 
-def session_of(case: Case, dice: Dice) -> Session:
-    """The engine's own session, on toy models."""
-    target, draft = case.models()
+def session_of(case: Case, dice: Dice, models: tuple[LanguageModel, LanguageModel] | None = None) -> Session:
+    """The engine's own session, on the case's toy models or on the given (target, drafter)."""
+    target, draft = models or case.models()
     drafter, verifier = DRAFTERS.get(case.drafter), VERIFIERS.get(case.verifier)
     drafting = drafter(from_mapping(drafter.options_type, dict(case.options)), draft if drafter.needs_model else None)
     drafting.habit = case.habit()
@@ -91,6 +94,8 @@ def session_of(case: Case, dice: Dice) -> Session:
         case.sampling,
         dice,
     )
+    if case.fault is not None:
+        method = case.fault(method)
     return Session(target, method, Start(list(case.prompt)), Ending(Limits(case.length), lambda token: b""))
 
 
@@ -163,10 +168,26 @@ def exact(case: Case) -> Law:
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class Distance:
+    """Between the engine's law and the target's."""
+
+    error: float
+    """largest difference in the probability of one text"""
+    total_variation: float
+    """half the sum of all differences"""
+
+
+def distance(case: Case, merged: bool = True) -> Distance:
+    """How far the engine's law of the first `length` tokens is from the target's."""
+    ours, right = law(case, merged), exact(case)
+    differences = [abs(ours.get(text, 0.0) - right.get(text, 0.0)) for text in ours.keys() | right.keys()]
+    return Distance(max(differences), sum(differences) / 2)
+
+
 def error(case: Case, merged: bool = True) -> float:
     """Largest difference between the engine's law and the target's, over all texts."""
-    ours, right = law(case, merged), exact(case)
-    return max(abs(ours.get(text, 0.0) - right.get(text, 0.0)) for text in ours.keys() | right.keys())
+    return distance(case, merged).error
 
 
 def expected_in_first_round(case: Case, count: Callable[[RoundRecord], float]) -> float:

@@ -110,6 +110,7 @@ def test_drafts_do_end_at_different_depths(stop):
 # Planted bugs. Each is a violation of adaptedness that a real system has shown.
 
 
+@pytest.mark.planted("unlikely token dropped")
 def test_a_drawn_token_dropped_for_its_low_confidence(monkeypatch):
     add = GrowingDraft.add
 
@@ -123,18 +124,21 @@ def test_a_drawn_token_dropped_for_its_low_confidence(monkeypatch):
     assert error(grown("chain", {"length": 1})) > CAUGHT
 
 
+@pytest.mark.planted("unlikely token dropped")
 def test_a_node_pruned_after_it_was_drawn_is_refused(monkeypatch):
     monkeypatch.setattr("specviz.growth.dyspec.depth_first", lambda tree: list(range(len(tree) - 1)))
     with pytest.raises(DraftError, match="drops node 3, which was drawn"):
         error(grown("dyspec", {"budget": 3}))
 
 
+@pytest.mark.planted("siblings sorted")
 def test_siblings_moved_after_they_were_drawn_are_refused(monkeypatch):
     monkeypatch.setattr("specviz.growth.dyspec.depth_first", lambda tree: [0, *reversed(range(1, len(tree)))])
     with pytest.raises(DraftError, match="out of their order"):
         error(grown("dyspec", {"budget": 2}, length=2))
 
 
+@pytest.mark.planted("siblings sorted")
 def test_siblings_of_a_beam_sorted_by_their_probability(monkeypatch):
     class Sorted(DrawnSiblings):
         """Draws two and hands out the likelier first."""
@@ -152,6 +156,7 @@ def test_siblings_of_a_beam_sorted_by_their_probability(monkeypatch):
     assert error(grown("rsd_s", {"width": 2, "depth": 1}, length=2)) > CAUGHT
 
 
+@pytest.mark.planted("unlikely token dropped")
 def test_whether_a_sibling_is_tried_decided_by_its_own_value(monkeypatch):
     class Hesitant(DySpecGrowth):
         def grow(self, draft):
@@ -166,6 +171,7 @@ def test_whether_a_sibling_is_tried_decided_by_its_own_value(monkeypatch):
     assert error(grown("dyspec", {}, length=2)) > CAUGHT
 
 
+@pytest.mark.planted("noise reused")
 def test_the_noise_of_the_first_round_used_in_all(monkeypatch):
     def stale(self, probs):
         self.draws += 1

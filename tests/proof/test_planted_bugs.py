@@ -5,15 +5,18 @@ Every mutant changes the running engine in one place. A mutant that the proof le
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from specviz import chance, scoring, session
 from specviz.chance import Sampling, SeededDice, Toss, residual, transform
 from specviz.errors import ProofError
 from specviz.growth.parts import draws
-from specviz.growth.parts.draws import Independent, MostProbable, WithoutReplacement
+from specviz.growth.parts.draws import Independent, MostProbable
 from specviz.lm.table import TableCache
 from specviz.proof.exhaustive import TARGET_SEED, WARM, Case, error
+from specviz.proof.planted import BUGS, find
 from specviz.verifiers import sequential
 from specviz.verifiers.base import Verdict
 from specviz.verifiers.naive import NaiveVerifier
@@ -37,6 +40,18 @@ def unharmed_engine_passes():
     assert error(PAIR) < 1e-12
 
 
+@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
+def test_a_bug_of_the_table_is_caught(bug):
+    """Those of `specviz prove`, planted without touching the engine."""
+    assert find(bug).caught
+
+
+@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
+def test_the_same_method_without_the_bug_passes(bug):
+    assert error(replace(bug.case, fault=None)) < 1e-12
+
+
+@pytest.mark.planted("accept at equality")
 def test_accepting_at_equality_accepts_the_impossible(monkeypatch):
     """`u <= p/q` with u = 0 and p = 0: a uniform draw can be exactly 0."""
     monkeypatch.setattr(chance, "uniform", lambda seed, key: 0.0)
@@ -50,6 +65,7 @@ def test_accepting_at_equality_accepts_the_impossible(monkeypatch):
     assert SeededDice(0).accept(0.0, ("accept", 1, 1)).accepted
 
 
+@pytest.mark.planted("draft not renormalised")
 def test_draft_not_renormalised_after_a_sibling_was_removed(monkeypatch):
     def unnormalised(draft, tokens):
         left = draft.clone()
@@ -65,11 +81,7 @@ def test_draft_not_reduced_by_the_siblings_drawn_before(monkeypatch):
     assert error(PAIR) > CAUGHT
 
 
-def test_correction_drawn_from_the_target_instead_of_the_residual(monkeypatch):
-    monkeypatch.setattr(sequential, "residual", lambda p, q: (p, 1.0))
-    assert error(CHAIN) > CAUGHT
-
-
+@pytest.mark.planted("residual through a softmax")
 def test_residual_put_through_a_softmax(monkeypatch):
     monkeypatch.setattr(sequential, "residual", lambda p, q: ((p - q).clamp(min=0.0).softmax(-1), 1.0))
     assert error(CHAIN) > CAUGHT
@@ -89,59 +101,20 @@ def test_residual_of_the_first_sibling_forgotten_at_the_second(monkeypatch):
     assert error(PAIR) > CAUGHT
 
 
-def test_siblings_sorted_by_their_probability(monkeypatch):
-    class Sorted(WithoutReplacement):
-        def level(self, context, logits, width, first):
-            found, used = super().level(context, logits, width, first)
-            return [sorted(children, key=lambda one: -float(one[1][one[0]])) for children in found], used
-
-    monkeypatch.setitem(draws.DRAWS, "without_replacement", Sorted())
-    assert error(PAIR) > CAUGHT
-
-
-def test_drawn_without_replacement_but_declared_independent(monkeypatch):
-    class Mislabelled(WithoutReplacement):
-        kind = "iid"
-
-    monkeypatch.setitem(draws.DRAWS, "without_replacement", Mislabelled())
-    assert error(PAIR) > CAUGHT
-
-
-@pytest.mark.parametrize("kind", ["iid", "without_replacement"])
-def test_most_probable_tokens_declared_as_drawn(monkeypatch, kind):
+@pytest.mark.planted("top-k with soft q")
+def test_most_probable_tokens_declared_as_drawn_independently(monkeypatch):
     class Soft(MostProbable):
         def level(self, context, logits, width, first):
             found, used = super().level(context, logits, width, first)
             q = transform(logits, context.sampling)
             return [[(token, q[i]) for token, _ in row] for i, row in enumerate(found)], used
 
-    Soft.kind = kind
+    Soft.kind = "iid"
     monkeypatch.setitem(draws.DRAWS, "top_k", Soft())
     assert error(model("top_k", branching=(2,))) > CAUGHT
 
 
-def test_equal_independent_siblings_merged(monkeypatch):
-    class Merged(Independent):
-        def level(self, context, logits, width, first):
-            found, used = super().level(context, logits, width, first)
-            return [list({token: (token, q) for token, q in children}.values()) for children in found], used
-
-    monkeypatch.setitem(draws.DRAWS, "iid", Merged())
-    assert error(model("iid", branching=(2,))) > CAUGHT
-
-
-def test_a_drawn_token_dropped_for_its_low_probability(monkeypatch):
-    """Stopping after an unlikely token is fine; taking it back is not (adaptedness)."""
-
-    class Choosy(Independent):
-        def level(self, context, logits, width, first):
-            found, used = super().level(context, logits, width, first)
-            return [[one for one in children if float(one[1][one[0]]) > 0.3] for children in found], used
-
-    monkeypatch.setitem(draws.DRAWS, "iid", Choosy())
-    assert error(CHAIN) > CAUGHT
-
-
+@pytest.mark.planted("bonus from a residual")
 def test_bonus_drawn_from_a_residual(monkeypatch):
     class Greedy(Level):
         def left(self):
@@ -154,6 +127,7 @@ def test_bonus_drawn_from_a_residual(monkeypatch):
     assert error(CHAIN) > CAUGHT
 
 
+@pytest.mark.planted("noise reused")
 def test_noise_used_again_in_the_next_round(monkeypatch):
     class Forgetful(NaiveVerifier):
         def judge(self, tree, target, dice, position):
@@ -172,11 +146,13 @@ def _judge_with(rule):
     return judge
 
 
+@pytest.mark.planted("temperature on one side")
 def test_temperature_on_the_draft_alone(monkeypatch):
     monkeypatch.setattr(scoring, "transform", lambda logits, sampling: transform(logits, Sampling(temperature=1.0)))
     assert error(CHAIN) > CAUGHT
 
 
+@pytest.mark.planted("temperature on one side")
 def test_draft_probability_of_another_temperature_than_the_draws(monkeypatch):
     class Raw(Independent):
         def level(self, context, logits, width, first):

@@ -5,13 +5,19 @@ from __future__ import annotations
 import random
 
 import pytest
+import torch
 from one_level import acceptance, distribution
 
+from specviz.chance import Sampling, SeededDice
 from specviz.optimal import acceptance_bound, chosen, independent, without_replacement
-from specviz.proof.exhaustive import WARM, Case, expected_in_first_round
+from specviz.proof.exhaustive import WARM, Case, expected_in_first_round, session_of
+from specviz.proof.small_llama import small_pair
 
 ROUNDING = 1e-12
 TOYS = 8
+KIND = "without_replacement"
+PROMPTS = [(0,), (1,), (2,), (0, 1), (2, 1)]
+"""each gives other distributions at every node"""
 
 
 def toys(size=3):
@@ -79,12 +85,21 @@ def test_more_candidates_are_accepted_more_often():
         assert chances[0] < chances[1] < chances[2]
 
 
+@pytest.mark.parametrize("rule", ["naive", "sequential", "traversal"])
+def test_more_candidates_without_replacement_are_accepted_more_often(rule):
+    for p, q in toys(4):
+        chances = [acceptance(rule, p, q, KIND, without_replacement(q, draws)) for draws in (1, 2, 3, 4)]
+        assert chances == sorted(chances)
+        assert chances[3] == pytest.approx(1.0, abs=ROUNDING)
+        assert chances[0] < chances[2] - 0.01
+
+
 def accepted(record) -> float:
     return float(len(record.verdict.path))
 
 
-def mean(rule: str, **options) -> float:
-    return expected_in_first_round(Case("model", rule, tuple(options.items()), WARM, length=4), accepted)
+def mean(rule: str, prompt=(0,), **options) -> float:
+    return expected_in_first_round(Case("model", rule, tuple(options.items()), WARM, prompt, length=4), accepted)
 
 
 @pytest.mark.parametrize("gamma", [2, 3])
@@ -106,3 +121,39 @@ def test_traversal_accepts_more_of_a_tree_than_from_the_root_down(draw):
 def test_for_point_masses_looking_up_the_sample_is_as_good(rule):
     options = {"branching": (2, 2), "draw": "top_k"}
     assert mean(rule, **options) == pytest.approx(mean("naive", **options), abs=ROUNDING)
+
+
+@pytest.mark.parametrize("prompt", PROMPTS, ids=str)
+def test_block_never_accepts_less_of_a_chain(prompt):
+    assert mean("block", prompt, gamma=2) >= mean("sequential", prompt, gamma=2) - ROUNDING
+
+
+@pytest.mark.parametrize("prompt", PROMPTS[:3], ids=str)
+def test_traversal_never_accepts_less_of_a_tree(prompt):
+    assert mean("traversal", prompt, branching=(2, 1)) >= mean("sequential", prompt, branching=(2, 1)) - ROUNDING
+
+
+def deviations(rule: str) -> float:
+    """(accepted - sum of sum min(p, q)) in standard deviations, over the rounds of sampled runs on a small Llama."""
+    models = small_pair()
+    surplus = variance = 0.0
+    for seed in range(12):
+        case = Case("model", rule, (("gamma", 1),), Sampling(1.0), (seed % 8,), length=40)
+        session = session_of(case, SeededDice(seed), models)
+        session.begin()
+        while session.finished is None:
+            record = session.round()
+            if record.proposal.tree.drafted:
+                chance = float(torch.minimum(record.scored.probs(0), record.proposal.tree.proposals[1]).sum())
+                surplus += accepted(record) - chance
+                variance += chance * (1.0 - chance)
+    return surplus / variance**0.5
+
+
+def test_acceptance_measured_in_runs_lies_in_its_interval_around_the_sum_of_minima():
+    """Four standard deviations: over other seeds one in 16,000 fails."""
+    assert abs(deviations("sequential")) < 4.0
+
+
+def test_a_rule_that_accepts_too_much_leaves_the_interval():
+    assert deviations("lenience") > 4.0

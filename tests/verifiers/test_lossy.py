@@ -7,16 +7,11 @@ import torch
 from one_level import Rows, siblings, verdicts
 
 from specviz.chance import Sampling, ScriptedDice
-from specviz.proof.exhaustive import WARM, Case, branches, error, exact, law
+from specviz.proof.exhaustive import WARM, Case, branches, distance, error, exact, law
 from specviz.verifiers.base import VERIFIERS
 
 CHAIN = (("gamma", 2),)
 TREE = (("branching", (2, 1)),)
-
-
-def total_variation(case: Case) -> float:
-    ours, right = law(case), exact(case)
-    return sum(abs(ours.get(text, 0.0) - right.get(text, 0.0)) for text in ours.keys() | right.keys()) / 2
 
 
 @pytest.mark.parametrize(
@@ -32,7 +27,7 @@ def total_variation(case: Case) -> float:
 )
 def test_a_lossy_rule_changes_the_law_of_three_tokens(rule, options, measured):
     """Total variation between the text's law and the target's, the numbers of the method's page in docs."""
-    found = total_variation(Case("model", rule, options, WARM))
+    found = distance(Case("model", rule, options, WARM)).total_variation
     assert found > 1e-3
     assert found == pytest.approx(measured, abs=5e-4)
     assert VERIFIERS.get(rule).lossless is False

@@ -1,0 +1,127 @@
+"""The proof as Markdown: tables for the terminal and for docs/losslessness.md, each between its own marks.
+
+Place in the flow: rows and findings go in, text comes out. Knows nothing about how they were found.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from specviz.errors import ProofError
+from specviz.proof.exhaustive import Case
+from specviz.proof.greedy import Comparison
+from specviz.proof.planted import CAUGHT, Finding
+from specviz.proof.sampled import Sample
+from specviz.proof.table import EXACT, Row, names_of, options_of
+
+Cells = Sequence[str]
+HEAD = ("drafter", "growth", "stop", "verifier", "options", "T:", "toy", "max. error:", "law")
+METHOD_CELLS = 5
+
+
+def table(head: Cells, lines: Sequence[Cells]) -> str:
+    """A Markdown table; columns whose head ends in `:` are right-aligned."""
+    rule = ["---:" if cell.endswith(":") else "---" for cell in head]
+    shown = [[cell.rstrip(":") for cell in head], rule, *lines]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in shown)
+
+
+def method_cells(names: Sequence[str], options: str) -> list[str]:
+    """The cells that name a method: drafter, growth policy, stop policy, verifier, options."""
+    drafter, growth, stopping, verifier = (f"`{name}`" for name in names)
+    own = "own" if growth == "`auto`" else growth
+    return [drafter, own, "–" if stopping == "`fixed`" else stopping, verifier, options or "–"]
+
+
+def rows_table(rows: Sequence[Row]) -> str:
+    """Every method with the largest error of the joint law; lossy ones marked."""
+    return table(HEAD, [_cells(row) for row in rows])
+
+
+def _cells(row: Row) -> list[str]:
+    toy = f"{row.vocab_size} tokens, text of {row.tokens}"
+    names = (row.drafter, row.growth, row.stopping, row.verifier)
+    return [*method_cells(names, row.options), f"{row.temperature:g}", toy, f"{row.error:.1e}", law_of(row)]
+
+
+def renewed(before: str, rows: Sequence[Row], cases: Sequence[Case]) -> str:
+    """The table of all cases in their order: new rows where there are any, the lines of the table before elsewhere."""
+    lines = {_key(line): line for line in before.splitlines()}
+    lines |= {_key(line): line for line in rows_table(rows).splitlines()[2:]}
+    keys = [_key("| " + " | ".join(method_cells(names_of(case), options_of(case))) + " |") for case in cases]
+    return "\n".join([*table(HEAD, []).splitlines(), *(lines[key] for key in keys if key in lines)])
+
+
+def _key(line: str) -> tuple[str, ...]:
+    """The cells of a line that name its method."""
+    return tuple(cell.strip() for cell in line.strip("|").split("|")[:METHOD_CELLS])
+
+
+def law_of(row: Row) -> str:
+    """What the row's numbers say in a word."""
+    if not row.lossless:
+        return f"**lossy**: total variation {row.total_variation:.4f}"
+    return "the target's" if row.error < EXACT else f"**BROKEN**: total variation {row.total_variation:.4f}"
+
+
+def findings_table(findings: Sequence[Finding]) -> str:
+    """What happens to the law when a bug is planted."""
+    lines = []
+    for one in findings:
+        if one.distance is None:
+            lines.append([one.bug, one.summary, "–", f"refused: {one.refusal}"])
+        else:
+            verdict = "caught" if one.caught else f"**NOT CAUGHT** (error below {CAUGHT:g})"
+            lines.append([one.bug, one.summary, f"{one.distance.error:.1e}", verdict])
+    return table(["planted bug", "what it does", "max. error:", "the proof"], lines)
+
+
+def samples_table(found: Sequence[Sample], wrong: Sequence[Sample]) -> str:
+    """Large trees: how far the counts are from the law, and what noise alone would give."""
+    lines = []
+    for one in found:
+        case, verdict = one.case, "**rejected**" if one in wrong else "not rejected"
+        distances = [f"{one.total_variation:.3f}", f"{one.noise:.3f}", f"{one.p_value:.3f}", verdict]
+        sizes = [f"{one.runs}", f"{len(one.probs)}", f"{one.nodes:.1f}", f"{one.rounds:.2f}"]
+        lines.append([*method_cells(names_of(case), options_of(case)), *sizes, *distances])
+    sizes_head = ["texts:", "cells:", "candidates per round:", "rounds per text:"]
+    return table([*HEAD[:METHOD_CELLS], *sizes_head, "total variation:", "noise alone:", "p:", "Holm"], lines)
+
+
+def comparisons_table(found: Sequence[Comparison]) -> str:
+    """Greedy texts: how many differ from plain decoding."""
+    lines = [
+        [
+            *method_cells(names_of(one.case), options_of(one.case)),
+            f"{one.prompts} × {one.tokens // one.prompts}",
+            f"{one.tokens / one.passes:.2f}",
+            "none" if not one.different else f"**{one.different}**",
+        ]
+        for one in found
+    ]
+    return table([*HEAD[:METHOD_CELLS], "prompts × tokens:", "tokens per target pass:", "different texts:"], lines)
+
+
+def section(document: str, name: str) -> str:
+    """What stands between a section's marks. Raises ProofError where they are missing."""
+    start, end = _span(document, name)
+    return document[start:end].strip()
+
+
+def filled(document: str, sections: Mapping[str, str]) -> str:
+    """The document with each section's text between `<!-- NAME -->` and `<!-- /NAME -->`.
+
+    Raises ProofError where a pair of marks is missing.
+    """
+    for name, text in sections.items():
+        start, end = _span(document, name)
+        document = f"{document[:start]}{text}\n{document[end:]}"
+    return document
+
+
+def _span(document: str, name: str) -> tuple[int, int]:
+    found = re.search(rf"<!-- {name}\b[^>]*-->\n(.*?)<!-- /{name} -->", document, re.DOTALL)
+    if not found:
+        raise ProofError(f"the document has no marks <!-- {name} --> and <!-- /{name} -->; put them where it belongs.")
+    return found.span(1)

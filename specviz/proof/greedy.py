@@ -1,0 +1,61 @@
+"""At temperature 0 in float32 every method writes the very text of plain decoding: all legal pairings, many prompts.
+
+Knows nothing about where models and prompts come from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from specviz.chance import Sampling, SeededDice
+from specviz.proof.exhaustive import Case, Text, session_of
+from specviz.proof.sampled import Models
+from specviz.proof.table import cases, legal, says_lossless
+
+COLD = Sampling(0.0)
+PLAIN = Case("none", "greedy", sampling=COLD)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One method against plain decoding."""
+
+    case: Case
+    prompts: int
+    tokens: int
+    """committed over all prompts"""
+    passes: int
+    """target passes that took"""
+    different: int
+    """prompts whose text is another"""
+
+
+def greedy_cases() -> list[Case]:
+    """Every lossless method of the table that is legal at temperature 0, each once."""
+    cold = [
+        replace(case, sampling=COLD) for case in cases(full=True) if case.stopping == "fixed" and says_lossless(case)
+    ]
+    return list(dict.fromkeys(case for case in cold if legal(case)))
+
+
+def comparisons(
+    models: Models, prompts: Sequence[Text], length: int, chosen: Sequence[Case] | None = None
+) -> Iterator[Comparison]:
+    """Decode `length` tokens of every prompt with every method and without one."""
+    plain = [_output(replace(PLAIN, prompt=prompt, length=length), models)[0] for prompt in prompts]
+    for case in greedy_cases() if chosen is None else chosen:
+        found = [_output(replace(case, prompt=prompt, length=length), models) for prompt in prompts]
+        different = sum(text != right for (text, _), right in zip(found, plain, strict=True))
+        yield Comparison(
+            case, len(prompts), sum(len(text) for text, _ in found), sum(rounds for _, rounds in found), different
+        )
+
+
+def _output(case: Case, models: Models) -> tuple[list[int], int]:
+    """The tokens after the prompt, and the rounds they took."""
+    session = session_of(case, SeededDice(0), models)
+    session.begin()
+    while session.finished is None:
+        session.round()
+    return session.tokens[len(case.prompt) :], session.rounds

@@ -1,0 +1,213 @@
+"""Bugs of real systems, planted one at a time: the proof must see each, or its table would prove nothing.
+
+Each is a small change of a method that looks right on the screen. Knows nothing about how the walk works.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from torch import Tensor
+
+from specviz.chance import Dice, Sampling, transform
+from specviz.drafters.base import Habit
+from specviz.errors import SpecVizError
+from specviz.growth.base import Draft
+from specviz.growth.levels import LevelsGrowth, LevelsOptions
+from specviz.growth.parts.draws import Children, Draw, Independent, MostProbable, WithoutReplacement
+from specviz.proof.exhaustive import Case, Distance, distance
+from specviz.session import Method
+from specviz.tree import ROOT, DraftTree
+from specviz.verifiers.base import TargetRows, Verdict
+from specviz.verifiers.naive import NaiveVerifier
+from specviz.verifiers.sequential import SequentialVerifier
+
+CAUGHT = 1e-6
+"""far above rounding, far below any bug's effect on a toy"""
+CHAIN, PAIR = (1, 1), (2,)
+
+
+class Harmed:
+    """A way of drawing whose families are changed after they were drawn."""
+
+    def __init__(self, draw: Draw, harm: Callable[[Children], Children]) -> None:
+        self.kind = draw.kind
+        self._draw = draw
+        self._harm = harm
+
+    def level(self, draft: Draft, logits: Tensor, width: int, first: int) -> tuple[Sequence[Children], int]:
+        families, used = self._draw.level(draft, logits, width, first)
+        return [self._harm(list(family)) for family in families], used
+
+
+class Independents(WithoutReplacement):
+    """Declares as i.i.d. what was drawn without replacement."""
+
+    kind = "iid"
+
+
+class SoftTopK(MostProbable):
+    """Declares the most probable tokens as drawn from the whole distribution."""
+
+    kind = "without_replacement"
+
+    def level(self, draft: Draft, logits: Tensor, width: int, first: int) -> tuple[Sequence[Children], int]:
+        families, used = super().level(draft, logits, width, first)
+        q = transform(logits, draft.sampling)
+        return [[(token, q[i]) for token, _ in family] for i, family in enumerate(families)], used
+
+
+class Stale(Independent):
+    """Draws every round with the noise of the first."""
+
+    def level(self, draft: Draft, logits: Tensor, width: int, first: int) -> tuple[Sequence[Children], int]:
+        q = transform(logits, draft.sampling)
+        return [[(draft.dice.draw(row, ("draft", 0, first + i)).token, row)] for i, row in enumerate(q)], len(q)
+
+
+class Grown(LevelsGrowth):
+    """Levels whose candidates are drawn in a given way."""
+
+    def __init__(self, widths: tuple[int, ...], draw: Draw) -> None:
+        super().__init__(LevelsOptions(branching=widths))
+        self._given = draw
+
+    def _draw(self, sampling: Sampling) -> Draw:
+        return self._given
+
+
+class TargetForResidual(SequentialVerifier):
+    """Draws the correction from the target, as if nothing had been refused."""
+
+    def judge(self, tree: DraftTree, target: TargetRows, dice: Dice, position: int) -> Verdict:
+        verdict = super().judge(tree, target, dice, position)
+        if verdict.origin != "correction":
+            return verdict
+        end = verdict.path[-1] if verdict.path else ROOT
+        return replace(verdict, token=dice.draw(target.probs(end), ("again", position, 0)).token)
+
+
+class DrawPerPath(NaiveVerifier):
+    """One sample of the target per candidate path instead of per node; the longest match wins."""
+
+    def judge(self, tree: DraftTree, target: TargetRows, dice: Dice, position: int) -> Verdict:
+        leaves = [node for node in range(len(tree)) if not tree.children(node)]
+        matches = [self._match(tree, target, dice, (position, leaf)) for leaf in leaves]
+        path = max(matches, key=len)
+        drawn = dice.draw(target.probs(path[-1] if path else ROOT), ("target", position + len(path), 0))
+        return Verdict(path, drawn.token, "correction")
+
+    @staticmethod
+    def _match(tree: DraftTree, target: TargetRows, dice: Dice, place: tuple[int, int]) -> list[int]:
+        position, leaf = place
+        matched: list[int] = []
+        for node in tree.path(leaf):
+            key = ("path", position, leaf * len(tree) + tree.depths[node])
+            if dice.draw(target.probs(tree.parents[node]), key).token != tree.tokens[node]:
+                break
+            matched.append(node)
+        return matched
+
+
+def sorted_family(family: Children) -> Children:
+    return sorted(family, key=lambda one: -_share(one))
+
+
+def _merged(family: Children) -> Children:
+    return list({token: (token, q) for token, q in family}.values())
+
+
+def _confident(family: Children) -> Children:
+    return [one for one in family if _share(one) > 0.3]
+
+
+def _share(candidate: tuple[int, Tensor | None]) -> float:
+    token, q = candidate
+    return 1.0 if q is None else float(q[token])
+
+
+def grows(widths: tuple[int, ...], draw: Any) -> Callable[[Method], Method]:
+    def plant(method: Method) -> Method:
+        method.drafter.habit = Habit(Grown(widths, draw))
+        return method
+
+    return plant
+
+
+def _judged_by(verifier: type[SequentialVerifier] | type[NaiveVerifier]) -> Callable[[Method], Method]:
+    return lambda method: replace(method, verifier=verifier(method.verifier.options))
+
+
+@dataclass(frozen=True, slots=True)
+class Bug:
+    """One planted bug, and where it shows."""
+
+    name: str
+    summary: str
+    case: Case
+
+
+def _bug(name: str, summary: str, fault: Callable[[Method], Method], widths: tuple[int, ...] = CHAIN) -> Bug:
+    options = (("gamma", len(widths)),) if max(widths) == 1 else (("branching", widths),)
+    return Bug(name, summary, Case("model", "sequential", options, fault=fault))
+
+
+BUGS: tuple[Bug, ...] = (
+    _bug("no residual", "the correction comes from the target itself", _judged_by(TargetForResidual)),
+    _bug(
+        "siblings sorted",
+        "children tried by falling q, not in draw order",
+        grows(PAIR, Harmed(WithoutReplacement(), sorted_family)),
+        PAIR,
+    ),
+    _bug(
+        "i.i.d. siblings merged",
+        "equal i.i.d. children submitted once",
+        grows(PAIR, Harmed(Independent(), _merged)),
+        PAIR,
+    ),
+    _bug(
+        "multi-step rule without replacement",
+        "children without replacement judged as i.i.d.",
+        grows(PAIR, Independents()),
+        PAIR,
+    ),
+    _bug("top-k with soft q", "the most probable tokens judged as if drawn from q", grows(PAIR, SoftTopK()), PAIR),
+    _bug(
+        "unlikely token dropped",
+        "a drawn token with q < 0.3 is not submitted",
+        grows(CHAIN, Harmed(Independent(), _confident)),
+    ),
+    _bug("draw per path", "the target is sampled once per path, not per node", _judged_by(DrawPerPath), PAIR),
+    _bug("noise reused", "every round drafts with the noise of the first", grows(CHAIN, Stale())),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What the proof says of a planted bug."""
+
+    bug: str
+    summary: str
+    distance: Distance | None
+    """None: refused before any law was known"""
+    refusal: str
+
+    @property
+    def caught(self) -> bool:
+        return self.distance is None or self.distance.error > CAUGHT
+
+
+def find(bug: Bug) -> Finding:
+    """Walk the harmed method."""
+    try:
+        return Finding(bug.name, bug.summary, distance(bug.case), "")
+    except SpecVizError as refusal:
+        return Finding(bug.name, bug.summary, None, str(refusal))
+
+
+def findings() -> Iterator[Finding]:
+    """All planted bugs, one after the other."""
+    yield from map(find, BUGS)

@@ -1,0 +1,183 @@
+"""The table of the proof: every registered method on a toy, and how far its text is from the target's law.
+
+    registries ─► cases ─► exhaustive walk ─► rows ─► command, docs/losslessness.md, page
+
+A row's law is that of so many tokens that no run ends before its second round, so that what one round leaves behind for
+the next is judged too. Knows nothing about how rows are shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+from specviz.chance import Sampling
+from specviz.drafters.base import DRAFTERS, Habit
+from specviz.errors import OptionError, PairingError
+from specviz.growth.base import GROWTHS
+from specviz.options import from_mapping
+from specviz.pairing import check_pairing
+from specviz.proof.drafter_options import option_sets
+from specviz.proof.exhaustive import WARM, Case, branches, distance
+from specviz.proof.habit_options import growth_sets, stop_sets
+from specviz.stops.base import STOPS
+from specviz.verifiers.base import VERIFIERS
+
+EXACT = 1e-12
+"""an error below this is rounding"""
+MOST_WAYS = 1000
+"""a method whose first round can go in more ways than this on three tokens is walked on two"""
+MOST_TOKENS = 6
+PROMPT = (0, 1, 2, 0, 1)
+"""repeats itself, or a drafter that copies would find nothing"""
+GROWING = "model"
+"""the drafter that every growth and stop policy is walked with"""
+ELSEWHERE = frozenset(["token_recycling", "decision"])
+"""walked by the tests alone, on smaller toys: two rounds on three tokens take too long, or were not walked yet"""
+Given = dict[str, object]
+TABLE_SETS: dict[str, tuple[Given, ...]] = {
+    "levels": ({"branching": (2, 1)}, {"branching": (2,), "draw": "iid"}),
+    "rsd_c": ({"branching": (2,)},),
+    "dyspec": ({"budget": 2},),
+    "target_init": ({"width": 2, "depth": 2},),
+    "sequoia": ({"budget": 2, "depth": 2, "acceptance": "0.4,0.3"},),
+}
+"""smaller than the sets of the tests, because two rounds are walked on three tokens; the tests' first set for others"""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One method and what the walk found."""
+
+    drafter: str
+    growth: str
+    stopping: str
+    verifier: str
+    options: str
+    """of drafter, growth policy and stop policy, as far as they were chosen"""
+    temperature: float
+    vocab_size: int
+    tokens: int
+    """whose joint law is compared"""
+    lossless: bool
+    """what the method's parts say of themselves"""
+    error: float
+    total_variation: float
+
+    @property
+    def kept(self) -> bool:
+        """Exact, or marked as lossy."""
+        return not self.lossless or self.error < EXACT
+
+
+def cases(only: Collection[str] = (), full: bool = False) -> list[Case]:
+    """Every registered method × verifier that may be paired.
+
+    A growth policy asks every drafter the same question, what follows a node, so all of them grow with one drafter and
+    the others draft as their own options say; `full` is the whole product. Stop policies come last.
+    `only`: those in which one of these methods takes part. Raises OptionError for a name that nothing is called.
+    """
+    found = []
+    for drafter, kind in DRAFTERS.items():
+        own = _pairs(option_sets(drafter)[0])
+        found += [Case(drafter, verifier, own) for verifier in VERIFIERS.names()]
+        for growth in GROWTHS.names() if kind.grows and (full or drafter == GROWING) else ():
+            for one in TABLE_SETS.get(growth, growth_sets(growth)[:1]):
+                given = () if drafter == GROWING else own
+                case = Case(drafter, "naive", given, growth=growth, growth_options=_pairs(one))
+                found += [replace(case, verifier=verifier) for verifier in VERIFIERS.names()]
+    shapes: list[tuple[str, Given]] = [("chain", {"length": 2}), ("levels", {"branching": (2, 1)})]
+    for stop in STOPS.names():
+        for growth, given in shapes if not isinstance(Habit().stop, STOPS.get(stop)) else ():
+            case = Case(GROWING, "sequential", growth=growth, growth_options=_pairs(given))
+            found.append(replace(case, stopping=stop, stopping_options=_pairs(stop_sets(stop)[0])))
+    unknown = sorted(set(only) - {name for case in found for name in names_of(case)})
+    if unknown:
+        raise OptionError(f"there is no method called '{unknown[0]}'; `specviz list` shows them.")
+    wanted = [
+        case
+        for case in found
+        if (set(names_of(case)) & set(only) if only else full or not ELSEWHERE & set(names_of(case)))
+    ]
+    return [case for case in map(_at_its_temperature, wanted) if legal(case)]
+
+
+def names_of(case: Case) -> tuple[str, str, str, str]:
+    """Drafter, growth policy, stop policy and verifier."""
+    return case.drafter, case.growth, case.stopping, case.verifier
+
+
+def legal(case: Case) -> bool:
+    """Whether the pairing check lets these methods run together."""
+    kind, rule = DRAFTERS.get(case.drafter), VERIFIERS.get(case.verifier)
+    try:
+        check_pairing(kind, from_mapping(kind.options_type, dict(case.options)), rule, case.sampling, case.habit())
+    except PairingError:
+        return False
+    return True
+
+
+def measure(case: Case) -> Row:
+    """Walk one method on the toy that fits it."""
+    case = fitted(case)
+    found = distance(case)
+    return Row(
+        *names_of(case),
+        options_of(case),
+        case.sampling.temperature,
+        case.vocab_size,
+        case.length,
+        says_lossless(case),
+        found.error,
+        found.total_variation,
+    )
+
+
+def options_of(case: Case) -> str:
+    """What was chosen for drafter, growth policy and stop policy."""
+    return ", ".join(
+        f"{name}={','.join(map(str, value)) if isinstance(value, tuple) else value}"
+        for name, value in (*case.options, *case.growth_options, *case.stopping_options)
+    )
+
+
+def says_lossless(case: Case) -> bool:
+    """What all parts of the method declare."""
+    habit = case.habit()
+    grows = habit.growth is None or habit.growth.lossless
+    return (
+        DRAFTERS.get(case.drafter).lossless and grows and habit.stop.lossless and VERIFIERS.get(case.verifier).lossless
+    )
+
+
+def fitted(case: Case) -> Case:
+    """The case on three tokens, or two where its tree is too large, and as long as two rounds need."""
+    for vocab_size in (3, 2):
+        prompt = tuple(token % vocab_size for token in PROMPT)
+        sized = replace(case, vocab_size=vocab_size, prompt=prompt, length=2)
+        while (ways := _ways(sized)) is None and sized.length < MOST_TOKENS:
+            sized = replace(sized, length=sized.length + 1)
+        if ways is not None and ways <= MOST_WAYS:
+            return sized
+    return sized
+
+
+def _ways(case: Case) -> int | None:
+    """In how many ways the first round can go, counted a little beyond the limit; None where the text can end in it."""
+    count = 0
+    for branch in branches(case, (), 0):
+        if branch.over:
+            return None
+        count += 1
+        if count > MOST_WAYS:
+            break
+    return count
+
+
+def _at_its_temperature(case: Case) -> Case:
+    greedy = VERIFIERS.get(case.verifier).temperatures == "zero"
+    return replace(case, sampling=Sampling(0.0) if greedy else WARM)
+
+
+def _pairs(options: Given) -> tuple[tuple[str, object], ...]:
+    return tuple(options.items())

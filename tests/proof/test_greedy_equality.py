@@ -1,0 +1,59 @@
+"""In float32 at temperature 0, whatever drafts, grows and judges: the text of plain decoding, token for token."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from specviz.catalog import bundled_prompts
+from specviz.drafters.base import DRAFTERS
+from specviz.growth.base import GROWTHS
+from specviz.proof.exhaustive import Case
+from specviz.proof.greedy import COLD, comparisons, greedy_cases
+from specviz.proof.small_llama import SHAPE, small_pair
+from specviz.session import Session
+from specviz.verifiers.base import VERIFIERS
+
+TOKENS = 4
+VOCABULARY = 64
+PROMPTS = [tuple(byte % VOCABULARY for byte in card.text.encode()[-10:]) for card in bundled_prompts()[:20]]
+"""the ends of twenty prompts of the set, their bytes as ids of a small random model"""
+
+
+@pytest.fixture(scope="module")
+def models():
+    return small_pair(3, replace(SHAPE, layers=2, vocab_size=VOCABULARY), noise=0.1)
+
+
+def test_every_lossless_method_that_works_at_temperature_zero_is_compared():
+    found = greedy_cases()
+    assert {case.drafter for case in found} == {name for name, kind in DRAFTERS.items() if kind.lossless}
+    assert {case.growth for case in found} == {"auto", *(name for name, kind in GROWTHS.items() if kind.lossless)}
+    drawn_only = {"block", "kseq", "specinfer"}
+    lossless = {name for name, rule in VERIFIERS.items() if rule.lossless}
+    assert lossless - drawn_only <= {case.verifier for case in found} <= lossless
+    assert len(set(PROMPTS)) == 20
+
+
+@pytest.mark.parametrize("case", greedy_cases(), ids=str)
+def test_the_greedy_text_is_that_of_plain_decoding(models, case):
+    (found,) = comparisons(models, PROMPTS, TOKENS, [case])
+    assert (found.prompts, found.tokens, found.different) == (20, 20 * TOKENS, 0)
+
+
+def test_drafts_are_accepted_or_the_comparison_would_show_little(models):
+    (found,) = comparisons(models, PROMPTS, TOKENS, [Case("model", "greedy", (("gamma", 2),), COLD)])
+    assert found.passes < found.tokens - 5
+
+
+def test_a_first_token_taken_from_the_drafter_is_seen(models, monkeypatch):
+    judge = Session._judge
+
+    def trusting(self, tree, scored):
+        verdict = judge(self, tree, scored)
+        return verdict if verdict.path or not tree.drafted else replace(verdict, token=tree.tokens[1])
+
+    monkeypatch.setattr(Session, "_judge", trusting)
+    (found,) = comparisons(models, PROMPTS, TOKENS, [Case("model", "greedy", (("gamma", 2),), COLD)])
+    assert found.different > 5
