@@ -86,6 +86,8 @@ def describe_method(name: str, method: type[Any]) -> MethodDescription:
         temperatures=getattr(method, "temperatures", "any"),
         grows=getattr(method, "grows", False),
         remembers=getattr(method, "remembers", False),
+        learns=getattr(method, "recipe", None) is not None,
+        deployable=getattr(method, "deployable", True),
     )
 
 

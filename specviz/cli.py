@@ -27,6 +27,7 @@ COMMANDS: Mapping[str, str] = {
     "bench": "measure speed against plain decoding and transformers, interleaved in one run",
     "record": "write the recorded traces that the page opens on",
     "train": "train the bundled models on the Python standard library",
+    "learn": "train the stop policies that go by a classifier, from logged rounds",
     "app": "serve the page",
 }
 """name → one line for `specviz --help`; the module is `specviz.commands.<name>`"""

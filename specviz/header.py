@@ -86,7 +86,9 @@ def started(
         step_times=who.step_times,
         draft_step_s=who.draft_step_s,
         growth=None if habit.growth is None else _card(habit.growth),
-        stopping=None if isinstance(habit.stop, FixedStop) else _card(habit.stop),
+        stopping=None
+        if isinstance(habit.stop, FixedStop)
+        else replace(_card(habit.stop), deployable=habit.stop.deployable),
         memory=memory,
         branch=None if resume is None else Branch(resume.trace.started.run_id, resume.round, resume.forced_token),
     )

@@ -9,7 +9,7 @@ that every time in a trace is that of a machine doing one thing. Knows nothing a
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from threading import Lock
 
@@ -20,6 +20,8 @@ from specviz.drafters.base import DRAFTERS, Drafter, Habit
 from specviz.errors import ModelError, OptionError, PromptError, SpecVizError
 from specviz.growth.base import GROWTHS, StepCosts
 from specviz.header import Participants, started
+from specviz.learning.learn import learn
+from specviz.lm.base import LanguageModel
 from specviz.lm.load import LoadedModel, load
 from specviz.lm.place import choose_device, locate
 from specviz.lm.step_time import use_threads
@@ -33,7 +35,7 @@ from specviz.stopping import Ending, Limits
 from specviz.stops.base import STOPS
 from specviz.trace.assemble import assemble
 from specviz.trace.events import Trace
-from specviz.trace.source import MEMORY_WAYS, Catalog, Resume, RunRequest, Step, TraceSource
+from specviz.trace.source import MEMORY_WAYS, Catalog, Learned, Resume, RunRequest, Step, TraceSource
 from specviz.verifiers.base import VERIFIERS, Verifier
 
 AUTO_VERIFIER = {True: "greedy", False: "sequential"}
@@ -91,6 +93,8 @@ def make_habit(request: RunRequest) -> Habit:
     """The growth and stop policy that a request names. Raises OptionError where there is none, or for bad options."""
     stop = STOPS.get(request.stopping)
     stopping = stop(from_mapping(stop.options_type, request.stopping_options))
+    if request.stopping_weights is not None:
+        stopping.use(request.stopping_weights)
     if request.growth == OWN_GROWTH:
         if request.growth_options:
             raise OptionError(
@@ -178,6 +182,14 @@ class LiveSource:
         yield from decode(header, session, Recorder(text, request.top, request.record), cancelled, self._lane)
         if request.memory != "cold":
             self._memories.keep(drafter, text.sha256, memory is None, request.memory_file)
+
+    def learn(self, traces: Sequence[Trace], policy: str) -> Learned:
+        """See `TraceSource.learn`. Models are loaded only for a policy that looks at hidden states."""
+        return learn(traces, policy, self._drafter_of)
+
+    def _drafter_of(self, trace: Trace) -> LanguageModel:
+        drafter = trace.started.drafter.model
+        return self._model(drafter.name if drafter else RunRequest.drafter_model, RunRequest(prompt="")).model
 
     def _participants(self, request: RunRequest, plan: Plan) -> Participants:
         target = self._model(request.target, request)

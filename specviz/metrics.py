@@ -8,7 +8,7 @@ trace does not carry is None, never a guess. Knows nothing about engines, files 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 
 from specviz.trace.events import Round, Trace, Trial
@@ -16,6 +16,7 @@ from specviz.trace.summary import (
     acceptance_by_depth,
     acceptance_histogram,
     acceptance_rate,
+    deployable,
     drafted_depth,
     mean_acceptance_length,
     num_accepted_draft_tokens,
@@ -26,6 +27,7 @@ from specviz.trace.summary import (
 )
 
 __all__ = [
+    "DraftEconomy",
     "TimeShares",
     "acceptance_by_depth",
     "acceptance_histogram",
@@ -34,6 +36,7 @@ __all__ = [
     "alpha_reached",
     "conditional_rate_by_depth",
     "cost_ratio",
+    "draft_economy",
     "drafted_depth",
     "first_trials",
     "mean_acceptance_length",
@@ -150,3 +153,56 @@ def speedup(trace: Trace, baseline: Trace) -> float | None:
     """Tokens per second / the baseline's; None where either is simulated. Honest only if both ran interleaved."""
     fast, plain = tokens_per_second(trace), tokens_per_second(baseline)
     return fast / plain if fast is not None and plain else None
+
+
+@dataclass(frozen=True, slots=True)
+class DraftEconomy:
+    """What one way of ending drafts costs, over all its runs: counts, no times. Below and to the left is better."""
+
+    policy: str
+    """stop policy; `fixed` where drafts have their full length"""
+    settings: str
+    """drafter, growth and every option, as text: runs are put together where this and the policy agree"""
+    runs: int
+    output_tokens: int
+    wasted_per_token: float
+    """candidates drafted and not accepted / output tokens"""
+    passes_per_token: float
+    """target passes / output tokens"""
+    deployable: bool
+    """False: an oracle, a bound that nobody can decode with"""
+    on_front: bool
+    """no other deployable policy among these is at least as good in both numbers and better in one"""
+
+
+def draft_economy(traces: Sequence[Trace]) -> list[DraftEconomy]:
+    """Wasted candidates against target passes, one point per stop policy and settings, in order of first appearance.
+
+    Compare points of the same prompts, seeds and temperature alone; runs without output are left out.
+    """
+    grouped: dict[tuple[str, str], list[Trace]] = {}
+    for trace in traces:
+        if trace.finished.output_ids:
+            grouped.setdefault(_ending_of_drafts(trace), []).append(trace)
+    points = [_economy(policy, settings, runs) for (policy, settings), runs in grouped.items()]
+    return [replace(one, on_front=not any(_dominates(other, one) for other in points)) for one in points]
+
+
+def _ending_of_drafts(trace: Trace) -> tuple[str, str]:
+    header = trace.started
+    cards = [card for card in (header.drafter, header.growth, header.stopping) if card is not None]
+    words = [f"{card.name}({', '.join(f'{key}={value}' for key, value in card.options.items())})" for card in cards]
+    return header.stopping.name if header.stopping else "fixed", " ".join(words)
+
+
+def _economy(policy: str, settings: str, runs: Sequence[Trace]) -> DraftEconomy:
+    rounds = [this for run in runs for this in run.rounds]
+    tokens = sum(len(run.finished.output_ids) for run in runs)
+    wasted = num_draft_tokens(rounds) - num_accepted_draft_tokens(rounds)
+    honest = all(deployable(run.started) for run in runs)
+    return DraftEconomy(policy, settings, len(runs), tokens, wasted / tokens, len(rounds) / tokens, honest, False)
+
+
+def _dominates(one: DraftEconomy, other: DraftEconomy) -> bool:
+    ours, theirs = (one.wasted_per_token, one.passes_per_token), (other.wasted_per_token, other.passes_per_token)
+    return one.deployable and ours != theirs and ours[0] <= theirs[0] and ours[1] <= theirs[1]

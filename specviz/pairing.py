@@ -8,8 +8,9 @@ from __future__ import annotations
 from specviz.chance import Sampling
 from specviz.drafters.base import Drafter, Habit
 from specviz.errors import PairingError, VocabularyMismatch
-from specviz.lm.base import LanguageModel
+from specviz.lm.base import GivesHidden, LanguageModel
 from specviz.options import Options
+from specviz.stops.base import Stop
 from specviz.stops.fixed import FixedStop
 from specviz.verifiers.base import Verifier
 
@@ -30,6 +31,7 @@ def check_pairing(
     """
     growth = habit.growth if habit is not None else None
     _check_growth(drafter, habit or Habit())
+    _check_stop(drafter, (habit or Habit()).stop, sampling)
     if verifier.temperatures == "zero" and not sampling.greedy:
         raise PairingError(
             f"the verifier '{verifier.name}' works at temperature 0 only, but the temperature is "
@@ -79,9 +81,36 @@ def _check_growth(drafter: type[Drafter], habit: Habit) -> None:
         )
 
 
+def _check_stop(drafter: type[Drafter], stop: Stop, sampling: Sampling) -> None:
+    """Raises PairingError where the stop policy cannot do its work at this temperature or with this drafter."""
+    if stop.temperatures == "zero" and not sampling.greedy:
+        raise PairingError(
+            f"the stop policy '{stop.name}' works at temperature 0 only, because above it what the target will accept "
+            f"is not settled beforehand, but the temperature is {sampling.temperature:g}; set it to 0 or choose "
+            "another stop policy."
+        )
+    if stop.needs_hidden and not drafter.gives_hidden:
+        raise PairingError(
+            f"the stop policy '{stop.name}' looks at hidden states, but the drafter '{drafter.name}' gives none; "
+            "choose the drafter 'model' or another stop policy."
+        )
+
+
 def check_models(target: LanguageModel, drafter: Drafter) -> None:
-    """Raises VocabularyMismatch where ids of the drafter's model could not mean the target's tokens."""
-    model = drafter.model
+    """Raises VocabularyMismatch where ids of the drafter's model could not mean the target's tokens, PairingError where
+    its stop policy cannot work with this model."""
+    model, stop = drafter.model, drafter.habit.stop
+    if model is not None and stop.needs_hidden:
+        reason = (
+            stop.why_not(model.info.hidden_size, model.info.weights_sha256)
+            if isinstance(model, GivesHidden)
+            else "the code that runs it gives no hidden states"
+        )
+        if reason is not None:
+            raise PairingError(
+                f"the stop policy '{stop.name}' cannot work with the drafter's model {model.info.name}, because "
+                f"{reason}; train it with `specviz learn` on runs of this drafter, or choose another stop policy."
+            )
     if model is not None and model.info.vocab_size != target.info.vocab_size:
         raise VocabularyMismatch(
             f"{model.info.name} has {model.info.vocab_size} tokens and {target.info.name} {target.info.vocab_size}; "

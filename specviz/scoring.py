@@ -6,6 +6,8 @@ Knows nothing about drafters, verifiers or traces.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
@@ -91,3 +93,21 @@ class ScoredTree:
         index = torch.tensor([tree.parents, tree.tokens], device=probs.device)
         picked: list[float] = probs[index[0].clamp_(min=0), index[1]].tolist()
         return picked
+
+
+class Foresight:
+    """What the target would write next after any text, with a cache of its own: for a bound that asks beforehand."""
+
+    def __init__(self, target: LanguageModel) -> None:
+        self._target = target
+        self._cache = target.new_cache()
+
+    def __call__(self, tokens: Sequence[int]) -> int:
+        """The most probable token after `tokens`, by one pass over those that the last question did not share."""
+        cache, shared = self._cache, 0
+        while shared < min(cache.length, len(tokens) - 1) and cache.tokens[shared] == tokens[shared]:
+            shared += 1
+        cache.truncate(shared)
+        logits = self._target.forward(list(tokens[shared:]), cache, last_only=True)
+        cache.keep(range(shared, cache.length))
+        return int(logits[0, : self._target.info.vocab_size].argmax())

@@ -22,7 +22,7 @@ from specviz.errors import DraftError, OptionError, PromptError
 from specviz.growth.base import Opening
 from specviz.lm.base import LanguageModel
 from specviz.pairing import check_models, check_pairing
-from specviz.scoring import ScoredTree, score
+from specviz.scoring import Foresight, ScoredTree, score
 from specviz.stopping import Ending
 from specviz.trace.events import CommittedToken, TrimReason
 from specviz.trace.exhibits import Exhibit
@@ -131,6 +131,9 @@ class Session:
     @torch.inference_mode()
     def begin(self) -> float:
         """Cache the prompt in the target and let the drafter read it; seconds of both."""
+        stop = self.method.drafter.habit.stop
+        if not stop.deployable:
+            stop.consult(Foresight(self.target))
         began = now(self.target.device)
         known = self.tokens[:-1]
         if known and self.method.drafter.reads_prompt:

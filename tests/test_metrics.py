@@ -9,7 +9,7 @@ import pytest
 
 from specviz import metrics
 from specviz.trace.codec import read
-from specviz.trace.events import Finished, Round, Trace
+from specviz.trace.events import Finished, MethodCard, Round, Trace
 
 SAMPLE = Path(__file__).parent / "golden" / "trace-1.0-sample.json"
 
@@ -127,3 +127,37 @@ def test_a_simulated_run_has_no_speed(trace: Trace) -> None:
 
 def test_the_stored_summary_is_the_recomputed_one(trace: Trace) -> None:
     assert metrics.summary(trace.started, trace.rounds, trace.finished) == trace.summary
+
+
+def ended_by(trace: Trace, policy: str, rounds: int, deployable: bool = True) -> Trace:
+    """The sample cut to so many rounds, as if this policy had ended its drafts; one output token per round."""
+    card = MethodCard(policy, {}, True, deployable=deployable)
+    finished = replace(trace.finished, output_ids=[4] * rounds)
+    return replace(
+        trace, started=replace(trace.started, stopping=card), rounds=trace.rounds[:rounds], finished=finished
+    )
+
+
+def test_a_run_that_asked_the_target_beforehand_has_no_speed(trace: Trace) -> None:
+    asked = measured(ended_by(trace, "seer", 4, deployable=False), 0.5, 20)
+    asked = replace(asked, started=replace(asked.started, stopping=MethodCard("seer", {}, True, deployable=False)))
+    assert metrics.tokens_per_second(asked) is None
+    assert metrics.speedup(asked, measured(trace, 1.0, 25)) is None
+
+
+def test_drafts_are_weighed_by_waste_and_target_passes_per_policy(trace: Trace) -> None:
+    short, long = ended_by(trace, "short", 2), ended_by(trace, "long", 2)
+    long = replace(long, finished=replace(long.finished, output_ids=[4] * 4))
+    points = metrics.draft_economy([short, long, long])
+    wasted = sum(len(this.nodes) - 1 - len(this.judged.path) for this in trace.rounds[:2])
+    assert [(one.policy, one.runs, one.output_tokens) for one in points] == [("short", 1, 2), ("long", 2, 8)]
+    assert [one.wasted_per_token for one in points] == [wasted / 2, wasted / 4]
+    assert [one.passes_per_token for one in points] == [1.0, 0.5]
+    assert [one.on_front for one in points] == [False, True]
+
+
+def test_an_oracle_pushes_no_one_off_the_front(trace: Trace) -> None:
+    seer = ended_by(trace, "seer", 2, deployable=False)
+    seer = replace(seer, finished=replace(seer.finished, output_ids=[4] * 9))
+    points = metrics.draft_economy([ended_by(trace, "short", 2), seer])
+    assert [(one.deployable, one.on_front) for one in points] == [(True, True), (False, True)]

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from specviz.bench.contest import Measured
+from specviz.bench.honest import check_deployable
 from specviz.errors import BenchError
 from specviz.trace.events import Finished, Round, Started
 from specviz.trace.source import PromptCard, RunRequest, TraceSource
@@ -30,6 +31,7 @@ class SourceContestant:
         begun = time.perf_counter()
         for step in self.source.run(request, cancelled):
             if isinstance(step.event, Started):
+                check_deployable(step.event)
                 continue
             if isinstance(step.event, Round):
                 rounds.append(step.event)

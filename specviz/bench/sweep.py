@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from specviz import metrics
+from specviz.bench.honest import check_deployable
 from specviz.bench.points import BASELINE, Policies, SweepPoint, SweepRow, summarise
 from specviz.errors import BenchError, OptionError
 from specviz.trace.events import Finished, Option, Round, Started
@@ -168,6 +169,7 @@ def _run(
     for step in source.run(request, cancelled):
         match step.event:
             case Started():
+                check_deployable(step.event)
                 started = step.event
             case Round():
                 rounds.append(step.event)

@@ -41,6 +41,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _method(terminal: Terminal, item: MethodDescription) -> None:
     marks = ("" if item.lossless else " [lossy]") + (" [temperature 0 alone]" if item.temperatures == "zero" else "")
+    marks += "" if item.deployable else " [upper bound, cannot be deployed]"
     terminal.line(f"{terminal.paint(f'{item.name:<14}', 'accepted')} {printable(item.summary, keep='')}{marks}")
     for option in item.options:
         terminal.line(f"    --{option.name.replace('_', '-'):<12} {printable(option_help(option), keep='')}")

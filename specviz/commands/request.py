@@ -6,6 +6,7 @@ Place in the flow: between argparse and the trace source. Knows nothing about ho
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from dataclasses import fields, replace
 from pathlib import Path
@@ -45,6 +46,9 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     add("--stopping", str, "NAME", "when a draft ends early; `specviz list stoppings` shows how")
     add("--memory", str, "WORD", "what a drafter that learns begins with: cold, warm (from earlier runs) or reset")
     add("--memory-file", str, "FILE", "holds that memory between commands: read if there, written after the run")
+    parser.add_argument(
+        "--stopping-weights", metavar="FILE", type=Path, help="weights of a stop policy that learns (`specviz learn`)"
+    )
     add("--verifier", str, "NAME", "how drafts are judged; auto: greedy at temperature 0, sequential above")
     add("--temperature", float, "T", "0 decodes greedily")
     add("--top-k", int, "K", "sample from the K most probable tokens; 0 is off")
@@ -63,6 +67,8 @@ def build_request(args: argparse.Namespace, catalog: Catalog, resume: Resume | N
     given: dict[str, Any] = {name: getattr(args, name) for name in PLAIN if getattr(args, name) is not None}
     if args.stop is not None:
         given["stop"] = tuple(args.stop)
+    if args.stopping_weights is not None:
+        given["stopping_weights"] = read_weights(args.stopping_weights)
     request = replace(base, **given)
     for role, methods in _roles(catalog):
         name = getattr(request, role)
@@ -112,6 +118,17 @@ def read_prompt(args: argparse.Namespace) -> str | None:
         raise PromptError(f"cannot read '{args.prompt_file}' ({error.strerror}); check the path.") from None
     except UnicodeDecodeError:
         raise PromptError(f"'{args.prompt_file}' is not UTF-8 text; convert it first.") from None
+
+
+def read_weights(path: Path) -> dict[str, Any]:
+    """A JSON object. Raises OptionError; whether it holds weights is for the stop policy to say."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise OptionError(f"cannot read weights from '{path}' ({error}); `specviz learn` writes such files.") from None
+    if not isinstance(data, dict):
+        raise OptionError(f"'{path}' holds no weights; `specviz learn` writes such files.")
+    return data
 
 
 def read_resume(args: argparse.Namespace) -> Resume | None:

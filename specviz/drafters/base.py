@@ -110,6 +110,9 @@ class Drafter(Protocol):
     memory_options: ClassVar[tuple[str, ...] | None] = None
     """the options that a memory depends on: with others alike it is shared; None: all. None that `tune` may change"""
 
+    gives_hidden: ClassVar[bool] = False
+    """a stop policy may look at the hidden states of its model"""
+
     options: Any
     """what it runs with, an instance of `options_type`"""
     habit: Habit

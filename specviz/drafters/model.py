@@ -38,6 +38,7 @@ class ModelDrafter(Drafter):
     needs_model: ClassVar[bool] = True
 
     grows: ClassVar[bool] = True
+    gives_hidden: ClassVar[bool] = True
 
     def __init__(self, options: Options, model: LanguageModel | None) -> None:
         assert isinstance(options, ShapeOptions)
@@ -63,6 +64,7 @@ class ModelDrafter(Drafter):
         return options.growth.shape(sampling)
 
     def begin(self, tokens: Sequence[int]) -> None:
+        self._cache.keeps_hidden = self.habit.stop.needs_hidden
         self._cache.begin(tokens)
 
     def propose(self, context: DraftContext) -> Proposal:
@@ -73,7 +75,13 @@ class ModelDrafter(Drafter):
         depth = min(room, context.max_depth, stop.levels() or room)
         if depth >= 1:
             draft = GrowingDraft(
-                context, proposal, stop, depth, lambda nodes, at: self._forward(context, proposal, nodes, at), self.name
+                context,
+                proposal,
+                stop,
+                depth,
+                lambda nodes, at: self._forward(context, proposal, nodes, at),
+                self.name,
+                self._cache.hidden,
             )
             (self.habit.growth or self._own_growth).grow(draft)
             proposal.note.update(stop.state())

@@ -139,3 +139,19 @@ class SplitModel(LanguageModel, Protocol):
     ) -> Tensor:
         """What `forward` would do and return, but the first layers are taken from `unfinished`, not run again."""
         ...
+
+
+@runtime_checkable
+class GivesHidden(Protocol):
+    """A language model that also tells its last hidden states."""
+
+    def forward_hidden(
+        self,
+        tokens: Sequence[int],
+        cache: Cache,
+        parents: Sequence[int] | None = None,
+        last_only: bool = False,
+    ) -> tuple[Tensor, Tensor]:
+        """What `forward` gives, and the hidden states behind it [n, H]: after the last layer and its norm, as the head
+        reads them."""
+        ...

@@ -95,6 +95,26 @@ class HubModel:
         last_only: bool = False,
     ) -> Tensor:
         """Logits [n, V], or [1, V] with `last_only` (see `LanguageModel.forward`)."""
+        logits: Tensor = self._pass(tokens, cache, parents, last_only).logits[0, :, : self._info.vocab_size]
+        return logits
+
+    @torch.inference_mode()
+    def forward_hidden(
+        self,
+        tokens: Sequence[int],
+        cache: Cache,
+        parents: Sequence[int] | None = None,
+        last_only: bool = False,
+    ) -> tuple[Tensor, Tensor]:
+        """Logits as `forward` gives them, and the last hidden states [n, H] (see `lm.base.GivesHidden`)."""
+        out = self._pass(tokens, cache, parents, last_only, output_hidden_states=True)
+        hidden = out.hidden_states[-1][0]
+        return out.logits[0, :, : self._info.vocab_size], hidden[-1:] if last_only else hidden
+
+    def _pass(
+        self, tokens: Sequence[int], cache: Cache, parents: Sequence[int] | None, last_only: bool, **wanted: bool
+    ) -> Any:
+        """Append rows to the cache; what transformers returns."""
         assert isinstance(cache, HubCache), "this cache belongs to another adapter."
         placement = cache.place(tokens, parents, self._info.context_length)
         out = self._model(
@@ -104,10 +124,10 @@ class HubModel:
             past_key_values=cache.past,
             use_cache=True,
             logits_to_keep=1 if last_only else 0,
+            **wanted,
         )
         cache.add(placement)
-        logits: Tensor = out.logits[0, :, : self._info.vocab_size]
-        return logits
+        return out
 
     def _mask(self, placement: Placement) -> Tensor:
         """Additive mask [1, 1, n, T] in the model's dtype."""

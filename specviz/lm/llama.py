@@ -142,6 +142,21 @@ class LlamaModel:
             x = x[-1:]
         return self._head(self._norm(x))
 
+    @torch.inference_mode()
+    def forward_hidden(
+        self,
+        tokens: Sequence[int],
+        cache: Cache,
+        parents: Sequence[int] | None = None,
+        last_only: bool = False,
+    ) -> tuple[Tensor, Tensor]:
+        """Logits as `forward` gives them, and the last hidden states [n, H] (see `lm.base.GivesHidden`)."""
+        assert isinstance(cache, LlamaCache), "this cache belongs to another adapter."
+        x = self._hidden(tokens, cache, parents)
+        if last_only:
+            x = x[-1:]
+        return self._head(self._norm(x)), self._norm.whole(x)
+
     def _hidden(self, tokens: Sequence[int], cache: LlamaCache, parents: Sequence[int] | None) -> Tensor:
         """Residual stream [n, hidden] after the last layer; the rows are then in the cache."""
         placement = cache.place(tokens, parents, self._info.context_length)

@@ -38,6 +38,10 @@ class Norm:
             return x / torch.hypot(torch.linalg.vector_norm(x, dim=-1, keepdim=True), self._floor)
         return functional.rms_norm(x, self._weight.shape, self._weight, self._eps)
 
+    def whole(self, x: Tensor) -> Tensor:
+        """The norm of x [n, H] with its factor, for readers that have not absorbed it."""
+        return functional.rms_norm(x, self._weight.shape, self._weight, self._eps)
+
 
 def paired(rows: Tensor, head_size: int) -> Tensor:
     """Reorder query or key rows [heads * D, …] so that the two numbers rotated together stand side by side.

@@ -78,7 +78,7 @@ class TableModel:
             adapter="table",
             parameters=0,
             layers=2,
-            hidden_size=0,
+            hidden_size=vocab_size,
             vocab_size=vocab_size,
             context_length=context_length,
             dtype="float64",
@@ -183,6 +183,17 @@ class TableModel:
         cache.stored += zip(placement.tokens, placement.positions, strict=True)
         cache.add(placement)
         return placement
+
+    def forward_hidden(
+        self,
+        tokens: Sequence[int],
+        cache: Cache,
+        parents: Sequence[int] | None = None,
+        last_only: bool = False,
+    ) -> tuple[Tensor, Tensor]:
+        """Its logits stand in for the hidden states it does not have [n, V] (see `lm.base.GivesHidden`)."""
+        logits = self.forward(tokens, cache, parents, last_only)
+        return logits, logits
 
     @staticmethod
     def _attended(cache: TableCache, placement: Placement, row: int) -> tuple[int, ...]:

@@ -19,6 +19,7 @@ from specviz.lm.base import LanguageModel
 from specviz.lm.table import TableModel
 from specviz.options import from_mapping
 from specviz.proof.dice import ReplayDice
+from specviz.proof.habit_options import toy_weights
 from specviz.session import Method, RoundRecord, Session, Start
 from specviz.stopping import Ending, Limits
 from specviz.stops.base import STOPS
@@ -61,6 +62,10 @@ class Case:
         """New growth and stop policies: a stop policy remembers the rounds of its run."""
         stop = STOPS.get(self.stopping)
         stopping = stop(from_mapping(stop.options_type, dict(self.stopping_options)))
+        drafter = self.models()[1].info
+        weights = toy_weights(stop, drafter.hidden_size, drafter.weights_sha256)
+        if weights is not None:
+            stopping.use(weights)
         if self.growth == "auto":
             return Habit(stop=stopping)
         growth = GROWTHS.get(self.growth)

@@ -6,9 +6,13 @@ policy. Knows nothing about models, verifiers or the shape of trees.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
+from torch import Tensor
+
+from specviz.errors import OptionError
 from specviz.options import Options
 from specviz.registry import Registry
 from specviz.trace.events import Option
@@ -36,6 +40,38 @@ class DraftView(Protocol):
         vocabulary is smaller."""
         ...
 
+    def hidden(self, node: int) -> Tensor | None:
+        """The drafter's last hidden state [H] once it has read this node, on the CPU in float32; None where it gives
+        none, or has not read the node yet."""
+        ...
+
+    def text(self, node: int) -> list[int]:
+        """The whole text so far and the drafted path to the node, itself included."""
+        ...
+
+
+TargetSays = Callable[[Sequence[int]], int]
+"""the token that the target holds most probable after a text, by a pass of its own"""
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How the classifier of a stop policy is trained by `specviz.learning`."""
+
+    widths: Sequence[int]
+    """its hidden layers"""
+    from_hidden: bool
+    """it reads the drafter's hidden state at a candidate; otherwise the numbers of `parts.candidate`"""
+    reject_weight: float = 1.0
+    """how many times more than an acceptance a refusal counts in training"""
+    whole_path: bool = False
+    """its threshold bounds the risk that something on the path is refused, asked once the drafter has read the
+    candidate; otherwise it is the least chance of the candidate alone"""
+    least: int = 0
+    """levels that are drafted in any case"""
+    steps: int = 400
+    learning_rate: float = 0.01
+
 
 class Stop(Protocol):
     """Lives for one run and may remember earlier rounds. Its class carries `name`, `options_type`, `lossless` and its
@@ -48,6 +84,15 @@ class Stop(Protocol):
     name: ClassVar[str]
     options_type: ClassVar[type[Options]]
     lossless: ClassVar[bool] = True
+    temperatures: ClassVar[str] = "any"
+    """`any` or `zero`"""
+    deployable: ClassVar[bool] = True
+    """False: it asks the target before the draft is judged (`consult`). Nobody can decode like that; its runs show what
+    the best stop policy could reach, and no speed is taken from them"""
+    recipe: ClassVar[Recipe | None] = None
+    """set where it goes by trained weights: shipped ones, or those of `use`"""
+    needs_hidden: ClassVar[bool] = False
+    """it looks at the drafter's hidden states"""
 
     options: Any
     """what it runs with, an instance of `options_type`"""
@@ -75,6 +120,19 @@ class Stop(Protocol):
     def draws_at(self, draft: DraftView, node: int) -> bool:
         """Whether to draw candidates below this node, now that it is known what the drafter says there."""
         return True
+
+    def consult(self, target_says: TargetSays) -> None:
+        """Called once, before the first round, where the policy is not `deployable`."""
+        return
+
+    def use(self, weights: Mapping[str, Any]) -> None:
+        """Called once, before the first round, with other weights than the shipped ones. Raises OptionError where
+        they do not fit, or where the policy learns nothing."""
+        raise OptionError(f"the stop policy '{self.name}' has no weights to replace; leave them out.")
+
+    def why_not(self, hidden_size: int, drafter_sha256: str) -> str | None:
+        """Why it cannot work with a drafter of these weights, as a clause; None where it can."""
+        return None
 
     def state(self) -> dict[str, Option]:
         """What it goes by in this round, for the trace."""

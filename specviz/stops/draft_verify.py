@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from specviz.options import Options, option
 from specviz.stops.base import STOPS, DraftView, Stop
+from specviz.stops.parts.moving import MovingThreshold
 from specviz.trace.events import Option
 
 
@@ -35,27 +36,18 @@ class DraftVerifyStop(Stop):
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)
-        self._threshold = float(self.options.first_threshold)
-        self._rate = 0.0
-        self._stopped = False
+        given = self.options
+        self._moving = MovingThreshold(
+            float(given.first_threshold), given.wanted, given.step, given.memory, given.inertia
+        )
 
     def learn(self, drafted: int, accepted: int) -> None:
-        stopped, self._stopped = self._stopped, False
-        if drafted == 0:
-            return
-        memory, inertia, step = (float(x) for x in (self.options.memory, self.options.inertia, self.options.step))
-        self._rate = memory * self._rate + (1.0 - memory) * accepted / drafted
-        pulled = self._threshold
-        if self._rate < float(self.options.wanted):
-            pulled += step
-        elif stopped:
-            pulled -= step
-        self._threshold = min(1.0, max(0.0, inertia * self._threshold + (1.0 - inertia) * pulled))
+        self._moving.learn(drafted, accepted)
 
     def goes_below(self, draft: DraftView, node: int) -> bool:
-        goes_on = draft.prob(node) >= self._threshold
-        self._stopped = self._stopped or not goes_on
+        goes_on = draft.prob(node) >= self._moving.value
+        self._moving.stopped = self._moving.stopped or not goes_on
         return goes_on
 
     def state(self) -> dict[str, Option]:
-        return {"stop_threshold": self._threshold}
+        return {"stop_threshold": self._moving.value}

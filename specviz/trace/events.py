@@ -57,6 +57,8 @@ class MethodCard:
     lossless: bool
     model: ModelCard | None = None
     """the drafter's own language model, if it has one"""
+    deployable: bool = True
+    """False: it asked the target beforehand (an oracle); the run is a bound, and its times say nothing about speed"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,7 +356,7 @@ class Summary:
     num_target_passes: int
     num_output_tokens: int
     tokens_per_second: float | None
-    """output tokens / decode_s; None for simulated runs"""
+    """output tokens / decode_s; None for simulated runs and for methods that are not deployable"""
 
 
 @dataclass(frozen=True, slots=True)

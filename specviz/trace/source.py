@@ -5,7 +5,7 @@ Plain data and one protocol; knows nothing about torch, gradio or any method.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -37,6 +37,8 @@ class RunRequest:
     left, and leave what is learnt to the next; `reset`: begin with nothing, and leave what is learnt"""
     memory_file: str = ""
     """file that holds the memory between processes; empty: this process alone"""
+    stopping_weights: Mapping[str, Any] | None = None
+    """weights of a stop policy that learns, as `TraceSource.learn` gave them; None: the shipped ones"""
     verifier: str = "auto"
     """`auto`: greedy at temperature 0, sequential above"""
     verifier_options: Mapping[str, Option] = field(default_factory=dict)
@@ -129,6 +131,10 @@ class MethodDescription:
     """drafters: has a growth policy and a stop policy"""
     remembers: bool = False
     """drafters: can go on with what earlier runs taught it (`RunRequest.memory`)"""
+    learns: bool = False
+    """stop policies: goes by weights that `TraceSource.learn` makes"""
+    deployable: bool = True
+    """stop policies: False where it asks the target beforehand; such a run is a bound, and no speed is taken from it"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +168,19 @@ class Catalog:
     stoppings: tuple[MethodDescription, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What a stop policy learnt from runs."""
+
+    policy: str
+    weights: Mapping[str, Any]
+    """plain JSON data, for `RunRequest.stopping_weights` or a file"""
+    sentence: str
+    """what came out, for a visitor"""
+    numbers: Mapping[str, int | float | str | None]
+    """the same as numbers"""
+
+
 class TraceSource(Protocol):
     """The one door from the screen to whatever produces traces."""
 
@@ -183,4 +202,8 @@ class TraceSource(Protocol):
         self, request: RunRequest, cancelled: Callable[[], bool] = lambda: False, resume: Resume | None = None
     ) -> Iterator[Step]:
         """Yields Started, then each Round as soon as it is computed, then Finished (reason `cancelled` if stopped)."""
+        ...
+
+    def learn(self, traces: Sequence[Trace], policy: str) -> Learned:
+        """Train this stop policy on the rounds of these traces; a few seconds. Raises SpecVizError where it cannot."""
         ...

@@ -15,7 +15,7 @@ def summary(started: Started, rounds: Sequence[Round], finished: Finished) -> Su
     drafted = num_draft_tokens(rounds)
     accepted = num_accepted_draft_tokens(rounds)
     steps = num_spec_steps(rounds)
-    timed = started.source != "simulated" and finished.decode_s > 0
+    timed = started.source != "simulated" and deployable(started) and finished.decode_s > 0
     return Summary(
         num_spec_steps=steps,
         num_draft_tokens=drafted,
@@ -28,6 +28,11 @@ def summary(started: Started, rounds: Sequence[Round], finished: Finished) -> Su
         num_output_tokens=len(finished.output_ids),
         tokens_per_second=len(finished.output_ids) / finished.decode_s if timed else None,
     )
+
+
+def deployable(started: Started) -> bool:
+    """Whether the run's times may be held against those of others: no method asked the target beforehand."""
+    return started.stopping is None or started.stopping.deployable
 
 
 def drafted_depth(this: Round) -> int:

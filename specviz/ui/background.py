@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from threading import Thread
 from typing import Generic, TypeVar
 
-from specviz.trace.source import Catalog, Resume, RunRequest, Step, TraceSource
+from specviz.trace.events import Trace
+from specviz.trace.source import Catalog, Learned, Resume, RunRequest, Step, TraceSource
 
 T = TypeVar("T")
 
@@ -72,3 +73,6 @@ class Counted:
     ) -> Iterator[Step]:
         yield from self._source.run(request, cancelled, resume)
         self.runs += 1
+
+    def learn(self, traces: Sequence[Trace], policy: str) -> Learned:
+        return self._source.learn(traces, policy)

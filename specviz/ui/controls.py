@@ -24,8 +24,19 @@ MEMORY_INFO = (
     "cold: begin with nothing and keep nothing; warm: begin with what earlier runs of this server left, whoever's they "
     "were, and add to it; reset: begin with nothing and leave what is learnt"
 )
+SHIPPED = "It goes by the shipped weights."
 SLIDER_SPAN = 256
 """wider ranges get a number box instead of a slider"""
+
+
+@dataclass(slots=True)
+class LessonControls:
+    """Training of the chosen stop policy on the runs of this page."""
+
+    box: gr.Group
+    retrain: gr.Button
+    reset: gr.Button
+    line: gr.HTML
 
 
 @dataclass(slots=True)
@@ -39,6 +50,8 @@ class Controls:
     """kind of method → the line about the chosen one"""
     growing: gr.Accordion | None = None
     """what only belongs to drafters that grow their drafts"""
+    lesson: LessonControls | None = None
+    """where some stop policy learns"""
 
     def inputs(self) -> set[Component]:
         return set(self.fields.values())
@@ -99,6 +112,22 @@ def method_controls(controls: Controls, catalog: Catalog) -> None:
             with gr.Accordion(title, open=False, visible=shown) as controls.growing:
                 for policy in growing:
                     _method(controls, policy)
+                    if learners(policy):
+                        controls.lesson = _lesson(policy.default in learners(policy))
+
+
+def learners(kind: Kind) -> list[str]:
+    """Its methods that go by weights which can be learnt."""
+    return [method.name for method in kind.methods if method.learns]
+
+
+def _lesson(shown: bool) -> LessonControls:
+    with gr.Group(visible=shown, elem_classes="sv-options") as box:
+        with gr.Row():
+            retrain = gr.Button("Retrain from this page's runs", size="sm", min_width=160, elem_id="sv-retrain")
+            reset = gr.Button("Use the shipped weights", size="sm", min_width=140)
+        line = gr.HTML(notices.note(SHIPPED), elem_id="sv-lesson")
+    return LessonControls(box, retrain, reset, line)
 
 
 def _method(controls: Controls, kind: Kind) -> None:

@@ -7,11 +7,12 @@ the door is made by the function it is given.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from threading import Event, Thread
 
 from specviz.errors import ModelError, SpecVizError
-from specviz.trace.source import Catalog, Resume, RunRequest, Step, TraceSource
+from specviz.trace.events import Trace
+from specviz.trace.source import Catalog, Learned, Resume, RunRequest, Step, TraceSource
 
 log = logging.getLogger(__name__)
 
@@ -78,9 +79,16 @@ class DeferredSource:
         while not self._built.wait(WAIT_S):
             if cancelled():
                 raise ModelError("the run was stopped before the engine was loaded; press Run live to try again.")
+        yield from self._loaded().run(request, cancelled, resume)
+
+    def learn(self, traces: Sequence[Trace], policy: str) -> Learned:
+        self._built.wait()
+        return self._loaded().learn(traces, policy)
+
+    def _loaded(self) -> TraceSource:
         if self._source is None:
             raise ModelError(f"the engine could not be loaded: {self._problem}")
-        yield from self._source.run(request, cancelled, resume)
+        return self._source
 
     def _load(self) -> None:
         self._go.wait(self._grace_s)

@@ -63,7 +63,7 @@ def remembers(catalog: Catalog, drafter: str) -> bool:
 
 
 def choices(kind: Kind) -> list[tuple[str, str]]:
-    """(label, name) pairs; a lossy method and one for temperature 0 alone say so in their label."""
+    """(label, name) pairs; a lossy method, one for temperature 0 alone and a mere bound say so in their label."""
     standard_first = sorted(kind.methods, key=lambda method: method.name != kind.default)
     listed = labelled(standard_first)
     return [(AUTO, AUTO), *listed] if kind.auto else listed
@@ -76,7 +76,8 @@ def labelled(methods: Sequence[MethodDescription]) -> list[tuple[str, str]]:
 
 def _label(method: MethodDescription) -> str:
     lossy = "" if method.lossless else " · lossy"
-    return f"{method.name}{lossy}{' · temperature 0' if method.temperatures == 'zero' else ''}"
+    bound = "" if method.deployable else " · upper bound, not deployable"
+    return f"{method.name}{lossy}{' · temperature 0' if method.temperatures == 'zero' else ''}{bound}"
 
 
 def note(kind: Kind, name: str) -> str:

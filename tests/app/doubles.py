@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
@@ -12,6 +12,7 @@ from specviz.trace import codec
 from specviz.trace.events import Finished, StepTime, Trace
 from specviz.trace.source import (
     Catalog,
+    Learned,
     MethodDescription,
     ModelDescription,
     OptionCard,
@@ -54,7 +55,7 @@ def catalog() -> Catalog:
         ),
         stoppings=(
             MethodDescription("fixed", "Every draft has its full length.", "", True, ()),
-            MethodDescription("doubt", "Stops where the drafter doubts.", "", True, (FLOOR,)),
+            MethodDescription("doubt", "Stops where the drafter doubts.", "", True, (FLOOR,), learns=True),
         ),
         prompts=(
             PromptCard("code-a", "code", "First", "A function.", "def first():\n"),
@@ -121,6 +122,9 @@ class ReplaySource:
             )
             yield Step(played[-1], {})
         yield Step(self._finished(len(played), drafts), {})
+
+    def learn(self, traces: Sequence[Trace], policy: str) -> Learned:
+        return Learned(policy, {"runs": len(traces)}, f"{policy} learnt from {len(traces)} runs.", {})
 
     def _finished(self, rounds: int, drafts: bool) -> Finished:
         whole = self.trace.finished

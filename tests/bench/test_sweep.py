@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from specviz.bench.honest import check_deployable
 from specviz.bench.points import title
 from specviz.bench.sweep import Policies, SweepDrafter, SweepSpec, cases, run_count, summarise, sweep
-from specviz.errors import SpecVizError
+from specviz.errors import BenchError, SpecVizError
+from specviz.trace.events import MethodCard
 
 SPEC = SweepSpec(drafters=(SweepDrafter("model"),), gammas=(1, 3), prompt_ids=("one", "two"))
 
@@ -109,3 +112,11 @@ def test_quartiles_interpolate_between_order_statistics() -> None:
     assert quartiles([4.0, 1.0, 2.0, 3.0]) == (1.75, 2.5, 3.25)
     with pytest.raises(SpecVizError, match="no runs"):
         quartiles([])
+
+
+def test_a_run_that_asked_the_target_beforehand_is_no_speed() -> None:
+    card = MethodCard("seer", {}, True, deployable=False)
+    started = SimpleNamespace(stopping=card)
+    with pytest.raises(BenchError, match="'seer' asks the target beforehand"):
+        check_deployable(started)
+    check_deployable(SimpleNamespace(stopping=None))

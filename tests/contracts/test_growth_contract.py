@@ -10,7 +10,7 @@ from tiny_models import random_tokens
 
 from specviz.growth.base import GROWTHS
 from specviz.live import collect, make_habit
-from specviz.proof.habit_options import growth_sets, stop_sets
+from specviz.proof.habit_options import growth_sets, stop_sets, temperature, toy_weights
 from specviz.stops.base import STOPS
 from specviz.trace.check import check
 from specviz.trace.source import RunRequest
@@ -33,8 +33,12 @@ TIMES = {"seconds", "start_s", "prefill_s", "decode_s", "record_s", "run_id", "c
 every_habit = pytest.mark.parametrize("habit", HABITS, ids=HABIT_IDS)
 
 
-def request_for(habit, **changes) -> RunRequest:
-    return replace(RunRequest("w1 w2 w3 w1 w2", max_new_tokens=24), **habit, **changes)
+def request_for(pair, habit, **changes) -> RunRequest:
+    """Weights of the pair's own for a policy that learns; temperature 0 for one that works there alone."""
+    request = replace(RunRequest("w1 w2 w3 w1 w2", max_new_tokens=24), **habit, **changes)
+    drafter = pair.drafter.info
+    weights = toy_weights(STOPS.get(request.stopping), drafter.hidden_size, drafter.weights_sha256)
+    return replace(request, temperature=temperature(request.stopping, request.temperature), stopping_weights=weights)
 
 
 def session_of(pair, request, prompt):
@@ -53,7 +57,13 @@ def output(pair, request, prompt):
 
 def plain_output(pair, request, prompt):
     """Computed once for all policies."""
-    plain = {"growth": "auto", "growth_options": {}, "stopping": "fixed", "stopping_options": {}}
+    plain = {
+        "growth": "auto",
+        "growth_options": {},
+        "stopping": "fixed",
+        "stopping_options": {},
+        "stopping_weights": None,
+    }
     return pair.plain_output(replace(request, **plain), prompt)
 
 
@@ -66,9 +76,9 @@ def without_times(value):
 
 
 @every_habit
-@pytest.mark.parametrize(("verifier", "temperature"), [("greedy", 0.0), ("sequential", 0.9)])
-def test_the_same_seed_gives_the_same_valid_trace(source, habit, verifier, temperature):
-    request = request_for(habit, verifier=verifier, temperature=temperature)
+@pytest.mark.parametrize(("verifier", "warmth"), [("greedy", 0.0), ("sequential", 0.9)])
+def test_the_same_seed_gives_the_same_valid_trace(source, pair, habit, verifier, warmth):
+    request = request_for(pair, habit, verifier=verifier, temperature=warmth)
     first, second = collect(source, request), collect(source, request)
     assert check(first) == []
     assert without_times(asdict(first)) == without_times(asdict(second))
@@ -77,7 +87,7 @@ def test_the_same_seed_gives_the_same_valid_trace(source, habit, verifier, tempe
 
 @every_habit
 def test_greedy_text_is_that_of_plain_decoding(pair, habit):
-    request = request_for(habit, verifier="greedy", max_new_tokens=32)
+    request = request_for(pair, habit, verifier="greedy", max_new_tokens=32)
     for seed in range(4):
         prompt = random_tokens(seed, 3 + seed)
         assert output(pair, request, prompt) == plain_output(pair, request, prompt)
@@ -85,7 +95,7 @@ def test_greedy_text_is_that_of_plain_decoding(pair, habit):
 
 @every_habit
 def test_naive_sampling_gives_the_very_sample_of_plain_decoding(pair, habit):
-    request = request_for(habit, verifier="naive", temperature=0.9, top_p=0.95, max_new_tokens=24)
+    request = request_for(pair, habit, verifier="naive", temperature=0.9, top_p=0.95, max_new_tokens=24)
     for seed in range(2):
         prompt = random_tokens(seed, 5)
         sampled = replace(request, seed=seed)
@@ -95,7 +105,7 @@ def test_naive_sampling_gives_the_very_sample_of_plain_decoding(pair, habit):
 @every_habit
 def test_the_drafters_cache_holds_nothing_but_the_text(pair, habit):
     """After a round's first pass the drafter knows the committed text as a fresh pass would."""
-    request = request_for(habit, verifier="sequential", temperature=0.9, max_new_tokens=16)
+    request = request_for(pair, habit, verifier="sequential", temperature=0.9, max_new_tokens=16)
     session = session_of(pair, request, [1, 2, 3, 1, 2])
     drafter = session.method.drafter
     while session.finished is None:
@@ -110,7 +120,9 @@ def test_the_drafters_cache_holds_nothing_but_the_text(pair, habit):
 @pytest.mark.parametrize("growth", LOSSLESS)
 def test_every_nodes_belief_is_that_of_its_path_alone(pair, growth):
     """Pruned and reordered trees included: what the trace shows at a node belongs to that node."""
-    request = request_for({"growth": growth, "growth_options": {"budget": 12}}, verifier="sequential", temperature=0.9)
+    request = request_for(
+        pair, {"growth": growth, "growth_options": {"budget": 12}}, verifier="sequential", temperature=0.9
+    )
     session = session_of(pair, request, [1, 2, 3, 1, 2])
     model = session.method.drafter.model
     for _ in range(2):

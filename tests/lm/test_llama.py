@@ -201,3 +201,17 @@ def test_a_gpu_gives_the_logits_of_the_cpu(checkpoint, heads):
         cache.keep([9, 11, 13])
         results.append((tree, model.forward([3, 4], cache).cpu()))
     assert all(error(left, right) < 1e-4 for left, right in zip(*results, strict=True))
+
+
+@pytest.mark.parametrize("parents", [None, [-1, 0, 0, 2]])
+def test_hidden_states_are_those_of_transformers_and_leave_the_logits_alone(checkpoint, parents):
+    folder, tokens = str(checkpoint("llama", num_key_value_heads=2)), [1, 2, 3, 4]
+    found = []
+    for adapter in ("lean-llama", "transformers"):
+        model = load(folder, adapter=adapter).model
+        logits, hidden = model.forward_hidden(tokens, model.new_cache(), parents)
+        assert error(logits, model.forward(tokens, model.new_cache(), parents)) < CLOSE
+        last, only = model.forward_hidden(tokens, model.new_cache(), parents, last_only=True)
+        assert (last.shape[0], only.shape[0]) == (1, 1)
+        found.append(hidden)
+    assert error(*found) < CLOSE

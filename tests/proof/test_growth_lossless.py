@@ -15,7 +15,7 @@ from specviz.growth.parts.siblings import DrawnSiblings, siblings_of
 from specviz.options import from_mapping
 from specviz.pairing import check_pairing
 from specviz.proof.exhaustive import WARM, Case, branches, error
-from specviz.proof.habit_options import growth_sets, stop_sets
+from specviz.proof.habit_options import growth_sets, stop_sets, temperature
 from specviz.stops.base import STOPS
 from specviz.verifiers.base import VERIFIERS
 
@@ -63,7 +63,15 @@ def stop_cases() -> list[Case]:
         {"growth": "dyspec", "growth_options": (("budget", 3),)},
     ]
     return [
-        Case("model", "sequential", stopping=stop, stopping_options=tuple(options.items()), vocab_size=2, **shape)
+        Case(
+            "model",
+            "sequential",
+            sampling=Sampling(temperature(stop, WARM.temperature)),
+            stopping=stop,
+            stopping_options=tuple(options.items()),
+            vocab_size=2,
+            **shape,
+        )
         for stop in STOPS.names()
         for options in stop_sets(stop)
         for shape in shapes
@@ -99,7 +107,7 @@ def test_the_shape_is_random_indeed(growth):
     assert len(shapes) > 1
 
 
-@pytest.mark.parametrize("stop", ["confidence", "entropy", "draft_verify", "heuristic"])
+@pytest.mark.parametrize("stop", ["confidence", "entropy", "draft_verify", "heuristic", "disco", "specdecpp"])
 def test_drafts_do_end_at_different_depths(stop):
     options = tuple(stop_sets(stop)[0].items())
     case = Case("model", "sequential", (("gamma", 3),), length=5, vocab_size=2, stopping=stop, stopping_options=options)

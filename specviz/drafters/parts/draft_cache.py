@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
-from specviz.lm.base import LanguageModel
+from specviz.lm.base import GivesHidden, LanguageModel
 from specviz.tree import ROOT
 
 
@@ -24,6 +24,10 @@ class DraftCache:
         self._row_of: dict[tuple[int, int], int] = {}
         """(row of the parent, token) → row, of the rows beyond the settled text"""
         self._row_of_node: dict[int, int] = {}
+        self.keeps_hidden = False
+        """whether the model's last hidden states are kept for `hidden`; only where it is a `GivesHidden`"""
+        self._hidden: dict[int, Tensor] = {}
+        """row → last hidden state [H], of the rows of this round"""
 
     @property
     def length(self) -> int:
@@ -52,13 +56,14 @@ class DraftCache:
         self._rows.keep(kept)
         self._row_of.clear()
         self._row_of_node.clear()
+        self._hidden.clear()
         return self._rows.length
 
     def catch_up(self, tokens: Sequence[int]) -> Tensor:
         """Feed the text's tokens that are not cached, the root last; logits [1, V] after the root."""
         start = self._rows.length
         missing = list(tokens[start:])
-        logits = self._model.forward(missing, self._rows, last_only=True)
+        logits = self._forward(missing, None, last_only=True)
         for offset, token in enumerate(missing):
             self._row_of[start + offset - 1, token] = start + offset
         self._row_of_node[ROOT] = self._rows.length - 1
@@ -76,5 +81,19 @@ class DraftCache:
                 parents.append(key[0])
             self._row_of_node[node] = self._row_of[key]
             rows.append(self._row_of[key] - start)
-        logits = self._model.forward(tokens, self._rows, parents)[:, : self._vocab_size]
+        logits = self._forward(tokens, parents, last_only=False)[:, : self._vocab_size]
         return logits if len(rows) == len(tokens) else logits[rows]
+
+    def hidden(self, node: int) -> Tensor | None:
+        """The last hidden state [H] at a node that was fed in this round; None where none is kept."""
+        row = self._row_of_node.get(node)
+        return None if row is None else self._hidden.get(row)
+
+    def _forward(self, tokens: Sequence[int], parents: Sequence[int] | None, last_only: bool) -> Tensor:
+        if not self.keeps_hidden:
+            return self._model.forward(tokens, self._rows, parents, last_only)
+        assert isinstance(self._model, GivesHidden), "this model gives no hidden states."
+        logits, hidden = self._model.forward_hidden(tokens, self._rows, parents, last_only)
+        first = self._rows.length - len(hidden)
+        self._hidden.update(enumerate(hidden.unbind(0), start=first))
+        return logits

@@ -37,6 +37,8 @@ class GrowingDraft:
     answer: Answer
     source: str
     """name of the drafter"""
+    hidden_of: Callable[[int], Tensor | None] = lambda node: None
+    """the drafter's last hidden state [H] at a node it has read, where it gives one"""
     draws: int = 0
 
     @property
@@ -127,6 +129,13 @@ class GrowingDraft:
 
     def entropy(self, node: int) -> float:
         return float(torch.special.entr(self._distribution(node)).sum())
+
+    def hidden(self, node: int) -> Tensor | None:
+        found = self.hidden_of(node)
+        return None if found is None else found.float().cpu()
+
+    def text(self, node: int) -> list[int]:
+        return [*self.context.tokens, *self.tree.token_path(node)]
 
     def _distribution(self, node: int) -> Tensor:
         """Looked for where it was asked for: few policies want to know, and those of few nodes."""

@@ -16,6 +16,7 @@ from specviz.ui.components.player import Player
 from specviz.ui.events import ENGINE, LATEST, QUIET
 from specviz.ui.methods import kinds
 from specviz.ui.prompts import chip_label, families
+from specviz.ui.tabs.lesson_actions import LessonActions, wire_lesson
 from specviz.ui.tabs.step_actions import Opening, StepActions
 from specviz.views.gallery import shelf
 
@@ -131,7 +132,9 @@ def _wire_form(actions: StepActions, controls: form.Controls, parts: StepParts) 
     fields, prompt = controls.fields, controls.fields["prompt"]
     for family, chip in parts.chips:
         chip.click(actions.chip(family), prompt, [prompt, parts.prompt_note], **QUIET)
+    learns: list[str] = []
     for kind in kinds(actions.catalog):
+        learns += form.learners(kind)
         boxes = list(controls.groups[kind.group].values())
         growing = [controls.growing] if kind.group == "drafter" and controls.growing else []
         memory = [fields["memory"]] if kind.group == "drafter" and "memory" in fields else []
@@ -140,6 +143,8 @@ def _wire_form(actions: StepActions, controls: form.Controls, parts: StepParts) 
     policies = [fields[kind.group] for kind in kinds(actions.catalog) if kind.for_growing]
     if policies and controls.growing:
         gr.on([field.change for field in policies], actions.name_growing, policies, controls.growing, **LATEST)
+    if controls.lesson is not None:
+        wire_lesson(LessonActions(actions.source, actions.lessons), controls.lesson, fields["stopping"], learns)
     chosen = [fields[kind.group] for kind in kinds(actions.catalog)]
     gr.on([field.change for field in chosen], actions.lossless, chosen, parts.lossless, **LATEST)
     watched = [field.change for name, field in fields.items() if name != "prompt"]

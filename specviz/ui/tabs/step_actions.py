@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import gradio as gr
@@ -25,6 +25,7 @@ from specviz.trace.limits import UPLOAD
 from specviz.trace.source import Catalog, Resume, RunRequest, TraceSource
 from specviz.ui import controls as form
 from specviz.ui.handed_in import imported, resume_at, token_text
+from specviz.ui.lessons import Lessons
 from specviz.ui.live_run import Frame, ending, frames
 from specviz.ui.methods import Kind, growing_title, grows, is_lossless, kinds, lossless_note, note, remembers
 from specviz.ui.prompts import next_prompt
@@ -60,13 +61,14 @@ def panels_of(summary: Summary) -> str:
 
 
 class StepActions:
-    """The tab's actions over one source; nothing of a visitor is kept here but their stop switch."""
+    """The tab's actions over one source; of a visitor their stop switch, last runs and learnt weights are kept."""
 
     def __init__(self, source: TraceSource, gallery: Gallery, limits: Limits) -> None:
         self.source = source
         self.gallery = gallery
         self.limits = limits
         self.catalog: Catalog = source.catalog()
+        self.lessons = Lessons()
         self._stops = Stops()
 
     # --- opening -------------------------------------------------------------------------------------------------
@@ -153,6 +155,7 @@ class StepActions:
     def leave(self, visitor: gr.Request) -> None:
         """The visitor closed the page: their run, if any, need not go on."""
         self._stops.leave(_name(visitor))
+        self.lessons.leave(_name(visitor))
 
     def run_live(self, controls: form.Controls) -> Callable[..., Iterator[Updates]]:
         def run(given: Given, visitor: gr.Request) -> Iterator[Updates]:
@@ -176,10 +179,15 @@ class StepActions:
         return run
 
     def _frames(self, request: RunRequest, resume: Resume | None, visitor: gr.Request) -> Iterator[Frame]:
+        weights = self.lessons.weights(_name(visitor), request.stopping)
+        request = replace(request, stopping_weights=weights)
         reason = self.source.explain(request)
         if reason:
             raise OptionError(reason)
-        return frames(self.source, request, self._stops.armed(_name(visitor)).is_set, resume)
+        for frame in frames(self.source, request, self._stops.armed(_name(visitor)).is_set, resume):
+            if frame.trace is not None and not frame.failed:
+                self.lessons.keep(_name(visitor), frame.trace)
+            yield frame
 
     def _guarded(self, start: Callable[[], Iterator[Frame]]) -> Iterator[Updates]:
         """Frames to updates of (player, badges, panels, message, Run, Stop); any error of ours to its sentence."""

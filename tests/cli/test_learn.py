@@ -1,0 +1,61 @@
+"""`specviz learn`, end to end on toy models."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from specviz.commands import learn
+from specviz.trace import codec
+from specviz.trace.source import Learned
+
+
+class Teacher:
+    """Tells what it was handed."""
+
+    def catalog(self) -> object:
+        return SimpleNamespace(
+            stoppings=[SimpleNamespace(name="wise", learns=True), SimpleNamespace(name="fixed", learns=False)]
+        )
+
+    def learn(self, traces: list[object], policy: str) -> Learned:
+        return Learned(policy, {"threshold": 0.5}, f"{policy} learnt from {len(traces)} runs.", {"runs": len(traces)})
+
+
+@pytest.fixture
+def teacher(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(learn, "live_source", Teacher)
+
+
+@pytest.mark.usefixtures("teacher")
+def test_files_and_folders_are_read_and_weights_written(specviz: Callable, golden: Path, tmp_path: Path) -> None:
+    codec.write(codec.read(golden), tmp_path / "one.json.gz")
+    done = specviz("learn", golden, tmp_path, "--out", tmp_path / "made")
+    assert done.code == 0, done.err
+    assert "wise learnt from 2 runs." in done.out
+    assert json.loads((tmp_path / "made" / "wise.json").read_text()) == {"threshold": 0.5}
+
+
+@pytest.mark.usefixtures("teacher")
+def test_a_policy_that_learns_nothing_and_an_empty_folder_are_refused(specviz: Callable, tmp_path: Path) -> None:
+    assert "nothing to learn; choose of wise" in specviz("learn", tmp_path, "--policy", "fixed").err
+    assert "there is no trace in" in specviz("learn", tmp_path).err
+
+
+@pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="other interpreters carry other files")
+def test_own_runs_start_from_held_out_text_that_the_prompt_set_does_not_use() -> None:
+    texts = learn.practice_prompts(8)
+    assert len(set(texts)) == 8
+    assert all(text.endswith("\n") and len(text) <= learn.PROMPT_CHARS for text in texts)
+
+
+def test_a_file_that_holds_no_weights_is_refused(specviz: Callable, tmp_path: Path) -> None:
+    (tmp_path / "bad.json").write_text("[1]")
+    done = specviz("run", "--prompt", "a", "--stopping-weights", tmp_path / "bad.json")
+    assert done.code == 2
+    assert "holds no weights" in done.err
