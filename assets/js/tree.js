@@ -51,7 +51,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 
   function treePanel(box, act) {
     const list = h("ul", { class: "svp-legend" });
-    for (const [fate, words] of [["accepted", "accepted"], ["rejected", "refused"], ["unreached", "never reached"], ["correction", "correction"], ["bonus", "bonus"]]) {
+    for (const [fate, words] of [["accepted", "accepted"], ["rejected", "refused"], ["unreached", "never reached"], ["correction", "correction"], ["bonus", "bonus"], ["target", "the target's own"]]) {
       list.append(h("li", {}, S.glyph(fate), words));
     }
     list.append(h("li", {}, "draft q → target p"));
