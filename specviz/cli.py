@@ -25,6 +25,7 @@ COMMANDS: Mapping[str, str] = {
     "replay": "show a trace in the terminal, round by round",
     "prove": "compute every method's distance from the target's law, by exact enumeration",
     "bench": "measure speed against plain decoding and transformers, interleaved in one run",
+    "datastore": "build the text that rest and rasd retrieve from",
     "record": "write the recorded traces that the page opens on",
     "train": "train the bundled models on the Python standard library",
     "learn": "train the stop policies that go by a classifier, from logged rounds",

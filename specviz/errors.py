@@ -5,6 +5,7 @@ SpecVizError
 ├── PromptError              a prompt is empty where it must not be, or longer than the context
 ├── PairingError             this drafter, verifier and sampling do not belong together
 ├── MemoryFileError          what a drafter learnt earlier does not fit this run
+├── DatastoreError           a datastore is missing, damaged, or that of another tokenizer
 ├── DraftError               a drafter produced a tree that cannot be judged
 ├── ModelError               weights cannot be loaded or used
 │   └── VocabularyMismatch   target and drafter do not share a vocabulary
@@ -36,6 +37,10 @@ class PairingError(SpecVizError):
 
 class MemoryFileError(SpecVizError):
     """What a drafter learnt earlier does not fit this run."""
+
+
+class DatastoreError(SpecVizError):
+    """A datastore is missing, damaged, or that of another tokenizer."""
 
 
 class DraftError(SpecVizError):

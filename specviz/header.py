@@ -29,7 +29,7 @@ from specviz.trace.events import (
     StepTime,
     TokenizerCard,
 )
-from specviz.trace.exhibits import MemoryCard
+from specviz.trace.exhibits import DatastoreCard, MemoryCard
 from specviz.trace.source import Resume, RunRequest
 from specviz.verifiers.base import Verifier
 
@@ -56,6 +56,7 @@ def started(
     prompt_ids: Sequence[int],
     resume: Resume | None,
     memory: MemoryCard | None = None,
+    datastore: DatastoreCard | None = None,
 ) -> Started:
     """The header; its id is a hash over all the rest, time of creation included."""
     info, text = who.target.info, who.target.tokenizer
@@ -90,6 +91,7 @@ def started(
         if isinstance(habit.stop, FixedStop)
         else replace(_card(habit.stop), deployable=habit.stop.deployable),
         memory=memory,
+        datastore=datastore,
         branch=None if resume is None else Branch(resume.trace.started.run_id, resume.round, resume.forced_token),
     )
     return replace(header, run_id=_fingerprint(header))

@@ -30,11 +30,13 @@ from specviz.memory import Memories
 from specviz.options import Options, from_mapping
 from specviz.pairing import check_pairing
 from specviz.recorder import Recorder
+from specviz.retrieval import Datastores
 from specviz.session import Method, Session, Start
 from specviz.stopping import Ending, Limits
 from specviz.stops.base import STOPS
 from specviz.trace.assemble import assemble
 from specviz.trace.events import Trace
+from specviz.trace.exhibits import DatastoreCard
 from specviz.trace.source import MEMORY_WAYS, Catalog, Learned, Resume, RunRequest, Step, TraceSource
 from specviz.verifiers.base import VERIFIERS, Verifier
 
@@ -69,6 +71,8 @@ def make_plan(request: RunRequest) -> Plan:
     habit = make_habit(request)
     check_pairing(drafter, options, verifier, sampling, habit)
     _check_memory(request, drafter)
+    if request.datastore and not drafter.retrieves(options):
+        raise OptionError(f"the drafter '{request.drafter}' retrieves nothing with these options; leave out datastore.")
     if not 1 <= request.top <= MOST_TOP:
         raise OptionError(f"top is {request.top}, but must lie between 1 and {MOST_TOP}.")
     judge = verifier(from_mapping(verifier.options_type, request.verifier_options))
@@ -109,13 +113,16 @@ def make_habit(request: RunRequest) -> Habit:
 class LiveSource:
     """A `TraceSource` that computes."""
 
-    def __init__(self, load: Loader = load, measure: bool = True, threads: int = 1) -> None:
-        """`load` may be replaced in tests; without `measure` headers carry no step times."""
+    def __init__(
+        self, load: Loader = load, measure: bool = True, threads: int = 1, datastores: Datastores | None = None
+    ) -> None:
+        """`load` and `datastores` may be replaced in tests; without `measure` headers carry no step times."""
         use_threads(threads)
         self._load = load
         self._measure = measure
         self._models: dict[tuple[str, str, str], LoadedModel] = {}
         self._memories = Memories()
+        self._datastores = datastores or Datastores()
         self._loading = Lock()
         self._lane = Lock()
         self._status = "models not loaded yet"
@@ -178,10 +185,23 @@ class LiveSource:
         memory = None
         if request.memory == "warm":
             memory = self._memories.recall(drafter, text.sha256, request.memory_file)
-        header = started(request, participants, method, prompt_ids, resume, memory)
+        datastore = self._consult(drafter, request, text)
+        header = started(request, participants, method, prompt_ids, resume, memory, datastore)
         yield from decode(header, session, Recorder(text, request.top, request.record), cancelled, self._lane)
         if request.memory != "cold":
             self._memories.keep(drafter, text.sha256, memory is None, request.memory_file)
+
+    def _consult(self, drafter: Drafter, request: RunRequest, text: TextCodec) -> DatastoreCard | None:
+        """Hand over the datastore to a drafter that retrieves; what it is."""
+        if not drafter.retrieves(drafter.options):
+            return None
+        store = self._datastores.get(text, request.target, request.datastore, self._say)
+        self._status = "models ready"
+        drafter.consult(store)
+        return store.card
+
+    def _say(self, status: str) -> None:
+        self._status = status
 
     def learn(self, traces: Sequence[Trace], policy: str) -> Learned:
         """See `TraceSource.learn`. Models are loaded only for a policy that looks at hidden states."""

@@ -37,14 +37,15 @@ def check_pairing(
             f"the verifier '{verifier.name}' works at temperature 0 only, but the temperature is "
             f"{sampling.temperature:g}; set it to 0 or choose the verifier 'sequential'."
         )
-    who = f"the drafter '{drafter.name}'" if growth is None else f"the growth policy '{growth.name}'"
-    shape = drafter.shape(options, sampling) if growth is None else growth.shape(sampling)
+    alone = growth if growth is not None and not drafter.adds else None
+    who = f"the drafter '{drafter.name}'" if alone is None else f"the growth policy '{alone.name}'"
+    shape = drafter.shape(options, sampling) if alone is None else alone.shape(sampling)
     if verifier.shapes == "chain" and shape != "chain":
         raise PairingError(
             f"the verifier '{verifier.name}' judges a chain of candidates only, but {who} gives "
             "candidates siblings with these options; draft a chain (no branching) or choose another verifier."
         )
-    kinds = drafter.kinds(options, sampling) if growth is None else growth.kinds(sampling)
+    kinds = drafter.kinds(options, sampling) if growth is None else growth.kinds(sampling) | drafter.adds
     unknown = sorted(kinds - verifier.judges)
     if unknown:
         words = " and ".join(KIND_WORDS.get(kind, kind) for kind in unknown)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from letters import toy_loader
+from letters import LetterTexts, toy_loader
 
 from specviz.counterfactual import others, request_for
 from specviz.errors import OptionError
@@ -19,7 +19,11 @@ REQUEST = RunRequest("abcabc", drafter_options={"gamma": 3}, max_new_tokens=12)
 def source():
     """The toys are loaded by their names in the trace, too."""
     toys, names = toy_loader(), {"table-6-1": "target", "table-6-2": "drafter"}
-    return LiveSource(load=lambda name, device, dtype: toys(names.get(name, name), device, dtype), measure=False)
+    return LiveSource(
+        load=lambda name, device, dtype: toys(names.get(name, name), device, dtype),
+        measure=False,
+        datastores=LetterTexts(),
+    )
 
 
 def test_the_recorded_round_stands_first_and_every_other_drafter_follows(source):

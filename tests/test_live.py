@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from letters import toy_loader
+from letters import LetterTexts, toy_loader
 
 from specviz.drafters.base import DRAFTERS, Habit
 from specviz.errors import ModelError, OptionError, PairingError, VocabularyMismatch
@@ -33,7 +33,7 @@ class Counting:
 
 
 def toy_source():
-    return LiveSource(load=toy_loader(), measure=False)
+    return LiveSource(load=toy_loader(), measure=False, datastores=LetterTexts())
 
 
 def test_auto_judges_greedily_at_temperature_zero_and_sequentially_above():

@@ -17,7 +17,7 @@ from specviz.errors import OptionError, PromptError
 from specviz.trace.source import Catalog, MethodDescription, Resume, RunRequest, request_of
 
 PLAIN = (
-    "target", "drafter", "drafter_model", "growth", "stopping", "memory", "memory_file", "verifier",
+    "target", "drafter", "drafter_model", "growth", "stopping", "memory", "memory_file", "datastore", "verifier",
     "temperature", "top_k", "top_p", "seed", "max_new_tokens", "dtype", "device", "top",
 )  # fmt: skip
 """fields of RunRequest that a flag of the same name sets"""
@@ -49,6 +49,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--stopping-weights", metavar="FILE", type=Path, help="weights of a stop policy that learns (`specviz learn`)"
     )
+    add("--datastore", str, "FILE", "what a drafter retrieves from; empty: that of the target in the user's cache")
     add("--verifier", str, "NAME", "how drafts are judged; auto: greedy at temperature 0, sequential above")
     add("--temperature", float, "T", "0 decodes greedily")
     add("--top-k", int, "K", "sample from the K most probable tokens; 0 is off")

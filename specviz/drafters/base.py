@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Protocol
 from torch import Tensor
 
 from specviz.chance import Dice, Sampling
+from specviz.datastore.store import Datastore
 from specviz.growth.base import Growth, Opening, StepCosts
 from specviz.lm.base import Cache, LanguageModel, Unfinished
 from specviz.options import Options
@@ -103,6 +104,8 @@ class Drafter(Protocol):
     needs_model: ClassVar[bool]
     grows: ClassVar[bool] = False
     """its drafts are made by a growth policy and ended by a stop policy: it does what `habit` says"""
+    adds: ClassVar[frozenset[CandidateKind]] = frozenset()
+    """kinds of the candidates that it puts among those of its growth policy, in view of what that policy has drawn"""
     reads_prompt: ClassVar[bool] = False
     """it wants the target's logits at every position of the prompt (`read_prompt`)"""
     remembers: ClassVar[bool] = False
@@ -143,6 +146,15 @@ class Drafter(Protocol):
         """Told once, after `attach`, what passes cost on this machine. What it makes of that belongs into `options`,
         and so into the header. Most drafters do not ask."""
         return
+
+    @classmethod
+    def retrieves(cls, options: Options) -> bool:
+        """Whether with these options it looks continuations up in a datastore (`consult`)."""
+        return False
+
+    def consult(self, datastore: Datastore) -> None:
+        """Called before `begin` with the datastore of the target's tokenizer. Only where `retrieves` says so."""
+        raise NotImplementedError
 
     def recall(self, memory: bytes) -> None:
         """Called before `begin` with what an earlier run's `memory` gave. Raises MemoryFileError where it does not

@@ -8,13 +8,13 @@ A second automaton holds the outputs of earlier runs, where a run is given them.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from specviz.chance import Sampling
 from specviz.drafters.base import DRAFTERS, DraftContext, Drafter, Outcome, Proposal
-from specviz.drafters.parts.continuations import Found, best_first, plant, rows
+from specviz.drafters.parts.continuations import Found, best_first, matched_before, plant, rows
 from specviz.drafters.parts.suffix_automaton import Cursor, SuffixAutomaton
 from specviz.errors import MemoryFileError
 from specviz.lm.base import LanguageModel
@@ -163,14 +163,11 @@ class SuffixDrafter(Drafter):
                     yield Match(length, state, automaton, source, found)
 
 
-def _exhibits(best: Match, nodes: Sequence[int], tokens: Sequence[int]) -> Iterator[Exhibit]:
-    matched = list(tokens[len(tokens) - best.length :])
-    start = best.automaton.first_end[best.state] - best.length + 1
-    where = "first seen here" if best.source == TEXT else "in an earlier output"
-    yield Exhibit(
-        "the end of the text, seen before",
-        [ExhibitRow(where, matched, position=start if best.source == TEXT else None)],
-    )
+def _exhibits(best: Match, nodes: Mapping[int, int], tokens: Sequence[int]) -> Iterator[Exhibit]:
+    span = matched_before(best.automaton, best.state, best.length, tokens)
+    if best.source == MEMORY:
+        span = ExhibitRow("in an earlier output", span.tokens)
+    yield Exhibit("the end of the text, seen before", [span])
     yield Exhibit(
         "what followed, by frequency",
         rows(best.found, nodes, lambda end: f"{best.found[end].count} of {_times(best)}"),

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from functools import cache
 
 from specviz.chance import Dice, Sampling, transform
+from specviz.datastore.build import from_ids
+from specviz.datastore.store import Datastore
 from specviz.drafters.base import DRAFTERS, Drafter, Habit
 from specviz.growth.base import GROWTHS
 from specviz.lm.base import LanguageModel
@@ -35,6 +37,15 @@ WARM = Sampling(temperature=0.8)
 def toy(vocab_size: int, seed: int) -> TableModel:
     """One model for all runs: its numbers are worked out once."""
     return TableModel(vocab_size, seed)
+
+
+@cache
+def toy_text(vocab_size: int) -> Datastore:
+    """A text to retrieve from in which every pair of tokens is followed by several."""
+    longer = [(i * i + i // 3) % vocab_size for i in range(24)]
+    return from_ids(
+        "toy", [("squares", longer), ("sums", [(i + i // 4) % vocab_size for i in range(12)])], "", vocab_size
+    )
 
 
 @dataclass(frozen=True)
@@ -91,6 +102,8 @@ def session_of(case: Case, dice: Dice, models: tuple[LanguageModel, LanguageMode
     drafter, verifier = DRAFTERS.get(case.drafter), VERIFIERS.get(case.verifier)
     drafting = drafter(from_mapping(drafter.options_type, dict(case.options)), draft if drafter.needs_model else None)
     drafting.habit = case.habit()
+    if drafter.retrieves(drafting.options):
+        drafting.consult(toy_text(case.vocab_size))
     if case.memory:
         drafting.recall(case.memory)
     method = Method(

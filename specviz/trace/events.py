@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from specviz.trace.exhibits import Exhibit, MemoryCard
+from specviz.trace.exhibits import DatastoreCard, Exhibit, MemoryCard
 
 FORMAT = "specviz-trace"
 VERSION = "1.0"
@@ -147,6 +147,8 @@ class Started:
     """when a draft ends, where it may end early"""
     memory: MemoryCard | None = None
     """what the drafter brought along from earlier runs; None: it began with nothing"""
+    datastore: DatastoreCard | None = None
+    """what the drafter retrieves from; None: nothing"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,3 +46,16 @@ class MemoryCard:
     """how many runs it was learnt from"""
     size_bytes: int
     sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class DatastoreCard:
+    """The text that a drafter retrieved from; the run can be repeated with the same one alone."""
+
+    name: str
+    tokens: int
+    """ids, one end per document included"""
+    documents: int
+    size_bytes: int
+    sha256: str
+    """of the ids"""

@@ -39,6 +39,8 @@ class RunRequest:
     """file that holds the memory between processes; empty: this process alone"""
     stopping_weights: Mapping[str, Any] | None = None
     """weights of a stop policy that learns, as `TraceSource.learn` gave them; None: the shipped ones"""
+    datastore: str = ""
+    """file that a drafter retrieves from; empty: that of the target's tokenizer in the user's cache"""
     verifier: str = "auto"
     """`auto`: greedy at temperature 0, sequential above"""
     verifier_options: Mapping[str, Option] = field(default_factory=dict)

@@ -9,7 +9,7 @@ import importlib
 import platform
 import re
 import sysconfig
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -86,9 +86,11 @@ def read_source(path: Path) -> str | None:
     return None if literal_share(text) > MOST_LITERAL else text
 
 
-def code_documents(root: Path, kind: str = "code", prefix: str = "") -> Iterator[Document]:
-    """Every usable module below `root`, in path order."""
-    for path in sorted(root.rglob("*.py")):
+def code_documents(
+    root: Path, kind: str = "code", prefix: str = "", order: Callable[[Path], float] | None = None
+) -> Iterator[Document]:
+    """Every usable module below `root`, in path order, or in that of `order` of the path."""
+    for path in sorted(root.rglob("*.py"), key=order):
         relative = path.relative_to(root)
         if SKIPPED_PARTS.intersection(relative.parts) or relative.parts[0].startswith(SKIPPED_PREFIXES):
             continue
@@ -140,6 +142,20 @@ def collect(seed: int, extra: Iterable[Document] = (), notes: tuple[str, ...] = 
     total = sum(document.n_bytes for document in documents)
     tests = test_documents(root, int(total * TESTS_SHARE_OF_BYTES / (1 - TESTS_SHARE_OF_BYTES)), seed)
     return split([*documents, *tests], seed, notes)
+
+
+def training_sample(seed: int, most_bytes: int) -> list[Document]:
+    """Modules of the training side, the same few for a seed, `most_bytes` in all; reads no more than it needs."""
+    root, used = standard_library(), 0
+    found: list[Document] = []
+    for document in code_documents(root, order=lambda path: position_of(path.relative_to(root).as_posix(), seed + 2)):
+        if is_held_out(document, seed):
+            continue
+        used += document.n_bytes
+        if used > most_bytes:
+            break
+        found.append(document)
+    return found
 
 
 def repeated_line_share(corpus: Corpus) -> float:

@@ -80,7 +80,8 @@ class Verifier(Protocol):
     options_type: ClassVar[type[Options]]
     lossless: ClassVar[bool]
     judges: ClassVar[frozenset[CandidateKind]]
-    """candidate kinds for which the rule is what it claims to be"""
+    """candidate kinds for which the rule is what it claims to be, each judged by its own kind where several of them
+    stand in one tree"""
     temperatures: ClassVar[str]
     """`any` or `zero`"""
     shapes: ClassVar[Shape] = "tree"

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 import pytest
 import torch
-from tiny_models import random_model, write_tokenizer
+from tiny_models import VOCABULARY, random_model, random_tokens, write_tokenizer
 
 from specviz.chance import Sampling, SeededDice
+from specviz.datastore.build import from_ids
+from specviz.datastore.store import Datastore
 from specviz.drafters.base import DRAFTERS
 from specviz.lm.load import LoadedModel, load
 from specviz.options import from_mapping
@@ -21,6 +24,20 @@ from specviz.verifiers.base import VERIFIERS
 CONTEXT = 160
 SCALE = 3.0
 NOISE = 0.01
+
+
+@cache
+def some_text() -> Datastore:
+    """A text to retrieve from: two random tokens, then what often follows them."""
+    documents = [(f"text {seed}", [*random_tokens(seed % 7, 40), 1, 2, 3, 1, 2]) for seed in range(12)]
+    return from_ids("some", documents, "", VOCABULARY)
+
+
+class OneDatastore:
+    """The same for every run."""
+
+    def get(self, codec, target, file, status):
+        return some_text()
 
 
 @dataclass(frozen=True)
@@ -44,6 +61,8 @@ class Pair:
             Sampling(request.temperature, request.top_k, request.top_p),
             SeededDice(request.seed),
         )
+        if drafter.retrieves(method.drafter.options):
+            method.drafter.consult(some_text())
         ending = Ending(Limits(request.max_new_tokens, frozenset(eos)), lambda token: b"")
         return Session(self.target.model, method, Start(list(prompt_ids)), ending)
 
@@ -96,7 +115,7 @@ def new_source(pair):
     from specviz.live import LiveSource
 
     loaded = {"target": pair.target, "drafter": pair.drafter}
-    return lambda: LiveSource(load=lambda name, device, dtype: loaded[name], measure=False)
+    return lambda: LiveSource(load=lambda name, device, dtype: loaded[name], measure=False, datastores=OneDatastore())
 
 
 @pytest.fixture

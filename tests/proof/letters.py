@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from specviz.datastore.build import from_ids
+from specviz.datastore.store import Datastore
 from specviz.lm.load import LoadedModel
 from specviz.lm.table import TableModel
 
@@ -36,3 +38,11 @@ def toy_loader(size: int = 6, eos_ids: tuple[int, ...] = (), context: int = 64) 
         return LoadedModel(model, Letters(size, eos_ids), model.info)
 
     return load
+
+
+class LetterTexts:
+    """Stands in for `Datastores`: one small text of letters, whatever is asked for."""
+
+    def get(self, codec: Letters, target: str, file: str, status: object) -> Datastore:
+        text = [1, 2, 3, 4, 5, 1, 3, 2, 5, 4, 1, 1, 2, 2, 3, 5]
+        return from_ids("letters", [("one", text)], codec.sha256, codec.size)

@@ -22,6 +22,8 @@ PROMPTS = {
     "suffix": REPEATING,
     "lookahead": (0, 1, 2, 0),
     "token_recycling": (0, 1, 2, 0),
+    "rest": (0, 1),
+    "rasd": REPEATING,
 }
 
 
@@ -54,6 +56,19 @@ def test_what_a_drafter_remembers_from_earlier_runs_leaves_the_targets_law_alone
     memory = b"[[0, 1, 2, 1], [0, 1, 0]]"
     case = Case("suffix", verifier, (("max_nodes", 3), ("factor", 3.0)), WARM, prompt=(0, 1), memory=memory)
     assert expected_in_first_round(case, lambda record: record.proposal.tree.drafted) == pytest.approx(3)
+    assert error(case) < 1e-12
+
+
+@pytest.mark.parametrize("verifier", ["naive", "sequential", "traversal"])
+def test_a_retrieved_candidate_may_stand_or_not_by_what_was_drawn_elsewhere(verifier):
+    """With room for one, the candidate goes below the first sibling or beside both, by the second's token."""
+    case = Case("rasd", verifier, (("branching", (2,)), ("max_nodes", 3), ("likely", 3)), WARM, prompt=(0, 1))
+    shapes: dict[int, set[tuple[int, ...]]] = {}
+    for branch in branches(case, (), 0):
+        tree = branch.records[0].proposal.tree
+        assert tree.kinds[1:] == ["without_replacement", "without_replacement", "point_mass"]
+        shapes.setdefault(tree.tokens[1], set()).add(tuple(tree.parents))
+    assert {(-1, 0, 0, 0), (-1, 0, 0, 1)} in shapes.values()
     assert error(case) < 1e-12
 
 

@@ -9,11 +9,12 @@ about where matches come from.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import TypeVar
 
+from specviz.drafters.parts.suffix_automaton import SuffixAutomaton
 from specviz.trace.exhibits import ExhibitRow
 from specviz.tree import ROOT, DraftTree
 
@@ -66,26 +67,32 @@ def best_first(start: Place, follow: Follow[Place], most: int, depth: int, floor
     return found
 
 
-def plant(tree: DraftTree, found: Sequence[Found], source: str) -> list[int]:
-    """Append what was found below the root as point masses; the node of each."""
-    nodes: list[int] = []
-    for one in found:
+def plant(tree: DraftTree, found: Sequence[Found], source: str) -> dict[int, int]:
+    """Append what was found below the root as point masses; index into `found` → node."""
+    nodes: dict[int, int] = {}
+    for index, one in enumerate(found):
         parent = ROOT if one.parent < 0 else nodes[one.parent]
-        nodes.append(tree.add(parent, one.token, "point_mass", None, source))
+        nodes[index] = tree.add(parent, one.token, "point_mass", None, source)
     return nodes
 
 
-def rows(found: Sequence[Found], nodes: Sequence[int], label: Callable[[int], str]) -> list[ExhibitRow]:
+def matched_before(text: SuffixAutomaton, state: int, length: int, tokens: Sequence[int]) -> ExhibitRow:
+    """The end of `tokens`, a text that `text` holds, where it occurred first."""
+    start = text.first_end[state] - length + 1
+    return ExhibitRow("first seen here", list(tokens[len(tokens) - length :]), position=start)
+
+
+def rows(found: Sequence[Found], nodes: Mapping[int, int], label: Callable[[int], str]) -> list[ExhibitRow]:
     """One row per whole continuation, the most frequent first, with the share of each of its prefixes.
 
-    `label` names the row that ends at an index of `found`.
+    `label` names the row that ends at an index of `found`; `nodes` may lack what was not drafted.
     """
     inner = {one.parent for one in found}
     ends = [index for index in range(len(found)) if index not in inner]
     return [_row(found, nodes, end, label(end)) for end in sorted(ends, key=lambda end: -found[end].share)]
 
 
-def _row(found: Sequence[Found], nodes: Sequence[int], end: int, label: str) -> ExhibitRow:
+def _row(found: Sequence[Found], nodes: Mapping[int, int], end: int, label: str) -> ExhibitRow:
     path: list[int] = []
     while end >= 0:
         path.insert(0, end)
@@ -93,6 +100,6 @@ def _row(found: Sequence[Found], nodes: Sequence[int], end: int, label: str) -> 
     return ExhibitRow(
         label,
         [found[index].token for index in path],
-        nodes=[nodes[index] for index in path],
+        nodes=[nodes[index] for index in path if index in nodes],
         scores=[round(found[index].share, 6) for index in path],
     )

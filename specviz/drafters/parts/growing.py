@@ -159,7 +159,8 @@ class LastDraft:
         """Tell the stop policy; nothing before the first draft."""
         if self.levels is not None:
             committed = len(context.tokens) - self.length
-            stop.learn(self.levels, max(0, committed if context.opening is not None else committed - 1))
+            accepted = max(0, committed if context.opening is not None else committed - 1)
+            stop.learn(self.levels, min(self.levels, accepted))  # more, where others drafted below
 
     def remember(self, tree: DraftTree, tokens: Sequence[int]) -> None:
         self.levels, self.length = max(tree.depths), len(tokens)

@@ -1,0 +1,165 @@
+"""A datastore: a text's ids, its suffix array, and where its documents begin; in memory, or mapped from one file.
+
+The file is one line of JSON that says what it is, then the ids and the suffix array, each at a multiple of `ALIGNED`
+bytes. Looking up costs a few dozen comparisons, whatever the size. Knows nothing about what is made of the answer.
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from specviz.datastore.suffix_array import COMPARED, Ids
+from specviz.errors import DatastoreError
+from specviz.trace.exhibits import DatastoreCard
+
+FORMAT = "specviz-datastore 1"
+ALIGNED = 64
+LONGEST_HEAD = 64 * 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """Places of the text that begin with the last `length` tokens of what was looked up."""
+
+    length: int
+    first: int
+    stop: int
+    """they are entries `first` to `stop` of the suffix array"""
+
+    @property
+    def count(self) -> int:
+        return self.stop - self.first
+
+
+@dataclass(frozen=True, slots=True)
+class Datastore:
+    """The text. An id equal to `vocab_size` ends each document and is no token."""
+
+    card: DatastoreCard
+    tokenizer_sha256: str
+    vocab_size: int
+    ids: Ids
+    suffixes: npt.NDArray[np.uint32]
+    names: Sequence[str]
+    """of the documents, in order"""
+    begins: Sequence[int]
+    """index of the first id of each document"""
+
+    def places(self, tokens: Sequence[int]) -> Match:
+        """All places that begin with `tokens`, at most `COMPARED` of them."""
+        wanted = list(tokens)
+        assert 0 < len(wanted) <= COMPARED, f"{len(wanted)} tokens cannot be looked up."
+        ids, suffixes, length = self.ids, self.suffixes, len(wanted)
+
+        def beginning(start: np.uint32) -> list[int]:
+            return ids[int(start) : int(start) + length].tolist()  # type: ignore[no-any-return]
+
+        first = bisect_left(suffixes, wanted, key=beginning)
+        return Match(length, first, bisect_right(suffixes, wanted, lo=first, key=beginning))
+
+    def longest(self, tokens: Sequence[int], shortest: int, longest: int) -> Match | None:
+        """The longest suffix of `tokens`, of `shortest` to `longest` tokens, that occurs; None where none does.
+
+        What occurs, its own suffixes do too, so the length is found by bisection.
+        """
+        best = None
+        low, high = shortest, min(longest, len(tokens))
+        while low <= high:
+            middle = (low + high) // 2
+            match = self.places(tokens[len(tokens) - middle :])
+            if match.count:
+                best, low = match, middle + 1
+            else:
+                high = middle - 1
+        return best
+
+    def continuations(self, match: Match, depth: int, most: int) -> tuple[Ids, npt.NDArray[np.int64]]:
+        """What follows at the places of a match: ids [m, depth] in order, and where each begins [m].
+
+        Of more than `most` places every k-th is taken, so that shares stay what they are.
+        """
+        assert match.length + depth <= COMPARED, "beyond this, places are not in order."
+        chosen = np.unique(np.linspace(match.first, match.stop - 1, min(most, match.count)).round().astype(np.int64))
+        starts = self.suffixes[chosen].astype(np.int64) + match.length
+        # The last id ends a document, so what would be read beyond it is an end as well.
+        places = np.minimum(starts[:, None] + np.arange(depth), len(self.ids) - 1)
+        return self.ids[places], starts
+
+    def document(self, place: int) -> str:
+        """Name of the document that an index into the ids lies in."""
+        return self.names[bisect_right(self.begins, place) - 1]
+
+
+def write(store: Datastore, path: Path) -> None:
+    """Raises DatastoreError where the file cannot be written."""
+    head = {
+        "format": FORMAT,
+        "name": store.card.name,
+        "tokenizer": store.tokenizer_sha256,
+        "vocab_size": store.vocab_size,
+        "ids": len(store.ids),
+        "id_bytes": store.ids.dtype.itemsize,
+        "sha256": store.card.sha256,
+        "names": list(store.names),
+        "begins": [int(begin) for begin in store.begins],
+    }
+    partial = path.with_name(path.name + ".partial")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with partial.open("wb") as file:
+            for part in (json.dumps(head).encode() + b"\n", store.ids.tobytes(), store.suffixes.tobytes()):
+                file.write(part + b"\0" * (-len(part) % ALIGNED))
+        partial.replace(path)
+    except OSError as error:
+        raise DatastoreError(
+            f"cannot write the datastore '{path.name}' ({error.strerror}); choose another place with --out, or another "
+            "folder for all with the environment variable SPECVIZ_CACHE."
+        ) from None
+
+
+def read(path: Path) -> Datastore:
+    """Map a file. Raises DatastoreError where it is missing, no datastore, or cut short."""
+    try:
+        with path.open("rb") as file:
+            line = file.readline(LONGEST_HEAD)
+        head = json.loads(line)
+        if head["format"] != FORMAT:
+            raise ValueError
+        return _mapped(path, head, len(line))
+    except FileNotFoundError:
+        raise DatastoreError(
+            f"there is no datastore '{path.name}'; build it with `specviz datastore build --out {path.name}`."
+        ) from None
+    except OSError as error:
+        raise DatastoreError(f"cannot read the datastore '{path.name}' ({error.strerror}); check the path.") from None
+    except (ValueError, KeyError, TypeError):
+        raise DatastoreError(
+            f"'{path.name}' is no datastore of this release, or damaged; build it anew with `specviz datastore build`."
+        ) from None
+
+
+def _mapped(path: Path, head: dict[str, Any], head_bytes: int) -> Datastore:
+    count, begin = int(head["ids"]), head_bytes + -head_bytes % ALIGNED
+    id_type = {2: np.uint16, 4: np.uint32}[head["id_bytes"]]
+    ids = _part(path, id_type, begin, count)
+    begin += ids.nbytes + -ids.nbytes % ALIGNED
+    suffixes = _part(path, np.uint32, begin, count)
+    names, begins = [str(name) for name in head["names"]], [int(place) for place in head["begins"]]
+    size = path.stat().st_size
+    if len(names) != len(begins) or not names or size != begin + suffixes.nbytes + -suffixes.nbytes % ALIGNED:
+        raise ValueError
+    card = DatastoreCard(str(head["name"]), count, len(names), size, str(head["sha256"]))
+    return Datastore(card, str(head["tokenizer"]), int(head["vocab_size"]), ids, suffixes, names, begins)
+
+
+def _part(path: Path, kind: Any, begin: int, count: int) -> Any:
+    """A plain view of the map: numpy's own subclass is slow to index."""
+    return np.asarray(np.memmap(path, kind, "r", begin, (count,)))

@@ -1,0 +1,76 @@
+"""A draft made by a model of the drafter's own: its cache, its passes, and how the previous round went.
+
+    text ─► catch up ─► growth policy asks, stop policy ends ─► tree, passes, beliefs
+
+What a drafter does with that tree is its own affair. Knows nothing about the target.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from torch import Tensor
+
+from specviz.clock import now
+from specviz.drafters.base import DraftContext, DraftPass, Habit, Proposal
+from specviz.drafters.parts.draft_cache import DraftCache
+from specviz.drafters.parts.growing import GrowingDraft, LastDraft
+from specviz.growth.base import Growth
+from specviz.lm.base import LanguageModel
+from specviz.tree import ROOT, DraftTree
+
+
+class ModelDraft:
+    """One model and its cache, for one run."""
+
+    def __init__(self, model: LanguageModel, growth: Growth, source: str) -> None:
+        """`growth` is used where the run's habit names none; `source` is what candidates are marked with."""
+        self.model = model
+        self._growth = growth
+        self._source = source
+        self._cache = DraftCache(model)
+        self._last = LastDraft()
+
+    def begin(self, tokens: Sequence[int], habit: Habit) -> None:
+        """Read the prompt."""
+        self._cache.keeps_hidden = habit.stop.needs_hidden
+        self._cache.begin(tokens)
+
+    def propose(self, context: DraftContext, habit: Habit) -> Proposal:
+        """The tree that the model makes of the text, as growth and stop policy say."""
+        proposal = Proposal(DraftTree.from_root(context.tokens[-1]))
+        stop = habit.stop
+        self._last.report(stop, context)
+        room = self._cache.room(len(context.tokens))
+        depth = min(room, context.max_depth, stop.levels() or room)
+        if depth >= 1:
+            draft = GrowingDraft(
+                context,
+                proposal,
+                stop,
+                depth,
+                lambda nodes, at: self._forward(context, proposal, nodes, at),
+                self._source,
+                self._cache.hidden,
+            )
+            (habit.growth or self._growth).grow(draft)
+            proposal.note.update(stop.state())
+        else:
+            proposal.note["drafter_context_full"] = room < 1
+        self._last.remember(proposal.tree, context.tokens)
+        return proposal
+
+    def _forward(self, context: DraftContext, proposal: Proposal, level: Sequence[int], depth: int) -> Tensor:
+        """Logits [len(level), V] after the nodes of a level; the root's pass also catches up with the text."""
+        device = self.model.device
+        began = now(device)
+        cached = self._cache.length
+        if level == [ROOT]:
+            cached = self._cache.settle(context.tokens)
+            logits = self._cache.catch_up(context.tokens)
+        else:
+            tree = proposal.tree
+            logits = self._cache.extend([(tree.parents[node], node, tree.tokens[node]) for node in level])
+        seconds = now(device) - began
+        proposal.passes.append(DraftPass(self._cache.length - cached, cached, seconds, depth))
+        return logits

@@ -1,0 +1,178 @@
+"""Retrieval-augmented drafting: the tree of a small model and that of retrieval, fused into one.
+
+    text ─► the model's tree ──────────────────────────────────┐
+    text ─► matches in the text and a datastore ─► prune by q ─┴► one tree, each node with its source and its kind
+
+Knows nothing about the target, or where the datastore comes from: it is handed over (`consult`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from torch import Tensor
+
+from specviz.chance import Sampling
+from specviz.datastore.store import Datastore
+from specviz.drafters.base import DRAFTERS, DraftContext, Drafter, Proposal
+from specviz.drafters.parts.continuations import best_first, matched_before, rows
+from specviz.drafters.parts.fusion import Branches, fuse, prune
+from specviz.drafters.parts.model_draft import ModelDraft
+from specviz.drafters.parts.shape import ShapeOptions
+from specviz.drafters.parts.snippets import Snippets, Wanted
+from specviz.drafters.parts.suffix_automaton import SuffixAutomaton
+from specviz.errors import DatastoreError
+from specviz.lm.base import LanguageModel
+from specviz.options import Options, option
+from specviz.trace.events import CandidateKind
+from specviz.trace.exhibits import Exhibit, ExhibitRow
+from specviz.tree import ROOT, Shape
+
+MODEL, TEXT, DATASTORE = "model", "text", "datastore"
+CONSIDERED = 64
+"""prefixes per source that pruning chooses from"""
+RARE = 0.01
+"""no prefix less frequent than this is considered"""
+
+
+@dataclass(frozen=True)
+class RasdOptions(ShapeOptions):
+    """The model's own tree, where to retrieve, and how much of it survives."""
+
+    branching: tuple[int, ...] = option(
+        (2, 1, 1, 1), help="children per node at each level of the model's own tree", minimum=1, maximum=32
+    )
+    max_nodes: int = option(
+        16, help="most candidates of the fused tree; all of the model's own are kept", minimum=1, maximum=64
+    )
+    likely: int = option(
+        8, help="retrieved first tokens must be among so many most probable ones of the model", minimum=1, maximum=64
+    )
+    look_in: str = option("both", help="where to retrieve", choices=("both", TEXT, DATASTORE))
+    max_match: int = option(16, help="longest suffix of the text that is looked up", minimum=2, maximum=16)
+    snippet: int = option(10, help="tokens read at each place of a match", minimum=1, maximum=16)
+    places: int = option(1000, help="most places read; of more, every k-th", minimum=1, maximum=5000)
+
+
+@DRAFTERS.register("rasd")
+class RasdDrafter(Drafter):
+    """Fuses what a small model drafts with what followed the same words elsewhere, pruned by that model.
+
+    A retrieved branch survives where the model finds its first token likely; it is merged into the model's tree along
+    their longest common prefix. Each candidate keeps its source and how it came about: drawn, or a point mass. The text
+    and a datastore are searched. RASD (2503.03434); pruning criterion and ranking are our reading of it.
+    """
+
+    name: ClassVar[str] = "rasd"
+    options_type: ClassVar[type[Options]] = RasdOptions
+    lossless: ClassVar[bool] = True
+    needs_model: ClassVar[bool] = True
+    grows: ClassVar[bool] = True
+    adds: ClassVar[frozenset[CandidateKind]] = frozenset(["point_mass"])
+
+    def __init__(self, options: Options, model: LanguageModel | None) -> None:
+        assert isinstance(options, RasdOptions)
+        assert model is not None, "this drafter needs a model."
+        super().__init__(options, model)
+        self._draft = ModelDraft(model, options.growth, MODEL)
+        self._text = SuffixAutomaton()
+        self._read = 0
+        self._store: Datastore | None = None
+
+    @property
+    def model(self) -> LanguageModel:
+        return self._draft.model
+
+    @classmethod
+    def kinds(cls, options: Options, sampling: Sampling) -> frozenset[CandidateKind]:
+        assert isinstance(options, RasdOptions)
+        return options.growth.kinds(sampling) | cls.adds
+
+    @classmethod
+    def shape(cls, options: Options, sampling: Sampling) -> Shape:
+        return "tree"
+
+    @classmethod
+    def retrieves(cls, options: Options) -> bool:
+        assert isinstance(options, RasdOptions)
+        return options.look_in != TEXT
+
+    def consult(self, datastore: Datastore) -> None:
+        self._store = datastore
+
+    def begin(self, tokens: Sequence[int]) -> None:
+        if self._store is None and self.retrieves(self.options):
+            raise DatastoreError(
+                "'rasd' has no datastore to look in; build one with `specviz datastore build`, or look in the text."
+            )
+        self._draft.begin(tokens, self.habit)
+        self._follow(tokens)
+
+    def propose(self, context: DraftContext) -> Proposal:
+        self._follow(context.tokens)
+        proposal = self._draft.propose(context, self.habit)
+        tree, q = proposal.tree, _after_root(proposal)
+        own = tree.drafted
+        depth = min(self.options.snippet, context.max_depth)
+        if depth > 0:
+            retrieved = list(self._retrieve(context.tokens, depth))
+            scored = [(branches, prune(branches, q, self.options.likely)) for branches, _ in retrieved]
+            fuse(tree, scored, self.options.max_nodes)
+            for branches, exhibits in retrieved:
+                proposal.knew.extend(exhibits)
+                proposal.knew.extend(_left_out(branches, q))
+        proposal.note.update(own=own, retrieved=tree.drafted - own)
+        return proposal
+
+    def _follow(self, tokens: Sequence[int]) -> None:
+        """Read what the text has grown by."""
+        for token in tokens[self._read :]:
+            self._text.extend(token)
+        self._read = len(tokens)
+
+    def _retrieve(self, tokens: Sequence[int], depth: int) -> Iterator[tuple[Branches, Iterator[Exhibit]]]:
+        """Continuations from each source that has any; the exhibits are drawn up after the fusion."""
+        options = self.options
+        if options.look_in != DATASTORE:
+            match = next(self._text.suffixes(self._text.shorter[self._text.whole], options.max_match), None)
+            if match is not None and match[0] >= 2:
+                length, state = match
+                found = best_first(state, self._text.after, CONSIDERED, depth, RARE)
+                branches = Branches(TEXT, found)
+                yield branches, _from_text(branches, self._text, length, state, tokens)
+        if self._store is not None and options.look_in != TEXT:
+            wanted = Wanted(2, options.max_match, depth, options.places)
+            snippets = Snippets.look_up(self._store, tokens, wanted)
+            if snippets is not None:
+                found = best_first(snippets.start, snippets.after, CONSIDERED, depth, RARE)
+                branches = Branches(DATASTORE, found)
+                yield branches, snippets.exhibits(tokens, found, branches.nodes)
+
+
+def _after_root(proposal: Proposal) -> Tensor | None:
+    """What the model says follows the text [V], if it was asked."""
+    for nodes, logits in proposal.beliefs:
+        if ROOT in nodes:
+            return logits[list(nodes).index(ROOT)].float().softmax(-1)
+    return None
+
+
+def _from_text(
+    branches: Branches, text: SuffixAutomaton, length: int, state: int, tokens: Sequence[int]
+) -> Iterator[Exhibit]:
+    yield Exhibit("the end of the text, seen before", [matched_before(text, state, length, tokens)])
+    times = sum(count for _, count, _ in text.after(state))
+    found = branches.found
+    yield Exhibit(
+        "what followed, by frequency", rows(found, branches.nodes, lambda end: f"{found[end].count} of {times}")
+    )
+
+
+def _left_out(branches: Branches, q: Tensor | None) -> Iterator[Exhibit]:
+    """Retrieved first tokens that the model finds too unlikely, with its probability of each."""
+    if branches.pruned and q is not None:
+        tokens = [branches.found[index].token for index in branches.pruned]
+        row = ExhibitRow(f"from the {branches.source}", tokens, scores=[round(float(q[token]), 6) for token in tokens])
+        yield Exhibit("retrieved, but unlikely to the model", [row])

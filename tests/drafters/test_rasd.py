@@ -1,0 +1,147 @@
+"""Fusion of a model's tree with retrieved ones: what survives, where it goes, and what each node says of itself."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from letters import LetterTexts, toy_loader
+
+from specviz.chance import Sampling, SeededDice
+from specviz.datastore.build import from_ids
+from specviz.drafters.base import DraftContext, Habit
+from specviz.drafters.parts.continuations import Found
+from specviz.drafters.parts.fusion import Branches, fuse, prune
+from specviz.drafters.rasd import RasdDrafter, RasdOptions
+from specviz.errors import DatastoreError, PairingError
+from specviz.growth.chain import ChainGrowth, ChainOptions
+from specviz.live import LiveSource, collect
+from specviz.lm.table import TableModel
+from specviz.pairing import check_pairing
+from specviz.trace.check import check
+from specviz.trace.source import RunRequest
+from specviz.tree import ROOT, DraftTree
+from specviz.verifiers.base import VERIFIERS
+
+WARM = Sampling(0.9)
+TRIE = [Found(3, -1, 0.6, 6, 1), Found(4, 0, 0.5, 5, 2), Found(5, -1, 0.4, 4, 1), Found(6, 2, 0.1, 1, 2)]
+"""3, 3 4, 5, 5 6"""
+
+
+def own_tree():
+    """3 7 and 1, drawn."""
+    tree, q = DraftTree.from_root(0), torch.full((8,), 0.125)
+    first = tree.add(ROOT, 3, "without_replacement", q, "model")
+    tree.add(ROOT, 1, "without_replacement", q, "model")
+    tree.add(first, 7, "iid", q, "model")
+    return tree
+
+
+def paths(tree, source):
+    return [tree.token_path(node) for node in range(1, len(tree)) if tree.sources[node] == source]
+
+
+def draft(tokens, options, sampling=WARM, store=None):
+    drafter = RasdDrafter(options, TableModel(8, seed=2))
+    if store is not None:
+        drafter.consult(store)
+    drafter.begin(tokens)
+    return drafter.propose(DraftContext(tokens, 0, 9, sampling, SeededDice(3)))
+
+
+def test_a_branch_survives_where_its_first_token_is_among_the_models_most_probable():
+    branches = Branches("text", TRIE)
+    q = torch.tensor([0.1, 0.3, 0.0, 0.4, 0.1, 0.05, 0.05, 0.0])
+    assert prune(branches, q, keep=2) == {0: pytest.approx(0.24), 1: pytest.approx(0.2)}
+    assert branches.pruned == [2]
+
+
+def test_without_a_distribution_nothing_is_pruned():
+    branches = Branches("text", TRIE)
+    assert prune(branches, None, keep=1) == {0: 0.6, 1: 0.5, 2: 0.4, 3: 0.1}
+    assert branches.pruned == []
+
+
+def test_a_branch_is_walked_down_the_tree_and_its_rest_attached_where_it_leaves():
+    tree, branches = own_tree(), Branches("text", TRIE)
+    fuse(tree, [(branches, prune(branches, None, 8))], most=9)
+    assert tree.tokens == [0, 3, 1, 7, 4, 5, 6]
+    assert tree.parents == [-1, 0, 0, 1, 1, 0, 5]
+    assert tree.sources[1:] == ["model", "model", "model", "text", "text", "text"]
+    assert tree.kinds[1:] == ["without_replacement"] * 2 + ["iid"] + ["point_mass"] * 3
+    assert branches.nodes == {0: 1, 1: 4, 2: 5, 3: 6}
+
+
+def test_the_best_come_first_within_the_budget_and_the_models_own_all_stay():
+    tree, branches = own_tree(), Branches("text", TRIE)
+    fuse(tree, [(branches, {0: 0.1, 1: 0.05, 2: 0.4, 3: 0.01})], most=4)
+    assert paths(tree, "text") == [[5]]
+    tree, branches = own_tree(), Branches("text", TRIE)
+    fuse(tree, [(branches, prune(branches, None, 8))], most=1)
+    assert (tree.drafted, branches.nodes) == (3, {0: 1})
+
+
+def test_what_two_sources_found_is_one_candidate():
+    tree, text, store = own_tree(), Branches("text", TRIE), Branches("datastore", TRIE)
+    fuse(tree, [(text, prune(text, None, 8)), (store, prune(store, None, 8))], most=20)
+    assert (paths(tree, "datastore"), store.nodes) == ([], text.nodes)
+
+
+def test_every_node_keeps_its_source_and_its_kind():
+    store = from_ids("test", [("a.py", [1, 2, 5, 6, 1, 2, 4, 4])], "", 8)
+    proposal = draft([1, 2, 3, 3, 1, 2], RasdOptions(branching=(2, 1), likely=8), store=store)
+    tree = proposal.tree
+    kinds = dict(zip(tree.sources[1:], tree.kinds[1:], strict=True))
+    assert kinds == {"model": "without_replacement", "text": "point_mass", "datastore": "point_mass"}
+    assert proposal.note["own"] == tree.sources.count("model") == 4
+    assert proposal.note["retrieved"] == tree.drafted - 4
+    assert [exhibit.title for exhibit in proposal.knew] == [
+        "the end of the text, seen before",
+        "what followed, by frequency",
+        "looked up in the datastore",
+        "what followed there",
+    ]
+
+
+def test_what_the_model_speaks_against_is_shown_with_its_probability():
+    model = TableModel(8, seed=2)
+    for unlikely in range(3, 8):
+        text = [1, 2, unlikely, 1, 2]
+        q = model.exact_logits(text).float().softmax(-1)
+        if int(q.argmax()) != unlikely:
+            break
+    proposal = draft(text, RasdOptions(likely=1, look_in="text"))
+    row = proposal.knew[-1].rows[0]
+    assert (proposal.knew[-1].title, row.tokens) == ("retrieved, but unlikely to the model", [unlikely])
+    assert row.scores == [pytest.approx(float(q[unlikely]), abs=1e-6)]
+    assert proposal.note["retrieved"] == 0
+
+
+@pytest.mark.parametrize("look_in", ["both", "datastore"])
+def test_without_a_datastore_it_says_how_to_build_one(look_in):
+    with pytest.raises(DatastoreError, match="build one with `specviz datastore build`, or look in the text"):
+        draft([1, 2], RasdOptions(look_in=look_in))
+
+
+ALLOWED = {"lenience", "longest_path", "naive", "sequential", "traversal", "typical"}
+
+
+@pytest.mark.parametrize("growth", [None, ChainGrowth(ChainOptions())], ids=["own", "chain"])
+@pytest.mark.parametrize("verifier", VERIFIERS.names())
+def test_only_rules_that_judge_drawn_and_retrieved_candidates_side_by_side_are_allowed(verifier, growth):
+    habit = Habit(growth)
+    if verifier in ALLOWED:
+        check_pairing(RasdDrafter, RasdOptions(), VERIFIERS.get(verifier), WARM, habit)
+    else:
+        with pytest.raises(PairingError, match=f"verifier '{verifier}'"):
+            check_pairing(RasdDrafter, RasdOptions(), VERIFIERS.get(verifier), WARM, habit)
+
+
+@pytest.mark.parametrize("verifier", ["naive", "sequential", "traversal"])
+def test_a_trace_of_mixed_trees_is_sound(verifier):
+    request = RunRequest("abcabdab", drafter="rasd", verifier=verifier, temperature=0.9, max_new_tokens=30)
+    trace = collect(LiveSource(load=toy_loader(), measure=False, datastores=LetterTexts()), request)
+    assert check(trace) == []
+    drafted = {node.source for this in trace.rounds for node in this.nodes[1:]}
+    tried = {node.source for this in trace.rounds for node in this.nodes if node.fate in ("accepted", "rejected")}
+    assert drafted == {"model", "text", "datastore"}
+    assert {"text", "datastore"} & tried
