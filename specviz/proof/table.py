@@ -175,7 +175,7 @@ def _ways(case: Case) -> int | None:
 
 
 def _at_its_temperature(case: Case) -> Case:
-    greedy = VERIFIERS.get(case.verifier).temperatures == "zero"
+    greedy = "zero" in (VERIFIERS.get(case.verifier).temperatures, STOPS.get(case.stopping).temperatures)
     return replace(case, sampling=Sampling(0.0) if greedy else WARM)
 
 
