@@ -24,7 +24,7 @@ from specviz.lm.base import LanguageModel
 from specviz.pairing import check_models, check_pairing
 from specviz.scoring import Foresight, ScoredTree, score
 from specviz.stopping import Ending
-from specviz.trace.events import CommittedToken, TrimReason
+from specviz.trace.events import CommittedToken, EndReason, TrimReason
 from specviz.trace.exhibits import Exhibit
 from specviz.tree import DraftTree
 from specviz.verifiers.base import Verdict, Verifier
@@ -122,7 +122,7 @@ class Session:
         drafter.attach(target, self._cache)
 
     @property
-    def finished(self) -> TrimReason | None:
+    def finished(self) -> EndReason | None:
         """Why the text is over, or None."""
         if self.ending.reason is None and len(self.tokens) >= self._context_length:
             return "length"

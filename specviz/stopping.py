@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from specviz.errors import OptionError
-from specviz.trace.events import TrimReason
+from specviz.trace.events import EndReason
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Ending:
         self._memory = max(map(len, self._stops), default=1) - 1
         self._tail = b""
         self.tokens = 0
-        self.reason: TrimReason | None = None
+        self.reason: EndReason | None = None
         self.surplus_bytes = 0
         """bytes of the last token beyond the end of the stop string"""
 
@@ -47,7 +47,7 @@ class Ending:
         """Tokens that may still be committed."""
         return self._limits.max_new_tokens - self.tokens
 
-    def commit(self, token: int) -> TrimReason | None:
+    def commit(self, token: int) -> EndReason | None:
         """Count one more token; why the text ends with it, or None."""
         self.tokens += 1
         if token in self._limits.eos_ids:

@@ -83,8 +83,8 @@ def cases(only: Collection[str] = (), full: bool = False) -> list[Case]:
         found += [Case(drafter, verifier, own) for verifier in VERIFIERS.names()]
         for growth in GROWTHS.names() if kind.grows and (full or drafter == GROWING) else ():
             for one in TABLE_SETS.get(growth, growth_sets(growth)[:1]):
-                given = () if drafter == GROWING else own
-                case = Case(drafter, "naive", given, growth=growth, growth_options=_pairs(one))
+                shape = () if drafter == GROWING else own
+                case = Case(drafter, "naive", shape, growth=growth, growth_options=_pairs(one))
                 found += [replace(case, verifier=verifier) for verifier in VERIFIERS.names()]
     shapes: list[tuple[str, Given]] = [("chain", {"length": 2}), ("levels", {"branching": (2, 1)})]
     for stop in STOPS.names():

@@ -67,12 +67,23 @@ def card_of(trace: Trace, file: str) -> GalleryCard:
     return GalleryCard(
         file=file,
         prompt=started.prompt_name or file.split(".")[0],
-        drafter=f"{started.drafter.name} tree" if _branches(trace) else started.drafter.name,
+        drafter=_methods(trace),
         temperature=started.sampling.temperature,
         source="simulated" if started.source == "simulated" else "recorded",
         rate=trace.summary.draft_acceptance_rate,
         length=trace.summary.mean_acceptance_length,
     )
+
+
+def _methods(trace: Trace) -> str:
+    """The drafter and what was chosen beside it: growth policy, stop policy, and the verifier where it is not the
+    default one."""
+    started = trace.started
+    names = [f"{started.drafter.name} tree" if _branches(trace) else started.drafter.name]
+    names += [card.name for card in (started.growth, started.stopping) if card is not None]
+    if started.verifier.name not in ("greedy", "sequential"):
+        names.append(started.verifier.name)
+    return " + ".join(names)
 
 
 def _branches(trace: Trace) -> bool:
