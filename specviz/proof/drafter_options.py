@@ -41,7 +41,7 @@ OPTION_SETS: dict[str, tuple[dict[str, object], ...]] = {
     ),
     "rest": ({"max_nodes": 4, "min_match": 1}, {"max_nodes": 3, "max_match": 2, "snippet": 2, "places": 3}),
     "suffix": ({"max_nodes": 4, "factor": 2.0}, {"max_nodes": 3, "tree": False}),
-    "token_recycling": ({"nodes": 4}, {"nodes": 80}, {"nodes": 9, "followers": 2, "fill": False}),
+    "token_recycling": ({"nodes": 2}, {"nodes": 9, "followers": 2, "fill": False}, {"nodes": 80}),
 }
 
 

@@ -32,7 +32,7 @@ PROMPT = (0, 1, 2, 0, 1)
 """repeats itself, or a drafter that copies would find nothing"""
 GROWING = "model"
 """the drafter that every growth and stop policy is walked with"""
-ELSEWHERE = frozenset(["token_recycling", "decision"])
+ELSEWHERE = frozenset(["decision"])
 """walked by the tests alone, on smaller toys: two rounds on three tokens take too long, or were not walked yet"""
 Given = dict[str, object]
 TABLE_SETS: dict[str, tuple[Given, ...]] = {
