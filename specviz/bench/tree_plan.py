@@ -92,6 +92,8 @@ def _judged(
 ) -> list[Case]:
     experiment, temperature, growth, shape, options = setting
     found = []
+    if temperature == 0.0:  # draws from a point mass are copies; the policy's own choice takes the most probable
+        options = {name: value for name, value in options.items() if name != "draw"}
     for judge in judges:
         request = replace(
             plan.template,
