@@ -27,6 +27,7 @@ COMMANDS: Mapping[str, str] = {
     "bench": "measure speed against plain decoding and transformers, interleaved in one run",
     "datastore": "build the text that rest and rasd retrieve from",
     "record": "write the recorded traces that the page opens on",
+    "frequencies": "what a smaller draft head covers and saves, and the token counts behind it",
     "train": "train the bundled models on the Python standard library",
     "learn": "train the stop policies that go by a classifier, from logged rounds",
     "app": "serve the page",

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 
 from specviz import __version__
 from specviz.growth.base import Growth
-from specviz.lm.base import ModelInfo
+from specviz.lm.base import LanguageModel, ModelInfo
 from specviz.lm.load import LoadedModel
 from specviz.lm.step_time import bare_pass_s, machine, step_times
 from specviz.options import to_mapping
@@ -43,10 +43,13 @@ class Participants:
     step_times: list[StepTime] = field(default_factory=list)
     draft_step_s: float | None = None
 
-    def measure(self) -> None:
-        """Time bare passes (once per model and process; later calls only look them up)."""
+    def measure(self, drafting: LanguageModel | None = None) -> None:
+        """Time bare passes (once per model and process; later calls only look them up). `drafting` is the drafter's
+        model as it drafts with it, where that is not the one loaded for it."""
         self.step_times = step_times(self.target.model)
-        self.draft_step_s = bare_pass_s(self.drafter.model) if self.drafter is not None else None
+        if drafting is None and self.drafter is not None:
+            drafting = self.drafter.model
+        self.draft_step_s = bare_pass_s(drafting) if drafting is not None else None
 
 
 def started(

@@ -180,7 +180,7 @@ class LiveSource:
         session = Session(participants.target.model, method, start, ending)
         if self._measure:
             with self._lane:
-                participants.measure()
+                participants.measure(drafter.model)
             _tune(drafter, participants)
         memory = None
         if request.memory == "warm":

@@ -15,6 +15,7 @@ from specviz.live import LiveSource, _tune, collect, make_plan
 from specviz.lm.load import LoadedModel
 from specviz.lm.table import TableModel
 from specviz.options import from_mapping
+from specviz.proof.drafter_options import option_sets
 from specviz.trace.events import StepTime
 from specviz.trace.source import RunRequest
 from specviz.verifiers.base import VERIFIERS
@@ -167,7 +168,8 @@ def test_growth_is_not_sized_for_a_drafter_whose_passes_were_not_measured(only_t
 @pytest.mark.parametrize("temperature", [0.0, 1.0])
 def test_every_pairing_runs_or_says_why_not(drafter, verifier, temperature):
     source = toy_source()
-    request = replace(REQUEST, drafter=drafter, verifier=verifier, temperature=temperature)
+    options = option_sets(drafter)[0]
+    request = replace(REQUEST, drafter=drafter, drafter_options=options, verifier=verifier, temperature=temperature)
     reason = source.explain(request)
     if reason is None:
         assert collect(source, request).finished.reason == "length"

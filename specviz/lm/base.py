@@ -29,6 +29,8 @@ class ModelInfo:
     dtype: str
     weights_sha256: str
     eos_ids: tuple[int, ...]
+    tokenizer_sha256: str = ""
+    """of the tokenizer it was loaded with; empty where there is none"""
 
 
 class Cache(Protocol):

@@ -10,6 +10,7 @@ Shapes: n new rows, T rows visible at most, H query heads, G key/value heads, D 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 
 import torch
@@ -98,6 +99,7 @@ class LlamaModel:
         self._head = Projection(self._norm.absorbed_by(head[: info.vocab_size]))
         self._turns = Turns.of(shape, self.device, self._embedding.dtype)
         self._chains: dict[int, Tensor] = {}
+        self._last_trimmed: tuple[tuple[int, ...], LlamaModel] | None = None
         self.kernels = self._calibrate()
 
     @property
@@ -122,6 +124,19 @@ class LlamaModel:
             "head": [self._head],
         }
         return dict(zip(groups, calibrate(list(groups.values())), strict=True))
+
+    @torch.inference_mode()
+    def with_head(self, tokens: Sequence[int]) -> LlamaModel:
+        """See `lm.trimmed.TrimsHead`. The head's rows are read by asking the head itself, in whatever form its routines
+        keep them: products with 0 and 1 are exact. The last one made is kept for the next run."""
+        key = tuple(tokens)
+        if self._last_trimmed is None or self._last_trimmed[0] != key:
+            trimmed = copy(self)
+            ones = torch.eye(self.shape.hidden_size, device=self.device, dtype=self._embedding.dtype)
+            trimmed._head = Projection(self._head(ones).t()[list(tokens)].contiguous())
+            trimmed.kernels = self.kernels | {"head": calibrate([[trimmed._head]])[0]}
+            self._last_trimmed = key, trimmed
+        return self._last_trimmed[1]
 
     @torch.inference_mode()
     def forward(

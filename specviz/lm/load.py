@@ -77,6 +77,7 @@ def _info(name: str, config: dict[str, Any], files: list[Path], dtype: torch.dty
         dtype=str(dtype).removeprefix("torch."),
         weights_sha256=sha256_of(files),
         eos_ids=tokenizer.eos_ids,
+        tokenizer_sha256=tokenizer.sha256,
     )
 
 

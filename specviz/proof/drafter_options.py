@@ -42,6 +42,11 @@ OPTION_SETS: dict[str, tuple[dict[str, object], ...]] = {
     "rest": ({"max_nodes": 4, "min_match": 1}, {"max_nodes": 3, "max_match": 2, "snippet": 2, "places": 3}),
     "suffix": ({"max_nodes": 4, "factor": 2.0}, {"max_nodes": 3, "tree": False}),
     "token_recycling": ({"nodes": 2}, {"nodes": 9, "followers": 2, "fill": False}, {"nodes": 80}),
+    "vocabtrim": (
+        {"head_size": 2, "calibration": "ids", "gamma": 2},
+        {"head_size": 2, "calibration": "ids", "branching": (2, 1)},
+        {"head_size": 2, "calibration": "ids", "branching": (2,), "draw": "top_k"},
+    ),
 }
 
 

@@ -1,0 +1,115 @@
+"""Counts the tokens of raw text, of the drafter's text and of the target's: the tables behind a smaller draft head.
+
+Place in the flow: after training; `specviz frequencies --write` keeps the result. Raw text and the beginnings that
+the models go on from are training files, never held-out ones; the held-out text goes on from the prompt set. Knows
+nothing about heads.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from specviz.chance import Sampling, SeededDice
+from specviz.drafters.base import DRAFTERS
+from specviz.errors import TrainingError
+from specviz.frequencies import HELD_OUT, FrequencyTable, TokenCounts
+from specviz.lm.load import LoadedModel
+from specviz.lm.text import TextCodec
+from specviz.session import Method, Session, Start
+from specviz.stopping import Ending, Limits
+from specviz.training.corpus import Document, position_of
+from specviz.verifiers.base import VERIFIERS
+
+PREFIX_CHARS = 400
+"""of a file, from a place that depends on its name alone"""
+TEMPERATURE = 1.0
+"""models write by their own law"""
+
+
+@dataclass(frozen=True, slots=True)
+class CountPlan:
+    """How much text."""
+
+    texts: int = 200
+    """beginnings that each model goes on from"""
+    tokens: int = 96
+    """that it writes after each"""
+    raw_bytes: int = 8_000_000
+    """of training text"""
+    seed: int = 0
+    """chooses files, places and samples"""
+
+
+def count_all(
+    target: LoadedModel,
+    drafter: LoadedModel,
+    documents: Sequence[Document],
+    prompts: Sequence[str],
+    plan: CountPlan,
+    done: Callable[[str], None] = lambda what: None,
+) -> FrequencyTable:
+    """The whole table; `done` hears what was counted. Raises TrainingError where there is no text."""
+    if not documents or not prompts:
+        raise TrainingError("there is no text to count; give at least one document and one prompt.")
+    text = target.tokenizer
+    starts = beginnings(documents, plan)
+    texts = {"raw": _raw(text, documents, plan)}
+    done("raw")
+    for name, model, held in (("drafter", drafter, starts), ("target", target, starts), (HELD_OUT, target, prompts)):
+        what = "prompts of the set" if name == HELD_OUT else "beginnings cut from training files"
+        written = f"text of {model.info.name} at temperature {TEMPERATURE:g}, {plan.tokens} tokens after each of "
+        counts = _counted(continuations(model, held, plan), text.size)
+        texts[name] = TokenCounts(f"{written}{len(held)} {what}", counts, model.info.weights_sha256)
+        done(name)
+    return FrequencyTable(text.sha256, text.name, text.special_ids, texts)
+
+
+def beginnings(documents: Sequence[Document], plan: CountPlan) -> list[str]:
+    """Cuts of training files, one per file, files and places chosen by the seed."""
+    chosen = sorted(documents, key=lambda document: position_of(document.path, plan.seed + 1))[: plan.texts]
+    cuts = []
+    for document in chosen:
+        start = int(position_of(document.path, plan.seed + 2) * max(1, len(document.text) - PREFIX_CHARS))
+        cuts.append(document.text[start : start + PREFIX_CHARS])
+    return cuts
+
+
+def _raw(text: TextCodec, documents: Sequence[Document], plan: CountPlan) -> TokenCounts:
+    """Training files in the seed's order, up to the byte limit."""
+    ids, read, files = Counter[int](), 0, 0
+    for document in sorted(documents, key=lambda document: position_of(document.path, plan.seed + 3)):
+        if read >= plan.raw_bytes:
+            break
+        ids.update(text.encode(document.text))
+        read, files = read + document.n_bytes, files + 1
+    counts = tuple(ids[token] for token in range(text.size))
+    return TokenCounts(f"{files} training files, {read} bytes", counts)
+
+
+def continuations(model: LoadedModel, starts: Sequence[str], plan: CountPlan) -> Iterable[list[int]]:
+    """What the model writes after each beginning, by plain decoding; the beginning is not counted."""
+    plain, verifier = DRAFTERS.get("none"), VERIFIERS.get("sequential")
+    room = model.info.context_length - plan.tokens
+    for number, start in enumerate(starts):
+        method = Method(
+            plain(plain.options_type(), None),
+            verifier(verifier.options_type()),
+            Sampling(TEMPERATURE),
+            SeededDice(plan.seed + number),
+        )
+        ids = model.tokenizer.encode(start)[-room:]
+        ending = Ending(Limits(plan.tokens, frozenset(model.info.eos_ids)), lambda token: b"")
+        session = Session(model.model, method, Start(ids), ending)
+        session.begin()
+        while session.finished is None:
+            session.round()
+        yield session.tokens[len(ids) :]
+
+
+def _counted(texts: Iterable[list[int]], size: int) -> tuple[int, ...]:
+    ids = Counter[int]()
+    for one in texts:
+        ids.update(one)
+    return tuple(ids[token] for token in range(size))

@@ -1,0 +1,62 @@
+"""`specviz frequencies`: counting, the coverage table, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from letters import toy_loader
+
+from specviz import frequencies
+from specviz.commands import frequencies as command
+from specviz.training import corpus
+from specviz.training.corpus import Corpus, Document
+
+
+@pytest.fixture
+def toys(monkeypatch, tmp_path):
+    """Toy models and files instead of the shipped ones."""
+    from specviz import catalog
+    from specviz.trace.source import PromptCard
+
+    documents = (Document("one.py", "code", "aabccd" * 5),)
+    card = PromptCard("p", "code", "t", "d", "abc")
+    monkeypatch.setattr(command, "SharedModels", toy_loader_without_settings)
+    monkeypatch.setattr(corpus, "collect", lambda seed: Corpus(documents, (), seed))
+    monkeypatch.setattr(catalog, "bundled_prompts", lambda: (card,))
+    monkeypatch.setattr(frequencies, "ROOT", tmp_path)
+    monkeypatch.setattr(frequencies, "FOLDER", tmp_path / "frequencies")
+    monkeypatch.setattr(frequencies.table_of, "__defaults__", (tmp_path / "frequencies",))
+
+
+def toy_loader_without_settings():
+    load = toy_loader()
+    return lambda name, **settings: load(name, "cpu", "float64")
+
+
+def test_it_counts_once_and_shows_the_table_afterwards(specviz, toys):
+    written = specviz("frequencies", "--write", "--texts", 2, "--tokens", 8, "--sizes", "2,3,9", "--no-times")
+    assert written.code == 0
+    assert "counted: held_out" in written.err
+    assert "target: 8 tokens, text of table-6-1" in written.out
+    assert "| head size | covered by raw text" in written.out
+    assert "| 2 | " in written.out
+    assert "| 9 | " not in written.out, "a head as large as the vocabulary saves nothing"
+    data = json.loads(specviz("frequencies", "--sizes", "3", "--json").out)
+    assert 0.0 < data["coverage"]["target"]["3"] <= 1.0
+    assert data["step_ratio"]["3"]["median"] > 0.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--sizes", "a"], "sizes is 'a'"),
+        (["--sizes", "0"], "sizes is '0'"),
+        (["--write", "--tokens", "0"], "tokens 0, but both must be at least 1"),
+        ([], "there is no frequency table for the tokenizer of target"),
+    ],
+)
+def test_what_cannot_be_is_refused(specviz, toys, arguments, message):
+    result = specviz("frequencies", *arguments)
+    assert result.code == 2
+    assert message in result.err
