@@ -69,20 +69,20 @@ def _cells(row: BenchRow) -> list[str]:
     return [
         row.name,
         f"{row.tokens_per_s:.1f}",
-        _spread(row.decode_ratio),
-        _spread(row.ratio),
+        spread(row.decode_ratio),
+        spread(row.ratio),
         f"{row.tokens_per_pass:.2f}",
-        _or_dash(row.acceptance_rate, "{:.2f}"),
-        _or_dash(row.mean_acceptance_length, "{:.2f}"),
+        or_dash(row.acceptance_rate, "{:.2f}"),
+        or_dash(row.mean_acceptance_length, "{:.2f}"),
         " ".join(f"{share:.2f}" for share in row.acceptance_by_depth) or "–",
         f"{row.same_output}/{row.runs}",
-        _or_dash(row.efficiency, "{:.2f}"),
+        or_dash(row.efficiency, "{:.2f}"),
     ]
 
 
 def _family_table(rows: Sequence[BenchRow]) -> str:
     families = list(rows[0].by_family)
-    body = [[row.name, *(_or_dash(row.by_family.get(family), "{:.2f}") for family in families)] for row in rows]
+    body = [[row.name, *(or_dash(row.by_family.get(family), "{:.2f}") for family in families)] for row in rows]
     return "Decoding speed × plain, median by prompt family:\n\n" + markdown_table(("contestant", *families), body)
 
 
@@ -138,9 +138,20 @@ def markdown_table(head: Sequence[str], body: Sequence[Sequence[str]], words: in
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
 
 
-def _spread(value: Quartiles) -> str:
+def spread(value: Quartiles) -> str:
+    """The median with its quartiles."""
     return f"{value.median:.2f} [{value.low:.2f}–{value.high:.2f}]"
 
 
-def _or_dash(value: float | None, form: str) -> str:
+def or_dash(value: float | None, form: str) -> str:
+    """The number in that form, or a dash where there is none."""
     return "–" if value is None else form.format(value)
+
+
+def plain_data(value: Any) -> Any:
+    """Dicts and lists all the way down, named tuples as dicts, for JSON."""
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return value._asdict()
+    if isinstance(value, dict):
+        return {name: plain_data(one) for name, one in value.items()}
+    return [plain_data(one) for one in value] if isinstance(value, list | tuple) else value

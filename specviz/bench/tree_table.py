@@ -11,7 +11,7 @@ from typing import Any
 
 from specviz.bench.intervals import Estimate
 from specviz.bench.ladder import Rung
-from specviz.bench.table import markdown_table
+from specviz.bench.table import markdown_table, plain_data
 from specviz.bench.tree_rows import TreeRow
 from specviz.trace.events import Machine, ModelCard
 
@@ -40,15 +40,7 @@ class TreeReport:
 
 def to_data(report: TreeReport) -> dict[str, Any]:
     """Plain dicts; an estimate as `value`, `low`, `high`."""
-    return dict(_plain(asdict(report)))
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return value._asdict()
-    if isinstance(value, dict):
-        return {name: _plain(one) for name, one in value.items()}
-    return [_plain(one) for one in value] if isinstance(value, list | tuple) else value
+    return dict(plain_data(asdict(report)))
 
 
 def markdown(report: TreeReport) -> str:

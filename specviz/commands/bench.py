@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from specviz.bench.meter import Meter
 
 EXPERIMENTS: Mapping[str, str] = {
+    "drafters": "compare all drafters with plain decoding on every prompt family, those that remember cold and warm",
     "trees": "compare growth policies and verifiers at a fixed draft length and at a fixed target budget",
     "vector": "measure how often the first, second, … sibling is the accepted one, which Sequoia's trees are made for",
 }

@@ -161,6 +161,22 @@ def test_bench_trees_asks_for_the_marks_before_it_measures(specviz: Call, tmp_pa
     assert "none.md has no place" in result.err
 
 
+def test_bench_drafters_runs_every_drafter_or_says_why_not(specviz: Call) -> None:
+    flags = ["--prompts", "1", "--lessons", "1", "--max-new-tokens", "3", "--drafters", "none,ngram,suffix,early_exit"]
+    result = specviz("bench", "drafters", *flags, "--json", "-")
+    assert result.code == 0, result.err
+    report = json.loads(result.out)
+    rows = report["sections"][0]["rows"]
+    assert [(row["drafter"], row["memory"]) for row in rows] == [
+        ("none", ""),
+        ("ngram", ""),
+        ("suffix", "cold"),
+        ("suffix", "warm"),
+    ]
+    assert all(row["same_output"] == row["runs"] == 5 for row in rows), "float32 greedy outputs are equal"
+    assert "exit_layer is 2" in report["absent"]["early_exit"], "the tiny target has two layers"
+
+
 def test_bench_vector_says_on_what_it_was_measured(specviz: Call) -> None:
     result = specviz("bench", "vector", "--width", "3", "--step", "64", "--prompts", "1", "--json", "-")
     data = json.loads(result.out)
