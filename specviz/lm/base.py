@@ -111,7 +111,7 @@ class Unfinished:
     layers: int
     states: Tensor
     """[n, hidden], after those layers"""
-    kept: Tensor
+    kept: tuple[Tensor, ...]
     """what those layers had written to the cache for the n rows; the adapter's own layout"""
 
 
@@ -122,6 +122,12 @@ class SplitModel(LanguageModel, Protocol):
     Rows of a partial pass hold keys and values of the layers that ran, and of no other: they must leave the cache
     (`set_aside`, or `Cache.keep` without them) before a whole pass.
     """
+
+    def why_not_split(self, blocks: Blocks) -> str | None:
+        """The reason, a clause about the model as "it", why these blocks cannot run alone, or None where they can.
+
+        An adapter of many architectures cannot know before it has seen one; ask once before a run."""
+        ...
 
     def partial(self, tokens: Sequence[int], cache: Cache, parents: Sequence[int] | None, blocks: Blocks) -> Tensor:
         """Append rows to `cache` as `forward` does, running `blocks` alone; states [n, hidden] after the last one."""

@@ -2,7 +2,8 @@
 
 Rows of the cache are rows of a `DynamicCache`; the mask is always our own, four-dimensional and additive, because
 a Boolean one is silently added to the scores by eager attention. Models whose cache forgets or mixes rows are refused
-with the reason. Knows nothing about files, tokenizers, drafters or verifiers.
+with the reason; so are passes of some layers alone where the architecture does not allow them (`hub_layers`).
+Knows nothing about files, tokenizers, drafters or verifiers.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ import torch
 from torch import Tensor
 
 from specviz.errors import ModelError
-from specviz.lm.base import Cache, ModelInfo
+from specviz.lm.base import Blocks, Cache, ModelInfo, Unfinished
+from specviz.lm.hub_layers import HubLayers, Plan, error_of_idle_layers, error_when_split, relative, running
 from specviz.lm.rows import Placement, TreeCache
 
 ATTENTION = frozenset({"sdpa", "eager"})
@@ -57,9 +59,10 @@ class HubCache(TreeCache):
                 held[..., start : start + len(rows), :] = held.index_select(-2, index)
 
     def _drop_rows(self, length: int) -> None:
-        surplus = self.past.get_seq_length() - length
-        if surplus > 0:
-            self.past.crop(-surplus)
+        for layer in self.past.layers:  # after a partial pass they differ in length
+            surplus = layer.get_seq_length() - length
+            if surplus > 0:
+                layer.crop(-surplus)
 
 
 class HubModel:
@@ -72,6 +75,10 @@ class HubModel:
             raise ModelError(f"{info.name} cannot be used because {reason}; choose a full-attention decoder.")
         self._model = model.eval()
         self._info = info
+        self._layers = HubLayers.of(model, info.layers)
+        self._reasons: dict[Blocks, str | None] = {}
+        self._probe = [min(i + 1, info.vocab_size - 1) for i in range(PROBE_TOKENS)]
+        self._allowed = 1e-3 if model.dtype == torch.float32 else 5e-2  # rounding, as a share of the largest value
         self._check_trees()
 
     @property
@@ -111,23 +118,79 @@ class HubModel:
         hidden = out.hidden_states[-1][0]
         return out.logits[0, :, : self._info.vocab_size], hidden[-1:] if last_only else hidden
 
+    @torch.inference_mode()
+    def why_not_split(self, blocks: Blocks) -> str | None:
+        """See `SplitModel.why_not_split`: found out by a few tiny passes, once per choice of blocks."""
+        if blocks not in self._reasons:
+            self._reasons[blocks] = self._find_out(blocks)
+        return self._reasons[blocks]
+
+    @torch.inference_mode()
+    def partial(self, tokens: Sequence[int], cache: Cache, parents: Sequence[int] | None, blocks: Blocks) -> Tensor:
+        """See `SplitModel.partial`."""
+        return self._partial(tokens, cache, parents, Plan(blocks))
+
+    @torch.inference_mode()
+    def read_out(self, states: Tensor) -> Tensor:
+        """See `SplitModel.read_out`: the model's own forward, every layer of which hands the states on."""
+        n = len(states)
+        nothing = torch.zeros(1, n, dtype=torch.long, device=self.device)
+        mask = torch.zeros(1, 1, n, n, dtype=self._model.dtype, device=self.device)
+        with running(Plan(Blocks.first(0), states)):
+            out = self._model(input_ids=nothing, attention_mask=mask, position_ids=nothing, use_cache=False)
+        logits: Tensor = out.logits[0, :, : self._info.vocab_size]
+        return logits
+
+    @torch.inference_mode()
+    def set_aside(self, cache: Cache, rows: Sequence[int], states: Tensor, layers: int) -> Unfinished:
+        """See `SplitModel.set_aside`; kept are keys and values of layer 0, of layer 1, …, each [1, G, n, D]."""
+        assert isinstance(cache, HubCache), "this cache belongs to another adapter."
+        kept = []
+        for layer in cache.past.layers[:layers]:
+            index = torch.tensor(rows, device=layer.keys.device)
+            kept += [layer.keys.index_select(-2, index), layer.values.index_select(-2, index)]
+        cache.keep([])
+        return Unfinished(layers, states, tuple(kept))
+
+    @torch.inference_mode()
+    def finish(
+        self, tokens: Sequence[int], cache: Cache, parents: Sequence[int] | None, unfinished: Unfinished
+    ) -> Tensor:
+        """See `SplitModel.finish`."""
+        assert isinstance(cache, HubCache), "this cache belongs to another adapter."
+        for i in range(unfinished.layers):
+            cache.past.update(*unfinished.kept[2 * i : 2 * i + 2], i)
+        rest = frozenset(range(unfinished.layers, self._info.layers))
+        with running(Plan(Blocks(rest, rest), unfinished.states)):
+            return self.forward(tokens, cache, parents)
+
+    def _partial(self, tokens: Sequence[int], cache: Cache, parents: Sequence[int] | None, plan: Plan) -> Tensor:
+        assert isinstance(cache, HubCache), "this cache belongs to another adapter."
+        placement = cache.place(tokens, parents, self._info.context_length)
+        with running(plan):
+            self._model.base_model(**self._inputs(placement, cache))  # spares the head
+        assert plan.left is not None, "the model's forward did not call its last layer."
+        cache.add(placement)
+        return plan.left
+
     def _pass(
         self, tokens: Sequence[int], cache: Cache, parents: Sequence[int] | None, last_only: bool, **wanted: bool
     ) -> Any:
         """Append rows to the cache; what transformers returns."""
         assert isinstance(cache, HubCache), "this cache belongs to another adapter."
         placement = cache.place(tokens, parents, self._info.context_length)
-        out = self._model(
-            input_ids=torch.tensor([placement.tokens], device=self.device),
-            attention_mask=self._mask(placement),
-            position_ids=torch.tensor([placement.positions], device=self.device),
-            past_key_values=cache.past,
-            use_cache=True,
-            logits_to_keep=1 if last_only else 0,
-            **wanted,
-        )
+        out = self._model(**self._inputs(placement, cache), logits_to_keep=1 if last_only else 0, **wanted)
         cache.add(placement)
         return out
+
+    def _inputs(self, placement: Placement, cache: HubCache) -> dict[str, Any]:
+        return {
+            "input_ids": torch.tensor([placement.tokens], device=self.device),
+            "attention_mask": self._mask(placement),
+            "position_ids": torch.tensor([placement.positions], device=self.device),
+            "past_key_values": cache.past,
+            "use_cache": True,
+        }
 
     def _mask(self, placement: Placement) -> Tensor:
         """Additive mask [1, 1, n, T] in the model's dtype."""
@@ -144,17 +207,36 @@ class HubModel:
 
         Raises ModelError where a branch of a tiny tree differs from the same text on its own.
         """
-        a, b, c, d = (min(i + 1, self._info.vocab_size - 1) for i in range(PROBE_TOKENS))
-        tree = self.forward([a, b, c, d], self.new_cache(), parents=[-1, 0, 0, 2])[[0, 2, 3]].float()
-        alone = self.forward([a, c, d], self.new_cache()).float()
-        scale = float(alone.abs().max()) or 1.0
-        allowed = 1e-3 if self._model.dtype == torch.float32 else 5e-2
-        difference = float((tree - alone).abs().max()) / scale
-        if not difference <= allowed:
+        a, b, c, d = self._probe
+        tree = self.forward([a, b, c, d], self.new_cache(), parents=[-1, 0, 0, 2])[[0, 2, 3]]
+        difference = relative(tree, self.forward([a, c, d], self.new_cache()))
+        if not difference <= self._allowed:
             raise ModelError(
                 f"{self._info.name} ({self._info.architecture}) does not follow a tree mask: a branch differs from the "
                 f"same text alone by {difference:.1%} of its logits; choose another model."
             )
+
+    def _find_out(self, blocks: Blocks) -> str | None:
+        """Why these blocks cannot run alone; measured, because an architecture can be built in any way."""
+        if self._layers is None:
+            return f"no list of {self._info.layers} layers was found in it, so that none can be left out"
+        halves = blocks.attention != blocks.mlp
+        if halves and not self._layers.halves:
+            return "attention and MLP are not modules of their own in its layers, so that neither can be left out alone"
+        idle = 0.0
+        try:
+            wrong = error_when_split(self, blocks, self._probe)
+            if halves:
+                idle = error_of_idle_layers(lambda plan: self._partial(self._probe, self.new_cache(), None, plan))
+        except Exception as error:  # an unknown architecture can fail in any way, and then this is what to tell
+            return f"its layers do not run apart ({type(error).__name__}: {error})"
+        if not wrong <= self._allowed:
+            return f"passes in two parts differ from whole ones by {wrong:.1%} of the logits"
+        if not idle <= self._allowed:
+            return (
+                f"its layers, less attention and MLP, still change their input by {idle:.1%}: the two are no branches"
+            )
+        return None
 
 
 def _why_not_stateful(model: Any) -> str | None:

@@ -215,6 +215,9 @@ class LlamaModel:
             x = self._mlp(self._attention(x, step, i), i)
         return x
 
+    def why_not_split(self, blocks: Blocks) -> None:
+        """See `SplitModel.why_not_split`: every choice of blocks runs."""
+
     @torch.inference_mode()
     def partial(self, tokens: Sequence[int], cache: Cache, parents: Sequence[int] | None, blocks: Blocks) -> Tensor:
         """See `SplitModel.partial`."""
@@ -235,12 +238,12 @@ class LlamaModel:
 
     @torch.inference_mode()
     def set_aside(self, cache: Cache, rows: Sequence[int], states: Tensor, layers: int) -> Unfinished:
-        """See `SplitModel.set_aside`; kept is [layers, 2 * G, n, D]."""
+        """See `SplitModel.set_aside`; kept is one tensor [layers, 2 * G, n, D]."""
         assert isinstance(cache, LlamaCache), "this cache belongs to another adapter."
         index = torch.tensor(rows, device=self.device)
         kept = cache.room(cache.length)[:layers].index_select(2, index)
         cache.keep([])
-        return Unfinished(layers, states, kept)
+        return Unfinished(layers, states, (kept,))
 
     @torch.inference_mode()
     def finish(
@@ -251,7 +254,7 @@ class LlamaModel:
         placement = cache.place(tokens, parents, self._info.context_length)
         step = self._step(placement, cache)
         layers = unfinished.layers
-        cache.room(placement.stop)[:layers, :, placement.start : placement.stop] = unfinished.kept
+        cache.room(placement.stop)[:layers, :, placement.start : placement.stop] = unfinished.kept[0]
         x = self.layers(unfinished.states, layers, self.shape.layers, step)
         cache.add(placement)
         return self.read_out(x)

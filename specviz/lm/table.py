@@ -134,6 +134,9 @@ class TableModel:
         rows = range(placement.stop - 1 if last_only else placement.start, placement.stop)
         return torch.stack([self.exact_logits(self._attended(cache, placement, row)) for row in rows])
 
+    def why_not_split(self, blocks: Blocks) -> None:
+        """See `SplitModel.why_not_split`: there is nothing to run."""
+
     def partial(self, tokens: Sequence[int], cache: Cache, parents: Sequence[int] | None, blocks: Blocks) -> Tensor:
         """See `SplitModel.partial`: whatever the blocks, another table answers, that of `exit`."""
         placement = self._append(tokens, cache, parents)
@@ -160,7 +163,7 @@ class TableModel:
         kept = [cache.text(row) for row in rows]
         assert kept == [self._partly[index] for index in states[:, 0].tolist()], "states and rows are not the same."
         cache.keep([])
-        return Unfinished(layers, states, torch.empty(0))
+        return Unfinished(layers, states, ())
 
     def finish(
         self, tokens: Sequence[int], cache: Cache, parents: Sequence[int] | None, unfinished: Unfinished

@@ -72,7 +72,10 @@ def search_skips(options: TrainOptions, report: Report) -> None:
     loaded = load(str(options.out_dir / "target"), device=options.device, dtype="float32")
     target = loaded.model
     if not isinstance(target, SplitModel):
-        raise TrainingError(f"{loaded.info.name} does not run through the lean forward: no layer of it can be skipped.")
+        raise TrainingError(f"{loaded.info.name} runs through an adapter that cannot skip layers; take another target.")
+    reason = target.why_not_split(Blocks(frozenset(range(loaded.info.layers)), frozenset()))
+    if reason is not None:
+        raise TrainingError(f"layers of {loaded.info.name} cannot be skipped because {reason}; take another target.")
     samples = own_texts(target, load_stream(options.work_dir / "train.npy"), options.seed)
     best = climb(
         target.info.layers,

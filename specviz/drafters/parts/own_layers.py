@@ -44,16 +44,24 @@ class OwnLayersDrafter(Drafter):
         return options.growth.shape(sampling)
 
     def attach(self, target: LanguageModel, cache: Cache) -> None:
-        """Raises ModelError where the target's adapter cannot run some of its layers alone."""
+        """Raises ModelError where the target cannot run some of its layers alone."""
         if not isinstance(target, SplitModel):
-            raise ModelError(
-                f"{target.info.name} runs through the adapter '{target.info.adapter}', which cannot stop between "
-                f"layers, but the drafter '{self.name}' drafts with some of the target's layers; take a target "
-                "of the Llama architecture or another drafter."
-            )
+            raise self._refused(target, "its adapter cannot stop between layers")
+        blocks = self.blocks(target)
+        reason = target.why_not_split(blocks)
+        if reason is not None:
+            raise self._refused(target, reason)
         self._target = target
         self._cache = cache
-        self._blocks = self.blocks(target)
+        self._blocks = blocks
+
+    def _refused(self, target: LanguageModel, reason: str) -> ModelError:
+        info = target.info
+        return ModelError(
+            f"the drafter '{self.name}' drafts with some of the target's layers, but {info.name} ({info.architecture}, "
+            f"adapter '{info.adapter}') cannot run them alone because {reason}; take another target, for example one "
+            "of the Llama architecture, or another drafter."
+        )
 
     def blocks(self, target: SplitModel) -> Blocks:
         """Which sub-layers draft. Raises OptionError where the target has no such layers."""
