@@ -18,6 +18,8 @@ from specviz.trace.events import Finished, Started
 from specviz.trace.source import Catalog, MethodDescription, PromptCard, RunRequest, TraceSource
 
 COLD, WARM = "cold", "warm"
+STRETCH = 5
+"""contestants between two runs of plain decoding"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +126,16 @@ def entrants(
         if method.remembers and all(lessons.values()):
             found.append(Entrant(method.name, WARM, method.lossless, WarmContestant(cold, lessons)))
     return found
+
+
+def lineup(entrants: Sequence[Entrant]) -> list[Contestant]:
+    """Everyone, with plain decoding, which comes first, once more before every fifth of the others: all ratios hang on
+    it, and a single run may meet a slow moment of the machine."""
+    plain, *others = (one.contestant for one in entrants)
+    if not others:
+        return [plain]
+    stretches = [others[place : place + STRETCH] for place in range(0, len(others), STRETCH)]
+    return [one for stretch in stretches for one in (plain, *stretch)]
 
 
 def lessons(catalog: Catalog, prompts: Sequence[PromptCard], most: int) -> dict[str, list[PromptCard]]:

@@ -16,8 +16,8 @@ from specviz.bench.drafter_plan import Entrant
 from specviz.bench.points import BASELINE, Quartiles, quartiles
 from specviz.errors import BenchError
 
-Plain = Mapping[tuple[str, int], Measured]
-"""(prompt id, repeat) → plain decoding's run"""
+Plain = Mapping[tuple[str, int], Sequence[Measured]]
+"""(prompt id, repeat) → plain decoding's runs"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,8 @@ class DrafterRow:
     prompts: int
     runs: int
     speedup: Quartiles
-    """output tokens per second of all rounds (the engine's clock) ÷ plain decoding's of the same prompt and repeat"""
+    """output tokens per second of all rounds (the engine's clock) ÷ the median of plain decoding's on the same
+    prompt in the same repeat"""
     whole_call: Quartiles
     """the same from call to return: the prompt, and what the drafter makes of it and of its memory, included"""
     acceptance_rate: float | None
@@ -60,7 +61,10 @@ def sections(entrants: Sequence[Entrant], outcomes: Sequence[Outcome]) -> list[S
 
     Runs whose plain run is missing (a cancelled bench) are left out. Raises BenchError where none is left.
     """
-    plain = {(one.prompt, one.repeat): one.measured for one in outcomes if one.contestant == BASELINE}
+    plain: dict[tuple[str, int], list[Measured]] = {}
+    for one in outcomes:
+        if one.contestant == BASELINE:
+            plain.setdefault((one.prompt, one.repeat), []).append(one.measured)
     paired = [one for one in outcomes if (one.prompt, one.repeat) in plain]
     if not paired:
         raise BenchError("not a single plain run was finished, so there is nothing to compare with; give it more time.")
@@ -93,14 +97,14 @@ def _row(entrant: Entrant, group: Sequence[Outcome], plain: Plain) -> DrafterRow
         mean_acceptance_length=metrics.mean_acceptance_length(rounds),
         nodes_per_pass=metrics.num_draft_tokens(rounds) / max(1, sum(one.measured.target_passes for one in group)),
         draft_share=shares.draft if shares is not None else None,
-        same_output=sum(one.measured.output_ids == plain[one.prompt, one.repeat].output_ids for one in group),
+        same_output=sum(one.measured.output_ids == plain[one.prompt, one.repeat][0].output_ids for one in group),
     )
 
 
 def _ratios(group: Sequence[Outcome], plain: Plain, speed: Callable[[Measured], float]) -> Quartiles:
     by_prompt: dict[str, list[float]] = {}
     for one in group:
-        ratio = speed(one.measured) / speed(plain[one.prompt, one.repeat])
+        ratio = speed(one.measured) / median(map(speed, plain[one.prompt, one.repeat]))
         by_prompt.setdefault(one.prompt, []).append(ratio)
     return quartiles([median(ratios) for ratios in by_prompt.values()])
 

@@ -81,7 +81,7 @@ def measure(args: argparse.Namespace, source: TraceSource) -> DrafterReport:
     lessons = drafter_plan.lessons(catalog, prompts, args.lessons)
     entrants = drafter_plan.entrants(source, met, template, lessons)
     err().line(f"{len(entrants)} contestants × {len(prompts)} prompts × {args.repeats} repeats…")
-    plan = ContestPlan([one.contestant for one in entrants], prompts, args.repeats, warm_up=False)
+    plan = ContestPlan(drafter_plan.lineup(entrants), prompts, args.repeats, warm_up=False)
     outcomes = run_contest(plan, args.max_minutes)
     return _report(args, met, (entrants, outcomes, len(outcomes) == plan.runs), prompts)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from specviz.bench.contest import Measured, Outcome
-from specviz.bench.drafter_plan import Entrant, chosen, entrants, introductions, lessons
+from specviz.bench.drafter_plan import Entrant, chosen, entrants, introductions, lessons, lineup
 from specviz.bench.drafter_rows import DrafterRow, sections
 from specviz.bench.marks import check_marks
 from specviz.bench.ours import SourceContestant
@@ -123,10 +123,13 @@ def outcome(drafter: str, prompt: PromptCard, seconds: float, drafting: float = 
     return Outcome(drafter, prompt.id, prompt.family, repeat, measured)
 
 
-def row_of(outcomes: list[Outcome], family: str, drafter: str) -> DrafterRow:
-    names = dict.fromkeys(one.contestant for one in outcomes)
+def named(names: Iterable[str]) -> list[Entrant]:
     source = Drafters()
-    taking_part = [Entrant(name, "", True, SourceContestant(name, source, RunRequest(prompt=""))) for name in names]
+    return [Entrant(name, "", True, SourceContestant(name, source, RunRequest(prompt=""))) for name in names]
+
+
+def row_of(outcomes: list[Outcome], family: str, drafter: str) -> DrafterRow:
+    taking_part = named(dict.fromkeys(one.contestant for one in outcomes))
     section = next(one for one in sections(taking_part, outcomes) if one.family == family)
     return next(row for row in section.rows if row.drafter == drafter)
 
@@ -140,6 +143,17 @@ def test_speedups_are_medians_over_prompts_of_the_medians_of_their_repeats() -> 
     assert row_of(outcomes, "", "copy").speedup == (2.5, 3.0, 3.5)
     assert row_of(outcomes, "code", "copy").speedup == (4.0, 4.0, 4.0)
     assert row_of(outcomes, "prose", "copy").whole_call == (2.0, 2.0, 2.0)
+
+
+def test_one_slow_run_of_plain_decoding_moves_no_ratio() -> None:
+    outcomes = [outcome("none", CARDS[0], seconds) for seconds in (8, 80, 8)] + [outcome("copy", CARDS[0], 4)]
+    assert row_of(outcomes, "code", "copy").speedup == (2.0, 2.0, 2.0)
+    assert row_of(outcomes, "code", "none").runs == 3
+
+
+def test_plain_decoding_runs_before_every_fifth_of_the_others() -> None:
+    assert [one.name for one in lineup(named(["none", *"abcdef"]))] == ["none", *"abcde", "none", "f"]
+    assert [one.name for one in lineup(named(["none"]))] == ["none"]
 
 
 def test_a_row_counts_candidates_and_the_share_of_drafting() -> None:
