@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -185,3 +186,11 @@ def test_whatever_an_architecture_fails_with_is_told():
 
     blocks_of(target)[2].register_forward_pre_hook(fails)
     refused(target, drafters()[0], "its layers do not run apart .KeyError: 'layer 3 wants more'")
+
+
+def test_a_partial_pass_in_one_thread_leaves_whole_passes_in_others_whole(target):
+    alone = target.forward([1, 2], target.new_cache())
+    with hub_layers.running(hub_layers.Plan(Blocks.first(1))), ThreadPoolExecutor(1) as other:
+        beside = other.submit(lambda: target.forward([1, 2], target.new_cache())).result()
+        assert not torch.allclose(target.forward([1, 2], target.new_cache()), alone)
+    assert torch.equal(beside, alone)
