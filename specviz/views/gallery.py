@@ -76,13 +76,10 @@ def card_of(trace: Trace, file: str) -> GalleryCard:
 
 
 def _methods(trace: Trace) -> str:
-    """The drafter and what was chosen beside it: growth policy, stop policy, and the verifier where it is not the
-    default one."""
+    """The drafter and what was chosen beside it: growth policy, stop policy, verifier."""
     started = trace.started
     names = [f"{started.drafter.name} tree" if _branches(trace) else started.drafter.name]
-    names += [card.name for card in (started.growth, started.stopping) if card is not None]
-    if started.verifier.name not in ("greedy", "sequential"):
-        names.append(started.verifier.name)
+    names += [card.name for card in (started.growth, started.stopping, started.verifier) if card is not None]
     return " + ".join(names)
 
 

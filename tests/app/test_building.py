@@ -59,7 +59,7 @@ def test_an_index_spares_reading_and_names_the_first_run(tmp_path: Path) -> None
     write_index(tmp_path, first="b.json.gz")
     shelf = gallery(tmp_path)
     assert shelf.first == "b.json.gz"
-    assert shelf.cards[0].label == "a · sample tree, T 1 · 3.00 tokens per round · simulated"
+    assert shelf.cards[0].label == "a · sample tree + sequential, T 1 · 3.00 tokens per round · simulated"
 
 
 def test_a_broken_file_is_left_off_the_shelf(tmp_path: Path) -> None:
