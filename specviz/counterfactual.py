@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from specviz.errors import OptionError, SpecVizError
-from specviz.trace.events import Round, Started, Trace, VocabEntry
+from specviz.trace.events import Node, Round, Started, Trace, VocabEntry
 from specviz.trace.source import Catalog, MethodDescription, Resume, RunRequest, TraceSource, request_of
 
 Cancelled = Callable[[], bool]
@@ -49,6 +49,19 @@ def others(
             yield _one(source, trace, index, method)
         except SpecVizError as error:
             yield Other(method.name, None, {}, str(error))
+
+
+def depth_first(nodes: Sequence[Node]) -> list[Node]:
+    """The nodes of a tree, each followed by all below it: the order in which an indented list reads right."""
+    children: dict[int, list[Node]] = {}
+    for node in nodes[1:]:
+        children.setdefault(node.parent, []).append(node)
+    found, stack = [], [nodes[0]]
+    while stack:
+        node = stack.pop()
+        found.append(node)
+        stack.extend(reversed(children.get(node.id, [])))
+    return found
 
 
 def _chosen(catalog: Catalog, started: Started, names: Sequence[str]) -> list[MethodDescription]:

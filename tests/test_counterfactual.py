@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from letters import LetterTexts, toy_loader
 
-from specviz.counterfactual import others, request_for
+from specviz.counterfactual import depth_first, others, request_for
 from specviz.errors import OptionError
 from specviz.live import LiveSource, collect
 from specviz.trace.source import RunRequest
@@ -87,3 +87,10 @@ def test_a_run_of_other_weights_is_no_basis_and_says_so(source):
     answers = list(others(source, other, 0, ["ngram"]))
     assert "made with other weights of" in answers[1].reason
     assert answers[1].round is None
+
+
+def test_a_tree_is_listed_with_everything_below_a_node_right_after_it(source):
+    trace = collect(source, replace(REQUEST, temperature=0.9, drafter_options={"branching": [2, 1]}))
+    nodes = trace.rounds[0].nodes
+    assert [node.parent for node in nodes] == [-1, 0, 0, 1, 2]
+    assert [node.id for node in depth_first(nodes)] == [0, 1, 3, 2, 4]

@@ -14,7 +14,7 @@ from pathlib import Path
 from specviz.commands.pieces import Pieces, label
 from specviz.commands.sources import live_source
 from specviz.commands.terminal import MARKS, Terminal, out, printable, visible
-from specviz.counterfactual import Other, others
+from specviz.counterfactual import Other, depth_first, others
 
 MOST_NODES = 24
 """nodes shown per draft; the rest is counted"""
@@ -63,7 +63,7 @@ def show(terminal: Terminal, other: Other) -> None:
     this, vocab = other.round, dict(other.vocab)
     drafted, accepted = len(this.nodes) - 1, len(this.judged.path)
     terminal.line(f"{terminal.paint(name, 'bold')} · {drafted} drafted, {accepted} accepted")
-    for node in this.nodes[1 : MOST_NODES + 1]:
+    for node in depth_first(this.nodes)[1 : MOST_NODES + 1]:
         line = f"{'  ' * node.depth}{MARKS[node.fate]} {visible(label(vocab, node.token))}"
         terminal.line(terminal.paint(line, node.fate))
     if drafted > MOST_NODES:

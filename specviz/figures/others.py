@@ -9,7 +9,7 @@ import base64
 from collections.abc import Sequence
 from html import escape
 
-from specviz.counterfactual import Other
+from specviz.counterfactual import Other, depth_first
 from specviz.trace.events import Node, Round, VocabEntry
 from specviz.trace.replay import display_pieces
 
@@ -23,8 +23,8 @@ def cards(index: int, answers: Sequence[Other], waiting: bool) -> str:
     """All answers so far under a heading that says what they are."""
     head = (
         f'<p class="sv-note"><strong>Counterfactual at round {index + 1}.</strong> Each drafter joins the text as it '
-        "stood there, drafts once with its default options and is judged by the same target. The run is not changed: "
-        "one round is no measure of speed.</p>"
+        "stood there, drafts once with its default options and is judged by the same target. "
+        "The run is not changed, and one round is no measure of speed.</p>"
     )
     busy = '<p class="sv-note" role="status">asking the next drafter…</p>' if waiting else ""
     return f'{head}<div class="sv-others">{"".join(map(_card, answers))}</div>{busy}'
@@ -42,7 +42,7 @@ def _card(other: Other) -> str:
 
 def _draft(other: Other) -> str:
     assert other.round is not None
-    shown = other.round.nodes[1 : MOST_NODES + 1]
+    shown = depth_first(other.round.nodes)[1 : MOST_NODES + 1]
     lines = "".join(_line(node, other) for node in shown)
     more = len(other.round.nodes) - 1 - len(shown)
     rest = f'<li class="sv-note">and {more} more</li>' if more > 0 else ""

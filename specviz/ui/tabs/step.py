@@ -48,7 +48,7 @@ class StepParts:
     branch_run: gr.Button
     branch_drop: gr.Button
     others: gr.Button
-    others_round: gr.State
+    others_round: gr.Number
     others_shown: gr.HTML
     chips: list[tuple[str, gr.Button]]
     prompt_note: gr.HTML
@@ -87,6 +87,7 @@ def _stage(actions: StepActions, opening: Opening) -> StepParts:
         others = gr.Button(
             "What would the others have drafted here?", size="sm", min_width=260, elem_id="sv-ask-others"
         )
+        others_round = gr.Number(0, visible="hidden", elem_id="sv-others-round")
     others_shown = gr.HTML("", elem_id="sv-others")
     with gr.Accordion("How much of the draft was accepted", open=False):
         panels = gr.HTML(opening.panels, elem_id="sv-panels")
@@ -107,7 +108,7 @@ def _stage(actions: StepActions, opening: Opening) -> StepParts:
     return StepParts(
         badges=badges, player=player, message=message, panels=panels, run=run, stop=stop, branch_row=branch_row,
         branch_text=branch_text, branch_state=gr.State(None), branch_run=branch_run, branch_drop=branch_drop,
-        others=others, others_round=gr.State(0), others_shown=others_shown,
+        others=others, others_round=others_round, others_shown=others_shown,
         chips=chips, prompt_note=prompt_note, recorded=recorded, upload=upload,
     )  # fmt: skip
 
