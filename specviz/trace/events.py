@@ -25,7 +25,7 @@ Fate = Literal["root", "accepted", "rejected", "unreached"]
 Origin = Literal["draft", "correction", "bonus", "target", "forced"]
 Order = Literal["top_down", "bottom_up", "longest"]
 EndReason = Literal["eos", "stop", "length"]
-TrimReason = EndReason | Literal["open"]
+TrimReason = Literal["eos", "stop", "length", "open"]
 FinishReason = Literal["eos", "stop", "length", "cancelled", "failed"]
 Option = int | float | bool | str | None | list[int]
 

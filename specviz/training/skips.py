@@ -183,7 +183,8 @@ def price(agreement: float, drafting: float, wide: dict[int, float]) -> tuple[fl
 
 
 def climb(layers: int, agreement: Callable[[Blocks], float], costs: Costs, seed: int, report: Report) -> Found:
-    """The cheapest set found: from random sets, flip the one sub-layer that helps most until none helps."""
+    """The cheapest set found that skips something: from random sets, flip the one sub-layer that helps most until none
+    helps. A cost above 1 says that no set pays."""
     draw = np.random.default_rng(seed)
     known: dict[frozenset[int], Found] = {}
 
@@ -198,14 +199,17 @@ def climb(layers: int, agreement: Callable[[Blocks], float], costs: Costs, seed:
             known[skipped] = Found(attention, mlp, share, *price(share, costs.of(blocks), costs.wide))
         return known[skipped]
 
-    best = judge(frozenset())
+    best: Found | None = None
     for start in range(STARTS):
         here = frozenset(int(i) for i in np.flatnonzero(draw.random(2 * layers) < (start + 1) / (STARTS + 1)))
+        here = here or frozenset({0})
         while True:
-            there = min((here ^ {i} for i in range(2 * layers)), key=lambda skipped: judge(skipped).cost)
+            around = [here ^ {i} for i in range(2 * layers)]
+            there = min((skipped for skipped in around if skipped), key=lambda skipped: judge(skipped).cost)
             if judge(there).cost >= judge(here).cost:
                 break
             here = there
-        best = min(best, judge(here), key=lambda found: found.cost)
+        best = judge(here) if best is None else min(best, judge(here), key=lambda found: found.cost)
         report({"start": start + 1, "sets_tried": len(known), "best_cost": round(best.cost, 4)})
+    assert best is not None
     return best

@@ -101,7 +101,7 @@ def test_the_network_learns_a_line_and_weighs_refusals():
     assert accuracy(said, chances) > 0.95
     half = torch.full((50,), 0.5)
     same = fit(torch.zeros(50, 1), half, Recipe(widths=(), from_hidden=False, reject_weight=3.0))
-    assert float(same.predict(torch.zeros(1, 1))) == pytest.approx(0.25, abs=0.01)
+    assert float(same.predict(torch.zeros(1, 1))) == pytest.approx(0.25, abs=0.02)  # unweighted it would be 0.5
 
 
 def test_auc_and_accuracy_with_soft_labels():
