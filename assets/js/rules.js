@@ -4,14 +4,12 @@
 globalThis.SpecViz = globalThis.SpecViz || {};
 (function (S) {
   "use strict";
-
   const q = (token) => `\u2068${token}\u2069`;
   const verdict = (c) => (c.accepted ? "kept" : "refused");
   const number = (x) => (typeof x === "number" && Number.isFinite(x) ? x : null);
   const atMostOne = (x) => Math.min(1, x);
   const ratioOf = (p, by) => (by > 0 ? p / by : p > 0 ? Infinity : 0);
   const cap = (text) => text.charAt(0).toUpperCase() + text.slice(1);
-
   /** The trials of one parent's children among the first `said`, in the order they were made. */
   const triedBelow = (c, parent, said) => c.round.judged.trials.slice(0, said).filter((trial) => c.round.nodes[trial.node].parent === parent);
   const parentOf = (c) => c.round.nodes[c.node].parent;
