@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
-import torch
 from transformers import LlamaForCausalLM
 
 from specviz.errors import TrainingError
@@ -17,11 +16,11 @@ from specviz.training.generation import TaughtRows, corpus_rows, generated_rows
 from specviz.training.loop import Loop, LoopOptions, Report
 from specviz.training.options import TrainOptions
 from specviz.training.schedule import Budget
-from specviz.training.stages import measured_dtype, validation, with_autocast
+from specviz.training.stages import measured_dtype, started_model, validation, with_autocast
 from specviz.training.windows import Rotation, load_stream
 
-GENERATED_LENGTH = 256
-GENERATED_ROWS = 96
+GENERATED_LENGTH = 192
+GENERATED_ROWS = 128
 GENERATED_SHARE_OF_TIME = 0.75
 
 
@@ -35,7 +34,7 @@ def trained_target(options: TrainOptions) -> LlamaForCausalLM:
 
 def teach(options: TrainOptions, report: Report) -> None:
     """Lets the target write text and read corpus windows, and keeps its states; both within `teach_minutes`."""
-    target = trained_target(options)
+    target = trained_target(options).to(measured_dtype(options.dtype, options.device))
     stream = load_stream(options.work_dir / "train.npy")
     seconds = 60 * options.teach_minutes
     shares = {"generated": GENERATED_SHARE_OF_TIME, "corpus": 1 - GENERATED_SHARE_OF_TIME}
@@ -59,10 +58,8 @@ def teach(options: TrainOptions, report: Report) -> None:
             options.copies,
         ),
     }
-    dtype = measured_dtype(options.dtype, options.device)
     for name, batches in sources.items():
-        with torch.autocast(torch.device(options.device).type, dtype=dtype, enabled=dtype != torch.float32):
-            rows = joined(batches)
+        rows = joined(batches)
         save_rows(options.work_dir / "taught" / name, rows)
         report({"taught": name, "windows": len(rows.ids), "tokens": rows.states.shape[0] * rows.states.shape[1]})
 
@@ -97,6 +94,8 @@ def train_drafter(options: TrainOptions, report: Report) -> LlamaForCausalLM:
     corpus = TaughtWindows(load_rows(taught / "corpus"), options.batch_size, options.seed)
     dtype = measured_dtype(options.dtype, options.device)
     drafter = drafter_from(target, options.drafter_layers, options.drafter_intermediate, options.seed)
+    if options.drafter_start:
+        drafter = started_model(options.drafter_start, drafter.config).to(options.device)
     loop = Loop(
         drafter,
         Rotation([generated, generated, corpus]),

@@ -31,6 +31,7 @@ class TrainOptions:
     drafter_minutes: float = option(12.0, "most minutes of the drafter's run; 0: tokens alone decide")
     teach_minutes: float = option(6.0, "minutes in which the target writes and reads the drafter's text")
     start: str = option("", "folder of a trained target to go on from; empty: fresh weights")
+    drafter_start: str = option("", "folder of a distilled drafter to go on from; empty: the target's first layers")
     copies: float = option(0.0, "share of training windows whose passage stands there twice, to teach copying")
     layers: int = option(8, "layers of the target")
     hidden: int = option(384, "hidden size of both models")

@@ -119,9 +119,9 @@ def target_loop(options: TrainOptions) -> Loop:
 
 
 def started_model(folder: str, config: LlamaConfig) -> LlamaForCausalLM:
-    """A trained target to go on from, in fp32; raises where its shape is not the one asked for."""
+    """A trained model to go on from, in fp32; raises where its shape is not the one asked for."""
     if not (Path(folder) / "config.json").is_file():
-        raise TrainingError(f"No model in {folder}: give --start the folder of a trained target.")
+        raise TrainingError(f"No model in {folder}: give the folder of a trained one.")
     model = LlamaForCausalLM.from_pretrained(folder, dtype=torch.float32)
     for name in ("vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads"):
         found, wanted = getattr(model.config, name), getattr(config, name)

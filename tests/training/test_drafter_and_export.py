@@ -13,7 +13,7 @@ from specviz.training import drafter_stages, publication, stages
 from specviz.training.acceptance import Acceptance, greedy_text, replay_rounds
 from specviz.training.drafter import drafter_from
 from specviz.training.drafter_stages import save_rows, train_drafter
-from specviz.training.generation import continue_batch, corpus_rows
+from specviz.training.generation import continue_batch, corpus_rows, row_attention
 from specviz.training.options import TrainOptions
 from specviz.training.target import layer_outputs, model_config, new_model
 from specviz.training.windows import load_stream
@@ -45,6 +45,15 @@ def test_generated_text_keeps_the_state_of_every_token(target) -> None:
     with torch.inference_mode():
         again = target.model.norm(layer_outputs(target, ids[:, :-1])[-1])
     torch.testing.assert_close(torch.from_numpy(rows.states).float(), again, rtol=1e-2, atol=1e-2)
+
+
+def test_one_query_per_row_attends_as_the_fused_kernel_does() -> None:
+    torch.manual_seed(0)
+    query, key, value = torch.randn(2, 3, 1, 4), torch.randn(2, 3, 5, 4), torch.randn(2, 3, 5, 4)
+    found, _ = row_attention(torch.nn.Module(), query, key, value, None)
+    wanted = torch.nn.functional.scaled_dot_product_attention(query, key, value).transpose(1, 2)
+    assert found.shape == (2, 1, 3, 4)
+    torch.testing.assert_close(found, wanted)
 
 
 def test_a_perfect_drafter_has_acceptance_one(target) -> None:
