@@ -39,6 +39,7 @@ __all__ = [
     "draft_economy",
     "drafted_depth",
     "first_trials",
+    "levels_by_depth",
     "mean_acceptance_length",
     "num_accepted_draft_tokens",
     "num_draft_tokens",
@@ -62,10 +63,15 @@ def conditional_rate_by_depth(rounds: Sequence[Round]) -> list[float | None]:
 
     None where depth d was never tested. These are the rates that `theory.expected_tokens_by_depth` takes.
     """
+    return [accepted / tested if tested else None for tested, accepted in levels_by_depth(rounds)]
+
+
+def levels_by_depth(rounds: Sequence[Round]) -> tuple[tuple[int, int], ...]:
+    """[d-1] = (rounds that tested depth d, rounds that accepted it), as `conditional_rate_by_depth` counts them."""
     levels = [level for this in rounds for level in _levels(this)]
     deepest = max((depth for depth, _ in levels), default=0)
     by_depth = [[accepted for depth, accepted in levels if depth == d] for d in range(1, deepest + 1)]
-    return [fmean(outcomes) if outcomes else None for outcomes in by_depth]
+    return tuple((len(outcomes), sum(outcomes)) for outcomes in by_depth)
 
 
 def tokens_per_target_pass(rounds: Sequence[Round]) -> float | None:

@@ -40,6 +40,24 @@ def _words(name: str, options: Mapping[str, Option]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class RunCost:
+    """Where one run's decode time went, and what it went into. Seconds are engine time, summed over the rounds."""
+
+    draft_s: float
+    target_s: float
+    judge_s: float
+    commit_s: float
+    draft_passes: int
+    """forward passes of the drafter's model; 0 where it has none"""
+    draft_pass_s: float
+    """seconds inside those passes, part of draft_s"""
+    target_rows: int
+    """rows of all target passes together: roots and candidates"""
+    target_pass_s: float
+    """seconds inside the target's passes, part of target_s"""
+
+
+@dataclass(frozen=True, slots=True)
 class SweepPoint:
     """One run of one case, beside the plain run of the same prompt and repeat."""
 
@@ -73,6 +91,14 @@ class SweepPoint:
     step_times: tuple[StepTime, ...]
     """the target's measured step-time curve, for the theory curve"""
     draft_step_s: float | None
+    temperature: float
+    accepted_lengths: tuple[int, ...]
+    """[j] = rounds that drafted and accepted exactly j candidates"""
+    by_depth: tuple[tuple[int, int], ...]
+    """[d-1] = (rounds that drafted to depth d, rounds that accepted depth d)"""
+    levels: tuple[tuple[int, int], ...]
+    """[d-1] = (rounds that tested depth d, rounds that accepted it): conditional on depth d-1 being accepted"""
+    cost: RunCost
     policies: Policies = field(default_factory=Policies)
 
 

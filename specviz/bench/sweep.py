@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from specviz import metrics
 from specviz.bench.honest import check_deployable
-from specviz.bench.points import BASELINE, Policies, SweepPoint, SweepRow, summarise
+from specviz.bench.points import BASELINE, Policies, RunCost, SweepPoint, SweepRow, summarise
 from specviz.errors import BenchError, OptionError
 from specviz.trace.events import Finished, Option, Round, Started
 from specviz.trace.source import PromptCard, RunRequest, TraceSource
@@ -23,6 +23,7 @@ T = TypeVar("T")
 __all__ = [
     "BASELINE",
     "Policies",
+    "RunCost",
     "SweepCase",
     "SweepDrafter",
     "SweepPoint",
@@ -205,5 +206,24 @@ def _point(case: SweepCase, run: _Run, plain: _Run, prompt: PromptCard, repeat: 
         alpha=metrics.alpha_reached(run.rounds),
         step_times=tuple(run.started.step_times),
         draft_step_s=run.started.draft_step_s,
+        temperature=run.started.sampling.temperature,
+        accepted_lengths=tuple(metrics.acceptance_histogram(run.rounds)),
+        by_depth=tuple((drafted, accepted) for drafted, accepted in metrics.acceptance_by_depth(run.rounds)),
+        levels=metrics.levels_by_depth(run.rounds),
+        cost=_cost(run.rounds),
         policies=case.policies,
+    )
+
+
+def _cost(rounds: Sequence[Round]) -> RunCost:
+    passes = [one for this in rounds for one in this.drafted.passes]
+    return RunCost(
+        draft_s=sum(this.drafted.seconds for this in rounds),
+        target_s=sum(this.scored.seconds for this in rounds),
+        judge_s=sum(this.judged.seconds for this in rounds),
+        commit_s=sum(this.committed.seconds for this in rounds),
+        draft_passes=len(passes),
+        draft_pass_s=sum(one.seconds for one in passes),
+        target_rows=sum(this.scored.target_pass.rows for this in rounds),
+        target_pass_s=sum(this.scored.target_pass.seconds for this in rounds),
     )

@@ -13,7 +13,7 @@ from dataclasses import asdict, fields
 
 from specviz.bench.points import SweepPoint, summarise
 
-LEFT_OUT = ("options", "step_times", "policies")
+LEFT_OUT = ("options", "step_times", "policies", "accepted_lengths", "by_depth", "levels", "cost")
 """nested fields; the JSON has them"""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from specviz.bench.points import Policies, SweepPoint
+from specviz.bench.points import Policies, RunCost, SweepPoint
 from specviz.figures import notices
 from specviz.figures.acceptance import bar_panels
 from specviz.figures.speedup import speedup_figure
@@ -26,6 +26,8 @@ def point(ratio: float, gamma: int | None = 2, label: str = "model", prompt: str
         family="code", repeat=0, output_tokens=20, rounds=8, decode_s=0.1, tokens_per_s=200 * ratio,
         baseline_tokens_per_s=200.0, ratio=ratio, same_output=True, drafted=16, accepted=8, acceptance_rate=0.5,
         mean_acceptance_length=2.0, alpha=0.5, step_times=FLAT, draft_step_s=0.0,
+        temperature=0.0, accepted_lengths=(3, 2, 3), by_depth=((8, 5), (8, 3)), levels=((8, 5), (5, 3)),
+        cost=RunCost(0.02, 0.07, 0.006, 0.004, 16, 0.016, 24, 0.06),
     )  # fmt: skip
 
 

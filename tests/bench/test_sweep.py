@@ -39,6 +39,17 @@ def test_acceptance_figures_of_a_chain_that_keeps_one_of_three(fake_source: Any)
     assert point.alpha == 0.5
 
 
+def test_a_point_keeps_what_the_charts_divide(fake_source: Any) -> None:
+    """4 rounds drafting 3 and keeping 1 in 4 s: depth 1 always kept, depth 2 tested and refused, depth 3 unreached."""
+    point = next(point for point in sweep(fake_source, SPEC) if point.gamma == 3)
+    assert point.accepted_lengths == (0, 4, 0, 0)
+    assert point.by_depth == ((4, 4), (4, 0), (4, 0))
+    assert point.levels == ((4, 4), (4, 0))
+    assert point.cost.target_rows == 16
+    cost = point.cost
+    assert cost.draft_s + cost.target_s + cost.judge_s + cost.commit_s == pytest.approx(point.decode_s)
+
+
 def test_plain_decoding_comes_first_and_the_others_rotate_from_prompt_to_prompt(fake_source: Any) -> None:
     """Plain decoding and two lengths, two prompts, two repeats: the lengths start at the first, the second, again."""
     spec = SweepSpec(SPEC.drafters, SPEC.gammas, SPEC.prompt_ids, repeats=2)
