@@ -14,6 +14,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from specviz.layout import tidy_layout
 from specviz.session import RoundRecord
 from specviz.trace.events import (
     Committed,
@@ -31,7 +32,7 @@ from specviz.trace.events import (
     VocabEntry,
 )
 from specviz.trace.source import Step
-from specviz.tree import DraftTree, tidy_layout
+from specviz.tree import DraftTree
 from specviz.verifiers.base import Verdict
 
 DIGITS = 6

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from specviz.errors import DraftError
+from specviz.layout import families_of
 from specviz.trace.events import CandidateKind
 
 ROOT = 0
@@ -125,33 +126,3 @@ class DraftTree:
 
     def token_path(self, node: int) -> list[int]:
         return [self.tokens[i] for i in self.path(node)]
-
-
-def families_of(parents: Sequence[int]) -> list[list[int]]:
-    """Per node its children, in the order of their ids; a parent of -1 is none."""
-    families: list[list[int]] = [[] for _ in parents]
-    for node, parent in enumerate(parents):
-        if parent >= 0:
-            families[parent].append(node)
-    return families
-
-
-def tidy_layout(parents: Sequence[int], depths: Sequence[int]) -> list[tuple[float, float]]:
-    """(x, y) per node: x is the depth, leaves take rows 0, 1, 2, … in depth-first order, a parent sits at
-    the middle of its first and last child (Reingold-Tilford's idea at unit node size, no crossings)."""
-    children = families_of(parents)
-    rows = [0.0] * len(parents)
-    next_row = 0.0
-    stack = [0]
-    preorder: list[int] = []
-    while stack:
-        node = stack.pop()
-        preorder.append(node)
-        stack.extend(reversed(children[node]))
-        if not children[node]:
-            rows[node] = next_row
-            next_row += 1.0
-    for node in reversed(preorder):
-        if children[node]:
-            rows[node] = (rows[children[node][0]] + rows[children[node][-1]]) / 2
-    return [(float(depth), row) for depth, row in zip(depths, rows, strict=True)]

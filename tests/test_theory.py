@@ -6,47 +6,21 @@ import pytest
 
 from specviz import theory
 from specviz.errors import OptionError
+from specviz.published import LEVIATHAN_SPEEDUPS, LEVIATHAN_TABLE_1, PublishedSpeedup
 from specviz.theory import StepTimes
 from specviz.trace.events import StepTime
 
-TABLE_1 = [
-    (0.6, 2, 1.53, 1.96),
-    (0.7, 3, 1.58, 2.53),
-    (0.8, 2, 1.23, 2.44),
-    (0.8, 5, 1.63, 3.69),
-    (0.9, 2, 1.11, 2.71),
-    (0.9, 10, 1.60, 6.86),
-]
-"""Leviathan et al. 2211.17192, table 1: alpha, gamma, operations, speed, both at a drafter that costs nothing"""
 
-
-@pytest.mark.parametrize(("alpha", "gamma", "operations", "speed"), TABLE_1)
+@pytest.mark.parametrize(("alpha", "gamma", "operations", "speed"), LEVIATHAN_TABLE_1)
 def test_table_1_of_leviathan(alpha: float, gamma: int, operations: float, speed: float) -> None:
     assert round(theory.operations_factor(alpha, gamma, 0.0), 2) == operations
     assert round(theory.wall_time_factor(alpha, gamma, 0.0), 2) == speed
 
 
-PREDICTIONS = [
-    (0.75, 7, 0.02, 3.2),
-    (0.80, 7, 0.04, 3.3),
-    (0.82, 7, 0.11, 2.5),
-    (0.62, 7, 0.02, 2.3),
-    (0.68, 5, 0.04, 2.4),
-    (0.71, 3, 0.11, 2.0),
-    (0.65, 5, 0.02, 2.4),
-    (0.73, 5, 0.04, 2.6),
-    (0.74, 3, 0.11, 2.0),
-    (0.53, 5, 0.02, 1.9),
-    (0.55, 3, 0.04, 1.8),
-    (0.56, 3, 0.11, 1.6),
-]
-"""the same paper, tables 2 and 4: alpha, gamma, c, predicted speedup"""
-
-
-@pytest.mark.parametrize(("alpha", "gamma", "cost", "speed"), PREDICTIONS)
-def test_table_4_of_leviathan(alpha: float, gamma: int, cost: float, speed: float) -> None:
+@pytest.mark.parametrize("row", LEVIATHAN_SPEEDUPS, ids=lambda row: row.label)
+def test_table_4_of_leviathan(row: PublishedSpeedup) -> None:
     """The printed alphas are rounded to two digits, so the last printed digit may differ by one."""
-    assert theory.wall_time_factor(alpha, gamma, cost) == pytest.approx(speed, abs=0.1)
+    assert theory.wall_time_factor(row.alpha, row.gamma, row.cost_ratio) == pytest.approx(row.predicted, abs=0.1)
 
 
 def test_expected_tokens_by_hand() -> None:

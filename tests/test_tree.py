@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from specviz.errors import DraftError
-from specviz.tree import DraftTree, tidy_layout
+from specviz.layout import tidy_layout
+from specviz.tree import DraftTree
 
 
 def small() -> DraftTree:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from specviz.chance import Drawn, Key, Toss
+from specviz.chance import Drawn, Toss
 from specviz.errors import ProofError
+from specviz.noise import Key
 
 SLIVER = 1e-14
 """bounds of a uniform number that are closer are one number, rounded twice"""

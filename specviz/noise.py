@@ -1,0 +1,39 @@
+"""The uniform number that belongs to a seed and a key: the one source of randomness, in plain Python.
+
+The engine's dice (`chance`) and the simulated runs (`simulation`) take their numbers here. Knows nothing about
+distributions, models or torch.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+Key = tuple[str, int, int]
+"""(purpose, position, index): which decision this is. A run never decides twice with the same key."""
+
+_MASK = (1 << 64) - 1
+
+
+def _mix(x: int) -> int:
+    """SplitMix64 finaliser (Steele, Lea, Flood 2014)."""
+    x = (x + 0x9E3779B97F4A7C15) & _MASK
+    x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+    x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & _MASK
+    return x ^ (x >> 31)
+
+
+def uniform(seed: int, key: Key) -> float:
+    """The 53-bit uniform in [0, 1) that belongs to (seed, key); the same on every machine and device."""
+    purpose, position, index = key
+    state = _mix(_stream(seed, purpose) ^ (position & _MASK))
+    state = _mix(state ^ (index & _MASK))
+    return (state >> 11) * 2.0**-53
+
+
+@lru_cache(maxsize=256)
+def _stream(seed: int, purpose: str) -> int:
+    """What the keys of one purpose have in common; a run has a handful of them and asks for each all the time."""
+    state = _mix(seed & _MASK)
+    for byte in purpose.encode():
+        state = _mix(state ^ byte)
+    return state
