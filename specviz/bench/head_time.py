@@ -8,33 +8,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
-from statistics import median, quantiles
 
 import torch
 
+from specviz.bench.points import Quartiles, quartiles
 from specviz.lm.base import Cache, LanguageModel
 from specviz.lm.step_time import CACHED_ROWS, synchronize
 
 REPEATS = 60
 
 
-@dataclass(frozen=True, slots=True)
-class StepRatio:
-    """Time of a step with this head ÷ time of a step with the whole one, over the repeats."""
-
-    median: float
-    low: float
-    """first quartile"""
-    high: float
-    """third quartile"""
-
-
 def step_ratios(
     whole: LanguageModel, trimmed: Mapping[int, LanguageModel], repeats: int = REPEATS
-) -> dict[int, StepRatio]:
-    """Head size → ratio. Each repeat times the whole head and every smaller one in turn, and gives one ratio each;
-    at least two repeats."""
+) -> dict[int, Quartiles]:
+    """Head size → time of a step with this head ÷ time of one with the whole head. Each repeat times all heads in
+    turn and gives one ratio each."""
     cached_rows = max(1, min(CACHED_ROWS, whole.info.context_length // 2))
     models = {0: whole, **trimmed}
     caches = {size: _filled_cache(model, cached_rows) for size, model in models.items()}
@@ -45,7 +33,7 @@ def step_ratios(
         seconds = {size: step_s(model, caches[size]) for size, model in models.items()}
         for size, found in ratios.items():
             found.append(seconds[size] / seconds[0])
-    return {size: _summary(found) for size, found in ratios.items()}
+    return {size: quartiles(found) for size, found in ratios.items()}
 
 
 def step_s(model: LanguageModel, rows: Cache) -> float:
@@ -67,8 +55,3 @@ def _filled_cache(model: LanguageModel, cached_rows: int) -> Cache:
     model.forward([0] * cached_rows, rows, last_only=True)
     rows.keep(range(cached_rows))
     return rows
-
-
-def _summary(found: list[float]) -> StepRatio:
-    low, _, high = quantiles(found, n=4)
-    return StepRatio(median(found), low, high)

@@ -24,8 +24,6 @@ from specviz.verifiers.base import VERIFIERS
 
 PREFIX_CHARS = 400
 """of a file, from a place that depends on its name alone"""
-TEMPERATURE = 1.0
-"""models write by their own law"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +38,8 @@ class CountPlan:
     """of training text"""
     seed: int = 0
     """chooses files, places and samples"""
+    temperature: float = 1.0
+    """models write by their own law"""
 
 
 def count_all(
@@ -59,8 +59,8 @@ def count_all(
     done("raw")
     for name, model, held in (("drafter", drafter, starts), ("target", target, starts), (HELD_OUT, target, prompts)):
         what = "prompts of the set" if name == HELD_OUT else "beginnings cut from training files"
-        written = f"text of {model.info.name} at temperature {TEMPERATURE:g}, {plan.tokens} tokens after each of "
-        counts = _counted(continuations(model, held, plan), text.size)
+        written = f"text of {model.info.name} at temperature {plan.temperature:g}, {plan.tokens} tokens after each of "
+        counts = _counted((new for _, new in continuations(model, held, plan)), text.size)
         texts[name] = TokenCounts(f"{written}{len(held)} {what}", counts, model.info.weights_sha256)
         done(name)
     return FrequencyTable(text.sha256, text.name, text.special_ids, texts)
@@ -88,15 +88,16 @@ def _raw(text: TextCodec, documents: Sequence[Document], plan: CountPlan) -> Tok
     return TokenCounts(f"{files} training files, {read} bytes", counts)
 
 
-def continuations(model: LoadedModel, starts: Sequence[str], plan: CountPlan) -> Iterable[list[int]]:
-    """What the model writes after each beginning, by plain decoding; the beginning is not counted."""
+def continuations(model: LoadedModel, starts: Sequence[str], plan: CountPlan) -> Iterable[tuple[list[int], list[int]]]:
+    """(the beginning, what the model writes after it by plain decoding) of each; an over-long beginning loses its
+    head."""
     plain, verifier = DRAFTERS.get("none"), VERIFIERS.get("sequential")
     room = model.info.context_length - plan.tokens
     for number, start in enumerate(starts):
         method = Method(
             plain(plain.options_type(), None),
             verifier(verifier.options_type()),
-            Sampling(TEMPERATURE),
+            Sampling(plan.temperature),
             SeededDice(plan.seed + number),
         )
         ids = model.tokenizer.encode(start)[-room:]
@@ -105,7 +106,7 @@ def continuations(model: LoadedModel, starts: Sequence[str], plan: CountPlan) ->
         session.begin()
         while session.finished is None:
             session.round()
-        yield session.tokens[len(ids) :]
+        yield ids, session.tokens[len(ids) :]
 
 
 def _counted(texts: Iterable[list[int]], size: int) -> tuple[int, ...]:

@@ -42,9 +42,29 @@ def test_it_counts_once_and_shows_the_table_afterwards(specviz, toys):
     assert "| head size | covered by raw text" in written.out
     assert "| 2 | " in written.out
     assert "| 9 | " not in written.out, "a head as large as the vocabulary saves nothing"
-    data = json.loads(specviz("frequencies", "--sizes", "3", "--json").out)
+    assert "| 6 (whole) | " in written.out
+    data = json.loads(specviz("frequencies", "--sizes", "3,5", "--tokens", 8, "--json").out)
     assert 0.0 < data["coverage"]["target"]["3"] <= 1.0
+    for greedy_or_not in ("1", "0"):
+        alpha = data["alpha"][greedy_or_not]
+        assert all(0.0 <= alpha[name][size] <= 1.0 for name in ("raw", "drafter", "target") for size in ("3", "5"))
+    assert 0.0 < data["alpha"]["1"]["whole"] < 1.0
     assert data["step_ratio"]["3"]["median"] > 0.0
+
+
+def test_the_tables_go_between_the_marks_of_a_page(specviz, toys, tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("before\n<!-- frequencies -->\nold\n<!-- /frequencies -->\nafter\n", encoding="utf-8")
+    small = ("--texts", 2, "--tokens", 8, "--sizes", "2", "--no-times")
+    assert specviz("frequencies", "--write", *small, "--prompts", 0, "--page", page).code == 0
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith("before\n<!-- frequencies -->\n| head size |")
+    assert text.endswith("<!-- /frequencies -->\nafter\n")
+    assert "old" not in text
+    assert "α" not in text, "without prompts no acceptance is measured"
+    without = tmp_path / "without.md"
+    without.write_text("no marks", encoding="utf-8")
+    assert "no place for the tables" in specviz("frequencies", *small, "--page", without).err
 
 
 @pytest.mark.parametrize(
@@ -52,7 +72,7 @@ def test_it_counts_once_and_shows_the_table_afterwards(specviz, toys):
     [
         (["--sizes", "a"], "sizes is 'a'"),
         (["--sizes", "0"], "sizes is '0'"),
-        (["--write", "--tokens", "0"], "tokens 0, but both must be at least 1"),
+        (["--write", "--tokens", "0"], "tokens 0 and prompts 2, but the first two must be at least 1"),
         ([], "there is no frequency table for the tokenizer of target"),
     ],
 )

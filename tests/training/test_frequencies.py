@@ -50,7 +50,9 @@ def test_the_same_plan_counts_the_same_and_can_be_kept(tmp_path):
 
 
 def test_a_model_goes_on_by_its_own_law_and_its_beginning_is_not_counted():
-    texts = list(continuations(TARGET, ["abc"] * 40, PLAN))
+    found = list(continuations(TARGET, ["abc"] * 40, PLAN))
+    assert {tuple(beginning) for beginning, _ in found} == {(1, 2, 3)}
+    texts = [text for _, text in found]
     assert [len(text) for text in texts] == [5] * 40
     assert len({text[0] for text in texts}) > 1, f"sampled at {Sampling(1.0)}, with a seed per text"
 
