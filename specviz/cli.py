@@ -25,6 +25,7 @@ COMMANDS: Mapping[str, str] = {
     "replay": "show a trace in the terminal, round by round",
     "prove": "compute every method's distance from the target's law, by exact enumeration",
     "bench": "measure speed against plain decoding and transformers, interleaved in one run",
+    "race": "run plain decoding and up to three drafters on one prompt, and compare text and time",
     "datastore": "build the text that rest and rasd retrieve from",
     "record": "write the recorded traces that the page opens on",
     "frequencies": "what a smaller draft head covers and saves, and the token counts behind it",

@@ -26,14 +26,7 @@ PLAIN = (
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """The flags of `RunRequest`; those not given stay None, so that a resumed trace's settings can show through."""
     default = {field.name: field.default for field in fields(RunRequest)}
-    prompt = parser.add_mutually_exclusive_group()
-    prompt.add_argument("--prompt", metavar="TEXT", help="the text to continue; - reads standard input")
-    prompt.add_argument(
-        "--prompt-file", metavar="FILE", type=Path, help="a UTF-8 file to continue; - reads standard input"
-    )
-    prompt.add_argument(
-        "--prompt-id", metavar="ID", help="a prompt of the bundled set; `specviz list prompts` shows them"
-    )
+    add_prompt_flags(parser)
 
     def add(flag: str, kind: type, metavar: str, text: str) -> None:
         name = flag[2:].replace("-", "_")
@@ -60,6 +53,18 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     add("--dtype", str, "D", "number format of the weights: auto, float32, bfloat16")
     add("--device", str, "DEV", "auto, cpu, cuda or mps")
     add("--top", int, "N", "how many tokens of each distribution the trace keeps")
+
+
+def add_prompt_flags(parser: argparse.ArgumentParser) -> None:
+    """The three ways to name a text, of which one is given."""
+    prompt = parser.add_mutually_exclusive_group()
+    prompt.add_argument("--prompt", metavar="TEXT", help="the text to continue; - reads standard input")
+    prompt.add_argument(
+        "--prompt-file", metavar="FILE", type=Path, help="a UTF-8 file to continue; - reads standard input"
+    )
+    prompt.add_argument(
+        "--prompt-id", metavar="ID", help="a prompt of the bundled set; `specviz list prompts` shows them"
+    )
 
 
 def build_request(args: argparse.Namespace, catalog: Catalog, resume: Resume | None) -> RunRequest:
@@ -90,13 +95,18 @@ def _roles(catalog: Catalog) -> list[tuple[str, tuple[MethodDescription, ...]]]:
 
 
 def _base(args: argparse.Namespace, catalog: Catalog, resume: Resume | None) -> RunRequest:
+    if resume is None:
+        return prompted(args, catalog)
+    if read_prompt(args) is not None or args.prompt_id:
+        raise OptionError(
+            "--resume continues the trace's own prompt; leave --prompt, --prompt-file and --prompt-id out."
+        )
+    return request_of(resume.trace.started)
+
+
+def prompted(args: argparse.Namespace, catalog: Catalog) -> RunRequest:
+    """The default request on the given prompt. Raises PromptError where there is none."""
     text = read_prompt(args)
-    if resume is not None:
-        if text is not None or args.prompt_id:
-            raise OptionError(
-                "--resume continues the trace's own prompt; leave --prompt, --prompt-file and --prompt-id out."
-            )
-        return request_of(resume.trace.started)
     if args.prompt_id:
         for card in catalog.prompts:
             if card.id == args.prompt_id:

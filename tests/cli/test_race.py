@@ -1,0 +1,64 @@
+"""`specviz race` over a played source: what is asked of the engine, what is printed, what is kept."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from specviz.commands import race as race_command
+from specviz.trace import race as race_file
+
+Call = Callable[..., Any]
+
+
+@pytest.fixture
+def raced(played: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The command gets the played source: every run is the golden one, whose source is simulated."""
+    monkeypatch.setattr(race_command, "live_source", lambda: played)
+    return played
+
+
+def test_the_table_the_timeline_and_the_equality_are_printed(specviz: Call, raced: Any) -> None:
+    shown = specviz("race", "--prompt-id", "mean", "--drafters", "ngram,model@6", "--dtype", "float32")
+    assert shown.code == 0
+    assert shown.out.count("plain decoding  ") == 2
+    assert "model γ 6" in shown.out
+    assert "⚑" in shown.out
+    assert "All 3 outputs are the same, token for token: 20 tokens." in shown.out
+    asked = [(one.drafter, one.drafter_options, one.dtype, one.record) for one in raced.requests[1::2]]
+    assert asked == [
+        ("none", {}, "float32", False), ("ngram", {}, "float32", False), ("model", {"gamma": 6}, "float32", False),
+    ]  # fmt: skip
+
+
+def test_json_is_one_object_and_the_race_file_can_be_read(specviz: Call, raced: Any, tmp_path: Path) -> None:
+    out = tmp_path / "race.json.gz"
+    data = json.loads(specviz("race", "--prompt", "x", "--drafters", "ngram", "--json", "--out", out).out)
+    assert [(one["label"], one["differs_at"], one["ratio"]) for one in data["runners"]] == [
+        ("plain decoding", None, None), ("ngram", None, None),
+    ]  # fmt: skip
+    assert data["runners"][0]["text"].startswith("    return a")
+    assert [one.label for one in race_file.read(out).runners] == ["plain decoding", "ngram"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--prompt", "x", "--drafters", "nobody"), "there is no drafter 'nobody'"),
+        (("--prompt", "x", "--drafters", "none@2"), "'none' has no speculation length"),
+        (("--prompt", "x", "--drafters", "model@two"), "as in model@4"),
+        (("--prompt", "x", "--drafters", ""), "0 drafters were chosen"),
+        (("--prompt", "x", "--out", "race.txt"), "--out is 'race.txt'"),
+        ((), "there is no prompt"),
+    ],
+)
+def test_wrong_usage_is_one_sentence(specviz: Call, raced: Any, arguments: tuple[str, ...], sentence: str) -> None:
+    result = specviz("race", *arguments)
+    assert result.code == 2
+    assert sentence in result.err
+    assert result.err.count("\n") == 1
+    assert raced.requests == []
