@@ -16,6 +16,10 @@ MARKS = ("circle", "square", "diamond", "triangle-up", "cross", "x")
 """colour is never the only sign: each series has its own mark too"""
 
 
+LOSS_GAIN = ("rgba(213, 94, 0, 0.75)", "rgba(128, 128, 128, 0.12)", "rgba(26, 132, 189, 0.75)")
+"""slower than the baseline, equal, faster: the second and the first of the series, with nothing between"""
+
+
 def style(figure: go.Figure, height: int = 420) -> go.Figure:
     """Apply the common look in place and return the figure. `height` in pixels, fixed so that nothing jumps."""
     axis = {"gridcolor": GRID, "zerolinecolor": GRID, "linecolor": GRID, "automargin": True}
