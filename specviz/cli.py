@@ -23,6 +23,7 @@ COMMANDS: Mapping[str, str] = {
     "check": "check trace files against every rule of the format",
     "others": "show what every other drafter would have drafted at one round of a trace",
     "replay": "show a trace in the terminal, round by round",
+    "simulate": "model what a draft would bring, simulate a run of it, or put a trace on another clock",
     "prove": "compute every method's distance from the target's law, by exact enumeration",
     "bench": "measure speed against plain decoding and transformers, interleaved in one run",
     "race": "run plain decoding and up to three drafters on one prompt, and compare text and time",

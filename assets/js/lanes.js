@@ -46,7 +46,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       const steps = plain ? tokens * plain.median_s : null;
       const against = plain ? ` · ${S.count(tokens, "plain step")}: about ${S.seconds(steps)}${total > steps ? ", so slower here" : ""}` : "";
       S.setText(words, `this round, ${clock}: ${S.seconds(total)} for ${S.count(tokens, "token")}${against}`);
-      words.title = plain ? `a bare one-token step of the target took ${S.seconds(plain.median_s)} (median) on the same machine` : "";
+      words.title = !plain ? "" : clock === "modelled" ? `the simulation's clock counts ${S.seconds(plain.median_s)} for a one-token step of the target` : `a bare one-token step of the target took ${S.seconds(plain.median_s)} (median) on the same machine`;
       bar.replaceChildren(...times.map((part) => {
         const piece = h("i", { class: `svp-time is-${part.name.split(" ")[0]}`, title: `${part.name}: ${S.seconds(part.seconds)}` });
         piece.style.flexGrow = String(total ? part.seconds / total : 0);
@@ -91,7 +91,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const law = methods.some((one) => one.lossy) ? [] : [{ text: "✓ lossless", note: "the output follows the target's distribution exactly" }];
     const settings = `temperature ${started.sampling.temperature} · seed ${started.seed} · ${started.created.slice(0, 10)}`;
     const warm = started.memory ? [{ text: `warm start: ${S.count(started.memory.runs, "run")}`, note: `the drafter began with what it learnt before (${started.memory.origin})` }] : [];
-    return { source: started.source, parts: [{ text: `target ${started.target.name}` }, ...methods, ...warm, ...law, { text: settings }] };
+    const clock = started.source === "simulated" ? [{ text: "no model ran, times modelled", note: started.machine.processor }] : [];
+    return { source: started.source, parts: [...clock, { text: `target ${started.target.name}` }, ...methods, ...warm, ...law, { text: settings }] };
   }
 
   /** The same as elements. */

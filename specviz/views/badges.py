@@ -27,6 +27,13 @@ SOURCES: dict[str, str] = {
 }
 
 
+def _clock(started: Started) -> list[Badge]:
+    """A simulated run's times look like any other's in the player: here it is said that no clock made them."""
+    if started.source != "simulated":
+        return []
+    return [Badge("times modelled", "simulated", f"no pass was timed: {started.machine.processor}")]
+
+
 def _brought(started: Started) -> list[Badge]:
     """What the drafter knew before the run began, if anything: its rounds are then no cold start."""
     memory = started.memory
@@ -46,6 +53,7 @@ def badges(started: Started) -> list[Badge]:
     temperature = "greedy" if started.sampling.temperature == 0 else f"T {started.sampling.temperature:g}"
     found = [
         Badge(started.source, started.source, f"{SOURCES[started.source]} ({started.created})"),
+        *_clock(started),
         Badge(pair, "plain", f"drafter and target weights; device {started.machine.device}, {started.machine.dtype}"),
         *_brought(started),
         Badge(f"{temperature} · seed {started.seed}", "plain", "sampling and seed"),
