@@ -28,6 +28,7 @@ LIMITS = Limits(
     max_tree_nodes=TIER.max_tree_nodes,
     waiting=TIER.queue,
     any_model=not on_a_space(),
+    shared_memory=not on_a_space(),
 )
 
 

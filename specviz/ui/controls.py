@@ -24,6 +24,7 @@ MEMORY_INFO = (
     "cold: begin with nothing and keep nothing; warm: begin with what earlier runs of this server left, whoever's they "
     "were, and add to it; reset: begin with nothing and leave what is learnt"
 )
+COLD_INFO = "every run here begins with nothing, because what is learnt would be shared by all visitors"
 SHIPPED = "It goes by the shipped weights."
 SLIDER_SPAN = 256
 """wider ranges get a number box instead of a slider"""
@@ -94,7 +95,7 @@ def _number_control(card: OptionCard, label: str) -> Component:
     return gr.Slider(card.minimum, card.maximum, value=value, step=step, label=label, info=card.help)
 
 
-def method_controls(controls: Controls, catalog: Catalog) -> None:
+def method_controls(controls: Controls, catalog: Catalog, limits: Limits) -> None:
     """Every kind of method: what to choose, a line about the choice, and the chosen method's options."""
     known = kinds(catalog)
     growing = [kind for kind in known if kind.for_growing]
@@ -103,7 +104,8 @@ def method_controls(controls: Controls, catalog: Catalog) -> None:
             _method(controls, kind)
         if kind.group == "drafter" and any(method.remembers for method in kind.methods):
             controls.fields["memory"] = gr.Radio(
-                list(MEMORY_WAYS), value=MEMORY_WAYS[0], label="memory", info=MEMORY_INFO,
+                list(limits.memory_ways), value=MEMORY_WAYS[0], label="memory",
+                info=MEMORY_INFO if limits.shared_memory else COLD_INFO,
                 visible=remembers(catalog, kind.default), elem_id="sv-memory",
             )  # fmt: skip
         if kind.group == "drafter" and growing:

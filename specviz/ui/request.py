@@ -31,6 +31,14 @@ class Limits:
     """runs that may wait for the engine; more are turned away"""
     any_model: bool = True
     """models by folder or hub id; False: only those in the catalog"""
+    shared_memory: bool = True
+    """a drafter may begin with what earlier runs of this server taught it, whoever's they were; False where strangers
+    meet: every run begins cold and leaves nothing behind"""
+
+    @property
+    def memory_ways(self) -> tuple[str, ...]:
+        """What may be asked for as `RunRequest.memory`."""
+        return MEMORY_WAYS if self.shared_memory else MEMORY_WAYS[:1]
 
 
 def option_key(group: str, method: str, option: str) -> str:
@@ -53,7 +61,7 @@ def request_from(values: Mapping[str, object], catalog: Catalog, limits: Limits)
         max_new_tokens=int(_number("max_new_tokens", values, (1, limits.max_new_tokens))),
         stop=_stops(str(values.get("stop") or "")),
         prompt_name=_prompt_name(values, catalog),
-        memory=_memory(values) if drafter.remembers else MEMORY_WAYS[0],
+        memory=_memory(values, limits) if drafter.remembers else MEMORY_WAYS[0],
         **methods,
     )
 
@@ -181,10 +189,10 @@ def _model(control: str, values: Mapping[str, object], catalog: Catalog, limits:
     raise OptionError(f"the {control.replace('_', ' ')} '{name[:60]}' is not offered here; choose one of: {choice}.")
 
 
-def _memory(values: Mapping[str, object]) -> str:
+def _memory(values: Mapping[str, object], limits: Limits) -> str:
     way = str(values.get("memory") or MEMORY_WAYS[0])
-    if way not in MEMORY_WAYS:
-        raise OptionError(f"memory is '{way[:40]}', but must be one of {', '.join(MEMORY_WAYS)}.")
+    if way not in limits.memory_ways:
+        raise OptionError(f"memory is '{way[:40]}', but must be one of {', '.join(limits.memory_ways)} here.")
     return way
 
 

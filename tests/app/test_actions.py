@@ -80,7 +80,7 @@ def test_an_illegal_combination_explains_itself_before_running(actions: StepActi
 def test_a_drafter_shows_its_options_and_its_policies_of_growth(actions: StepActions) -> None:
     with gr.Blocks():
         controls = Controls()
-        method_controls(controls, actions.catalog)
+        method_controls(controls, actions.catalog, actions.limits)
     drafter = kinds(actions.catalog)[0]
     line, model, ngram, growth = actions.choose(controls, drafter)("ngram")
     assert "Looks the continuation up" in line
@@ -93,10 +93,16 @@ def test_the_memory_of_earlier_runs_is_offered_for_drafters_that_remember_alone(
     actions.catalog = replace(actions.catalog, drafters=(none, model, replace(ngram, remembers=True)))
     with gr.Blocks():
         controls = Controls()
-        method_controls(controls, actions.catalog)
+        method_controls(controls, actions.catalog, actions.limits)
     assert controls.fields["memory"].visible is False
     choose = actions.choose(controls, kinds(actions.catalog)[0])
     assert (choose("ngram")[-1].visible, choose("model")[-1].visible) == (True, False)
+    assert [name for _, name in controls.fields["memory"].choices] == ["cold", "warm", "reset"]
+    with gr.Blocks():
+        controls = Controls()
+        method_controls(controls, actions.catalog, Limits(shared_memory=False))
+    assert [name for _, name in controls.fields["memory"].choices] == ["cold"]
+    assert "shared by all visitors" in controls.fields["memory"].info
 
 
 def test_one_lossy_part_makes_the_whole_lossy(actions: StepActions) -> None:

@@ -98,6 +98,16 @@ def test_on_ones_own_machine_any_model_may_be_named() -> None:
     assert request_from(form(target="some/model"), catalog(), Limits()).target == "some/model"
 
 
+@pytest.mark.parametrize("way", ["warm", "reset"])
+def test_where_visitors_are_strangers_no_run_touches_the_servers_memory(way: str) -> None:
+    known = catalog()
+    known = replace(known, drafters=tuple(replace(one, remembers=True) for one in known.drafters))
+    assert request_from(form(memory=way), known, Limits()).memory == way
+    with pytest.raises(OptionError, match=f"memory is '{way}', but must be one of cold here"):
+        request_from(form(memory=way), known, Limits(shared_memory=False))
+    assert request_from(form(memory="cold"), known, Limits(shared_memory=False)).memory == "cold"
+
+
 def test_numbers_are_read_from_text_too() -> None:
     assert parse_option(GAMMA, "6") == 6
     assert parse_option(BRANCHING, [2, 1]) == [2, 1]

@@ -123,7 +123,7 @@ def _form(actions: StepActions, controls: form.Controls, parts: StepParts) -> No
             )  # fmt: skip
             form.sampling_controls(controls, actions.limits, defaults)
         with gr.Column(scale=6, min_width=300):
-            form.method_controls(controls, catalog)
+            form.method_controls(controls, catalog, actions.limits)
             parts.lossless = gr.HTML(notices.lossless_mark(*actions.lossless_now()), elem_id="sv-lossless")
             with gr.Accordion("Models", open=False), gr.Row():
                 form.model_controls(controls, catalog, actions.limits, defaults)

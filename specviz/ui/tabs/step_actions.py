@@ -171,7 +171,7 @@ class StepActions:
                 resume = resume_at(given[player], given[state])
                 # the text to continue is the trace's own, whatever the prompt box says by now
                 values = {**controls.values(given), "prompt": resume.trace.started.prompt_text}
-                limits = Limits(self.limits.max_new_tokens, len(str(values["prompt"])), any_model=self.limits.any_model)
+                limits = replace(self.limits, prompt_chars=len(str(values["prompt"])))
                 return self._frames(request_from(values, self.catalog, limits), resume, visitor)
 
             yield from self._guarded(start)
