@@ -27,6 +27,7 @@ COMMANDS: Mapping[str, str] = {
     "prove": "compute every method's distance from the target's law, by exact enumeration",
     "bench": "measure speed against plain decoding and transformers, interleaved in one run",
     "race": "run plain decoding and up to three drafters on one prompt, and compare text and time",
+    "profile": "measure how long a target pass over n rows takes on this machine, for the Machine page",
     "datastore": "build the text that rest and rasd retrieve from",
     "record": "write the recorded traces that the page opens on",
     "frequencies": "what a smaller draft head covers and saves, and the token counts behind it",

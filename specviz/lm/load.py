@@ -82,27 +82,9 @@ def _info(name: str, config: dict[str, Any], files: list[Path], dtype: torch.dty
 
 
 def _lean(config: dict[str, Any], files: list[Path], info: ModelInfo, device: torch.device) -> LanguageModel:
-    from safetensors import SafetensorError
-    from safetensors.torch import load_file
-
     from specviz.lm.llama import LlamaModel
 
-    try:
-        shape = LlamaShape.from_config(config)
-    except (KeyError, TypeError, ValueError) as error:
-        raise ModelError(f"the config.json of {info.name} lacks or misstates {error}; download it again.") from error
-    weights: dict[str, Tensor] = {}
-    try:
-        for path in files:
-            weights |= {key: tensor.to(device, DTYPES[info.dtype]) for key, tensor in load_file(path).items()}
-    except SafetensorError as error:
-        raise ModelError(f"the weights of {info.name} cannot be read ({error}); download them again.") from error
-    for key, expected in shape.weight_sizes().items():
-        found = tuple(weights[key].shape) if key in weights else "missing"
-        if found != expected:
-            raise ModelError(
-                f"the weights of {info.name} do not fit its config.json: {key} should be {expected}, but is {found}."
-            )
+    shape, weights = lean_weights(config, files, info.name, DTYPES[info.dtype], device)
     info = replace(
         info,
         adapter="lean-llama",
@@ -113,6 +95,37 @@ def _lean(config: dict[str, Any], files: list[Path], info: ModelInfo, device: to
         context_length=shape.context_length,
     )
     return LlamaModel(shape, weights, info)
+
+
+def shape_of(config: dict[str, Any], name: str) -> LlamaShape:
+    """Sizes from a `config.json`. Raises ModelError where one is missing."""
+    try:
+        return LlamaShape.from_config(config)
+    except (KeyError, TypeError, ValueError) as error:
+        raise ModelError(f"the config.json of {name} lacks or misstates {error}; download it again.") from error
+
+
+def lean_weights(
+    config: dict[str, Any], files: list[Path], name: str, dtype: torch.dtype, device: torch.device
+) -> tuple[LlamaShape, dict[str, Tensor]]:
+    """Sizes and tensors of a Llama checkpoint. Raises ModelError where they are damaged or do not fit each other."""
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    shape = shape_of(config, name)
+    weights: dict[str, Tensor] = {}
+    try:
+        for path in files:
+            weights |= {key: tensor.to(device, dtype) for key, tensor in load_file(path).items()}
+    except SafetensorError as error:
+        raise ModelError(f"the weights of {name} cannot be read ({error}); download them again.") from error
+    for key, expected in shape.weight_sizes().items():
+        found = tuple(weights[key].shape) if key in weights else "missing"
+        if found != expected:
+            raise ModelError(
+                f"the weights of {name} do not fit its config.json: {key} should be {expected}, but is {found}."
+            )
+    return shape, weights
 
 
 def _supported_config(folder: Path, name: str) -> Any:

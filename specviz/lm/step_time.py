@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import platform
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -26,6 +26,9 @@ BUDGET_S = 0.8
 REPEATS = 15
 """At most; fewer where the budget ends first, never fewer than `FEWEST_REPEATS`."""
 FEWEST_REPEATS = 3
+
+Clock = Callable[[], float]
+"""seconds since some moment"""
 
 _measured: dict[tuple[object, ...], list[StepTime]] = {}
 """Results of this process, by everything they depend on: measuring twice would only cost time."""
@@ -70,18 +73,16 @@ def bare_pass_s(model: LanguageModel, cached_rows: int = CACHED_ROWS) -> float:
 
 
 def _measure(model: LanguageModel, counts: Sequence[int], cached_rows: int, budget_s: float) -> list[StepTime]:
-    rows = model.new_cache()
-    model.forward(_tokens(model, cached_rows), rows, last_only=True)
-    rows.keep(range(cached_rows))
+    rows = filled_cache(model, cached_rows)
     seconds: dict[int, list[float]] = {n: [] for n in counts}
     for n in counts:
-        _pass_s(model, rows, n)  # the first pass of a shape sets up kernels and buffers
+        pass_s(model, rows, n)  # the first pass of a shape sets up kernels and buffers
     deadline = time.perf_counter() + budget_s
     for repeat in range(REPEATS):
         if repeat >= FEWEST_REPEATS and time.perf_counter() > deadline:
             break
         for n in counts:
-            seconds[n].append(_pass_s(model, rows, n))
+            seconds[n].append(pass_s(model, rows, n))
     return [_summary(n, cached_rows, measured) for n, measured in seconds.items()]
 
 
@@ -95,15 +96,23 @@ def _tokens(model: LanguageModel, n: int) -> list[int]:
     return [i % model.info.vocab_size for i in range(n)]
 
 
-def _pass_s(model: LanguageModel, rows: Cache, n: int) -> float:
+def filled_cache(model: LanguageModel, cached_rows: int) -> Cache:
+    """A cache of so many rows."""
+    rows = model.new_cache()
+    model.forward(_tokens(model, cached_rows), rows, last_only=True)
+    rows.keep(range(cached_rows))
+    return rows
+
+
+def pass_s(model: LanguageModel, rows: Cache, n: int, clock: Clock = time.perf_counter) -> float:
     """Seconds of one pass over a binary tree of n rows, until the logits are there; its rows are dropped again."""
     base = rows.length
     parents = [base - 1, *(base + (i - 1) // 2 for i in range(1, n))]
     synchronize(model.device)
-    began = time.perf_counter()
+    began = clock()
     model.forward(_tokens(model, n), rows, parents)
     synchronize(model.device)
-    took = time.perf_counter() - began
+    took = clock() - began
     rows.keep([])
     return took
 

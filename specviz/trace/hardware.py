@@ -123,11 +123,13 @@ class ProfileRequest:
     shape: str = ""
     """sizes by name, such as 7b: such a model with random weights"""
     rows: tuple[int, ...] = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 64, 96, 128, 192, 256)
-    contexts: tuple[int, ...] = (128,)
+    contexts: tuple[int, ...] = (128, 512)
     batches: tuple[int, ...] = (1,)
-    repeats: int = 9
+    repeats: int = 21
     device: str = "auto"
     dtype: str = "auto"
+    bare: bool = False
+    """a pass of fixed sizes with nothing around it, as other batches than 1 and every shape have it anyway"""
     name: str = ""
     """of the machine; empty: made from its processor"""
 
