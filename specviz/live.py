@@ -29,6 +29,7 @@ from specviz.lm.text import TextCodec, check_vocabularies
 from specviz.memory import Memories
 from specviz.options import Options, from_mapping
 from specviz.pairing import check_pairing
+from specviz.proof.prover import ToyAndPair
 from specviz.recorder import Recorder
 from specviz.retrieval import Datastores
 from specviz.session import Method, Session, Start
@@ -37,6 +38,7 @@ from specviz.stops.base import STOPS
 from specviz.trace.assemble import assemble
 from specviz.trace.events import Trace
 from specviz.trace.exhibits import DatastoreCard
+from specviz.trace.proofs import Prover
 from specviz.trace.source import MEMORY_WAYS, Catalog, Learned, Resume, RunRequest, Step, TraceSource
 from specviz.verifiers.base import VERIFIERS, Verifier
 
@@ -207,9 +209,16 @@ class LiveSource:
         """See `TraceSource.learn`. Models are loaded only for a policy that looks at hidden states."""
         return learn(traces, policy, self._drafter_of)
 
+    def prover(self) -> Prover:
+        """See `TraceSource.prover`. What is sampled is computed in float32, like the law it is compared with."""
+        exact = RunRequest(prompt="", dtype="float32")
+        return ToyAndPair(
+            lambda: (self._model(exact.target, exact), self._model(exact.drafter_model, exact)), self._lane
+        )
+
     def _drafter_of(self, trace: Trace) -> LanguageModel:
-        drafter = trace.started.drafter.model
-        return self._model(drafter.name if drafter else RunRequest.drafter_model, RunRequest(prompt="")).model
+        drafter, usual = trace.started.drafter.model, RunRequest(prompt="")
+        return self._model(drafter.name if drafter else usual.drafter_model, usual).model
 
     def _participants(self, request: RunRequest, plan: Plan) -> Participants:
         target = self._model(request.target, request)

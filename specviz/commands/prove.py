@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from specviz.commands import prove_parts
 from specviz.commands.progress import progress
 from specviz.commands.terminal import err, out, printable
 from specviz.errors import OptionError, ProofError
@@ -43,9 +44,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tokens", type=int, default=12, metavar="N", help="tokens per prompt (default %(default)s)")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of the tables")
     parser.add_argument("--write", action="store_true", help="also put the tables into docs/losslessness.md")
+    prove_parts.configure(parser)
 
 
 def run(args: argparse.Namespace) -> int:
+    return prove_parts.run(args) if args.part else _everything(args)
+
+
+def _everything(args: argparse.Namespace) -> int:
     from specviz.proof import document, planted, table
 
     for name in ("samples", "prompts", "tokens"):

@@ -16,6 +16,12 @@ SLIVER = 1e-14
 """bounds of a uniform number that are closer are one number, rounded twice"""
 
 
+def check_probability(probability: float) -> None:
+    """Raises ProofError for what no probability is."""
+    if not -1e-12 <= probability <= 1 + 1e-12:
+        raise ProofError(f"something is to be accepted with probability {probability:g}; this is its verifier's fault.")
+
+
 class ReplayDice:
     """Plays a given sequence of outcomes and goes on with the first possible ones; keeps every alternative's weight.
 
@@ -31,10 +37,7 @@ class ReplayDice:
         """between which bounds the uniform number of a key lies, as far as it was looked at"""
 
     def accept(self, probability: float, key: Key) -> Toss:
-        if not -1e-12 <= probability <= 1 + 1e-12:
-            raise ProofError(
-                f"something is to be accepted with probability {probability:g}; this is its verifier's fault."
-            )
+        check_probability(probability)
         return Toss(bool(self._choose([(1, probability), (0, 1.0 - probability)], key)), None)
 
     def draw(self, probs: Tensor, key: Key) -> Drawn:

@@ -17,6 +17,7 @@ from specviz.errors import SpecVizError
 from specviz.growth.base import Draft
 from specviz.growth.levels import LevelsGrowth, LevelsOptions
 from specviz.growth.parts.draws import Children, Draw, Independent, MostProbable, WithoutReplacement
+from specviz.proof.crooked import Generous, OneNumber, thrown
 from specviz.proof.exhaustive import Case, Distance, distance
 from specviz.session import Method
 from specviz.tree import ROOT, DraftTree
@@ -119,7 +120,7 @@ def _merged(family: Children) -> Children:
     return list({token: (token, q) for token, q in family}.values())
 
 
-def _confident(family: Children) -> Children:
+def confident(family: Children) -> Children:
     return [one for one in family if _share(one) > 0.3]
 
 
@@ -178,10 +179,12 @@ BUGS: tuple[Bug, ...] = (
     _bug(
         "unlikely token dropped",
         "a drawn token with q < 0.3 is not submitted",
-        grows(CHAIN, Harmed(Independent(), _confident)),
+        grows(CHAIN, Harmed(Independent(), confident)),
     ),
     _bug("draw per path", "the target is sampled once per path, not per node", _judged_by(DrawPerPath), PAIR),
     _bug("noise reused", "every round drafts with the noise of the first", grows(CHAIN, Stale())),
+    _bug("everything accepted", "no candidate is refused, whatever the target says", thrown(Generous)),
+    _bug("noise of the draw judges", "the number that drew a candidate also decides about it", thrown(OneNumber)),
 )
 
 

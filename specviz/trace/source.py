@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from specviz.trace.events import Finished, Option, Round, Started, Trace, VocabEntry
+from specviz.trace.proofs import Prover
 
 MEMORY_WAYS = ("cold", "warm", "reset")
 """values of `RunRequest.memory`, the default first"""
@@ -208,4 +209,8 @@ class TraceSource(Protocol):
 
     def learn(self, traces: Sequence[Trace], policy: str) -> Learned:
         """Train this stop policy on the rounds of these traces; a few seconds. Raises SpecVizError where it cannot."""
+        ...
+
+    def prover(self) -> Prover:
+        """Who answers questions about losslessness."""
         ...

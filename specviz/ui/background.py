@@ -11,6 +11,7 @@ from threading import Thread
 from typing import Generic, TypeVar
 
 from specviz.trace.events import Trace
+from specviz.trace.proofs import Prover
 from specviz.trace.source import Catalog, Learned, Resume, RunRequest, Step, TraceSource
 
 T = TypeVar("T")
@@ -76,3 +77,6 @@ class Counted:
 
     def learn(self, traces: Sequence[Trace], policy: str) -> Learned:
         return self._source.learn(traces, policy)
+
+    def prover(self) -> Prover:
+        return self._source.prover()

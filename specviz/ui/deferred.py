@@ -12,6 +12,7 @@ from threading import Event, Thread
 
 from specviz.errors import ModelError, SpecVizError
 from specviz.trace.events import Trace
+from specviz.trace.proofs import Prover
 from specviz.trace.source import Catalog, Learned, Resume, RunRequest, Step, TraceSource
 
 log = logging.getLogger(__name__)
@@ -84,6 +85,10 @@ class DeferredSource:
     def learn(self, traces: Sequence[Trace], policy: str) -> Learned:
         self._built.wait()
         return self._loaded().learn(traces, policy)
+
+    def prover(self) -> Prover:
+        self._built.wait()
+        return self._loaded().prover()
 
     def _loaded(self) -> TraceSource:
         if self._source is None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
+from typing import TYPE_CHECKING
 
 from specviz.errors import PairingError
 from specviz.trace import codec
 from specviz.trace.events import Finished, StepTime, Trace
+from specviz.trace.proofs import Prover
 from specviz.trace.source import (
     Catalog,
     Learned,
@@ -21,6 +24,9 @@ from specviz.trace.source import (
     RunRequest,
     Step,
 )
+
+if TYPE_CHECKING:
+    from specviz.lm.load import LoadedModel
 
 SAMPLE = Path(__file__).parents[1] / "golden" / "trace-1.0-sample.json"
 
@@ -125,6 +131,15 @@ class ReplaySource:
 
     def learn(self, traces: Sequence[Trace], policy: str) -> Learned:
         return Learned(policy, {"runs": len(traces)}, f"{policy} learnt from {len(traces)} runs.", {})
+
+    def prover(self) -> Prover:
+        """The real one, without a pair: imported here, so that a page that asks nothing needs no torch."""
+        from specviz.proof.prover import ToyAndPair
+
+        def none() -> tuple[LoadedModel, LoadedModel]:
+            raise PairingError("there is no pair in this test; sample the toy.")
+
+        return ToyAndPair(none, nullcontext())
 
     def _finished(self, rounds: int, drafts: bool) -> Finished:
         whole = self.trace.finished

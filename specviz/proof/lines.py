@@ -1,0 +1,193 @@
+"""One decision on three tokens, line by line: every way it can go, with the intervals in which its random numbers lie.
+
+    toy p, q ─► the engine's own session ─► one round per outcome ─► lines ─► sum per token
+
+The method that is walked is the engine's: drafter, verifier, session, cache. Only the first token of the round is
+looked at; what follows an accepted candidate adds up to one whatever it is, and is not branched over. Knows nothing
+about screens.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from specviz.chance import Drawn, Sampling, Toss
+from specviz.drafters.base import DRAFTERS
+from specviz.errors import OptionError
+from specviz.growth.parts.draws import DRAWS, choose_draw
+from specviz.lm.table import TableModel
+from specviz.noise import Key
+from specviz.options import from_mapping
+from specviz.pairing import check_pairing
+from specviz.proof.breaks import fault_of
+from specviz.proof.dice import SLIVER, ReplayDice, check_probability
+from specviz.proof.exhaustive import Case, session_of
+from specviz.session import RoundRecord
+from specviz.trace.proofs import DRAWS as KNOWN_DRAWS
+from specviz.trace.proofs import MOST_CANDIDATES, Drafted, Line, Lines, Toy, Trial
+from specviz.verifiers.base import VERIFIERS
+
+TOKENS = 3
+PROMPT = (0,)
+PLAIN = Sampling(temperature=1.0)
+DRAFTER = "model"
+
+
+class Given(TableModel):
+    """A model that says the same of every text."""
+
+    def __init__(self, probs: Sequence[float], seed: int) -> None:
+        super().__init__(len(probs), seed)
+        self._given = torch.tensor(probs, dtype=torch.float64).log()
+
+    def _random_logits(self, key: tuple[int, ...]) -> Tensor:
+        return self._given
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """One look at a random number."""
+
+    verb: str
+    """`accept` or `draw`"""
+    key: Key
+    outcome: int
+    """the token drawn; 1 accepted, 0 refused"""
+    low: float
+    high: float
+    """between which the number lies by now"""
+    threshold: float
+    """of an acceptance; 1 for a draw"""
+    prob: float
+    """of this outcome, given all before it"""
+
+
+class LineDice(ReplayDice):
+    """Keeps for every key the interval in which its number lies, so that two decisions may share one.
+
+    Writes every decision down.
+    """
+
+    def __init__(self, script: tuple[int, ...]) -> None:
+        super().__init__(script)
+        self.decisions: list[Decision] = []
+
+    def accept(self, probability: float, key: Key) -> Toss:
+        check_probability(probability)
+        low, high = self._noise.get(key, (0.0, 1.0))
+        pieces = {1: (low, min(high, probability)), 0: (max(low, probability), high)}
+        possible = [(one, (b - a) / (high - low)) for one, (a, b) in pieces.items() if b - a > SLIVER]
+        outcome = self._play(possible)
+        self._noise[key] = pieces[outcome]
+        self._note("accept", key, outcome, min(1.0, probability))
+        return Toss(bool(outcome), None)
+
+    def draw(self, probs: Tensor, key: Key) -> Drawn:
+        purpose, position, _ = key
+        if purpose == "target" and position > len(PROMPT):
+            return Drawn(int(probs.argmax()), None)
+        token = self._look(probs, key)
+        self._note("draw", key, token, 1.0)
+        return Drawn(token, None)
+
+    def _note(self, verb: str, key: Key, outcome: int, threshold: float) -> None:
+        low, high = self._noise[key]
+        prob = self.options[-1][self.played[-1]][1]
+        self.decisions.append(Decision(verb, key, outcome, low, high, threshold, prob))
+
+
+def lines(toy: Toy) -> Lines:
+    """Every way the toy's decision can go.
+
+    Raises OptionError for weights, names or numbers that make no toy, PairingError where the verifier does not judge
+    candidates drawn so.
+    """
+    case, models = case_of(toy), models_of(toy)
+    found = tuple(_walk(case, models))
+    output = [math.fsum(line.prob for line in found if line.token == token) for token in range(TOKENS)]
+    target, draft = (tuple(model.exact_probs(()).tolist()) for model in models)
+    return Lines(
+        toy,
+        str(dict(case.options)["draw"]),
+        found,
+        target,
+        draft,
+        tuple(output),
+        VERIFIERS.get(toy.verifier).lossless,
+    )
+
+
+def case_of(toy: Toy) -> Case:
+    """The toy's method, its bug planted; two tokens long, so that one level is drafted. Raises as `lines` does."""
+    if not 1 <= toy.candidates <= MOST_CANDIDATES:
+        raise OptionError(f"{toy.candidates} candidates were asked for; choose 1 to {MOST_CANDIDATES}.")
+    if toy.draw not in KNOWN_DRAWS:
+        raise OptionError(f"there is no way of drawing called '{toy.draw[:40]}'; choose of {', '.join(KNOWN_DRAWS)}.")
+    widths = (toy.candidates,)
+    draw = _settled(toy)
+    kind = DRAFTERS.get(DRAFTER)
+    given: dict[str, object] = {"branching": widths, "draw": draw}
+    rule = VERIFIERS.get(toy.verifier)
+    check_pairing(kind, from_mapping(kind.options_type, given), rule, PLAIN)
+    fault = fault_of(toy.broken, widths, DRAWS[draw])
+    return Case(DRAFTER, toy.verifier, tuple(given.items()), PLAIN, PROMPT, length=2, fault=fault)
+
+
+def models_of(toy: Toy) -> tuple[Given, Given]:
+    """Target and drafter. Raises OptionError where the weights are none."""
+    return Given(_shares(toy.target, "p"), 1), Given(_shares(toy.draft, "q"), 2)
+
+
+def _settled(toy: Toy) -> str:
+    """What `auto` comes to: the drafter's own choice, or i.i.d. where the verifier judges nothing else."""
+    if toy.draw in DRAWS:
+        return toy.draw
+    usual = choose_draw(toy.draw, toy.candidates > 1, greedy=False)
+    judges = VERIFIERS.get(toy.verifier).judges
+    return next(name for name, draw in DRAWS.items() if draw is usual or (usual.kind not in judges and name == "iid"))
+
+
+def _shares(weights: Sequence[float], what: str) -> list[float]:
+    total = math.fsum(weights)
+    if len(weights) != TOKENS or not all(math.isfinite(one) and one >= 0 for one in weights) or total <= 0:
+        shown = ", ".join(f"{one:g}" for one in weights)
+        raise OptionError(f"{what} is {shown}; give {TOKENS} numbers of 0 or more, not all of them 0.")
+    return [one / total for one in weights]
+
+
+def _walk(case: Case, models: tuple[Given, Given]) -> Iterator[Line]:
+    script: tuple[int, ...] | None = ()
+    while script is not None:
+        dice = LineDice(script)
+        session = session_of(case, dice, models)
+        session.begin()
+        yield _line(session.round(), dice)
+        script = dice.next_script(0)
+
+
+def _line(record: RoundRecord, dice: LineDice) -> Line:
+    tree, verdict = record.proposal.tree, record.verdict
+    tosses = [one for one in dice.decisions if one.verb == "accept"]
+    draws = [one for one in dice.decisions if one.verb == "draw"]
+    drawn = [Drafted(one.outcome, one.prob) for one in draws if one.key[0] == "draft"]
+    ends = [one for one in draws if one.key[0] != "draft"]
+    if verdict.path:
+        source = "accepted"
+    else:
+        source = "target" if verdict.residual is None else "residual"
+    return Line(
+        tuple(drawn) or tuple(Drafted(token, 1.0) for token in tree.tokens[1:]),
+        tuple(
+            Trial(tree.tokens[tried.node], one.threshold, one.low, one.high, one.prob, bool(one.outcome))
+            for one, tried in zip(tosses, verdict.trials, strict=False)  # a rule without chance tries without a toss
+        ),
+        source,
+        tree.tokens[verdict.path[0]] if verdict.path else verdict.token,
+        ends[-1].prob if ends else 1.0,
+        dice.weight(),
+    )
