@@ -16,7 +16,7 @@ from specviz.training.generation import TaughtRows, corpus_rows, generated_rows
 from specviz.training.loop import Loop, LoopOptions, Report
 from specviz.training.options import TrainOptions
 from specviz.training.schedule import Budget
-from specviz.training.stages import measured_dtype, started_model, validation, with_autocast
+from specviz.training.stages import measured_dtype, note_start, started_model, validation, with_autocast
 from specviz.training.windows import Rotation, load_stream
 
 GENERATED_LENGTH = 192
@@ -96,6 +96,7 @@ def train_drafter(options: TrainOptions, report: Report) -> LlamaForCausalLM:
     drafter = drafter_from(target, options.drafter_layers, options.drafter_intermediate, options.seed)
     if options.drafter_start:
         drafter = started_model(options.drafter_start, drafter.config).to(options.device)
+        note_start(options.drafter_start, options.work_dir / "drafter")
     loop = Loop(
         drafter,
         Rotation([generated, generated, corpus]),

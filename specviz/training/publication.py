@@ -200,7 +200,7 @@ RECIPE = {
     "drafter": "The drafter starts from the target: embedding, final norm and its first layers are copies, the MLP "
     "is thinned to the units with the largest weight norms. It was then distilled from the target with "
     "forward KL on full distributions plus a cross entropy on the target's most likely token, two thirds "
-    "of the steps on text that the target wrote itself (temperatures 0, 0.7 and 1, prompted by training "
-    "files), one third on training files; with `--copies`, that share of prompts and windows holds a "
-    "passage twice.",
+    "of the steps on text that the target wrote itself (half at temperature 0, a quarter each at 0.7 "
+    "and 1, prompted by training files), one third on training files; with `--copies`, that share of "
+    "prompts and windows holds a passage twice.",
 }

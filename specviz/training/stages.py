@@ -142,11 +142,11 @@ def with_autocast(objective: Objective, device: str, dtype: torch.dtype) -> Obje
     return wrapped
 
 
-def note_start(options: TrainOptions) -> None:
-    """Keeps what is known of the run that this one goes on from; its folder may be overwritten by the export."""
-    kept = options.work_dir / "target" / "start.json"
-    facts = Path(options.start) / "training.json"
-    if options.start and facts.is_file() and not kept.is_file():
+def note_start(start: str, folder: Path) -> None:
+    """Keeps in `folder` what is known of the run that this one goes on from; the export may overwrite its own."""
+    kept = folder / "start.json"
+    facts = Path(start) / "training.json"
+    if start and facts.is_file() and not kept.is_file():
         kept.parent.mkdir(parents=True, exist_ok=True)
         kept.write_text(facts.read_text(encoding="utf-8"), encoding="utf-8")
 
@@ -154,7 +154,7 @@ def note_start(options: TrainOptions) -> None:
 def train_target(options: TrainOptions, report: Report) -> LlamaForCausalLM:
     """Trains (or resumes) the target and saves its fp32 weights in the work folder."""
     loop = target_loop(options)
-    note_start(options)
+    note_start(options.start, options.work_dir / "target")
     model = loop.run(report, validation(options))
     model.save_pretrained(options.work_dir / "target" / "model")
     return model

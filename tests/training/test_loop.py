@@ -83,7 +83,7 @@ def test_a_run_goes_on_from_trained_weights_and_keeps_what_is_known_of_them(
     further = dataclasses.replace(options, start=str(folder))
     for own, other in zip(target_loop(further).model.parameters(), first.model.parameters(), strict=True):
         assert torch.equal(own, other)
-    note_start(further)
+    note_start(further.start, options.work_dir / "target")
     assert json.loads((options.work_dir / "target" / "start.json").read_text(encoding="utf-8")) == {"tokens": 1536}
 
 
