@@ -2,8 +2,8 @@
 
 Rows of the cache are rows of a `DynamicCache`; the mask is always our own, four-dimensional and additive, because
 a Boolean one is silently added to the scores by eager attention. Models whose cache forgets or mixes rows are refused
-with the reason; so are passes of some layers alone where the architecture does not allow them (`hub_layers`).
-Knows nothing about files, tokenizers, drafters or verifiers.
+with the reason (`hub_refusals`); so are passes of some layers alone where the architecture does not allow them
+(`hub_layers`). Knows nothing about files, tokenizers, drafters or verifiers.
 """
 
 from __future__ import annotations
@@ -17,29 +17,10 @@ from torch import Tensor
 from specviz.errors import ModelError
 from specviz.lm.base import Blocks, Cache, ModelInfo, Unfinished
 from specviz.lm.hub_layers import HubLayers, Plan, error_of_idle_layers, error_when_split, relative, running
+from specviz.lm.hub_refusals import why_not_supported, why_not_usable
 from specviz.lm.rows import Placement, TreeCache
 
-ATTENTION = frozenset({"sdpa", "eager"})
-"""Attention implementations that take an arbitrary additive mask."""
 PROBE_TOKENS = 4
-
-
-def why_not_supported(config: Any) -> str | None:
-    """The reason why a transformers config cannot be decoded speculatively here, or None where it can."""
-    if getattr(config, "is_encoder_decoder", False):
-        return "it is an encoder-decoder model, and only decoder-only models are supported"
-    text = config.get_text_config(decoder=True) if hasattr(config, "get_text_config") else config
-    types = getattr(text, "layer_types", None)
-    other = sorted(set(types or ()) - {"full_attention"})
-    if other:
-        return f"it has layers of type {', '.join(other)}, whose cache cannot give back rows of a draft tree"
-    if getattr(text, "num_attention_heads", None) is None:
-        return "it has no attention heads; a recurrent state cannot be rolled back to an earlier token"
-    if types is None and getattr(text, "sliding_window", None) is not None:
-        return f"it attends through a sliding window of {text.sliding_window} tokens, so its cache forgets rows"
-    if getattr(text, "attention_chunk_size", None) is not None:
-        return f"it attends in chunks of {text.attention_chunk_size} tokens, so its cache forgets rows"
-    return None
 
 
 class HubCache(TreeCache):
@@ -70,7 +51,7 @@ class HubModel:
 
     def __init__(self, model: Any, info: ModelInfo) -> None:
         """Raises ModelError where the model cannot be used, with the reason."""
-        reason = why_not_supported(model.config) or _why_not_stateful(model)
+        reason = why_not_supported(model.config) or why_not_usable(model)
         if reason:
             raise ModelError(f"{info.name} cannot be used because {reason}; choose a full-attention decoder.")
         self._model = model.eval()
@@ -205,11 +186,18 @@ class HubModel:
     def _check_trees(self) -> None:
         """Two siblings must not see each other: some architectures read positions or biases out of the mask.
 
-        Raises ModelError where a branch of a tiny tree differs from the same text on its own.
+        Raises ModelError where a tiny tree cannot be read at all, or a branch differs from the same text on its own.
         """
         a, b, c, d = self._probe
-        tree = self.forward([a, b, c, d], self.new_cache(), parents=[-1, 0, 0, 2])[[0, 2, 3]]
-        difference = relative(tree, self.forward([a, c, d], self.new_cache()))
+        try:
+            tree = self.forward([a, b, c, d], self.new_cache(), parents=[-1, 0, 0, 2])[[0, 2, 3]]
+            difference = relative(tree, self.forward([a, c, d], self.new_cache()))
+        except Exception as error:  # an unknown architecture can fail in any way, and then this is what to tell
+            raise ModelError(
+                f"{self._info.name} ({self._info.architecture}) does not run with the four-dimensional mask of a draft "
+                f"tree ({type(error).__name__}: {' '.join(str(error).split())}); choose a "
+                "model with rotary or learned positions."
+            ) from error
         if not difference <= self._allowed:
             raise ModelError(
                 f"{self._info.name} ({self._info.architecture}) does not follow a tree mask: a branch differs from the "
@@ -237,13 +225,3 @@ class HubModel:
                 f"its layers, less attention and MLP, still change their input by {idle:.1%}: the two are no branches"
             )
         return None
-
-
-def _why_not_stateful(model: Any) -> str | None:
-    """Reasons that only the model class knows."""
-    if getattr(model, "_is_stateful", False):
-        return "it keeps a recurrent state, which cannot be rolled back to an earlier token"
-    attention = getattr(model.config, "_attn_implementation", "eager")
-    if attention not in ATTENTION:
-        return f"it was loaded with '{attention}' attention, which takes no tree mask; use sdpa or eager"
-    return None

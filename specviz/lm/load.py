@@ -132,7 +132,7 @@ def _supported_config(folder: Path, name: str) -> Any:
     """The config as transformers reads it. Raises ModelError where the model cannot be used: no weight is read yet."""
     from transformers import AutoConfig
 
-    from specviz.lm.hub import why_not_supported
+    from specviz.lm.hub_refusals import why_not_supported
 
     with _as_model_error(name):
         config = AutoConfig.from_pretrained(folder, trust_remote_code=False, local_files_only=True)

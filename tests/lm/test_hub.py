@@ -9,7 +9,8 @@ from transformers import AutoModelForCausalLM
 
 from specviz.errors import ModelError
 from specviz.lm.base import ModelInfo
-from specviz.lm.hub import HubModel, why_not_supported
+from specviz.lm.hub import HubModel
+from specviz.lm.hub_refusals import why_not_supported
 from specviz.lm.load import load
 
 CLOSE = 1e-5
@@ -111,6 +112,25 @@ def test_a_model_that_ignores_the_tree_mask_is_refused():
     forward = model.forward
     model.forward = lambda attention_mask, **rest: forward(attention_mask=None, **rest)
     with pytest.raises(ModelError, match="does not follow a tree mask"):
+        HubModel(model, info())
+
+
+@pytest.mark.parametrize("kind", ["bloom", "falcon"])
+def test_a_model_whose_biases_come_from_a_flat_mask_is_refused_before_its_weights_are_read(kind, checkpoint):
+    folder = checkpoint(kind)
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(
+        ModelError, match=r"because it works out its position biases \(ALiBi\) from a two-dimensional mask"
+    ):
+        load(str(folder))
+
+
+def test_a_forward_that_fails_on_a_tree_mask_is_a_refusal_with_what_it_said():
+    model = random_model("bloom")
+    model.config.model_type = "unheard-of"
+    with pytest.raises(
+        ModelError, match=r"tiny \(Tiny\) does not run with the four-dimensional .* \(ValueError: .+\); choose"
+    ):
         HubModel(model, info())
 
 

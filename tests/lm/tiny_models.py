@@ -19,6 +19,8 @@ Make = Callable[..., Path]
 def config_of(kind: str, **changes: object):
     """A tiny transformers config; `changes` override its sizes."""
     from transformers import (
+        BloomConfig,
+        FalconConfig,
         GemmaConfig,
         GPT2Config,
         LlamaConfig,
@@ -54,6 +56,8 @@ def config_of(kind: str, **changes: object):
         "gemma2": (Gemma2Config, {**SIZES, "intermediate_size": 40, "head_dim": 6, "num_key_value_heads": 4}),
         "mistral": (MistralConfig, {**SIZES, "intermediate_size": 40, "num_key_value_heads": 4, "sliding_window": 8}),
         "mamba": (MambaConfig, {"hidden_size": 24, "num_hidden_layers": 2, "vocab_size": VOCABULARY}),
+        "bloom": (BloomConfig, {"hidden_size": 24, "n_layer": 2, "n_head": 4, "vocab_size": VOCABULARY}),
+        "falcon": (FalconConfig, {**SIZES, "alibi": True}),
         "t5": (T5Config, {"d_model": 24, "num_layers": 2, "num_heads": 4, "vocab_size": VOCABULARY}),
     }
     kind_of_config, sizes = kinds[kind]
