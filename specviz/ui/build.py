@@ -14,6 +14,7 @@ from specviz.ui.deferred import DeferredSource
 from specviz.ui.events import QUIET
 from specviz.ui.request import Limits
 from specviz.ui.tabs.about import about_tab
+from specviz.ui.tabs.lab import restore
 from specviz.ui.tabs.speedup import speedup_tab
 from specviz.ui.tabs.speedup_actions import SpeedupActions
 from specviz.ui.tabs.step import step_tab
@@ -40,14 +41,15 @@ def build(source: TraceSource, gallery: Gallery, limits: Limits) -> gr.Blocks:
             gr.HTML(HEADER, scale=4, min_width=280)
             status = gr.HTML(_status(source), scale=1, min_width=200, elem_id="sv-status")
             gr.HTML(LIGHT, scale=0, min_width=84, elem_classes="sv-light-box")
-        with gr.Tabs():
+        with gr.Tabs() as tabs:
             with gr.Tab("Step", id="step"):
                 step_tab(step)
             with gr.Tab("Speedup", id="speedup"):
-                speedup_tab(speedup)
+                chart = speedup_tab(speedup)
             with gr.Tab("About", id="about"):
                 about_tab()
         _status_events(demo, source, status)
+        demo.load(restore, None, [tabs, chart], **QUIET)
         demo.unload(step.leave)
         demo.unload(speedup.leave)
     demo.queue(max_size=limits.waiting)

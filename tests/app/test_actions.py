@@ -235,7 +235,8 @@ def test_a_sweep_measures_every_case_and_offers_its_files() -> None:
     assert "makes 6 runs" in actions.estimate(controls)(given)
     updates = list(actions.run(controls)(given, Visitor()))
     assert "6 of 6 runs" in updates[-2][0]
-    message, figure, table, as_json, as_csv, run, cancel = updates[-1]
+    message, figure, table, shown, as_json, as_csv, run, cancel = updates[-1]
+    assert len(shown.points) == 6
     assert "2.00× plain decoding" in message
     assert [trace.name for trace in figure.data] == [
         "model, measured", "model, theory", "ngram, measured", "ngram, theory", "model tree 2,1, measured",

@@ -9,6 +9,7 @@ import pytest
 
 from specviz.views.lab import by_position, economy, families, lengths, phases, plane, predicted, waterfall
 from specviz.views.lab.cases import cases, fastest, fraction
+from specviz.views.lab.files import rows_csv
 from tests.lab.sweeps import drafted, hasty, plain
 
 POINTS = [plain(), drafted()]
@@ -186,3 +187,13 @@ def test_every_chart_s_rows_have_the_same_columns_and_none_without_points(chart:
     assert len(made) > 0
     assert len({tuple(row) for row in made}) == 1
     assert chart.rows([]) == []  # type: ignore[attr-defined]
+
+
+def test_a_chart_s_file_has_a_header_and_no_formula_that_a_spreadsheet_would_run() -> None:
+    found = rows_csv(lengths.rows([drafted(label="=1+1", accepted_lengths=(1, 1))]))
+    assert found.splitlines() == [
+        "case,accepted,rounds,rounds_that_drafted,share",
+        "'=1+1 γ=2,0,1,2,0.5",
+        "'=1+1 γ=2,1,1,2,0.5",
+    ]
+    assert rows_csv([]) == ""

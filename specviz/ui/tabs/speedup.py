@@ -15,6 +15,7 @@ from specviz.trace.source import Catalog
 from specviz.ui.events import ENGINE, LATEST, QUIET
 from specviz.ui.methods import labelled
 from specviz.ui.prompts import chip_label, families
+from specviz.ui.tabs.lab import Shown, lab_charts, picture_buttons
 from specviz.ui.tabs.speedup_actions import IDLE, SpeedupActions
 from specviz.ui.tabs.sweep_form import SweepControls, early_stops, sweepable
 from specviz.views.speedup import speedup_view
@@ -27,8 +28,8 @@ INTRO = (
 )
 
 
-def speedup_tab(actions: SpeedupActions) -> None:
-    """Build the tab's content inside the current Blocks."""
+def speedup_tab(actions: SpeedupActions) -> gr.Radio:
+    """Build the tab's content inside the current Blocks. Returns the choice of the lab's chart."""
     gr.Markdown(INTRO, elem_classes="sv-intro")
     fields = _sweep_controls(actions)
     with gr.Row(elem_classes="sv-actions"):
@@ -40,15 +41,19 @@ def speedup_tab(actions: SpeedupActions) -> None:
     with gr.Row():
         as_json = gr.DownloadButton("Results as JSON", interactive=False, size="sm", min_width=140)
         as_csv = gr.DownloadButton("Results as CSV", interactive=False, size="sm", min_width=140)
+        picture_buttons("sv-sweep-plot")
+    shown = gr.State(Shown())
+    choice = lab_charts(shown)
 
     controls = SweepControls(fields)
     inputs = set(fields.values())
     run.click(actions.arm, None, [message, run, cancel], **QUIET).then(
-        actions.run(controls), inputs, [message, plot, table, as_json, as_csv, run, cancel], **ENGINE
+        actions.run(controls), inputs, [message, plot, table, shown, as_json, as_csv, run, cancel], **ENGINE
     )
     cancel.click(actions.stop, None, None, **QUIET)
     changes = [control.change for control in fields.values()]
     gr.on(changes, actions.estimate(controls), inputs, message, **LATEST)
+    return choice
 
 
 def _sweep_controls(actions: SpeedupActions) -> dict[str, Any]:

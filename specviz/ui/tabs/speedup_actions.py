@@ -26,6 +26,7 @@ from specviz.ui.background import Background, Counted
 from specviz.ui.prompts import families
 from specviz.ui.request import Limits
 from specviz.ui.stops import Stops
+from specviz.ui.tabs.lab import Shown
 from specviz.ui.tabs.sweep_form import SweepControls, SweepForm, sweep_spec
 from specviz.views.speedup import speedup_view
 from specviz.views.sweep_files import sweep_csv, sweep_json
@@ -95,7 +96,7 @@ class SpeedupActions:
         self._stops.leave(visitor.session_hash or "")
 
     def run(self, controls: SweepControls) -> Callable[..., Iterator[Updates]]:
-        """Updates of (message, plot, table, JSON, CSV, Run, Cancel)."""
+        """Updates of (message, plot, table, points, JSON, CSV, Run, Cancel)."""
 
         def measure(given: Given, visitor: gr.Request) -> Iterator[Updates]:
             stop = self._stops.armed(visitor.session_hash or "")
@@ -118,7 +119,7 @@ class SpeedupActions:
         """Progress each quarter of a second, a chart now and then; `points` grows on the way."""
         total, began = run_count(spec), self._clock()
         counted = Counted(self.source)
-        nothing = (gr.skip(),) * 6
+        nothing = (gr.skip(),) * 7
         chart_at = began
         for found in Background(sweep(counted, spec, stop.is_set), stop.set).look(PROGRESS_S):
             fresh, points[:] = len(found) > len(points), found
@@ -127,7 +128,7 @@ class SpeedupActions:
             line = notices.progress(counted.runs, total, left)
             if fresh and now - chart_at >= CHART_S:
                 chart_at = now
-                yield (line, *_picture(points), *nothing[2:])
+                yield (line, *_picture(points), *nothing[3:])
             else:
                 yield (line, *nothing)
 
@@ -135,7 +136,7 @@ class SpeedupActions:
         buttons = (gr.Button(interactive=True), gr.Button(interactive=False))
         if not points:
             text = problem or "Cancelled before the first run was done."
-            return (notices.message(text, "error" if problem else "plain"), *(gr.skip(),) * 4, *buttons)
+            return (notices.message(text, "error" if problem else "plain"), *(gr.skip(),) * 5, *buttons)
         verdict = speedup_view(points).verdict
         if problem:
             line = notices.message(f"{problem} What was measured before is shown.", "error")
@@ -146,7 +147,7 @@ class SpeedupActions:
 
 def _picture(points: Sequence[SweepPoint]) -> Updates:
     view = speedup_view(points)
-    return speedup_figure(view), notices.sweep_table(view.rows)
+    return speedup_figure(view), notices.sweep_table(view.rows), Shown(tuple(points))
 
 
 def _downloads(points: Sequence[SweepPoint]) -> Updates:

@@ -1,0 +1,61 @@
+"""Pictures of lab charts from a real, small sweep, for the README: `python -m tests.browser.pictures docs/img`.
+
+Takes a few minutes: five drafters on two prompts, three times each, beside plain decoding, on whatever machine runs it.
+Needs Chromium, as the browser tests do. Names of charts after the folder choose others than `waterfall` and `plane`.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+from specviz.bench.sweep import SweepDrafter, SweepPoint, SweepSpec, sweep
+from specviz.figures.lab.charts import chart
+from specviz.live import LiveSource
+from tests.browser.conftest import FLAGS
+
+SIZE = {"width": 900, "height": 460}
+DRAFTERS = ("model", "ngram", "suffix", "token_recycling", "early_exit")
+
+
+def measured() -> list[SweepPoint]:
+    source = LiveSource()
+    shown: dict[str, str] = {}
+    for card in source.catalog().prompts:
+        shown.setdefault(card.family, card.id)
+    drafters = [SweepDrafter(name, length_option="gamma" if _has_gamma(source, name) else None) for name in DRAFTERS]
+    spec = SweepSpec(
+        drafters=tuple(drafters),
+        gammas=(2, 4),
+        prompt_ids=tuple(shown.values())[:2],
+        repeats=3,
+        max_new_tokens=48,
+    )
+    return list(sweep(source, spec))
+
+
+def _has_gamma(source: LiveSource, name: str) -> bool:
+    method = next(one for one in source.catalog().drafters if one.name == name)
+    return any(card.name == "gamma" for card in method.options)
+
+
+def draw(points: list[SweepPoint], folder: Path, names: list[str]) -> None:
+    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        page = browser.new_page(viewport=SIZE, device_scale_factor=1.5)
+        for name in names:
+            figure = chart(name).build(points).update_layout(paper_bgcolor="white", font={"color": "black"})
+            page.set_content(figure.to_html(include_plotlyjs=True, config={"displayModeBar": False}))
+            page.wait_for_selector(".main-svg")
+            page.add_style_tag(content="body { margin: 0 } text { fill: black !important }")
+            page.screenshot(path=folder / f"{name}.png")
+        browser.close()
+
+
+if __name__ == "__main__":
+    draw(measured(), Path(sys.argv[1]), sys.argv[2:] or ["waterfall", "plane"])
