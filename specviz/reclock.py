@@ -8,6 +8,7 @@ belong to no curve. Knows nothing about files or screens.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from statistics import fmean
 
 from specviz import metrics
 from specviz.errors import OptionError
@@ -39,24 +40,28 @@ class Reclocked:
 def reclock(trace: Trace, times: StepTimes, cost_ratio: float | None = None) -> Reclocked:
     """The run's passes on `times`; a drafter pass costs `cost_ratio` one-row target passes (None: as in the run).
 
-    As in the run: `metrics.cost_ratio`'s drafter pass over the header's t(1). Raises OptionError where the run has no
+    As in the run: its mean drafter pass over the header's t(1). Raises OptionError where the run has no
     round, or nothing says what its drafter passes cost.
     """
     if not trace.rounds:
         raise OptionError("this trace has no round, so there is nothing to put on another clock; choose another.")
-    passes = [one.seconds for this in trace.rounds for one in this.drafted.passes]
+    passes = sum(len(this.drafted.passes) for this in trace.rounds)
     plain_s = times.at(1)
-    if cost_ratio is not None:
-        draft_s = len(passes) * cost_ratio * plain_s
-    else:
-        draft_s = sum(passes) / own_plain_s(trace) * plain_s if passes else 0.0
+    if cost_ratio is None:
+        cost_ratio = draft_pass_s(trace) / own_plain_s(trace) if passes else 0.0
     return Reclocked(
         tokens=len(trace.finished.output_ids),
         rounds=len(trace.rounds),
         target_s=sum(times.at(this.scored.target_pass.rows) for this in trace.rounds),
-        draft_s=draft_s,
+        draft_s=passes * cost_ratio * plain_s,
         plain_s=len(trace.finished.output_ids) * plain_s,
     )
+
+
+def draft_pass_s(trace: Trace) -> float:
+    """Mean seconds of the run's drafter passes; 0 where its drafter makes none."""
+    passes = [one.seconds for this in trace.rounds for one in this.drafted.passes]
+    return fmean(passes) if passes else 0.0
 
 
 def own_plain_s(trace: Trace) -> float:

@@ -206,13 +206,27 @@ def tie_with(matched: float, shape: Shape, clock: Clock, factor: float) -> Tie:
     return Tie(needed - 1, alpha_for(needed, shape))
 
 
-def chain_speedups(alphas: Sequence[float], clock: Clock, longest: int) -> list[float]:
-    """[gamma] = modelled speedup of a chain, gamma 0 (plain decoding, 1) to `longest`."""
+@dataclass(frozen=True, slots=True)
+class ChainPoint:
+    """One chain on a clock."""
+
+    tokens: float
+    """per round"""
+    cost: float
+    """round / t(1)"""
+
+    @property
+    def speedup(self) -> float:
+        return self.tokens / self.cost
+
+
+def chains(alphas: Sequence[float], clock: Clock, longest: int) -> list[ChainPoint]:
+    """[gamma], from plain decoding (0: one token for one pass) to `longest`."""
     shapes = map(Shape.chain, range(longest + 1))
-    return [tokens_per_round(alphas, shape) * clock.plain_s / clock.round_s(shape) for shape in shapes]
+    return [ChainPoint(tokens_per_round(alphas, one), clock.round_s(one) / clock.plain_s) for one in shapes]
 
 
 def best_gamma(alphas: Sequence[float], clock: Clock, longest: int = 64) -> int:
     """The chain length with the largest modelled speedup, the shortest on a tie; 0 where drafting does not pay."""
-    speedups = chain_speedups(alphas, clock, longest)
+    speedups = [point.speedup for point in chains(alphas, clock, longest)]
     return speedups.index(max(speedups))

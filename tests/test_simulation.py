@@ -44,6 +44,7 @@ def test_a_simulated_run_can_be_taken_for_nothing_else() -> None:
     shown = badges(started)
     assert [badge.text for badge in shown[:2]] == ["simulated", "times modelled"]
     assert "modelled clock: a test's" in shown[1].explanation
+    assert all("lossless" not in badge.text for badge in shown), "there is no target to be true to"
 
 
 def test_alpha_one_accepts_everything_and_alpha_zero_nothing() -> None:

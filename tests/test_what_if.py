@@ -108,7 +108,7 @@ def test_the_tie_with_plain_decoding_is_where_the_speedup_is_one() -> None:
 def test_best_gamma_is_the_theory_s() -> None:
     assert what_if.best_gamma([0.8], Clock.of_ratio(0.05), 30) == theory.best_gamma(0.8, 0.05, 30) == 8
     assert what_if.best_gamma([0.2], Clock.of_ratio(0.3)) == 0
-    assert what_if.chain_speedups([0.5], CLOCK, 3)[3] == 1.25
+    assert what_if.chains([0.5], CLOCK, 3)[3] == what_if.ChainPoint(1.875, 1.5)
 
 
 @pytest.mark.parametrize(
@@ -137,4 +137,4 @@ def test_the_page_of_formulas_names_every_function_and_no_other() -> None:
         for name, one in vars(module).items()
         if isfunction(one) and one.__module__ == module.__name__ and not name.startswith("_")
     }
-    assert formulas - named == {("what_if", "tokens_per_round"), ("what_if", "chain_speedups")}, "parts of outcome"
+    assert formulas - named == {("what_if", "tokens_per_round"), ("what_if", "chains")}, "parts of outcome"

@@ -87,11 +87,11 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   function provenance(started) {
     const set = (options) => Object.entries(options || {}).map(([name, value]) => `${name.replace(/_/g, " ")} ${value}`).join(", ");
     const named = [["drafter", started.drafter], ["growth", started.growth], ["stop", started.stopping], ["verifier", started.verifier]].filter(([, card]) => card);
+    const clock = started.source === "simulated" ? [{ text: "no model ran, times modelled", note: started.machine.processor }] : [];
     const methods = named.map(([kind, card]) => ({ text: `${kind} ${card.name}${card.model ? ` (${card.model.name})` : ""}`, note: set(card.options), lossy: card.lossless === false }));
-    const law = methods.some((one) => one.lossy) ? [] : [{ text: "✓ lossless", note: "the output follows the target's distribution exactly" }];
+    const law = clock.length || methods.some((one) => one.lossy) ? [] : [{ text: "✓ lossless", note: "the output follows the target's distribution exactly" }];
     const settings = `temperature ${started.sampling.temperature} · seed ${started.seed} · ${started.created.slice(0, 10)}`;
     const warm = started.memory ? [{ text: `warm start: ${S.count(started.memory.runs, "run")}`, note: `the drafter began with what it learnt before (${started.memory.origin})` }] : [];
-    const clock = started.source === "simulated" ? [{ text: "no model ran, times modelled", note: started.machine.processor }] : [];
     return { source: started.source, parts: [...clock, { text: `target ${started.target.name}` }, ...methods, ...warm, ...law, { text: settings }] };
   }
 

@@ -1,4 +1,4 @@
-"""The page: a header, three tabs, and the line that says how far the models are.
+"""The page: a header, its tabs, and the line that says how far the models are.
 
 `build` is handed everything it shows; it imports no engine. Whether the source is live, recorded or a test's double
 makes no difference here.
@@ -19,6 +19,8 @@ from specviz.ui.tabs.speedup import speedup_tab
 from specviz.ui.tabs.speedup_actions import SpeedupActions
 from specviz.ui.tabs.step import step_tab
 from specviz.ui.tabs.step_actions import StepActions
+from specviz.ui.tabs.what_if import what_if_tab
+from specviz.ui.tabs.what_if_actions import WhatIfActions
 from specviz.views.gallery import Gallery
 
 TITLE = "SpecViz"
@@ -43,9 +45,11 @@ def build(source: TraceSource, gallery: Gallery, limits: Limits) -> gr.Blocks:
             gr.HTML(LIGHT, scale=0, min_width=84, elem_classes="sv-light-box")
         with gr.Tabs() as tabs:
             with gr.Tab("Step", id="step"):
-                step_tab(step)
+                parts = step_tab(step)
             with gr.Tab("Speedup", id="speedup"):
                 chart = speedup_tab(speedup)
+            with gr.Tab("What if", id="what-if"):
+                what_if_tab(WhatIfActions(gallery), tabs, parts.stage())
             with gr.Tab("About", id="about"):
                 about_tab()
         _status_events(demo, source, status)

@@ -46,7 +46,10 @@ def _brought(started: Started) -> list[Badge]:
 
 
 def badges(started: Started) -> list[Badge]:
-    """Source, pair and sampling of a run, each method that took part, and whether all of them are lossless."""
+    """Source, pair and sampling of a run, each method that took part, and whether all of them are lossless.
+
+    A simulated run has no target whose distribution its text could follow.
+    """
     pair = started.target.name
     if started.drafter.model is not None:
         pair = f"{started.drafter.model.name} → {pair}"
@@ -60,7 +63,7 @@ def badges(started: Started) -> list[Badge]:
     ]
     methods = _methods(started)
     found += [_method(kind, card) for kind, card in methods]
-    if all(card.lossless for _, card in methods):
+    if started.source != "simulated" and all(card.lossless for _, card in methods):
         found.append(Badge("✓ lossless", "lossless", "the output follows the target's distribution exactly"))
     return found
 

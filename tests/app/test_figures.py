@@ -98,7 +98,7 @@ def test_hostile_names_are_text_on_the_page() -> None:
 
 
 def test_a_lossy_verifier_is_marked_in_words() -> None:
-    started = sample().started
+    started = replace(sample().started, source="live")
     lossy = replace(started, verifier=replace(started.verifier, lossless=False))
     assert [badge.text for badge in badges(lossy)][-1:] == ["verifier sequential ✕ lossy"]
     assert [badge.tone for badge in badges(lossy)].count("lossless") == 0
@@ -107,7 +107,7 @@ def test_a_lossy_verifier_is_marked_in_words() -> None:
 
 def test_policies_stand_beside_drafter_and_verifier_and_a_lossy_one_is_marked() -> None:
     growth = MethodCard("levels", {"branching": [3, 2]}, True)
-    started = replace(sample().started, growth=growth, stopping=MethodCard("hasty", {}, False))
+    started = replace(sample().started, source="live", growth=growth, stopping=MethodCard("hasty", {}, False))
     found = {badge.text: badge for badge in badges(started)}
     assert list(found)[3:] == ["drafter sample", "growth levels", "stop hasty ✕ lossy", "verifier sequential"]
     assert found["growth levels"].explanation == "branching 3,2"

@@ -303,6 +303,7 @@ def test_every_method_stands_in_the_badge_and_a_lossy_one_is_marked(page: Page, 
     trace = json.loads(SAMPLE)
     trace["started"]["growth"] = {"name": "levels", "options": {"branching": [3, 2]}, "lossless": True}
     trace["started"]["stopping"] = {"name": "hasty", "options": {}, "lossless": False}
+    trace["started"]["source"] = "live"  # a simulated run is never called lossless
     opened(page, tmp_path, json.dumps(trace))
     expect(page.locator(".svp-badge")).to_contain_text("growth levels")
     expect(page.locator(".svp-lossy")).to_have_text("✕ lossy")

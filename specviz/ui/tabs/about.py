@@ -50,7 +50,7 @@ HONESTY = """
 ### What the labels promise
 
 - **live**: computed on this machine just now. **recorded**: a real run, computed earlier and replayed.
-  **simulated**: no model ran.
+  **simulated**: no model ran; its times are **modelled**, and its tokens stand for none.
 - **measured** times are the engine's own clock: drafting, target pass, verdicts, commit. Showing, animating and
   recording are not in them. **theory** is a formula fed with measured numbers, and is drawn dotted.
 - A slowdown is shown as a slowdown. Drafting pays only where guesses are accepted often enough for their cost.

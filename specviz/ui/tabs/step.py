@@ -61,14 +61,15 @@ class StepParts:
         return [self.player, self.badges, self.panels, self.message]
 
 
-def step_tab(actions: StepActions) -> None:
-    """Build the tab's content inside the current Blocks."""
+def step_tab(actions: StepActions) -> StepParts:
+    """Build the tab's content inside the current Blocks; what it returns lets other tabs show a run here."""
     opening = actions.opening()
     controls = form.Controls()
     parts = _stage(actions, opening)
     _form(actions, controls, parts)
     _wire_form(actions, controls, parts)
     _wire_runs(actions, controls, parts)
+    return parts
 
 
 def _stage(actions: StepActions, opening: Opening) -> StepParts:
