@@ -134,7 +134,7 @@ def as_data(view: RaceView) -> dict[str, Any]:
 def show(terminal: Terminal, view: RaceView) -> None:
     """The table, the timeline, and whether the outputs agree."""
     width = max(len(one.label) for one in view.runners)
-    terminal.line(terminal.paint(printable(view.provenance, keep=""), "dim"))
+    terminal.line(terminal.paint(printable(f"{view.source} {view.provenance}", keep=""), "dim"))
     terminal.line(f"{'':{width}}  × plain  tokens/pass  passes   engine s  output")
     for one in view.runners:
         terminal.line(_row(one, width))

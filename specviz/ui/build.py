@@ -15,6 +15,8 @@ from specviz.ui.events import QUIET
 from specviz.ui.request import Limits
 from specviz.ui.tabs.about import about_tab
 from specviz.ui.tabs.lab import restore
+from specviz.ui.tabs.race import race_tab
+from specviz.ui.tabs.race_actions import RaceActions
 from specviz.ui.tabs.speedup import speedup_tab
 from specviz.ui.tabs.speedup_actions import SpeedupActions
 from specviz.ui.tabs.step import step_tab
@@ -37,6 +39,7 @@ CACHE_S = (3600, 24 * 3600)
 def build(source: TraceSource, gallery: Gallery, limits: Limits) -> gr.Blocks:
     """The whole page over one source. Launch it with `settings.launch_settings()`."""
     step, speedup = StepActions(source, gallery, limits), SpeedupActions(source, limits)
+    race = RaceActions(source, limits)
     demo: gr.Blocks = gr.Blocks(title=TITLE, analytics_enabled=False, fill_width=True, delete_cache=CACHE_S)
     with demo:
         with gr.Row(elem_classes="sv-top"):
@@ -46,6 +49,8 @@ def build(source: TraceSource, gallery: Gallery, limits: Limits) -> gr.Blocks:
         with gr.Tabs() as tabs:
             with gr.Tab("Step", id="step"):
                 parts = step_tab(step)
+            with gr.Tab("Race", id="race"):
+                race_tab(race)
             with gr.Tab("Speedup", id="speedup"):
                 chart = speedup_tab(speedup)
             with gr.Tab("What if", id="what-if"):
@@ -55,6 +60,7 @@ def build(source: TraceSource, gallery: Gallery, limits: Limits) -> gr.Blocks:
         _status_events(demo, source, status)
         demo.load(restore, None, [tabs, chart], **QUIET)
         demo.unload(step.leave)
+        demo.unload(race.leave)
         demo.unload(speedup.leave)
     demo.queue(max_size=limits.waiting)
     return demo

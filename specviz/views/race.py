@@ -101,7 +101,9 @@ def race_view(race: Race) -> RaceView:
 def race_json(view: RaceView) -> str:
     """For the page's script. Times in seconds, to the microsecond."""
     data = asdict(view)
+    data["longest_s"] = round(view.longest_s, 6)
     for runner in data["runners"]:
+        runner["finish_s"] = round(runner["finish_s"], 6)
         runner["segments"] = [
             [round(one["start_s"], 6), round(one["end_s"], 6), one["phase"], one["round"]] for one in runner["segments"]
         ]
@@ -113,19 +115,24 @@ def segments(rounds: Sequence[Round]) -> tuple[Segment, ...]:
     """The phases of all rounds end to end from 0; those that took no time are left out."""
     found, now = [], 0.0
     for this in rounds:
-        spent = (this.drafted.seconds, this.scored.seconds, this.judged.seconds, this.committed.seconds)
-        for phase, seconds in zip(PHASES, spent, strict=True):
+        for phase, seconds in zip(PHASES, _spent(this), strict=True):
             if seconds > 0:
                 found.append(Segment(now, now + seconds, phase, this.index))
                 now += seconds
     return tuple(found)
 
 
+def _spent(this: Round) -> tuple[float, ...]:
+    """Seconds of the phases, in their order."""
+    return this.drafted.seconds, this.scored.seconds, this.judged.seconds, this.committed.seconds
+
+
 def arrivals(trace: Trace) -> tuple[Arrival, ...]:
     """Every output token at the moment at which its round ended."""
     ends, now = [], 0.0
     for this in trace.rounds:
-        now += this.seconds
+        for seconds in _spent(this):  # added up as in `segments`, so that a round ends at one and the same time in both
+            now += seconds
         ends.append(now)
     made = [(end, token) for end, this in zip(ends, trace.rounds, strict=True) for token in this.committed.tokens]
     before = [token_bytes(trace, token) for token in trace.started.prompt_ids]

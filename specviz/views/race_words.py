@@ -96,7 +96,7 @@ def provenance(started: Started, repeats: int) -> str:
     threads = f"{machine.threads} thread{'' if machine.threads == 1 else 's'}"
     runs = f"median of {repeats} runs each" if repeats > 1 else "one run each"
     return " · ".join([
-        f"{started.source} {started.created[:10]}",
+        started.created[:10],
         f"{machine.processor or machine.device}, {threads}, {machine.dtype}",
         f"target {started.target.name}",
         f"prompt {started.prompt_name or 'of your own'}",

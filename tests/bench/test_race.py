@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from specviz.assets import asset_path
 from specviz.bench.race import Lap, Racer, RaceSpec, progress, race, result
 from specviz.errors import BenchError, SpecVizError
 from specviz.trace import race as race_file
@@ -225,3 +226,12 @@ def test_a_race_file_gives_the_race_back(fake_source: Any, tmp_path: Path) -> No
 def test_what_is_no_race_is_refused_with_one_sentence(content: str, sentence: str) -> None:
     with pytest.raises(SpecVizError, match=sentence):
         race_file.loads(content)
+
+
+def test_the_shipped_race_is_small_and_everyone_wrote_the_same() -> None:
+    path = asset_path("races", "opening.json.gz")
+    assert path.stat().st_size < 200_000
+    view = race_view(race_file.read(path))
+    assert view.runners[0].label == "plain decoding"
+    assert [one.differs_at for one in view.runners] == [None] * len(view.runners)
+    assert all(one.ratio for one in view.runners[1:])

@@ -1,0 +1,126 @@
+"""The Race tab in a real browser: a recorded race, one of one's own, scrubbing, playing, keys, hostile text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from threading import Event
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.app.doubles import ReplaySource, sample
+from tests.browser.page_server import served
+
+pytestmark = pytest.mark.browser
+HOSTILE = "#<b>${1+1}`{{x}}"
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with served(ReplaySource(sample()), tmp_path_factory.mktemp("shelf")) as url:
+        yield url
+
+
+@pytest.fixture
+def tab(page: Page, address: str) -> Page:
+    """The Race tab of a freshly opened page."""
+    return opened(page, address)
+
+
+def opened(page: Page, address: str) -> Page:
+    page.goto(address)
+    page.get_by_role("tab", name="Race").click()
+    expect(page.locator("#sv-race .sv-race[data-ready]")).to_be_attached()
+    return page
+
+
+def run_race(tab: Page) -> None:
+    tab.locator("#sv-race-run").click()
+    expect(tab.locator("#sv-race-message")).to_contain_text("token for token: 20 tokens.")
+    expect(tab.locator("#sv-race .svp-source")).to_have_text("live")
+
+
+def clock_of(tab: Page) -> float:
+    found = re.match(r"engine time ([\d.]+) s of", tab.locator(".svr-clock").inner_text())
+    assert found
+    return float(found[1])
+
+
+def tokens_of(tab: Page, runner: int) -> int:
+    return int(tab.locator(".svr-state").nth(runner).inner_text().split(" ")[0])
+
+
+def test_the_tab_opens_on_a_recorded_race_at_its_end(tab: Page) -> None:
+    expect(tab.locator("#sv-race .svp-source")).to_have_text("recorded")
+    expect(tab.locator(".svr-equality")).to_be_visible()
+    expect(tab.locator(".svr-name").first).to_have_text("plain decoding")
+    expect(tab.locator(".svr-ratio").nth(1)).to_contain_text("plain decoding, engine time")
+    tab.set_viewport_size({"width": 390, "height": 844})
+    expect(tab.locator(".svr-lane").first).to_be_visible()
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 390, "it fits a phone"
+
+
+def test_a_race_of_ones_own_is_recorded_then_scrubbed_with_hostile_text_as_text(tab: Page) -> None:
+    run_race(tab)
+    expect(tab.locator(".svr-name")).to_have_text(["plain decoding", "ngram", "model"])
+    expect(tab.locator(".svr-equality")).to_have_text("All 3 outputs are the same, token for token: 20 tokens.")
+    for place in range(3):
+        expect(tab.locator(".svr-page").nth(place)).to_contain_text(HOSTILE)
+    assert tab.locator(".svr-page :is(b, script)").count() == 0
+    expect(tab.locator(".svr-ratio").nth(1)).to_contain_text("2.00× plain decoding, engine time")
+    assert "20 tokens /" in (tab.locator(".svr-ratio").nth(1).get_attribute("title") or "")
+
+    # scrubbing and keys move all texts, and the result waits for the end
+    lanes = tab.locator(".svr-lanes")
+    lanes.focus()
+    tab.keyboard.press("Home")
+    assert [tokens_of(tab, place) for place in range(3)] == [0, 0, 0]
+    expect(tab.locator(".svr-result")).to_be_hidden()
+    tab.keyboard.press("ArrowRight")
+    assert tokens_of(tab, 0) > 0
+    picture = tab.locator(".svr-lane").first
+    picture.click(position={"x": 200, "y": 20})
+    middle = clock_of(tab)
+    assert 0 < tokens_of(tab, 0) < 20
+    tab.keyboard.press("ArrowLeft")
+    assert clock_of(tab) < middle
+    tab.keyboard.press("End")
+    expect(tab.locator(".svr-result")).to_be_visible()
+    assert tokens_of(tab, 2) == 20
+
+
+def test_nothing_plays_by_itself_under_reduced_motion_and_space_plays_from_the_start(tab: Page) -> None:
+    run_race(tab)
+    expect(tab.locator(".svr-result")).to_be_visible()
+    expect(tab.locator(".sv-race .is-play")).to_have_text("play")
+    tab.get_by_role("button", name="1/50", exact=True).click()
+    expect(tab.locator(".svr-clock")).to_contain_text("shown at 1/50 of real time")
+    tab.locator(".svr-lanes").focus()
+    tab.keyboard.press("Space")
+    expect(tab.locator(".sv-race .is-play")).to_have_text("pause")
+    tab.get_by_role("button", name="real time", exact=True).click()
+    expect(tab.locator(".sv-race .is-play")).to_have_text("play")
+    expect(tab.locator(".svr-result")).to_be_visible()
+
+
+def test_a_race_that_cannot_start_says_why_and_keeps_what_is_shown(tab: Page) -> None:
+    tab.locator("#sv-race-prompt textarea").fill("fail")
+    tab.locator("#sv-race-run").click()
+    expect(tab.locator("#sv-race-message .sv-message-error")).to_contain_text("fails on purpose")
+    expect(tab.locator(".svr-equality")).to_be_visible()
+    expect(tab.locator("#sv-race-run")).to_be_enabled()
+
+
+def test_a_stop_shows_what_was_finished(page: Page, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Two rounds are free in every run and the rest waits: nothing finishes, and a stop says so."""
+    gate = Event()
+    source = ReplaySource(sample(), gate=gate, free_rounds=2)
+    with served(source, tmp_path_factory.mktemp("shelf")) as url:
+        tab = opened(page, url)
+        tab.locator("#sv-race-run").click()
+        expect(tab.locator("#sv-race-message")).to_contain_text("Recording plain decoding… 1 of 3")
+        expect(tab.locator("#sv-race-stop")).to_be_enabled()
+        tab.locator("#sv-race-stop").click()
+        expect(tab.locator("#sv-race-message")).to_contain_text("Stopped before plain decoding was done")
+        gate.set()
