@@ -1,4 +1,5 @@
-"""What a visitor can choose from, as plain data: methods from the registries, models and prompts from the assets.
+"""What a visitor can choose from, as plain data: methods from the registries, models and prompts from the assets,
+datastores from the user's cache.
 
 `build` asks the registries (and so imports torch); `saved` reads the copy of the methods kept in
 `assets/catalog.json`, so that a page can draw its controls before torch is loaded. Write the copy anew with
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from specviz.assets import ROOT, asset_path
+from specviz.datastore.shelf import built, cache_folder
 from specviz.errors import SpecVizError
 from specviz.options import OptionDescription, Options, describe
 from specviz.trace.source import Catalog, MethodDescription, ModelDescription, OptionCard, PromptCard
@@ -46,6 +48,7 @@ def build() -> Catalog:
         prompts=bundled_prompts(),
         growths=tuple(describe_method(name, kind) for name, kind in GROWTHS.items()),
         stoppings=tuple(describe_method(name, kind) for name, kind in STOPS.items()),
+        datastores=built(cache_folder()),
     )
 
 
@@ -59,6 +62,7 @@ def saved() -> Catalog:
         prompts=bundled_prompts(),
         growths=tuple(_method_from(one) for one in data["growths"]),
         stoppings=tuple(_method_from(one) for one in data["stoppings"]),
+        datastores=built(cache_folder()),
     )
 
 
@@ -86,6 +90,7 @@ def describe_method(name: str, method: type[Any]) -> MethodDescription:
         temperatures=getattr(method, "temperatures", "any"),
         grows=getattr(method, "grows", False),
         remembers=getattr(method, "remembers", False),
+        retrieves=getattr(method, "retrieves", lambda options: False)(method.options_type()),
         learns=getattr(method, "recipe", None) is not None,
         deployable=getattr(method, "deployable", True),
     )

@@ -9,13 +9,13 @@ about drafters.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
 from specviz.datastore.build import Encoder, build
+from specviz.datastore.shelf import ENDING, cache_folder
 from specviz.datastore.store import Datastore, read, write
 from specviz.errors import DatastoreError
 from specviz.lm.place import bundled_models
@@ -60,8 +60,7 @@ class Datastores:
 
 def place_of(codec: Encoder) -> Path:
     """Where the datastore of a tokenizer is kept: in `SPECVIZ_CACHE`, or the user's cache."""
-    cache = os.environ.get("SPECVIZ_CACHE")
-    return (Path(cache) if cache else Path.home() / ".cache" / "specviz") / f"{codec.sha256[:16]}.datastore"
+    return cache_folder() / f"{codec.sha256[:16]}{ENDING}"
 
 
 def library(target: str, most_bytes: int | None = None) -> list[tuple[str, str]]:

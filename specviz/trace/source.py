@@ -134,6 +134,8 @@ class MethodDescription:
     """drafters: has a growth policy and a stop policy"""
     remembers: bool = False
     """drafters: can go on with what earlier runs taught it (`RunRequest.memory`)"""
+    retrieves: bool = False
+    """drafters: looks continuations up in a datastore, with its default options (`RunRequest.datastore`)"""
     learns: bool = False
     """stop policies: goes by weights that `TraceSource.learn` makes"""
     deployable: bool = True
@@ -148,6 +150,18 @@ class ModelDescription:
     summary: str
     parameters: int
     available: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DatastoreDescription:
+    """A text that drafters may retrieve from, built on this machine."""
+
+    file: str
+    name: str
+    tokens: int
+    size_bytes: int
+    built: str
+    """day, as 2026-01-31"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +183,8 @@ class Catalog:
     prompts: tuple[PromptCard, ...]
     growths: tuple[MethodDescription, ...] = ()
     stoppings: tuple[MethodDescription, ...] = ()
+    datastores: tuple[DatastoreDescription, ...] = ()
+    """the newest first"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import gradio as gr
@@ -15,7 +16,7 @@ from gradio.components import Component
 
 from specviz.figures import notices
 from specviz.trace.source import MEMORY_WAYS, Catalog, ModelDescription, OptionCard, RunRequest
-from specviz.ui.methods import Kind, choices, growing_title, grows, is_lossless, kinds, note, remembers
+from specviz.ui.methods import Kind, choices, growing_title, grows, is_lossless, kinds, note, remembers, retrieves
 from specviz.ui.request import Limits, option_key
 
 FEW = 5
@@ -25,6 +26,7 @@ MEMORY_INFO = (
     "were, and add to it; reset: begin with nothing and leave what is learnt"
 )
 COLD_INFO = "every run here begins with nothing, because what is learnt would be shared by all visitors"
+OWN_DATASTORE = "the target's own, built from a sample of the standard library on first use"
 SHIPPED = "It goes by the shipped weights."
 SLIDER_SPAN = 256
 """wider ranges get a number box instead of a slider"""
@@ -108,6 +110,11 @@ def method_controls(controls: Controls, catalog: Catalog, limits: Limits) -> Non
                 info=MEMORY_INFO if limits.shared_memory else COLD_INFO,
                 visible=remembers(catalog, kind.default), elem_id="sv-memory",
             )  # fmt: skip
+        if kind.group == "drafter" and any(method.retrieves for method in kind.methods):
+            controls.fields["datastore"] = gr.Dropdown(
+                **datastore_choice(catalog, limits), value="", label="datastore",
+                allow_custom_value=limits.any_model, visible=retrieves(catalog, kind.default), elem_id="sv-datastore",
+            )  # fmt: skip
         if kind.group == "drafter" and growing:
             shown = grows(catalog, kind.default)
             title = growing_title([policy.default for policy in growing])
@@ -116,6 +123,17 @@ def method_controls(controls: Controls, catalog: Catalog, limits: Limits) -> Non
                     _method(controls, policy)
                     if learners(policy):
                         controls.lesson = _lesson(policy.default in learners(policy))
+
+
+def datastore_choice(catalog: Catalog, limits: Limits) -> dict[str, Any]:
+    """`choices` and `info` of the control: the datastores there are now, by the names of their files."""
+    offered = [(OWN_DATASTORE, "")]
+    for one in catalog.datastores:
+        label = f"{one.name} · {one.tokens:,} tokens · {one.size_bytes / 1e6:.1f} MB · built {one.built}"
+        offered.append((label, Path(one.file).name))
+    listed = "" if catalog.datastores else "none is built yet; "
+    path = ", or the path of a local file" if limits.any_model else ""
+    return {"choices": offered, "info": f"{listed}`specviz datastore build` makes one, of one tokenizer{path}"}
 
 
 def learners(kind: Kind) -> list[str]:

@@ -62,6 +62,11 @@ def remembers(catalog: Catalog, drafter: str) -> bool:
     return any(method.remembers for method in catalog.drafters if method.name == drafter)
 
 
+def retrieves(catalog: Catalog, drafter: str) -> bool:
+    """Whether this drafter looks continuations up in a datastore."""
+    return any(method.retrieves for method in catalog.drafters if method.name == drafter)
+
+
 def choices(kind: Kind) -> list[tuple[str, str]]:
     """(label, name) pairs; a lossy method, one for temperature 0 alone and a mere bound say so in their label."""
     standard_first = sorted(kind.methods, key=lambda method: method.name != kind.default)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from math import prod
 from operator import mul
+from pathlib import Path
 from typing import Any
 
 from specviz.errors import OptionError
@@ -30,7 +31,7 @@ class Limits:
     waiting: int = 16
     """runs that may wait for the engine; more are turned away"""
     any_model: bool = True
-    """models by folder or hub id; False: only those in the catalog"""
+    """models by folder or hub id, datastores by file; False: only those in the catalog"""
     shared_memory: bool = True
     """a drafter may begin with what earlier runs of this server taught it, whoever's they were; False where strangers
     meet: every run begins cold and leaves nothing behind"""
@@ -62,6 +63,7 @@ def request_from(values: Mapping[str, object], catalog: Catalog, limits: Limits)
         stop=_stops(str(values.get("stop") or "")),
         prompt_name=_prompt_name(values, catalog),
         memory=_memory(values, limits) if drafter.remembers else MEMORY_WAYS[0],
+        datastore=_datastore(values, catalog, limits) if drafter.retrieves else "",
         **methods,
     )
 
@@ -194,6 +196,19 @@ def _memory(values: Mapping[str, object], limits: Limits) -> str:
     if way not in limits.memory_ways:
         raise OptionError(f"memory is '{way[:40]}', but must be one of {', '.join(limits.memory_ways)} here.")
     return way
+
+
+def _datastore(values: Mapping[str, object], catalog: Catalog, limits: Limits) -> str:
+    """The file of a listed datastore, which the form calls by its name alone; empty: the target's own."""
+    name = str(values.get("datastore") or "").strip()
+    listed = {Path(one.file).name: one.file for one in catalog.datastores}
+    if not name or name in listed:
+        return listed.get(name, "")
+    if limits.any_model:
+        return name
+    raise OptionError(
+        f"the datastore '{name[:60]}' is not offered here; choose one of those listed, or the target's own."
+    )
 
 
 def _prompt(values: Mapping[str, object], limits: Limits) -> str:

@@ -15,6 +15,7 @@ import pytest
 
 from specviz.bench.sweep import cases
 from specviz.trace import codec
+from specviz.trace.source import DatastoreDescription
 from specviz.ui.controls import Controls, method_controls
 from specviz.ui.handed_in import resume_at
 from specviz.ui.methods import kinds
@@ -23,7 +24,7 @@ from specviz.ui.tabs.speedup_actions import SpeedupActions
 from specviz.ui.tabs.step_actions import StepActions
 from specviz.ui.tabs.sweep_form import SweepControls
 from specviz.views.gallery import gallery
-from tests.app.doubles import SAMPLE, ReplaySource, sample
+from tests.app.doubles import SAMPLE, ReplaySource, catalog, sample
 from tests.app.test_request import FORM
 
 
@@ -103,6 +104,25 @@ def test_the_memory_of_earlier_runs_is_offered_for_drafters_that_remember_alone(
         method_controls(controls, actions.catalog, Limits(shared_memory=False))
     assert [name for _, name in controls.fields["memory"].choices] == ["cold"]
     assert "shared by all visitors" in controls.fields["memory"].info
+
+
+def test_the_datastores_that_lie_here_now_are_offered_for_drafters_that_retrieve_alone(actions: StepActions) -> None:
+    none, model, ngram = actions.catalog.drafters
+    actions.catalog = replace(actions.catalog, drafters=(none, model, replace(ngram, retrieves=True)))
+    with gr.Blocks():
+        controls = Controls()
+        method_controls(controls, actions.catalog, actions.limits)
+    box = controls.fields["datastore"]
+    assert (box.visible, [value for _, value in box.choices], box.allow_custom_value) == (False, [""], True)
+    assert "none is built yet; `specviz datastore build` makes one" in box.info
+    store = DatastoreDescription("/cache/ab.datastore", "notes", 12345, 6_100_000, "2026-01-31")
+    actions.source.catalog = lambda: replace(catalog(), datastores=(store,))  # type: ignore[method-assign]
+    choose = actions.choose(controls, kinds(actions.catalog)[0])
+    assert choose("model")[-1].visible is False
+    shown = choose("ngram")[-1]
+    assert shown.visible is True
+    assert shown.choices[1] == ("notes · 12,345 tokens · 6.1 MB · built 2026-01-31", "ab.datastore")
+    assert "none is built" not in shown.info
 
 
 def test_one_lossy_part_makes_the_whole_lossy(actions: StepActions) -> None:

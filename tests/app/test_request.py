@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from specviz.errors import OptionError
+from specviz.trace.source import Catalog, DatastoreDescription
 from specviz.ui.request import Limits, parse_option, request_from
 from tests.app.doubles import BRANCHING, GAMMA, catalog
 
@@ -106,6 +107,29 @@ def test_where_visitors_are_strangers_no_run_touches_the_servers_memory(way: str
     with pytest.raises(OptionError, match=f"memory is '{way}', but must be one of cold here"):
         request_from(form(memory=way), known, Limits(shared_memory=False))
     assert request_from(form(memory="cold"), known, Limits(shared_memory=False)).memory == "cold"
+
+
+def retrieving() -> Catalog:
+    known = catalog()
+    store = DatastoreDescription("/cache/ab.datastore", "notes", 12345, 6_100_000, "2026-01-31")
+    return replace(known, drafters=tuple(replace(one, retrieves=True) for one in known.drafters), datastores=(store,))
+
+
+@pytest.mark.parametrize(
+    ("asked", "file"),
+    [("ab.datastore", "/cache/ab.datastore"), ("", ""), (None, ""), ("my/own.datastore", "my/own.datastore")],
+)
+def test_a_listed_datastore_is_called_by_its_name_and_others_by_their_path(asked: str | None, file: str) -> None:
+    assert request_from(form(datastore=asked), retrieving(), Limits()).datastore == file
+    assert request_from(form(datastore=asked), catalog(), Limits()).datastore == "", "this drafter retrieves nothing"
+
+
+def test_where_strangers_meet_no_file_outside_the_list_is_read() -> None:
+    strict = Limits(any_model=False)
+    assert request_from(form(datastore="ab.datastore"), retrieving(), strict).datastore == "/cache/ab.datastore"
+    for path in ("/etc/passwd", "/cache/ab.datastore"):
+        with pytest.raises(OptionError, match=f"the datastore '{path}' is not offered here"):
+            request_from(form(datastore=path), retrieving(), strict)
 
 
 def test_numbers_are_read_from_text_too() -> None:

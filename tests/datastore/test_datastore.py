@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 
 import numpy as np
@@ -12,6 +13,7 @@ from letters import Letters, toy_loader
 from specviz.assets import asset_path
 from specviz.cli import main
 from specviz.datastore.build import build, from_ids
+from specviz.datastore.shelf import built
 from specviz.datastore.store import read, write
 from specviz.datastore.suffix_array import order
 from specviz.errors import DatastoreError
@@ -101,6 +103,19 @@ def test_a_missing_or_damaged_file_is_refused_in_one_sentence(tmp_path):
         (tmp_path / "a").write_bytes(content)
         with pytest.raises(DatastoreError, match="'a' is no datastore of this release, or damaged"):
             read(tmp_path / "a")
+
+
+def test_the_shelf_lists_what_was_built_newest_first_and_nothing_damaged(tmp_path):
+    for number, name in enumerate(("old", "new")):
+        write(from_ids(name, [("one", [1, 2, 3])], "1e77e25", 6), tmp_path / f"{name}.datastore")
+        os.utime(tmp_path / f"{name}.datastore", (86400 * number, 86400 * number))
+    (tmp_path / "damaged.datastore").write_bytes(b"{}\n")
+    (tmp_path / "notes.txt").write_text("no datastore", encoding="utf-8")
+    found = built(tmp_path)
+    assert [(one.name, one.tokens, one.built) for one in found] == [("new", 4, "1970-01-02"), ("old", 4, "1970-01-01")]
+    assert found[0].file == str(tmp_path / "new.datastore")
+    assert found[0].size_bytes == (tmp_path / "new.datastore").stat().st_size
+    assert built(tmp_path / "missing") == ()
 
 
 def test_no_text_makes_no_datastore():

@@ -139,8 +139,8 @@ def _wire_form(actions: StepActions, controls: form.Controls, parts: StepParts) 
         learns += form.learners(kind)
         boxes = list(controls.groups[kind.group].values())
         growing = [controls.growing] if kind.group == "drafter" and controls.growing else []
-        memory = [fields["memory"]] if kind.group == "drafter" and "memory" in fields else []
-        shown = [controls.notes[kind.group], *boxes, *growing, *memory]
+        extras = [fields[name] for name in ("memory", "datastore") if kind.group == "drafter" and name in fields]
+        shown = [controls.notes[kind.group], *boxes, *growing, *extras]
         fields[kind.group].change(actions.choose(controls, kind), fields[kind.group], shown, **QUIET)
     policies = [fields[kind.group] for kind in kinds(actions.catalog) if kind.for_growing]
     if policies and controls.growing:

@@ -27,7 +27,7 @@ from specviz.ui import controls as form
 from specviz.ui.handed_in import imported, resume_at, token_text
 from specviz.ui.lessons import Lessons
 from specviz.ui.live_run import Frame, ending, frames
-from specviz.ui.methods import Kind, growing_title, grows, is_lossless, kinds, lossless_note, note, remembers
+from specviz.ui.methods import Kind, growing_title, grows, is_lossless, kinds, lossless_note, note, remembers, retrieves
 from specviz.ui.prompts import next_prompt
 from specviz.ui.request import Limits, request_from
 from specviz.ui.stops import Stops
@@ -96,7 +96,7 @@ class StepActions:
         return pick
 
     def choose(self, controls: form.Controls, kind: Kind) -> Callable[[str], Any]:
-        """The line about the chosen method, its options, and for a drafter whether it grows and remembers."""
+        """The line about the chosen method, its options, and for a drafter what else belongs to it."""
 
         def show(chosen: str) -> Any:
             line = notices.note(note(kind, chosen), is_lossless(kind, chosen))
@@ -106,9 +106,18 @@ class StepActions:
                 updates.append(gr.Accordion(visible=grows(self.catalog, chosen)))
             if kind.group == "drafter" and "memory" in controls.fields:
                 updates.append(gr.Radio(visible=remembers(self.catalog, chosen)))
+            if kind.group == "drafter" and "datastore" in controls.fields:
+                updates.append(self._datastores(retrieves(self.catalog, chosen)))
             return updates if len(updates) > 1 else line
 
         return show
+
+    def _datastores(self, shown: bool) -> gr.Dropdown:
+        """Those that lie in the cache by now: runs and commands may have built some."""
+        if not shown:
+            return gr.Dropdown(visible=False)
+        self.catalog = replace(self.catalog, datastores=self.source.catalog().datastores)
+        return gr.Dropdown(visible=True, **form.datastore_choice(self.catalog, self.limits))
 
     def name_growing(self, *chosen: str) -> gr.Accordion:
         """The folded policies say what is chosen in them."""
