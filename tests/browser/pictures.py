@@ -6,12 +6,14 @@ Needs Chromium, as the browser tests do. Names of charts after the folder choose
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
 from pathlib import Path
 
 from playwright.sync_api import sync_playwright
+from plotly.offline import get_plotlyjs
 
 from specviz.bench.sweep import SweepDrafter, SweepPoint, SweepSpec, sweep
 from specviz.figures.lab.charts import chart
@@ -19,6 +21,8 @@ from specviz.live import LiveSource
 from tests.browser.conftest import FLAGS
 
 SIZE = {"width": 900, "height": 460}
+PATIENCE_MS = 120_000
+DRAW = "(figure) => Plotly.newPlot('chart', figure.data, figure.layout, { displayModeBar: false })"
 DRAFTERS = ("model", "ngram", "suffix", "token_recycling", "early_exit")
 
 
@@ -48,11 +52,11 @@ def draw(points: list[SweepPoint], folder: Path, names: list[str]) -> None:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
         page = browser.new_page(viewport=SIZE, device_scale_factor=1.5)
+        page.set_default_timeout(PATIENCE_MS)
+        page.set_content('<style>body { margin: 0 } text { fill: black !important }</style><div id="chart"></div>')
+        page.add_script_tag(content=get_plotlyjs())
         for name in names:
-            figure = chart(name).build(points).update_layout(paper_bgcolor="white", font={"color": "black"})
-            page.set_content(figure.to_html(include_plotlyjs=True, config={"displayModeBar": False}))
-            page.wait_for_selector(".main-svg")
-            page.add_style_tag(content="body { margin: 0 } text { fill: black !important }")
+            page.evaluate(DRAW, json.loads(chart(name).build(points).to_json()))
             page.screenshot(path=folder / f"{name}.png")
         browser.close()
 

@@ -83,5 +83,11 @@ def test_predictions_stand_beside_the_line_of_identity() -> None:
     assert (marks.x[0], marks.y[0]) == pytest.approx((8 / 7, 4 / 3))
 
 
+def test_what_has_no_place_in_a_chart_is_named() -> None:
+    unknown = drafted(drafter="early", label="early", draft_step_s=None)
+    assert said(chart("predicted").build([*POINTS, unknown])).startswith("not drawn: early γ=2")
+    assert len(chart("predicted").build(POINTS).layout.annotations) == 0
+
+
 def test_an_unknown_chart_of_an_old_link_is_the_first() -> None:
     assert chart("nonsense") is CHARTS[0]

@@ -173,8 +173,17 @@ def test_rounds_that_drafted_nothing_bring_one_token() -> None:
     assert predicted.tokens_per_round(depths, 6) == pytest.approx(4 / 3)
 
 
-def test_no_prediction_without_the_drafter_s_step_time() -> None:
-    assert predicted.predictions([plain(), drafted(draft_step_s=None)]) == []
+def test_no_prediction_without_the_drafter_s_step_time_but_its_name() -> None:
+    points = [plain(), drafted(draft_step_s=None)]
+    assert predicted.predictions(points) == []
+    assert predicted.unpredicted(points) == ["model γ=2"]
+    assert predicted.unpredicted(POINTS) == []
+
+
+def test_a_run_whose_baseline_ran_at_another_time_is_not_divided_by_the_one_that_is_kept() -> None:
+    """Resumed: the second run's plain decoding made 90 tokens per second, the one kept for its prompt 100."""
+    resumed = drafted(prompt="b", baseline_tokens_per_s=90.0, decode_s=0.5)
+    assert [one.ratio for one in waterfall.waterfalls([*POINTS, plain("b"), resumed])] == pytest.approx([4 / 3])
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,6 @@ from specviz.figures.lab.parts import HEIGHT, hover, label, look
 from specviz.figures.style import TEXT, style
 from specviz.views.lab.economy import Mark, marks
 
-NAMED = 12
-"""up to so many marks have their names beside them"""
-
 
 def figure(points: Sequence[SweepPoint]) -> go.Figure | None:
     found = marks(points)
@@ -28,19 +25,20 @@ def figure(points: Sequence[SweepPoint]) -> go.Figure | None:
     )  # fmt: skip
     for place, policy in enumerate(dict.fromkeys(mark.stopping for mark in found)):
         own = [mark for mark in found if mark.stopping == policy]
-        drawn.add_trace(_policy(policy, own, *look(place), named=len(found) <= NAMED))
+        drawn.add_trace(_policy(policy, own, *look(place)))
     drawn.update_xaxes(title="wasted candidates per output token", rangemode="tozero")
     drawn.update_yaxes(title="target passes per output token", rangemode="tozero")
     return style(drawn, HEIGHT)
 
 
-def _policy(policy: str, own: Sequence[Mark], colour: str, mark: str, named: bool) -> go.Scatter:
+def _policy(policy: str, own: Sequence[Mark], colour: str, mark: str) -> go.Scatter:
+    """One look per policy; the marks on the front have their names beside them."""
     return go.Scatter(
         x=[one.wasted for one in own],
         y=[one.passes for one in own],
-        mode="markers+text" if named else "markers",
+        mode="markers+text",
         name=f"stop policy {label(policy)}",
-        text=[label(one.name) for one in own],
+        text=[label(one.name) if one.on_front else "" for one in own],
         textposition="top center",
         textfont={"size": 11, "color": TEXT},
         hovertext=[hover(one.name, one.explanation) for one in own],

@@ -51,11 +51,19 @@ def sentence(text: str) -> go.Figure:
     return style(figure, HEIGHT)
 
 
+def left_out(figure: go.Figure, names: Sequence[str], reason: str) -> None:
+    """Name what the chart has no place for; nothing where it has a place for all."""
+    if not names:
+        return
+    text = "<br>".join(map(escape, wrap(f"not drawn: {', '.join(names)} ({reason})", 64)))
+    figure.add_annotation(
+        text=text, showarrow=False, align="left", x=0, y=1, xref="paper", yref="paper", xanchor="left", yanchor="top",
+        font={"size": 11, "color": TEXT},
+    )  # fmt: skip
+
+
 def break_even(figure: go.Figure) -> None:
-    """The line of plain decoding in a chart whose vertical axis is a speedup."""
-    figure.add_hline(
-        y=1.0,
-        line={"color": TEXT, "width": 1.5, "dash": "dash"},
-        annotation={"text": "plain decoding = 1", "font": {"color": TEXT, "size": 12}},
-        annotation_position="top right",
-    )
+    """The line of plain decoding in a chart whose vertical axis is a speedup; its words are the axis title's, because
+    bars leave no room for them."""
+    figure.add_hline(y=1.0, line={"color": TEXT, "width": 1.5, "dash": "dash"})
+    figure.update_yaxes(title="× plain decoding (dashed: 1)")

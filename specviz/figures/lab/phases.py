@@ -31,4 +31,4 @@ def figure(points: Sequence[SweepPoint]) -> go.Figure | None:
     )
     drawn.update_layout(barmode="stack", bargap=0.3)
     drawn.update_yaxes(title="engine milliseconds per round", rangemode="tozero")
-    return style(drawn, HEIGHT)
+    return style(drawn, HEIGHT).update_layout(legend={"traceorder": "normal"})

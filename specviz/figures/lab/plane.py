@@ -8,7 +8,7 @@ from math import log10
 import plotly.graph_objects as go
 
 from specviz.bench.points import SweepPoint
-from specviz.figures.lab.parts import HEIGHT, hover, label, look
+from specviz.figures.lab.parts import HEIGHT, hover, label, left_out, look
 from specviz.figures.style import TEXT, style
 from specviz.views.lab.plane import Contour, Plane, Spot, plane
 
@@ -27,6 +27,7 @@ def figure(points: Sequence[SweepPoint]) -> go.Figure | None:
         exponentformat="none", dtick="D2",
     )  # fmt: skip
     drawn.update_yaxes(title="tokens per target pass", range=list(found.tokens_range))
+    left_out(drawn, found.without, "no measurable drafting time, so no place on an axis of powers of ten")
     return style(drawn, HEIGHT)
 
 
@@ -69,13 +70,14 @@ def _labels(found: Plane) -> go.Scatter:
 
 
 def _series(spots: Sequence[Spot], colour: str, mark: str) -> go.Scatter:
+    """The lengths of one drafter, joined; the longest is named, so that the line has a direction."""
     ordered = sorted(spots, key=lambda spot: spot.gamma or 0)
     return go.Scatter(
         x=[spot.latency for spot in ordered],
         y=[spot.tokens for spot in ordered],
         mode="lines+markers+text",
         name=label(ordered[0].series),
-        text=["" if spot.gamma is None else f"γ={spot.gamma}" for spot in ordered],
+        text=[*[""] * (len(ordered) - 1), "" if ordered[-1].gamma is None else f"γ={ordered[-1].gamma}"],
         textposition="bottom center",
         textfont={"size": 11, "color": TEXT},
         hovertext=[hover(spot.name, spot.explanation) for spot in ordered],

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 from specviz.bench.points import SweepPoint
-from specviz.figures.lab.parts import HEIGHT, hover, label, look
+from specviz.figures.lab.parts import HEIGHT, hover, label, left_out, look
 from specviz.figures.style import TEXT, style
-from specviz.views.lab.predicted import Prediction, predictions
+from specviz.views.lab.predicted import Prediction, predictions, unpredicted
 
 
 def figure(points: Sequence[SweepPoint]) -> go.Figure | None:
@@ -27,6 +27,7 @@ def figure(points: Sequence[SweepPoint]) -> go.Figure | None:
         drawn.add_trace(_series([one for one in found if one.series == series], *look(place)))
     drawn.update_xaxes(title="predicted speedup (×)", range=[0, top])
     drawn.update_yaxes(title="measured speedup (×)", range=[0, top])
+    left_out(drawn, unpredicted(points), "the time of a drafter's step is not known")
     return style(drawn, HEIGHT)
 
 

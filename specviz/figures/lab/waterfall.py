@@ -39,7 +39,7 @@ def figure(points: Sequence[SweepPoint]) -> go.Figure | None:
         )
     break_even(drawn)
     drawn.update_layout(barmode="group", bargap=0.2, bargroupgap=0)
-    drawn.update_yaxes(title="× plain decoding", rangemode="tozero")
+    drawn.update_yaxes(rangemode="tozero")
     return style(drawn, HEIGHT)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isclose
 from statistics import median
 
 from specviz.bench.points import BASELINE, SweepPoint, title
@@ -99,6 +100,13 @@ def cases(points: Sequence[SweepPoint]) -> list[Case]:
         if point.drafter != BASELINE:
             groups.setdefault((point.drafter, title(point), point.gamma, point.temperature), []).append(point)
     return [_case(group, plain, mixed) for group in groups.values()]
+
+
+def paired(points: Sequence[SweepPoint]) -> list[SweepPoint]:
+    """Plain decoding, and the runs that were really measured beside it. A sweep that was resumed has others: their
+    baseline ran anew and is not kept, so that no sum can be divided by its seconds."""
+    plain = {_pair(point): point.tokens_per_s for point in points if point.drafter == BASELINE}
+    return [point for point in points if isclose(plain.get(_pair(point), 0.0), point.baseline_tokens_per_s)]
 
 
 def _case(runs: Sequence[SweepPoint], plain: dict[tuple[str, int, float], SweepPoint], mixed: bool) -> Case:

@@ -14,7 +14,7 @@ from math import log10
 from statistics import median
 
 from specviz.bench.points import SweepPoint
-from specviz.views.lab.cases import Case, Rows, Sums, cases, fraction
+from specviz.views.lab.cases import Case, Rows, Sums, cases, fraction, paired
 
 SPEEDUPS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0)
 SAMPLES = 60
@@ -80,7 +80,7 @@ def _contour(speedup: float, cost: float, reach: tuple[float, float]) -> Contour
 
 
 def spots(points: Sequence[SweepPoint]) -> list[Spot]:
-    return [_spot(case, case.plain) for case in cases(points) if case.plain is not None and case.own.timed]
+    return [_spot(case, case.plain) for case in cases(paired(points)) if case.plain is not None and case.own.timed]
 
 
 def _spot(case: Case, plain: Sums) -> Spot:

@@ -19,7 +19,7 @@ from math import prod
 from specviz import theory
 from specviz.bench.points import SweepPoint
 from specviz.views.lab.by_position import Place, places
-from specviz.views.lab.cases import Case, Rows, cases, quantity
+from specviz.views.lab.cases import Case, Rows, cases, paired, quantity
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +34,13 @@ class Prediction:
 
 def predictions(points: Sequence[SweepPoint]) -> list[Prediction]:
     """Every case with measured acceptance, step times and plain runs."""
-    made = (_prediction(case) for case in cases(points))
+    made = (_prediction(case) for case in cases(paired(points)))
     return [one for one in made if one is not None]
+
+
+def unpredicted(points: Sequence[SweepPoint]) -> list[str]:
+    """The measured cases that lack something a prediction needs, such as the time of a drafter's step."""
+    return [case.name for case in cases(paired(points)) if case.ratio is not None and _prediction(case) is None]
 
 
 def _prediction(case: Case) -> Prediction | None:

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from specviz.bench.points import SweepPoint
-from specviz.views.lab.cases import Case, Rows, Sums, cases, fastest, fraction, quantity
+from specviz.views.lab.cases import Case, Rows, Sums, cases, fastest, fraction, paired, quantity
 
 STEPS = ("tokens per target pass", "cost of drafting", "cost of the wider pass", "engine overhead", "measured speedup")
 
@@ -45,7 +45,7 @@ class Waterfall:
 
 def waterfalls(points: Sequence[SweepPoint], most: int = 8) -> list[Waterfall]:
     """Each drafter at its fastest speculation length, the fastest first, at most `most` of them."""
-    return _timed(fastest(cases(points)))[:most]
+    return _timed(fastest(cases(paired(points))))[:most]
 
 
 def _timed(found: Sequence[Case]) -> list[Waterfall]:
@@ -109,6 +109,6 @@ def rows(points: Sequence[SweepPoint]) -> Rows:
     """Every case, not only those drawn."""
     return [
         {"case": one.name, "step": step.name, "before": step.before, "after": step.after}
-        for one in _timed(cases(points))
+        for one in _timed(cases(paired(points)))
         for step in one.steps
     ]
