@@ -40,6 +40,8 @@ def others(
     own, where `names` is empty). Raises OptionError where there is no such round, or no such drafter."""
     if not 0 <= index < len(trace.rounds):
         raise OptionError(f"there is no round {index} in this trace; choose 0 to {len(trace.rounds) - 1}.")
+    if not trace.started.target.weights_sha256:
+        raise OptionError("no model took part in this simulated run, so no other drafter can be asked about it.")
     catalog = source.catalog()
     yield Other(trace.started.drafter.name, trace.rounds[index], trace.vocab, recorded=True)
     for method in _chosen(catalog, trace.started, names):

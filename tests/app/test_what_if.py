@@ -9,6 +9,8 @@ from pathlib import Path
 import gradio as gr
 import pytest
 
+from specviz import hardware
+from specviz.counterfactual import others
 from specviz.errors import OptionError
 from specviz.figures.what_if import number_list, speedup_by_alpha_and_gamma, speedup_by_gamma
 from specviz.published import LEVIATHAN_SPEEDUPS
@@ -18,7 +20,8 @@ from specviz.trace.events import StepTime
 from specviz.ui.tabs.what_if_actions import OWN, WhatIfActions, WhatIfFields
 from specviz.views.gallery import gallery
 from specviz.views.what_if import HEAT_ALPHAS, WhatIfView, what_if_view
-from tests.app.doubles import sample
+from tests.app.doubles import ReplaySource, sample
+from tests.curves import hardware_curve
 
 FORM = {
     "alpha": 0.5,
@@ -81,6 +84,23 @@ def test_a_recorded_run_lends_its_rates_and_its_clock(actions: WhatIfActions) ->
     assert speed.arithmetic.endswith("/ 15.6 ms")
 
 
+def test_a_measured_curve_gives_the_clock_at_its_context_and_batch(
+    actions: WhatIfActions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two sequences: t(1) = 20 s, t(4) = 30 s, three drafter passes of 0.25 x 20 s: 3.75 tokens in 45 s."""
+    one, two = hardware_curve(batch=1), hardware_curve({1: 20.0, 4: 30.0}, batch=2)
+    monkeypatch.setattr(hardware, "curves", lambda: {"box": replace(one, rows=one.rows + two.rows)})
+    assert ("box, measured curve", "box") in actions.clocks()
+    place = actions.places("box")
+    assert (place.visible, [value for _, value in place.choices]) == (True, ["10,1", "10,2"])
+    assert actions.places("").visible is False
+    shown = view(actions, clock="box", place="10,2")
+    assert shown.point.speedup == pytest.approx(1.875 * 20 / 45)
+    speed = next(one for one in shown.numbers if one.name == "tokens per second")
+    assert speed.value == f"{2 * 1.875 / 45:.1f}"
+    assert "on toy box, context 10, batch 2" in shown.notes[0]
+
+
 def test_the_charts_hold_chosen_and_best_chain_and_break_even(actions: WhatIfActions) -> None:
     shown = view(actions)
     names = [trace.name for trace in speedup_by_gamma(shown).data]
@@ -108,6 +128,8 @@ def test_a_simulated_run_goes_to_the_player_with_its_labels(actions: WhatIfActio
     assert json.loads(str(player))["started"]["target"]["name"] == "no model"
     assert "times modelled" in str(badges)
     assert "no model ran" in str(message)
+    with pytest.raises(OptionError, match="no model took part"):
+        list(others(ReplaySource(trace), trace, 0))
 
 
 @pytest.mark.parametrize(

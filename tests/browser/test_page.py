@@ -200,6 +200,16 @@ def test_a_sweep_runs_and_shows_measured_points_with_theory(step: Page) -> None:
     assert len(json.loads(Path(download.value.path()).read_text(encoding="utf-8"))["runs"]) == 10
 
 
+def test_a_modelled_setting_is_stepped_through_as_a_simulated_run(step: Page) -> None:
+    step.get_by_role("tab", name="What if").click()
+    step.locator("#sv-what-if-tree input, #sv-what-if-tree textarea").fill("2,1")
+    expect(step.locator("#sv-what-if-verdict")).to_contain_text("with tree 2,1 (4 candidates) at α 0.70")
+    step.locator("#sv-what-if-play").click()
+    expect(step.get_by_role("tab", name="Step")).to_have_attribute("aria-selected", "true")
+    expect(step.locator("#sv-badges")).to_contain_text("times modelled")
+    expect(step.locator("#sv-player")).to_contain_text("[simulated: no model, no text]")
+
+
 def test_a_sweep_can_be_cancelled_and_keeps_its_points(page: Page, tmp_path: Path) -> None:
     with served(ReplaySource(sample(), round_wait_s=0.02), tmp_path) as url:
         sweep = speedup(opened(page, url))
@@ -249,7 +259,7 @@ def test_no_tab_scrolls_sideways(page: Page, address: str, width: int, theme: st
     page.set_viewport_size({"width": width, "height": 844})
     page.emulate_media(color_scheme=theme)
     opened(page, address)
-    for tab in ("Step", "Speedup", "About"):
+    for tab in ("Step", "Speedup", "What if", "About"):
         page.get_by_role("tab", name=tab).click()
         expect(page.get_by_role("tab", name=tab)).to_have_attribute("aria-selected", "true")
         assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -11,23 +11,18 @@ from typing import Any
 import pytest
 
 from specviz.trace import codec, hardware
-from specviz.trace.events import Machine, StepTime
-from specviz.trace.hardware import Ceiling, HardwareCurve, ModelSizes, PassTime
+from specviz.trace.events import StepTime
+from tests.curves import hardware_curve
 
 Call = Callable[..., Any]
 
 
 @pytest.fixture
 def curve(tmp_path: Path) -> Path:
-    """t(1) = 10 ms, t(16) = 40 ms; twice that for a batch of two."""
-    sizes = ModelSizes("toy", "", 1, 1, 4, 1, 1, 1, 1, 1, 1)
-    rate = Ceiling(1.0, 1.0, 1.0, "none")
-    times = ((1, 1, 0.010), (16, 1, 0.040), (1, 2, 0.020), (16, 2, 0.080))
-    rows = tuple(PassTime(n, 128, batch, s, s, s, 1) for n, batch, s in times)
-    box = Machine("cpu", "float32", 1, 1, "a box", "3", "2", "5", "linux")
+    """t(1) = 10 s, t(16) = 40 s; twice that for a batch of two."""
+    one, two = (hardware_curve({1: 10.0 * k, 16: 40.0 * k}, batch=k) for k in (1, 2))
     path = tmp_path / "box.json"
-    made = HardwareCurve("a box", box, sizes, "engine", False, "wall", rate, rate, rows, "2026-01-01T00:00:00Z", "", "")
-    path.write_text(hardware.dumps(made))
+    path.write_text(hardware.dumps(replace(one, rows=one.rows + two.rows)))
     return path
 
 
@@ -47,25 +42,25 @@ def test_the_written_run_is_sound_and_simulated(specviz: Call, tmp_path: Path) -
 
 
 def test_a_curve_gives_the_clock_at_its_batch(specviz: Call, curve: Path) -> None:
-    """A bonus every round: 4 tokens for t(4) = 16 ms and three drafter passes of 1 ms; two sequences: twice that."""
+    """A bonus every round: 4 tokens for t(4) = 16 s and three drafter passes of 1 s; two sequences: twice that."""
     flags = ("simulate", "--alpha", 1, "--gamma", 3, "--cost-ratio", 0.1, "--curve", curve, "--json")
     one, two = json.loads(specviz(*flags).out), json.loads(specviz(*flags, "--batch", 2).out)
     assert one["speedup"] == two["speedup"] == pytest.approx(4 * 10 / (16 + 3))
-    assert one["tokens_per_s"] == two["tokens_per_s"] == pytest.approx(4 / 0.019)
-    assert one["clock"] == "a box, toy, context 128, batch 1, cost ratio 0.1"
+    assert one["tokens_per_s"] == two["tokens_per_s"] == pytest.approx(4 / 19)
+    assert one["clock"] == "toy box, toy, context 10, batch 1, cost ratio 0.1"
 
 
 def test_a_recorded_run_on_another_clock(specviz: Call, curve: Path, golden: Path, tmp_path: Path) -> None:
-    """The golden run as if t(1) had been 8 ms where its drafter passes took 2 ms: a quarter, so 2.5 ms on the box."""
+    """The golden run as if t(1) had been 8 ms where its drafter passes took 2 ms: a quarter, so 2.5 s on the box."""
     trace = codec.read(golden)
     times = [StepTime(1, 8, 0.008, 0.008, 0.008)]
     path = tmp_path / "run.json"
     codec.write(replace(trace, started=replace(trace.started, step_times=times)), path)
     found = json.loads(specviz("simulate", "--replay", path, "--curve", curve, "--json").out)
-    target = sum(0.010 + 0.002 * (len(this.nodes) - 1) for this in trace.rounds)
-    draft = 0.0025 * sum(len(this.drafted.passes) for this in trace.rounds)
+    target = sum(10 + 2 * (len(this.nodes) - 1) for this in trace.rounds)
+    draft = 2.5 * sum(len(this.drafted.passes) for this in trace.rounds)
     assert found["label"].startswith("modelled: the rounds of a simulated run")
-    assert found["speedup"] == pytest.approx(20 * 0.010 / (target + draft))
+    assert found["speedup"] == pytest.approx(20 * 10 / (target + draft))
 
 
 @pytest.mark.parametrize(
