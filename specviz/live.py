@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from threading import Lock
 
 from specviz import catalog
+from specviz.bench.profile import profile
 from specviz.chance import Sampling, SeededDice
 from specviz.decode import Cancelled, decode
 from specviz.drafters.base import DRAFTERS, Drafter, Habit
@@ -38,6 +39,7 @@ from specviz.stops.base import STOPS
 from specviz.trace.assemble import assemble
 from specviz.trace.events import Trace
 from specviz.trace.exhibits import DatastoreCard
+from specviz.trace.hardware import Profiled, ProfileRequest
 from specviz.trace.proofs import Prover
 from specviz.trace.source import MEMORY_WAYS, Catalog, Learned, Resume, RunRequest, Step, TraceSource
 from specviz.verifiers.base import VERIFIERS, Verifier
@@ -204,6 +206,14 @@ class LiveSource:
 
     def _say(self, status: str) -> None:
         self._status = status
+
+    def profile(self, request: ProfileRequest, cancelled: Cancelled = lambda: False) -> Iterator[Profiled]:
+        """See `Profiles.profile`."""
+
+        def loaded(name: str, device: str, dtype: str) -> LoadedModel:
+            return self._model(name, RunRequest(prompt="", device=device, dtype=dtype))
+
+        yield from profile(request, loaded, cancelled, self._lane)
 
     def learn(self, traces: Sequence[Trace], policy: str) -> Learned:
         """See `TraceSource.learn`. Models are loaded only for a policy that looks at hidden states."""

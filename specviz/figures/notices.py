@@ -63,11 +63,11 @@ def lossless_mark(lossless: bool, text: str) -> str:
     return f'<p class="sv-mark">{_mark(lossless, text)}</p>'
 
 
-def progress(done: int, total: int, left_s: float | None) -> str:
+def progress(done: int, total: int, left_s: float | None, what: str = "runs") -> str:
     """A bar with a sentence: what is done, how long the rest will take."""
     left = "" if left_s is None or done >= total else f", about {_duration(left_s)} left"
-    text = escape(f"{done} of {total} runs{left}")
-    bar = f'<progress max="{total}" value="{done}" aria-label="sweep progress"></progress>'
+    text = escape(f"{done} of {total} {what}{left}")
+    bar = f'<progress max="{total}" value="{done}" aria-label="progress"></progress>'
     return f'<div class="sv-progress">{bar}<span>{text}</span></div>'
 
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from specviz.trace.events import Finished, Option, Round, Started, Trace, VocabEntry
+from specviz.trace.hardware import Profiled, ProfileRequest
 from specviz.trace.proofs import Prover
 
 MEMORY_WAYS = ("cold", "warm", "reset")
@@ -198,6 +199,18 @@ class Learned:
     """what came out, for a visitor"""
     numbers: Mapping[str, int | float | str | None]
     """the same as numbers"""
+
+
+@runtime_checkable
+class Profiles(Protocol):
+    """A trace source with a machine behind it; recordings and simulations have none."""
+
+    def profile(self, request: ProfileRequest, cancelled: Callable[[], bool] = lambda: False) -> Iterator[Profiled]:
+        """Time target passes of every width, telling progress; stops early with what it has where cancelled.
+
+        Raises SpecVizError where it cannot be measured.
+        """
+        ...
 
 
 class TraceSource(Protocol):

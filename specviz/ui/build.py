@@ -15,6 +15,8 @@ from specviz.ui.events import QUIET
 from specviz.ui.request import Limits
 from specviz.ui.tabs.about import about_tab
 from specviz.ui.tabs.lab import restore
+from specviz.ui.tabs.machine import machine_tab
+from specviz.ui.tabs.machine_actions import MachineActions
 from specviz.ui.tabs.race import race_tab
 from specviz.ui.tabs.race_actions import RaceActions
 from specviz.ui.tabs.speedup import speedup_tab
@@ -40,6 +42,7 @@ def build(source: TraceSource, gallery: Gallery, limits: Limits) -> gr.Blocks:
     """The whole page over one source. Launch it with `settings.launch_settings()`."""
     step, speedup = StepActions(source, gallery, limits), SpeedupActions(source, limits)
     race = RaceActions(source, limits)
+    machine = MachineActions(source)
     demo: gr.Blocks = gr.Blocks(title=TITLE, analytics_enabled=False, fill_width=True, delete_cache=CACHE_S)
     with demo:
         with gr.Row(elem_classes="sv-top"):
@@ -53,6 +56,8 @@ def build(source: TraceSource, gallery: Gallery, limits: Limits) -> gr.Blocks:
                 race_tab(race)
             with gr.Tab("Speedup", id="speedup"):
                 chart = speedup_tab(speedup)
+            with gr.Tab("Machine", id="machine") as machine_page:
+                machine_tab(machine, machine_page)
             with gr.Tab("What if", id="what-if"):
                 what_if_tab(WhatIfActions(gallery), tabs, parts.stage())
             with gr.Tab("About", id="about"):
@@ -62,6 +67,7 @@ def build(source: TraceSource, gallery: Gallery, limits: Limits) -> gr.Blocks:
         demo.unload(step.leave)
         demo.unload(race.leave)
         demo.unload(speedup.leave)
+        demo.unload(machine.leave)
     demo.queue(max_size=limits.waiting)
     return demo
 

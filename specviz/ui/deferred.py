@@ -12,8 +12,9 @@ from threading import Event, Thread
 
 from specviz.errors import ModelError, SpecVizError
 from specviz.trace.events import Trace
+from specviz.trace.hardware import Profiled, ProfileRequest
 from specviz.trace.proofs import Prover
-from specviz.trace.source import Catalog, Learned, Resume, RunRequest, Step, TraceSource
+from specviz.trace.source import Catalog, Learned, Profiles, Resume, RunRequest, Step, TraceSource
 
 log = logging.getLogger(__name__)
 
@@ -85,6 +86,16 @@ class DeferredSource:
     def learn(self, traces: Sequence[Trace], policy: str) -> Learned:
         self._built.wait()
         return self._loaded().learn(traces, policy)
+
+    def profile(self, request: ProfileRequest, cancelled: Callable[[], bool] = lambda: False) -> Iterator[Profiled]:
+        """See `Profiles.profile`."""
+        while not self._built.wait(WAIT_S):
+            if cancelled():
+                return
+        source = self._loaded()
+        if not isinstance(source, Profiles):
+            raise ModelError("there is no machine behind this page; run `specviz profile` where there is one.")
+        yield from source.profile(request, cancelled)
 
     def prover(self) -> Prover:
         self._built.wait()

@@ -185,6 +185,14 @@ def test_hostile_names_in_a_file_stay_text(step: Page, tmp_path: Path) -> None:
     assert step.locator("#sv-badges img").count() == 0
 
 
+def test_the_machine_tab_draws_a_shipped_curve_when_it_is_opened(step: Page) -> None:
+    step.get_by_role("tab", name="Machine").click()
+    expect(step.locator("#sv-machine-sentence")).to_contain_text("Free means at most 10% more time")
+    expect(step.locator("#sv-machine-plot .legendtext").first).to_have_text("t(n), measured")
+    expect(step.locator("#sv-machine-table tbody tr").first).to_contain_text("1.00")
+    expect(step.locator("#sv-machine-run")).to_be_disabled()
+
+
 def test_a_sweep_runs_and_shows_measured_points_with_theory(step: Page) -> None:
     sweep = speedup(step)
     sweep.get_by_label("speculation lengths γ").fill("1,2")

@@ -28,6 +28,7 @@ METHODS = {
 SMALLER = {
     "run": ["--max-new-tokens", "4"],
     "bench": ["--max-new-tokens", "4", "--prompts", "1", "--repeats", "1", "--quick"],
+    "profile": ["--rows", "1,2", "--contexts", "8", "--repeats", "3"],
 }
 SERVED_OR_LONG = {"app", "train", "record"}
 
