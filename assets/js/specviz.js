@@ -13,7 +13,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 
   function mount(element, props, watch, branch) {
     const root = element.querySelector(".sv-player") || element.appendChild(h("div", { class: "sv-player" }));
-    const own = { id: (players += 1), trace: null, cursor: { round: 0, beat: 0 }, selected: 0, cited: null, following: false, playing: 0, speed: 1, source: "", labels: null };
+    const own = { id: (players += 1), trace: null, cursor: { round: 0, beat: 0 }, selected: 0, cited: null, following: false, playing: 0, speed: 1, source: "", labels: null, moved: null };
     const panels = [];
     const stage = h("div", { class: "svp" });
     const empty = h("p", { class: "svp-empty" }, "No run to show yet.");
@@ -21,11 +21,12 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     root.append(empty, stage, help);
 
     const area = (name, attributes = {}) => stage.appendChild(h("section", { class: `svp-${name}`, ...attributes }));
-    const act = { now, go, select, visit, run, speed, draw, cite, name: (nodes) => tree.name(nodes), branch: branch ? (token) => branch({ round: own.cursor.round, node: own.selected, token }) : null };
+    const act = { now, go, select, visit, run, speed, draw, cite, rejudge, name: (nodes) => tree.name(nodes), branch: branch ? (token) => branch({ round: own.cursor.round, node: own.selected, token }) : null };
     const badge = props.badge ? area("badge", { "aria-label": "where this run comes from" }) : null;
     panels.push(S.textPanel(area("text", { "aria-label": "text" }), act));
     const tree = S.treePanel(area("draft", { "aria-label": "draft tree" }), act);
-    panels.push(tree.draw, S.cardPanel(area("card", { "aria-label": "selected node" }), act));
+    const card = area("card", { "aria-label": "selected node" });
+    panels.push(tree.draw, S.cardPanel(card, act), S.rejudgePanel(card, act));
     const caption = area("caption", { "aria-live": "polite" });
     panels.push(S.transportPanel(area("transport", { "aria-label": "transport" }), act));
     panels.push(S.exhibitsPanel(area("knew", { "aria-label": "what the drafter knew" }), act));
@@ -53,10 +54,12 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       const nameOf = (id) => {
         const node = id === END ? null : round.nodes[id];
         const odds = node && node.id > 0 ? `, draft ${S.prob(node.draft_prob)}${at.scored ? `, target ${S.prob(node.target_prob)}` : ""}` : "";
-        return `${names[id]}, ${S.FATES[stateOf(id)]}${odds}`;
+        return `${names[id]}, ${S.FATES[stateOf(id)]}${odds}${changes.has(id) ? `, ${S.CHANGES[changes.get(id)].words}` : ""}`;
       };
+      const rejudged = own.moved && at.drawn ? S.rejudge(own.trace, round, own.moved) : null;
+      const changes = new Map(rejudged ? [...rejudged.all.values()].filter(S.changeOf).map((one) => [one.node, S.changeOf(one)]) : []);
       return {
-        ...own, round, at, labels: names, stateOf, nameOf, trialOf: (id) => trials.get(id), judged: (id) => said.has(id),
+        ...own, round, at, labels: names, stateOf, nameOf, rejudged, changes, trialOf: (id) => trials.get(id), judged: (id) => said.has(id),
       };
     }
 
@@ -107,6 +110,12 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     /** Show a place of the text that something was taken from: {position, count} in tokens. */
     function cite(place) {
       own.cited = place;
+      draw();
+    }
+
+    /** Judge rounds again under other settings; the recorded ones are none. */
+    function rejudge(settings) {
+      own.moved = settings && !S.sameSettings(settings, S.recorded(own.trace)) ? settings : null;
       draw();
     }
 
@@ -194,7 +203,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       if (same && !own.following) return go(own.cursor, false, own.selected);
       const asked = before ? null : S.readMoment(location.hash);
       const start = asked || (own.trace.finished && !same ? S.instructive(own.trace) : { round: own.trace.rounds.length - 1, beat: Infinity, node: null });
-      if (!same) play(false);
+      if (!same) { play(false); own.moved = null; }
       const exists = start.node === END || own.trace.rounds[S.clamp(own.trace, start).round].nodes[start.node];
       go(start, false, exists ? start.node : null);
     }

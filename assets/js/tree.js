@@ -76,12 +76,13 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         if (line) edges.append(line);
         const mark = svg("path", {});
         const numbers = plan.numbers ? svg("text", { class: "svp-odds", x: 14, y: 17 }) : null;
+        const change = svg("text", { class: "svp-changed", x: -27, y: 4.5, "aria-hidden": "true" });
         const group = svg("g", { role: "treeitem", tabindex: -1, "data-node": spot.id, "aria-level": spot.depth + 1, transform: `translate(${spot.x},${spot.y})` },
           svg("rect", { class: "svp-hit", x: -13, y: -Math.max(12, plan.row / 2), width: spot.wide + 34, height: Math.max(24, plan.row), rx: 6 }),
-          mark, svg("text", { class: "svp-label", x: 14, y: numbers ? 2 : 4.5, text: spot.label }), numbers, svg("title", {}));
+          mark, svg("text", { class: "svp-label", x: 14, y: numbers ? 2 : 4.5, text: spot.label }), numbers, change, svg("title", {}));
         group.style.setProperty("--share", (spot.x / plan.width).toFixed(3));
         nodes.append(group);
-        parts.set(spot.id, { group, mark, numbers, line, title: group.lastChild });
+        parts.set(spot.id, { group, mark, numbers, change, line, title: group.lastChild });
       }
       const sweep = svg("rect", { class: "svp-sweep", x: -60, y: 0, width: 60, height: plan.height });
       const drawing = svg("svg", { role: "tree", "aria-label": `draft tree of round ${now.cursor.round + 1}`, viewBox: `0 0 ${plan.width} ${plan.height}` }, sweep, edges, nodes);
@@ -135,6 +136,10 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         S.set(part.group, "tabindex", id === now.selected ? 0 : -1);
         S.setText(part.title, now.nameOf(id));
         if (part.numbers) S.setText(part.numbers, odds(now, id));
+        const changed = now.changes.get(id);
+        S.setText(part.change, changed ? S.CHANGES[changed].sign : "");
+        if (changed) S.set(part.group, "data-changed", changed);
+        else part.group.removeAttribute("data-changed");
         if (part.line) S.set(part.line, "class", `svp-edge is-${state}${faded ? " is-gone" : ""}`);
       }
       S.set(built.drawing, "class", `svp-tree${now.at.phase === "target" ? " is-sweeping" : ""}${now.at.scored ? " is-scored" : ""}`);
@@ -157,7 +162,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       const cells = (tag, values) => h("tr", {}, values.map((value) => h(tag, {}, value)));
       const rows = now.round.nodes.filter((node) => now.stateOf(node.id) !== "hidden").map((node) => cells("td", [
         String(node.id), now.labels[node.id], node.parent < 0 ? "–" : String(node.parent), String(node.depth),
-        S.prob(node.draft_prob), now.at.scored ? S.prob(node.target_prob) : "–", S.FATES[now.stateOf(node.id)],
+        S.prob(node.draft_prob), now.at.scored ? S.prob(node.target_prob) : "–", S.FATES[now.stateOf(node.id)] + (now.changes.has(node.id) ? `; ${S.CHANGES[now.changes.get(node.id)].words}` : ""),
       ]));
       return h("table", {}, h("thead", {}, cells("th", ["node", "token", "parent", "depth", "draft q", "target p", "fate"])), h("tbody", {}, rows));
     }

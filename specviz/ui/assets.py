@@ -12,9 +12,9 @@ from pathlib import Path
 from specviz.assets import asset_path
 
 SCRIPTS = (
-    "bytes.js", "numbers.js", "state.js", "rules.js", "words.js", "dom.js", "light.js", "text.js", "tree.js", "bars.js",
-    "card.js", "exhibits.js", "lanes.js", "transport.js", "specviz.js", "charts.js", "replay.js",
-    "race.js",
+    "bytes.js", "numbers.js", "state.js", "bounds.js", "rejudge.js", "rules.js", "words.js", "dom.js", "light.js",
+    "text.js", "tree.js", "bars.js", "card.js", "rejudging.js", "exhibits.js", "lanes.js", "transport.js", "specviz.js",
+    "charts.js", "replay.js", "race.js",
 )  # fmt: skip
 """in the order in which they build on each other"""
 STYLES = ("tokens.css", "player.css", "race.css")

@@ -3,7 +3,7 @@ const fs = require("node:fs");
 const path = require("node:path");
 
 const root = path.join(__dirname, "..", "..");
-for (const name of ["bytes.js", "numbers.js", "state.js", "rules.js", "words.js", "transport.js", "light.js", "tree.js", "bars.js", "lanes.js", "card.js", "exhibits.js", "charts.js", "replay.js"]) {
+for (const name of ["bytes.js", "numbers.js", "state.js", "bounds.js", "rejudge.js", "rules.js", "words.js", "transport.js", "light.js", "tree.js", "bars.js", "lanes.js", "card.js", "rejudging.js", "exhibits.js", "charts.js", "replay.js"]) {
   // tree.js, transport.js and the like hold pure functions too; none of them touches a page while loading
   require(path.join(root, "assets", "js", name));
 }

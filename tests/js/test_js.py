@@ -15,8 +15,8 @@ NODE = shutil.which("node")
 needs_node = pytest.mark.skipif(NODE is None, reason="node is not installed; it runs the scripts' own tests")
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([str(NODE), *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+def run(*arguments: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([str(NODE), *arguments], cwd=ROOT, capture_output=True, text=True, check=False, input=stdin)
 
 
 def test_every_script_is_shipped_and_short() -> None:
