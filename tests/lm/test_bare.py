@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 import torch
 
+from specviz.bench import ceilings
 from specviz.bench.profiled_models import BarePasses, EnginePasses, open_model
 from specviz.errors import ModelError, OptionError
+from specviz.live import LiveSource
 from specviz.lm import shapes
 from specviz.lm.bare import BareLlama, BarePass, Graphs
 from specviz.lm.llama_config import LlamaShape
@@ -120,6 +122,17 @@ def test_what_a_bare_pass_cannot_run_is_refused(checkpoint):
         open_model(request(checkpoint("qwen3")), load)
     with pytest.raises(OptionError, match="there is no shape '9b'"):
         open_model(ProfileRequest(shape="9b", device="cpu"), load)
+
+
+def test_the_live_source_times_the_very_model_it_runs(checkpoint, monkeypatch):
+    monkeypatch.setattr(ceilings, "READ_BYTES", {"cpu": 1 << 16})
+    monkeypatch.setattr(ceilings, "SIDE", {"cpu": 8})
+    source = LiveSource(measure=False)
+    *_, last = source.profile(request(checkpoint("llama"), batches=(1,), repeats=3))
+    assert [(one.n, one.context, one.repeats) for one in last.curve.rows] == [(1, 3, 3), (2, 3, 3)]
+    assert last.curve.command.startswith("specviz profile --target tiny-llama")
+    (held,) = source._models.values()
+    assert held.info.weights_sha256 == last.curve.model.weights_sha256
 
 
 @pytest.mark.gpu
