@@ -22,6 +22,17 @@ def test_a_case_is_all_its_runs_beside_their_plain_runs() -> None:
     assert case.median_ratio == pytest.approx((4 / 3 + 0.8) / 2)
 
 
+def test_the_table_s_ratio_is_the_median_over_the_prompts_of_each_one_s_repeats() -> None:
+    """Prompt a: 1, 1, 2 → 1; prompt b: 3. Over the runs it would be 1.5."""
+    again = [
+        drafted(ratio=1.0),
+        drafted(ratio=1.0, repeat=1),
+        drafted(ratio=2.0, repeat=2),
+        drafted(prompt="b", ratio=3.0),
+    ]
+    assert cases(again)[0].median_ratio == 2.0
+
+
 def test_a_case_whose_plain_run_is_missing_has_no_ratio() -> None:
     (case,) = cases([plain("b"), drafted()])
     assert case.plain is None
@@ -143,6 +154,11 @@ def test_the_winner_of_a_family_may_be_plain_decoding() -> None:
     assert found is not None
     assert found.families == ("code", "prose")
     winners = [(cell.family, cell.name, cell.ratio) for cell in found.cells if cell.winner]
+    assert found.cells[1].explanation == (
+        "model γ=4, the fastest of 2 lengths in this family",
+        "speedup = median over the prompts of tokens per second ÷ plain decoding's = 1.50",
+        "a: 133.3 ÷ 100.0",
+    )
     assert winners == [("code", "model γ=4", 1.5), ("prose", "plain decoding", 1.0)]
 
 

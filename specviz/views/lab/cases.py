@@ -87,8 +87,16 @@ class Case:
 
     @property
     def median_ratio(self) -> float:
-        """The median of the runs' own ratios: the number of the main chart and of the table."""
-        return median(point.ratio for point in self.points)
+        """The number of the main chart and of the table."""
+        return median_ratio(self.points)
+
+
+def median_ratio(runs: Sequence[SweepPoint]) -> float:
+    """The median over the prompts of the median of each one's repeats, of the runs' own ratios."""
+    by_prompt: dict[str, list[float]] = {}
+    for run in runs:
+        by_prompt.setdefault(run.prompt, []).append(run.ratio)
+    return median(median(ratios) for ratios in by_prompt.values())
 
 
 def cases(points: Sequence[SweepPoint]) -> list[Case]:

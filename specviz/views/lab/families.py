@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import median
 
 from specviz.bench.points import SweepPoint
-from specviz.views.lab.cases import PLAIN, Case, Rows, by_series, cases
+from specviz.views.lab.cases import PLAIN, Case, Rows, by_series, cases, median_ratio
+
+SHOWN = 8
+"""runs whose division a cell tells in full"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +25,7 @@ class Cell:
     name: str
     """the case: with the length that is fastest here"""
     ratio: float
-    """median of the runs' own ratios"""
+    """median over the family's prompts"""
     runs: int
     winner: bool
     """the fastest of the family, plain decoding included"""
@@ -52,29 +54,28 @@ def _column(family: str, found: Sequence[Case]) -> list[Cell]:
     """Plain decoding, then every drafter that ran here; the first of the fastest wins."""
     measured = []
     for series, group in by_series(found).items():
-        ratios = {case.name: [run.ratio for run in case.points if run.family == family] for case in group}
-        ratios = {name: values for name, values in ratios.items() if values}
-        if ratios:
-            name = max(ratios, key=lambda name: median(ratios[name]))
-            measured.append((series, name, ratios[name], len(ratios)))
-    best = max([1.0, *(median(values) for _, _, values, _ in measured)])
-    plain = Cell(PLAIN, family, PLAIN, 1.0, 0, best == 1.0, ("the baseline: 1 by definition",))
-    cells = [plain]
-    won = plain.winner
-    for series, name, values, lengths in measured:
-        ratio = median(values)
-        cells.append(
-            Cell(series, family, name, ratio, len(values), not won and ratio == best, _told(name, values, lengths))
-        )
-        won = won or cells[-1].winner
+        here = {case.name: [run for run in case.points if run.family == family] for case in group}
+        here = {name: runs for name, runs in here.items() if runs}
+        if here:
+            name = max(here, key=lambda name: median_ratio(here[name]))
+            measured.append((series, name, here[name], len(here)))
+    best = max([1.0, *(median_ratio(runs) for _, _, runs, _ in measured)])
+    cells = [Cell(PLAIN, family, PLAIN, 1.0, 0, best == 1.0, ("the baseline: 1 by definition",))]
+    won = cells[0].winner
+    for series, name, runs, lengths in measured:
+        ratio = median_ratio(runs)
+        winner = not won and ratio == best
+        cells.append(Cell(series, family, name, ratio, len(runs), winner, _told(name, runs, lengths)))
+        won = won or winner
     return cells
 
 
-def _told(name: str, values: Sequence[float], lengths: int) -> tuple[str, ...]:
-    shown = ", ".join(f"{value:.2f}" for value in sorted(values)[:12]) + ("…" if len(values) > 12 else "")
+def _told(name: str, runs: Sequence[SweepPoint], lengths: int) -> tuple[str, ...]:
     chosen = f"{name}, the fastest of {lengths} lengths in this family" if lengths > 1 else name
-    formula = "median of the runs' (tokens per second ÷ plain decoding's of the same prompt)"
-    return (chosen, f"speedup = {formula} = median of {shown} = {median(values):.2f}")
+    each = [f"{run.prompt}: {run.tokens_per_s:.1f} ÷ {run.baseline_tokens_per_s:.1f}" for run in runs]
+    shown = ", ".join(each[:SHOWN]) + (f" and {len(each) - SHOWN} more" if len(each) > SHOWN else "")
+    formula = "median over the prompts of tokens per second ÷ plain decoding's"
+    return (chosen, f"speedup = {formula} = {median_ratio(runs):.2f}", shown)
 
 
 def rows(points: Sequence[SweepPoint]) -> Rows:

@@ -77,7 +77,7 @@ def _waterfall(case: Case, plain: Sums) -> Waterfall:
         f"speedup = tokens per second ÷ plain decoding's = ({own.tokens} ÷ {quantity(own.decode_s, 's')}) ÷ "
         f"({plain.tokens} ÷ {quantity(plain.decode_s, 's')}) = {measured:.2f}, {own.runs} runs together"
     )
-    median = f"median of the runs' own ratios, as in the table: {case.median_ratio:.2f}"
+    median = f"median over the prompts, as in the table: {case.median_ratio:.2f}"
     levels = (0.0, tau, drafted, widened, measured)
     texts = (
         (f"{first} (plain decoding: {plain.tokens / plain.rounds:.2f})",),
