@@ -66,7 +66,7 @@ def test_the_sentence_says_modelled_and_whether_drafting_pays(actions: WhatIfAct
 
 
 def test_a_printed_row_shows_prediction_and_measurement_beside_the_formula(actions: WhatIfActions) -> None:
-    acceptance, alpha, gamma, tree, cost, clock = actions.fill(2)
+    acceptance, alpha, gamma, tree, cost, clock = actions.fill("2")
     shown = view(actions, acceptance=acceptance, alpha=alpha, gamma=gamma, tree=tree, cost_ratio=cost, clock=clock)
     row = LEVIATHAN_SPEEDUPS[2]
     assert (alpha, gamma, cost) == (row.alpha, row.gamma, row.cost_ratio)
@@ -82,6 +82,14 @@ def test_a_recorded_run_lends_its_rates_and_its_clock(actions: WhatIfActions) ->
     assert "own 8 rounds on this clock: modelled" in shown.notes[1]
     speed = next(one for one in shown.numbers if one.name == "tokens per second")
     assert speed.arithmetic.endswith("/ 15.6 ms")
+
+
+def test_the_first_recorded_run_is_the_first_preset(actions: WhatIfActions) -> None:
+    """The golden run drafts four levels deep at most."""
+    label, file = actions.presets()[0]
+    assert label.startswith("recorded here: run · sample tree")
+    acceptance, _, gamma, tree, _, clock = actions.fill(file)
+    assert (acceptance, gamma, tree, clock) == ("run.json.gz", 4, "", OWN)
 
 
 def test_a_measured_curve_gives_the_clock_at_its_context_and_batch(

@@ -52,7 +52,7 @@ def _controls(actions: WhatIfActions) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     with gr.Row():
         fields["preset"] = gr.Dropdown(
-            actions.presets(), value=None, label="preset: a row that a paper printed", scale=2, min_width=240,
+            actions.presets(), value=None, label="preset: a recorded run, or a row of a paper", scale=2, min_width=240,
             elem_id="sv-what-if-preset",
         )  # fmt: skip
         fields["acceptance"] = gr.Dropdown(

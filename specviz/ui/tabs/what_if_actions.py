@@ -12,7 +12,7 @@ from typing import Any
 import gradio as gr
 from gradio.components import Component
 
-from specviz import hardware
+from specviz import hardware, metrics
 from specviz.errors import OptionError, SpecVizError
 from specviz.figures import notices
 from specviz.figures.what_if import number_list, speedup_by_alpha_and_gamma, speedup_by_gamma
@@ -66,8 +66,12 @@ class WhatIfActions:
         names = [(f"{name}, measured curve", name) for name in hardware.curves()]
         return [("a pass costs the same at any width", FLAT), ("step times of the recorded run", OWN), *names]
 
-    def presets(self) -> list[tuple[str, int]]:
-        return [(f"Leviathan et al.: {row.label}", place) for place, row in enumerate(LEVIATHAN_SPEEDUPS)]
+    def presets(self) -> list[tuple[str, str]]:
+        """The shelf's first run that drafted, with its rates and its clock; then the printed rows."""
+        drafted = [card for card in self.gallery.cards if card.length]
+        first = next((card for card in drafted if card.file == self.gallery.first), drafted[0] if drafted else None)
+        own = [] if first is None else [(f"recorded here: {first.label}", first.file)]
+        return own + [(f"Leviathan et al.: {row.label}", str(place)) for place, row in enumerate(LEVIATHAN_SPEEDUPS)]
 
     def places(self, clock: str) -> Any:
         """The curve's contexts and batches, where one is chosen."""
@@ -76,12 +80,15 @@ class WhatIfActions:
         choices = [(f"context {context}, batch {batch}", f"{context},{batch}") for context, batch in settings]
         return gr.Dropdown(choices=choices, value=choices[0][1] if choices else None, visible=bool(choices))
 
-    def fill(self, preset: int | None) -> Updates:
-        """A printed row into acceptance, α, γ, tree, c and clock."""
-        if preset is None:
+    def fill(self, preset: str | None) -> Updates:
+        """A recorded run or a printed row into acceptance, α, γ, tree, c and clock."""
+        if not preset:
             return (gr.skip(),) * 6
-        row = LEVIATHAN_SPEEDUPS[int(preset)]
-        return SLIDER, row.alpha, row.gamma, "", row.cost_ratio, FLAT
+        if preset.isdecimal():
+            row = LEVIATHAN_SPEEDUPS[int(preset)]
+            return SLIDER, row.alpha, row.gamma, "", row.cost_ratio, FLAT
+        depth = max(map(metrics.drafted_depth, self._run(preset).rounds))
+        return preset, gr.skip(), min(depth, LONGEST), "", gr.skip(), OWN
 
     # --- working it out --------------------------------------------------------------------------------------------
 
