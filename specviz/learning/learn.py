@@ -157,6 +157,10 @@ def _scores(inputs: Mapping[int, Tensor], fitted: Fitted) -> dict[int, float]:
 
 def _rule(recipe: Recipe, threshold: float, scores: Mapping[int, Mapping[int, float]]) -> GoesOn:
     """What the policy would decide at a node; it goes on where a trace does not say what it would have seen."""
+    if recipe.whole_level:
+        return lambda one, node: any(
+            scores[id(one)].get(other, 1.0) >= threshold for other in _level(one, one.depths[node])
+        )
     if not recipe.whole_path:
         return lambda one, node: scores[id(one)].get(node, 1.0) >= threshold
 
@@ -168,6 +172,11 @@ def _rule(recipe: Recipe, threshold: float, scores: Mapping[int, Mapping[int, fl
         return not deep or 1.0 - survives <= threshold
 
     return goes_on
+
+
+def _level(one: LoggedRound, depth: int) -> list[int]:
+    """All candidates of a level: where levels go on as wholes, all of them are drafted or none."""
+    return [node for node, at in enumerate(one.depths) if at == depth]
 
 
 def _weights(

@@ -24,6 +24,7 @@ STOP_SETS: dict[str, tuple[dict[str, object], ...]] = {
         {"scale": 1.0, "floor": 0.2, "moves": True, "step": 0.5, "inertia": 0.2},
     ),
     "disco": ({"threshold": 0.5},),
+    "decision": ({"threshold": 0.5},),
     "specdecpp": ({"threshold": 0.4, "least": 1},),
     "draft_verify": ({"first_threshold": 0.4, "step": 0.5, "inertia": 0.2},),
 }

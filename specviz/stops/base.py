@@ -67,6 +67,8 @@ class Recipe:
     whole_path: bool = False
     """its threshold bounds the risk that something on the path is refused, asked once the drafter has read the
     candidate; otherwise it is the least chance of the candidate alone"""
+    whole_level: bool = False
+    """a level goes on below all its candidates while any of them reaches the threshold, otherwise each by itself"""
     least: int = 0
     """levels that are drafted in any case"""
     steps: int = 400

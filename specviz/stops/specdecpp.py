@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from specviz.errors import DraftError
 from specviz.options import Options, option
-from specviz.stops.base import STOPS, DraftView, Recipe, Stop
-from specviz.stops.parts.network import Network, shipped
-from specviz.trace.events import Option
+from specviz.stops.base import STOPS, DraftView, Recipe
+from specviz.stops.parts.trained import TrainedStop
 from specviz.tree import ROOT
 
 
@@ -29,7 +27,7 @@ class SpecDecPPOptions(Options):
 
 
 @STOPS.register("specdecpp")
-class SpecDecPPStop(Stop):
+class SpecDecPPStop(TrainedStop):
     """Stops where a trained head expects that some candidate of the path so far is refused.
 
     SpecDec++ (2405.19715, §3): the optimal policy of a Markov decision process is a threshold on 1 - prod P(accepted),
@@ -52,19 +50,8 @@ class SpecDecPPStop(Stop):
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)
-        self._network: Network | None = None
         self._survives: dict[int, float] = {}
         """node → probability that its whole path is accepted"""
-
-    @property
-    def network(self) -> Network:
-        """What it goes by."""
-        if self._network is None:
-            self._network = shipped(self.name)
-        return self._network
-
-    def use(self, weights: Mapping[str, Any]) -> None:
-        self._network = Network(weights)
 
     def why_not(self, hidden_size: int, drafter_sha256: str) -> str | None:
         if self.network.inputs != hidden_size:
@@ -81,11 +68,4 @@ class SpecDecPPStop(Stop):
         if hidden is None:
             raise DraftError("the drafter gave no hidden state to the stop policy; this is a fault of the drafter.")
         self._survives[node] = self._survives[draft.parent(node)] * self.network.predict(hidden)
-        return draft.depth(node) < self.options.least or 1.0 - self._survives[node] <= self._threshold
-
-    def state(self) -> dict[str, Option]:
-        return {"stop_threshold": self._threshold, "stop_weights": self.network.digest}
-
-    @property
-    def _threshold(self) -> float:
-        return float(self.options.threshold) or self.network.threshold
+        return draft.depth(node) < self.options.least or 1.0 - self._survives[node] <= self.threshold

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from math import exp, log
+from math import log
 
 import pytest
 import torch
 
-from specviz.assets import ROOT
-from specviz.errors import OptionError, TrainingError
+from specviz.errors import OptionError
 from specviz.stops.confidence import ConfidenceOptions, ConfidenceStop
 from specviz.stops.decision import DecisionOptions, DecisionStop
 from specviz.stops.disco import DiscoOptions, DiscoStop
@@ -17,9 +16,7 @@ from specviz.stops.entropy import EntropyOptions, EntropyStop
 from specviz.stops.heuristic import HeuristicOptions, HeuristicStop
 from specviz.stops.oracle import OracleOptions, OracleStop
 from specviz.stops.parts.candidate import features as candidate_features
-from specviz.stops.parts.decision_model import belief, features, train
 from specviz.stops.specdecpp import SpecDecPPOptions, SpecDecPPStop
-from specviz.trace.codec import read
 
 
 class View:
@@ -97,22 +94,18 @@ def test_a_fork_goes_on_as_a_whole_while_any_branch_is_believed_in():
     assert ConfidenceStop(ConfidenceOptions()).going_on(View(probs=(1.0, 0.1, 0.9)), [1, 2]) == [2]
 
 
-def test_the_decision_models_features_and_belief_by_hand():
-    known = features([0.5, 0.25], 0.25, 3)
-    small = log(1e-6)
-    assert known == pytest.approx([log(0.5), log(0.25), small, small, log(0.25), 1.5 * log(2), 3.0])
-    weights = {"weight": [0.0] * 6 + [2.0], "bias": 1.0, "mean": [0.0] * 6 + [2.0], "scale": [1.0] * 7}
-    assert belief(weights, known) == pytest.approx(1 / (1 + exp(-3.0)))
-
-
-def test_too_few_candidates_teach_nothing():
-    with pytest.raises(TrainingError, match="0 accepted and 0 refused"):
-        train([])
-
-
-def test_the_shipped_recordings_teach_what_is_better_than_a_coin():
-    traces = [read(one) for one in sorted((ROOT / "traces").glob("model-*.json.gz"))]
-    assert train(traces)["made_from"]["held_out_accuracy"] > 0.5
+def test_the_decision_model_believes_in_a_candidate_from_its_threshold_on():
+    """sigmoid(4 ln p + 2) is 1/2 at p = e^-0.5 = 0.607."""
+    row = [0.0] * 11
+    row[8] = 4.0
+    stop = DecisionStop(DecisionOptions())
+    stop.use(weights(row, bias=2.0))
+    view = View(probs=(1.0, 0.62, 0.59))
+    assert (stop.going_on(view, [1, 2]), stop.going_on(view, [2])) == ([1, 2], [])
+    assert stop.state()["stop_threshold"] == 0.5
+    bolder = DecisionStop(DecisionOptions(threshold=0.3))
+    bolder.use(weights(row, bias=2.0))
+    assert bolder.going_on(view, [2]) == [2]
 
 
 def test_entropy_stops_before_drawing_and_with_keep_after():

@@ -12,7 +12,7 @@ from letters import toy_loader
 from specviz.errors import OptionError, TrainingError
 from specviz.learning.costs import Costs, outcome
 from specviz.learning.fit import accuracy, auc, fit
-from specviz.learning.learn import learnable
+from specviz.learning.learn import _rule, learnable
 from specviz.learning.rounds import LoggedRound, logged_rounds
 from specviz.live import LiveSource, collect
 from specviz.stops.base import STOPS, Recipe
@@ -82,10 +82,30 @@ def test_a_head_on_hidden_states_is_trained_on_the_drafter_of_the_runs(source, t
         toys(size=7).learn(traces[:3], "specdecpp")
 
 
+def test_a_level_that_goes_on_as_a_whole_is_replayed_as_one(source, traces):
+    """Nodes 1 and 2 are siblings, 3 below 1 and 4 below 2: where 1 alone is believed in, 4 is drafted as well."""
+    fork = LoggedRound("p", [-1, 0, 0, 1, 2], [0, 1, 1, 2, 2], [2, 4], {}, {})
+    scores = {id(fork): {1: 0.9, 2: 0.1}}
+    whole, single = (
+        _rule(Recipe(widths=(), from_hidden=False, whole_level=whole), 0.5, scores) for whole in (True, False)
+    )
+    assert [whole(fork, node) for node in (1, 2)] == [True, True]
+    assert [single(fork, node) for node in (1, 2)] == [True, False]
+    assert not _rule(Recipe(widths=(), from_hidden=False, whole_level=True), 0.95, scores)(fork, 1)
+
+
+def test_a_classifier_without_hidden_layers_is_learnt_too(source, traces):
+    learned = source.learn(traces, "decision")
+    assert [len(one["weight"]) for one in learned.weights["layers"]] == [1]
+    assert len(learned.weights["mean"]) == 11
+    trace = collect(source, replace(RUN, stopping="decision", stopping_weights=learned.weights))
+    assert trace.rounds[0].drafted.note["stop_weights"] == Network(learned.weights).digest
+
+
 def test_too_little_to_learn_from_says_how_much_there_is(source, traces):
     with pytest.raises(TrainingError, match=r"1 runs hold .* but at least 60"):
         source.learn(traces[:1], "disco")
-    with pytest.raises(OptionError, match="nothing to learn; choose one of disco, specdecpp"):
+    with pytest.raises(OptionError, match="nothing to learn; choose one of decision, disco, specdecpp"):
         source.learn(traces, "fixed")
 
 
@@ -124,7 +144,7 @@ def test_what_a_shorter_draft_would_have_cost():
 
 
 def test_every_policy_that_learns_has_shipped_weights_that_fit_it():
-    assert learnable() == ["disco", "specdecpp"]
+    assert learnable() == ["decision", "disco", "specdecpp"]
     for name in learnable():
         kind = STOPS.get(name)
         stop = kind(kind.options_type())

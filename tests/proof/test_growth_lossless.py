@@ -107,7 +107,9 @@ def test_the_shape_is_random_indeed(growth):
     assert len(shapes) > 1
 
 
-@pytest.mark.parametrize("stop", ["confidence", "entropy", "draft_verify", "heuristic", "disco", "specdecpp"])
+@pytest.mark.parametrize(
+    "stop", ["confidence", "entropy", "draft_verify", "heuristic", "decision", "disco", "specdecpp"]
+)
 def test_drafts_do_end_at_different_depths(stop):
     options = tuple(stop_sets(stop)[0].items())
     case = Case("model", "sequential", (("gamma", 3),), length=5, vocab_size=2, stopping=stop, stopping_options=options)
