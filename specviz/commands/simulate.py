@@ -161,5 +161,8 @@ def _clock(args: argparse.Namespace, otherwise: float) -> _Chosen:
     curve = shipped[args.curve] if args.curve in shipped else files.read(args.curve)
     times = hardware.step_times(curve, args.context, args.batch)
     context = hardware.passes(curve, args.context, args.batch)[0].context
-    name = f"{curve.name}, {curve.model.name}, context {context}, batch {args.batch}"
-    return _Chosen(Clock(times, ratio * times.at(1)), f"{name}, cost ratio {ratio:g}")
+    drafting = (
+        "drafter passes as dear as in the run" if args.replay and args.cost_ratio is None else f"cost ratio {ratio:g}"
+    )
+    name = f"{curve.name}, {curve.model.name}, context {context}, batch {args.batch}, {drafting}"
+    return _Chosen(Clock(times, ratio * times.at(1)), name)

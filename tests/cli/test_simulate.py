@@ -60,6 +60,7 @@ def test_a_recorded_run_on_another_clock(specviz: Call, curve: Path, golden: Pat
     target = sum(10 + 2 * (len(this.nodes) - 1) for this in trace.rounds)
     draft = 2.5 * sum(len(this.drafted.passes) for this in trace.rounds)
     assert found["label"].startswith("modelled: the rounds of a simulated run")
+    assert found["clock"].endswith("drafter passes as dear as in the run")
     assert found["speedup"] == pytest.approx(20 * 10 / (target + draft))
 
 
