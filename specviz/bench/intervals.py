@@ -46,3 +46,20 @@ def ratio_of_sums(parts: Sequence[tuple[float, float]], seed: int = 0) -> Estima
 def mean(values: Sequence[float], seed: int = 0) -> Estimate | None:
     """The mean over prompts, in the same way."""
     return ratio_of_sums([(value, 1.0) for value in values], seed)
+
+
+def median_over_prompts(values: Sequence[Sequence[float]], seed: int = 0) -> Estimate:
+    """The median over prompts of the median of each one's repeats, with the central 95 % of it over resampled prompts.
+
+    `values`: per prompt its runs. One prompt says nothing about others: low and high are then the value itself.
+    Raises BenchError for nothing.
+    """
+    if not values or not all(values):
+        raise BenchError("there are no runs to summarise; let at least one run finish.")
+    each = np.asarray([np.median(runs) for runs in values], dtype=np.float64)
+    value = float(np.median(each))
+    if len(each) == 1:
+        return Estimate(value, value, value)
+    chosen = np.random.default_rng(seed).integers(0, len(each), size=(RESAMPLES, len(each)))
+    low, high = np.quantile(np.median(each[chosen], axis=1), ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
+    return Estimate(value, float(low), float(high))

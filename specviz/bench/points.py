@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import NamedTuple, Protocol
 
+from specviz.bench.intervals import median_over_prompts
 from specviz.errors import BenchError
 from specviz.trace.events import Option, StepTime
 
@@ -30,12 +31,13 @@ class Policies:
     def __str__(self) -> str:
         """What was chosen, such as `dyspec budget 16 · heuristic`; empty where nothing was."""
         standard = Policies()
-        growth = "" if self.growth == standard.growth else _words(self.growth, self.growth_options)
-        stop = "" if self.stopping == standard.stopping else _words(self.stopping, self.stopping_options)
+        growth = "" if self.growth == standard.growth else words(self.growth, self.growth_options)
+        stop = "" if self.stopping == standard.stopping else words(self.stopping, self.stopping_options)
         return " · ".join(filter(None, (growth, stop)))
 
 
-def _words(name: str, options: Mapping[str, Option]) -> str:
+def words(name: str, options: Mapping[str, Option]) -> str:
+    """A method with its options, such as `dyspec budget 16`."""
     return " ".join([name, *(f"{option.replace('_', ' ')} {value}" for option, value in options.items())])
 
 
@@ -88,9 +90,8 @@ class SweepPoint:
     alpha: float | None
     """chance that a tested level is accepted: accepted / (accepted + rounds that met a refusal). The estimate of
     the theory's alpha from capped runs; None when nothing was tested"""
-    step_times: tuple[StepTime, ...]
-    """the target's measured step-time curve, for the theory curve"""
     draft_step_s: float | None
+    """seconds of one bare pass of the drafter's model over one row; None where it has none"""
     temperature: float
     accepted_lengths: tuple[int, ...]
     """[j] = rounds that drafted and accepted exactly j candidates"""
@@ -100,22 +101,30 @@ class SweepPoint:
     """[d-1] = (rounds that tested depth d, rounds that accepted it): conditional on depth d-1 being accepted"""
     cost: RunCost
     policies: Policies = field(default_factory=Policies)
+    step_times: tuple[StepTime, ...] = ()
+    """the target's measured step-time curve, for the theory curve; files keep each curve once, beside the points"""
 
 
 @dataclass(frozen=True, slots=True)
 class SweepRow:
-    """One case over all its prompts and repeats."""
+    """One case at one temperature over all its prompts and repeats."""
 
     drafter: str
     label: str
     gamma: int | None
+    temperature: float
+    prompts: int
     runs: int
     ratio_median: float
+    """median over the prompts of the median over each one's repeats"""
     ratio_low: float
-    """first quartile of the per-run ratios"""
+    """lower end of its 95 % interval from resampled prompts (`intervals`); the median itself where there is one prompt,
+    of which no interval follows"""
     ratio_high: float
-    """third quartile"""
+    """upper end"""
     tokens_per_s_median: float
+    baseline_tokens_per_s_median: float
+    """of plain decoding beside these runs"""
     acceptance_rate: float | None
     """accepted / drafted over all runs together"""
     mean_acceptance_length: float | None
@@ -166,16 +175,19 @@ def quartiles(values: Sequence[float]) -> Quartiles:
 
 
 def summarise(points: Sequence[SweepPoint]) -> list[SweepRow]:
-    """One row per case, in the order in which cases first appear, plain decoding first."""
-    groups: dict[tuple[str, str, int | None], list[SweepPoint]] = {}
+    """One row per case and temperature, in the order in which they first appear, plain decoding first."""
+    groups: dict[tuple[str, str, int | None, float], list[SweepPoint]] = {}
     for point in points:
-        groups.setdefault((point.drafter, title(point), point.gamma), []).append(point)
+        groups.setdefault((point.drafter, title(point), point.gamma, point.temperature), []).append(point)
     ordered = sorted(groups.items(), key=lambda item: item[0][0] != BASELINE)
     return [_row(group) for _, group in ordered]
 
 
 def _row(points: Sequence[SweepPoint]) -> SweepRow:
-    ratio = quartiles([point.ratio for point in points])
+    by_prompt: dict[str, list[float]] = {}
+    for point in points:
+        by_prompt.setdefault(point.prompt, []).append(point.ratio)
+    ratio = median_over_prompts(list(by_prompt.values()))
     drafted = sum(point.drafted for point in points)
     lengths = [point.mean_acceptance_length for point in points if point.mean_acceptance_length is not None]
     alphas = [point.alpha for point in points if point.alpha is not None]
@@ -183,11 +195,14 @@ def _row(points: Sequence[SweepPoint]) -> SweepRow:
         drafter=points[0].drafter,
         label=points[0].label,
         gamma=points[0].gamma,
+        temperature=points[0].temperature,
+        prompts=len(by_prompt),
         runs=len(points),
-        ratio_median=ratio.median,
+        ratio_median=ratio.value,
         ratio_low=ratio.low,
         ratio_high=ratio.high,
         tokens_per_s_median=median(point.tokens_per_s for point in points),
+        baseline_tokens_per_s_median=median(point.baseline_tokens_per_s for point in points),
         acceptance_rate=sum(point.accepted for point in points) / drafted if drafted else None,
         mean_acceptance_length=median(lengths) if lengths else None,
         alpha=median(alphas) if alphas else None,

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 EXPERIMENTS: Mapping[str, str] = {
     "drafters": "compare all drafters with plain decoding on every prompt family, those that remember cold and warm",
     "trees": "compare growth policies and verifiers at a fixed draft length and at a fixed target budget",
+    "sweep": "measure the sweep that a file declares: drafters, lengths, trees, policies, temperatures, prompts",
     "vector": "measure how often the first, second, … sibling is the accepted one, which Sequoia's trees are made for",
 }
 """name → one line for `specviz bench --help`; the module is `specviz.commands.bench_<name>`"""

@@ -1,16 +1,27 @@
 """Speedup against speculation length: marks with whiskers are measured, dotted lines are theory, 1 is break-even.
 
-Takes the view model only. Classic trace types and attributes, so that the plotly.js inside Gradio draws them too.
+Settings without a length stand to the right of the lengths, each in a column with its name. Takes the view model only;
+names may come from a stranger's file, so all of them are escaped. Classic trace types and attributes, so that the
+plotly.js inside Gradio draws them too.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from html import escape
+from textwrap import wrap
+from typing import Any
+
 import plotly.graph_objects as go
 
-from specviz.figures.style import MARKS, SERIES, TEXT, style
-from specviz.views.speedup import Curve, Level, Series, SpeedupView
+from specviz.figures.style import GRID, MARKS, SERIES, TEXT, style
+from specviz.views.speedup import Curve, Level, Measured, Series, SpeedupView
 
-HEIGHT = 440
+HEIGHT = 460
+FEW = 4
+"""up to so many series the theory is drawn at once; beyond, a press on its name in the legend shows it"""
+HOVER_WIDTH = 48
+NAME_WIDTH = 26
 
 
 def speedup_figure(view: SpeedupView) -> go.Figure:
@@ -20,22 +31,43 @@ def speedup_figure(view: SpeedupView) -> go.Figure:
         colour, mark = SERIES[place % len(SERIES)], MARKS[place % len(MARKS)]
         figure.add_trace(_measured(series, colour, mark))
         if series.theory is not None:
-            figure.add_trace(_theory(series.label, series.theory, colour))
-    for place, level in enumerate(view.levels, start=len(view.series)):
-        figure.add_trace(_level(level, _lengths(view), SERIES[place % len(SERIES)]))
+            figure.add_trace(_theory(series.label, series.theory, colour, len(view.series) <= FEW))
+    lengths = _lengths(view)
+    columns = (
+        [max(lengths) + 1.5 + place for place in range(len(view.levels))] if view.series else list(_from_one(view))
+    )
+    if view.levels:
+        figure.add_trace(_columns(view.levels, columns))
+        if view.series:
+            figure.add_vline(x=max(lengths) + 0.75, line={"color": GRID, "width": 1})
     figure.add_hline(
         y=1.0,
         line={"color": TEXT, "width": 1.5, "dash": "dash"},
         annotation={"text": "plain decoding = 1", "font": {"color": TEXT, "size": 12}},
-        annotation_position="top right",
+        annotation_position="top left",
     )
-    figure.update_xaxes(title="speculation length γ", dtick=1, range=[0.5, max(_lengths(view)) + 0.5])
+    style(figure, HEIGHT)
+    ticks = lengths if view.series or not view.levels else []
+    names = [_shortened(level.label) for level in view.levels]
+    figure.update_xaxes(
+        title="speculation length γ" + (", then settings without one" if view.levels else ""),
+        tickvals=[*ticks, *columns],
+        ticktext=[*map(str, ticks), *names],
+        tickangle=-60 if names else 0,
+        range=[0.5, max([*ticks, *columns, 1]) + 0.5],
+    )
     figure.update_yaxes(title="speedup over plain decoding (×)", rangemode="tozero", range=_range(view))
-    return style(figure, HEIGHT)
+    if names:
+        figure.update_layout(legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"}, margin={"t": 8})
+    return figure
 
 
 def _lengths(view: SpeedupView) -> list[int]:
     return sorted({point.gamma for series in view.series for point in series.points}) or [1, 8]
+
+
+def _from_one(view: SpeedupView) -> range:
+    return range(1, len(view.levels) + 1)
 
 
 def _range(view: SpeedupView) -> list[float]:
@@ -48,43 +80,55 @@ def _range(view: SpeedupView) -> list[float]:
 def _measured(series: Series, colour: str, mark: str) -> go.Scatter:
     return go.Scatter(
         x=[point.gamma for point in series.points],
-        y=[point.median for point in series.points],
-        error_y={
-            "type": "data",
-            "symmetric": False,
-            "array": [point.high - point.median for point in series.points],
-            "arrayminus": [point.median - point.low for point in series.points],
-            "thickness": 1.5,
-            "width": 5,
-        },
         mode="lines+markers",
-        name=f"{series.label}, measured",
-        text=[point.explanation for point in series.points],
+        name=f"{escape(series.label)}, measured",
         hovertemplate="γ = %{x}: %{y:.2f}× measured<br>%{text}<extra></extra>",
         line={"color": colour, "width": 2},
         marker={"symbol": mark, "size": 9, "color": colour},
+        **_with_whiskers(series.points),
     )
 
 
-def _theory(label: str, curve: Curve, colour: str) -> go.Scatter:
+def _columns(levels: Sequence[Level], places: Sequence[float]) -> go.Scatter:
+    return go.Scatter(
+        x=places,
+        mode="markers",
+        name="settings without γ, measured",
+        customdata=[escape(level.label) for level in levels],
+        hovertemplate="%{customdata}: %{y:.2f}× measured<br>%{text}<extra></extra>",
+        marker={"symbol": "diamond", "size": 9, "color": TEXT},
+        **_with_whiskers(levels),
+    )
+
+
+def _with_whiskers(points: Sequence[Measured]) -> dict[str, Any]:
+    """Medians, their intervals, and what is divided by what. A point without an interval has a whisker of no length."""
+    return {
+        "y": [point.median for point in points],
+        "error_y": {
+            "type": "data",
+            "symmetric": False,
+            "array": [point.high - point.median for point in points],
+            "arrayminus": [point.median - point.low for point in points],
+            "thickness": 1.5,
+            "width": 5,
+        },
+        "text": ["<br>".join(map(escape, wrap(point.explanation, HOVER_WIDTH))) for point in points],
+    }
+
+
+def _theory(label: str, curve: Curve, colour: str, at_once: bool) -> go.Scatter:
+    explanation = "<br>".join(wrap(curve.explanation, HOVER_WIDTH))
     return go.Scatter(
         x=list(curve.gammas),
         y=list(curve.speedups),
         mode="lines",
-        name=f"{label}, theory",
-        hovertemplate=f"γ = %{{x}}: %{{y:.2f}}× in theory<br>{curve.explanation}<extra></extra>",
+        name=f"{escape(label)}, theory",
+        visible=True if at_once else "legendonly",
+        hovertemplate=f"γ = %{{x}}: %{{y:.2f}}× in theory<br>{explanation}<extra></extra>",
         line={"color": colour, "width": 1.5, "dash": "dot"},
     )
 
 
-def _level(level: Level, lengths: list[int], colour: str) -> go.Scatter:
-    """A tree has no γ of its own: its median stands as a level line over the whole axis."""
-    spread = f"quartiles {level.low:.2f} to {level.high:.2f}"
-    return go.Scatter(
-        x=[lengths[0] - 0.4, lengths[-1] + 0.4],
-        y=[level.median, level.median],
-        mode="lines",
-        name=f"{level.label}, measured",
-        hovertemplate=f"%{{y:.2f}}× measured ({spread})<br>{level.explanation}<extra></extra>",
-        line={"color": colour, "width": 2, "dash": "longdash"},
-    )
+def _shortened(name: str) -> str:
+    return escape(name if len(name) <= NAME_WIDTH else name[: NAME_WIDTH - 1] + "…")

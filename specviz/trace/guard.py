@@ -35,11 +35,13 @@ def text_of(raw: bytes, limits: Limits) -> str:
     if len(data) > limits.text_bytes:
         raise TraceError(f"the file has {len(data):,} bytes of text, but at most {limits.text_bytes:,} are read.")
     if not data:
-        raise TraceError("the file is empty; a trace is one JSON object.")
+        raise TraceError(f"the file is empty; {limits.what} is one JSON object.")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise TraceError(f"byte {error.start:,} is not valid UTF-8; a trace is JSON text, plain or gzip.") from None
+        raise TraceError(
+            f"byte {error.start:,} is not valid UTF-8; {limits.what} is JSON text, plain or gzip."
+        ) from None
 
 
 def _gunzip(raw: bytes, ceiling: int) -> bytes:
@@ -77,7 +79,7 @@ def json_of(text: str, limits: Limits) -> dict[str, Any]:
     except json.JSONDecodeError as error:
         raise TraceError(f"line {error.lineno}, column {error.colno} is not valid JSON: {error.msg}.") from None
     if not isinstance(data, dict):
-        raise TraceError(f"a trace is one JSON object, but this file holds {_kind(data)}.")
+        raise TraceError(f"{limits.what} is one JSON object, but this file holds {_kind(data)}.")
     if _SURROGATE.search(_PAIR.sub("", text)):  # perhaps a lone one; a walk tells where
         for place, value in _strings(data, ""):
             if any("\ud800" <= character <= "\udfff" for character in value):
@@ -106,7 +108,7 @@ def _bound_containers(bare: str, limits: Limits) -> None:
         depth += 1
         opened += 1
         if depth > limits.nesting:
-            raise TraceError(f"the JSON is nested deeper than {limits.nesting} levels; a trace needs 7.")
+            raise TraceError(f"the JSON is nested deeper than {limits.nesting} levels; {limits.what} needs far fewer.")
         if opened > limits.containers:
             raise TraceError(f"the JSON holds more than {limits.containers:,} objects and lists.")
 
@@ -121,7 +123,7 @@ def _bound_numbers(bare: str, limits: Limits) -> None:
             raise TraceError(f"the integer {digits} is beyond ±(2^53 - 1), which not every reader holds exactly.")
     for match in _LARGE_EXPONENT.finditer(bare):
         if not isfinite(float(match[0])):
-            raise TraceError(f"the number {match[0]} is beyond the largest double; every number of a trace is finite.")
+            raise TraceError(f"the number {match[0]} is beyond the largest double; every number must be finite.")
 
 
 def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -136,7 +138,7 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refuse_constant(word: str) -> NoReturn:
-    raise TraceError(f"the file holds {word}, which is no JSON number; every number of a trace is finite.")
+    raise TraceError(f"the file holds {word}, which is no JSON number; every number must be finite.")
 
 
 def _strings(data: Any, place: str) -> Iterator[tuple[str, str]]:

@@ -16,6 +16,8 @@ MAX_INTEGER = 2**53 - 1
 class Limits:
     """Ceilings, all inclusive. The defaults suit a file on one's own disk."""
 
+    what: str = "a trace"
+    """what the file is meant to be, for the guard's sentences"""
     stored_bytes: int = 64 * 2**20
     """as it lies on disk, compressed or not"""
     text_bytes: int = 256 * 2**20

@@ -9,7 +9,9 @@ from __future__ import annotations
 import ast
 import inspect
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from specviz.trace import events, exhibits
@@ -21,10 +23,7 @@ SCHEMA_FILE = Path(__file__).parents[2] / "assets" / "schema" / f"trace-{VERSION
 
 def schema() -> dict[str, Any]:
     """JSON Schema (2020-12) of a whole trace; descriptions are the docstrings of the types."""
-    generated = TRACE_ADAPTER.json_schema()
-    for name, definition in generated["$defs"].items():
-        _describe(definition, name)
-    _describe(generated, "Trace")
+    generated = described(TRACE_ADAPTER.json_schema(), "Trace", (events, exhibits))
     generated["properties"]["format"] = {"const": FORMAT, "description": "tells a trace from other JSON"}
     major = VERSION.split(".")[0]
     generated["properties"]["version"] |= {"pattern": rf"^{major}\.[0-9]+$", "description": "major.minor of the format"}
@@ -41,32 +40,36 @@ def text() -> str:
     return json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"
 
 
-def _describe(definition: dict[str, Any], name: str) -> None:
-    """Put attribute docstrings in place of generated titles."""
+def described(generated: dict[str, Any], root: str, modules: Sequence[ModuleType]) -> dict[str, Any]:
+    """A generated schema of the type `root` with the attribute docstrings of `modules` in place of generated titles."""
+    documented = _attribute_docstrings(modules)
+    for name, definition in (*generated["$defs"].items(), (root, generated)):
+        _describe(definition, documented.get(name, {}))
+    return generated
+
+
+def _describe(definition: dict[str, Any], documented: Mapping[str, str]) -> None:
     definition.pop("title", None)
-    documented = _DOCSTRINGS.get(name, {})
     for key, value in definition.get("properties", {}).items():
         value.pop("title", None)
         if key in documented:
             value["description"] = documented[key]
 
 
-def _attribute_docstrings() -> dict[str, dict[str, str]]:
+def _attribute_docstrings(modules: Sequence[ModuleType]) -> dict[str, dict[str, str]]:
     """Class name → attribute → the string literal under it."""
     found: dict[str, dict[str, str]] = {}
-    for item in [line for module in (events, exhibits) for line in ast.parse(inspect.getsource(module)).body]:
+    for item in [line for module in modules for line in ast.parse(inspect.getsource(module)).body]:
         if not isinstance(item, ast.ClassDef):
             continue
-        found[item.name] = {}
+        bases = [found.get(base.id, {}) for base in item.bases if isinstance(base, ast.Name)]
+        found[item.name] = {name: text for base in bases for name, text in base.items()}
         for line, following in zip(item.body, item.body[1:], strict=False):
             if not (isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name)):
                 continue
             if isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant):
                 found[item.name][line.target.id] = inspect.cleandoc(str(following.value.value))
     return found
-
-
-_DOCSTRINGS = _attribute_docstrings()
 
 
 if __name__ == "__main__":

@@ -10,10 +10,6 @@ from collections.abc import Callable, Iterator, Sequence
 from threading import Thread
 from typing import Generic, TypeVar
 
-from specviz.trace.events import Trace
-from specviz.trace.proofs import Prover
-from specviz.trace.source import Catalog, Learned, Resume, RunRequest, Step, TraceSource
-
 T = TypeVar("T")
 
 
@@ -48,35 +44,3 @@ class Background(Generic[T]):
                 self._found.append(item)
         except Exception as error:  # handed to whoever looks, in their thread
             self._error = error
-
-
-class Counted:
-    """A source that counts the runs it has finished, for progress."""
-
-    def __init__(self, source: TraceSource) -> None:
-        self._source = source
-        self.runs = 0
-
-    def catalog(self) -> Catalog:
-        return self._source.catalog()
-
-    def status(self) -> str:
-        return self._source.status()
-
-    def warm(self) -> None:
-        self._source.warm()
-
-    def explain(self, request: RunRequest) -> str | None:
-        return self._source.explain(request)
-
-    def run(
-        self, request: RunRequest, cancelled: Callable[[], bool] = lambda: False, resume: Resume | None = None
-    ) -> Iterator[Step]:
-        yield from self._source.run(request, cancelled, resume)
-        self.runs += 1
-
-    def learn(self, traces: Sequence[Trace], policy: str) -> Learned:
-        return self._source.learn(traces, policy)
-
-    def prover(self) -> Prover:
-        return self._source.prover()

@@ -6,8 +6,11 @@ makes no difference here.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import gradio as gr
 
+from specviz.assets import ROOT
 from specviz.figures import notices
 from specviz.trace.source import TraceSource
 from specviz.ui.deferred import DeferredSource
@@ -23,6 +26,7 @@ from specviz.ui.tabs.speedup import speedup_tab
 from specviz.ui.tabs.speedup_actions import SpeedupActions
 from specviz.ui.tabs.step import step_tab
 from specviz.ui.tabs.step_actions import StepActions
+from specviz.ui.tabs.sweep_shown import recorded
 from specviz.ui.tabs.what_if import what_if_tab
 from specviz.ui.tabs.what_if_actions import WhatIfActions
 from specviz.views.gallery import Gallery
@@ -38,9 +42,10 @@ CACHE_S = (3600, 24 * 3600)
 """uploaded and offered files are swept hourly and live a day at most"""
 
 
-def build(source: TraceSource, gallery: Gallery, limits: Limits) -> gr.Blocks:
-    """The whole page over one source. Launch it with `settings.launch_settings()`."""
-    step, speedup = StepActions(source, gallery, limits), SpeedupActions(source, limits)
+def build(source: TraceSource, gallery: Gallery, limits: Limits, sweeps: Path = ROOT / "sweeps") -> gr.Blocks:
+    """The whole page over one source; the recorded sweep is looked for in the folder `sweeps`. Launch it with
+    `settings.launch_settings()`."""
+    step, speedup = StepActions(source, gallery, limits), SpeedupActions(source, limits, recorded(sweeps))
     race = RaceActions(source, limits)
     machine = MachineActions(source)
     demo: gr.Blocks = gr.Blocks(title=TITLE, analytics_enabled=False, fill_width=True, delete_cache=CACHE_S)
@@ -54,8 +59,8 @@ def build(source: TraceSource, gallery: Gallery, limits: Limits) -> gr.Blocks:
                 parts = step_tab(step)
             with gr.Tab("Race", id="race"):
                 race_tab(race)
-            with gr.Tab("Speedup", id="speedup"):
-                chart = speedup_tab(speedup)
+            with gr.Tab("Speedup", id="speedup") as speedup_page:
+                chart = speedup_tab(speedup, speedup_page)
             with gr.Tab("Machine", id="machine") as machine_page:
                 machine_tab(machine, machine_page)
             with gr.Tab("What if", id="what-if"):

@@ -1,4 +1,4 @@
-"""A sweep as a chart and a table can draw it: measured ratios with their spread, and the theory beside them.
+"""A sweep as a chart and a table can draw it: measured ratios with their intervals, and the theory beside them.
 
 Reads sweep points; the measured numbers come from `bench`, the curves from `theory`. The two never share a name or a
 style. Knows nothing about plotly or gradio.
@@ -15,14 +15,29 @@ from specviz.bench.points import BASELINE, SweepPoint, SweepRow, summarise, titl
 
 
 @dataclass(frozen=True, slots=True)
-class MeasuredPoint:
-    """One drafter at one speculation length: median ratio over its runs, quartiles as spread."""
+class Measured:
+    """A measured speedup: the median over the prompts, with its interval from resampled prompts."""
 
-    gamma: int
     median: float
     low: float
     high: float
+    """equal to the median where there is one prompt: then no interval follows"""
     explanation: str
+    """formula, numerator and denominator"""
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredPoint(Measured):
+    """One drafter at one speculation length."""
+
+    gamma: int
+
+
+@dataclass(frozen=True, slots=True)
+class Level(Measured):
+    """A case without a speculation length of its own: a tree, a node budget, a look-up."""
+
+    label: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,17 +57,6 @@ class Series:
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
-    """A case without a speculation length of its own (a tree, a node budget): one measured level across the chart."""
-
-    label: str
-    median: float
-    low: float
-    high: float
-    explanation: str
-
-
-@dataclass(frozen=True, slots=True)
 class SpeedupView:
     series: tuple[Series, ...]
     levels: tuple[Level, ...]
@@ -65,22 +69,29 @@ def speedup_view(points: Sequence[SweepPoint]) -> SpeedupView:
     """Everything the Speedup tab shows, from the points measured so far (none is fine)."""
     rows = summarise(points) if points else []
     drafted = [row for row in rows if row.drafter != BASELINE]
-    labels = list(dict.fromkeys(title(row) for row in drafted if row.gamma is not None))
-    series = tuple(_series(label, drafted, points) for label in labels)
+    several = len({row.temperature for row in rows}) > 1
+    labels = list(dict.fromkeys(_name(row, several) for row in drafted if row.gamma is not None))
+    series = tuple(_series(label, drafted, points, several) for label in labels)
     levels = tuple(
-        Level(title(row), row.ratio_median, row.ratio_low, row.ratio_high, _explain(row))
+        Level(row.ratio_median, row.ratio_low, row.ratio_high, _explain(row), _name(row, several))
         for row in drafted
         if row.gamma is None
     )
-    return SpeedupView(series, levels, tuple(rows), _verdict(drafted))
+    return SpeedupView(series, levels, tuple(rows), _verdict(drafted, several))
 
 
-def _series(label: str, rows: Sequence[SweepRow], points: Sequence[SweepPoint]) -> Series:
-    own = sorted((row for row in rows if title(row) == label and row.gamma is not None), key=lambda row: row.gamma or 0)
+def _name(one: SweepRow | SweepPoint, several: bool) -> str:
+    """The case, and its temperature where the sweep has several."""
+    return f"{title(one)} at T {one.temperature:g}" if several else title(one)
+
+
+def _series(label: str, rows: Sequence[SweepRow], points: Sequence[SweepPoint], several: bool) -> Series:
+    named = [row for row in rows if _name(row, several) == label and row.gamma is not None]
+    own = sorted(named, key=lambda row: row.gamma or 0)
     measured = tuple(
-        MeasuredPoint(row.gamma or 0, row.ratio_median, row.ratio_low, row.ratio_high, _explain(row)) for row in own
+        MeasuredPoint(row.ratio_median, row.ratio_low, row.ratio_high, _explain(row), row.gamma or 0) for row in own
     )
-    return Series(label, measured, _curve([point for point in points if title(point) == label], own))
+    return Series(label, measured, _curve([point for point in points if _name(point, several) == label], own))
 
 
 def _curve(points: Sequence[SweepPoint], rows: Sequence[SweepRow]) -> Curve | None:
@@ -101,8 +112,23 @@ def _curve(points: Sequence[SweepPoint], rows: Sequence[SweepRow]) -> Curve | No
 
 
 def _explain(row: SweepRow) -> str:
+    """What is divided by what, over how many runs, and how sure that is."""
     rate = "nothing drafted" if row.acceptance_rate is None else f"acceptance rate {row.acceptance_rate:.2f}"
-    return f"{rate}, {row.runs} run{'s' if row.runs != 1 else ''}"
+    return (
+        f"tokens per second ÷ plain decoding's, run by run: {row.tokens_per_s_median:.0f} ÷ "
+        f"{row.baseline_tokens_per_s_median:.0f} (medians); {interval_words(row)}; {_count(row.runs, 'run')}; {rate}"
+    )
+
+
+def interval_words(row: SweepRow) -> str:
+    """The interval of a row's ratio, or that there is none."""
+    if row.prompts == 1:
+        return "one prompt, so no interval"
+    return f"median over {row.prompts} prompts, 95 % interval {row.ratio_low:.2f} to {row.ratio_high:.2f}"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def is_slower(row: SweepRow) -> bool:
@@ -110,17 +136,12 @@ def is_slower(row: SweepRow) -> bool:
     return row.ratio_median < 0.995
 
 
-def _spread(row: SweepRow) -> str:
-    return f"median of {row.runs}; quartiles {row.ratio_low:.2f} to {row.ratio_high:.2f}"
-
-
-def _verdict(rows: Sequence[SweepRow]) -> str:
+def _verdict(rows: Sequence[SweepRow], several: bool) -> str:
     if not rows:
         return "No drafter has been measured yet."
     best = max(rows, key=lambda row: row.ratio_median)
     length = f" with γ = {best.gamma}" if best.gamma is not None else ""
-    spread = "one run" if best.runs == 1 else _spread(best)
-    found = f"{title(best)}{length}: {best.ratio_median:.2f}× plain decoding ({spread})"
+    found = f"{_name(best, several)}{length}: {best.ratio_median:.2f}× plain decoding ({interval_words(best)})"
     if is_slower(best):
         return f"Every setting measured here is slower than plain decoding. The least slow is {found}."
     slower = sum(map(is_slower, rows))

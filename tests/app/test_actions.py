@@ -13,16 +13,20 @@ from typing import Any
 import gradio as gr
 import pytest
 
+from specviz.bench import sweep_store
 from specviz.bench.sweep import cases
+from specviz.bench.sweep_definition import expand
+from specviz.bench.sweep_toml import definition_of
 from specviz.trace import codec
 from specviz.trace.source import DatastoreDescription
 from specviz.ui.controls import Controls, method_controls
 from specviz.ui.handed_in import resume_at
 from specviz.ui.methods import kinds
 from specviz.ui.request import Limits
-from specviz.ui.tabs.speedup_actions import SpeedupActions
+from specviz.ui.tabs.speedup_actions import OUTPUTS, SpeedupActions
 from specviz.ui.tabs.step_actions import StepActions
 from specviz.ui.tabs.sweep_form import SweepControls
+from specviz.ui.tabs.sweep_shown import recorded
 from specviz.views.gallery import gallery
 from tests.app.doubles import SAMPLE, ReplaySource, catalog, sample
 from tests.app.test_request import FORM
@@ -237,7 +241,7 @@ SWEEP: dict[str, object] = {
     "growths": [],
     "budgets": "16",
     "stoppings": [],
-    "temperature": 0.0,
+    "temperatures": "0",
     "per_family": 1,
     "repeats": 1,
     "tokens": 16,
@@ -249,35 +253,45 @@ def sweep_form(**changes: object) -> tuple[SweepControls, dict[Any, object]]:
     return SweepControls(controls.fields), given
 
 
+def sweep_actions(**settings: object) -> SpeedupActions:
+    return SpeedupActions(ReplaySource(sample(), **settings), Limits(), clock=iter(range(10_000)).__next__)
+
+
+def by_name(update: tuple[object, ...]) -> dict[str, Any]:
+    return dict(zip(OUTPUTS, update, strict=True))
+
+
+def content(button: gr.DownloadButton) -> str:
+    value = button.value
+    return Path(value["path"] if isinstance(value, dict) else value).read_text(encoding="utf-8")
+
+
 def test_a_sweep_measures_every_case_and_offers_its_files() -> None:
-    actions = SpeedupActions(ReplaySource(sample()), Limits(), clock=iter(range(1000)).__next__)
+    actions = sweep_actions()
     controls, given = sweep_form()
-    assert "makes 6 runs" in actions.estimate(controls)(given)
+    line, settings = actions.estimate(controls)(given, Visitor())
+    assert "makes 6 runs" in line
+    assert definition_of(content(settings)).trees == ((2, 1),)
     updates = list(actions.run(controls)(given, Visitor()))
     assert "6 of 6 runs" in updates[-2][0]
-    message, figure, table, shown, as_json, as_csv, run, cancel = updates[-1]
-    assert len(shown.points) == 6
-    assert "2.00× plain decoding" in message
-    assert [trace.name for trace in figure.data] == [
-        "model, measured", "model, theory", "ngram, measured", "ngram, theory", "model tree 2,1, measured",
+    last = by_name(updates[-1])
+    assert "2.00× plain decoding" in last["message"]
+    assert [trace.name for trace in last["plot"].data] == [
+        "model, measured", "model, theory", "ngram, measured", "ngram, theory", "settings without γ, measured",
     ]  # fmt: skip
-    assert table.count("<tr") == 7
-    assert (
-        len(
-            json.loads(Path(as_json.value["path"] if isinstance(as_json.value, dict) else as_json.value).read_text())[
-                "runs"
-            ]
-        )
-        == 6
-    )
-    assert (run.interactive, cancel.interactive, as_csv.interactive) == (True, False, True)
+    assert last["table"].count("<tr") == 7
+    assert ("sv-badge-live" in last["origin"], "target" in last["origin"]) == (True, True)
+    stored = sweep_store.loads(content(last["as_json"]).encode())
+    assert (len(stored.points), stored.complete, len(stored.curves)) == (6, True, 1)
+    assert len(content(last["as_csv"]).splitlines()) == 7
+    assert [last[name].interactive for name in ("run", "resume", "cancel")] == [True, False, False]
 
 
 def test_growth_is_measured_at_every_budget_and_every_shape_with_every_stop_policy() -> None:
     """model: a chain at two lengths, a tree, two budgets, each with `fixed` and with `doubt`; ngram: two lengths."""
-    actions = SpeedupActions(ReplaySource(sample()), Limits())
     controls, given = sweep_form(growths=["levels"], budgets="8,16", stoppings=["doubt"])
-    found = [(case.label, case.gamma, str(case.policies)) for case in cases(actions.spec(controls.form(given)))]
+    form = sweep_actions().definition(controls, given)
+    found = [(case.label, case.gamma, str(case.policies)) for case in cases(expand(form, catalog()))]
     assert found == [
         ("none", None, ""),
         ("model", 1, ""), ("model", 2, ""), ("model", 1, "doubt"), ("model", 2, "doubt"),
@@ -289,27 +303,80 @@ def test_growth_is_measured_at_every_budget_and_every_shape_with_every_stop_poli
 
 
 def test_a_case_that_cannot_run_is_refused_before_anything_runs() -> None:
-    source = ReplaySource(sample())
-    source.explain = lambda request: (
+    actions = sweep_actions()
+    actions.source.explain = lambda request: (
         "the growth policy 'levels' has no rule here." if request.growth != "auto" else None
     )
     controls, given = sweep_form(growths=["levels"])
-    line = unescape(SpeedupActions(source, Limits()).estimate(controls)(given))
+    line = unescape(actions.estimate(controls)(given, Visitor())[0])
     assert "Model · levels budget 16 cannot be measured: the growth policy 'levels' has no rule here." in line
-    assert source.requests == []
+    assert actions.source.requests == []
 
 
-def test_a_cancelled_sweep_keeps_what_is_done() -> None:
-    actions = SpeedupActions(ReplaySource(sample(), round_wait_s=0.05), Limits())
+def test_a_cancelled_sweep_keeps_what_is_done_and_resume_runs_the_rest() -> None:
+    actions = sweep_actions(round_wait_s=0.03)
     controls, given = sweep_form()
     actions.arm(Visitor())
     updates = actions.run(controls)(given, Visitor())
-    while "0 of 6" in next(updates)[0]:
+    while "2 of 6" not in next(updates)[0]:
         pass
     actions.stop(Visitor())
-    last = list(updates)[-1]
-    assert "Cancelled." in last[0]
-    assert 2 <= last[2].count("<tr") < 7
+    last = by_name(list(updates)[-1])
+    assert "Cancelled." in last["message"]
+    kept = actions.shown("visitor").result
+    assert 2 <= len(kept.points) < 6
+    assert (last["resume"].interactive, "of 6 runs" in last["origin"]) == (True, True)
+    actions.source._round_wait_s = 0.0
+    actions.arm(Visitor())
+    last = by_name(list(actions.resume(Visitor()))[-1])
+    result = actions.shown("visitor").result
+    assert (len(result.points), result.complete, last["resume"].interactive) == (6, True, False)
+    assert (result.points[: len(kept.points)], len(result.provenance.continued)) == (kept.points, 1)
+
+
+def test_a_sweep_file_waits_for_run_and_the_form_takes_over_when_it_is_touched(tmp_path: Path) -> None:
+    actions = sweep_actions()
+    file = tmp_path / "own.toml"
+    file.write_text('title = "Own"\ndrafters = ["ngram"]\ngammas = [3]\nprompts = ["copy-a"]\n', encoding="utf-8")
+    assert "Own: Run sweep makes its 2 runs" in actions.open_file(str(file), Visitor())[0]
+    controls, given = sweep_form()
+    list(actions.run(controls)(given, Visitor()))
+    assert [point.prompt for point in actions.shown("visitor").result.points] == ["copy-a", "copy-a"]
+    actions.estimate(controls)(given, Visitor())
+    actions.arm(Visitor())
+    list(actions.run(controls)(given, Visitor()))
+    assert len(actions.shown("visitor").result.points) == 6
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("gamas = [1]", "did you mean 'gammas'?"),
+        ('drafters = ["modle"]', "There is no drafter 'modle'; did you mean 'model'?"),
+        ('drafters = ["ngram"]\nmax_new_tokens = 900', "asks for 900 tokens, but this machine takes 256"),
+        ('drafters = [{ name = "model", options = { branching = [20, 20] } }]', "makes 420 candidates per round"),
+        ('every_drafter = true\nrepeats = 5000', "at most 2000 are made here"),
+    ],
+)  # fmt: skip
+def test_a_sweep_file_that_asks_for_nonsense_or_too_much_is_refused(tmp_path: Path, content: str, words: str) -> None:
+    file = tmp_path / "own.toml"
+    file.write_text(content, encoding="utf-8")
+    assert words in unescape(sweep_actions().open_file(str(file), Visitor())[0])
+
+
+def test_the_tab_opens_with_the_recorded_result_once_and_a_file_replaces_it(tmp_path: Path) -> None:
+    actions = sweep_actions()
+    controls, given = sweep_form()
+    list(actions.run(controls)(given, Visitor()))
+    path = tmp_path / "all_drafters.json.gz"
+    sweep_store.write(actions.shown("visitor").result, path)
+    later = SpeedupActions(ReplaySource(sample()), Limits(), recorded(tmp_path))
+    opened = by_name(later.opened(Visitor()))
+    assert ("sv-badge-recorded" in opened["origin"], opened["table"].count("<tr")) == (True, 7)
+    assert all(one == gr.skip() for one in later.opened(Visitor()))
+    other = SpeedupActions(ReplaySource(sample()), Limits())
+    assert "2.00× plain decoding" in by_name(other.open_file(str(path), Visitor()))["message"]
+    assert (recorded(tmp_path / "none"), other.shown("another")) == (None, None)
 
 
 @pytest.mark.parametrize(
@@ -319,7 +386,8 @@ def test_a_cancelled_sweep_keeps_what_is_done() -> None:
         ({"families": []}, "No prompt family is chosen"),
         ({"gammas": "one"}, "The speculation lengths"),
         ({"gammas": "0"}, "between 1 and 64"),
-        ({"trees": "a,b"}, "Option 'branching'"),
+        ({"trees": "a,b"}, "The children per level"),
+        ({"temperatures": "warm"}, "The temperatures are 'warm'"),
         ({"drafters": ["oracle"]}, "There is no drafter 'oracle'"),
         ({"growths": ["weed"]}, "There is no growth policy 'weed'"),
         ({"growths": ["levels"], "budgets": "999"}, "node budgets between 1 and 256"),
@@ -327,9 +395,9 @@ def test_a_cancelled_sweep_keeps_what_is_done() -> None:
     ],
 )
 def test_a_sweep_that_cannot_run_says_why(change: dict[str, object], words: str) -> None:
-    actions = SpeedupActions(ReplaySource(sample()), Limits())
+    actions = sweep_actions()
     controls, given = sweep_form(**change)
-    assert words in unescape(actions.estimate(controls)(given))
+    assert words in unescape(actions.estimate(controls)(given, Visitor())[0])
     (update,) = list(actions.run(controls)(given, Visitor()))
     assert words in unescape(update[0])
-    assert update[-2].interactive is True
+    assert by_name(update)["run"].interactive is True

@@ -13,7 +13,7 @@ from specviz.trace.exhibits import MemoryCard
 from specviz.views.acceptance import acceptance_by_depth, accepted_lengths
 from specviz.views.badges import badges
 from specviz.views.speedup import speedup_view
-from specviz.views.sweep_files import sweep_csv, sweep_json
+from specviz.views.sweep_files import sweep_csv
 from tests.app.doubles import sample
 
 SUMMARY = Summary(4, 8, 3, 0.375, 1.75, [2, 1, 1], [[4, 2], [4, 1]], 5, 9, 100.0)
@@ -42,12 +42,20 @@ def test_plain_decoding_has_no_bars_but_a_sentence() -> None:
     assert bar_panels([acceptance_by_depth(plain), accepted_lengths(plain)]).count("plain decoding") == 2
 
 
-def test_whiskers_are_the_quartiles_of_the_measured_ratios() -> None:
-    view = speedup_view(
-        [point(1.0, None, "none"), *[point(ratio, prompt=str(ratio)) for ratio in (1.0, 1.2, 1.4, 1.6, 1.8)]]
-    )
+def test_whiskers_are_the_interval_of_the_median_over_resampled_prompts() -> None:
+    view = speedup_view([point(1.0, None, "none"), *[point(ratio, prompt=str(ratio)) for ratio in (1.0, 1.4, 1.8)]])
     (measured,) = view.series[0].points
-    assert (measured.median, measured.low, measured.high) == (1.4, 1.2, 1.6)
+    assert (measured.median, measured.low, measured.high) == (1.4, 1.0, 1.8)
+    (drawn,) = [trace for trace in speedup_figure(view).data if trace.name == "model, measured"]
+    assert [round(drawn.error_y.array[0], 9), round(drawn.error_y.arrayminus[0], 9)] == [0.4, 0.4]
+
+
+def test_hovering_a_point_tells_what_is_divided_by_what() -> None:
+    (drawn,) = speedup_figure(speedup_view([point(1.5)])).data[:1]
+    told = drawn.text[0].replace("<br>", " ")
+    assert (
+        "tokens per second ÷ plain decoding&#x27;s, run by run: 300 ÷ 200 (medians); one prompt, so no interval" in told
+    )
 
 
 def test_the_theory_uses_measured_alpha_and_pass_times() -> None:
@@ -58,10 +66,12 @@ def test_the_theory_uses_measured_alpha_and_pass_times() -> None:
     assert view.series[0].theory.speedups == (1.5, 1.75)
 
 
-def test_a_tree_stands_as_a_level_and_the_break_even_line_is_always_there() -> None:
-    figure = speedup_figure(speedup_view([point(0.9, None, "model tree 3,2,1")]))
-    assert list(figure.data[0].y) == [0.9, 0.9]
-    assert figure.layout.shapes[0].y0 == 1.0
+def test_a_tree_stands_in_a_column_beside_the_lengths_and_the_break_even_line_is_always_there() -> None:
+    figure = speedup_figure(speedup_view([point(1.2), point(0.9, None, "model tree <b>3,2,1")]))
+    columns = figure.data[-1]
+    assert (list(columns.x), list(columns.y)) == ([3.5], [0.9])
+    assert list(figure.layout.xaxis.ticktext) == ["2", "model tree &lt;b&gt;3,2,1"]
+    assert [shape.y0 for shape in figure.layout.shapes if shape.y0 == shape.y1] == [1.0]
     assert speedup_figure(speedup_view([])).layout.shapes[0].y0 == 1.0
 
 
@@ -74,7 +84,7 @@ def test_chart_and_table_name_the_policies_and_theory_keeps_out_of_early_ends() 
     ]
     assert [level.label for level in view.levels] == ["model · dyspec budget 8"]
     table = notices.sweep_table(view.rows)
-    for cell in ("<td>hasty</td>", "<td>dyspec budget 8</td>", '<td class="sv-speedup">1.30× (1.30 to 1.30)</td>'):
+    for cell in ("<td>hasty</td>", "<td>dyspec budget 8</td>", '<td class="sv-speedup">1.30×</td>'):
         assert cell in table
 
 
@@ -85,7 +95,7 @@ def test_a_slowdown_is_called_one() -> None:
 
 def test_figures_are_transparent_and_of_fixed_height() -> None:
     layout = speedup_figure(speedup_view([point(1.2)])).layout
-    assert (layout.paper_bgcolor, layout.plot_bgcolor, layout.height) == ("rgba(0,0,0,0)", "rgba(0,0,0,0)", 440)
+    assert (layout.paper_bgcolor, layout.plot_bgcolor, layout.height) == ("rgba(0,0,0,0)", "rgba(0,0,0,0)", 460)
 
 
 def test_hostile_names_are_text_on_the_page() -> None:
@@ -122,9 +132,13 @@ def test_a_warm_start_says_what_was_brought_along() -> None:
     assert not any("warm" in badge.text for badge in badges(sample().started))
 
 
-def test_sweep_files_carry_every_run_and_no_formula() -> None:
-    points = [point(1.5), point(1.2, prompt="=1+1")]
-    lines = sweep_csv(points).splitlines()
-    assert len(lines) == 3
-    assert "'=1+1" in lines[2]
-    assert '"ratio": 1.5' in sweep_json(points)
+def test_several_temperatures_are_series_of_their_own() -> None:
+    view = speedup_view([point(1.2), replace(point(1.1), temperature=0.7)])
+    assert [series.label for series in view.series] == ["model at T 0", "model at T 0.7"]
+
+
+def test_the_csv_has_one_line_per_run_and_no_formula() -> None:
+    header, first, second = sweep_csv([point(1.5), point(1.2, prompt="=1+1")]).splitlines()
+    cells = dict(zip(header.split(","), first.split(","), strict=True))
+    assert (cells["ratio"], cells["growth"], cells["target_rows"], cells["options"]) == ("1.5", "auto", "24", "{}")
+    assert "'=1+1" in second

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -65,7 +66,7 @@ def test_every_point_is_yielded_as_soon_as_its_run_is_done(fake_source: Any) -> 
 
 
 def test_every_run_is_asked_without_recording_and_with_the_spec_s_settings(fake_source: Any) -> None:
-    spec = SweepSpec(SPEC.drafters, (2,), ("one",), temperature=0.7, max_new_tokens=5)
+    spec = SweepSpec(SPEC.drafters, (2,), ("one",), temperatures=(0.7,), max_new_tokens=5)
     list(sweep(fake_source, spec))
     assert {(one.record, one.temperature, one.max_new_tokens) for one in fake_source.requests} == {(False, 0.7, 5)}
 
@@ -107,7 +108,47 @@ def test_an_unknown_prompt_is_refused_with_the_cure(fake_source: Any) -> None:
         list(sweep(fake_source, SweepSpec(SPEC.drafters, (1,), ("three",))))
 
 
-def test_rows_hold_median_and_quartiles_over_prompts_and_repeats(fake_source: Any) -> None:
+def test_every_temperature_has_its_own_plain_runs(fake_source: Any) -> None:
+    spec = SweepSpec(SPEC.drafters, (1,), ("one",), temperatures=(0.0, 0.7))
+    points = list(sweep(fake_source, spec))
+    assert [(point.drafter, point.temperature) for point in points] == [
+        ("none", 0.0),
+        ("model", 0.0),
+        ("none", 0.7),
+        ("model", 0.7),
+    ]
+    assert [(row.drafter, row.temperature, row.runs) for row in summarise(points)] == [
+        ("none", 0.0, 1),
+        ("none", 0.7, 1),
+        ("model", 0.0, 1),
+        ("model", 0.7, 1),
+    ]
+    assert run_count(spec) == 4
+
+
+def test_what_is_done_is_not_run_again_and_the_rest_of_a_prompt_gets_a_plain_run_of_its_own(fake_source: Any) -> None:
+    """Two prompts, plain and two lengths: stopped after the fourth run, the second prompt's plain one."""
+    done = list(sweep(fake_source, SPEC, cancelled=lambda: len(fake_source.requests) == 5))
+    assert [(point.prompt, point.gamma) for point in done] == [("one", None), ("one", 1), ("one", 3), ("two", None)]
+    fake_source.requests.clear()
+    rest = list(sweep(fake_source, SPEC, done=done))
+    assert [(point.prompt, point.gamma) for point in rest] == [("two", 3), ("two", 1)]
+    assert [request.drafter for request in fake_source.requests] == ["none", "model", "model"]
+    assert list(sweep(fake_source, SPEC, done=[*done, *rest])) == []
+
+
+def test_the_interval_is_that_of_resampled_prompts_and_one_prompt_has_none(fake_source: Any) -> None:
+    """Medians of 1, 2 and 3 prompts drawn anew from ratios 1 and 3: every median lies between them."""
+    point = next(point for point in sweep(fake_source, SPEC) if point.gamma == 1)
+    ratios = {"a": [1.0, 1.0, 9.0], "b": [3.0], "c": [2.0]}
+    points = [replace(point, prompt=name, ratio=ratio) for name, runs in ratios.items() for ratio in runs]
+    (row,) = summarise(points)
+    assert (row.ratio_median, row.ratio_low, row.ratio_high, row.prompts, row.runs) == (2.0, 1.0, 3.0, 3, 5)
+    (alone,) = summarise(points[:3])
+    assert (alone.ratio_median, alone.ratio_low, alone.ratio_high, alone.prompts) == (1.0, 1.0, 1.0, 1)
+
+
+def test_rows_hold_the_median_over_prompts_and_repeats(fake_source: Any) -> None:
     points = list(sweep(fake_source, SPEC))
     rows = summarise(points)
     assert [(row.drafter, row.gamma, row.runs) for row in rows] == [("none", None, 2), ("model", 1, 2), ("model", 3, 2)]

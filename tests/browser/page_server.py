@@ -32,7 +32,7 @@ def served(source: TraceSource, shelf: Path, limits: Limits | None = None) -> It
     limits = limits or Limits()
     if not list(shelf.glob("*.json.gz")):
         codec.write(sample(), shelf / "sample.json.gz")
-    demo = build(source, gallery(shelf), limits)
+    demo = build(source, gallery(shelf), limits, sweeps=shelf)
     settings = {**launch_settings(limits), "server_port": free_port(), "quiet": True}
     _, address, _ = demo.launch(prevent_thread_lock=True, **settings)
     try:

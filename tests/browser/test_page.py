@@ -10,8 +10,10 @@ from pathlib import Path
 from threading import Event
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Download, Page, expect
 
+from specviz.bench import sweep_store
+from specviz.bench.sweep_toml import read_definition
 from specviz.trace import codec
 from specviz.ui.request import Limits
 from tests.app.doubles import SAMPLE, ReplaySource, sample
@@ -205,7 +207,12 @@ def test_a_sweep_runs_and_shows_measured_points_with_theory(step: Page) -> None:
     expect(sweep.locator(".sv-table tbody tr")).to_have_count(5)
     with sweep.expect_download() as download:
         sweep.get_by_role("link", name="Results as JSON").or_(sweep.get_by_text("Results as JSON")).first.click()
-    assert len(json.loads(Path(download.value.path()).read_text(encoding="utf-8"))["runs"]) == 10
+    result = sweep_store.read(named(download.value, "sweep.json"))
+    assert (len(result.points), result.definition.gammas) == (10, (1, 2))
+    expect(sweep.locator("#sv-sweep-origin .sv-badge-live")).to_be_visible()
+    with sweep.expect_download() as download:
+        sweep.locator("#sv-sweep-settings").click()
+    assert read_definition(named(download.value, "sweep.toml")) == result.definition
 
 
 def test_a_modelled_setting_is_stepped_through_as_a_simulated_run(step: Page) -> None:
@@ -218,14 +225,42 @@ def test_a_modelled_setting_is_stepped_through_as_a_simulated_run(step: Page) ->
     expect(step.locator("#sv-player")).to_contain_text("[simulated: no model, no text]")
 
 
-def test_a_sweep_can_be_cancelled_and_keeps_its_points(page: Page, tmp_path: Path) -> None:
-    with served(ReplaySource(sample(), round_wait_s=0.02), tmp_path) as url:
+def named(download: Download, name: str) -> Path:
+    """A downloaded file, which must have this name."""
+    assert download.suggested_filename == name
+    return Path(download.path())
+
+
+def test_a_cancelled_sweep_keeps_its_points_goes_on_by_resume_and_opens_again_as_recorded(
+    page: Page, tmp_path: Path
+) -> None:
+    slow = ReplaySource(sample(), round_wait_s=0.02)
+    with served(slow, tmp_path) as url:
         sweep = speedup(opened(page, url))
+        file = tmp_path / "own.toml"
+        file.write_text('title = "Own <b>"\nevery_drafter = true\n', encoding="utf-8")
+        with sweep.expect_file_chooser() as chooser:
+            sweep.locator("#sv-sweep-upload").click()
+        chooser.value.set_files(file)
+        message(sweep, "sweep-").to_contain_text("Own <b>: Run sweep makes its 14 runs")
         sweep.locator("#sv-sweep-run").click()
-        expect(sweep.locator("#sv-sweep-message")).to_contain_text(re.compile(r"[2-9] of \d+ runs"))
+        expect(sweep.locator("#sv-sweep-message")).to_contain_text(re.compile(r"[2-9] of 14 runs"))
         sweep.locator("#sv-sweep-cancel").click()
         message(sweep, "sweep-").to_contain_text("Cancelled. Fastest measured")
-        expect(sweep.locator("#sv-sweep-run")).to_be_enabled()
+        slow._round_wait_s = 0.0
+        sweep.locator("#sv-sweep-resume").click()
+        message(sweep, "sweep-").to_contain_text("Fastest measured")
+        expect(sweep.locator("#sv-sweep-origin")).to_contain_text("2 prompts × 1")
+        expect(sweep.locator("#sv-sweep-resume")).to_be_disabled()
+        with sweep.expect_download() as download:
+            sweep.get_by_role("link", name="Results as JSON").or_(sweep.get_by_text("Results as JSON")).first.click()
+        result = sweep_store.read(named(download.value, "sweep.json"))
+        assert (len(result.points), len(result.provenance.continued)) == (14, 1)
+    sweep_store.write(result, tmp_path / "all_drafters.json")
+    with served(ReplaySource(sample()), tmp_path) as url:
+        sweep = speedup(opened(page, url))
+        expect(sweep.locator("#sv-sweep-origin .sv-badge-recorded")).to_be_visible()
+        expect(sweep.locator(".sv-table tbody tr")).to_have_count(7)
 
 
 def speedup(page: Page) -> Page:

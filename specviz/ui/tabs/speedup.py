@@ -16,43 +16,60 @@ from specviz.ui.events import ENGINE, LATEST, QUIET
 from specviz.ui.methods import labelled
 from specviz.ui.prompts import chip_label, families
 from specviz.ui.tabs.lab import Shown, lab_charts, picture_buttons
-from specviz.ui.tabs.speedup_actions import IDLE, SpeedupActions
-from specviz.ui.tabs.sweep_form import SweepControls, early_stops, sweepable
+from specviz.ui.tabs.speedup_actions import IDLE, OUTPUTS, SpeedupActions
+from specviz.ui.tabs.sweep_form import SweepControls, early_stops, measurable_growths, sweepable
 from specviz.views.speedup import speedup_view
 
 INTRO = (
-    "How much faster is it, on this machine, now? Each prompt runs with plain decoding and with every setting you "
-    "choose, interleaved; the chart shows the measured ratio of tokens per second. "
-    "Marks with whiskers are **measured** (median and quartiles over the runs); dotted lines are **theory**, "
-    "computed from the measured acceptance and pass times. Below 1, drafting costs more than it saves."
+    "How much faster is it? Each prompt runs with plain decoding and with every setting you choose, interleaved; the "
+    "chart shows the measured ratio of tokens per second, the median over the prompts. Marks are **measured**; their "
+    "whiskers are the central 95 % of 2000 resamples of the prompts (bootstrap, fixed seed): how far the median would "
+    "move with other prompts. Dotted lines are **theory**, computed from the measured acceptance and pass times. Below "
+    "1, drafting costs more than it saves."
 )
 
 
-def speedup_tab(actions: SpeedupActions) -> gr.Radio:
-    """Build the tab's content inside the current Blocks. Returns the choice of the lab's chart."""
+def speedup_tab(actions: SpeedupActions, tab: gr.Tab) -> gr.Radio:
+    """Build the tab's content inside the current Blocks; the recorded result is drawn when `tab` is first opened.
+    Returns the choice of the lab's chart."""
     gr.Markdown(INTRO, elem_classes="sv-intro")
     fields = _sweep_controls(actions)
+    controls, inputs = SweepControls(fields), set(fields.values())
+    parts: dict[str, Any] = {}
     with gr.Row(elem_classes="sv-actions"):
-        run = gr.Button("Run sweep", variant="primary", min_width=140, elem_id="sv-sweep-run")
-        cancel = gr.Button("Cancel", variant="stop", min_width=100, interactive=False, elem_id="sv-sweep-cancel")
-    message = gr.HTML(notices.message(IDLE), elem_id="sv-sweep-message")
-    plot = gr.Plot(speedup_figure(speedup_view([])), show_label=False, elem_id="sv-sweep-plot")
-    table = gr.HTML(elem_id="sv-sweep-table")
+        parts["run"] = gr.Button("Run sweep", variant="primary", min_width=140, elem_id="sv-sweep-run")
+        parts["resume"] = gr.Button("Resume", min_width=100, interactive=False, elem_id="sv-sweep-resume")
+        parts["cancel"] = gr.Button(
+            "Cancel", variant="stop", min_width=100, interactive=False, elem_id="sv-sweep-cancel"
+        )
+        upload = gr.UploadButton(
+            "Open sweep or result", file_types=[".toml", ".json", ".gz"], min_width=150, elem_id="sv-sweep-upload"
+        )
+        settings = gr.DownloadButton(
+            "Settings as sweep file",
+            value=actions.first_settings(controls.standing()),
+            min_width=150,
+            elem_id="sv-sweep-settings",
+        )
+    parts["message"] = gr.HTML(notices.message(IDLE), elem_id="sv-sweep-message")
+    parts["origin"] = gr.HTML(elem_id="sv-sweep-origin")
+    parts["plot"] = gr.Plot(speedup_figure(speedup_view([])), show_label=False, elem_id="sv-sweep-plot")
+    parts["table"] = gr.HTML(elem_id="sv-sweep-table")
     with gr.Row():
-        as_json = gr.DownloadButton("Results as JSON", interactive=False, size="sm", min_width=140)
-        as_csv = gr.DownloadButton("Results as CSV", interactive=False, size="sm", min_width=140)
+        parts["as_json"] = gr.DownloadButton("Results as JSON", interactive=False, size="sm", min_width=140)
+        parts["as_csv"] = gr.DownloadButton("Results as CSV", interactive=False, size="sm", min_width=140)
         picture_buttons("sv-sweep-plot")
-    shown = gr.State(Shown())
-    choice = lab_charts(shown)
+    parts["points"] = gr.State(Shown())
+    choice = lab_charts(parts["points"])
 
-    controls = SweepControls(fields)
-    inputs = set(fields.values())
-    run.click(actions.arm, None, [message, run, cancel], **QUIET).then(
-        actions.run(controls), inputs, [message, plot, table, shown, as_json, as_csv, run, cancel], **ENGINE
-    )
-    cancel.click(actions.stop, None, None, **QUIET)
+    outputs = [parts[name] for name in OUTPUTS]
+    tab.select(actions.opened, None, outputs, **QUIET)
+    parts["run"].click(actions.arm, None, outputs, **QUIET).then(actions.run(controls), inputs, outputs, **ENGINE)
+    parts["resume"].click(actions.arm, None, outputs, **QUIET).then(actions.resume, None, outputs, **ENGINE)
+    parts["cancel"].click(actions.stop, None, None, **QUIET)
+    upload.upload(actions.open_file, upload, outputs, **QUIET)
     changes = [control.change for control in fields.values()]
-    gr.on(changes, actions.estimate(controls), inputs, message, **LATEST)
+    gr.on(changes, actions.estimate(controls), inputs, [parts["message"], settings], **LATEST)
     return choice
 
 
@@ -85,7 +102,9 @@ def _sweep_controls(actions: SpeedupActions) -> dict[str, Any]:
         fields["trees"] = gr.Textbox(
             "", label="also trees", info="children per level, e.g. 3,2,1; several with ;", max_lines=1, min_width=180
         )
-        fields["temperature"] = gr.Slider(0.0, 2.0, value=0.0, step=0.05, label="temperature", min_width=150)
+        fields["temperatures"] = gr.Textbox(
+            "0", label="temperatures", info="numbers with commas, e.g. 0,0.7", max_lines=1, min_width=150
+        )
     _policies(actions.catalog, fields)
     with gr.Row():
         fields["per_family"] = gr.Slider(
@@ -100,8 +119,8 @@ def _policies(catalog: Catalog, fields: dict[str, Any]) -> None:
     """Growth and stop policies to measure as well; only drafters that grow their drafts have them."""
     with gr.Row():
         fields["growths"] = gr.CheckboxGroup(
-            labelled(catalog.growths), value=[], label="also growth policies", info="each at every node budget",
-            scale=3, min_width=220, elem_id="sv-sweep-growths",
+            labelled(measurable_growths(catalog)), value=[], label="also growth policies",
+            info="each at every node budget", scale=3, min_width=220, elem_id="sv-sweep-growths",
         )  # fmt: skip
         fields["budgets"] = gr.Textbox(
             "16", label="node budgets", info="candidates per round, with commas", max_lines=1, scale=1, min_width=150

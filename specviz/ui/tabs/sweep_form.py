@@ -1,25 +1,28 @@
-"""From the Speedup tab's controls to a sweep: drafters at lengths, trees and node budgets, each with every stop policy.
+"""The Speedup tab's controls as a sweep definition, and what this machine lets a visitor ask for.
 
-Knows no method by name: what can be varied is read off the option cards. Knows nothing about running.
+Knows no method by name; what the definition means is `specviz.bench.sweep_definition`'s. Knows nothing about running.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from gradio.components import Component
 
-from specviz.bench.sweep import BASELINE, Policies, SweepDrafter, SweepSpec
+from specviz.bench.points import BASELINE, Policies
+from specviz.bench.sweep import SweepSpec, cases, run_count
+from specviz.bench.sweep_definition import DrafterEntry, SweepDefinition, nearest
+from specviz.bench.sweep_toml import checked
 from specviz.errors import OptionError
 from specviz.trace.source import Catalog, MethodDescription
-from specviz.ui.request import Limits, parse_option, within
+from specviz.ui.request import Limits, within
 
-LENGTH = "gamma"
-"""the option that is a speculation length, in every drafter that has one"""
 MOST_LENGTHS = 12
 MOST_LENGTH = 64
+MOST_RUNS = 2000
+"""of one sweep on the page"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,7 @@ class SweepForm:
     growths: list[str]
     budgets: str
     stoppings: list[str]
-    temperature: float
+    temperatures: str
     per_family: int
     repeats: int
     tokens: int
@@ -48,92 +51,107 @@ class SweepControls:
     def form(self, given: Mapping[Component, Any]) -> SweepForm:
         return SweepForm(**{name: given[component] for name, component in self.fields.items()})
 
+    def standing(self) -> SweepForm:
+        """What the controls show before anybody touches them."""
+        return SweepForm(**{name: component.value for name, component in self.fields.items()})
+
 
 def sweepable(catalog: Catalog) -> list[MethodDescription]:
     """Every drafter but plain decoding, which is the baseline of them all."""
     return [method for method in catalog.drafters if method.name != BASELINE]
 
 
+def measurable_growths(catalog: Catalog) -> list[MethodDescription]:
+    """The growth policies that the form's verifier, the automatic one, judges: a lossy one needs a lossy verifier,
+    which a sweep file can name."""
+    return [method for method in catalog.growths if method.lossless]
+
+
 def early_stops(catalog: Catalog) -> list[MethodDescription]:
-    """Every stop policy but the one that a sweep always measures."""
-    return [method for method in catalog.stoppings if method.name != Policies().stopping]
+    """Every stop policy but the one that a sweep always measures, and those whose times are no speed."""
+    return [method for method in catalog.stoppings if method.name != Policies().stopping and method.deployable]
 
 
-def sweep_spec(form: SweepForm, catalog: Catalog, limits: Limits) -> SweepSpec:
-    """The controls as a sweep. Raises OptionError with a sentence naming what is missing."""
-    lengths = whole_numbers(form.gammas, "speculation lengths", MOST_LENGTH)
-    drafters = [drafter for name in form.drafters for drafter in _cases(_drafter(name, catalog), form, catalog, limits)]
-    prompts = [
-        card.id
-        for family in form.families
-        for card in [card for card in catalog.prompts if card.family == family][: int(form.per_family)]
-    ]
-    if not drafters:
+def definition_of(form: SweepForm, catalog: Catalog, limits: Limits) -> SweepDefinition:
+    """The controls as a definition. Raises OptionError with a sentence naming what is missing or not on offer."""
+    if not form.drafters:
         raise OptionError("no drafter is chosen; tick at least one.")
-    if not prompts:
+    if not form.families:
         raise OptionError("no prompt family is chosen; tick at least one.")
-    if (form.growths or form.stoppings) and not any(_drafter(name, catalog).grows for name in form.drafters):
-        raise OptionError(
-            f"{' and '.join(form.drafters)} can have no growth or stop policy; tick a drafter that grows its drafts, "
-            "or untick the policies."
-        )
-    return SweepSpec(
-        drafters=tuple(drafters),
-        gammas=lengths,
-        prompt_ids=tuple(prompts),
-        temperature=float(form.temperature),
+    for chosen, offered, kind in (
+        (form.drafters, sweepable(catalog), "drafter"),
+        (form.growths, measurable_growths(catalog), "growth policy"),
+        (form.stoppings, early_stops(catalog), "stop policy"),
+    ):
+        for name in chosen:
+            nearest(name, [method.name for method in offered], kind)
+    return SweepDefinition(
+        drafters=tuple(map(DrafterEntry, form.drafters)),
+        gammas=whole_numbers(form.gammas, "speculation lengths", MOST_LENGTH),
+        trees=tuple(
+            tuple(whole_numbers(part, "children per level", 32, in_order=False))
+            for part in form.trees.split(";")
+            if part.strip()
+        ),
+        growths=tuple(form.growths),
+        budgets=whole_numbers(form.budgets, "node budgets", limits.max_tree_nodes) if form.growths else (16,),
+        stoppings=tuple(form.stoppings),
+        temperatures=_temperatures(form.temperatures),
+        families=tuple(form.families),
+        prompts_per_family=max(1, int(form.per_family)),
         repeats=max(1, int(form.repeats)),
-        max_new_tokens=min(int(form.tokens), limits.max_new_tokens),
+        max_new_tokens=min(max(1, int(form.tokens)), limits.max_new_tokens),
     )
 
 
-def _drafter(name: str, catalog: Catalog) -> MethodDescription:
-    return _named(name, sweepable(catalog), "drafter")
+def check_limits(definition: SweepDefinition, spec: SweepSpec, catalog: Catalog, limits: Limits) -> None:
+    """Raises OptionError where a sweep, perhaps from a file, asks this machine for too much; BenchError where a
+    count makes no sense."""
+    checked(definition)
+    if definition.max_new_tokens > limits.max_new_tokens:
+        raise OptionError(
+            f"the sweep asks for {definition.max_new_tokens} tokens, but this machine takes {limits.max_new_tokens}."
+        )
+    if run_count(spec) > MOST_RUNS:
+        raise OptionError(
+            f"the sweep makes {run_count(spec)} runs, but at most {MOST_RUNS} are made here; leave some out."
+        )
+    models = [model.name for model in catalog.models]
+    for name in (definition.target, definition.drafter_model):
+        if not limits.any_model and name not in models:
+            raise OptionError(f"the model '{name[:40]}' is not on offer here; choose one of {', '.join(models)}.")
+    known = {
+        kind: {one.name: one for one in listed} for kind, listed in (("d", catalog.drafters), ("g", catalog.growths))
+    }
+    for case in cases(spec):
+        for method, options in (
+            (known["d"].get(case.drafter), case.options),
+            (known["g"].get(case.policies.growth), case.policies.growth_options),
+        ):
+            if method is not None:
+                within(limits, method, {**{card.name: card.default for card in method.options}, **options})
 
 
-def _named(name: str, known: Sequence[MethodDescription], kind: str) -> MethodDescription:
-    for method in known:
-        if method.name == name:
-            return method
-    raise OptionError(f"there is no {kind} '{name[:40]}' to measure; tick one of the list.")
-
-
-def _cases(method: MethodDescription, form: SweepForm, catalog: Catalog, limits: Limits) -> Iterator[SweepDrafter]:
-    """Every shape with the full length and, where the drafter can end a draft early, with every chosen stop policy."""
-    stops = [_named(name, early_stops(catalog), "stop policy") for name in form.stoppings] if method.grows else []
-    for shape in _shapes(method, form, catalog, limits):
-        yield shape
-        for stop in stops:
-            yield replace(shape, policies=replace(shape.policies, stopping=stop.name))
-
-
-def _shapes(method: MethodDescription, form: SweepForm, catalog: Catalog, limits: Limits) -> Iterator[SweepDrafter]:
-    """A chain at each length, the trees, and each chosen growth policy at each node budget."""
-    has_length = any(card.name == LENGTH for card in method.options)
-    yield SweepDrafter(method.name, {}, LENGTH if has_length else None)
-    shape = next((card for card in method.options if card.type == "ints"), None)
-    for tree in filter(None, (part.strip() for part in form.trees.split(";"))):
-        if shape is not None:
-            options = within(limits, method, {shape.name: parse_option(shape, tree)})
-            yield SweepDrafter(method.name, options, None, f"{method.name} tree {tree}")
-    if not method.grows or not form.growths:
-        return
-    budgets = whole_numbers(form.budgets, "node budgets", limits.max_tree_nodes)
-    for name in form.growths:
-        growth = _named(name, catalog.growths, "growth policy")
-        budget = next((card.name for card in growth.options if card.counts == "candidates"), None)
-        for given in [{budget: nodes} for nodes in budgets] if budget else [{}]:
-            yield SweepDrafter(method.name, {}, None, policies=Policies(growth.name, within(limits, growth, given)))
-
-
-def whole_numbers(text: str, what: str, most: int) -> tuple[int, ...]:
-    """`1,2,4` → (1, 2, 4), each once and in order. Raises OptionError."""
+def whole_numbers(text: str, what: str, most: int, in_order: bool = True) -> tuple[int, ...]:
+    """`1,2,4` → (1, 2, 4), each once and in order unless told otherwise. Raises OptionError."""
     try:
-        numbers = sorted({int(part) for part in text.split(",") if part.strip()})
+        numbers = [int(part) for part in text.split(",") if part.strip()]
     except ValueError as error:
         raise OptionError(
             f"the {what} are {text[:40]!r}, but must be whole numbers with commas, such as 1,2,4."
         ) from error
-    if not numbers or numbers[0] < 1 or numbers[-1] > most or len(numbers) > MOST_LENGTHS:
+    if not numbers or min(numbers) < 1 or max(numbers) > most or len(numbers) > MOST_LENGTHS:
         raise OptionError(f"give 1 to {MOST_LENGTHS} {what} between 1 and {most}, such as 1,2,4.")
-    return tuple(numbers)
+    return tuple(sorted(set(numbers))) if in_order else tuple(numbers)
+
+
+def _temperatures(text: str) -> tuple[float, ...]:
+    try:
+        found = sorted({float(part) for part in text.split(",") if part.strip()})
+    except ValueError as error:
+        raise OptionError(
+            f"the temperatures are {text[:40]!r}, but must be numbers with commas, such as 0,0.7."
+        ) from error
+    if not found or len(found) > MOST_LENGTHS or not all(0.0 <= one <= 10.0 for one in found):
+        raise OptionError(f"give 1 to {MOST_LENGTHS} temperatures between 0 and 10, such as 0,0.7.")
+    return tuple(found)
