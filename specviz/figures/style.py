@@ -10,6 +10,8 @@ import plotly.graph_objects as go
 
 TEXT = "rgb(125, 130, 140)"
 GRID = "rgba(128, 128, 128, 0.25)"
+HOVER = "rgb(44, 52, 64)"
+"""behind the white text of every hover: the colour of what is pointed at may be too pale for it"""
 SERIES = ("#1a84bd", "#d55e00", "#009e73", "#cc79a7", "#b8860b", "#7f7f7f")
 """Okabe-Ito hues, tuned to keep 3:1 contrast on white and on near-black; one per drafter, in the order shown"""
 MARKS = ("circle", "square", "diamond", "triangle-up", "cross", "x")
@@ -31,7 +33,7 @@ def style(figure: go.Figure, height: int = 420) -> go.Figure:
         font={"color": TEXT, "size": 13, "family": "IBM Plex Sans, ui-sans-serif, system-ui, sans-serif"},
         margin={"l": 56, "r": 16, "t": 16, "b": 96},
         legend={"orientation": "h", "x": 0, "y": -0.24, "yanchor": "top", "bgcolor": "rgba(0,0,0,0)"},
-        hoverlabel={"font": {"size": 13}},
+        hoverlabel={"font": {"size": 13}, "bgcolor": HOVER},
     )
     figure.update_xaxes(**axis)
     figure.update_yaxes(**axis)

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from specviz.figures.lab.charts import CHARTS, NOTHING, LabChart, chart
+from specviz.figures.style import HOVER
 from tests.lab.sweeps import drafted, hasty, plain
 
 POINTS = [plain(), drafted(), hasty()]
@@ -81,6 +82,13 @@ def test_predictions_stand_beside_the_line_of_identity() -> None:
     line, marks, _ = chart("predicted").build(POINTS).data
     assert list(line.x) == list(line.y)
     assert (marks.x[0], marks.y[0]) == pytest.approx((8 / 7, 4 / 3))
+
+
+@every_chart
+def test_a_hover_fits_a_phone_and_has_a_ground_that_white_text_stands_on(one: LabChart) -> None:
+    figure = one.build(POINTS)
+    assert figure.layout.hoverlabel.bgcolor == HOVER
+    assert max(len(line) for text in hovers(figure) for line in text.split("<br>")) <= 60
 
 
 def test_what_has_no_place_in_a_chart_is_named() -> None:

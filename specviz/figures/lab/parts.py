@@ -14,7 +14,7 @@ import plotly.graph_objects as go
 from specviz.figures.style import MARKS, SERIES, TEXT, style
 
 HEIGHT = 460
-HOVER_WIDTH = 58
+HOVER_WIDTH = 46
 """characters per line: a hover must fit a phone"""
 
 
