@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from threading import Event
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -102,25 +101,3 @@ def test_nothing_plays_by_itself_under_reduced_motion_and_space_plays_from_the_s
     tab.get_by_role("button", name="real time", exact=True).click()
     expect(tab.locator(".sv-race .is-play")).to_have_text("play")
     expect(tab.locator(".svr-result")).to_be_visible()
-
-
-def test_a_race_that_cannot_start_says_why_and_keeps_what_is_shown(tab: Page) -> None:
-    tab.locator("#sv-race-prompt textarea").fill("fail")
-    tab.locator("#sv-race-run").click()
-    expect(tab.locator("#sv-race-message .sv-message-error")).to_contain_text("fails on purpose")
-    expect(tab.locator(".svr-equality")).to_be_visible()
-    expect(tab.locator("#sv-race-run")).to_be_enabled()
-
-
-def test_a_stop_shows_what_was_finished(page: Page, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Two rounds are free in every run and the rest waits: nothing finishes, and a stop says so."""
-    gate = Event()
-    source = ReplaySource(sample(), gate=gate, free_rounds=2)
-    with served(source, tmp_path_factory.mktemp("shelf")) as url:
-        tab = opened(page, url)
-        tab.locator("#sv-race-run").click()
-        expect(tab.locator("#sv-race-message")).to_contain_text("Recording plain decoding… 1 of 3")
-        expect(tab.locator("#sv-race-stop")).to_be_enabled()
-        tab.locator("#sv-race-stop").click()
-        expect(tab.locator("#sv-race-message")).to_contain_text("Stopped before plain decoding was done")
-        gate.set()
