@@ -53,8 +53,7 @@ class ToyAndPair:
 
     def lines(self, toy: Toy) -> Lines:
         """See `Prover.lines`."""
-        with self._lane:
-            return lines(toy)
+        return lines(toy)  # some 30 ms: waiting for the lane would take longer than it could disturb
 
     def sample(self, question: SampleQuestion, cancelled: Callable[[], bool] = lambda: False) -> Iterator[Sampled]:
         """See `Prover.sample`."""
@@ -84,6 +83,7 @@ class ToyAndPair:
         case = replace(case_of(question.toy), sampling=sampling, prompt=tuple(ids), length=PAIR_TOKENS)
         with self._lane:
             cells = cells_of(target.model, case, question.runs)
+        cells.probs = [min(1.0, prob) for prob in cells.probs]  # a sum over the vocabulary may round above 1
         return Experiment(case, (target.model, drafter.model), PAIR_TOKENS, cells, _labels(cells, target.tokenizer))
 
 

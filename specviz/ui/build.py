@@ -20,6 +20,8 @@ from specviz.ui.tabs.about import about_tab
 from specviz.ui.tabs.lab import restore
 from specviz.ui.tabs.machine import machine_tab
 from specviz.ui.tabs.machine_actions import MachineActions
+from specviz.ui.tabs.proof import proof_tab
+from specviz.ui.tabs.proof_actions import ProofActions
 from specviz.ui.tabs.race import race_tab
 from specviz.ui.tabs.race_actions import RaceActions
 from specviz.ui.tabs.speedup import speedup_tab
@@ -47,7 +49,7 @@ def build(source: TraceSource, gallery: Gallery, limits: Limits, sweeps: Path = 
     `settings.launch_settings()`."""
     step, speedup = StepActions(source, gallery, limits), SpeedupActions(source, limits, recorded(sweeps))
     race = RaceActions(source, limits)
-    machine = MachineActions(source)
+    machine, proof = MachineActions(source), ProofActions(source, limits)
     demo: gr.Blocks = gr.Blocks(title=TITLE, analytics_enabled=False, fill_width=True, delete_cache=CACHE_S)
     with demo:
         with gr.Row(elem_classes="sv-top"):
@@ -65,6 +67,8 @@ def build(source: TraceSource, gallery: Gallery, limits: Limits, sweeps: Path = 
                 machine_tab(machine, machine_page)
             with gr.Tab("What if", id="what-if"):
                 what_if_tab(WhatIfActions(gallery), tabs, parts.stage())
+            with gr.Tab("Proof", id="proof") as proof_page:
+                proof_tab(proof, proof_page)
             with gr.Tab("About", id="about"):
                 about_tab()
         _status_events(demo, source, status)
@@ -73,6 +77,7 @@ def build(source: TraceSource, gallery: Gallery, limits: Limits, sweeps: Path = 
         demo.unload(race.leave)
         demo.unload(speedup.leave)
         demo.unload(machine.leave)
+        demo.unload(proof.leave)
     demo.queue(max_size=limits.waiting)
     return demo
 
