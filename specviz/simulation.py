@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
+from statistics import fmean
 
 from specviz import __version__, metrics
 from specviz.errors import OptionError
@@ -81,15 +82,20 @@ class Simulation:
 
 
 def rates_of(trace: Trace) -> tuple[float, ...]:
-    """A run's own rates per depth, to simulate with: accepted / tested at each depth that was tested.
+    """A run's own rates per depth, to simulate with: how often the candidate tried first below a visited node passed.
 
-    Raises OptionError where the run tested nothing.
+    Not how often a level of siblings did: `level_rates` makes that of these. Raises OptionError where the run tested
+    nothing, or tried whole branches at once, where no candidate comes first.
     """
-    rates = metrics.conditional_rate_by_depth(trace.rounds)
-    known = tuple(rate for rate in rates if rate is not None)
-    if not known:
-        raise OptionError("this run drafted nothing that was tested, so it has no acceptance rates; choose another.")
-    return known
+    passed: dict[int, list[bool]] = {}
+    for this in trace.rounds:
+        for trial in metrics.first_trials(this):
+            passed.setdefault(this.nodes[trial.node].depth, []).append(trial.accepted)
+    if not passed:
+        raise OptionError(
+            "this run has no acceptance rates per depth: it tested nothing, or whole branches; choose another."
+        )
+    return tuple(fmean(passed[depth]) for depth in sorted(passed))
 
 
 def simulate(what: Simulation) -> Trace:

@@ -100,10 +100,14 @@ def test_the_general_tree_formula_agrees_with_the_simulated_tree() -> None:
 
 
 def test_a_run_s_own_rates_can_be_simulated_with() -> None:
+    """Of 7 first candidates at depth 1, four passed; in two trees a later sibling did."""
     recorded = read(SAMPLE)
-    assert simulation.rates_of(recorded) == (6 / 7, 4 / 6, 3 / 4, 1 / 1)
+    assert simulation.rates_of(recorded) == (4 / 7, 4 / 6, 3 / 4, 1 / 1)
+    whole = [replace(this, judged=replace(this.judged, order="longest")) for this in recorded.rounds]
+    with pytest.raises(OptionError, match="or whole branches"):
+        simulation.rates_of(replace(recorded, rounds=whole))
     assert metrics.conditional_rate_by_depth(run((1.0, 0.0), 1, 1, rounds=3).rounds) == [1.0, 0.0]
-    with pytest.raises(OptionError, match="has no acceptance rates"):
+    with pytest.raises(OptionError, match="has no acceptance rates per depth"):
         simulation.rates_of(run((0.5,)))
 
 
