@@ -260,6 +260,7 @@ def test_a_cancelled_sweep_keeps_its_points_goes_on_by_resume_and_opens_again_as
     with served(ReplaySource(sample()), tmp_path) as url:
         sweep = speedup(opened(page, url))
         expect(sweep.locator("#sv-sweep-origin .sv-badge-recorded")).to_be_visible()
+        expect(sweep.locator("#sv-lab-plot .legendtext").first).to_be_visible()
         expect(sweep.locator(".sv-table tbody tr")).to_have_count(7)
 
 

@@ -28,6 +28,9 @@ INTRO = (
     "1, drafting costs more than it saves."
 )
 
+QUEUED = {**QUIET, "queue": True}
+"""small answers that change a `gr.State`: outside the queue Gradio tells nobody who listens for that"""
+
 
 def speedup_tab(actions: SpeedupActions, tab: gr.Tab) -> gr.Radio:
     """Build the tab's content inside the current Blocks; the recorded result is drawn when `tab` is first opened.
@@ -63,11 +66,11 @@ def speedup_tab(actions: SpeedupActions, tab: gr.Tab) -> gr.Radio:
     choice = lab_charts(parts["points"])
 
     outputs = [parts[name] for name in OUTPUTS]
-    tab.select(actions.opened, None, outputs, **QUIET)
+    tab.select(actions.opened, None, outputs, **QUEUED)
     parts["run"].click(actions.arm, None, outputs, **QUIET).then(actions.run(controls), inputs, outputs, **ENGINE)
     parts["resume"].click(actions.arm, None, outputs, **QUIET).then(actions.resume, None, outputs, **ENGINE)
     parts["cancel"].click(actions.stop, None, None, **QUIET)
-    upload.upload(actions.open_file, upload, outputs, **QUIET)
+    upload.upload(actions.open_file, upload, outputs, **QUEUED)
     changes = [control.change for control in fields.values()]
     gr.on(changes, actions.estimate(controls), inputs, [parts["message"], settings], **LATEST)
     return choice
