@@ -19,7 +19,9 @@ from specviz.views.speedup import Curve, Level, Measured, Series, SpeedupView
 
 HEIGHT = 460
 FEW = 4
-"""up to so many series the theory is drawn at once; beyond, a press on its name in the legend shows it"""
+"""up to so many series the theory is drawn; beyond, the legend alone would fill a phone"""
+LEGEND_LINE = 20
+"""pixels added for each series of a chart whose legend stands above it, one below the other on a phone"""
 HOVER_WIDTH = 48
 NAME_WIDTH = 26
 
@@ -30,8 +32,8 @@ def speedup_figure(view: SpeedupView) -> go.Figure:
     for place, series in enumerate(view.series):
         colour, mark = SERIES[place % len(SERIES)], MARKS[place % len(MARKS)]
         figure.add_trace(_measured(series, colour, mark))
-        if series.theory is not None:
-            figure.add_trace(_theory(series.label, series.theory, colour, len(view.series) <= FEW))
+        if series.theory is not None and len(view.series) <= FEW:
+            figure.add_trace(_theory(series.label, series.theory, colour))
     lengths = _lengths(view)
     columns = (
         [max(lengths) + 1.5 + place for place in range(len(view.levels))] if view.series else list(_from_one(view))
@@ -46,7 +48,7 @@ def speedup_figure(view: SpeedupView) -> go.Figure:
         annotation={"text": "plain decoding = 1", "font": {"color": TEXT, "size": 12}},
         annotation_position="top left",
     )
-    style(figure, HEIGHT)
+    style(figure, HEIGHT + LEGEND_LINE * len(view.series) * bool(view.levels))
     ticks = lengths if view.series or not view.levels else []
     names = [_shortened(level.label) for level in view.levels]
     figure.update_xaxes(
@@ -117,14 +119,13 @@ def _with_whiskers(points: Sequence[Measured]) -> dict[str, Any]:
     }
 
 
-def _theory(label: str, curve: Curve, colour: str, at_once: bool) -> go.Scatter:
+def _theory(label: str, curve: Curve, colour: str) -> go.Scatter:
     explanation = "<br>".join(wrap(curve.explanation, HOVER_WIDTH))
     return go.Scatter(
         x=list(curve.gammas),
         y=list(curve.speedups),
         mode="lines",
         name=f"{escape(label)}, theory",
-        visible=True if at_once else "legendonly",
         hovertemplate=f"γ = %{{x}}: %{{y:.2f}}× in theory<br>{explanation}<extra></extra>",
         line={"color": colour, "width": 1.5, "dash": "dot"},
     )

@@ -24,8 +24,8 @@ INTRO = (
     "How much faster is it? Each prompt runs with plain decoding and with every setting you choose, interleaved; the "
     "chart shows the measured ratio of tokens per second, the median over the prompts. Marks are **measured**; their "
     "whiskers are the central 95 % of 2000 resamples of the prompts (bootstrap, fixed seed): how far the median would "
-    "move with other prompts. Dotted lines are **theory**, computed from the measured acceptance and pass times. Below "
-    "1, drafting costs more than it saves."
+    "move with other prompts. Dotted lines are **theory**, computed from the measured acceptance and pass times, "
+    "while there are at most four curves. Below 1, drafting costs more than it saves."
 )
 
 QUEUED = {**QUIET, "queue": True}
