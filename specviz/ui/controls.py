@@ -26,7 +26,7 @@ MEMORY_INFO = (
     "were, and add to it; reset: begin with nothing and leave what is learnt"
 )
 COLD_INFO = "every run here begins with nothing, because what is learnt would be shared by all visitors"
-OWN_DATASTORE = "the target's own, built from a sample of the standard library on first use"
+OWN_DATASTORE = "the target's own, built on first use"
 SHIPPED = "It goes by the shipped weights."
 SLIDER_SPAN = 256
 """wider ranges get a number box instead of a slider"""
