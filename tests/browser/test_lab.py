@@ -43,10 +43,16 @@ def test_a_chart_is_chosen_read_saved_and_found_again_by_its_link(page: Page, tm
         page.locator("#sv-lab-link").click()
         expect(page.locator("#sv-lab-note")).to_contain_text("address bar")
         assert page.url.endswith("?tab=speedup&chart=position")
-        page.reload()
+        with page.expect_download() as download:
+            page.get_by_text("Results as JSON").first.click()
+        download.value.save_as(tmp_path / "all_drafters.json")
+        query = page.url.partition("?")[2]
+    with served(ReplaySource(sample()), tmp_path) as url:
+        page.goto(f"{url}?{query}")
         expect(page.get_by_role("tab", name="Speedup")).to_have_attribute("aria-selected", "true")
         expect(page.get_by_label("Acceptance by position")).to_be_checked()
-        expect(page.locator("#sv-lab-text")).to_contain_text("How deep do the guesses hold?")
+        expect(page.locator("#sv-sweep-origin .sv-badge-recorded")).to_be_visible()
+        expect(page.locator("#sv-lab-plot .legendtext")).to_have_text(["model", "ngram"])
 
 
 def saved(page: Page, button: str, folder: Path) -> Path:

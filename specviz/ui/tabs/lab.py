@@ -25,13 +25,16 @@ TITLE = "### More charts of these results"
 
 @dataclass(frozen=True, eq=False)
 class Shown:
-    """The points on the page, for a `gr.State`: every measurement is a new one, so that a change is seen."""
+    """The points on the page, for a `gr.State`."""
 
     points: tuple[SweepPoint, ...] = ()
 
 
-def lab_charts(shown: gr.State) -> gr.Radio:
-    """Build the lab inside the current Blocks, drawing anew when `shown` or the choice changes. Returns the choice."""
+def lab_charts(shown: gr.State, main: gr.Plot) -> gr.Radio:
+    """Build the lab inside the current Blocks. Returns the choice of the chart.
+
+    It draws anew when the choice changes or `main`, the chart above, which is always set together with the points: a
+    state that changes outside the queue tells nobody."""
     first = CHARTS[0]
     gr.Markdown(TITLE)
     choice = gr.Radio(
@@ -48,7 +51,7 @@ def lab_charts(shown: gr.State) -> gr.Radio:
         as_csv = gr.DownloadButton("CSV", interactive=False, size="sm", min_width=80, elem_id="sv-lab-csv")
         link = gr.Button("Copy link", size="sm", min_width=80, elem_id="sv-lab-link")
     note = gr.HTML(elem_id="sv-lab-note")
-    gr.on([shown.change, choice.change], draw, [shown, choice], [text, plot, as_csv], **LATEST)
+    gr.on([main.change, choice.change], draw, [shown, choice], [text, plot, as_csv], **LATEST)
     link.click(None, choice, note, js="(name) => SpecViz.shareChart(name)", **QUIET)
     return choice
 

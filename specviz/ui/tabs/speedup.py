@@ -63,7 +63,7 @@ def speedup_tab(actions: SpeedupActions, tab: gr.Tab) -> gr.Radio:
         parts["as_csv"] = gr.DownloadButton("Results as CSV", interactive=False, size="sm", min_width=140)
         picture_buttons("sv-sweep-plot")
     parts["points"] = gr.State(Shown())
-    choice = lab_charts(parts["points"])
+    choice = lab_charts(parts["points"], parts["plot"])
 
     outputs = [parts[name] for name in OUTPUTS]
     tab.select(actions.opened, None, outputs, **QUEUED)
