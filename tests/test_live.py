@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+import torch
 from letters import LetterTexts, toy_loader
 
+from specviz.commands.sources import live_source
 from specviz.drafters.base import DRAFTERS, Habit
 from specviz.errors import ModelError, OptionError, PairingError, VocabularyMismatch
 from specviz.growth.base import GROWTHS
@@ -212,3 +214,12 @@ def test_a_request_names_growth_and_stop_policy_and_the_header_says_what_they_we
 )
 def test_a_habit_that_cannot_be_is_explained(changes, reason):
     assert reason in LiveSource(load=toy_loader(), measure=False).explain(RunRequest("ab", **changes))
+
+
+def test_a_command_s_threads_are_those_of_the_process() -> None:
+    before = torch.get_num_threads()
+    live_source(threads=2)
+    assert torch.get_num_threads() == 2
+    live_source()
+    assert torch.get_num_threads() == 1
+    torch.set_num_threads(before)

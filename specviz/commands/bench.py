@@ -111,12 +111,9 @@ def _configure_experiments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if args.experiment is not None:
         return int(importlib.import_module(f"specviz.commands.bench_{args.experiment}").run(args))
-    from specviz.lm.step_time import use_threads
-
     options = read_options(args)
-    use_threads(args.threads)
     models = SharedModels()
-    source = live_source(models)
+    source = live_source(models, args.threads)
     prompts = plans.prompts(source.catalog(), options.prompts_per_family)
     ours = plans.ours(source, options)
     for contestant in ours:

@@ -50,14 +50,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from specviz.lm.step_time import use_threads
-
     at_least_one(args, ("prompts", "repeats", "max_new_tokens", "lessons", "threads"))
     if args.temperature < 0:
         raise OptionError(f"--temperature is {args.temperature:g}, but must be at least 0.")
     _check_pages(args.write)
-    use_threads(args.threads)
-    report = measure(args, live_source(SharedModels()))
+    report = measure(args, live_source(SharedModels(), args.threads))
     _write(args.write, report)
     return deliver(args.json, to_data(report), markdown(report))
 

@@ -41,12 +41,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from specviz.lm.step_time import use_threads
-
     definition = read_definition(args.file)
     kept = _kept(args.out, definition)
-    source = live_source(SharedModels())
-    use_threads(definition.threads or 1)
+    source = live_source(SharedModels(), definition.threads or 1)
     result = measure(args, definition, source, kept)
     points = points_of(result)
     if args.csv is not None:

@@ -67,15 +67,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from specviz.bench.tree_table import markdown, to_data
-    from specviz.lm.step_time import use_threads
 
     at_least_one(args, ("shapes", "prompts", "max_new_tokens", "ladder_step", "threads"))
     plan = _plan(args)
     if args.write is not None:
         check_marks(args.write, MARK)
-    use_threads(args.threads)
     models = SharedModels()
-    source = live_source(models)
+    source = live_source(models, args.threads)
     prompts = plans.prompts(source.catalog(), args.prompts)
     rows, complete = _runs(args, plan, source, prompts)
     pair = [models(name, device=args.device, dtype=args.dtype) for name in (args.target, args.drafter_model)]

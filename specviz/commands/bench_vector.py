@@ -44,12 +44,10 @@ def run(args: argparse.Namespace) -> int:
     from specviz.bench.contexts import Places, distributions
     from specviz.chance import Sampling, SeededDice
     from specviz.growth.parts.acceptance_vector import measure_vector
-    from specviz.lm.step_time import use_threads
 
     at_least_one(args, ("width", "step", "threads", *(() if args.prompts is None else ("prompts",))))
-    use_threads(args.threads)
     models = SharedModels()
-    catalog = live_source(models).catalog()
+    catalog = live_source(models, args.threads).catalog()
     prompts = plans.prompts(catalog, len(catalog.prompts) if args.prompts is None else args.prompts)
     target, drafter = (models(name, device=args.device, dtype=args.dtype) for name in (args.target, args.drafter_model))
     count = 0

@@ -14,11 +14,12 @@ if TYPE_CHECKING:
     from specviz.lm.load import LoadedModel
 
 
-def live_source(load: Callable[..., LoadedModel] | None = None) -> TraceSource:
-    """The engine behind the protocol the page uses too. `load` replaces its way of loading models."""
+def live_source(load: Callable[..., LoadedModel] | None = None, threads: int = 1) -> TraceSource:
+    """The engine behind the protocol the page uses too. `load` replaces its way of loading models; `threads` are
+    torch's, for the whole process from here on."""
     from specviz.live import LiveSource
 
-    return LiveSource() if load is None else LiveSource(load=load)
+    return LiveSource(threads=threads) if load is None else LiveSource(load=load, threads=threads)
 
 
 class SharedModels:

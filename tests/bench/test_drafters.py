@@ -62,7 +62,7 @@ class Drafters(FakeSource):
 @pytest.fixture
 def source(monkeypatch: pytest.MonkeyPatch) -> Drafters:
     found = Drafters()
-    monkeypatch.setattr(bench_drafters, "live_source", lambda models: found)
+    monkeypatch.setattr(bench_drafters, "live_source", lambda models, threads: found)
     return found
 
 

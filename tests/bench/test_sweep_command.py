@@ -41,7 +41,7 @@ class Drafters(FakeSource):
 @pytest.fixture
 def source(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Drafters:
     found = Drafters()
-    monkeypatch.setattr(bench_sweep, "live_source", lambda models: found)
+    monkeypatch.setattr(bench_sweep, "live_source", lambda models, threads: found)
     monkeypatch.chdir(tmp_path)
     Path("own.toml").write_text(FILE, encoding="utf-8")
     return found
