@@ -267,7 +267,7 @@ def test_a_file_that_lies_elsewhere_is_named() -> None:
 
 
 def test_the_recorded_result_is_of_the_shipped_sweep_and_weights() -> None:
-    """If this fails: specviz bench sweep assets/sweeps/all_drafters.toml --out assets/sweeps/all_drafters.json"""
+    """If this fails: specviz bench sweep assets/sweeps/all_drafters.toml --out assets/sweeps/all_drafters.json.gz"""
     from specviz.lm.checkpoint import sha256_of, weight_files
 
     for path in (ROOT / "sweeps").glob("all_drafters.json*"):
