@@ -53,9 +53,9 @@ def test_the_knee_is_the_widest_pass_within_a_tenth_of_the_narrowest() -> None:
     assert knee(passes(hardware_curve())).n == 4
 
 
-def test_the_knee_ends_at_the_first_pass_that_costs_more() -> None:
-    """A wider pass that happens to be cheap again does not count: a tree that shrinks must not get slower."""
-    assert knee(passes(hardware_curve({1: 10.0, 2: 15.0, 4: 10.5}))).n == 1
+def test_a_dearer_pass_below_the_knee_does_not_hide_it() -> None:
+    """Two rows may run on another matrix kernel than one or four."""
+    assert knee(passes(hardware_curve({1: 10.0, 2: 15.0, 4: 10.5}))).n == 4
 
 
 def test_step_times_are_those_of_the_chosen_context_and_batch() -> None:

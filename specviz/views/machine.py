@@ -100,8 +100,16 @@ def free_sentence(name: str, measured: Sequence[PassTime], slack: float = SLACK)
         )
     return (
         f"{nodes}: a pass over {_rows(last.n)} takes {_against(last, first)}, "
-        f"one over {_rows(beyond.n)} {_against(beyond, first)}. {free}"
+        f"one over {_rows(beyond.n)} {_against(beyond, first)}.{_dearer(measured, last, slack)} {free}"
     )
+
+
+def _dearer(measured: Sequence[PassTime], knee: PassTime, slack: float) -> str:
+    """The passes below the knee that cost more than free, in a sentence; empty where there are none."""
+    first = measured[0]
+    dear = [one for one in measured if one.n < knee.n and one.median_s > (1 + slack) * first.median_s]
+    named = ", ".join(f"{_rows(one.n)} take {_against(one, first)}" for one in dear)
+    return f" Not at every width below: {named}." if dear else ""
 
 
 def curve_csv(curve: HardwareCurve) -> str:
