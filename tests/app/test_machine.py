@@ -74,8 +74,8 @@ def test_the_sentence_counts_the_nodes_beside_the_root() -> None:
         ({1: 10.0, 2: 10.5}, "At least 1 node is free on toy box: the widest pass measured, over 2 rows, takes 1.05×"),
         (
             {1: 10.0, 2: 12.0, 4: 10.5, 8: 20.0},
-            "3 nodes are free on toy box: a pass over 4 rows takes 1.05× as long (10.5 s), one over 8 rows 2.00× as long "
-            "(20 s). Not at every width below: 2 rows take 1.20× as long (12 s).",
+            "3 nodes are free on toy box: a pass over 4 rows takes 1.05× as long (10.5 s), one over 8 rows 2.00× as "
+            "long (20 s). Not at every width below: 2 rows take 1.20× as long (12 s).",
         ),
         ({1: 10.0}, "Only one width was measured on toy box"),
     ],
