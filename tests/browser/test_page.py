@@ -303,9 +303,14 @@ def test_no_tab_scrolls_sideways(page: Page, address: str, width: int, theme: st
     page.set_viewport_size({"width": width, "height": 844})
     page.emulate_media(color_scheme=theme)
     opened(page, address)
-    for tab in ("Step", "Speedup", "What if", "About"):
-        page.get_by_role("tab", name=tab).click()
-        expect(page.get_by_role("tab", name=tab)).to_have_attribute("aria-selected", "true")
+    for name in ("Step", "Race", "Speedup", "Machine", "What if", "Proof", "About"):
+        tab = page.get_by_role("tab", name=name)
+        if not tab.is_visible():  # a narrow page keeps the last ones in a menu
+            page.locator(".overflow-menu > button").click()
+            page.locator(".overflow-dropdown button", has_text=name).click()
+        else:
+            tab.click()
+        expect(tab).to_have_attribute("aria-selected", "true")
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
