@@ -19,7 +19,9 @@ from specviz.views.speedup import Curve, Level, Measured, Series, SpeedupView
 
 HEIGHT = 460
 FEW = 4
-"""up to so many series the theory is drawn; beyond, the legend alone would fill a phone"""
+"""for so many series the theory is drawn at most; with more, the legend alone would fill a phone"""
+CURVED = 3
+"""of more series than that, those measured at so many lengths have a theory: fewer make no curve to hold it against"""
 LEGEND_LINE = 20
 """pixels added for each series of a chart whose legend stands above it, one below the other on a phone"""
 HOVER_WIDTH = 48
@@ -29,10 +31,11 @@ NAME_WIDTH = 26
 def speedup_figure(view: SpeedupView) -> go.Figure:
     """The chart of a sweep; axes and break-even line only while nothing is measured yet."""
     figure = go.Figure()
+    explained = _explained(view.series)
     for place, series in enumerate(view.series):
         colour, mark = SERIES[place % len(SERIES)], MARKS[place % len(MARKS)]
         figure.add_trace(_measured(series, colour, mark))
-        if series.theory is not None and len(view.series) <= FEW:
+        if series.theory is not None and series.label in explained:
             figure.add_trace(_theory(series.label, series.theory, colour))
     lengths = _lengths(view)
     columns = (
@@ -68,6 +71,13 @@ def _lengths(view: SpeedupView) -> list[int]:
     return sorted({point.gamma for series in view.series for point in series.points}) or [1, 8]
 
 
+def _explained(series: Sequence[Series]) -> set[str]:
+    """The series, by label, whose theory is drawn."""
+    least = CURVED if len(series) > FEW else 1
+    curves = [one for one in series if one.theory is not None and len(one.points) >= least]
+    return {one.label for one in sorted(curves, key=lambda one: -len(one.points))[:FEW]}
+
+
 def _from_one(view: SpeedupView) -> range:
     return range(1, len(view.levels) + 1)
 
@@ -75,7 +85,13 @@ def _from_one(view: SpeedupView) -> range:
 def _range(view: SpeedupView) -> list[float]:
     tops = [point.high for series in view.series for point in series.points]
     tops += [level.high for level in view.levels]
-    tops += [speedup for series in view.series if series.theory for speedup in series.theory.speedups]
+    explained = _explained(view.series)
+    tops += [
+        speedup
+        for series in view.series
+        if series.theory is not None and series.label in explained
+        for speedup in series.theory.speedups
+    ]
     return [0.0, max([1.25, *tops]) * 1.08]
 
 

@@ -66,6 +66,14 @@ def test_the_theory_uses_measured_alpha_and_pass_times() -> None:
     assert view.series[0].theory.speedups == (1.5, 1.75)
 
 
+def test_of_many_series_those_with_three_lengths_or_more_have_a_theory() -> None:
+    lone = [point(1.1, 2, name) for name in ("a", "b", "c", "d")]
+    figure = speedup_figure(speedup_view([*lone, *[point(1.2, gamma, "e") for gamma in (1, 2, 4)]]))
+    assert [trace.name for trace in figure.data if trace.name.endswith("theory")] == ["e, theory"]
+    few = speedup_figure(speedup_view(lone))
+    assert sum(trace.name.endswith("theory") for trace in few.data) == 4
+
+
 def test_a_tree_stands_in_a_column_beside_the_lengths_and_the_break_even_line_is_always_there() -> None:
     figure = speedup_figure(speedup_view([point(1.2), point(0.9, None, "model tree <b>3,2,1")]))
     columns = figure.data[-1]

@@ -25,7 +25,7 @@ INTRO = (
     "chart shows the measured ratio of tokens per second, the median over the prompts. Marks are **measured**; their "
     "whiskers are the central 95 % of 2000 resamples of the prompts (bootstrap, fixed seed): how far the median would "
     "move with other prompts. Dotted lines are **theory**, computed from the measured acceptance and pass times, "
-    "while there are at most four curves. Below 1, drafting costs more than it saves."
+    "for at most four drafters, those with the most lengths. Below 1, drafting costs more than it saves."
 )
 
 QUEUED = {**QUIET, "queue": True}
