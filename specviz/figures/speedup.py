@@ -31,12 +31,12 @@ NAME_WIDTH = 26
 def speedup_figure(view: SpeedupView) -> go.Figure:
     """The chart of a sweep; axes and break-even line only while nothing is measured yet."""
     figure = go.Figure()
-    explained = _explained(view.series)
+    theories = _theories(view.series)
     for place, series in enumerate(view.series):
         colour, mark = SERIES[place % len(SERIES)], MARKS[place % len(MARKS)]
         figure.add_trace(_measured(series, colour, mark))
-        if series.theory is not None and series.label in explained:
-            figure.add_trace(_theory(series.label, series.theory, colour))
+        if series.label in theories:
+            figure.add_trace(_theory(series.label, theories[series.label], colour))
     lengths = _lengths(view)
     columns = (
         [max(lengths) + 1.5 + place for place in range(len(view.levels))] if view.series else list(_from_one(view))
@@ -71,11 +71,11 @@ def _lengths(view: SpeedupView) -> list[int]:
     return sorted({point.gamma for series in view.series for point in series.points}) or [1, 8]
 
 
-def _explained(series: Sequence[Series]) -> set[str]:
-    """The series, by label, whose theory is drawn."""
+def _theories(series: Sequence[Series]) -> dict[str, Curve]:
+    """The theories to draw, by the label of their series."""
     least = CURVED if len(series) > FEW else 1
-    curves = [one for one in series if one.theory is not None and len(one.points) >= least]
-    return {one.label for one in sorted(curves, key=lambda one: -len(one.points))[:FEW]}
+    longest = sorted((one for one in series if len(one.points) >= least), key=lambda one: -len(one.points))
+    return dict([(one.label, one.theory) for one in longest if one.theory is not None][:FEW])
 
 
 def _from_one(view: SpeedupView) -> range:
@@ -85,13 +85,7 @@ def _from_one(view: SpeedupView) -> range:
 def _range(view: SpeedupView) -> list[float]:
     tops = [point.high for series in view.series for point in series.points]
     tops += [level.high for level in view.levels]
-    explained = _explained(view.series)
-    tops += [
-        speedup
-        for series in view.series
-        if series.theory is not None and series.label in explained
-        for speedup in series.theory.speedups
-    ]
+    tops += [speedup for theory in _theories(view.series).values() for speedup in theory.speedups]
     return [0.0, max([1.25, *tops]) * 1.08]
 
 

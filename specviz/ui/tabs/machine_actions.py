@@ -21,7 +21,7 @@ from specviz.figures.machine import machine_figure, machine_table, provenance
 from specviz.trace.hardware import HardwareCurve, Profiled, ProfileRequest, dumps, read
 from specviz.trace.source import Profiles, TraceSource
 from specviz.ui.background import Background
-from specviz.ui.stops import Stops
+from specviz.ui.stoppable import Stoppable
 from specviz.views.machine import curve_csv, machine_view, setting_label
 
 log = logging.getLogger(__name__)
@@ -39,13 +39,13 @@ MOST_OWN = 12
 """curves that a page keeps beside the shipped ones"""
 
 
-class MachineActions:
+class MachineActions(Stoppable):
     """The tab's actions over one source."""
 
     def __init__(self, source: TraceSource, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
         self._source = source
         self._clock = clock
-        self._stops = Stops()
 
     @property
     def can_measure(self) -> bool:
@@ -82,21 +82,6 @@ class MachineActions:
         )
 
     # --- measuring -----------------------------------------------------------------------------------------------
-
-    def arm(self, visitor: gr.Request) -> Updates:
-        self._stops.arm(visitor.session_hash or "")
-        return (
-            notices.message("Waiting for the engine…", "busy"),
-            gr.Button(interactive=False),
-            gr.Button(interactive=True),
-        )
-
-    def stop(self, visitor: gr.Request) -> None:
-        """Shows nothing itself: its answer could arrive after the measurement's own last word and hide it."""
-        self._stops.stop(visitor.session_hash or "")
-
-    def leave(self, visitor: gr.Request) -> None:
-        self._stops.leave(visitor.session_hash or "")
 
     def measure(self, own: Own, visitor: gr.Request) -> Iterator[Updates]:
         """Updates of (message, own curves, shown…, Measure, Cancel)."""

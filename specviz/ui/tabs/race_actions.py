@@ -25,7 +25,7 @@ from specviz.trace.source import Catalog, TraceSource
 from specviz.ui.background import Background
 from specviz.ui.prompts import next_prompt
 from specviz.ui.request import Limits
-from specviz.ui.stops import Stops
+from specviz.ui.stoppable import Stoppable
 from specviz.ui.tabs.race_form import length_card, race_spec
 from specviz.views.gallery import as_recorded
 from specviz.views.race import race_json, race_view
@@ -40,14 +40,14 @@ NOTHING = "No race is recorded yet: choose a prompt and drafters, and press Run 
 IDLE = "A recorded race: press play. Run race records one of your own on this machine, then replays it."
 
 
-class RaceActions:
+class RaceActions(Stoppable):
     """The tab's actions over one source."""
 
     def __init__(self, source: TraceSource, limits: Limits, opening: Path = OPENING) -> None:
+        super().__init__()
         self.source = source
         self.limits = limits
         self.catalog: Catalog = source.catalog()
-        self._stops = Stops()
         self._opening = opening
 
     # --- opening and the form ------------------------------------------------------------------------------------
@@ -81,21 +81,6 @@ class RaceActions:
         return gr.Number(value=card.default if isinstance(card.default, int) else None, visible=True, info=card.help)
 
     # --- running -------------------------------------------------------------------------------------------------
-
-    def arm(self, visitor: gr.Request) -> Updates:
-        self._stops.arm(visitor.session_hash or "")
-        return (
-            notices.message("Waiting for the engine…", "busy"),
-            gr.Button(interactive=False),
-            gr.Button(interactive=True),
-        )
-
-    def stop(self, visitor: gr.Request) -> None:
-        """Shows nothing itself: its answer could arrive after the race's own last word and hide it."""
-        self._stops.stop(visitor.session_hash or "")
-
-    def leave(self, visitor: gr.Request) -> None:
-        self._stops.leave(visitor.session_hash or "")
 
     def run(self, fields: Mapping[str, Component]) -> Callable[..., Iterator[Updates]]:
         """Updates of (stage, message, Run, Stop)."""

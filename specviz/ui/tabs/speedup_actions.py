@@ -28,7 +28,7 @@ from specviz.figures.speedup import speedup_figure
 from specviz.trace.source import Catalog, TraceSource
 from specviz.ui.prompts import families
 from specviz.ui.request import Limits
-from specviz.ui.stops import Stops
+from specviz.ui.stoppable import Stoppable
 from specviz.ui.tabs.lab import Shown
 from specviz.ui.tabs.sweep_form import SweepControls, SweepForm, check_limits, definition_of
 from specviz.ui.tabs.sweep_job import Job, measure
@@ -49,7 +49,7 @@ def _updates(**changed: object) -> Updates:
     return tuple(changed.get(name, gr.skip()) for name in OUTPUTS)
 
 
-class SpeedupActions:
+class SpeedupActions(Stoppable):
     """The tab's actions over one source. `shipped` is the recorded result that the tab opens with, if there is one."""
 
     def __init__(
@@ -59,12 +59,12 @@ class SpeedupActions:
         shipped: ShownSweep | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        super().__init__()
         self.source = source
         self.limits = limits
         self.catalog: Catalog = source.catalog()
         self._shipped = shipped
         self._clock = clock
-        self._stops = Stops()
         self._shown: dict[str, ShownSweep] = {}
         self._files: dict[str, SweepDefinition] = {}
         self._folders: dict[str, Path] = {}
@@ -154,13 +154,9 @@ class SpeedupActions:
             cancel=gr.Button(interactive=True),
         )
 
-    def stop(self, visitor: gr.Request) -> None:
-        """Shows nothing itself: its answer could arrive after the sweep's own last word and hide it."""
-        self._stops.stop(visitor.session_hash or "")
-
     def leave(self, visitor: gr.Request) -> None:
+        super().leave(visitor)
         key = visitor.session_hash or ""
-        self._stops.leave(key)
         self._shown.pop(key, None)
         self._files.pop(key, None)
         self._open.discard(key)

@@ -30,7 +30,7 @@ from specviz.ui.live_run import Frame, ending, frames
 from specviz.ui.methods import Kind, growing_title, grows, is_lossless, kinds, lossless_note, note, remembers, retrieves
 from specviz.ui.prompts import next_prompt
 from specviz.ui.request import Limits, request_from
-from specviz.ui.stops import Stops
+from specviz.ui.stoppable import Stoppable
 from specviz.views.acceptance import acceptance_by_depth, accepted_lengths
 from specviz.views.badges import badges
 from specviz.views.gallery import Gallery
@@ -60,16 +60,16 @@ def panels_of(summary: Summary) -> str:
     return bar_panels([acceptance_by_depth(summary), accepted_lengths(summary)])
 
 
-class StepActions:
+class StepActions(Stoppable):
     """The tab's actions over one source; of a visitor their stop switch, last runs and learnt weights are kept."""
 
     def __init__(self, source: TraceSource, gallery: Gallery, limits: Limits) -> None:
+        super().__init__()
         self.source = source
         self.gallery = gallery
         self.limits = limits
         self.catalog: Catalog = source.catalog()
         self.lessons = Lessons()
-        self._stops = Stops()
 
     # --- opening -------------------------------------------------------------------------------------------------
 
@@ -148,22 +148,9 @@ class StepActions:
 
     # --- running -------------------------------------------------------------------------------------------------
 
-    def arm(self, visitor: gr.Request) -> Updates:
-        """Before a run joins the queue: a fresh stop switch, Run off, Stop on."""
-        self._stops.arm(_name(visitor))
-        return (
-            notices.message("Waiting for the engine…", "busy"),
-            gr.Button(interactive=False),
-            gr.Button(interactive=True),
-        )
-
-    def stop(self, visitor: gr.Request) -> None:
-        """Shows nothing itself: its answer could arrive after the run's own last word and hide it."""
-        self._stops.stop(_name(visitor))
-
     def leave(self, visitor: gr.Request) -> None:
         """The visitor closed the page: their run, if any, need not go on."""
-        self._stops.leave(_name(visitor))
+        super().leave(visitor)
         self.lessons.leave(_name(visitor))
 
     def run_live(self, controls: form.Controls) -> Callable[..., Iterator[Updates]]:
