@@ -10,15 +10,15 @@ import os
 
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"  # read when gradio is imported: no telemetry, no version check
 
-from specviz import catalog
-from specviz.assets import ROOT
-from specviz.space import tier
-from specviz.trace.source import TraceSource
-from specviz.ui.build import build
-from specviz.ui.deferred import DeferredSource
-from specviz.ui.request import Limits
-from specviz.ui.settings import launch_settings, on_a_space
-from specviz.views.gallery import gallery
+from specviz.app.page.build import build
+from specviz.app.page.deferred import DeferredSource
+from specviz.app.page.settings import launch_settings, on_a_space
+from specviz.app.parts.gallery import gallery
+from specviz.app.parts.request import Limits
+from specviz.app.space import tier
+from specviz.live import catalog
+from specviz.protocol.runs import TraceSource
+from specviz.resources import ROOT
 
 TIER = tier(os.environ)
 LIMITS = Limits(
@@ -34,7 +34,7 @@ LIMITS = Limits(
 
 def engine() -> TraceSource:
     """Imported only here and only when called: torch takes longer than the whole page."""
-    from specviz.live import LiveSource
+    from specviz.live.source import LiveSource
 
     return LiveSource(threads=TIER.torch_threads)
 

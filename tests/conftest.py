@@ -1,8 +1,23 @@
 """What holds for every test: no network, no telemetry, one thread."""
 
+from __future__ import annotations
+
 import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.fake_source import FakeSource
 
 # Read when torch, transformers or gradio are first imported, so they stand here and not in a fixture.
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
 os.environ["OMP_NUM_THREADS"] = "1"
+
+
+@pytest.fixture
+def fake_source() -> FakeSource:
+    from tests.fake_source import FakeSource
+
+    return FakeSource()

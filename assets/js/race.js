@@ -1,5 +1,5 @@
 /* The race: texts that grow side by side from recorded time stamps, with lanes of draft and verify work below.
-   `SpecViz.mountRace(element, props, watch)`; `props.value` is a race as JSON text (specviz/views/race.py). What is replayed is
+   `SpecViz.mountRace(element, props, watch)`; `props.value` is a race as JSON text (specviz/app/race/view.py). What is replayed is
    engine time; the pace of the animation is said beside it. Nothing here asks a server. */
 globalThis.SpecViz = globalThis.SpecViz || {};
 (function (S) {

@@ -12,17 +12,18 @@ from typing import Any, ClassVar, Protocol
 
 from torch import Tensor
 
-from specviz.chance import Dice, Sampling
+from specviz.core.randomness import Dice
+from specviz.core.sampling import Sampling
+from specviz.core.tree import DraftTree, Shape
 from specviz.datastore.store import Datastore
-from specviz.growth.base import Growth, Opening, StepCosts
 from specviz.lm.base import Cache, LanguageModel, Unfinished
 from specviz.options import Options
 from specviz.registry import Registry
-from specviz.stops.base import Stop
-from specviz.stops.fixed import FixedOptions, FixedStop
+from specviz.stop_policies.base import Stop
+from specviz.stop_policies.fixed import FixedOptions, FixedStop
 from specviz.trace.events import CandidateKind, Option
 from specviz.trace.exhibits import Exhibit
-from specviz.tree import DraftTree, Shape
+from specviz.tree_policies.base import Growth, Opening, StepCosts
 
 
 @dataclass(frozen=True, slots=True)

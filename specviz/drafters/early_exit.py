@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from specviz.clock import now
+from specviz.core.clock import now
 from specviz.drafters.base import DRAFTERS, DraftPass, Proposal
 from specviz.drafters.parts.borrowed_rows import BorrowedRows
 from specviz.drafters.parts.own_layers import OwnLayersDrafter

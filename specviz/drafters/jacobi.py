@@ -14,13 +14,13 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from specviz.chance import Sampling, transform
+from specviz.core.sampling import Sampling, transform
+from specviz.core.tree import ROOT, DraftTree, Shape
 from specviz.drafters.base import DRAFTERS, DraftContext, Drafter, Outcome, Proposal
 from specviz.lm.base import Cache, LanguageModel
 from specviz.options import Options, option
 from specviz.trace.events import CandidateKind
 from specviz.trace.exhibits import Exhibit, ExhibitRow
-from specviz.tree import ROOT, DraftTree, Shape
 
 SHOWN = 16
 """iterations of a sliding block that are shown together; a block that does not slide is shown whole"""

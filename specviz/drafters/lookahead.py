@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from specviz.chance import Sampling
+from specviz.core.sampling import Sampling
+from specviz.core.tree import ROOT, DraftTree
 from specviz.drafters.base import DRAFTERS, DraftContext, Drafter, Outcome, Proposal
 from specviz.drafters.parts.lookahead_window import Window, columns_that_fit
 from specviz.drafters.parts.ngram_pool import NgramPool
@@ -21,7 +22,6 @@ from specviz.lm.base import LanguageModel
 from specviz.options import Options, option
 from specviz.trace.events import CandidateKind
 from specviz.trace.exhibits import Exhibit, ExhibitRow
-from specviz.tree import ROOT, DraftTree
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class LookaheadDrafter(Drafter):
     A Jacobi iteration over a window of positions rides along in every target pass; its trajectories are n-grams, kept
     in a pool by their first token. Where that token ends the text, they are drafted. No model and no training, but
     many rows in every pass. Candidates are point masses, the window's own rows too. The pool may outlive a run.
-    Fu et al. 2402.02057, lookahead decoding (§3; window, n-gram pool and verification branch).
+    Fu et al. 2402.02057, lookahead decoding (3; window, n-gram pool and verification branch).
     """
 
     name: ClassVar[str] = "lookahead"

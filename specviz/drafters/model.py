@@ -1,6 +1,6 @@
 """Drafts from a smaller language model: a chain, or a tree of given branching, or what a growth policy makes.
 
-How a tree grows is in `specviz/growth`, when a draft ends in `specviz/stops`, how the model is asked in
+How a tree grows is in `specviz/tree_policies`, when a draft ends in `specviz/stop_policies`, how the model is asked in
 `parts/model_draft.py`. Knows nothing about the target.
 """
 
@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from specviz.chance import Sampling
+from specviz.core.sampling import Sampling
+from specviz.core.tree import Shape
 from specviz.drafters.base import DRAFTERS, DraftContext, Drafter, Proposal
 from specviz.drafters.parts.model_draft import ModelDraft
 from specviz.drafters.parts.shape import ShapeOptions
 from specviz.lm.base import LanguageModel
 from specviz.options import Options
 from specviz.trace.events import CandidateKind
-from specviz.tree import Shape
 
 
 @DRAFTERS.register("model")

@@ -10,14 +10,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from specviz.chance import Sampling
+from specviz.core.sampling import Sampling
+from specviz.core.tree import ROOT, DraftTree, Shape
 from specviz.drafters.base import DRAFTERS, DraftContext, Drafter, Proposal
 from specviz.errors import OptionError
 from specviz.lm.base import LanguageModel
 from specviz.options import Options, option
 from specviz.trace.events import CandidateKind, Option
 from specviz.trace.exhibits import Exhibit, ExhibitRow
-from specviz.tree import ROOT, DraftTree, Shape
 
 SEARCHED = 32
 """the last occurrences of an n-gram that are looked at for different continuations"""

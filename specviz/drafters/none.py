@@ -8,11 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from specviz.chance import Sampling
+from specviz.core.sampling import Sampling
+from specviz.core.tree import DraftTree, Shape
 from specviz.drafters.base import DRAFTERS, DraftContext, Drafter, Proposal
 from specviz.options import Options
 from specviz.trace.events import CandidateKind
-from specviz.tree import DraftTree, Shape
 
 
 @dataclass(frozen=True)

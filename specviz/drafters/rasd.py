@@ -14,7 +14,8 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from specviz.chance import Sampling
+from specviz.core.sampling import Sampling
+from specviz.core.tree import ROOT, Shape
 from specviz.datastore.store import Datastore
 from specviz.drafters.base import DRAFTERS, DraftContext, Drafter, Proposal
 from specviz.drafters.parts.continuations import best_first, matched_before, rows
@@ -28,7 +29,6 @@ from specviz.lm.base import LanguageModel
 from specviz.options import Options, option
 from specviz.trace.events import CandidateKind
 from specviz.trace.exhibits import Exhibit, ExhibitRow
-from specviz.tree import ROOT, Shape
 
 MODEL, TEXT, DATASTORE = "model", "text", "datastore"
 CONSIDERED = 64

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from specviz.chance import Sampling
+from specviz.core.sampling import Sampling
+from specviz.core.tree import DraftTree
 from specviz.datastore.store import Datastore
 from specviz.drafters.base import DRAFTERS, DraftContext, Drafter, Proposal
 from specviz.drafters.parts.continuations import best_first, plant
@@ -20,7 +21,6 @@ from specviz.errors import DatastoreError, OptionError
 from specviz.lm.base import LanguageModel
 from specviz.options import Options, option
 from specviz.trace.events import CandidateKind
-from specviz.tree import DraftTree
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ import json
 from dataclasses import dataclass
 from typing import ClassVar
 
-from specviz.assets import ROOT as ASSETS
 from specviz.drafters.base import DRAFTERS, Proposal
 from specviz.drafters.parts.borrowed_rows import BorrowedRows
 from specviz.drafters.parts.own_layers import OwnLayersDrafter
@@ -18,6 +17,7 @@ from specviz.drafters.parts.shape import ShapeOptions
 from specviz.errors import OptionError
 from specviz.lm.base import Blocks, SplitModel
 from specviz.options import Options, option
+from specviz.resources import ROOT as ASSETS
 
 SKIPS_FILE = ASSETS / "skips.json"
 

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from specviz.chance import Sampling
+from specviz.core.sampling import Sampling
+from specviz.core.tree import DraftTree, Shape
 from specviz.drafters.base import DRAFTERS, DraftContext, Drafter, Outcome, Proposal
 from specviz.drafters.parts.continuations import Found, best_first, matched_before, plant, rows
 from specviz.drafters.parts.suffix_automaton import Cursor, SuffixAutomaton
@@ -21,7 +22,6 @@ from specviz.lm.base import LanguageModel
 from specviz.options import Options, option
 from specviz.trace.events import CandidateKind, Option
 from specviz.trace.exhibits import Exhibit, ExhibitRow
-from specviz.tree import DraftTree, Shape
 
 MOST_REMEMBERED = 20_000
 """tokens of earlier outputs; the oldest outputs are forgotten first"""

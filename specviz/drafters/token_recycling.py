@@ -15,16 +15,16 @@ from typing import ClassVar
 import numpy as np
 from torch import Tensor
 
-from specviz.chance import Sampling
+from specviz.core.sampling import Sampling
+from specviz.core.tree import ROOT, DraftTree
 from specviz.drafters.base import DRAFTERS, DraftContext, Drafter, Outcome, Proposal
 from specviz.drafters.parts.followers import Followers
 from specviz.drafters.parts.template import NODES, WIDEST, Path, best_size, by_worth, whole_template
-from specviz.growth.base import StepCosts
 from specviz.lm.base import Cache, LanguageModel
 from specviz.options import Options, option
 from specviz.trace.events import CandidateKind, Option
 from specviz.trace.exhibits import Exhibit, ExhibitRow
-from specviz.tree import ROOT, DraftTree
+from specviz.tree_policies.base import StepCosts
 
 HITS = (0.671, 0.060, 0.026, 0.016, 0.010, 0.009, 0.007, 0.006)
 """how often the target's choice was the first, second, … in its row: see docs/methods/token_recycling.md"""

@@ -1,7 +1,6 @@
 """The drafter `model` with a smaller output head: only the most frequent tokens can be drafted, and a step costs less.
 
-Which tokens those are is in `specviz/frequencies.py`, the smaller head in `specviz/lm/trimmed.py`. Knows nothing about
-the target.
+Which tokens those are is in `specviz/lm/frequencies.py`, the smaller head in `specviz/lm/trimmed.py`.
 """
 
 from __future__ import annotations
@@ -10,16 +9,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from specviz.chance import Sampling
+from specviz.core.sampling import Sampling
+from specviz.core.tree import Shape
 from specviz.drafters.base import DRAFTERS, DraftContext, Drafter, Proposal
 from specviz.drafters.parts.shape import ShapeOptions
 from specviz.errors import OptionError
-from specviz.frequencies import CALIBRATIONS, kept_by, most_frequent, table_of
 from specviz.lm.base import LanguageModel, ModelInfo
+from specviz.lm.frequencies import CALIBRATIONS, kept_by, most_frequent, table_of
 from specviz.lm.trimmed import TrimmedModel
 from specviz.options import Options, option
 from specviz.trace.events import CandidateKind
-from specviz.tree import Shape
 
 BY_ID = "ids"
 

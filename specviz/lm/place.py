@@ -13,9 +13,9 @@ from typing import Any
 
 import torch
 
-from specviz.assets import asset_path
 from specviz.errors import ModelError, SpecVizError
 from specviz.lm.kernels import bfloat16_pays
+from specviz.resources import asset_path
 
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}

@@ -12,19 +12,20 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from specviz.chance import Dice, Sampling, transform
+from specviz.core.randomness import Dice
+from specviz.core.sampling import Sampling, transform
 from specviz.datastore.build import from_ids
 from specviz.datastore.store import Datastore
 from specviz.drafters.base import DRAFTERS, Drafter, Habit
-from specviz.growth.base import GROWTHS
+from specviz.engine.session import Method, RoundRecord, Session, Start
+from specviz.engine.termination import Ending, Limits
 from specviz.lm.base import LanguageModel
 from specviz.lm.table import TableModel
 from specviz.options import from_mapping
-from specviz.proof.dice import ReplayDice
-from specviz.proof.habit_options import toy_weights
-from specviz.session import Method, RoundRecord, Session, Start
-from specviz.stopping import Ending, Limits
-from specviz.stops.base import STOPS
+from specviz.proof.enumerated_randomness import ReplayDice
+from specviz.proof.policy_options import toy_weights
+from specviz.stop_policies.base import STOPS
+from specviz.tree_policies.base import GROWTHS
 from specviz.verifiers.base import VERIFIERS
 
 Text = tuple[int, ...]

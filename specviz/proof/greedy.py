@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from specviz.chance import Sampling, SeededDice
+from specviz.core.randomness import SeededDice
+from specviz.core.sampling import Sampling
 from specviz.proof.exhaustive import Case, Text, session_of
 from specviz.proof.sampled import Models
 from specviz.proof.table import cases, legal, says_lossless

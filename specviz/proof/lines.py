@@ -16,20 +16,21 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from specviz.chance import Drawn, Sampling, Toss
+from specviz.core.randomness import Drawn, Toss
+from specviz.core.sampling import Sampling
 from specviz.drafters.base import DRAFTERS
+from specviz.engine.pairing import check_pairing
+from specviz.engine.session import RoundRecord
 from specviz.errors import OptionError
-from specviz.growth.parts.draws import DRAWS, choose_draw
 from specviz.lm.table import TableModel
-from specviz.noise import Key
 from specviz.options import from_mapping
-from specviz.pairing import check_pairing
-from specviz.proof.breaks import fault_of
-from specviz.proof.dice import SLIVER, ReplayDice, check_probability
+from specviz.proof.enumerated_randomness import SLIVER, ReplayDice, check_probability
 from specviz.proof.exhaustive import Case, session_of
-from specviz.session import RoundRecord
-from specviz.trace.proofs import DRAWS as KNOWN_DRAWS
-from specviz.trace.proofs import MOST_CANDIDATES, Drafted, Line, Lines, Toy, Trial
+from specviz.proof.switchable_bugs import fault_of
+from specviz.protocol.proofs import DRAWS as KNOWN_DRAWS
+from specviz.protocol.proofs import MOST_CANDIDATES, Drafted, Line, Lines, Toy, Trial
+from specviz.trace.uniform_draws import Key
+from specviz.tree_policies.parts.draws import DRAWS, choose_draw
 from specviz.verifiers.base import VERIFIERS
 
 TOKENS = 3

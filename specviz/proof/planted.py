@@ -11,16 +11,17 @@ from typing import Any
 
 from torch import Tensor
 
-from specviz.chance import Dice, Sampling, transform
+from specviz.core.randomness import Dice
+from specviz.core.sampling import Sampling, transform
+from specviz.core.tree import ROOT, DraftTree
 from specviz.drafters.base import Habit
+from specviz.engine.session import Method
 from specviz.errors import SpecVizError
-from specviz.growth.base import Draft
-from specviz.growth.levels import LevelsGrowth, LevelsOptions
-from specviz.growth.parts.draws import Children, Draw, Independent, MostProbable, WithoutReplacement
-from specviz.proof.crooked import Generous, OneNumber, thrown
 from specviz.proof.exhaustive import Case, Distance, distance
-from specviz.session import Method
-from specviz.tree import ROOT, DraftTree
+from specviz.proof.faulty_randomness import Generous, OneNumber, thrown
+from specviz.tree_policies.base import Draft
+from specviz.tree_policies.levels import LevelsGrowth, LevelsOptions
+from specviz.tree_policies.parts.draws import Children, Draw, Independent, MostProbable, WithoutReplacement
 from specviz.verifiers.base import TargetRows, Verdict
 from specviz.verifiers.naive import NaiveVerifier
 from specviz.verifiers.sequential import SequentialVerifier

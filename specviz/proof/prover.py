@@ -11,14 +11,15 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
-from specviz.chance import Sampling, SeededDice
+from specviz.core.randomness import SeededDice
+from specviz.core.sampling import Sampling
 from specviz.errors import OptionError, PromptError
 from specviz.lm.load import LoadedModel
 from specviz.lm.text import TextCodec
 from specviz.proof.exhaustive import Case, Text, session_of
 from specviz.proof.lines import case_of, lines, models_of
 from specviz.proof.sampled import Cells, Models, Sample, cells_of
-from specviz.trace.proofs import NAMES, Cell, Lines, Sampled, SampleQuestion, Toy
+from specviz.protocol.proofs import NAMES, Cell, Lines, Sampled, SampleQuestion, Toy
 
 MOST_RUNS = 100_000
 MOST_PROMPT = 16

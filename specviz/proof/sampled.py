@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 
 import torch
 
-from specviz.chance import Sampling, SeededDice, transform
+from specviz.core.randomness import SeededDice
+from specviz.core.sampling import Sampling, transform
 from specviz.lm.base import LanguageModel
 from specviz.proof.exhaustive import Case, Text, session_of
 

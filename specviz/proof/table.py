@@ -11,16 +11,16 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from specviz.chance import Sampling
+from specviz.core.sampling import Sampling
 from specviz.drafters.base import DRAFTERS, Habit
+from specviz.engine.pairing import check_pairing
 from specviz.errors import OptionError, PairingError
-from specviz.growth.base import GROWTHS
 from specviz.options import from_mapping
-from specviz.pairing import check_pairing
 from specviz.proof.drafter_options import option_sets
 from specviz.proof.exhaustive import WARM, Case, branches, distance
-from specviz.proof.habit_options import growth_sets, stop_sets
-from specviz.stops.base import STOPS
+from specviz.proof.policy_options import growth_sets, stop_sets
+from specviz.stop_policies.base import STOPS
+from specviz.tree_policies.base import GROWTHS
 from specviz.verifiers.base import VERIFIERS
 
 EXACT = 1e-12

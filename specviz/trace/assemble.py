@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from specviz.errors import TraceError
 from specviz.trace.events import FORMAT, VERSION, Finished, Round, Started, Trace, VocabEntry
-from specviz.trace.source import Step
+from specviz.trace.steps import Step
 from specviz.trace.summary import summary as summarise
 
 

@@ -22,7 +22,7 @@ from specviz.trace.assemble import assemble
 from specviz.trace.events import Finished, Node, Round, Started, Trace, VocabEntry
 from specviz.trace.guard import json_of, shown, text_of
 from specviz.trace.limits import STANDARD, Limits
-from specviz.trace.source import Step
+from specviz.trace.steps import Step
 from specviz.trace.structure import bound_counts, structure
 from specviz.trace.versions import to_current
 

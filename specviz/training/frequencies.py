@@ -11,15 +11,16 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from specviz.chance import Sampling, SeededDice
+from specviz.core.randomness import SeededDice
+from specviz.core.sampling import Sampling
+from specviz.corpus.standard_library import Document, position_of
 from specviz.drafters.base import DRAFTERS
+from specviz.engine.session import Method, Session, Start
+from specviz.engine.termination import Ending, Limits
 from specviz.errors import TrainingError
-from specviz.frequencies import HELD_OUT, FrequencyTable, TokenCounts
+from specviz.lm.frequencies import HELD_OUT, FrequencyTable, TokenCounts
 from specviz.lm.load import LoadedModel
 from specviz.lm.text import TextCodec
-from specviz.session import Method, Session, Start
-from specviz.stopping import Ending, Limits
-from specviz.training.corpus import Document, position_of
 from specviz.verifiers.base import VERIFIERS
 
 PREFIX_CHARS = 400

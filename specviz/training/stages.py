@@ -14,11 +14,11 @@ from typing import Any
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
+from specviz.corpus.packages import package_documents
+from specviz.corpus.standard_library import Corpus, collect, manifest
 from specviz.errors import TrainingError
-from specviz.training.corpus import Corpus, collect, manifest
 from specviz.training.loop import Loop, LoopOptions, Objective, Report
 from specviz.training.options import TrainOptions
-from specviz.training.packages import package_documents
 from specviz.training.schedule import Budget
 from specviz.training.target import held_out_loss, model_config, new_model, target_objective
 from specviz.training.tokenizer import load_tokenizer, train_tokenizer

@@ -11,11 +11,11 @@ from typing import Any, ClassVar, Protocol
 
 from torch import Tensor
 
-from specviz.chance import Dice
+from specviz.core.randomness import Dice
+from specviz.core.tree import DraftTree, Shape
 from specviz.options import Options
 from specviz.registry import Registry
 from specviz.trace.events import CandidateKind, Order, Origin
-from specviz.tree import DraftTree, Shape
 
 
 class TargetRows(Protocol):

@@ -11,11 +11,11 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from specviz.chance import Dice
+from specviz.core.randomness import Dice
+from specviz.core.tree import ROOT, DraftTree, Shape
 from specviz.errors import DraftError
 from specviz.options import Options
 from specviz.trace.events import CandidateKind
-from specviz.tree import ROOT, DraftTree, Shape
 from specviz.verifiers.base import VERIFIERS, TargetRows, TrialRecord, Verdict, Verifier, ending
 from specviz.verifiers.parts.candidates import path_chance, reach_after, scaled_refusal
 

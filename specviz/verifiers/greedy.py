@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from specviz.chance import Dice
+from specviz.core.randomness import Dice
+from specviz.core.tree import ROOT, DraftTree
 from specviz.options import Options
 from specviz.trace.events import CandidateKind
-from specviz.tree import ROOT, DraftTree
 from specviz.verifiers.base import VERIFIERS, TargetRows, TrialRecord, Verdict, Verifier, ending
 
 
@@ -25,7 +25,7 @@ class GreedyVerifier(Verifier):
     """Accepts a candidate exactly when it is the target's most probable token.
 
     Temperature zero only, where it gives the text of plain greedy decoding whatever was drafted.
-    Leviathan et al. (2211.17192, §2.2): argmax is sampling from a point mass.
+    Leviathan et al. (2211.17192, 2.2): argmax is sampling from a point mass.
     """
 
     name: ClassVar[str] = "greedy"

@@ -15,11 +15,11 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from specviz.chance import Dice
+from specviz.core.randomness import Dice
+from specviz.core.tree import ROOT, DraftTree
 from specviz.errors import DraftError
 from specviz.options import Options
 from specviz.trace.events import CandidateKind
-from specviz.tree import ROOT, DraftTree
 from specviz.verifiers.base import VERIFIERS, TargetRows, TrialRecord, Verdict, Verifier, ending
 
 Row = npt.NDArray[np.float64]

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+from specviz.core.tree import DraftTree
 from specviz.options import Options, option
-from specviz.tree import DraftTree
 from specviz.verifiers.base import VERIFIERS, TargetRows
 from specviz.verifiers.sequential import Level, SequentialVerifier
 

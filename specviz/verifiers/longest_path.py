@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from specviz.chance import Dice
+from specviz.core.randomness import Dice
+from specviz.core.tree import FROM_TARGET, ROOT, DraftTree
 from specviz.options import Options
 from specviz.trace.events import CandidateKind
-from specviz.tree import FROM_TARGET, ROOT, DraftTree
 from specviz.verifiers.base import VERIFIERS, TargetRows, TrialRecord, Verdict, Verifier, ending
 from specviz.verifiers.parts.longest import longest_path, try_all
 
@@ -28,7 +28,7 @@ class LongestPathVerifier(Verifier):
     Siblings do not make up for each other's refusals and the longer branch wins, so the first token is no longer the
     target's. The last token is drawn from the target's own distribution at the end of the path; of equally long paths
     the one drafted first is kept. Candidates that the target itself proposed pass. So accepts "Improving
-    Multi-candidate Speculative Decoding" (Lu et al., 2409.10644, §3), whose target-initialised trees need it.
+    Multi-candidate Speculative Decoding" (Lu et al., 2409.10644, 3), whose target-initialised trees need it.
     """
 
     name: ClassVar[str] = "longest_path"

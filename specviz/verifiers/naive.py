@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from specviz.chance import Dice
+from specviz.core.randomness import Dice
+from specviz.core.tree import ROOT, DraftTree
 from specviz.options import Options
 from specviz.trace.events import CandidateKind
-from specviz.tree import ROOT, DraftTree
 from specviz.verifiers.base import VERIFIERS, TargetRows, TrialRecord, Verdict, Verifier, ending
 
 
@@ -26,7 +26,7 @@ class NaiveVerifier(Verifier):
 
     The text is the target's own sample: with the same seed, token for token that of plain decoding. Needs nothing
     from the drafter but tokens; accepts a drawn candidate less often than the sequential rule does.
-    Called naive sampling in SpecInfer (2305.09781, §4.3).
+    Called naive sampling in SpecInfer (2305.09781, 4.3).
     """
 
     name: ClassVar[str] = "naive"

@@ -12,10 +12,11 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from specviz.chance import Dice, residual, without
+from specviz.core.randomness import Dice
+from specviz.core.sampling import residual, without
+from specviz.core.tree import ROOT, DraftTree
 from specviz.options import Options
 from specviz.trace.events import CandidateKind
-from specviz.tree import ROOT, DraftTree
 from specviz.verifiers.base import VERIFIERS, TargetRows, TrialRecord, Verdict, Verifier, ending
 from specviz.verifiers.parts.candidates import drawn_before
 

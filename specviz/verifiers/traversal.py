@@ -11,10 +11,10 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from specviz.chance import Dice
+from specviz.core.randomness import Dice
+from specviz.core.tree import ROOT, DraftTree
 from specviz.options import Options
 from specviz.trace.events import CandidateKind
-from specviz.tree import ROOT, DraftTree
 from specviz.verifiers.base import VERIFIERS, TargetRows, TrialRecord, Verdict, Verifier, ending
 from specviz.verifiers.parts.candidates import drawn_from, path_chance, reach_after, scaled_refusal
 

@@ -10,10 +10,8 @@ from threading import Event
 from typing import TYPE_CHECKING
 
 from specviz.errors import PairingError
-from specviz.trace import codec
-from specviz.trace.events import Finished, StepTime, Trace
-from specviz.trace.proofs import Prover
-from specviz.trace.source import (
+from specviz.protocol.proofs import Prover
+from specviz.protocol.runs import (
     Catalog,
     Learned,
     MethodDescription,
@@ -22,8 +20,10 @@ from specviz.trace.source import (
     PromptCard,
     Resume,
     RunRequest,
-    Step,
 )
+from specviz.trace import codec
+from specviz.trace.events import Finished, StepTime, Trace
+from specviz.trace.steps import Step
 
 if TYPE_CHECKING:
     from specviz.lm.load import LoadedModel

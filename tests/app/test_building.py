@@ -9,15 +9,15 @@ from threading import Event
 
 import pytest
 
+from specviz.app.page.build import build, settled
+from specviz.app.page.deferred import LOADING, DeferredSource
+from specviz.app.page.settings import launch_settings
+from specviz.app.parts.cancellation import Stops
+from specviz.app.parts.gallery import gallery, write_index
+from specviz.app.parts.request import Limits
 from specviz.errors import ModelError
+from specviz.protocol.runs import RunRequest, TraceSource
 from specviz.trace import codec
-from specviz.trace.source import RunRequest, TraceSource
-from specviz.ui.build import build, settled
-from specviz.ui.deferred import LOADING, DeferredSource
-from specviz.ui.request import Limits
-from specviz.ui.settings import launch_settings
-from specviz.ui.stops import Stops
-from specviz.views.gallery import gallery, write_index
 from tests.app.doubles import ReplaySource, catalog, sample
 
 ROOT = Path(__file__).parents[2]
@@ -32,7 +32,7 @@ def test_the_page_builds_with_every_event_private(tmp_path: Path) -> None:
 
 def test_the_page_imports_no_torch() -> None:
     code = (
-        "import sys, specviz.ui.build, specviz.ui.settings;"
+        "import sys, specviz.app.page.build, specviz.app.page.settings;"
         "bad = [name for name in ('torch', 'transformers') if name in sys.modules];"
         "sys.exit(', '.join(bad) or 0)"
     )

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from specviz.bench.points import Policies, RunCost, SweepPoint
-from specviz.figures import notices
-from specviz.figures.acceptance import bar_panels
-from specviz.figures.speedup import speedup_figure
+from specviz.app.parts import notices
+from specviz.app.parts.badges import badges
+from specviz.app.speedup.figure import speedup_figure
+from specviz.app.speedup.view import speedup_view
+from specviz.app.step.acceptance import acceptance_by_depth, accepted_lengths
+from specviz.app.step.acceptance_figure import bar_panels
+from specviz.protocol.sweeps.csv_file import sweep_csv
+from specviz.protocol.sweeps.points import Policies, RunCost, SweepPoint
 from specviz.trace.events import MethodCard, StepTime, Summary
 from specviz.trace.exhibits import MemoryCard
-from specviz.views.acceptance import acceptance_by_depth, accepted_lengths
-from specviz.views.badges import badges
-from specviz.views.speedup import speedup_view
-from specviz.views.sweep_files import sweep_csv
 from tests.app.doubles import sample
 
 SUMMARY = Summary(4, 8, 3, 0.375, 1.75, [2, 1, 1], [[4, 2], [4, 1]], 5, 9, 100.0)

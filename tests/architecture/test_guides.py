@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from specviz.chance import Sampling, SeededDice
+from specviz.core.randomness import SeededDice
+from specviz.core.sampling import Sampling
 from specviz.drafters.base import DRAFTERS, DraftContext
 from specviz.options import from_mapping
 from specviz.proof.exhaustive import Case, error

@@ -10,12 +10,12 @@ from pathlib import Path
 
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
 
+from specviz.app.page.build import build
+from specviz.app.page.settings import launch_settings
+from specviz.app.parts.gallery import gallery
+from specviz.app.parts.request import Limits
+from specviz.protocol.runs import TraceSource
 from specviz.trace import codec
-from specviz.trace.source import TraceSource
-from specviz.ui.build import build
-from specviz.ui.request import Limits
-from specviz.ui.settings import launch_settings
-from specviz.views.gallery import gallery
 from tests.app.doubles import sample
 
 

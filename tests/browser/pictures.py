@@ -15,9 +15,11 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 from plotly.offline import get_plotlyjs
 
-from specviz.bench.sweep import SweepDrafter, SweepPoint, SweepSpec, sweep
-from specviz.figures.lab.charts import chart
-from specviz.live import LiveSource
+from specviz.app.lab.charts import chart
+from specviz.bench.sweep.runner import sweep
+from specviz.live.source import LiveSource
+from specviz.protocol.sweeps.points import SweepPoint
+from specviz.protocol.sweeps.spec import SweepDrafter, SweepSpec
 from tests.browser.conftest import FLAGS
 
 SIZE = {"width": 900, "height": 460}

@@ -12,10 +12,10 @@ from threading import Event
 import pytest
 from playwright.sync_api import Download, Page, expect
 
-from specviz.bench import sweep_store
-from specviz.bench.sweep_toml import read_definition
+from specviz.app.parts.request import Limits
+from specviz.protocol.sweeps import store as sweep_store
+from specviz.protocol.sweeps.toml_file import read_definition
 from specviz.trace import codec
-from specviz.ui.request import Limits
 from tests.app.doubles import SAMPLE, ReplaySource, sample
 from tests.browser.page_server import served
 

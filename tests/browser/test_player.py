@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from specviz.ui.components.standalone import standalone_html
+from specviz.app.components.standalone import standalone_html
 
 pytestmark = pytest.mark.browser
 

@@ -10,8 +10,8 @@ import gradio as gr
 import pytest
 from playwright.sync_api import Page, expect
 
-from specviz.ui.assets import css_paths, head
-from specviz.ui.components.player import Player
+from specviz.app.components.player import Player
+from specviz.app.page.scripts import css_paths, head
 from tests.browser.page_server import free_port
 
 pytestmark = pytest.mark.browser

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from playwright.sync_api import Page, expect
 
-from specviz.trace.source import Catalog, MethodDescription
+from specviz.protocol.runs import Catalog, MethodDescription
 from tests.app.doubles import ReplaySource, sample
 from tests.browser.page_server import served
 

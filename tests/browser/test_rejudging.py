@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from specviz.assets import asset_path
+from specviz.resources import asset_path
 from tests.browser.test_player import GOLDEN, SAMPLE, at, node, opened
 
 pytestmark = pytest.mark.browser

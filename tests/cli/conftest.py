@@ -11,9 +11,8 @@ from typing import NamedTuple
 
 import pytest
 
-from specviz.cli import main
-from specviz.trace import codec, events
-from specviz.trace.source import (
+from specviz.cli.main import main
+from specviz.protocol.runs import (
     Catalog,
     MethodDescription,
     ModelDescription,
@@ -21,8 +20,9 @@ from specviz.trace.source import (
     PromptCard,
     Resume,
     RunRequest,
-    Step,
 )
+from specviz.trace import codec, events
+from specviz.trace.steps import Step
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "trace-1.0-sample.json"
 
@@ -137,6 +137,6 @@ def played(monkeypatch: pytest.MonkeyPatch) -> PlayedSource:
     """Commands get this source instead of the engine."""
     source = PlayedSource()
     for command in ("run", "list", "record"):
-        module = __import__(f"specviz.commands.{command}", fromlist=["live_source"])
+        module = __import__(f"specviz.cli.commands.{command}", fromlist=["live_source"])
         monkeypatch.setattr(module, "live_source", lambda: source)
     return source

@@ -41,7 +41,7 @@ class FakePage:
 @pytest.fixture
 def page(monkeypatch: pytest.MonkeyPatch) -> FakePage:
     fake = FakePage()
-    monkeypatch.setattr("specviz.commands.app.load_page", lambda: fake)
+    monkeypatch.setattr("specviz.cli.commands.app.load_page", lambda: fake)
     return fake
 
 

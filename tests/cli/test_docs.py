@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from specviz.cli import COMMANDS, build_parser
+from specviz.cli.main import COMMANDS, build_parser
 
 DOCS = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from specviz.cli import COMMANDS
+from specviz.cli.main import COMMANDS
 from specviz.trace import codec
 
 Call = Callable[..., Any]
@@ -37,7 +37,7 @@ SERVED_OR_LONG = {"app", "train", "record"}
 def bundled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Random Llamas of a few thousand parameters, two layers and one, one tokenizer."""
     sys.path.insert(0, str(ROOT / "tests" / "lm"))
-    from tiny_models import random_model, write_tokenizer
+    from tests.lm.tiny_models import random_model, write_tokenizer
 
     folders = {}
     for name, layers in (("target", 2), ("drafter", 1)):

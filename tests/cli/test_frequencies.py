@@ -5,19 +5,19 @@ from __future__ import annotations
 import json
 
 import pytest
-from letters import toy_loader
 
-from specviz import frequencies
-from specviz.commands import frequencies as command
-from specviz.training import corpus
-from specviz.training.corpus import Corpus, Document
+from specviz.cli.commands import frequencies as command
+from specviz.corpus import standard_library as corpus
+from specviz.corpus.standard_library import Corpus, Document
+from specviz.lm import frequencies
+from tests.proof.letters import toy_loader
 
 
 @pytest.fixture
 def toys(monkeypatch, tmp_path):
     """Toy models and files instead of the shipped ones."""
-    from specviz import catalog
-    from specviz.trace.source import PromptCard
+    from specviz.live import catalog
+    from specviz.protocol.runs import PromptCard
 
     documents = (Document("one.py", "code", "aabccd" * 5),)
     card = PromptCard("p", "code", "t", "d", "abc")

@@ -10,9 +10,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from specviz.commands import learn
+from specviz.cli.commands import learn
+from specviz.protocol.runs import Learned
 from specviz.trace import codec
-from specviz.trace.source import Learned
 
 
 class Teacher:

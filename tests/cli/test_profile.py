@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from specviz.bench import profile as profiling
-from specviz.trace.hardware import Profiled, ProfileRequest, loads, read
+from specviz.bench.profile import measure as profiling
+from specviz.protocol.profiles import Profiled, ProfileRequest, loads, read
 from tests.curves import hardware_curve
 
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from specviz.commands import prove_parts
-from specviz.live import LiveSource
+from specviz.cli.commands import prove_experiments as prove_parts
+from specviz.live.source import LiveSource
 from tests.proof.letters import toy_loader
 
 

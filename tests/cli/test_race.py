@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from specviz.commands import race as race_command
-from specviz.trace import race as race_file
+from specviz.cli.commands import race as race_command
+from specviz.protocol import races as race_file
 
 Call = Callable[..., Any]
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from specviz import __version__
-from specviz.cli import COMMANDS, main
+from specviz.cli.main import COMMANDS, main
 
 Call = Callable[..., Any]
 
@@ -64,7 +64,7 @@ def test_a_folder_that_cannot_be_written_is_a_sentence(
 def test_commands_that_only_read_start_without_torch(arguments: list[str], golden: Path) -> None:
     given = [one.format(golden=golden) for one in arguments]
     program = (
-        "import sys\nfrom specviz.cli import main\n"
+        "import sys\nfrom specviz.cli.main import main\n"
         f"code = main({given!r})\n"
         "assert 'torch' not in sys.modules and 'gradio' not in sys.modules\nsys.exit(code)"
     )

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from specviz.commands import run as run_command
+from specviz.cli.commands import run as run_command
+from specviz.protocol.runs import request_of
 from specviz.trace import codec
-from specviz.trace.source import request_of
 
 Call = Callable[..., Any]
 TEXT = codec.read(Path(__file__).parent.parent / "golden" / "trace-1.0-sample.json").finished.text

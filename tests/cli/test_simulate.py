@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from specviz.trace import codec, hardware
+from specviz.protocol import profiles as hardware
+from specviz.trace import codec
 from specviz.trace.events import StepTime
 from tests.curves import hardware_curve
 

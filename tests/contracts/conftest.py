@@ -8,18 +8,19 @@ from functools import cache
 
 import pytest
 import torch
-from tiny_models import VOCABULARY, random_model, random_tokens, write_tokenizer
 
-from specviz.chance import Sampling, SeededDice
+from specviz.core.randomness import SeededDice
+from specviz.core.sampling import Sampling
 from specviz.datastore.build import from_ids
 from specviz.datastore.store import Datastore
 from specviz.drafters.base import DRAFTERS
+from specviz.engine.session import Method, Session, Start
+from specviz.engine.termination import Ending, Limits
 from specviz.lm.load import LoadedModel, load
 from specviz.options import from_mapping
-from specviz.session import Method, Session, Start
-from specviz.stopping import Ending, Limits
-from specviz.trace.source import RunRequest
+from specviz.protocol.runs import RunRequest
 from specviz.verifiers.base import VERIFIERS
+from tests.lm.tiny_models import VOCABULARY, random_model, random_tokens, write_tokenizer
 
 CONTEXT = 160
 SCALE = 3.0
@@ -112,7 +113,7 @@ def _talkative(noise: float):
 @pytest.fixture
 def new_source(pair):
     """Makes live sources on the small pair, each a process of its own as far as memories go."""
-    from specviz.live import LiveSource
+    from specviz.live.source import LiveSource
 
     loaded = {"target": pair.target, "drafter": pair.drafter}
     return lambda: LiveSource(load=lambda name, device, dtype: loaded[name], measure=False, datastores=OneDatastore())

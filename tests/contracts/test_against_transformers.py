@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 import torch
-from tiny_models import plain, random_tokens
 
-from specviz.scoring import score
-from specviz.trace.source import RunRequest
-from specviz.tree import DraftTree
+from specviz.core.tree import DraftTree
+from specviz.engine.scoring import score
+from specviz.protocol.runs import RunRequest
+from tests.lm.tiny_models import plain, random_tokens
 
 PLAIN = RunRequest("", drafter="none", verifier="greedy", max_new_tokens=64)
 
@@ -45,9 +45,9 @@ def test_the_bundled_pair_decodes_as_transformers_does():
     """fp32, 20 prompts of the set, 64 tokens each, plain and with a chain of four."""
     from transformers import AutoModelForCausalLM
 
-    from specviz.assets import asset_path
-    from specviz.catalog import bundled_prompts
-    from specviz.live import LiveSource, collect
+    from specviz.live.catalog import bundled_prompts
+    from specviz.live.source import LiveSource, collect
+    from specviz.resources import asset_path
 
     torch.set_num_threads(1)
     reference = AutoModelForCausalLM.from_pretrained(asset_path("models", "target"), dtype=torch.float32).eval()

@@ -9,16 +9,16 @@ from dataclasses import asdict, replace
 
 import pytest
 import torch
-from tiny_models import random_tokens
 
-from specviz.chance import Sampling
+from specviz.core.sampling import Sampling
 from specviz.drafters.base import DRAFTERS, Drafter
 from specviz.errors import MemoryFileError, PairingError, PromptError
-from specviz.live import collect, make_plan
+from specviz.live.source import collect, make_plan
 from specviz.proof.drafter_options import option_sets
+from specviz.protocol.runs import RunRequest
 from specviz.trace.check import check
-from specviz.trace.source import RunRequest
 from specviz.verifiers.base import VERIFIERS
+from tests.lm.tiny_models import random_tokens
 
 METHODS = [(name, options) for name in DRAFTERS.names() for options in option_sets(name)]
 METHOD_IDS = [f"{name}-{'-'.join(str(value) for value in options.values())}" for name, options in METHODS]

@@ -12,16 +12,16 @@ from typing import Any
 
 import pytest
 
-from specviz.chance import Sampling
+from specviz.core.sampling import Sampling
 from specviz.drafters.base import DRAFTERS
+from specviz.engine.pairing import check_pairing
 from specviz.errors import PairingError
-from specviz.live import collect
+from specviz.live.source import collect
 from specviz.options import from_mapping
-from specviz.pairing import check_pairing
+from specviz.protocol.runs import RunRequest
 from specviz.trace.check import check, errors
 from specviz.trace.codec import dumps, loads
 from specviz.trace.events import Trace
-from specviz.trace.source import RunRequest
 from specviz.verifiers.base import VERIFIERS
 
 DRAFTS: tuple[dict[str, object], ...] = (

@@ -8,19 +8,19 @@ import random
 
 import numpy as np
 import pytest
-from letters import Letters, toy_loader
 
-from specviz.assets import asset_path
-from specviz.cli import main
+from specviz.cli.main import main
 from specviz.datastore.build import build, from_ids
-from specviz.datastore.shelf import built
+from specviz.datastore.built import built
+from specviz.datastore.retrieval import Datastores, folder_texts, library, place_of
 from specviz.datastore.store import read, write
 from specviz.datastore.suffix_array import order
 from specviz.errors import DatastoreError
-from specviz.live import LiveSource, collect
-from specviz.retrieval import Datastores, folder_texts, library, place_of
+from specviz.live.source import LiveSource, collect
+from specviz.protocol.runs import RunRequest
+from specviz.resources import asset_path
 from specviz.trace.check import check
-from specviz.trace.source import RunRequest
+from tests.proof.letters import Letters, toy_loader
 
 
 def silent(what, done, total):
@@ -151,7 +151,7 @@ class Small(Letters):
 
 def test_the_first_run_builds_what_later_ones_open(tmp_path, monkeypatch):
     monkeypatch.setenv("SPECVIZ_CACHE", str(tmp_path))
-    monkeypatch.setattr("specviz.retrieval.SAMPLE_BYTES", 100_000)
+    monkeypatch.setattr("specviz.datastore.retrieval.SAMPLE_BYTES", 100_000)
     told = []
     codec = Small(6)
     first = Datastores().get(codec, "target", "", told.append)

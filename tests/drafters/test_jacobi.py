@@ -6,18 +6,19 @@ from dataclasses import replace
 
 import pytest
 import torch
-from letters import Letters, toy_loader
 
-from specviz.chance import Sampling, SeededDice
+from specviz.core.randomness import SeededDice
+from specviz.core.sampling import Sampling
 from specviz.drafters.base import DraftContext, Outcome
 from specviz.drafters.jacobi import JacobiDrafter, JacobiOptions
-from specviz.live import LiveSource, collect
+from specviz.live.source import LiveSource, collect
 from specviz.lm.load import LoadedModel
 from specviz.lm.table import TableModel
 from specviz.proof.exhaustive import Case, error
+from specviz.protocol.runs import RunRequest
 from specviz.trace.check import check
-from specviz.trace.source import RunRequest
 from specviz.verifiers.sequential import SequentialVerifier
+from tests.proof.letters import Letters, toy_loader
 
 GREEDY = Sampling(0.0)
 REQUEST = RunRequest("abc", drafter="jacobi", max_new_tokens=24)

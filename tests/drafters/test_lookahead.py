@@ -6,17 +6,18 @@ from dataclasses import replace
 
 import pytest
 import torch
-from letters import toy_loader
 
-from specviz.chance import Sampling, SeededDice
+from specviz.core.randomness import SeededDice
+from specviz.core.sampling import Sampling
 from specviz.drafters.base import DraftContext, Outcome
 from specviz.drafters.lookahead import LookaheadDrafter, LookaheadOptions
 from specviz.drafters.parts.lookahead_window import Window, columns_that_fit
 from specviz.drafters.parts.ngram_pool import NgramPool
 from specviz.errors import MemoryFileError
-from specviz.live import LiveSource, collect
+from specviz.live.source import LiveSource, collect
+from specviz.protocol.runs import RunRequest
 from specviz.trace.check import check
-from specviz.trace.source import RunRequest
+from tests.proof.letters import toy_loader
 
 REQUEST = RunRequest("abcabc", drafter="lookahead", max_new_tokens=24)
 

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import pytest
 import torch
-from letters import toy_loader
 
-from specviz.chance import Sampling, SeededDice, transform
+from specviz.core.randomness import SeededDice
+from specviz.core.sampling import Sampling, transform
 from specviz.drafters.base import DraftContext
 from specviz.drafters.model import ModelDrafter
 from specviz.drafters.parts.shape import ShapeOptions
 from specviz.errors import OptionError
-from specviz.growth.parts.draws import choose_draw
-from specviz.live import LiveSource, collect
+from specviz.live.source import LiveSource, collect
 from specviz.lm.table import TableModel
-from specviz.trace.source import RunRequest
+from specviz.protocol.runs import RunRequest
+from specviz.tree_policies.parts.draws import choose_draw
+from tests.proof.letters import toy_loader
 
 WARM = Sampling(0.9)
 

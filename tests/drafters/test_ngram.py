@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from specviz.chance import Sampling, SeededDice
+from specviz.core.randomness import SeededDice
+from specviz.core.sampling import Sampling
 from specviz.drafters.base import DraftContext
 from specviz.drafters.ngram import NgramDrafter, NgramIndex, NgramOptions
 from specviz.errors import OptionError

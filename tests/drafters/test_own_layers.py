@@ -6,18 +6,19 @@ from collections import Counter
 
 import pytest
 import torch
-from tiny_models import random_model
 
-from specviz.chance import Sampling, SeededDice
+from specviz.core.randomness import SeededDice
+from specviz.core.sampling import Sampling
 from specviz.drafters.early_exit import EarlyExitDrafter, EarlyExitOptions
 from specviz.drafters.self_speculative import SelfSpeculativeDrafter, SelfSpeculativeOptions
+from specviz.engine.session import Method, Session, Start
+from specviz.engine.termination import Ending, Limits
 from specviz.errors import ModelError, OptionError
 from specviz.lm.base import Blocks, ModelInfo
 from specviz.lm.llama import LlamaModel
 from specviz.lm.llama_config import LlamaShape
-from specviz.session import Method, Session, Start
-from specviz.stopping import Ending, Limits
 from specviz.verifiers.greedy import GreedyOptions, GreedyVerifier
+from tests.lm.tiny_models import random_model
 
 LAYERS = 4
 

@@ -7,19 +7,20 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
-from tiny_models import random_model
 
-from specviz.chance import Sampling, SeededDice
+from specviz.core.randomness import SeededDice
+from specviz.core.sampling import Sampling
 from specviz.drafters.early_exit import EarlyExitDrafter, EarlyExitOptions
 from specviz.drafters.none import NoDrafter, NoneOptions
 from specviz.drafters.self_speculative import SelfSpeculativeDrafter, SelfSpeculativeOptions
+from specviz.engine.session import Method, Session, Start
+from specviz.engine.termination import Ending, Limits
 from specviz.errors import ModelError
 from specviz.lm import hub_layers
 from specviz.lm.base import Blocks, ModelInfo
 from specviz.lm.hub import HubModel
-from specviz.session import Method, Session, Start
-from specviz.stopping import Ending, Limits
 from specviz.verifiers.greedy import GreedyOptions, GreedyVerifier
+from tests.lm.tiny_models import random_model
 
 LAYERS = 4
 HALVES = Blocks(frozenset({0, 2}), frozenset({1, 2, 3}))

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import pytest
 import torch
-from letters import LetterTexts, toy_loader
 
-from specviz.chance import Sampling, SeededDice
+from specviz.core.randomness import SeededDice
+from specviz.core.sampling import Sampling
+from specviz.core.tree import ROOT, DraftTree
 from specviz.datastore.build import from_ids
 from specviz.drafters.base import DraftContext, Habit
 from specviz.drafters.parts.continuations import Found
 from specviz.drafters.parts.fusion import Branches, fuse, prune
 from specviz.drafters.rasd import RasdDrafter, RasdOptions
+from specviz.engine.pairing import check_pairing
 from specviz.errors import DatastoreError, PairingError
-from specviz.growth.chain import ChainGrowth, ChainOptions
-from specviz.live import LiveSource, collect
+from specviz.live.source import LiveSource, collect
 from specviz.lm.table import TableModel
-from specviz.pairing import check_pairing
+from specviz.protocol.runs import RunRequest
 from specviz.trace.check import check
-from specviz.trace.source import RunRequest
-from specviz.tree import ROOT, DraftTree
+from specviz.tree_policies.chain import ChainGrowth, ChainOptions
 from specviz.verifiers.base import VERIFIERS
+from tests.proof.letters import LetterTexts, toy_loader
 
 WARM = Sampling(0.9)
 TRIE = [Found(3, -1, 0.6, 6, 1), Found(4, 0, 0.5, 5, 2), Found(5, -1, 0.4, 4, 1), Found(6, 2, 0.1, 1, 2)]

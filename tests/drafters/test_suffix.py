@@ -5,17 +5,18 @@ from __future__ import annotations
 import random
 
 import pytest
-from letters import toy_loader
 
-from specviz.chance import Sampling, SeededDice
+from specviz.core.randomness import SeededDice
+from specviz.core.sampling import Sampling
 from specviz.drafters.base import DraftContext
 from specviz.drafters.parts.continuations import best_first
 from specviz.drafters.parts.suffix_automaton import Cursor, SuffixAutomaton
 from specviz.drafters.suffix import SuffixDrafter, SuffixOptions
 from specviz.errors import MemoryFileError
-from specviz.live import LiveSource, collect
+from specviz.live.source import LiveSource, collect
+from specviz.protocol.runs import RunRequest
 from specviz.trace.check import check
-from specviz.trace.source import RunRequest
+from tests.proof.letters import toy_loader
 
 FORKED = [1, 2, 3, 9, 1, 2, 4, 8, 1, 2, 3, 7, 1, 2]
 """after 1 2 came 3 twice and 4 once"""

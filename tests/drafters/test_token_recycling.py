@@ -5,20 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from letters import toy_loader
 
-from specviz.chance import Sampling, SeededDice
+from specviz.core.randomness import SeededDice
+from specviz.core.sampling import Sampling
+from specviz.core.tree import DraftTree
 from specviz.drafters.base import DraftContext, Outcome
 from specviz.drafters.parts.followers import Followers
 from specviz.drafters.parts.template import LEVELS, best_size, by_worth, whole_template
 from specviz.drafters.token_recycling import TokenRecyclingDrafter, TokenRecyclingOptions
 from specviz.errors import MemoryFileError
-from specviz.growth.base import StepCosts
-from specviz.live import LiveSource, collect
+from specviz.live.source import LiveSource, collect
 from specviz.lm.table import TableModel
+from specviz.protocol.runs import RunRequest
 from specviz.trace.check import check
-from specviz.trace.source import RunRequest
-from specviz.tree import DraftTree
+from specviz.tree_policies.base import StepCosts
+from tests.proof.letters import toy_loader
 
 HALVES = (0.5, 0.25, 0.125)
 

@@ -6,20 +6,21 @@ from dataclasses import replace
 
 import pytest
 import torch
-from letters import toy_loader
 
-from specviz import frequencies
-from specviz.chance import Sampling, SeededDice
+from specviz.core.randomness import SeededDice
+from specviz.core.sampling import Sampling
 from specviz.drafters import vocabtrim
 from specviz.drafters.base import DRAFTERS, DraftContext
 from specviz.drafters.vocabtrim import VocabTrimDrafter, VocabTrimOptions, kept_tokens
 from specviz.errors import OptionError
-from specviz.frequencies import FrequencyTable, TokenCounts
-from specviz.live import LiveSource, collect
+from specviz.live.source import LiveSource, collect
+from specviz.lm import frequencies
+from specviz.lm.frequencies import FrequencyTable, TokenCounts
 from specviz.lm.table import TableModel
 from specviz.proof.exhaustive import Case, error
+from specviz.protocol.runs import RunRequest
 from specviz.trace.check import check
-from specviz.trace.source import RunRequest
+from tests.proof.letters import toy_loader
 
 WARM = Sampling(0.9)
 BY_ID = {"calibration": "ids"}
@@ -85,8 +86,8 @@ def test_every_growth_policy_stays_lossless_with_tokens_that_cannot_be_drafted(g
 
 def test_a_run_is_sound_and_its_header_times_the_smaller_head(monkeypatch):
     timed = []
-    monkeypatch.setattr("specviz.header.step_times", lambda model: [])
-    monkeypatch.setattr("specviz.header.bare_pass_s", lambda model: timed.append(model.info.adapter) or 0.001)
+    monkeypatch.setattr("specviz.engine.header.step_times", lambda model: [])
+    monkeypatch.setattr("specviz.engine.header.bare_pass_s", lambda model: timed.append(model.info.adapter) or 0.001)
     source = LiveSource(load=toy_loader())
     options = {"head_size": 3, **BY_ID}
     request = RunRequest("abc", drafter="vocabtrim", drafter_options=options, temperature=0.9, max_new_tokens=9)

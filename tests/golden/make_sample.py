@@ -22,7 +22,7 @@ from specviz.trace.events import (
     TokenizerCard,
     Trace,
 )
-from specviz.trace.source import Step
+from specviz.trace.steps import Step
 from tests.golden.toy import HOUSEKEEPING_S, ID, TARGET_PASS_S, TOKENS, Candidate, Head, Script, V, entry, play
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from specviz.ui.assets import SCRIPTS
+from specviz.app.page.scripts import SCRIPTS
 
 ROOT = Path(__file__).parents[2]
 NODE = shutil.which("node")

@@ -9,10 +9,11 @@ from dataclasses import asdict, dataclass
 import pytest
 import torch
 
-from specviz.chance import Sampling, SeededDice, transform
-from specviz.recorder import heads
-from specviz.scoring import ScoredTree
-from specviz.tree import DraftTree
+from specviz.core.randomness import SeededDice
+from specviz.core.sampling import Sampling, transform
+from specviz.core.tree import DraftTree
+from specviz.engine.recorder import heads
+from specviz.engine.scoring import ScoredTree
 from specviz.verifiers.base import VERIFIERS, Verdict
 from tests.js.test_js import needs_node, run
 

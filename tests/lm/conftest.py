@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from tiny_models import Make, random_model, write_tokenizer
+
+from tests.lm.tiny_models import Make, random_model, write_tokenizer
 
 
 @pytest.fixture(scope="session")

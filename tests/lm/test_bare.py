@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 import torch
 
-from specviz.bench import ceilings
-from specviz.bench.profiled_models import BarePasses, EnginePasses, open_model
+from specviz.bench.profile import ceilings
+from specviz.bench.profile.models import BarePasses, EnginePasses, open_model
 from specviz.errors import ModelError, OptionError
-from specviz.live import LiveSource
+from specviz.live.source import LiveSource
 from specviz.lm import shapes
 from specviz.lm.bare import BareLlama, BarePass, Graphs
 from specviz.lm.llama_config import LlamaShape
 from specviz.lm.load import load
-from specviz.trace.hardware import ProfileRequest
+from specviz.protocol.profiles import ProfileRequest
 
 TEXT = [5, 9, 2, 7, 7, 1, 30, 4]
 CPU = torch.device("cpu")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 import torch
-from tiny_models import config_of, error, plain, random_model, random_parents, random_tokens, text_of
 from transformers import AutoModelForCausalLM
 
 from specviz.errors import ModelError
@@ -12,6 +11,7 @@ from specviz.lm.base import ModelInfo
 from specviz.lm.hub import HubModel
 from specviz.lm.hub_refusals import why_not_supported
 from specviz.lm.load import load
+from tests.lm.tiny_models import config_of, error, plain, random_model, random_parents, random_tokens, text_of
 
 CLOSE = 1e-5
 

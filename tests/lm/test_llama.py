@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 import torch
-from tiny_models import CONTEXT, error, plain, random_parents, random_tokens, text_of
 from transformers import AutoModelForCausalLM
 
 from specviz.errors import ModelError
 from specviz.lm import llama
 from specviz.lm.kernels import available
 from specviz.lm.load import load
+from tests.lm.tiny_models import CONTEXT, error, plain, random_parents, random_tokens, text_of
 
 VARIANTS = {
     "tied": {"tie_word_embeddings": True},

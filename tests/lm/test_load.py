@@ -9,12 +9,12 @@ import sys
 
 import pytest
 import torch
-from tiny_models import random_tokens, write_tokenizer
 
 from specviz.errors import ModelError
 from specviz.lm import place
 from specviz.lm.checkpoint import INDEX, weight_files
 from specviz.lm.load import load
+from tests.lm.tiny_models import random_tokens, write_tokenizer
 
 
 def copy_of(folder, tmp_path):

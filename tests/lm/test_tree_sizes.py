@@ -6,11 +6,11 @@ import random
 
 import pytest
 import torch
-from tiny_models import random_tokens
 
+from specviz.core.tree import DraftTree
+from specviz.engine.scoring import score
 from specviz.lm.load import load
-from specviz.scoring import score
-from specviz.tree import DraftTree
+from tests.lm.tiny_models import random_tokens
 
 PROMPT = random_tokens(7, 9)
 CLOSE = 1e-4
@@ -19,7 +19,7 @@ ADAPTERS = ["lean-llama", "transformers"]
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory):
-    from tiny_models import random_model, write_tokenizer
+    from tests.lm.tiny_models import random_model, write_tokenizer
 
     folder = tmp_path_factory.mktemp("llama")
     random_model("llama", num_key_value_heads=2, max_position_embeddings=96).save_pretrained(folder)

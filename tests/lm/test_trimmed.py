@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 import torch
-from tiny_models import VOCABULARY, random_tokens
 
 from specviz.lm import kernels
 from specviz.lm.load import load
 from specviz.lm.table import TableModel
 from specviz.lm.trimmed import TrimmedModel
+from tests.lm.tiny_models import VOCABULARY, random_tokens
 
 KEPT = [0, 3, 4, 17, 59]
 OTHERS = [token for token in range(VOCABULARY) if token not in KEPT]

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import torch
 
+from specviz.core.tree import DraftTree
 from specviz.options import from_mapping
-from specviz.proof.dice import ReplayDice
-from specviz.tree import DraftTree
+from specviz.proof.enumerated_randomness import ReplayDice
 from specviz.verifiers.base import VERIFIERS, Verdict
 
 

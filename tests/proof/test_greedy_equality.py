@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from specviz.catalog import bundled_prompts
 from specviz.drafters.base import DRAFTERS
-from specviz.growth.base import GROWTHS
+from specviz.engine.session import Session
+from specviz.live.catalog import bundled_prompts
 from specviz.proof.exhaustive import Case
 from specviz.proof.greedy import COLD, comparisons, greedy_cases
 from specviz.proof.small_llama import SHAPE, small_pair
-from specviz.session import Session
+from specviz.tree_policies.base import GROWTHS
 from specviz.verifiers.base import VERIFIERS
 
 TOKENS = 4

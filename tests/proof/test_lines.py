@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from specviz.errors import OptionError, PairingError
-from specviz.proof.breaks import FAULTS
 from specviz.proof.lines import lines
-from specviz.trace.proofs import BREAKS, MOST_CANDIDATES, Toy
+from specviz.proof.switchable_bugs import FAULTS
+from specviz.protocol.proofs import BREAKS, MOST_CANDIDATES, Toy
 from specviz.verifiers.base import VERIFIERS
 
 A, B, C = 0, 1, 2

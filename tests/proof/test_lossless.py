@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 import torch
 
-from specviz.chance import Sampling, residual, transform
+from specviz.core.sampling import Sampling, residual, transform
 from specviz.drafters.base import DRAFTERS
+from specviz.engine.pairing import check_pairing
 from specviz.errors import PairingError
 from specviz.options import from_mapping
-from specviz.pairing import check_pairing
 from specviz.proof.drafter_options import option_sets
 from specviz.proof.exhaustive import WARM, Case, branches, error, exact, expected_in_first_round, law
 from specviz.verifiers.base import VERIFIERS

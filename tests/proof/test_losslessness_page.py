@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from planted_list import DOCUMENT, planted, section
 
 from specviz.drafters.base import DRAFTERS
 from specviz.errors import OptionError
-from specviz.growth.base import GROWTHS
 from specviz.proof import document
 from specviz.proof.document import filled, findings_table, law_of, method_cells, renewed, rows_table
 from specviz.proof.exhaustive import Distance
 from specviz.proof.planted import BUGS, Finding
 from specviz.proof.table import ELSEWHERE, Row, cases, legal, measure, names_of, options_of
-from specviz.stops.base import STOPS
+from specviz.stop_policies.base import STOPS
+from specviz.tree_policies.base import GROWTHS
 from specviz.verifiers.base import VERIFIERS
+from tests.proof.planted_list import DOCUMENT, planted, section
 
 PAGE = DOCUMENT.read_text(encoding="utf-8")
 KINDS = {

@@ -9,14 +9,16 @@ from dataclasses import replace
 
 import pytest
 
-from specviz import chance, scoring, session
-from specviz.chance import Sampling, SeededDice, Toss, residual, transform
+from specviz.core import randomness as chance
+from specviz.core.randomness import SeededDice, Toss
+from specviz.core.sampling import Sampling, residual, transform
+from specviz.engine import scoring, session
 from specviz.errors import ProofError
-from specviz.growth.parts import draws
-from specviz.growth.parts.draws import Independent, MostProbable
 from specviz.lm.table import TableCache
 from specviz.proof.exhaustive import TARGET_SEED, WARM, Case, error
 from specviz.proof.planted import BUGS, find
+from specviz.tree_policies.parts import draws
+from specviz.tree_policies.parts.draws import Independent, MostProbable
 from specviz.verifiers import sequential
 from specviz.verifiers.base import Verdict
 from specviz.verifiers.naive import NaiveVerifier

@@ -6,12 +6,12 @@ import math
 from contextlib import nullcontext
 
 import pytest
-from letters import toy_loader
 
 from specviz.errors import OptionError
-from specviz.live import LiveSource
+from specviz.live.source import LiveSource
 from specviz.proof.prover import ToyAndPair, _on_toy, summed
-from specviz.trace.proofs import SampleQuestion, Toy
+from specviz.protocol.proofs import SampleQuestion, Toy
+from tests.proof.letters import toy_loader
 
 RUNS = 400
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from specviz.chance import transform
+from specviz.core.sampling import transform
 from specviz.errors import PairingError
-from specviz.growth.base import GROWTHS, Growth, GrowthOptions
 from specviz.proof.exhaustive import Case, error
+from specviz.tree_policies.base import GROWTHS, Growth, GrowthOptions
 from specviz.verifiers.kseq import KSeqVerifier
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from changing import SAMPLE, as_text, changed, get, sample, sample_data
 
 from specviz.errors import TraceError
 from specviz.trace.check import Problem, check, errors, read_checked
 from specviz.trace.codec import loads
+from tests.trace.changing import SAMPLE, as_text, changed, get, sample, sample_data
 
 ROUND_0, TREE, NGRAM, EMPTY, FULL = "rounds[0]", "rounds[1]", "rounds[2]", "rounds[4]", "rounds[5]"
 TWIN, LAST = "rounds[6]", "rounds[7]"

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from changing import SAMPLE, as_text, sample, sample_data
 
 from specviz.errors import TraceError, TraceVersionError
 from specviz.trace.codec import assemble, dumps, loads, read, step_data, to_data, write
 from specviz.trace.events import Node, Round, TopK, Trace
-from specviz.trace.source import Step
+from specviz.trace.steps import Step
 from specviz.trace.versions import MIGRATIONS, to_current
+from tests.trace.changing import SAMPLE, as_text, sample, sample_data
 
 
 def test_a_trace_survives_writing_and_reading() -> None:

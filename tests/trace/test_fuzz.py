@@ -12,7 +12,6 @@ import random
 from typing import Any
 
 import pytest
-from changing import SAMPLE
 
 from specviz.errors import TraceError
 from specviz.trace.check import check
@@ -20,6 +19,7 @@ from specviz.trace.codec import loads
 from specviz.trace.events import Trace
 from specviz.trace.graph import to_graph
 from specviz.trace.replay import state_after
+from tests.trace.changing import SAMPLE
 
 ODD_VALUES: list[Any] = [
     None, True, False, 0, -1, 1, 2, 7, 31, 32, 10**6, 2**53 - 1, 2**53, -(2**60), 10**30, 0.0, -0.0, 0.5, 1.0, -0.5,

@@ -8,10 +8,10 @@ from io import BytesIO
 
 import networkx as nx
 import pytest
-from changing import sample
 
 from specviz.errors import TraceError
 from specviz.trace.graph import accepted_path, graphml, node_link_json, to_graph
+from tests.trace.changing import sample
 
 TREE = 1
 

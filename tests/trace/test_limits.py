@@ -10,11 +10,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from changing import SAMPLE, sample_data
 
 from specviz.errors import TraceError
 from specviz.trace.codec import loads
 from specviz.trace.limits import STANDARD, UPLOAD, Limits
+from tests.trace.changing import SAMPLE, sample_data
 
 SMALL = replace(STANDARD, stored_bytes=200_000, text_bytes=1_000_000, string_chars=1_000, containers=10_000)
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from changing import sample
 
 from specviz.trace.replay import decoded, display_pieces, output_bytes, rejected_alternatives, state_after, token_bytes
+from tests.trace.changing import sample
 
 
 def test_the_prompt_is_the_state_before_any_round() -> None:

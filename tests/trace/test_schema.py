@@ -7,9 +7,9 @@ from typing import Any
 
 import jsonschema
 import pytest
-from changing import put, sample_data
 
 from specviz.trace.schema import SCHEMA_FILE, schema, text
+from tests.trace.changing import put, sample_data
 
 VALIDATOR = jsonschema.Draft202012Validator(schema())
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from specviz.training.corpus import Corpus, Document
+from specviz.corpus.standard_library import Corpus, Document
 from specviz.training.options import TrainOptions
 from specviz.training.stages import prepare
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from letters import toy_loader
 
-from specviz.chance import Sampling
+from specviz.core.sampling import Sampling
+from specviz.corpus.standard_library import Document
 from specviz.errors import TrainingError
-from specviz.frequencies import table_of, to_json
-from specviz.training.corpus import Document
+from specviz.lm.frequencies import table_of, to_json
 from specviz.training.frequencies import CountPlan, beginnings, continuations, count_all
+from tests.proof.letters import toy_loader
 
 LOAD = toy_loader()
 TARGET, DRAFTER = (LOAD(name, "cpu", "float64") for name in ("target", "drafter"))

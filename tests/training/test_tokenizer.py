@@ -3,7 +3,7 @@
 import pytest
 from transformers import PreTrainedTokenizerFast
 
-from specviz.training.corpus import Corpus
+from specviz.corpus.standard_library import Corpus
 from specviz.training.tokenizer import END_OF_TEXT, train_tokenizer
 
 

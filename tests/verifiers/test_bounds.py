@@ -6,12 +6,13 @@ import random
 
 import pytest
 import torch
-from one_level import acceptance, distribution
 
-from specviz.chance import Sampling, SeededDice
-from specviz.optimal import acceptance_bound, chosen, independent, without_replacement
+from specviz.core.randomness import SeededDice
+from specviz.core.sampling import Sampling
 from specviz.proof.exhaustive import WARM, Case, expected_in_first_round, session_of
 from specviz.proof.small_llama import small_pair
+from specviz.theory.optimal import acceptance_bound, chosen, independent, without_replacement
+from tests.proof.one_level import acceptance, distribution
 
 ROUNDING = 1e-12
 TOYS = 8

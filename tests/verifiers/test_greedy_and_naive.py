@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 import torch
 
-from specviz.chance import Sampling, ScriptedDice
+from specviz.core.randomness import ScriptedDice
+from specviz.core.sampling import Sampling
+from specviz.core.tree import DraftTree
+from specviz.engine.scoring import ScoredTree
 from specviz.options import Options
-from specviz.scoring import ScoredTree
-from specviz.tree import DraftTree
 from specviz.verifiers.greedy import GreedyVerifier
 from specviz.verifiers.naive import NaiveVerifier
 

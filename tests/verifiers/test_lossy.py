@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 import torch
-from one_level import Rows, siblings, verdicts
 
-from specviz.chance import Sampling, ScriptedDice
+from specviz.core.randomness import ScriptedDice
+from specviz.core.sampling import Sampling
 from specviz.proof.exhaustive import WARM, Case, branches, distance, error, exact, law
 from specviz.verifiers.base import VERIFIERS
+from tests.proof.one_level import Rows, siblings, verdicts
 
 CHAIN = (("gamma", 2),)
 TREE = (("branching", (2, 1)),)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from specviz.chance import residual, without
+from specviz.core.sampling import residual, without
 from specviz.proof.exhaustive import WARM, Case, error
 from specviz.verifiers import block, kseq, traversal
 from specviz.verifiers.kseq import KSeqVerifier, Level

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import pytest
 import torch
-from one_level import Rows, siblings, verdicts
 
-from specviz.chance import Sampling, ScriptedDice, SeededDice
+from specviz.core.randomness import ScriptedDice, SeededDice
+from specviz.core.sampling import Sampling
+from specviz.core.tree import DraftTree
 from specviz.drafters.base import DRAFTERS
+from specviz.engine.pairing import check_pairing
 from specviz.errors import DraftError, PairingError
 from specviz.options import from_mapping
-from specviz.pairing import check_pairing
-from specviz.tree import DraftTree
 from specviz.verifiers.base import VERIFIERS
 from specviz.verifiers.kseq import solve
+from tests.proof.one_level import Rows, siblings, verdicts
 
 P, Q = torch.tensor([0.2, 0.8]).double(), torch.tensor([0.8, 0.2]).double()
 

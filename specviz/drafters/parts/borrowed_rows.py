@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from specviz.core.tree import ROOT, DraftTree
 from specviz.lm.base import Blocks, Cache, SplitModel, Unfinished
-from specviz.tree import ROOT, DraftTree
 
 
 class BorrowedRows:

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from itertools import count
 from typing import TypeVar
 
+from specviz.core.tree import ROOT, DraftTree
 from specviz.drafters.parts.suffix_automaton import SuffixAutomaton
 from specviz.trace.exhibits import ExhibitRow
-from specviz.tree import ROOT, DraftTree
 
 Place = TypeVar("Place")
 Follow = Callable[[Place], list[tuple[int, int, Place]]]

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
+from specviz.core.tree import ROOT
 from specviz.lm.base import GivesHidden, LanguageModel
-from specviz.tree import ROOT
 
 
 class DraftCache:

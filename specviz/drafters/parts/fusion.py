@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 from torch import Tensor
 
+from specviz.core.tree import ROOT, DraftTree
 from specviz.drafters.parts.continuations import Found
-from specviz.tree import ROOT, DraftTree
 
 
 @dataclass(frozen=True, slots=True)

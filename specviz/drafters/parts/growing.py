@@ -13,13 +13,14 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from specviz.chance import Dice, Sampling, transform
+from specviz.core.randomness import Dice
+from specviz.core.sampling import Sampling, transform
+from specviz.core.tree import ROOT, DraftTree
 from specviz.drafters.base import DraftContext, Proposal
 from specviz.errors import DraftError
-from specviz.growth.base import Opening
-from specviz.stops.base import Stop
+from specviz.stop_policies.base import Stop
 from specviz.trace.events import CandidateKind, Option
-from specviz.tree import ROOT, DraftTree
+from specviz.tree_policies.base import Opening
 
 Answer = Callable[[Sequence[int], int], Tensor]
 """(nodes, the depth of what follows them) → logits [len(nodes), V], from one pass"""

@@ -11,13 +11,13 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
-from specviz.clock import now
+from specviz.core.clock import now
+from specviz.core.tree import ROOT, DraftTree
 from specviz.drafters.base import DraftContext, DraftPass, Habit, Proposal
 from specviz.drafters.parts.draft_cache import DraftCache
 from specviz.drafters.parts.growing import GrowingDraft, LastDraft
-from specviz.growth.base import Growth
 from specviz.lm.base import LanguageModel
-from specviz.tree import ROOT, DraftTree
+from specviz.tree_policies.base import Growth
 
 
 class ModelDraft:

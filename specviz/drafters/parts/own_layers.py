@@ -7,8 +7,9 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from specviz.chance import Sampling
-from specviz.clock import now
+from specviz.core.clock import now
+from specviz.core.sampling import Sampling
+from specviz.core.tree import DraftTree, Shape
 from specviz.drafters.base import DraftContext, Drafter, DraftPass, Proposal
 from specviz.drafters.parts.borrowed_rows import BorrowedRows
 from specviz.drafters.parts.growing import GrowingDraft, LastDraft
@@ -17,7 +18,6 @@ from specviz.errors import ModelError
 from specviz.lm.base import Blocks, Cache, LanguageModel, SplitModel
 from specviz.options import Options
 from specviz.trace.events import CandidateKind
-from specviz.tree import DraftTree, Shape
 
 
 class OwnLayersDrafter(Drafter):

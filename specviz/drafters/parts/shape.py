@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from specviz.growth.base import Growth
-from specviz.growth.levels import LevelsGrowth, LevelsOptions
-from specviz.growth.parts.draws import DRAWS
-from specviz.growth.parts.level_wise import check_size
 from specviz.options import Options, option
+from specviz.tree_policies.base import Growth
+from specviz.tree_policies.levels import LevelsGrowth, LevelsOptions
+from specviz.tree_policies.parts.draws import DRAWS
+from specviz.tree_policies.parts.level_wise import check_size
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from specviz.growth.base import StepCosts
+from specviz.tree_policies.base import StepCosts
 
 Path = tuple[int, ...]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from specviz.tree import ROOT, DraftTree
+from specviz.core.tree import ROOT, DraftTree
 from specviz.verifiers.base import TrialRecord
 
 

@@ -1,0 +1,1 @@
+"""The page: plain data, pictures and widgets, one folder per tab. Reads traces; imports no torch."""

@@ -1,0 +1,1 @@
+"""The charts below the Speedup tab."""

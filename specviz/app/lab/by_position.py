@@ -1,0 +1,110 @@
+"""Acceptance by position: how often depth d of a draft is accepted.
+
+All speculation lengths of a drafter are counted together, because a position does not know how long the draft goes on.
+Reads sweep points; knows nothing about plotly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from specviz.app.lab.cases import Rows, by_series, cases, fraction
+from specviz.protocol.sweeps.points import SweepPoint
+
+Pair = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One depth, 1 being the first drafted token."""
+
+    depth: int
+    drafted: int
+    accepted: int
+    tested: int
+    """rounds that accepted depth d-1 and had drafted something below it"""
+    passed: int
+    """of these, rounds that accepted depth d"""
+
+    @property
+    def rate(self) -> float:
+        """accepted / drafted, as vLLM counts per position"""
+        return self.accepted / self.drafted
+
+    @property
+    def conditional(self) -> float | None:
+        """passed / tested: the chance of this token given the ones before; None where it was never tested"""
+        return self.passed / self.tested if self.tested else None
+
+    @property
+    def explanation(self) -> list[str]:
+        lines = [
+            fraction(
+                f"acceptance at depth {self.depth}",
+                "rounds that accepted it ÷ rounds that drafted to it",
+                self.accepted,
+                self.drafted,
+            )
+        ]
+        if self.tested:
+            lines.append(
+                fraction(
+                    "given the depths before",
+                    "rounds that accepted it ÷ rounds that tested it",
+                    self.passed,
+                    self.tested,
+                )
+            )
+        return lines
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    series: str
+    places: tuple[Place, ...]
+
+
+def lines(points: Sequence[SweepPoint]) -> list[Line]:
+    """One line per drafter and policies; those that drafted nothing are left out."""
+    found = []
+    for series, group in by_series(cases(points)).items():
+        depths = places([point for case in group for point in case.points])
+        if depths:
+            found.append(Line(series, tuple(depths)))
+    return found
+
+
+def places(runs: Sequence[SweepPoint]) -> list[Place]:
+    """Depth by depth what all these runs drafted, tested and accepted."""
+    drafted = _added([run.by_depth for run in runs])
+    tested = _added([run.levels for run in runs])
+    tested += [(0, 0)] * (len(drafted) - len(tested))
+    both = enumerate(zip(drafted, tested, strict=False), start=1)
+    return [Place(depth, *one, *two) for depth, (one, two) in both if one[0]]
+
+
+def _added(counts: Sequence[tuple[Pair, ...]]) -> list[Pair]:
+    """Depth by depth the sums over runs that went to different depths."""
+    deepest = max(map(len, counts), default=0)
+    return [
+        (sum(run[d][0] for run in counts if d < len(run)), sum(run[d][1] for run in counts if d < len(run)))
+        for d in range(deepest)
+    ]
+
+
+def rows(points: Sequence[SweepPoint]) -> Rows:
+    return [
+        {
+            "drafter": line.series,
+            "depth": place.depth,
+            "drafted": place.drafted,
+            "accepted": place.accepted,
+            "acceptance": place.rate,
+            "tested": place.tested,
+            "accepted_when_tested": place.passed,
+            "acceptance_given_the_depths_before": place.conditional,
+        }
+        for line in lines(points)
+        for place in line.places
+    ]

@@ -1,0 +1,179 @@
+"""The points of a sweep put together by case, each beside the plain runs of the same prompts.
+
+Place in the flow: the first thing every chart of the lab does with its points. All numbers are sums over runs, so
+that a chart can name numerator and denominator. Knows nothing about plotly, gradio or any particular chart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isclose
+from statistics import median
+
+from specviz.protocol.sweeps.points import BASELINE, SweepPoint, title
+
+Rows = list[dict[str, object]]
+"""a chart's numbers for a file: every row has the same columns"""
+PLAIN = "plain decoding"
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """Counts and engine seconds of some runs together."""
+
+    runs: int
+    tokens: int
+    rounds: int
+    drafted: int
+    accepted: int
+    decode_s: float
+    draft_s: float
+    draft_pass_s: float
+    draft_passes: int
+    target_s: float
+    target_pass_s: float
+    target_rows: int
+    judge_s: float
+    commit_s: float
+
+    @classmethod
+    def of(cls, points: Sequence[SweepPoint]) -> Sums:
+        costs = [point.cost for point in points]
+        return cls(
+            runs=len(points),
+            tokens=sum(point.output_tokens for point in points),
+            rounds=sum(point.rounds for point in points),
+            drafted=sum(point.drafted for point in points),
+            accepted=sum(point.accepted for point in points),
+            decode_s=sum(point.decode_s for point in points),
+            draft_s=sum(cost.draft_s for cost in costs),
+            draft_pass_s=sum(cost.draft_pass_s for cost in costs),
+            draft_passes=sum(cost.draft_passes for cost in costs),
+            target_s=sum(cost.target_s for cost in costs),
+            target_pass_s=sum(cost.target_pass_s for cost in costs),
+            target_rows=sum(cost.target_rows for cost in costs),
+            judge_s=sum(cost.judge_s for cost in costs),
+            commit_s=sum(cost.commit_s for cost in costs),
+        )
+
+    @property
+    def timed(self) -> bool:
+        """Whether there is something to divide by: tokens, rounds and seconds, target passes among them."""
+        return min(self.tokens, self.rounds) > 0 and min(self.decode_s, self.target_pass_s) > 0
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One drafter at one setting, all its runs together."""
+
+    name: str
+    """with its speculation length, such as `model γ=4`"""
+    series: str
+    """the same without the length: what is drawn in one colour"""
+    gamma: int | None
+    stopping: str
+    points: tuple[SweepPoint, ...]
+    own: Sums
+    plain: Sums | None
+    """plain decoding of the same prompts and repeats; None unless there is one for every run, all of them timed"""
+
+    @property
+    def ratio(self) -> float | None:
+        """Tokens per second of all runs together / those of their plain runs; None without them."""
+        if self.plain is None or not self.own.timed:
+            return None
+        return (self.own.tokens / self.own.decode_s) / (self.plain.tokens / self.plain.decode_s)
+
+    @property
+    def median_ratio(self) -> float:
+        """The number of the main chart and of the table."""
+        return median_ratio(self.points)
+
+
+def median_ratio(runs: Sequence[SweepPoint]) -> float:
+    """The median over the prompts of the median of each one's repeats, of the runs' own ratios."""
+    by_prompt: dict[str, list[float]] = {}
+    for run in runs:
+        by_prompt.setdefault(run.prompt, []).append(run.ratio)
+    return median(median(ratios) for ratios in by_prompt.values())
+
+
+def cases(points: Sequence[SweepPoint]) -> list[Case]:
+    """Every case that drafts, in order of first appearance."""
+    plain = {_pair(point): point for point in points if point.drafter == BASELINE}
+    mixed = len({point.temperature for point in points}) > 1
+    groups: dict[tuple[str, str, int | None, float], list[SweepPoint]] = {}
+    for point in points:
+        if point.drafter != BASELINE:
+            groups.setdefault((point.drafter, title(point), point.gamma, point.temperature), []).append(point)
+    return [_case(group, plain, mixed) for group in groups.values()]
+
+
+def paired(points: Sequence[SweepPoint]) -> list[SweepPoint]:
+    """Plain decoding, and the runs that were really measured beside it. A sweep that was resumed has others: their
+    baseline ran anew and is not kept, so that no sum can be divided by its seconds."""
+    plain = {_pair(point): point.tokens_per_s for point in points if point.drafter == BASELINE}
+    return [point for point in points if isclose(plain.get(_pair(point), 0.0), point.baseline_tokens_per_s)]
+
+
+def _case(runs: Sequence[SweepPoint], plain: dict[tuple[str, int, float], SweepPoint], mixed: bool) -> Case:
+    first = runs[0]
+    heat = f" at temperature {first.temperature:g}" if mixed else ""
+    length = "" if first.gamma is None else f" γ={first.gamma}"
+    beside = Sums.of([plain[_pair(run)] for run in runs if _pair(run) in plain])
+    return Case(
+        name=f"{first.label}{length}{_policies(first)}{heat}",
+        series=f"{title(first)}{heat}",
+        gamma=first.gamma,
+        stopping=first.policies.stopping,
+        points=tuple(runs),
+        own=Sums.of(runs),
+        plain=beside if beside.runs == len(runs) and beside.timed else None,
+    )
+
+
+def _policies(point: SweepPoint) -> str:
+    return f" · {point.policies}" if str(point.policies) else ""
+
+
+def _pair(point: SweepPoint) -> tuple[str, int, float]:
+    return point.prompt, point.repeat, point.temperature
+
+
+def plain_runs(points: Sequence[SweepPoint]) -> Sums:
+    """All runs of plain decoding together."""
+    return Sums.of([point for point in points if point.drafter == BASELINE])
+
+
+def by_series(found: Sequence[Case]) -> dict[str, list[Case]]:
+    """The cases of each series, shortest drafts first; a case without a length of its own comes first."""
+    groups: dict[str, list[Case]] = {}
+    for case in found:
+        groups.setdefault(case.series, []).append(case)
+    return {series: sorted(group, key=lambda case: case.gamma or 0) for series, group in groups.items()}
+
+
+def fastest(found: Sequence[Case]) -> list[Case]:
+    """Of each series the case with the highest median ratio, the shorter one on a tie; the fastest series first."""
+    best = [max(group, key=lambda case: case.median_ratio) for group in by_series(found).values()]
+    return sorted(best, key=lambda case: -case.median_ratio)
+
+
+def fraction(
+    name: str, formula: str, numerator: float, denominator: float, units: tuple[str, str] = ("", ""), result: str = ""
+) -> str:
+    """One number told in full: what it is, the formula, numerator, denominator, value. `result`: its unit, `ms` for
+    seconds per something."""
+    value = numerator / denominator * (1000 if result == "ms" else 1)
+    told = " ÷ ".join(quantity(part, unit) for part, unit in zip((numerator, denominator), units, strict=True))
+    return f"{name} = {formula} = {told} = {quantity(value, result)}"
+
+
+def quantity(value: float, unit: str = "") -> str:
+    """Three significant digits, whole numbers whole, such as `0.625`, `12`, `1.5 s`."""
+    if isinstance(value, int) or abs(value) >= 100:
+        text = f"{value:.0f}"
+    else:
+        text = f"{value:.3g}"
+    return f"{text} {unit}".rstrip()

@@ -1,0 +1,69 @@
+"""What the charts of the lab share: the look of a series, text for hovers, and a chart that says why it is empty.
+
+Names and options may come from anywhere, and Plotly reads markup in text: all of it goes through `html.escape` here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape as escape_html
+from textwrap import wrap
+
+import plotly.graph_objects as go
+
+from specviz.app.parts.style import MARKS, SERIES, TEXT, style
+
+HEIGHT = 460
+HOVER_WIDTH = 46
+"""characters per line: a hover must fit a phone"""
+
+
+def escape(text: str) -> str:
+    """Plotly knows tags and character entities; a quotation mark means nothing to it."""
+    return escape_html(text, quote=False)
+
+
+def look(place: int) -> tuple[str, str]:
+    """Colour and mark of the series at `place`; no two of the first 36 agree in both."""
+    return SERIES[place % len(SERIES)], MARKS[(place + place // len(SERIES)) % len(MARKS)]
+
+
+def label(text: str) -> str:
+    """A name for a legend or an axis."""
+    return escape(text)
+
+
+def hover(name: str, lines: Sequence[str]) -> str:
+    """A heading and sentences, wrapped."""
+    wrapped = [part for line in lines for part in wrap(line, HOVER_WIDTH, subsequent_indent="  ") or [""]]
+    return "<br>".join([f"<b>{escape(name)}</b>", *map(escape, wrapped)])
+
+
+def sentence(text: str) -> go.Figure:
+    """No axes, only why there is nothing to see."""
+    figure = go.Figure()
+    figure.add_annotation(
+        text="<br>".join(map(escape, wrap(text, 48))), showarrow=False, x=0.5, y=0.5, xref="paper", yref="paper",
+        font={"size": 14, "color": TEXT},
+    )  # fmt: skip
+    figure.update_xaxes(visible=False)
+    figure.update_yaxes(visible=False)
+    return style(figure, HEIGHT)
+
+
+def left_out(figure: go.Figure, names: Sequence[str], reason: str) -> None:
+    """Name what the chart has no place for; nothing where it has a place for all."""
+    if not names:
+        return
+    text = "<br>".join(map(escape, wrap(f"not drawn: {', '.join(names)} ({reason})", 64)))
+    figure.add_annotation(
+        text=text, showarrow=False, align="left", x=0, y=1, xref="paper", yref="paper", xanchor="left", yanchor="top",
+        font={"size": 11, "color": TEXT},
+    )  # fmt: skip
+
+
+def break_even(figure: go.Figure) -> None:
+    """The line of plain decoding in a chart whose vertical axis is a speedup; its words are the axis title's, because
+    bars leave no room for them."""
+    figure.add_hline(y=1.0, line={"color": TEXT, "width": 1.5, "dash": "dash"})
+    figure.update_yaxes(title="× plain decoding (dashed: 1)")

@@ -1,0 +1,69 @@
+"""Accepted-length histogram: in what share of its drafting rounds a drafter kept exactly j tokens.
+
+Reads sweep points; knows nothing about plotly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from specviz.app.lab.cases import Case, Rows, cases, fastest, fraction
+from specviz.protocol.sweeps.points import SweepPoint
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    name: str
+    series: str
+    counts: tuple[int, ...]
+    """[j] = rounds that drafted and accepted exactly j candidates"""
+
+    @property
+    def rounds(self) -> int:
+        return sum(self.counts)
+
+    @property
+    def shares(self) -> list[float]:
+        return [count / self.rounds for count in self.counts]
+
+    def explanation(self, accepted: int) -> list[str]:
+        formula = f"rounds that accepted {accepted} ÷ rounds that drafted"
+        kept = sum(length * count for length, count in enumerate(self.counts))
+        return [
+            fraction("share", formula, self.counts[accepted], self.rounds),
+            fraction("mean accepted", "accepted ÷ rounds that drafted", kept, self.rounds)
+            + "; with the round's own token one more",
+        ]
+
+
+def histograms(points: Sequence[SweepPoint]) -> list[Histogram]:
+    """Each drafter at its fastest speculation length, the fastest drafter first."""
+    return _filled(fastest(cases(points)))
+
+
+def _filled(found: Sequence[Case]) -> list[Histogram]:
+    made = [Histogram(case.name, case.series, _counts(case)) for case in found]
+    return [one for one in made if one.rounds]
+
+
+def _counts(case: Case) -> tuple[int, ...]:
+    lengths = [point.accepted_lengths for point in case.points]
+    return tuple(
+        sum(run[length] for run in lengths if length < len(run)) for length in range(max(map(len, lengths), default=0))
+    )
+
+
+def rows(points: Sequence[SweepPoint]) -> Rows:
+    """Every case, not only those drawn."""
+    return [
+        {
+            "case": one.name,
+            "accepted": accepted,
+            "rounds": count,
+            "rounds_that_drafted": one.rounds,
+            "share": count / one.rounds,
+        }
+        for one in _filled(cases(points))
+        for accepted, count in enumerate(one.counts)
+    ]

@@ -1,0 +1,114 @@
+"""The latency–acceptance plane: what a drafter costs against what it brings, with lines of equal speedup.
+
+The message of Decoding Speculative Decoding (Yan, Agarwal and Venkataraman, 2402.01528): a drafter's latency decides
+as much as its acceptance does. With x the drafting time per round ÷ a plain pass, y the tokens per target pass and k
+the cost of the wider target pass ÷ a plain pass, the speedup without engine overhead is y ÷ (x + k). The lines need one
+k: the median of the measured ones. Reads sweep points; knows nothing about plotly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log10
+from statistics import median
+
+from specviz.app.lab.cases import Case, Rows, Sums, cases, fraction, paired
+from specviz.protocol.sweeps.points import SweepPoint
+
+SPEEDUPS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0)
+SAMPLES = 60
+"""points of a line of equal speedup: it is straight, but not on an axis of powers of ten"""
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """One drafter at one setting."""
+
+    name: str
+    series: str
+    gamma: int | None
+    latency: float
+    """seconds of drafting per round / seconds of a plain pass"""
+    tokens: float
+    """output tokens / target passes, rounds without a draft among them"""
+    pass_cost: float
+    """seconds of its target passes per round / seconds of a plain pass"""
+    ratio: float
+    """measured speedup, all runs together"""
+    explanation: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Contour:
+    speedup: float
+    latencies: tuple[float, ...]
+    tokens: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plane:
+    spots: tuple[Spot, ...]
+    contours: tuple[Contour, ...]
+    pass_cost: float
+    """k of the contours"""
+    latency_range: tuple[float, float]
+    tokens_range: tuple[float, float]
+    without: tuple[str, ...]
+    """cases whose drafting took no measurable time: an axis of powers of ten has no place for them"""
+
+
+def plane(points: Sequence[SweepPoint]) -> Plane | None:
+    """Every case that can be placed; None where there is none."""
+    found = spots(points)
+    placed = [spot for spot in found if spot.latency > 0]
+    if not placed:
+        return None
+    cost = median(spot.pass_cost for spot in found)
+    reach = (min(spot.latency for spot in placed) / 1.6, max(spot.latency for spot in placed) * 1.6)
+    height = (0.9, max(spot.tokens for spot in placed) * 1.12)
+    lines = [_contour(speedup, cost, reach) for speedup in SPEEDUPS]
+    crossing = [line for line in lines if line.tokens[0] < height[1] and line.tokens[-1] > height[0]]
+    without = tuple(spot.name for spot in found if spot.latency <= 0)
+    return Plane(tuple(placed), tuple(crossing), cost, reach, height, without)
+
+
+def _contour(speedup: float, cost: float, reach: tuple[float, float]) -> Contour:
+    low, high = map(log10, reach)
+    latencies = tuple(10 ** (low + (high - low) * step / (SAMPLES - 1)) for step in range(SAMPLES))
+    return Contour(speedup, latencies, tuple(speedup * (latency + cost) for latency in latencies))
+
+
+def spots(points: Sequence[SweepPoint]) -> list[Spot]:
+    return [_spot(case, case.plain) for case in cases(paired(points)) if case.plain is not None and case.own.timed]
+
+
+def _spot(case: Case, plain: Sums) -> Spot:
+    own = case.own
+    plain_pass = plain.target_pass_s / plain.rounds
+    draft, wide = own.draft_s / own.rounds, own.target_pass_s / own.rounds
+    tokens = own.tokens / own.rounds
+    ratio = (own.tokens / own.decode_s) / (plain.tokens / plain.decode_s)
+    units = ("s", "s")
+    explanation = (
+        fraction("tokens per target pass", "tokens ÷ target passes", own.tokens, own.rounds),
+        fraction("drafting ÷ plain pass", "drafting per round ÷ plain pass", draft, plain_pass, units),
+        fraction("wider pass ÷ plain pass", "target pass per round ÷ plain pass", wide, plain_pass, units),
+        f"without engine overhead = tokens ÷ (drafting + wider pass) = {tokens:.2f} ÷ "
+        f"({draft / plain_pass:.2f} + {wide / plain_pass:.2f}) = {tokens * plain_pass / (draft + wide):.2f}×",
+        f"measured speedup, {own.runs} runs together: {ratio:.2f}×",
+    )
+    return Spot(case.name, case.series, case.gamma, draft / plain_pass, tokens, wide / plain_pass, ratio, explanation)
+
+
+def rows(points: Sequence[SweepPoint]) -> Rows:
+    return [
+        {
+            "case": spot.name,
+            "drafting_per_plain_pass": spot.latency,
+            "tokens_per_target_pass": spot.tokens,
+            "wider_pass_per_plain_pass": spot.pass_cost,
+            "measured_speedup": spot.ratio,
+        }
+        for spot in spots(points)
+    ]

@@ -1,0 +1,92 @@
+"""The lab below the Speedup tab's chart: one chart of the visitor's choice over the same points, and its downloads.
+
+Only the chosen chart is drawn. Pictures and links are made in the browser (`assets/js/charts.js`); a link restores tab
+and chart. Knows nothing about how points are measured.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+
+import gradio as gr
+
+from specviz.app.lab.charts import CHARTS, chart
+from specviz.app.lab.files import rows_csv
+from specviz.app.page.events import LATEST, QUIET
+from specviz.protocol.sweeps.points import SweepPoint
+
+PLOT = "sv-lab-plot"
+TITLE = "### More charts of these results"
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """The points on the page, for a `gr.State`."""
+
+    points: tuple[SweepPoint, ...] = ()
+
+
+def lab_charts(shown: gr.State, main: gr.Plot) -> gr.Radio:
+    """Build the lab inside the current Blocks. Returns the choice of the chart.
+
+    It draws anew when the choice changes or `main`, the chart above, which is always set together with the points: a
+    state that changes outside the queue tells nobody."""
+    first = CHARTS[0]
+    gr.Markdown(TITLE)
+    choice = gr.Radio(
+        [(one.title, one.name) for one in CHARTS],
+        value=first.name,
+        label="chart",
+        show_label=False,
+        elem_id="sv-lab-choice",
+    )
+    text = gr.HTML(explanation(first.name), elem_id="sv-lab-text")
+    plot = gr.Plot(first.build([]), show_label=False, elem_id=PLOT)
+    with gr.Row(elem_classes="sv-actions"):
+        picture_buttons(PLOT, choice)
+        as_csv = gr.DownloadButton("CSV", interactive=False, size="sm", min_width=80, elem_id="sv-lab-csv")
+        link = gr.Button("Copy link", size="sm", min_width=80, elem_id="sv-lab-link")
+    note = gr.HTML(elem_id="sv-lab-note")
+    gr.on([main.change, choice.change], draw, [shown, choice], [text, plot, as_csv], **LATEST)
+    link.click(None, choice, note, js="(name) => SpecViz.shareChart(name)", **QUIET)
+    return choice
+
+
+def picture_buttons(plot: str, name: gr.Radio | None = None) -> None:
+    """Buttons that save the plot with this element id as PNG and SVG, named after the chosen chart."""
+    for kind in ("png", "svg"):
+        button = gr.Button(kind.upper(), size="sm", min_width=80, elem_id=f"{plot}-{kind}")
+        save = f"(name) => SpecViz.saveChart('{plot}', '{kind}', name || 'speedup')"
+        button.click(None, name, None, js=save, **QUIET)
+
+
+def draw(shown: Shown, name: str) -> tuple[object, ...]:
+    """What the chosen chart is about, the chart, and its numbers as a file."""
+    one = chart(name)
+    return explanation(name), one.build(shown.points), gr.DownloadButton(**_file(one.name, shown.points))
+
+
+def _file(name: str, points: Sequence[SweepPoint]) -> dict[str, object]:
+    rows = chart(name).rows(points)
+    if not rows:
+        return {"value": None, "interactive": False}
+    path = Path(tempfile.mkdtemp(prefix="specviz-chart-")) / f"specviz-{name}.csv"
+    path.write_text(rows_csv(rows), encoding="utf-8")
+    return {"value": str(path), "interactive": True}
+
+
+def explanation(name: str) -> str:
+    one = chart(name)
+    return f'<p class="sv-lab-question">{escape(one.question)}</p><p class="sv-note">{escape(one.reading)}</p>'
+
+
+def restore(visitor: gr.Request) -> tuple[object, object]:
+    """Tab and chart that the page's address asks for; an address that names none, or none of ours, changes nothing."""
+    asked = dict(visitor.query_params) if visitor else {}
+    tab = gr.Tabs(selected="speedup") if asked.get("tab") == "speedup" else gr.skip()
+    known = {one.name for one in CHARTS}
+    return tab, asked["chart"] if asked.get("chart") in known else gr.skip()

@@ -1,0 +1,114 @@
+"""The speedup waterfall: from tokens per target pass to the measured ratio, one cost after the other.
+
+With N tokens, R rounds, S decode seconds, D drafting seconds and V seconds inside the target's passes, and the same
+letters with 0 for the plain runs of the same prompts:
+
+    tokens per pass       τ = (N/R) ÷ (N0/R0)
+    after drafting        τ · (V0/R0) ÷ (V0/R0 + D/R)
+    after the wider pass  τ · (V0/R0) ÷ (V/R + D/R)
+    measured              τ · (S0/R0) ÷ (S/R)  =  (N/S) ÷ (N0/S0)
+
+so the last step is everything outside drafting and target passes, against what plain decoding spends there itself; it
+may well be a gain. The factors multiply to the measured ratio exactly. Reads sweep points; knows nothing about plotly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from specviz.app.lab.cases import Case, Rows, Sums, cases, fastest, fraction, paired, quantity
+from specviz.protocol.sweeps.points import SweepPoint
+
+STEPS = ("tokens per target pass", "cost of drafting", "cost of the wider pass", "engine overhead", "measured speedup")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One bar: it reaches from `before` to `after`. The first begins at 0, the last is the whole measured ratio."""
+
+    name: str
+    before: float
+    after: float
+    explanation: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Waterfall:
+    name: str
+    steps: tuple[Step, ...]
+
+    @property
+    def ratio(self) -> float:
+        return self.steps[-1].after
+
+
+def waterfalls(points: Sequence[SweepPoint], most: int = 8) -> list[Waterfall]:
+    """Each drafter at its fastest speculation length, the fastest first, at most `most` of them."""
+    return _timed(fastest(cases(paired(points))))[:most]
+
+
+def _timed(found: Sequence[Case]) -> list[Waterfall]:
+    return [_waterfall(case, case.plain) for case in found if case.plain is not None and case.own.timed]
+
+
+def _waterfall(case: Case, plain: Sums) -> Waterfall:
+    own = case.own
+    tau = (own.tokens / own.rounds) / (plain.tokens / plain.rounds)
+    plain_pass, plain_round = plain.target_pass_s / plain.rounds, plain.decode_s / plain.rounds
+    draft, wide, whole = own.draft_s / own.rounds, own.target_pass_s / own.rounds, own.decode_s / own.rounds
+    drafted = tau * plain_pass / (plain_pass + draft)
+    widened = tau * plain_pass / (wide + draft)
+    measured = tau * plain_round / whole
+    per_round = ("s", "rounds")
+    first = fraction("tokens per target pass", "tokens ÷ target passes", own.tokens, own.rounds)
+    plain_line = fraction(
+        "plain pass", "seconds in plain passes ÷ plain rounds", plain.target_pass_s, plain.rounds, per_round, "ms"
+    )
+    draft_line = fraction("drafting per round", "drafting seconds ÷ rounds", own.draft_s, own.rounds, per_round, "ms")
+    wide_line = fraction(
+        "wider pass", "seconds in target passes ÷ rounds", own.target_pass_s, own.rounds, per_round, "ms"
+    )
+    around = (
+        f"outside drafting and passes, plain decoding: {_ms(plain_round)} a round ÷ {_ms(plain_pass)} = "
+        f"{plain_round / plain_pass:.2f}; here: {_ms(whole)} ÷ {_ms(draft + wide)} = {whole / (draft + wide):.2f}"
+    )
+    speed = (
+        f"speedup = tokens per second ÷ plain decoding's = ({own.tokens} ÷ {quantity(own.decode_s, 's')}) ÷ "
+        f"({plain.tokens} ÷ {quantity(plain.decode_s, 's')}) = {measured:.2f}, {own.runs} runs together"
+    )
+    median = f"median over the prompts, as in the table: {case.median_ratio:.2f}"
+    levels = (0.0, tau, drafted, widened, measured)
+    texts = (
+        (f"{first} (plain decoding: {plain.tokens / plain.rounds:.2f})",),
+        (_times("plain pass ÷ (plain pass + drafting)", drafted / tau), plain_line, draft_line),
+        (
+            _times("(plain pass + drafting) ÷ (wider pass + drafting)", widened / drafted),
+            wide_line,
+            plain_line,
+            draft_line,
+        ),
+        (_times("plain decoding's overhead ÷ this one's", measured / widened), around),
+    )
+    steps = [
+        Step(name, before, after, text)
+        for name, before, after, text in zip(STEPS[:4], levels[:4], levels[1:], texts, strict=True)
+    ]
+    return Waterfall(case.name, (*steps, Step(STEPS[4], 0.0, measured, (speed, median))))
+
+
+def _ms(seconds: float) -> str:
+    return quantity(1000 * seconds, "ms")
+
+
+def _times(formula: str, factor: float) -> str:
+    return f"factor = {formula} = {factor:.3f}"
+
+
+def rows(points: Sequence[SweepPoint]) -> Rows:
+    """Every case, not only those drawn."""
+    return [
+        {"case": one.name, "step": step.name, "before": step.before, "after": step.after}
+        for one in _timed(cases(paired(points)))
+        for step in one.steps
+    ]

@@ -1,0 +1,1 @@
+"""The Machine tab: step times and the roofline."""

@@ -1,0 +1,181 @@
+"""What the Machine tab's controls do: show a shipped, loaded or just measured curve, and measure one here.
+
+A curve from a file may hold anything and is read with limits. What was measured before a stop stays. Knows nothing
+about the layout or about how anything is timed.
+"""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import gradio as gr
+
+from specviz.app.machine.figure import machine_figure, machine_table, provenance
+from specviz.app.machine.view import curve_csv, machine_view, setting_label
+from specviz.app.parts import notices
+from specviz.app.parts.background import Background
+from specviz.app.parts.cancellable import Stoppable
+from specviz.errors import ModelError, SpecVizError, TraceError
+from specviz.protocol.profiles import HardwareCurve, Profiled, ProfileRequest, dumps, read
+from specviz.protocol.runs import Profiles, TraceSource
+from specviz.theory import roofline as hardware
+
+log = logging.getLogger(__name__)
+
+Own = Mapping[str, HardwareCurve]
+Updates = tuple[object, ...]
+HERE = ProfileRequest(contexts=(128,), repeats=9)
+"""what Measure here times"""
+PROGRESS_S = 0.25
+CHART_S = 3.0
+"""shortest time between two charts: drawing takes the same processor that is being measured"""
+SHOWN = 8
+"""how many components a curve fills"""
+MOST_OWN = 12
+"""curves that a page keeps beside the shipped ones"""
+
+
+class MachineActions(Stoppable):
+    """The tab's actions over one source."""
+
+    def __init__(self, source: TraceSource, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._source = source
+        self._clock = clock
+
+    @property
+    def can_measure(self) -> bool:
+        """Recordings and simulations have no machine behind them."""
+        return isinstance(self._source, Profiles)
+
+    # --- showing -------------------------------------------------------------------------------------------------
+
+    def open(self, own: Own, chosen: str | None, setting: str | None) -> Updates:
+        """The chosen curve at the chosen setting; the first of each where nothing is chosen."""
+        there = _labelled(own)
+        if not there:
+            empty = notices.message("No curve is shipped; press Measure here, or load one.")
+            return (gr.skip(), gr.skip(), empty, *(gr.skip(),) * (SHOWN - 3))
+        name = chosen if chosen in there else next(iter(there))
+        return _shown(there, name, setting)
+
+    def choose(self, own: Own, chosen: str | None) -> Updates:
+        return self.open(own, chosen, None)
+
+    def load(self, path: str | None, own: Own) -> Updates:
+        """Updates of (message, own curves, shown…)."""
+        try:
+            if path is None:
+                raise TraceError("no file arrived; choose a .json curve that `specviz profile` wrote.")
+            curve = read(path)
+        except SpecVizError as error:
+            return (notices.message(str(error), "error"), gr.skip(), *(gr.skip(),) * SHOWN)
+        kept, name = _with(own, curve, "loaded")
+        return (
+            notices.message(f"Showing the loaded curve of {curve.name}.", "good"),
+            kept,
+            *self.open(kept, name, None),
+        )
+
+    # --- measuring -----------------------------------------------------------------------------------------------
+
+    def measure(self, own: Own, visitor: gr.Request) -> Iterator[Updates]:
+        """Updates of (message, own curves, shown…, Measure, Cancel)."""
+        stop = self._stops.armed(visitor.session_hash or "")
+        last, problem = None, None
+        try:
+            if not isinstance(self._source, Profiles):
+                raise ModelError("there is no engine behind this page; run `specviz profile` where there is one.")
+            steps = Background(self._source.profile(HERE, stop.is_set), stop.set).look(PROGRESS_S)
+            for line, curve, fresh in self._looks(steps):
+                last = curve or last
+                picture = _shown(_labelled({"": last}), None, None)[2:6] if fresh and last else (gr.skip(),) * 4
+                yield (line, gr.skip(), gr.skip(), gr.skip(), *picture, *(gr.skip(),) * 4)
+        except SpecVizError as error:
+            problem = str(error)
+        except Exception as error:  # a fault of ours: what was measured stays, the log keeps the rest
+            log.exception("a measurement failed")
+            problem = f"The measurement failed ({type(error).__name__}); the server's log says more."
+        yield self._ending(own, last, problem)
+
+    def _looks(self, steps: Iterator[object]) -> Iterator[tuple[str, HardwareCurve | None, bool]]:
+        """Progress, the newest curve, and whether it is time to draw it."""
+        began = drawn = self._clock()
+        seen = 0
+        curve: HardwareCurve | None = None
+        for found in steps:
+            assert isinstance(found, tuple)
+            news: tuple[Profiled, ...] = found[seen:]
+            seen = len(found)
+            newest = next((one.curve for one in reversed(news) if one.curve is not None), None)
+            curve = newest or curve
+            now = self._clock()
+            fresh = newest is not None and now - drawn >= CHART_S
+            drawn = now if fresh else drawn
+            yield _progress(found[-1] if found else None, now - began), curve, fresh
+
+    def _ending(self, own: Own, curve: HardwareCurve | None, problem: str | None) -> Updates:
+        buttons = (gr.Button(interactive=True), gr.Button(interactive=False))
+        if curve is None:
+            text = problem or "Cancelled before every width was timed three times; nothing is kept."
+            return (notices.message(text, "error" if problem else "plain"), gr.skip(), *(gr.skip(),) * SHOWN, *buttons)
+        kept, name = _with(own, curve, "measured here")
+        said = "Measured here, now." if curve.complete else "Cancelled; what was timed before is shown."
+        line = notices.message(
+            f"{problem} What was timed before is shown." if problem else said, "error" if problem else "good"
+        )
+        return (line, kept, *self.open(kept, name, None), *buttons)
+
+
+def _progress(step: Profiled | None, seconds: float) -> str:
+    if step is None:
+        return notices.message("Waiting for the engine…", "busy")
+    left = seconds / step.done * (step.total - step.done) if step.done else None
+    return notices.progress(step.done, step.total, left, "passes")
+
+
+def _label(curve: HardwareCurve) -> str:
+    return f"{curve.name} · {curve.model.name}, {curve.machine.dtype}"
+
+
+def _labelled(own: Own) -> dict[str, HardwareCurve]:
+    """The visitor's curves, the newest first, then the shipped ones."""
+    shipped = {_label(one): one for one in hardware.curves().values()}
+    return {**dict(reversed(own.items())), **shipped}
+
+
+def _with(own: Own, curve: HardwareCurve, origin: str) -> tuple[dict[str, HardwareCurve], str]:
+    """The visitor's curves with one more, under a name that no other has; the oldest go when there are too many."""
+    base = f"{origin}: {_label(curve)}"
+    name = next(one for one in (base, *(f"{base} ({i})" for i in range(2, MOST_OWN + 3))) if one not in own)
+    kept = {**own, name: curve}
+    return dict(list(kept.items())[-MOST_OWN:]), name
+
+
+def _shown(there: Mapping[str, HardwareCurve], chosen: str | None, setting: str | None) -> Updates:
+    """Updates of (curve, setting, sentence, plot, table, facts, CSV, JSON)."""
+    name = chosen if chosen is not None else next(iter(there))
+    curve = there[name]
+    labels = {setting_label(*one): one for one in hardware.settings(curve)}
+    label = setting if setting in labels else next(iter(labels))
+    view = machine_view(curve, *labels[label])
+    return (
+        gr.Dropdown(choices=list(there), value=name),
+        gr.Dropdown(choices=list(labels), value=label),
+        notices.message(view.sentence, "good"),
+        machine_figure(view),
+        machine_table(view),
+        provenance(view),
+        *_downloads(curve),
+    )
+
+
+def _downloads(curve: HardwareCurve) -> Updates:
+    folder = Path(tempfile.mkdtemp(prefix="specviz-curve-"))
+    for name, text in (("times.csv", curve_csv(curve)), ("curve.json", dumps(curve))):
+        (folder / name).write_text(text, encoding="utf-8")
+    return tuple(gr.DownloadButton(value=str(folder / name), interactive=True) for name in ("times.csv", "curve.json"))

@@ -1,0 +1,118 @@
+"""t(n) of a machine: marks with whiskers are measured, the dotted line is the roofline, knee and ridge stand upright.
+
+Both axes are logarithmic. The uprights are lines of their own, since annotations sit wrongly on logarithmic axes. Takes
+the view model only; what is text in HTML is escaped.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from math import ceil, floor, log10
+
+import plotly.graph_objects as go
+
+from specviz.app.machine.view import MachineView
+from specviz.app.parts.style import SERIES, TEXT, style
+from specviz.theory.roofline import SLACK
+
+HEIGHT = 440
+HEAD = (
+    ("n", "new rows of the pass: the root and the nodes of a tree"),
+    ("t(n), ms", "measured: median and quartiles"),
+    ("× t(1)", "measured: median / median of the narrowest pass"),
+    ("roofline, ms", "modelled: max(reading, arithmetic) + t0"),
+    ("repeats", "times this width was timed"),
+)
+
+
+def machine_figure(view: MachineView) -> go.Figure:
+    figure = go.Figure()
+    times = [one.median_ms for one in view.passes]
+    spread = [one.low_ms for one in view.passes] + [one.high_ms for one in view.passes]
+    low, high = min([*spread, *view.line.ms]) / 1.25, max([*spread, *view.line.ms]) * 1.25
+    figure.add_trace(_measured(view))
+    figure.add_trace(
+        go.Scatter(
+            x=list(view.line.widths), y=list(view.line.ms), mode="lines", name="roofline, modelled",
+            text=list(view.line.explanations),
+            hovertemplate="n = %{x:.3g}: %{y:.3g} ms modelled<br>%{text}<extra></extra>",
+            line={"color": SERIES[1], "width": 1.5, "dash": "dot"},
+        )
+    )  # fmt: skip
+    limit = times[0] * (1 + SLACK)
+    knee = f"knee n = {view.knee}: up to here t ≤ {1 + SLACK:.2f} × {times[0]:.3g} ms = {limit:.3g} ms"
+    figure.add_trace(_upright(view.knee, low, high, f"knee: n = {view.knee}", knee, SERIES[2], "solid"))
+    first, last = view.passes[0].n, view.passes[-1].n
+    if first <= view.ridge <= last:
+        ridge = f"ridge n = {view.ridge:.1f}: multiplying takes as long as reading"
+        figure.add_trace(_upright(view.ridge, low, high, f"ridge: n = {view.ridge:.1f}", ridge, TEXT, "dash"))
+    widths = [2**i for i in range(17) if first <= 2**i <= last] or [first]
+    edge = 0.06 * max(log10(last / first), 1.0)
+    figure.update_xaxes(
+        title="n, rows of one target pass", type="log", tickvals=widths, ticktext=[str(n) for n in widths],
+        range=[log10(first) - edge, log10(last) + edge],
+    )  # fmt: skip
+    marks = _decades(low, high)
+    figure.update_yaxes(
+        title="t(n), ms", type="log", tickvals=marks, ticktext=[f"{one:g}" for one in marks],
+        range=[log10(low), log10(high)],
+    )  # fmt: skip
+    return style(figure, HEIGHT)
+
+
+def _decades(low: float, high: float) -> list[float]:
+    """1, 2, 5, 10, … between the two; Plotly's own labels would leave the zeros out."""
+    powers = range(floor(log10(low)), ceil(log10(high)) + 1)
+    return [value for power in powers for digit in (1, 2, 5) if low <= (value := digit * 10.0**power) <= high]
+
+
+def _measured(view: MachineView) -> go.Scatter:
+    return go.Scatter(
+        x=[one.n for one in view.passes],
+        y=[one.median_ms for one in view.passes],
+        error_y={
+            "type": "data",
+            "symmetric": False,
+            "array": [one.high_ms - one.median_ms for one in view.passes],
+            "arrayminus": [one.median_ms - one.low_ms for one in view.passes],
+            "thickness": 1.5,
+            "width": 4,
+        },
+        mode="lines+markers",
+        name="t(n), measured",
+        text=[one.explanation for one in view.passes],
+        hovertemplate="n = %{x}: %{y:.3g} ms measured<br>%{text}<extra></extra>",
+        line={"color": SERIES[0], "width": 2},
+        marker={"symbol": "circle", "size": 8, "color": SERIES[0]},
+    )
+
+
+def _upright(x: float, low: float, high: float, name: str, text: str, colour: str, dash: str) -> go.Scatter:
+    return go.Scatter(
+        x=[x, x], y=[low, high], mode="lines", name=name, hovertemplate=f"{text}<extra></extra>",
+        line={"color": colour, "width": 1.5, "dash": dash},
+    )  # fmt: skip
+
+
+def machine_table(view: MachineView) -> str:
+    """Every width; the knee's row is marked."""
+    head = "".join(f'<th scope="col" title="{escape(title, quote=True)}">{escape(name)}</th>' for name, title in HEAD)
+    body = []
+    for one in view.passes:
+        cells = (
+            f"{one.n} (knee)" if one.n == view.knee else str(one.n),
+            f"{one.median_ms:.3g} ({one.low_ms:.3g} to {one.high_ms:.3g})",
+            f"{one.ratio:.2f}",
+            f"{one.roofline_ms:.3g}",
+            str(one.repeats),
+        )
+        body.append(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>")
+    caption = f"<caption>{escape(view.name)}, {escape(view.setting)}. All but the roofline is measured.</caption>"
+    table = f'<table class="sv-table">{caption}<thead><tr>{head}</tr></thead><tbody>{"".join(body)}</tbody></table>'
+    return f'<div class="sv-table-scroll">{table}</div>'
+
+
+def provenance(view: MachineView) -> str:
+    """Where the numbers come from."""
+    facts = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in view.facts)
+    return f'<dl class="sv-facts">{facts}</dl>'

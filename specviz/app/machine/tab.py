@@ -1,0 +1,58 @@
+"""The Machine tab: how long a target pass over n rows takes, here or elsewhere, and how many nodes are free.
+
+Lays out and wires; what the controls do is in `machine_actions`.
+"""
+
+from __future__ import annotations
+
+import gradio as gr
+
+from specviz.app.machine.actions import MachineActions
+from specviz.app.page.events import ENGINE, QUIET
+from specviz.app.parts import notices
+
+INTRO = (
+    "Speculative decoding pays exactly as far as a wider target pass costs little more. Marks with whiskers are "
+    "**measured** times of one pass over n rows (median and quartiles); the dotted line is the **roofline**, modelled "
+    "from the model's size and two rates measured in the same run: reading from memory and multiplying matrices. At "
+    "the *knee*, wider passes begin to cost; at the *ridge*, multiplying takes as long as reading."
+)
+IDLE = (
+    "Shipped curves were measured beforehand; Measure here times the bundled target now, on the machine that serves "
+    "this page, in less than a minute if nothing else runs."
+)
+
+
+def machine_tab(actions: MachineActions, tab: gr.Tab) -> None:
+    """Build the tab's content inside `tab`. The chart is drawn when the tab is first opened."""
+    gr.Markdown(INTRO, elem_classes="sv-intro")
+    own = gr.State({})
+    with gr.Row(elem_classes="sv-shelf"):
+        curve = gr.Dropdown([], label="machine and model", scale=3, min_width=260, elem_id="sv-machine-curve")
+        setting = gr.Dropdown([], label="pass", scale=2, min_width=220, elem_id="sv-machine-setting")
+        upload = gr.UploadButton(
+            "Load a curve", file_types=[".json"], size="sm", min_width=140, elem_id="sv-machine-load"
+        )
+    with gr.Row(elem_classes="sv-actions"):
+        measure = gr.Button(
+            "Measure here", variant="primary", min_width=140, interactive=actions.can_measure, elem_id="sv-machine-run"
+        )
+        cancel = gr.Button("Cancel", variant="stop", min_width=100, interactive=False, elem_id="sv-machine-cancel")
+    message = gr.HTML(notices.message(IDLE), elem_id="sv-machine-message")
+    sentence = gr.HTML(elem_id="sv-machine-sentence")
+    plot = gr.Plot(show_label=False, elem_id="sv-machine-plot")
+    table = gr.HTML(elem_id="sv-machine-table")
+    facts = gr.HTML(elem_id="sv-machine-facts")
+    with gr.Row():
+        as_csv = gr.DownloadButton("Times as CSV", interactive=False, size="sm", min_width=140)
+        as_json = gr.DownloadButton("Curve as JSON", interactive=False, size="sm", min_width=140)
+
+    shown = [curve, setting, sentence, plot, table, facts, as_csv, as_json]
+    tab.select(actions.open, [own, curve, setting], shown, **QUIET)
+    curve.input(actions.choose, [own, curve], shown, **QUIET)
+    setting.input(actions.open, [own, curve, setting], shown, **QUIET)
+    upload.upload(actions.load, [upload, own], [message, own, *shown], **QUIET)
+    measure.click(actions.arm, None, [message, measure, cancel], **QUIET).then(
+        actions.measure, own, [message, own, *shown, measure, cancel], **ENGINE
+    )
+    cancel.click(actions.stop, None, None, **QUIET)

@@ -1,0 +1,198 @@
+"""A measured step-time curve as the Machine tab shows it: t(n), the roofline over it, the knee, and one sentence.
+
+Reads a curve; the line comes from `hardware`. Measured and modelled numbers never share a name. Knows nothing about
+plotly or gradio.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from specviz.protocol.profiles import HardwareCurve, PassTime
+from specviz.theory import roofline as hardware
+from specviz.theory.roofline import SLACK, Roofline
+
+LINE_POINTS = 96
+WAYS = {
+    "engine": "the engine's own pass: one sequence, a binary tree of rows, mask and bookkeeping included",
+    "bare": "a bare pass of fixed sizes: nothing but the model around the numbers",
+}
+CLOCKS = {"wall": "wall clock", "thread": "time that the one computing thread worked"}
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredPass:
+    """One width: times in milliseconds."""
+
+    n: int
+    median_ms: float
+    low_ms: float
+    high_ms: float
+    ratio: float
+    """÷ the narrowest pass"""
+    roofline_ms: float
+    repeats: int
+    explanation: str
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """The roofline, modelled: widths, milliseconds, and how each was made."""
+
+    widths: tuple[float, ...]
+    ms: tuple[float, ...]
+    explanations: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MachineView:
+    name: str
+    setting: str
+    passes: tuple[MeasuredPass, ...]
+    line: Line
+    knee: int
+    ridge: float
+    sentence: str
+    """how many nodes are free here"""
+    facts: tuple[tuple[str, str], ...]
+    """provenance: what, and its value"""
+
+
+def machine_view(curve: HardwareCurve, context: int, batch: int) -> MachineView:
+    """Everything the tab shows. Raises OptionError where nothing was measured at this setting."""
+    measured = hardware.passes(curve, context, batch)
+    bare = hardware.roofline(curve, context, batch)
+    line = hardware.roofline(curve, context, batch, hardware.overhead(measured, bare))
+    return MachineView(
+        name=curve.name,
+        setting=setting_label(context, batch),
+        passes=tuple(_pass(one, measured[0], line) for one in measured),
+        line=_line(line, measured[0].n, measured[-1].n),
+        knee=hardware.knee(measured).n,
+        ridge=bare.ridge,
+        sentence=free_sentence(curve.name, measured),
+        facts=_facts(curve, line),
+    )
+
+
+def setting_label(context: int, batch: int) -> str:
+    return f"{context} cached rows, batch {batch}"
+
+
+def free_sentence(name: str, measured: Sequence[PassTime], slack: float = SLACK) -> str:
+    """How many nodes are free here, with the times that say so. `measured` ascends."""
+    first, last = measured[0], hardware.knee(measured, slack)
+    beyond = next((one for one in measured if one.n > last.n), None)
+    free = f"Free means at most {slack:.0%} more time than a pass over {_rows(first.n)} ({_ms(first.median_s)})."
+    if last.n == first.n:
+        if beyond is None:
+            return f"Only one width was measured on {name}, so nobody knows how many nodes are free. {free}"
+        return (
+            f"No node is free on {name}: a pass over {_rows(beyond.n)} already takes {_against(beyond, first)}. {free}"
+        )
+    nodes = f"{last.n - 1} node{'s are' if last.n > 2 else ' is'} free on {name}"
+    if beyond is None:
+        return (
+            f"At least {nodes}: the widest pass measured, over {_rows(last.n)}, takes {_against(last, first)}. {free}"
+        )
+    return (
+        f"{nodes}: a pass over {_rows(last.n)} takes {_against(last, first)}, "
+        f"one over {_rows(beyond.n)} {_against(beyond, first)}.{_dearer(measured, last, slack)} {free}"
+    )
+
+
+def _dearer(measured: Sequence[PassTime], knee: PassTime, slack: float) -> str:
+    """The passes below the knee that cost more than free, in a sentence; empty where there are none."""
+    first = measured[0]
+    dear = [one for one in measured if one.n < knee.n and one.median_s > (1 + slack) * first.median_s]
+    named = ", ".join(f"{_rows(one.n)} take {_against(one, first)}" for one in dear)
+    return f" Not at every width below: {named}." if dear else ""
+
+
+def curve_csv(curve: HardwareCurve) -> str:
+    """Every time of the file and the roofline beside it, a line each."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["context", "batch", "n", "median_s", "low_s", "high_s", "repeats", "ratio", "roofline_s"])
+    for context, batch in hardware.settings(curve):
+        measured = hardware.passes(curve, context, batch)
+        line = hardware.roofline(
+            curve, context, batch, hardware.overhead(measured, hardware.roofline(curve, context, batch))
+        )
+        for one in measured:
+            ratio = one.median_s / measured[0].median_s
+            writer.writerow(
+                [context, batch, one.n, one.median_s, one.low_s, one.high_s, one.repeats, ratio, line.at(one.n)]
+            )
+    return text.getvalue()
+
+
+def _pass(one: PassTime, first: PassTime, line: Roofline) -> MeasuredPass:
+    ratio = one.median_s / first.median_s
+    explanation = (
+        f"median of {one.repeats}, quartiles {_ms(one.low_s)} to {_ms(one.high_s)}<br>"
+        f"t({one.n}) / t({first.n}) = {_ms(one.median_s)} / {_ms(first.median_s)} = {ratio:.2f}"
+    )
+    return MeasuredPass(
+        one.n,
+        one.median_s * 1e3,
+        one.low_s * 1e3,
+        one.high_s * 1e3,
+        ratio,
+        line.at(one.n) * 1e3,
+        one.repeats,
+        explanation,
+    )
+
+
+def _line(line: Roofline, first: int, last: int) -> Line:
+    """Evenly spaced on a logarithmic axis, the ridge among them so that the corner is sharp."""
+    steps = [first * (last / first) ** (i / (LINE_POINTS - 1)) for i in range(LINE_POINTS)] if last > first else [first]
+    widths = sorted({float(one) for one in steps} | ({line.ridge} if first < line.ridge < last else set()))
+    return Line(tuple(widths), tuple(line.at(n) * 1e3 for n in widths), tuple(_roof(line, n) for n in widths))
+
+
+def _roof(line: Roofline, n: float) -> str:
+    reading = f"{line.bytes_read / 1e6:.1f} MB / {line.bytes_per_s / 1e9:.1f} GB/s"
+    arithmetic = f"{n:.3g} × {line.flops_per_row / 1e6:.1f} MFLOP / {line.flops_per_s / 1e9:.1f} GFLOP/s"
+    return (
+        f"max(reading, arithmetic) + t0<br>reading: {reading} = {_ms(line.reading_s)}<br>"
+        f"arithmetic: {arithmetic} = {_ms(line.arithmetic_s(n))}<br>"
+        f"t0 = {_ms(line.overhead_s)}, fitted at the first mark"
+    )
+
+
+def _facts(curve: HardwareCurve, line: Roofline) -> tuple[tuple[str, str], ...]:
+    machine, model, reading, arithmetic = curve.machine, curve.model, curve.reading, curve.arithmetic
+    weights = f"weights {model.weights_sha256[:12]}" if model.weights_sha256 else "random weights"
+    facts = [
+        ("machine", f"{machine.processor}, {machine.cores} cores, {machine.threads} torch "
+                    f"thread{'s' if machine.threads > 1 else ''}, {machine.device}, {machine.dtype}, {machine.system}"),
+        ("model", f"{model.name}, {model.parameters:,} parameters, {model.layers} layers, width {model.hidden_size}, "
+                  f"{weights}"),
+        ("timed", f"{WAYS[curve.way]}{', as CUDA graphs' if curve.cuda_graphs else ''}; {CLOCKS[curve.clock]}"),
+        ("reading", f"{reading.median / 1e9:.1f} GB/s ({reading.low / 1e9:.1f} to {reading.high / 1e9:.1f}), "
+                    f"{reading.how}"),
+        ("arithmetic", f"{arithmetic.median / 1e9:.1f} GFLOP/s ({arithmetic.low / 1e9:.1f} to "
+                       f"{arithmetic.high / 1e9:.1f}), {arithmetic.how}"),
+        ("t0", f"{_ms(line.overhead_s)}: what the narrowest pass takes above the roofline"),
+        ("with", f"SpecViz {curve.specviz}, Python {machine.python}, torch {machine.torch}"),
+        ("measured", f"{curve.created}{'' if curve.complete else ', stopped early'}"),
+        ("again", curve.command),
+    ]  # fmt: skip
+    return tuple(facts)
+
+
+def _against(one: PassTime, first: PassTime) -> str:
+    return f"{one.median_s / first.median_s:.2f}× as long ({_ms(one.median_s)})"
+
+
+def _rows(n: int) -> str:
+    return "one row" if n == 1 else f"{n} rows"
+
+
+def _ms(seconds: float) -> str:
+    return f"{seconds * 1e3:.3g} ms" if seconds < 1 else f"{seconds:.3g} s"

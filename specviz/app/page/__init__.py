@@ -1,0 +1,1 @@
+"""The page around its tabs: how it is built, served and styled."""

@@ -1,0 +1,108 @@
+"""The page: a header, its tabs, and the line that says how far the models are.
+
+`build` is handed everything it shows; it imports no engine. Whether the source is live, recorded or a test's double
+makes no difference here.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import gradio as gr
+
+from specviz.app.about.tab import about_tab
+from specviz.app.lab.tab import restore
+from specviz.app.machine.actions import MachineActions
+from specviz.app.machine.tab import machine_tab
+from specviz.app.page.deferred import DeferredSource
+from specviz.app.page.events import QUIET
+from specviz.app.parts import notices
+from specviz.app.parts.gallery import Gallery
+from specviz.app.parts.request import Limits
+from specviz.app.proof.actions import ProofActions
+from specviz.app.proof.tab import proof_tab
+from specviz.app.race.actions import RaceActions
+from specviz.app.race.tab import race_tab
+from specviz.app.speedup.actions import SpeedupActions
+from specviz.app.speedup.shown import recorded
+from specviz.app.speedup.tab import speedup_tab
+from specviz.app.step.actions import StepActions
+from specviz.app.step.tab import step_tab
+from specviz.app.what_if.actions import WhatIfActions
+from specviz.app.what_if.tab import what_if_tab
+from specviz.protocol.runs import TraceSource
+from specviz.resources import ROOT
+
+TITLE = "SpecViz"
+SENTENCE = "Watch one model guess ahead and another check the guesses, token by token."
+LIGHT = '<button type="button" class="sv-light" aria-label="switch between light and dark"></button>'
+"""what a press does is in `assets/js/light.js`"""
+HEADER = f'<div class="sv-header"><h1>{TITLE}</h1><p>{SENTENCE}</p></div>'
+POLL_S = 0.7
+"""how often the status line asks while the models load; it stops asking when they are there"""
+CACHE_S = (3600, 24 * 3600)
+"""uploaded and offered files are swept hourly and live a day at most"""
+
+
+def build(source: TraceSource, gallery: Gallery, limits: Limits, sweeps: Path = ROOT / "sweeps") -> gr.Blocks:
+    """The whole page over one source; the recorded sweep is looked for in the folder `sweeps`. Launch it with
+    `settings.launch_settings()`."""
+    step, speedup = StepActions(source, gallery, limits), SpeedupActions(source, limits, recorded(sweeps))
+    race = RaceActions(source, limits)
+    machine, proof = MachineActions(source), ProofActions(source, limits)
+    demo: gr.Blocks = gr.Blocks(title=TITLE, analytics_enabled=False, fill_width=True, delete_cache=CACHE_S)
+    with demo:
+        with gr.Row(elem_classes="sv-top"):
+            gr.HTML(HEADER, scale=4, min_width=280)
+            status = gr.HTML(_status(source), scale=1, min_width=200, elem_id="sv-status")
+            gr.HTML(LIGHT, scale=0, min_width=84, elem_classes="sv-light-box")
+        with gr.Tabs() as tabs:
+            with gr.Tab("Step", id="step"):
+                parts = step_tab(step)
+            with gr.Tab("Race", id="race"):
+                race_tab(race)
+            with gr.Tab("Speedup", id="speedup") as speedup_page:
+                chart = speedup_tab(speedup, speedup_page)
+            with gr.Tab("Machine", id="machine") as machine_page:
+                machine_tab(machine, machine_page)
+            with gr.Tab("What if", id="what-if"):
+                what_if_tab(WhatIfActions(gallery), tabs, parts.stage())
+            with gr.Tab("Proof", id="proof") as proof_page:
+                proof_tab(proof, proof_page)
+            with gr.Tab("About", id="about"):
+                about_tab()
+        _status_events(demo, source, status)
+        demo.load(restore, None, [tabs, chart], **QUIET)
+        demo.unload(step.leave)
+        demo.unload(race.leave)
+        demo.unload(speedup.leave)
+        demo.unload(machine.leave)
+        demo.unload(proof.leave)
+    demo.queue(max_size=limits.waiting)
+    return demo
+
+
+def _status_events(demo: gr.Blocks, source: TraceSource, status: gr.HTML) -> None:
+    """The status line on opening, and then until the models are there or have failed."""
+    timer = gr.Timer(POLL_S, active=False)
+
+    def look() -> tuple[str, gr.Timer]:
+        return _status(source), gr.Timer(active=not settled(source))
+
+    def open_page() -> tuple[str, gr.Timer]:
+        if isinstance(source, DeferredSource):
+            source.opened()
+        return look()
+
+    demo.load(open_page, None, [status, timer], **QUIET)
+    timer.tick(look, None, [status, timer], **QUIET)
+
+
+def settled(source: TraceSource) -> bool:
+    """Whether the status line can still change by itself."""
+    return source.settled if isinstance(source, DeferredSource) else True
+
+
+def _status(source: TraceSource) -> str:
+    failed = isinstance(source, DeferredSource) and source.failed
+    return notices.status(source.status(), "failed" if failed else "ready" if settled(source) else "busy")

@@ -1,0 +1,123 @@
+"""A source that is not there yet: the page opens at once, the engine is imported and warmed behind it.
+
+Until then the catalog is the saved one, and a run waits for the engine. Knows nothing about torch: what is behind
+the door is made by the function it is given.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from threading import Event, Thread
+
+from specviz.errors import ModelError, SpecVizError
+from specviz.protocol.profiles import Profiled, ProfileRequest
+from specviz.protocol.proofs import Prover
+from specviz.protocol.runs import Catalog, Learned, Profiles, Resume, RunRequest, TraceSource
+from specviz.trace.events import Trace
+from specviz.trace.steps import Step
+
+log = logging.getLogger(__name__)
+
+LOADING = "loading the engine…"
+GRACE_S = 6.0
+"""loading waits so long at most for the first page to open"""
+WAIT_S = 0.1
+"""how often a waiting run looks whether it was stopped"""
+
+
+class DeferredSource:
+    """A `TraceSource` around `make`, which is called once, in the background, after `start`."""
+
+    def __init__(self, make: Callable[[], TraceSource], catalog: Catalog) -> None:
+        self._make = make
+        self._catalog = catalog
+        self._source: TraceSource | None = None
+        self._problem: str | None = None
+        self._grace_s = 0.0
+        self._go = Event()
+        self._built = Event()
+        self._settled = Event()
+        self._thread = Thread(target=self._load, name="specviz-engine", daemon=True)
+
+    def start(self, grace_s: float = GRACE_S) -> None:
+        """Begin loading, once, after the page's server is up: when the first page has opened, or after `grace_s`.
+
+        Importing torch keeps the processor busy for seconds; a page that is opening then would open late.
+        """
+        self._grace_s = grace_s
+        self._thread.start()
+
+    def opened(self) -> None:
+        """A visitor's page stands; loading may begin."""
+        self._go.set()
+
+    @property
+    def settled(self) -> bool:
+        """True once loading has succeeded or failed."""
+        return self._settled.is_set()
+
+    @property
+    def failed(self) -> bool:
+        return self._problem is not None
+
+    def catalog(self) -> Catalog:
+        return self._source.catalog() if self._source is not None else self._catalog
+
+    def status(self) -> str:
+        if self._problem is not None:
+            return f"models failed to load: {self._problem}"
+        return self._source.status() if self._source is not None else LOADING
+
+    def warm(self) -> None:
+        """Wait until loading is over."""
+        self._settled.wait()
+
+    def explain(self, request: RunRequest) -> str | None:
+        return self._source.explain(request) if self._source is not None else None
+
+    def run(
+        self, request: RunRequest, cancelled: Callable[[], bool] = lambda: False, resume: Resume | None = None
+    ) -> Iterator[Step]:
+        while not self._built.wait(WAIT_S):
+            if cancelled():
+                raise ModelError("the run was stopped before the engine was loaded; press Run live to try again.")
+        yield from self._loaded().run(request, cancelled, resume)
+
+    def learn(self, traces: Sequence[Trace], policy: str) -> Learned:
+        self._built.wait()
+        return self._loaded().learn(traces, policy)
+
+    def profile(self, request: ProfileRequest, cancelled: Callable[[], bool] = lambda: False) -> Iterator[Profiled]:
+        """See `Profiles.profile`."""
+        while not self._built.wait(WAIT_S):
+            if cancelled():
+                return
+        source = self._loaded()
+        if not isinstance(source, Profiles):
+            raise ModelError("there is no machine behind this page; run `specviz profile` where there is one.")
+        yield from source.profile(request, cancelled)
+
+    def prover(self) -> Prover:
+        self._built.wait()
+        return self._loaded().prover()
+
+    def _loaded(self) -> TraceSource:
+        if self._source is None:
+            raise ModelError(f"the engine could not be loaded: {self._problem}")
+        return self._source
+
+    def _load(self) -> None:
+        self._go.wait(self._grace_s)
+        try:
+            self._source = self._make()
+            self._built.set()
+            self._source.warm()
+        except SpecVizError as error:
+            self._problem = str(error)
+        except Exception as error:  # the page must say that loading failed, whatever it was; the log keeps the rest
+            log.exception("loading the engine failed")
+            self._problem = f"{type(error).__name__}; see the server's log."
+        finally:
+            self._built.set()
+            self._settled.set()

@@ -1,0 +1,42 @@
+"""The player's scripts and styles as text: for the page's head, and for a file that stands alone.
+
+Everything is inlined, so nothing is fetched and the same player runs from a folder, a Space or a notebook. Knows
+nothing about gradio or traces.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from specviz.resources import asset_path
+
+SCRIPTS = (
+    "bytes.js", "numbers.js", "state.js", "bounds.js", "rejudge.js", "rules.js", "words.js", "dom.js", "light.js",
+    "text.js", "tree.js", "bars.js", "card.js", "rejudging.js", "exhibits.js", "lanes.js", "transport.js", "specviz.js",
+    "charts.js", "replay.js", "race.js",
+)  # fmt: skip
+"""in the order in which they build on each other"""
+STYLES = ("tokens.css", "player.css", "race.css")
+
+
+@cache
+def scripts() -> str:
+    """All scripts, joined."""
+    return "\n".join(asset_path("js", name).read_text(encoding="utf-8") for name in SCRIPTS)
+
+
+@cache
+def styles() -> str:
+    """Colours and the player's looks; the page's own style sheet is not part of it."""
+    return "\n".join(asset_path("css", name).read_text(encoding="utf-8") for name in STYLES)
+
+
+def head() -> str:
+    """For `launch(head=…)`: gradio rewrites the selectors of `css=`, a head it leaves alone."""
+    return f"<style>\n{styles()}</style>\n<script>\n{scripts()}</script>\n"
+
+
+def css_paths() -> list[Path]:
+    """For `launch(css_paths=…)`: the page around the player."""
+    return [asset_path("css", "page.css")]

@@ -1,0 +1,40 @@
+"""How the page is served: address, looks, limits. One place for `app.py`, the command line and the tests.
+
+Local by default and quiet: no telemetry, no run history, nothing fetched from outside. Knows nothing about tabs.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from specviz.app.page.scripts import head
+from specviz.app.page.theme import page_theme
+from specviz.app.parts.request import Limits
+from specviz.resources import asset_path
+
+
+def on_a_space(environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether this process runs as a Hugging Face Space."""
+    return bool(environment.get("SPACE_ID"))
+
+
+def launch_settings(limits: Limits, environment: Mapping[str, str] = os.environ) -> dict[str, Any]:
+    """Keyword arguments for `Blocks.launch`. On a Space the server must listen on every address."""
+    return {
+        "server_name": "0.0.0.0" if on_a_space(environment) else "127.0.0.1",
+        "theme": page_theme(),
+        "head": head() + page_style(),
+        "max_file_size": limits.import_bytes,
+        "footer_links": ["settings"],
+        "run_history": False,
+        "ssr_mode": False,
+        "show_error": True,
+        "state_session_capacity": 200,
+    }
+
+
+def page_style() -> str:
+    """The page's own style sheet; in the head, because Gradio loses the media rules of what it is given as CSS."""
+    return f"<style>\n{asset_path('css', 'page.css').read_text(encoding='utf-8')}</style>\n"

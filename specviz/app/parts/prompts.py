@@ -1,0 +1,28 @@
+"""The prompt chips: one per family, each press shows the next prompt of the family.
+
+Stateless: which prompt comes next is read off the prompt box itself. Knows nothing about gradio.
+"""
+
+from __future__ import annotations
+
+from specviz.protocol.runs import Catalog, PromptCard
+
+
+def families(catalog: Catalog) -> list[str]:
+    """Families in the order of the prompt set."""
+    return list(dict.fromkeys(card.family for card in catalog.prompts))
+
+
+def next_prompt(catalog: Catalog, family: str, current: str) -> tuple[PromptCard, str]:
+    """The family's prompt after `current` (its first, if `current` is none of them) and a line about it."""
+    cards = [card for card in catalog.prompts if card.family == family]
+    at = next((place for place, card in enumerate(cards) if card.text == current), -1)
+    place = (at + 1) % len(cards)
+    return cards[
+        place
+    ], f"{chip_label(family)}, {place + 1} of {len(cards)}: {cards[place].title}. {cards[place].description}"
+
+
+def chip_label(family: str) -> str:
+    """Capitalised: Gradio looks labels up among its own translations, where `code` is a group of texts, not a text."""
+    return family[:1].upper() + family[1:]

@@ -1,0 +1,200 @@
+"""What the Proof tab's controls do: redraw the exact proof, run and stop a sampling test, compare greedy texts.
+
+Every action returns what the page should show; an error becomes one sentence. Knows nothing about the layout or torch.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import gradio as gr
+
+from specviz.app.parts import notices
+from specviz.app.parts.cancellation import Stops
+from specviz.app.parts.request import Limits
+from specviz.app.proof.figure import equality_badge, exact_summary, exact_table, sampled_summary
+from specviz.app.proof.view import exact_view, sampled_view
+from specviz.errors import OptionError, SpecVizError
+from specviz.protocol.equality import PLAIN, Equality, compare
+from specviz.protocol.proofs import DRAWS, MOST_CANDIDATES, SampleQuestion, Toy
+from specviz.protocol.runs import Catalog, RunRequest, TraceSource
+
+log = logging.getLogger(__name__)
+
+Updates = tuple[object, ...]
+PRESETS: dict[str, tuple[tuple[float, ...], tuple[float, ...]]] = {
+    "apart": ((0.5, 0.3, 0.2), (0.2, 0.45, 0.35)),
+    "close": ((0.5, 0.3, 0.2), (0.45, 0.35, 0.2)),
+    "equal": ((0.5, 0.3, 0.2), (0.5, 0.3, 0.2)),
+    "drafter misses c": ((0.3, 0.3, 0.4), (0.7, 0.3, 0.0)),
+    "target rules out c": ((0.6, 0.4, 0.0), (0.2, 0.3, 0.5)),
+}
+"""name → (p, q)"""
+INTACT = "intact"
+TOY, PAIR = "the toy above", "the bundled pair"
+MOST_PAIR_RUNS = 500
+"""each reads a prompt anew, with two models"""
+
+
+def numbers(text: str, what: str) -> tuple[float, ...]:
+    """`0.5, 0.3, 0.2` → (0.5, 0.3, 0.2). Raises OptionError."""
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError as error:
+        raise OptionError(
+            f"{what} is '{text[:40]}', but must be three numbers with commas, as 0.5, 0.3, 0.2."
+        ) from error
+
+
+def shown(values: tuple[float, ...]) -> str:
+    return ", ".join(f"{one:g}" for one in values)
+
+
+def toy(p: str, q: str, verifier: str, candidates: int, draw: str, broken: str) -> Toy:
+    """The controls of the exact part. Raises OptionError."""
+    if draw not in DRAWS or not 1 <= int(candidates) <= MOST_CANDIDATES:
+        raise OptionError("choose a way of drawing and a number of candidates from the lists.")
+    return Toy(numbers(p, "p"), numbers(q, "q"), verifier, int(candidates), draw, "" if broken == INTACT else broken)
+
+
+class ProofActions:
+    """The tab's actions over one source; of a visitor their stop switches are kept."""
+
+    def __init__(self, source: TraceSource, limits: Limits) -> None:
+        self.source = source
+        self.limits = limits
+        self.catalog: Catalog = source.catalog()
+        self._samplings, self._comparisons = Stops(), Stops()
+
+    def verifiers(self) -> list[str]:
+        """Those that work above temperature 0."""
+        return [one.name for one in self.catalog.verifiers if one.temperatures == "any"]
+
+    def drafters(self) -> list[str]:
+        """Lossless ones that draft."""
+        return [one.name for one in self.catalog.drafters if one.lossless and one.name != PLAIN]
+
+    def prompts(self) -> list[tuple[str, str]]:
+        """(label, id) of the prompt set."""
+        return [(f"{card.family}: {card.title}", card.id) for card in self.catalog.prompts]
+
+    # --- exact ---------------------------------------------------------------------------------------------------
+
+    def preset(self, name: str) -> Updates:
+        p, q = PRESETS[name]
+        return shown(p), shown(q)
+
+    def exact(self, *given: Any) -> Updates:
+        """Summary and table for the controls of the exact part, in the order of `toy`'s parameters."""
+        try:
+            view = exact_view(self.source.prover().lines(toy(*given)))
+        except SpecVizError as error:
+            return notices.message(str(error), "error"), ""
+        return exact_summary(view), exact_table(view)
+
+    # --- sampled and measured ------------------------------------------------------------------------------------
+
+    def arm_sampling(self, visitor: gr.Request) -> Updates:
+        return self._armed(self._samplings, visitor)
+
+    def arm_comparison(self, visitor: gr.Request) -> Updates:
+        return self._armed(self._comparisons, visitor)
+
+    def stop_sampling(self, visitor: gr.Request) -> None:
+        self._samplings.stop(visitor.session_hash or "")
+
+    def stop_comparison(self, visitor: gr.Request) -> None:
+        self._comparisons.stop(visitor.session_hash or "")
+
+    def leave(self, visitor: gr.Request) -> None:
+        """The visitor closed the page."""
+        for stops in (self._samplings, self._comparisons):
+            stops.leave(visitor.session_hash or "")
+
+    def sample(
+        self,
+        where: str,
+        prompt: str,
+        runs: float,
+        seed: float,
+        temperature: float,
+        p: str,
+        q: str,
+        verifier: str,
+        candidates: int,
+        draw: str,
+        broken: str,
+        visitor: gr.Request,
+    ) -> Iterator[Updates]:
+        """Counts as they come, for (summary, Run, Cancel)."""
+        stopped = self._samplings.armed(visitor.session_hash or "").is_set
+
+        def answers() -> Iterator[str]:
+            text = self._prompt(prompt) if where == PAIR else ""
+            count = min(int(runs), MOST_PAIR_RUNS) if text else int(runs)
+            asked = toy(p, q, verifier, candidates, draw, broken)
+            question = SampleQuestion(asked, text, float(temperature), count, int(seed))
+            for found in self.source.prover().sample(question, stopped):
+                yield (
+                    sampled_summary(sampled_view(found)) if found.runs else notices.message("Stopped before any text.")
+                )
+
+        yield from self._guarded(answers)
+
+    def compare(self, drafter: str, prompt: str, tokens: float, visitor: gr.Request) -> Iterator[Updates]:
+        """The badge as it grows, for (badge, Check, Cancel)."""
+        stopped = self._comparisons.armed(visitor.session_hash or "").is_set
+
+        def answers() -> Iterator[str]:
+            wanted = max(1, min(int(tokens), self.limits.max_new_tokens))
+            request = RunRequest(self._prompt(prompt), drafter=drafter, max_new_tokens=wanted)
+            for found in compare(self.source, request, stopped):
+                yield badge(drafter, found)
+            if not found.finished:
+                yield equality_badge("stopped", "plain", "Nothing is claimed of a comparison that was stopped.")
+
+        yield from self._guarded(answers)
+
+    def _prompt(self, name: str) -> str:
+        for card in self.catalog.prompts:
+            if card.id == name:
+                return card.text
+        raise OptionError("choose a prompt of the list.")
+
+    def _armed(self, stops: Stops, visitor: gr.Request) -> Updates:
+        """Before the work joins the queue: a fresh switch, Run off, Cancel on."""
+        stops.arm(visitor.session_hash or "")
+        busy = notices.message("Waiting for the engine…", "busy")
+        return busy, gr.Button(interactive=False), gr.Button(interactive=True)
+
+    def _guarded(self, answers: Callable[[], Iterator[str]]) -> Iterator[Updates]:
+        """Every answer, and the buttons back at the end; an error becomes its sentence."""
+        try:
+            for answer in answers():
+                yield answer, gr.skip(), gr.skip()
+            yield gr.skip(), gr.Button(interactive=True), gr.Button(interactive=False)
+        except Exception as error:  # the page must stay usable, whatever it was; the log keeps what is not ours
+            if not isinstance(error, SpecVizError):
+                log.exception("a proof failed")
+            said = (
+                str(error) if isinstance(error, SpecVizError) else f"It failed ({type(error).__name__}); see the log."
+            )
+            yield notices.message(said, "error"), gr.Button(interactive=True), gr.Button(interactive=False)
+
+
+def badge(drafter: str, found: Equality) -> str:
+    """The badge of a comparison, on the way or done."""
+    if not found.finished:
+        done = len(found.plain) + len(found.drafted)
+        return equality_badge(f"{done} tokens decoded…", "plain", "Plain decoding first, then the drafter.")
+    whole = max(len(found.plain), len(found.drafted))
+    text = f"{found.equal} of {whole} tokens equal"
+    passes = (
+        f"{drafter}: {len(found.drafted)} tokens in {found.passes} target passes; plain decoding: one pass a token."
+    )
+    if found.holds:
+        return equality_badge(f"✓ {text}", "good", f"{passes} Both greedy, in float32, just now.")
+    place = (found.first_difference or 0) + 1
+    return equality_badge(f"✕ {text}", "bad", f"{passes} The first difference is at token {place}.")

@@ -1,0 +1,132 @@
+"""The Proof tab: one decision line by line with a break-it switch, a sampling test, greedy equality.
+
+Lays out and wires; what the controls do is in `proof_actions`. Nothing is computed before the tab is opened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import gradio as gr
+
+from specviz.app.page.events import ENGINE, LATEST, QUIET
+from specviz.app.parts import notices
+from specviz.app.proof.actions import INTACT, PAIR, PRESETS, TOY, ProofActions, shown
+from specviz.app.proof.figure import part_heading
+from specviz.protocol.proofs import BREAKS, DRAWS, MOST_CANDIDATES, Toy
+from specviz.protocol.runs import RunRequest
+
+INTRO = (
+    "Is the output really the target's? Three kinds of evidence, each labelled with what it is worth: an **exact** "
+    "computation on three tokens, a **sampled** test, and a **measured** comparison of greedy texts. Break the method "
+    "on purpose and watch the bias appear."
+)
+EXACT = "all ways are added up; no sample is drawn"
+SAMPLED = "counts of a limited number of runs: can show a difference, never prove equality"
+MEASURED = "two real runs, made just now on this machine"
+WAITING = "The lines appear as soon as the engine is loaded."
+
+
+def proof_tab(actions: ProofActions, tab: gr.Tab) -> None:
+    """Build the tab's content inside the current Blocks."""
+    gr.Markdown(INTRO, elem_classes="sv-intro")
+    toy = _exact(actions, tab)
+    _sampled(actions, toy)
+    _greedy(actions)
+
+
+def _exact(actions: ProofActions, tab: gr.Tab) -> list[Any]:
+    """The toy's controls, in the order of `proof_actions.toy`'s parameters."""
+    gr.HTML(part_heading("Every way one decision can go", "exact", EXACT))
+    usual, names = Toy(), actions.verifiers()
+    with gr.Row():
+        preset = gr.Dropdown(list(PRESETS), value=next(iter(PRESETS)), label="p and q", min_width=150,
+                             elem_id="sv-proof-preset")  # fmt: skip
+        p = gr.Textbox(shown(usual.target), label="target p of a, b, c", max_lines=1, min_width=150,
+                       elem_id="sv-proof-p")  # fmt: skip
+        q = gr.Textbox(shown(usual.draft), label="drafter q of a, b, c", max_lines=1, min_width=150,
+                       elem_id="sv-proof-q")  # fmt: skip
+    with gr.Row():
+        verifier = gr.Dropdown(
+            names, value=usual.verifier if usual.verifier in names else next(iter(names), None), label="verifier",
+            min_width=150, elem_id="sv-proof-verifier",
+        )  # fmt: skip
+        candidates = gr.Radio(
+            list(range(1, MOST_CANDIDATES + 1)), value=usual.candidates, label="candidates", min_width=150,
+            elem_id="sv-proof-candidates",
+        )  # fmt: skip
+        draw = gr.Dropdown(list(DRAWS), value=usual.draw, label="how they are drawn", min_width=150)
+    broken = gr.Radio(
+        [(INTACT, INTACT), *((one.label, one.name) for one in BREAKS)], value=INTACT, label="break it",
+        elem_id="sv-proof-break",
+    )  # fmt: skip
+    summary = gr.HTML(notices.message(WAITING, "busy"), elem_id="sv-proof-summary")
+    table = gr.HTML(elem_id="sv-proof-table")
+    toy = [p, q, verifier, candidates, draw, broken]
+    preset.input(actions.preset, preset, [p, q], **QUIET)
+    gr.on([tab.select, *(one.change for one in toy)], actions.exact, toy, [summary, table], **LATEST)
+    return toy
+
+
+def _sampled(actions: ProofActions, toy: Sequence[Any]) -> None:
+    gr.HTML(part_heading("Run it many times and count", "sampled", SAMPLED))
+    gr.Markdown(
+        "With the verifier, the candidates and the bug chosen above. The pair continues the last 16 tokens of a "
+        "prompt; its first two tokens are counted.",
+        elem_classes="sv-intro",
+    )
+    prompts = actions.prompts()
+    with gr.Row():
+        where = gr.Radio([TOY, PAIR], value=TOY, label="what runs", min_width=220, elem_id="sv-proof-where")
+        prompt = gr.Dropdown(prompts, value=_first(prompts), label="prompt of the pair", min_width=180)
+        temperature = gr.Slider(0.1, 2.0, value=1.0, step=0.1, label="its temperature", min_width=150)
+    with gr.Row():
+        runs = gr.Slider(100, 5000, value=500, step=100, label="texts (the pair: 500 at most)", min_width=200,
+                         elem_id="sv-proof-runs")  # fmt: skip
+        seed = gr.Number(1, label="seed", precision=0, minimum=0, min_width=100)
+    run, cancel = _buttons("Run the test", "sv-proof-sample")
+    found = gr.HTML(notices.message("Nothing counted yet."), elem_id="sv-proof-sampled")
+    outputs = [found, run, cancel]
+    _wire(run, cancel, actions.arm_sampling, actions.stop_sampling, outputs).then(
+        actions.sample, [where, prompt, runs, seed, temperature, *toy], outputs, **ENGINE
+    )
+
+
+def _greedy(actions: ProofActions) -> None:
+    gr.HTML(part_heading("Greedy text, token for token", "measured", MEASURED))
+    prompts, drafters, most = actions.prompts(), actions.drafters(), actions.limits.max_new_tokens
+    with gr.Row():
+        drafter = gr.Dropdown(drafters, value=_usual(drafters), label="drafter", min_width=150,
+                              elem_id="sv-proof-drafter")  # fmt: skip
+        prompt = gr.Dropdown(prompts, value=_first(prompts), label="prompt", min_width=180)
+        tokens = gr.Slider(1, most, value=min(64, most), step=1, label="tokens", min_width=150)
+    run, cancel = _buttons("Compare", "sv-proof-greedy")
+    found = gr.HTML(notices.message("Nothing compared yet."), elem_id="sv-proof-equality")
+    outputs = [found, run, cancel]
+    _wire(run, cancel, actions.arm_comparison, actions.stop_comparison, outputs).then(
+        actions.compare, [drafter, prompt, tokens], outputs, **ENGINE
+    )
+
+
+def _buttons(label: str, name: str) -> tuple[gr.Button, gr.Button]:
+    with gr.Row(elem_classes="sv-actions"):
+        run = gr.Button(label, variant="primary", min_width=140, elem_id=name)
+        cancel = gr.Button("Cancel", variant="stop", min_width=100, interactive=False, elem_id=f"{name}-cancel")
+    return run, cancel
+
+
+def _wire(run: gr.Button, cancel: gr.Button, arm: Callable[..., Any], stop: Callable[..., Any], outputs: Any) -> Any:
+    """Run arms the switch, Cancel throws it; the work itself follows."""
+    cancel.click(stop, None, None, **QUIET)
+    return run.click(arm, None, outputs, **QUIET)
+
+
+def _usual(drafters: Sequence[str]) -> str | None:
+    """The drafter that runs use where none is named, if it is there."""
+    usual = RunRequest("").drafter
+    return usual if usual in drafters else next(iter(drafters), None)
+
+
+def _first(prompts: Sequence[tuple[str, str]]) -> str | None:
+    return prompts[0][1] if prompts else None

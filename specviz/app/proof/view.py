@@ -1,0 +1,207 @@
+"""Proofs in words and numbers, ready to be drawn: the lines of an exact one, the counts of a sampled one.
+
+Reads the plain data of `specviz.protocol.proofs`. Every sentence claims what its kind of evidence allows and no more.
+Knows nothing about HTML or gradio.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from specviz.protocol.proofs import BREAKS, NAMES, Break, Line, Lines, Sampled, Trial
+
+FEW = 5.0
+"""expected counts below this make a p-value rough"""
+CLEAR, ODD = 1e-4, 0.05
+"""p-values below which counts are called different, and unusual"""
+KNOWN: Mapping[str, Break] = {one.name: one for one in BREAKS}
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two bars for one token or text: what the target's law says, and what came out."""
+
+    label: str
+    law: float
+    found: float
+    law_text: str
+    found_text: str
+    explanation: str
+    """formula, numerator, denominator"""
+
+    @property
+    def biased(self) -> float:
+        """Signed difference."""
+        return self.found - self.law
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the exact proof."""
+
+    drafted: str
+    tosses: str
+    token: str
+    product: str
+    prob: str
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """What a token's lines add up to."""
+
+    token: str
+    output: str
+    target: str
+    difference: str
+    biased: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ExactView:
+    verdict: str
+    tone: str
+    """`good`, `bad`, or `plain` where a bug changes nothing"""
+    why: str
+    """about the bug that is planted; empty: none is"""
+    rows: tuple[Row, ...]
+    totals: tuple[Total, ...]
+    bars: tuple[Pair, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SampledView:
+    verdict: str
+    tone: str
+    distance: str
+    bars: tuple[Pair, ...]
+
+
+def exact_view(found: Lines) -> ExactView:
+    """Everything the exact part shows."""
+    verdict, tone = _verdict(found)
+    return ExactView(
+        verdict,
+        tone,
+        _why(found),
+        tuple(map(_row, found.lines)),
+        tuple(_total(found, token) for token in range(len(NAMES))),
+        tuple(_bar(found, token) for token in range(len(NAMES))),
+    )
+
+
+def _verdict(found: Lines) -> tuple[str, str]:
+    lines = f"{len(found.lines)} lines"
+    if found.exact:
+        word = "The bug changes nothing here" if found.toy.broken else "Equal to the target"
+        tone = "plain" if found.toy.broken else "good"
+        off = f"the largest difference between a sum and p is {found.error:.1e}, which is rounding"
+        return f"{word}: {lines}, and {off}.", tone
+    changes = ", ".join(
+        f"{name} {ours - p:+.4f}" for name, ours, p in zip(NAMES, found.output, found.target, strict=True)
+    )
+    word = "Biased" if found.toy.broken else "Lossy by design" if not found.lossless else "Not the target's law"
+    return f"{word}: {changes} against p; total variation {found.total_variation:.4f}.", "bad"
+
+
+def _why(found: Lines) -> str:
+    planted = KNOWN.get(found.toy.broken)
+    if planted is None:
+        return ""
+    return f"{planted.does[:1].upper()}{planted.does[1:]}. {planted.harmless if found.exact else planted.why}"
+
+
+def _row(line: Line) -> Row:
+    factors = [
+        *(one.prob for one in line.drafted),
+        *(one.prob for one in line.trials),
+        line.token_prob,
+    ]
+    shown = " · ".join(_short(factor) for factor in factors if factor != 1.0)
+    return Row(
+        ", ".join(f"{NAMES[one.token]} ({_short(one.prob)})" for one in line.drafted) or "nothing",
+        "; ".join(map(_toss, line.trials)) or "no toss",
+        f"{NAMES[line.token]}, {_origin(line)}",
+        shown or "1",
+        f"{line.prob:.6f}",
+    )
+
+
+def _toss(trial: Trial) -> str:
+    word = "kept" if trial.accepted else "refused"
+    return (
+        f"{NAMES[trial.token]} {word}: u in [{_short(trial.low)}, {_short(trial.high)}), "
+        f"bar {_short(trial.threshold)} ({_short(trial.prob)})"
+    )
+
+
+def _origin(line: Line) -> str:
+    prob = f" ({_short(line.token_prob)})"
+    if line.source == "accepted":
+        return "the candidate" if line.token_prob == 1.0 else f"the target's draw{prob}, which was drafted"
+    return f"from the residual{prob}" if line.source == "residual" else f"from the target{prob}"
+
+
+def _short(value: float) -> str:
+    return f"{value:.4f}".rstrip("0").rstrip(".") or "0"
+
+
+def _total(found: Lines, token: int) -> Total:
+    ours, p = found.output[token], found.target[token]
+    off = abs(ours - p) >= 1e-12
+    return Total(NAMES[token], f"{ours:.6f}", f"{p:.6f}", f"{ours - p:+.6f}" if off else f"{abs(ours - p):.1g}", off)
+
+
+def _bar(found: Lines, token: int) -> Pair:
+    ours, p = found.output[token], found.target[token]
+    parts = [line.prob for line in found.lines if line.token == token]
+    summed = " + ".join(f"{part:.4f}" for part in parts[:6]) + (" + …" if len(parts) > 6 else "")
+    explanation = f"output({NAMES[token]}) = {summed or '0'} = {ours:.6f}, over {len(parts)} lines; p = {p:.6f}"
+    return Pair(NAMES[token], p, ours, _short(p), _short(ours), explanation)
+
+
+def sampled_view(found: Sampled) -> SampledView:
+    """Everything the sampling part shows, finished or on the way."""
+    verdict, tone = _judged(found)
+    distance = (
+        f"Total variation {found.total_variation:.4f}. Noise floor: as many exact samples of the target would show "
+        f"{found.noise:.4f} on average; √(K / 2πN), the rule of thumb for K = {len(found.cells)} equal cells and "
+        f"N = {found.runs}, gives {found.noise_bound:.4f}."
+    )
+    return SampledView(verdict, tone, distance, tuple(_counts(found)))
+
+
+def _judged(found: Sampled) -> tuple[str, str]:
+    if found.runs < found.wanted and found.p_value >= CLEAR:
+        return f"{found.runs} of {found.wanted} texts counted; the test comes at the end.", "plain"
+    test = f"G = {found.statistic:.2f} at {found.freedom} degrees of freedom, p = {found.p_value:.2g}"
+    rough = "" if found.smallest >= FEW else f" The rarest cell is expected {found.smallest:.1f} times: p is rough."
+    if math.isinf(found.statistic):
+        return "A text came up that the target never writes: the law is another, beyond doubt.", "bad"
+    if not found.freedom:
+        return "All texts fall into one cell: nothing to test. Take more texts or another prompt.", "plain"
+    if found.p_value < CLEAR:
+        return f"{test}: the target's law would hardly ever give such counts; the output follows another.{rough}", "bad"
+    if found.p_value < ODD:
+        odd = "unusual for the target's law, but chance alone does this in one run of twenty. Try another seed"
+        return f"{test}: {odd} or more texts.{rough}", "plain"
+    fine = f"{found.runs} texts cannot tell the output from the target's law. That is no proof; the exact part is"
+    return f"{test}: {fine}.{rough}", "good"
+
+
+def _counts(found: Sampled) -> Sequence[Pair]:
+    ordered = sorted(found.cells, key=lambda cell: -cell.prob)
+    return [
+        Pair(
+            cell.label,
+            cell.prob,
+            cell.count / max(1, found.runs),
+            f"{cell.prob * found.runs:.1f}",
+            str(cell.count),
+            f"counted {cell.count} of {found.runs}; expected p · N = {cell.prob:.4f} · {found.runs} = "
+            f"{cell.prob * found.runs:.1f}",
+        )
+        for cell in ordered
+    ]

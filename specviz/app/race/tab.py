@@ -1,0 +1,100 @@
+"""The Race tab: a race recorded first and replayed side by side, and the form for one of the visitor's own.
+
+Lays out and wires; what the buttons do is in `race_actions`. Knows nothing about torch or any method by name.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gradio as gr
+
+from specviz.app.components.race import RaceStage
+from specviz.app.page.events import ENGINE, QUIET
+from specviz.app.parts import notices
+from specviz.app.parts.prompts import chip_label, families
+from specviz.app.race.actions import RaceActions
+from specviz.app.race.form import LENGTH, NOBODY, drafters, first_choice, length_card, place_key
+from specviz.bench.race.runner import MOST_DRAFTERS
+from specviz.protocol.runs import RunRequest
+
+INTRO = (
+    "Plain decoding and up to three drafters on one prompt. Each runs by itself with clean timing; only when all are "
+    "recorded are they **replayed** side by side. What is replayed is the engine's own time; the animation shows it "
+    "slower where you like, and says so."
+)
+CHIPS_NOTE = "Each button fills the prompt with the next one of its family."
+MOST_REPEATS = 5
+
+
+def race_tab(actions: RaceActions) -> None:
+    """Build the tab's content inside the current Blocks."""
+    value, sentence, prompt = actions.opening()
+    gr.Markdown(INTRO, elem_classes="sv-intro")
+    with gr.Row(elem_classes="sv-actions"):
+        run = gr.Button("Run race", variant="primary", min_width=110, elem_id="sv-race-run")
+        stop = gr.Button("Stop", variant="stop", min_width=80, interactive=False, elem_id="sv-race-stop")
+        message = gr.HTML(notices.message(sentence), elem_id="sv-race-message", scale=1, min_width=200)
+    stage = RaceStage(value, elem_id="sv-race")
+    fields = _form(actions, prompt)
+    run.click(actions.arm, None, [message, run, stop], **QUIET).then(
+        actions.run(fields), set(fields.values()), [stage, message, run, stop], **ENGINE
+    )
+    stop.click(actions.stop, None, None, **QUIET)
+
+
+def _form(actions: RaceActions, prompt: str) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
+    with gr.Row(elem_classes="sv-actions"):
+        chips = [
+            (family, gr.Button(chip_label(family), size="sm", min_width=60, elem_classes="sv-chip"))
+            for family in families(actions.catalog)
+        ]
+        note = gr.HTML(notices.message(CHIPS_NOTE), elem_id="sv-race-note", scale=1, min_width=200)
+    with gr.Row(elem_classes="sv-form"):
+        with gr.Column(scale=5, min_width=300):
+            fields["prompt"] = gr.Textbox(
+                prompt, label="prompt", lines=5, max_lines=9, elem_id="sv-race-prompt", elem_classes="sv-mono",
+                info=f"at most {actions.limits.prompt_chars:,} characters",
+            )  # fmt: skip
+            _settings(actions, fields)
+        with gr.Column(scale=5, min_width=300):
+            for place, name in enumerate(first_choice(actions.catalog)):
+                _place(actions, fields, place, name)
+    for family, chip in chips:
+        chip.click(actions.chip(family), fields["prompt"], [fields["prompt"], note], **QUIET)
+    return fields
+
+
+def _place(actions: RaceActions, fields: dict[str, Any], place: int, name: str) -> None:
+    """One of the places beside plain decoding: who, and how far ahead."""
+    names = [(method.name, method.name) for method in drafters(actions.catalog)]
+    card = length_card(actions.catalog, name)
+    with gr.Row():
+        who = gr.Dropdown(
+            [("nobody", NOBODY), *names], value=name, label=f"drafter {place + 1} of {MOST_DRAFTERS}", scale=2,
+            min_width=150, elem_id=f"sv-race-drafter-{place + 1}",
+        )  # fmt: skip
+        length = gr.Number(
+            None if card is None else card.default, label="speculation length γ", precision=0, scale=2, min_width=120,
+            info=None if card is None else card.help, visible=card is not None,
+        )  # fmt: skip
+    fields[place_key(place, "drafter")], fields[place_key(place, LENGTH)] = who, length
+    who.change(actions.choose, who, length, **QUIET)
+
+
+def _settings(actions: RaceActions, fields: dict[str, Any]) -> None:
+    """What holds for everyone."""
+    defaults, most = RunRequest(prompt=""), actions.limits.max_new_tokens
+    with gr.Row():
+        fields["max_new_tokens"] = gr.Slider(
+            1, most, value=min(defaults.max_new_tokens, most), step=1, label="new tokens", min_width=150
+        )
+        fields["repeats"] = gr.Slider(
+            1, MOST_REPEATS, value=1, step=1, label="repeats", info="the median run is shown", min_width=150
+        )
+    with gr.Row():
+        fields["temperature"] = gr.Slider(
+            0.0, 2.0, value=defaults.temperature, step=0.05, label="temperature", min_width=150
+        )
+        fields["seed"] = gr.Number(defaults.seed, label="seed", precision=0, minimum=0, min_width=100)

@@ -1,0 +1,105 @@
+"""The Space's settings: one YAML file for the card in README.md and for the limits of each machine.
+
+`python -m specviz.app.space sync` writes the card into README.md's front matter, `… check` says whether it is current.
+Knows nothing about pages or engines.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from specviz.errors import SpecVizError
+
+ROOT = Path(__file__).resolve().parents[2]
+FENCE = "---\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Tier:
+    """What one visitor may ask of one kind of machine."""
+
+    torch_threads: int
+    max_new_tokens: int
+    max_tree_nodes: int
+    prompt_chars: int
+    import_bytes: int
+    concurrency: int
+    queue: int
+
+
+def settings(path: Path = ROOT / "spaces_config.yaml") -> dict[str, Any]:
+    """The whole file. Raises SpecVizError where it is missing or no mapping."""
+    try:
+        loaded = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, yaml.YAMLError) as error:
+        why = " ".join(str(error).split())
+        raise SpecVizError(f"{path.name} cannot be read ({why}); restore it from the repository.") from error
+    if not isinstance(loaded, dict):
+        raise SpecVizError(f"{path.name} holds no settings; restore it from the repository.")
+    return loaded
+
+
+def tier(environment: Mapping[str, str]) -> Tier:
+    """The limits for this machine: SPECVIZ_TIER if set; on a Space by its hardware; `local` elsewhere."""
+    tiers = settings()["tiers"]
+    name = environment.get("SPECVIZ_TIER") or _tier_of_hardware(environment)
+    if name not in tiers:
+        raise SpecVizError(f"SPECVIZ_TIER is '{name}', but must be one of {', '.join(tiers)}.")
+    if set(tiers[name]) != set(Tier.__dataclass_fields__):
+        raise SpecVizError(
+            f"tier {name} in spaces_config.yaml must set {', '.join(Tier.__dataclass_fields__)} and no more."
+        )
+    return Tier(**tiers[name])
+
+
+def _tier_of_hardware(environment: Mapping[str, str]) -> str:
+    if not environment.get("SPACE_ID"):
+        return "local"
+    if environment.get("ACCELERATOR", "none") not in ("", "none"):
+        return "gpu"
+    cores = environment.get("CPU_CORES", "")
+    return "cpu-upgrade" if cores.isdecimal() and int(cores) > 2 else "cpu-basic"
+
+
+def front_matter() -> str:
+    """The card as YAML between its fences, keys in the order of the file."""
+    card = yaml.safe_dump(settings()["card"], sort_keys=False, allow_unicode=True, width=1000)
+    return FENCE + card + FENCE
+
+
+def body(readme: str) -> str:
+    """README.md without its front matter. Raises SpecVizError where that has no end."""
+    if not readme.startswith(FENCE):
+        return readme
+    _, end, rest = readme.partition("\n" + FENCE)
+    if not end:
+        raise SpecVizError("README.md opens its front matter with --- but never closes it; add the second ---.")
+    return rest
+
+
+def main(arguments: list[str], path: Path = ROOT / "README.md") -> int:
+    """`sync` or `check`; exit code 0 when README.md is current."""
+    written = path.read_text(encoding="utf-8")
+    wanted = front_matter() + body(written)
+    if arguments == ["sync"]:
+        path.write_text(wanted, encoding="utf-8")
+        return 0
+    if arguments == ["check"]:
+        if written == wanted:
+            return 0
+        sys.stderr.write(
+            "README.md's front matter differs from spaces_config.yaml; run python -m specviz.app.space sync\n"
+        )
+        return 1
+    sys.stderr.write("usage: python -m specviz.app.space sync|check\n")
+    return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,1 @@
+"""The Speedup tab: a sweep as a chart with theory over it."""

@@ -1,0 +1,264 @@
+"""What the Speedup tab's controls do: plan a sweep, run it with progress, stop it, go on with it, hand out the results.
+
+What was measured before a stop or an error stays on the page. Knows nothing about the layout or the engine.
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+from gradio.components import Component
+
+from specviz.app.lab.tab import Shown
+from specviz.app.parts import notices
+from specviz.app.parts.cancellable import Stoppable
+from specviz.app.parts.prompts import families
+from specviz.app.parts.request import Limits
+from specviz.app.speedup.figure import speedup_figure
+from specviz.app.speedup.form import SweepControls, SweepForm, check_limits, definition_of
+from specviz.app.speedup.job import Job, measure
+from specviz.app.speedup.shown import ShownSweep, origin, write_results, write_settings
+from specviz.app.speedup.view import speedup_view
+from specviz.errors import BenchError, OptionError, SpecVizError
+from specviz.protocol.runs import Catalog, TraceSource
+from specviz.protocol.sweeps import store as sweep_store
+from specviz.protocol.sweeps.definition import SweepDefinition, expand
+from specviz.protocol.sweeps.points import SweepPoint, title
+from specviz.protocol.sweeps.result import points_of, with_points
+from specviz.protocol.sweeps.spec import SweepSpec, cases, request_for, run_count
+from specviz.protocol.sweeps.toml_file import read_definition
+
+log = logging.getLogger(__name__)
+
+Given = Mapping[Component, Any]
+Updates = tuple[object, ...]
+OUTPUTS = ("message", "origin", "plot", "table", "points", "as_json", "as_csv", "run", "resume", "cancel")
+"""what an action may change, in this order"""
+IDLE = "Nothing measured yet on this page."
+
+
+def _updates(**changed: object) -> Updates:
+    """Values for OUTPUTS; what is not named stays as it is."""
+    return tuple(changed.get(name, gr.skip()) for name in OUTPUTS)
+
+
+class SpeedupActions(Stoppable):
+    """The tab's actions over one source. `shipped` is the recorded result that the tab opens with, if there is one."""
+
+    def __init__(
+        self,
+        source: TraceSource,
+        limits: Limits,
+        shipped: ShownSweep | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        super().__init__()
+        self.source = source
+        self.limits = limits
+        self.catalog: Catalog = source.catalog()
+        self._shipped = shipped
+        self._clock = clock
+        self._shown: dict[str, ShownSweep] = {}
+        self._files: dict[str, SweepDefinition] = {}
+        self._folders: dict[str, Path] = {}
+        self._open: set[str] = set()
+
+    def most_prompts(self) -> int:
+        counts = [sum(card.family == family for card in self.catalog.prompts) for family in families(self.catalog)]
+        return max(2, *counts) if counts else 2
+
+    def shown(self, visitor: str) -> ShownSweep | None:
+        """The result that this visitor (session hash) sees: their own, or the recorded one."""
+        return self._shown.get(visitor, self._shipped)
+
+    # --- planning ------------------------------------------------------------------------------------------------
+
+    def spec(self, definition: SweepDefinition) -> SweepSpec:
+        """Every case. Raises OptionError with a sentence naming what is unknown or too much for this machine."""
+        spec = expand(definition, self.catalog)
+        check_limits(definition, spec, self.catalog, self.limits)
+        return spec
+
+    def definition(self, controls: SweepControls, given: Given) -> SweepDefinition:
+        """The form as a sweep. Raises OptionError, also where a case cannot be run."""
+        definition = definition_of(controls.form(given), self.catalog, self.limits)
+        spec = self.spec(definition)
+        for case in cases(spec):
+            for temperature in spec.temperatures:
+                reason = self.source.explain(request_for(spec, case, temperature))
+                if reason:
+                    raise OptionError(f"{title(case)} cannot be measured: {reason}")
+        return definition
+
+    def estimate(self, controls: SweepControls) -> Callable[[Given, gr.Request], Updates]:
+        """(message, sweep file) for what pressing Run would do, before anybody presses it. A file that was opened is
+        left: who changes the form means the form."""
+
+        def count(given: Given, visitor: gr.Request) -> Updates:
+            self._files.pop(visitor.session_hash or "", None)
+            try:
+                definition = self.definition(controls, given)
+            except SpecVizError as error:
+                return notices.message(str(error), "error"), gr.DownloadButton(interactive=False)
+            runs = run_count(self.spec(definition))
+            path = write_settings(definition, self._folder(visitor.session_hash or ""))
+            line = notices.message(f"Run sweep makes {runs} runs, plain decoding among them.")
+            return line, gr.DownloadButton(value=str(path), interactive=True)
+
+        return count
+
+    def first_settings(self, form: SweepForm) -> str | None:
+        """The untouched form as a sweep file; None where there is nothing to measure."""
+        try:
+            return str(write_settings(definition_of(form, self.catalog, self.limits), self._folder("")))
+        except OptionError:
+            return None
+
+    def open_file(self, path: str | None, visitor: gr.Request) -> Updates:
+        """A sweep file waits for Run; a result is shown, and can be resumed where it is not complete."""
+        key = visitor.session_hash or ""
+        try:
+            if path is None:
+                raise BenchError("no file arrived; choose a sweep file (.toml) or a result (.json or .json.gz).")
+            if Path(path).suffix == ".toml":
+                definition = read_definition(path)
+                runs = run_count(self.spec(definition))
+                self._files[key] = definition
+                named = definition.title or Path(path).name
+                return _updates(message=notices.message(f"{named}: Run sweep makes its {runs} runs. The form waits."))
+            if Path(path).stat().st_size > self.limits.import_bytes:
+                raise BenchError(
+                    f"the file is larger than the {self.limits.import_bytes / 1e6:g} MB this machine takes."
+                )
+            self._shown[key] = ShownSweep(sweep_store.read(path), live=False)
+        except SpecVizError as error:
+            return _updates(message=notices.message(str(error), "error"))
+        return self.picture(key)
+
+    # --- running -------------------------------------------------------------------------------------------------
+
+    def arm(self, visitor: gr.Request) -> Updates:
+        self._stops.arm(visitor.session_hash or "")
+        self._open.add(visitor.session_hash or "")
+        return _updates(
+            message=notices.message("Waiting for the engine…", "busy"),
+            run=gr.Button(interactive=False),
+            resume=gr.Button(interactive=False),
+            cancel=gr.Button(interactive=True),
+        )
+
+    def leave(self, visitor: gr.Request) -> None:
+        super().leave(visitor)
+        key = visitor.session_hash or ""
+        self._shown.pop(key, None)
+        self._files.pop(key, None)
+        self._open.discard(key)
+        folder = self._folders.pop(key, None)
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def run(self, controls: SweepControls) -> Callable[..., Iterator[Updates]]:
+        """Updates of OUTPUTS, for the sweep file that was opened last, or else for the form."""
+
+        def press(given: Given, visitor: gr.Request) -> Iterator[Updates]:
+            key = visitor.session_hash or ""
+            file = self._files.get(key)
+            yield from self._guarded(key, lambda: Job(file or self.definition(controls, given)))
+
+        return press
+
+    def resume(self, visitor: gr.Request) -> Iterator[Updates]:
+        """Go on with the result that is shown."""
+        key = visitor.session_hash or ""
+
+        def job() -> Job:
+            shown = self.shown(key)
+            if shown is None:
+                raise BenchError("there is no sweep to go on with; press Run sweep.")
+            return Job(shown.result.definition, shown.result, points=points_of(shown.result))
+
+        yield from self._guarded(key, job)
+
+    def _guarded(self, key: str, make: Callable[[], Job]) -> Iterator[Updates]:
+        """The sweep's updates, and whatever happens, its last word."""
+        stop = self._stops.armed(key)
+        job, problem, stopped = None, None, False
+        try:
+            job = make()
+            for line, drawn in measure(job, self.source, self.spec(job.definition), stop, self._clock):
+                stopped = stop.is_set()
+                yield _updates(message=line, **(_chart(job.points) if drawn else {}))
+        except SpecVizError as error:
+            problem = str(error)
+        except Exception as error:  # a fault of ours: what was measured stays, the log keeps the rest
+            log.exception("a sweep failed")
+            problem = f"The sweep failed ({type(error).__name__}); the server's log says more."
+        if job is not None and job.result is not None and job.points:
+            self._shown[key] = ShownSweep(with_points(job.result, job.points), live=True)
+            yield self.picture(key, problem, stopped)
+        else:
+            text = problem or "Cancelled before the first run was done."
+            yield self._idle(key, notices.message(text, "error" if problem else "plain"))
+
+    # --- showing -------------------------------------------------------------------------------------------------
+
+    def opened(self, visitor: gr.Request) -> Updates:
+        """The recorded result, the first time that a visitor opens the tab and has none of their own."""
+        key = visitor.session_hash or ""
+        if key in self._open or key in self._shown or self._shipped is None:
+            return _updates()
+        self._open.add(key)
+        return self.picture(key)
+
+    def picture(self, key: str, problem: str | None = None, stopped: bool = False) -> Updates:
+        """Everything about the result that is shown, and the sentence about it."""
+        shown = self.shown(key)
+        if shown is None:
+            return self._idle(key, notices.message(IDLE))
+        points = points_of(shown.result)
+        verdict = speedup_view(points).verdict
+        if problem:
+            line = notices.message(f"{problem} What was measured before is shown.", "error")
+        else:
+            line = notices.message(f"{'Cancelled. ' if stopped else ''}{verdict}", "good")
+        as_json, as_csv = (str(path) for path in write_results(shown, self._folder(key)))
+        return self._idle(
+            key,
+            line,
+            origin=notices.badge_row(origin(shown)),
+            as_json=gr.DownloadButton(value=as_json, interactive=True),
+            as_csv=gr.DownloadButton(value=as_csv, interactive=True),
+            **_chart(points),
+        )
+
+    def _idle(self, key: str, line: str, **changed: object) -> Updates:
+        shown = self.shown(key)
+        return _updates(
+            message=line,
+            run=gr.Button(interactive=True),
+            resume=gr.Button(interactive=shown is not None and not shown.result.complete),
+            cancel=gr.Button(interactive=False),
+            **changed,
+        )
+
+    def _folder(self, key: str) -> Path:
+        """The visitor's own folder for files to take away; session hashes come from outside and name no folder."""
+        if key not in self._folders:
+            self._folders[key] = Path(tempfile.mkdtemp(prefix="specviz-sweep-"))
+        return self._folders[key]
+
+
+def _chart(points: Sequence[SweepPoint]) -> dict[str, object]:
+    view = speedup_view(points)
+    return {
+        "plot": speedup_figure(view),
+        "table": notices.sweep_table(view.rows),
+        "points": Shown(tuple(points)),
+    }

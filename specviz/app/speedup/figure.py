@@ -1,0 +1,145 @@
+"""Speedup against speculation length: marks with whiskers are measured, dotted lines are theory, 1 is break-even.
+
+Settings without a length stand to the right of the lengths, each in a column with its name. Takes the view model only;
+names may come from a stranger's file, so all of them are escaped. Classic trace types and attributes, so that the
+plotly.js inside Gradio draws them too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from textwrap import wrap
+from typing import Any
+
+import plotly.graph_objects as go
+
+from specviz.app.parts.style import GRID, MARKS, SERIES, TEXT, style
+from specviz.app.speedup.view import Curve, Level, Measured, Series, SpeedupView
+
+HEIGHT = 460
+FEW = 4
+"""for so many series the theory is drawn at most; with more, the legend alone would fill a phone"""
+CURVED = 3
+"""of more series than that, those measured at so many lengths have a theory: fewer make no curve to hold it against"""
+LEGEND_LINE = 20
+"""pixels added for each series of a chart whose legend stands above it, one below the other on a phone"""
+HOVER_WIDTH = 48
+NAME_WIDTH = 26
+
+
+def speedup_figure(view: SpeedupView) -> go.Figure:
+    """The chart of a sweep; axes and break-even line only while nothing is measured yet."""
+    figure = go.Figure()
+    theories = _theories(view.series)
+    for place, series in enumerate(view.series):
+        colour, mark = SERIES[place % len(SERIES)], MARKS[place % len(MARKS)]
+        figure.add_trace(_measured(series, colour, mark))
+        if series.label in theories:
+            figure.add_trace(_theory(series.label, theories[series.label], colour))
+    lengths = _lengths(view)
+    columns = (
+        [max(lengths) + 1.5 + place for place in range(len(view.levels))] if view.series else list(_from_one(view))
+    )
+    if view.levels:
+        figure.add_trace(_columns(view.levels, columns))
+        if view.series:
+            figure.add_vline(x=max(lengths) + 0.75, line={"color": GRID, "width": 1})
+    figure.add_hline(
+        y=1.0,
+        line={"color": TEXT, "width": 1.5, "dash": "dash"},
+        annotation={"text": "plain decoding = 1", "font": {"color": TEXT, "size": 12}},
+        annotation_position="top left",
+    )
+    style(figure, HEIGHT + LEGEND_LINE * len(view.series) * bool(view.levels))
+    ticks = lengths if view.series or not view.levels else []
+    names = [_shortened(level.label) for level in view.levels]
+    figure.update_xaxes(
+        title="speculation length γ" + (", then settings without one" if view.levels else ""),
+        tickvals=[*ticks, *columns],
+        ticktext=[*map(str, ticks), *names],
+        tickangle=-60 if names else 0,
+        range=[0.5, max([*ticks, *columns, 1]) + 0.5],
+    )
+    figure.update_yaxes(title="speedup over plain decoding (×)", rangemode="tozero", range=_range(view))
+    if names:
+        figure.update_layout(legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"}, margin={"t": 8})
+    return figure
+
+
+def _lengths(view: SpeedupView) -> list[int]:
+    return sorted({point.gamma for series in view.series for point in series.points}) or [1, 8]
+
+
+def _theories(series: Sequence[Series]) -> dict[str, Curve]:
+    """The theories to draw, by the label of their series."""
+    least = CURVED if len(series) > FEW else 1
+    longest = sorted((one for one in series if len(one.points) >= least), key=lambda one: -len(one.points))
+    return dict([(one.label, one.theory) for one in longest if one.theory is not None][:FEW])
+
+
+def _from_one(view: SpeedupView) -> range:
+    return range(1, len(view.levels) + 1)
+
+
+def _range(view: SpeedupView) -> list[float]:
+    tops = [point.high for series in view.series for point in series.points]
+    tops += [level.high for level in view.levels]
+    tops += [speedup for theory in _theories(view.series).values() for speedup in theory.speedups]
+    return [0.0, max([1.25, *tops]) * 1.08]
+
+
+def _measured(series: Series, colour: str, mark: str) -> go.Scatter:
+    return go.Scatter(
+        x=[point.gamma for point in series.points],
+        mode="lines+markers",
+        name=f"{escape(series.label)}, measured",
+        hovertemplate="γ = %{x}: %{y:.2f}× measured<br>%{text}<extra></extra>",
+        line={"color": colour, "width": 2},
+        marker={"symbol": mark, "size": 9, "color": colour},
+        **_with_whiskers(series.points),
+    )
+
+
+def _columns(levels: Sequence[Level], places: Sequence[float]) -> go.Scatter:
+    return go.Scatter(
+        x=places,
+        mode="markers",
+        name="settings without γ, measured",
+        customdata=[escape(level.label) for level in levels],
+        hovertemplate="%{customdata}: %{y:.2f}× measured<br>%{text}<extra></extra>",
+        marker={"symbol": "diamond", "size": 9, "color": TEXT},
+        **_with_whiskers(levels),
+    )
+
+
+def _with_whiskers(points: Sequence[Measured]) -> dict[str, Any]:
+    """Medians, their intervals, and what is divided by what. A point without an interval has a whisker of no length."""
+    return {
+        "y": [point.median for point in points],
+        "error_y": {
+            "type": "data",
+            "symmetric": False,
+            "array": [point.high - point.median for point in points],
+            "arrayminus": [point.median - point.low for point in points],
+            "thickness": 1.5,
+            "width": 5,
+        },
+        "text": ["<br>".join(map(escape, wrap(point.explanation, HOVER_WIDTH))) for point in points],
+    }
+
+
+def _theory(label: str, curve: Curve, colour: str) -> go.Scatter:
+    explanation = "<br>".join(wrap(curve.explanation, HOVER_WIDTH))
+    return go.Scatter(
+        x=list(curve.gammas),
+        y=list(curve.speedups),
+        mode="lines",
+        name=f"{escape(label)}, theory",
+        hovertemplate=f"γ = %{{x}}: %{{y:.2f}}× in theory<br>{explanation}<extra></extra>",
+        line={"color": colour, "width": 1.5, "dash": "dot"},
+    )
+
+
+def _shortened(name: str) -> str:
+    return escape(name if len(name) <= NAME_WIDTH else name[: NAME_WIDTH - 1] + "…")

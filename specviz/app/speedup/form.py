@@ -1,0 +1,157 @@
+"""The Speedup tab's controls as a sweep definition, and what this machine lets a visitor ask for.
+
+Knows no method by name; what the definition means is `specviz.protocol.sweeps.definition`'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gradio.components import Component
+
+from specviz.app.parts.request import Limits, within
+from specviz.errors import OptionError
+from specviz.protocol.runs import Catalog, MethodDescription
+from specviz.protocol.sweeps.definition import DrafterEntry, SweepDefinition, nearest
+from specviz.protocol.sweeps.points import BASELINE, Policies
+from specviz.protocol.sweeps.spec import SweepSpec, cases, run_count
+from specviz.protocol.sweeps.toml_file import checked
+
+MOST_LENGTHS = 12
+MOST_LENGTH = 64
+MOST_RUNS = 2000
+"""of one sweep on the page"""
+
+
+@dataclass(frozen=True, slots=True)
+class SweepForm:
+    """The tab's controls, as they stand."""
+
+    drafters: list[str]
+    families: list[str]
+    gammas: str
+    trees: str
+    growths: list[str]
+    budgets: str
+    stoppings: list[str]
+    temperatures: str
+    per_family: int
+    repeats: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class SweepControls:
+    """The tab's components by the form's field names."""
+
+    fields: Mapping[str, Any]
+
+    def form(self, given: Mapping[Component, Any]) -> SweepForm:
+        return SweepForm(**{name: given[component] for name, component in self.fields.items()})
+
+    def standing(self) -> SweepForm:
+        """What the controls show before anybody touches them."""
+        return SweepForm(**{name: component.value for name, component in self.fields.items()})
+
+
+def sweepable(catalog: Catalog) -> list[MethodDescription]:
+    """Every drafter but plain decoding, which is the baseline of them all."""
+    return [method for method in catalog.drafters if method.name != BASELINE]
+
+
+def measurable_growths(catalog: Catalog) -> list[MethodDescription]:
+    """The growth policies that the form's verifier, the automatic one, judges: a lossy one needs a lossy verifier,
+    which a sweep file can name."""
+    return [method for method in catalog.growths if method.lossless]
+
+
+def early_stops(catalog: Catalog) -> list[MethodDescription]:
+    """Every stop policy but the one that a sweep always measures, and those whose times are no speed."""
+    return [method for method in catalog.stoppings if method.name != Policies().stopping and method.deployable]
+
+
+def definition_of(form: SweepForm, catalog: Catalog, limits: Limits) -> SweepDefinition:
+    """The controls as a definition. Raises OptionError with a sentence naming what is missing or not on offer."""
+    if not form.drafters:
+        raise OptionError("no drafter is chosen; tick at least one.")
+    if not form.families:
+        raise OptionError("no prompt family is chosen; tick at least one.")
+    for chosen, offered, kind in (
+        (form.drafters, sweepable(catalog), "drafter"),
+        (form.growths, measurable_growths(catalog), "growth policy"),
+        (form.stoppings, early_stops(catalog), "stop policy"),
+    ):
+        for name in chosen:
+            nearest(name, [method.name for method in offered], kind)
+    return SweepDefinition(
+        drafters=tuple(map(DrafterEntry, form.drafters)),
+        gammas=whole_numbers(form.gammas, "speculation lengths", MOST_LENGTH),
+        trees=tuple(
+            tuple(whole_numbers(part, "children per level", 32, in_order=False))
+            for part in form.trees.split(";")
+            if part.strip()
+        ),
+        growths=tuple(form.growths),
+        budgets=whole_numbers(form.budgets, "node budgets", limits.max_tree_nodes) if form.growths else (16,),
+        stoppings=tuple(form.stoppings),
+        temperatures=_temperatures(form.temperatures),
+        families=tuple(form.families),
+        prompts_per_family=max(1, int(form.per_family)),
+        repeats=max(1, int(form.repeats)),
+        max_new_tokens=min(max(1, int(form.tokens)), limits.max_new_tokens),
+    )
+
+
+def check_limits(definition: SweepDefinition, spec: SweepSpec, catalog: Catalog, limits: Limits) -> None:
+    """Raises OptionError where a sweep, perhaps from a file, asks this machine for too much; BenchError where a
+    count makes no sense."""
+    checked(definition)
+    if definition.max_new_tokens > limits.max_new_tokens:
+        raise OptionError(
+            f"the sweep asks for {definition.max_new_tokens} tokens, but this machine takes {limits.max_new_tokens}."
+        )
+    if run_count(spec) > MOST_RUNS:
+        raise OptionError(
+            f"the sweep makes {run_count(spec)} runs, but at most {MOST_RUNS} are made here; leave some out."
+        )
+    models = [model.name for model in catalog.models]
+    for name in (definition.target, definition.drafter_model):
+        if not limits.any_model and name not in models:
+            raise OptionError(f"the model '{name[:40]}' is not on offer here; choose one of {', '.join(models)}.")
+    known = {
+        kind: {one.name: one for one in listed} for kind, listed in (("d", catalog.drafters), ("g", catalog.growths))
+    }
+    for case in cases(spec):
+        for method, options in (
+            (known["d"].get(case.drafter), case.options),
+            (known["g"].get(case.policies.growth), case.policies.growth_options),
+        ):
+            if method is not None:
+                within(limits, method, {**{card.name: card.default for card in method.options}, **options})
+
+
+def whole_numbers(text: str, what: str, most: int, in_order: bool = True) -> tuple[int, ...]:
+    """`1,2,4` → (1, 2, 4), each once and in order unless told otherwise. Raises OptionError."""
+    try:
+        numbers = [int(part) for part in text.split(",") if part.strip()]
+    except ValueError as error:
+        raise OptionError(
+            f"the {what} are {text[:40]!r}, but must be whole numbers with commas, such as 1,2,4."
+        ) from error
+    if not numbers or min(numbers) < 1 or max(numbers) > most or len(numbers) > MOST_LENGTHS:
+        raise OptionError(f"give 1 to {MOST_LENGTHS} {what} between 1 and {most}, such as 1,2,4.")
+    return tuple(sorted(set(numbers))) if in_order else tuple(numbers)
+
+
+def _temperatures(text: str) -> tuple[float, ...]:
+    try:
+        found = sorted({float(part) for part in text.split(",") if part.strip()})
+    except ValueError as error:
+        raise OptionError(
+            f"the temperatures are {text[:40]!r}, but must be numbers with commas, such as 0,0.7."
+        ) from error
+    if not found or len(found) > MOST_LENGTHS or not all(0.0 <= one <= 10.0 for one in found):
+        raise OptionError(f"give 1 to {MOST_LENGTHS} temperatures between 0 and 10, such as 0,0.7.")
+    return tuple(found)

@@ -1,0 +1,78 @@
+"""A sweep that the page is measuring: its warm-up and its runs in a thread of their own, looked at now and then.
+
+Place in the flow: `speedup_actions.py` starts one and shows what it says. Knows nothing about gradio.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from threading import Event
+
+from specviz.app.parts import notices
+from specviz.app.parts.background import Background
+from specviz.bench.sweep.runner import sweep
+from specviz.bench.sweep.warm_up import Meeting, able, everyone, meet
+from specviz.protocol.runs import TraceSource
+from specviz.protocol.sweeps.definition import SweepDefinition
+from specviz.protocol.sweeps.points import SweepPoint
+from specviz.protocol.sweeps.result import SweepResult, continued, introduce
+from specviz.protocol.sweeps.spec import SweepSpec
+
+PROGRESS_S = 0.25
+CHART_S = 5.0
+"""shortest time between two charts: drawing takes the same processor that is being measured"""
+COMMAND = "the page's Speedup tab"
+
+
+@dataclass(slots=True)
+class Job:
+    """A sweep in progress; a thread beside the page fills it."""
+
+    definition: SweepDefinition
+    kept: SweepResult | None = None
+    """what it goes on with"""
+    result: SweepResult | None = None
+    """without its points; there once everyone has warmed up"""
+    points: list[SweepPoint] = field(default_factory=list)
+
+
+def measure(
+    job: Job, source: TraceSource, spec: SweepSpec, stop: Event, clock: Callable[[], float] = time.monotonic
+) -> Iterator[tuple[str, bool]]:
+    """Progress as HTML each quarter of a second, and whether it is time for another chart; the job's points grow on
+    the way."""
+    done = tuple(job.points)
+    settings, chart_at = len(everyone(spec)), clock()
+    began: float | None = None
+    for found in Background(_items(job, source, spec, stop), stop.set).look(PROGRESS_S):
+        measured = [one for one in found if isinstance(one, SweepPoint)]
+        if job.result is None or not measured:
+            met = sum(isinstance(one, Meeting) for one in found)
+            began = clock() if began is None and job.result is not None else began
+            yield notices.message(f"Warming up, {met} of {settings} settings…", "busy"), False
+            continue
+        now, fresh = clock(), len(done) + len(measured) > len(job.points)
+        began = now if began is None else began
+        job.points[:] = [*done, *measured]
+        total = job.result.planned_runs
+        left = (now - began) / len(measured) * (total - len(job.points)) if now > began else None
+        drawn = fresh and now - chart_at >= CHART_S
+        chart_at = now if drawn else chart_at
+        yield notices.progress(len(job.points), total, left), drawn
+
+
+def _items(job: Job, source: TraceSource, spec: SweepSpec, stop: Event) -> Iterator[Meeting | SweepPoint]:
+    """The warm-up and then the runs, in the thread beside the page."""
+    done = tuple(job.points)
+    meetings: list[Meeting] = []
+    for one in meet(source, spec, stop.is_set):
+        meetings.append(one)
+        yield one
+    if stop.is_set():
+        return
+    spec = able(spec, meetings)
+    fresh = introduce(source, job.definition, spec, meetings, COMMAND)
+    job.result = fresh if job.kept is None else continued(job.kept, fresh)
+    yield from sweep(source, spec, stop.is_set, done)

@@ -1,0 +1,92 @@
+"""What stands beside a sweep's numbers: where they come from; and the files a visitor can take away.
+
+Names in a result may come from strangers; they are escaped where they are drawn. Knows nothing about running.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+
+from specviz.app.parts.badges import SOURCES, Badge
+from specviz.errors import BenchError
+from specviz.protocol.sweeps import store as sweep_store
+from specviz.protocol.sweeps.csv_file import sweep_csv
+from specviz.protocol.sweeps.definition import SweepDefinition
+from specviz.protocol.sweeps.result import SweepResult, points_of
+from specviz.protocol.sweeps.toml_file import to_toml
+from specviz.trace.events import ModelCard
+
+log = logging.getLogger(__name__)
+
+RECORDED = "all_drafters"
+"""the result that the tab opens with, by its name in assets/sweeps"""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownSweep:
+    """A result on the page."""
+
+    result: SweepResult
+    live: bool
+    """measured by this page; else read from a file"""
+
+
+def recorded(folder: Path) -> ShownSweep | None:
+    """The shipped result; None where there is none yet. A damaged one is only logged: the page can do without."""
+    for suffix in sweep_store.SUFFIXES:
+        path = folder / f"{RECORDED}{suffix}"
+        if path.is_file():
+            try:
+                return ShownSweep(sweep_store.read(path), live=False)
+            except BenchError:
+                log.exception("the recorded sweep cannot be shown")
+    return None
+
+
+def origin(shown: ShownSweep) -> list[Badge]:
+    """Where the numbers come from, as badges."""
+    result = shown.result
+    about, machine, asked = result.provenance, result.provenance.machine, result.definition
+    source = "live" if shown.live else "recorded"
+    software = f"{machine.system}, Python {machine.python}, torch {machine.torch}, transformers {machine.transformers}"
+    threads = f"{machine.threads} thread{'s' * (machine.threads != 1)}"
+    badges = [
+        Badge(source, "live" if shown.live else "recorded", SOURCES[source]),
+        Badge(about.created[:10], "plain", f"begun {about.created}, by {about.producer}: {about.command}"),
+        Badge(f"{machine.processor}, {machine.cores} cores, {threads}, {machine.dtype}", "plain", software),
+        _model("target", about.target),
+    ]
+    models = {card.weights_sha256: card for card in about.drafters.values()}
+    badges += [_model("drafter", card) for card in models.values()]
+    kept = len({point.prompt for point in result.points})
+    badges.append(
+        Badge(
+            f"{kept} prompt{'s' * (kept != 1)} × {asked.repeats}, {asked.max_new_tokens} tokens",
+            "plain",
+            f"{len(result.points)} of {result.planned_runs} runs, plain decoding among them",
+        )
+    )
+    badges += [Badge(f"left out: {one.name}", "plain", one.reason) for one in result.absent]
+    return badges
+
+
+def _model(role: str, card: ModelCard) -> Badge:
+    explanation = f"{card.parameters:,} parameters, {card.dtype}, sha256 {card.weights_sha256}"
+    return Badge(f"{role} {card.name} {card.weights_sha256[:8]}", "plain", explanation)
+
+
+def write_results(shown: ShownSweep, folder: Path) -> tuple[Path, Path]:
+    """`sweep.json` and `sweep.csv`."""
+    as_json, as_csv = folder / "sweep.json", folder / "sweep.csv"
+    as_json.write_text(sweep_store.dumps(shown.result), encoding="utf-8")
+    as_csv.write_text(sweep_csv(points_of(shown.result)), encoding="utf-8")
+    return as_json, as_csv
+
+
+def write_settings(definition: SweepDefinition, folder: Path) -> Path:
+    """`sweep.toml`, which runs the same from `specviz bench sweep` and from here."""
+    path = folder / "sweep.toml"
+    path.write_text(to_toml(definition), encoding="utf-8")
+    return path

@@ -1,0 +1,134 @@
+"""The Speedup tab: choose drafters, lengths and prompts, run the sweep, read the measured chart with theory over it.
+
+Lays out and wires; what the buttons do is in `speedup_actions`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gradio as gr
+
+from specviz.app.lab.tab import Shown, lab_charts, picture_buttons
+from specviz.app.page.events import ENGINE, LATEST, QUIET
+from specviz.app.parts import notices
+from specviz.app.parts.methods import labelled
+from specviz.app.parts.prompts import chip_label, families
+from specviz.app.speedup.actions import IDLE, OUTPUTS, SpeedupActions
+from specviz.app.speedup.figure import speedup_figure
+from specviz.app.speedup.form import SweepControls, early_stops, measurable_growths, sweepable
+from specviz.app.speedup.view import speedup_view
+from specviz.protocol.runs import Catalog
+
+INTRO = (
+    "How much faster is it? Each prompt runs with plain decoding and with every setting you choose, interleaved; the "
+    "chart shows the measured ratio of tokens per second, the median over the prompts. Marks are **measured**; their "
+    "whiskers are the central 95 % of 2000 resamples of the prompts (bootstrap, fixed seed): how far the median would "
+    "move with other prompts. Dotted lines are **theory**, computed from the measured acceptance and pass times, "
+    "for at most four drafters, those with the most lengths. Below 1, drafting costs more than it saves."
+)
+
+QUEUED = {**QUIET, "queue": True}
+"""small answers that change a `gr.State`: outside the queue Gradio tells nobody who listens for that"""
+
+
+def speedup_tab(actions: SpeedupActions, tab: gr.Tab) -> gr.Radio:
+    """Build the tab's content inside the current Blocks; the recorded result is drawn when `tab` is first opened.
+    Returns the choice of the lab's chart."""
+    gr.Markdown(INTRO, elem_classes="sv-intro")
+    fields = _sweep_controls(actions)
+    controls, inputs = SweepControls(fields), set(fields.values())
+    parts: dict[str, Any] = {}
+    with gr.Row(elem_classes="sv-actions"):
+        parts["run"] = gr.Button("Run sweep", variant="primary", min_width=140, elem_id="sv-sweep-run")
+        parts["resume"] = gr.Button("Resume", min_width=100, interactive=False, elem_id="sv-sweep-resume")
+        parts["cancel"] = gr.Button(
+            "Cancel", variant="stop", min_width=100, interactive=False, elem_id="sv-sweep-cancel"
+        )
+        upload = gr.UploadButton(
+            "Open sweep or result", file_types=[".toml", ".json", ".gz"], min_width=150, elem_id="sv-sweep-upload"
+        )
+        settings = gr.DownloadButton(
+            "Settings as sweep file",
+            value=actions.first_settings(controls.standing()),
+            min_width=150,
+            elem_id="sv-sweep-settings",
+        )
+    parts["message"] = gr.HTML(notices.message(IDLE), elem_id="sv-sweep-message")
+    parts["origin"] = gr.HTML(elem_id="sv-sweep-origin")
+    parts["plot"] = gr.Plot(speedup_figure(speedup_view([])), show_label=False, elem_id="sv-sweep-plot")
+    parts["table"] = gr.HTML(elem_id="sv-sweep-table")
+    with gr.Row():
+        parts["as_json"] = gr.DownloadButton("Results as JSON", interactive=False, size="sm", min_width=140)
+        parts["as_csv"] = gr.DownloadButton("Results as CSV", interactive=False, size="sm", min_width=140)
+        picture_buttons("sv-sweep-plot")
+    parts["points"] = gr.State(Shown())
+    choice = lab_charts(parts["points"], parts["plot"])
+
+    outputs = [parts[name] for name in OUTPUTS]
+    tab.select(actions.opened, None, outputs, **QUEUED)
+    parts["run"].click(actions.arm, None, outputs, **QUIET).then(actions.run(controls), inputs, outputs, **ENGINE)
+    parts["resume"].click(actions.arm, None, outputs, **QUIET).then(actions.resume, None, outputs, **ENGINE)
+    parts["cancel"].click(actions.stop, None, None, **QUIET)
+    upload.upload(actions.open_file, upload, outputs, **QUEUED)
+    changes = [control.change for control in fields.values()]
+    gr.on(changes, actions.estimate(controls), inputs, [parts["message"], settings], **LATEST)
+    return choice
+
+
+def _sweep_controls(actions: SpeedupActions) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
+    most = actions.limits.max_new_tokens
+    with gr.Row():
+        names = [method.name for method in sweepable(actions.catalog)]
+        fields["drafters"] = gr.CheckboxGroup(
+            names, value=names, label="drafters", elem_id="sv-sweep-drafters", scale=2, min_width=220
+        )
+        kinds = families(actions.catalog)
+        fields["families"] = gr.CheckboxGroup(
+            [(chip_label(family), family) for family in kinds],
+            value=kinds,
+            label="prompt families",
+            elem_id="sv-sweep-families",
+            scale=3,
+            min_width=220,
+        )
+    with gr.Row():
+        fields["gammas"] = gr.Textbox(
+            "1,2,4,8",
+            label="speculation lengths γ",
+            info="whole numbers with commas",
+            max_lines=1,
+            min_width=180,
+            elem_id="sv-sweep-gammas",
+        )
+        fields["trees"] = gr.Textbox(
+            "", label="also trees", info="children per level, e.g. 3,2,1; several with ;", max_lines=1, min_width=180
+        )
+        fields["temperatures"] = gr.Textbox(
+            "0", label="temperatures", info="numbers with commas, e.g. 0,0.7", max_lines=1, min_width=150
+        )
+    _policies(actions.catalog, fields)
+    with gr.Row():
+        fields["per_family"] = gr.Slider(
+            1, actions.most_prompts(), value=1, step=1, label="prompts per family", min_width=150
+        )
+        fields["repeats"] = gr.Slider(1, 5, value=1, step=1, label="repeats", min_width=150)
+        fields["tokens"] = gr.Slider(min(8, most), most, value=min(32, most), step=1, label="new tokens", min_width=150)
+    return fields
+
+
+def _policies(catalog: Catalog, fields: dict[str, Any]) -> None:
+    """Growth and stop policies to measure as well; only drafters that grow their drafts have them."""
+    with gr.Row():
+        fields["growths"] = gr.CheckboxGroup(
+            labelled(measurable_growths(catalog)), value=[], label="also growth policies",
+            info="each at every node budget", scale=3, min_width=220, elem_id="sv-sweep-growths",
+        )  # fmt: skip
+        fields["budgets"] = gr.Textbox(
+            "16", label="node budgets", info="candidates per round, with commas", max_lines=1, scale=1, min_width=150
+        )
+        fields["stoppings"] = gr.CheckboxGroup(
+            labelled(early_stops(catalog)), value=[], label="also stop policies", info="each with every shape above",
+            scale=2, min_width=220, elem_id="sv-sweep-stoppings",
+        )  # fmt: skip

@@ -1,0 +1,149 @@
+"""A sweep as a chart and a table can draw it: measured ratios with their intervals, and the theory beside them.
+
+Reads sweep points; the measured numbers come from `bench`, the curves from `theory`. The two never share a name or a
+style. Knows nothing about plotly or gradio.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from specviz.protocol.sweeps.points import BASELINE, SweepPoint, SweepRow, summarise, title
+from specviz.theory import formulas as theory
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A measured speedup: the median over the prompts, with its interval from resampled prompts."""
+
+    median: float
+    low: float
+    high: float
+    """equal to the median where there is one prompt: then no interval follows"""
+    explanation: str
+    """formula, numerator and denominator"""
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredPoint(Measured):
+    """One drafter at one speculation length."""
+
+    gamma: int
+
+
+@dataclass(frozen=True, slots=True)
+class Level(Measured):
+    """A case without a speculation length of its own: a tree, a node budget, a look-up."""
+
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """The theory for one drafter, over every speculation length from 1 on."""
+
+    gammas: tuple[int, ...]
+    speedups: tuple[float, ...]
+    explanation: str
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    label: str
+    points: tuple[MeasuredPoint, ...]
+    theory: Curve | None
+
+
+@dataclass(frozen=True, slots=True)
+class SpeedupView:
+    series: tuple[Series, ...]
+    levels: tuple[Level, ...]
+    rows: tuple[SweepRow, ...]
+    verdict: str
+    """what the measurement says, in one honest sentence"""
+
+
+def speedup_view(points: Sequence[SweepPoint]) -> SpeedupView:
+    """Everything the Speedup tab shows, from the points measured so far (none is fine)."""
+    rows = summarise(points) if points else []
+    drafted = [row for row in rows if row.drafter != BASELINE]
+    several = len({row.temperature for row in rows}) > 1
+    labels = list(dict.fromkeys(_name(row, several) for row in drafted if row.gamma is not None))
+    series = tuple(_series(label, drafted, points, several) for label in labels)
+    levels = tuple(
+        Level(row.ratio_median, row.ratio_low, row.ratio_high, _explain(row), _name(row, several))
+        for row in drafted
+        if row.gamma is None
+    )
+    return SpeedupView(series, levels, tuple(rows), _verdict(drafted, several))
+
+
+def _name(one: SweepRow | SweepPoint, several: bool) -> str:
+    """The case, and its temperature where the sweep has several."""
+    return f"{title(one)} at T {one.temperature:g}" if several else title(one)
+
+
+def _series(label: str, rows: Sequence[SweepRow], points: Sequence[SweepPoint], several: bool) -> Series:
+    named = [row for row in rows if _name(row, several) == label and row.gamma is not None]
+    own = sorted(named, key=lambda row: row.gamma or 0)
+    measured = tuple(
+        MeasuredPoint(row.ratio_median, row.ratio_low, row.ratio_high, _explain(row), row.gamma or 0) for row in own
+    )
+    return Series(label, measured, _curve([point for point in points if _name(point, several) == label], own))
+
+
+def _curve(points: Sequence[SweepPoint], rows: Sequence[SweepRow]) -> Curve | None:
+    """Theory with this drafter's measured alpha and measured step times; None where one of them is missing, or where a
+    policy may end drafts before γ, of which the formula knows nothing."""
+    if any(str(row.policies) for row in rows):
+        return None
+    alphas = [row.alpha for row in rows if row.alpha is not None]
+    timed = next((point for point in points if point.step_times), None)
+    if not alphas or timed is None:
+        return None
+    alpha = median(alphas)
+    gammas = tuple(range(1, max(row.gamma or 1 for row in rows) + 1))
+    times = theory.StepTimes.of(timed.step_times)
+    draft_s = timed.draft_step_s or 0.0
+    speedups = tuple(theory.speedup(alpha, gamma, times, draft_s) for gamma in gammas)
+    return Curve(gammas, speedups, f"theory with measured acceptance α = {alpha:.2f} and measured pass times")
+
+
+def _explain(row: SweepRow) -> str:
+    """What is divided by what, over how many runs, and how sure that is."""
+    rate = "nothing drafted" if row.acceptance_rate is None else f"acceptance rate {row.acceptance_rate:.2f}"
+    return (
+        f"tokens per second ÷ plain decoding's, run by run: {row.tokens_per_s_median:.0f} ÷ "
+        f"{row.baseline_tokens_per_s_median:.0f} (medians); {interval_words(row)}; {_count(row.runs, 'run')}; {rate}"
+    )
+
+
+def interval_words(row: SweepRow) -> str:
+    """The interval of a row's ratio, or that there is none."""
+    if row.prompts == 1:
+        return "one prompt, so no interval"
+    return f"median over {row.prompts} prompts, 95 % interval {row.ratio_low:.2f} to {row.ratio_high:.2f}"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def is_slower(row: SweepRow) -> bool:
+    """Slower than plain decoding by more than the second digit shows."""
+    return row.ratio_median < 0.995
+
+
+def _verdict(rows: Sequence[SweepRow], several: bool) -> str:
+    if not rows:
+        return "No drafter has been measured yet."
+    best = max(rows, key=lambda row: row.ratio_median)
+    length = f" with γ = {best.gamma}" if best.gamma is not None else ""
+    found = f"{_name(best, several)}{length}: {best.ratio_median:.2f}× plain decoding ({interval_words(best)})"
+    if is_slower(best):
+        return f"Every setting measured here is slower than plain decoding. The least slow is {found}."
+    slower = sum(map(is_slower, rows))
+    tail = f" {slower} of {len(rows)} settings are slower than plain decoding." if slower else ""
+    return f"Fastest measured: {found}.{tail}"

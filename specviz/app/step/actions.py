@@ -1,0 +1,270 @@
+"""What the Step tab's controls do: show a recorded or imported run, run live, stop, branch, explain.
+
+Every action returns what the page should show; an error becomes one sentence beside the buttons and nothing typed is
+lost. Knows nothing about the layout.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import gradio as gr
+from gradio.components import Component
+
+from specviz.app.parts import notices
+from specviz.app.parts.badges import badges
+from specviz.app.parts.cancellable import Stoppable
+from specviz.app.parts.gallery import Gallery
+from specviz.app.parts.live_run import Frame, ending, frames
+from specviz.app.parts.methods import (
+    Kind,
+    growing_title,
+    grows,
+    is_lossless,
+    kinds,
+    lossless_note,
+    note,
+    remembers,
+    retrieves,
+)
+from specviz.app.parts.prompts import next_prompt
+from specviz.app.parts.request import Limits, request_from
+from specviz.app.step import controls as form
+from specviz.app.step.acceptance import acceptance_by_depth, accepted_lengths
+from specviz.app.step.acceptance_figure import bar_panels
+from specviz.app.step.counterfactual_cards import cards
+from specviz.app.step.retraining import Lessons
+from specviz.app.step.uploads import imported, resume_at, token_text
+from specviz.errors import OptionError, SpecVizError, TraceError
+from specviz.protocol.counterfactual import Other, others
+from specviz.protocol.runs import Catalog, Resume, RunRequest, TraceSource
+from specviz.trace import codec
+from specviz.trace.events import Started, Summary, Trace
+from specviz.trace.limits import UPLOAD
+
+log = logging.getLogger(__name__)
+
+Given = Mapping[Component, Any]
+Updates = tuple[object, ...]
+EMPTY_SHELF = "No recorded run is on the shelf yet: choose a prompt and press Run live, or open a trace file."
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What the tab shows before anybody touches it."""
+
+    player: str
+    badges: str
+    panels: str
+    message: str
+
+
+def badges_of(started: Started) -> str:
+    return notices.badge_row(badges(started))
+
+
+def panels_of(summary: Summary) -> str:
+    return bar_panels([acceptance_by_depth(summary), accepted_lengths(summary)])
+
+
+class StepActions(Stoppable):
+    """The tab's actions over one source; of a visitor their stop switch, last runs and learnt weights are kept."""
+
+    def __init__(self, source: TraceSource, gallery: Gallery, limits: Limits) -> None:
+        super().__init__()
+        self.source = source
+        self.gallery = gallery
+        self.limits = limits
+        self.catalog: Catalog = source.catalog()
+        self.lessons = Lessons()
+
+    # --- opening -------------------------------------------------------------------------------------------------
+
+    def opening(self) -> Opening:
+        """The shelf's first run; an empty stage with a sentence where there is none."""
+        try:
+            trace = None if self.gallery.first is None else self.gallery.read(self.gallery.first)
+        except TraceError as error:
+            return Opening("", "", "", str(error))
+        if trace is None:
+            return Opening("", "", "", EMPTY_SHELF)
+        return Opening(codec.dumps(trace), badges_of(trace.started), panels_of(trace.summary), _shown(trace))
+
+    def opening_prompt(self) -> str:
+        return self.catalog.prompts[0].text if self.catalog.prompts else ""
+
+    # --- the form ------------------------------------------------------------------------------------------------
+
+    def chip(self, family: str) -> Callable[[str], Updates]:
+        def pick(current: str) -> Updates:
+            card, line = next_prompt(self.catalog, family, current)
+            return card.text, notices.message(line)
+
+        return pick
+
+    def choose(self, controls: form.Controls, kind: Kind) -> Callable[[str], Any]:
+        """The line about the chosen method, its options, and for a drafter what else belongs to it."""
+
+        def show(chosen: str) -> Any:
+            line = notices.note(note(kind, chosen), is_lossless(kind, chosen))
+            boxes = [gr.Group(visible=name == chosen) for name in controls.groups[kind.group]]
+            updates = [line, *boxes]
+            if kind.group == "drafter" and controls.growing:
+                updates.append(gr.Accordion(visible=grows(self.catalog, chosen)))
+            if kind.group == "drafter" and "memory" in controls.fields:
+                updates.append(gr.Radio(visible=remembers(self.catalog, chosen)))
+            if kind.group == "drafter" and "datastore" in controls.fields:
+                updates.append(self._datastores(retrieves(self.catalog, chosen)))
+            return updates if len(updates) > 1 else line
+
+        return show
+
+    def _datastores(self, shown: bool) -> gr.Dropdown:
+        """Those that lie in the cache by now: runs and commands may have built some."""
+        if not shown:
+            return gr.Dropdown(visible=False)
+        self.catalog = replace(self.catalog, datastores=self.source.catalog().datastores)
+        return gr.Dropdown(visible=True, **form.datastore_choice(self.catalog, self.limits))
+
+    def name_growing(self, *chosen: str) -> gr.Accordion:
+        """The folded policies say what is chosen in them."""
+        return gr.Accordion(label=growing_title(chosen))
+
+    def lossless(self, *chosen: str) -> str:
+        """The mark for the methods chosen, in the order of their kinds."""
+        return notices.lossless_mark(*lossless_note(self.catalog, self._by_kind(chosen)))
+
+    def lossless_now(self) -> tuple[bool, str]:
+        return lossless_note(self.catalog, {kind.group: kind.default for kind in kinds(self.catalog)})
+
+    def _by_kind(self, chosen: Sequence[str]) -> dict[str, str]:
+        return {kind.group: name for kind, name in zip(kinds(self.catalog), chosen, strict=True)}
+
+    def explain(self, controls: form.Controls) -> Callable[[Given], str]:
+        def why_not(given: Given) -> str:
+            try:
+                reason = self.source.explain(self.request(controls, given))
+            except SpecVizError as error:
+                reason = str(error)
+            return notices.message(reason, "error") if reason else notices.message("")
+
+        return why_not
+
+    def request(self, controls: form.Controls, given: Given) -> RunRequest:
+        return request_from(controls.values(given), self.catalog, self.limits)
+
+    # --- running -------------------------------------------------------------------------------------------------
+
+    def leave(self, visitor: gr.Request) -> None:
+        """The visitor closed the page: their run, if any, need not go on."""
+        super().leave(visitor)
+        self.lessons.leave(_name(visitor))
+
+    def run_live(self, controls: form.Controls) -> Callable[..., Iterator[Updates]]:
+        def run(given: Given, visitor: gr.Request) -> Iterator[Updates]:
+            yield from self._guarded(lambda: self._frames(self.request(controls, given), None, visitor))
+
+        return run
+
+    def run_branch(
+        self, controls: form.Controls, player: Component, state: Component
+    ) -> Callable[..., Iterator[Updates]]:
+        def run(given: Given, visitor: gr.Request) -> Iterator[Updates]:
+            def start() -> Iterator[Frame]:
+                resume = resume_at(given[player], given[state])
+                # the text to continue is the trace's own, whatever the prompt box says by now
+                values = {**controls.values(given), "prompt": resume.trace.started.prompt_text}
+                limits = replace(self.limits, prompt_chars=len(str(values["prompt"])))
+                return self._frames(request_from(values, self.catalog, limits), resume, visitor)
+
+            yield from self._guarded(start)
+
+        return run
+
+    def _frames(self, request: RunRequest, resume: Resume | None, visitor: gr.Request) -> Iterator[Frame]:
+        weights = self.lessons.weights(_name(visitor), request.stopping)
+        request = replace(request, stopping_weights=weights)
+        reason = self.source.explain(request)
+        if reason:
+            raise OptionError(reason)
+        for frame in frames(self.source, request, self._stops.armed(_name(visitor)).is_set, resume):
+            if frame.trace is not None and not frame.failed:
+                self.lessons.keep(_name(visitor), frame.trace)
+            yield frame
+
+    def _guarded(self, start: Callable[[], Iterator[Frame]]) -> Iterator[Updates]:
+        """Frames to updates of (player, badges, panels, message, Run, Stop); any error of ours to its sentence."""
+        idle = (gr.Button(interactive=True), gr.Button(interactive=False))
+        try:
+            for frame in start():
+                yield (*_frame_updates(frame), *(idle if frame.trace else (gr.skip(), gr.skip())))
+        except SpecVizError as error:
+            yield (gr.skip(), gr.skip(), gr.skip(), notices.message(str(error), "error"), *idle)
+        except Exception as error:  # a fault of ours: the page must stay usable, the log keeps the rest
+            log.exception("a run failed")
+            text = f"The run failed ({type(error).__name__}); the server's log says more. Other settings may work."
+            yield (gr.skip(), gr.skip(), gr.skip(), notices.message(text, "error"), *idle)
+
+    # --- branching, shelf and files ------------------------------------------------------------------------------
+
+    def offer_branch(self, player: str, event: gr.EventData) -> Updates:
+        """The player asked to continue from a round with a token of the visitor's choice."""
+        round_index, token = int(event.round), event.token
+        word = "the engine's own choice" if token is None else f"“{token_text(player, int(token))}”"
+        text = f"Continue from round {round_index + 1} with {word} as its next token, using the settings below."
+        return gr.Row(visible=True), notices.message(text), (round_index, None if token is None else int(token))
+
+    def drop_branch(self) -> Updates:
+        return gr.Row(visible=False), "", None
+
+    def ask_others(self, player: str, round_index: float) -> Iterator[str]:
+        """What every other drafter would have drafted at the shown round, card by card; the run stays as it is."""
+        found: list[Other] = []
+        index = int(round_index or 0)
+        try:
+            trace = codec.loads(player or "", UPLOAD)
+            for other in others(self.source, trace, index):
+                found.append(other)
+                yield cards(index, found, waiting=True)
+            yield cards(index, found, waiting=False)
+        except SpecVizError as error:
+            yield notices.message(str(error), "error")
+
+    def open_recorded(self, file: str | None) -> Updates:
+        try:
+            return _stage(self.gallery.read(file or ""))
+        except TraceError as error:
+            return _refused(error)
+
+    def open_file(self, path: str | None) -> Updates:
+        """An imported trace, read with the limits for strangers' files."""
+        try:
+            return _stage(imported(path, self.limits.import_bytes))
+        except TraceError as error:
+            return _refused(error)
+
+
+def _frame_updates(frame: Frame) -> Updates:
+    badge = badges_of(frame.started) if frame.started else gr.skip()
+    panels = panels_of(frame.trace.summary) if frame.trace else gr.skip()
+    tone = "busy" if frame.trace is None else "error" if frame.failed else "good"
+    return frame.player, badge, panels, notices.message(frame.message, tone)
+
+
+def _stage(trace: Trace) -> Updates:
+    return codec.dumps(trace), badges_of(trace.started), panels_of(trace.summary), notices.message(_shown(trace))
+
+
+def _shown(trace: Trace) -> str:
+    return f"Showing a {trace.started.source} run: {ending(trace)}"
+
+
+def _refused(error: SpecVizError) -> Updates:
+    return gr.skip(), gr.skip(), gr.skip(), notices.message(str(error), "error")
+
+
+def _name(visitor: gr.Request) -> str:
+    return visitor.session_hash or ""

@@ -1,0 +1,226 @@
+"""The form: every control of a run, drawn from the catalog, and which of them belong to the chosen methods.
+
+One group of option controls per method, made from its option cards; choosing a method shows its group and hides the
+others. Knows no method by name and nothing about running.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+from gradio.components import Component
+
+from specviz.app.parts import notices
+from specviz.app.parts.methods import (
+    Kind,
+    choices,
+    growing_title,
+    grows,
+    is_lossless,
+    kinds,
+    note,
+    remembers,
+    retrieves,
+)
+from specviz.app.parts.request import Limits, option_key
+from specviz.protocol.runs import MEMORY_WAYS, Catalog, ModelDescription, OptionCard, RunRequest
+
+FEW = 5
+"""so many methods stand side by side; more fold into a list"""
+MEMORY_INFO = (
+    "cold: begin with nothing and keep nothing; warm: begin with what earlier runs of this server left, whoever's they "
+    "were, and add to it; reset: begin with nothing and leave what is learnt"
+)
+COLD_INFO = "every run here begins with nothing, because what is learnt would be shared by all visitors"
+OWN_DATASTORE = "the target's own, built on first use"
+SHIPPED = "It goes by the shipped weights."
+SLIDER_SPAN = 256
+"""wider ranges get a number box instead of a slider"""
+
+
+@dataclass(slots=True)
+class LessonControls:
+    """Training of the chosen stop policy on the runs of this page."""
+
+    box: gr.Group
+    retrain: gr.Button
+    reset: gr.Button
+    line: gr.HTML
+
+
+@dataclass(slots=True)
+class Controls:
+    """The form's components by the name of their value, and the groups that appear and vanish."""
+
+    fields: dict[str, Any] = field(default_factory=dict)
+    groups: dict[str, dict[str, gr.Group]] = field(default_factory=dict)
+    """kind of method → method → its option group; methods without options have none"""
+    notes: dict[str, gr.HTML] = field(default_factory=dict)
+    """kind of method → the line about the chosen one"""
+    growing: gr.Accordion | None = None
+    """what only belongs to drafters that grow their drafts"""
+    lesson: LessonControls | None = None
+    """where some stop policy learns"""
+
+    def inputs(self) -> set[Component]:
+        return set(self.fields.values())
+
+    def values(self, given: Mapping[Component, object]) -> dict[str, object]:
+        """What an event handler received, by value name."""
+        return {name: given[component] for name, component in self.fields.items()}
+
+
+def model_choices(models: Sequence[ModelDescription], role: str) -> list[tuple[str, str]]:
+    """Models of a role first, the others after them: any pair with one vocabulary is legal."""
+    ordered = sorted(models, key=lambda model: (model.role != role, not model.available))
+    return [(_model_label(model), model.name) for model in ordered]
+
+
+def _model_label(model: ModelDescription) -> str:
+    size = f"{model.parameters / 1e6:.1f} M" if model.parameters else "size unknown"
+    return f"{model.name} ({size})" if model.available else f"{model.name} (not installed)"
+
+
+def option_control(card: OptionCard) -> Component:
+    """The control that fits an option's type and range."""
+    label = card.name.replace("_", " ")
+    if card.choices:
+        return gr.Dropdown(list(card.choices), value=card.default, label=label, info=card.help)
+    if card.type == "bool":
+        return gr.Checkbox(value=bool(card.default), label=label, info=card.help)
+    if card.type in ("int", "float"):
+        return _number_control(card, label)
+    default = ",".join(map(str, card.default)) if isinstance(card.default, list | tuple) else card.default or ""
+    example = "3,2,1" if card.type == "ints" else None
+    return gr.Textbox(value=str(default), label=label, info=card.help, placeholder=example, max_lines=1)
+
+
+def _number_control(card: OptionCard, label: str) -> Component:
+    step = 1.0 if card.type == "int" else 0.01
+    value = card.default if isinstance(card.default, int | float) else None
+    if card.minimum is None or card.maximum is None or card.maximum - card.minimum > SLIDER_SPAN or value is None:
+        return gr.Number(value=value, label=label, info=card.help, minimum=card.minimum, maximum=card.maximum)
+    return gr.Slider(card.minimum, card.maximum, value=value, step=step, label=label, info=card.help)
+
+
+def method_controls(controls: Controls, catalog: Catalog, limits: Limits) -> None:
+    """Every kind of method: what to choose, a line about the choice, and the chosen method's options."""
+    known = kinds(catalog)
+    growing = [kind for kind in known if kind.for_growing]
+    for kind in known:
+        if not kind.for_growing:
+            _method(controls, kind)
+        if kind.group == "drafter" and any(method.remembers for method in kind.methods):
+            controls.fields["memory"] = gr.Radio(
+                list(limits.memory_ways), value=MEMORY_WAYS[0], label="memory",
+                info=MEMORY_INFO if limits.shared_memory else COLD_INFO,
+                visible=remembers(catalog, kind.default), elem_id="sv-memory",
+            )  # fmt: skip
+        if kind.group == "drafter" and any(method.retrieves for method in kind.methods):
+            controls.fields["datastore"] = gr.Dropdown(
+                **datastore_choice(catalog, limits), value="", label="datastore",
+                allow_custom_value=limits.any_model, visible=retrieves(catalog, kind.default), elem_id="sv-datastore",
+            )  # fmt: skip
+        if kind.group == "drafter" and growing:
+            shown = grows(catalog, kind.default)
+            title = growing_title([policy.default for policy in growing])
+            with gr.Accordion(title, open=False, visible=shown) as controls.growing:
+                for policy in growing:
+                    _method(controls, policy)
+                    if learners(policy):
+                        controls.lesson = _lesson(policy.default in learners(policy))
+
+
+def datastore_choice(catalog: Catalog, limits: Limits) -> dict[str, Any]:
+    """`choices` and `info` of the control: the datastores there are now, by the names of their files."""
+    offered = [(OWN_DATASTORE, "")]
+    for one in catalog.datastores:
+        label = f"{one.name} · {one.tokens:,} tokens · {one.size_bytes / 1e6:.1f} MB · built {one.built}"
+        offered.append((label, Path(one.file).name))
+    listed = "" if catalog.datastores else "none is built yet; "
+    path = ", or the path of a local file" if limits.any_model else ""
+    return {"choices": offered, "info": f"{listed}`specviz datastore build` makes one, of one tokenizer{path}"}
+
+
+def learners(kind: Kind) -> list[str]:
+    """Its methods that go by weights which can be learnt."""
+    return [method.name for method in kind.methods if method.learns]
+
+
+def _lesson(shown: bool) -> LessonControls:
+    with gr.Group(visible=shown, elem_classes="sv-options") as box:
+        with gr.Row():
+            retrain = gr.Button("Retrain from this page's runs", size="sm", min_width=160, elem_id="sv-retrain")
+            reset = gr.Button("Use the shipped weights", size="sm", min_width=140)
+        line = gr.HTML(notices.note(SHIPPED), elem_id="sv-lesson")
+    return LessonControls(box, retrain, reset, line)
+
+
+def _method(controls: Controls, kind: Kind) -> None:
+    with gr.Column(elem_classes="sv-method"):
+        controls.fields[kind.group] = _choice(kind)
+        controls.notes[kind.group] = gr.HTML(notices.note(note(kind, kind.default), is_lossless(kind, kind.default)))
+        controls.groups[kind.group] = _option_groups(controls, kind)
+
+
+def _choice(kind: Kind) -> Component:
+    """A few methods are all in sight; many fold into a list."""
+    kwargs: dict[str, Any] = {"value": kind.default, "label": kind.label, "elem_id": f"sv-{kind.group}"}
+    if len(choices(kind)) <= FEW:
+        return gr.Radio(choices(kind), **kwargs)
+    return gr.Dropdown(choices(kind), **kwargs)
+
+
+def _option_groups(controls: Controls, kind: Kind) -> dict[str, gr.Group]:
+    """One group per method that has options; only the chosen method's is visible."""
+    groups = {}
+    for method in kind.methods:
+        if not method.options:
+            continue
+        with gr.Group(visible=method.name == kind.default, elem_classes="sv-options") as box, gr.Row():
+            for card in method.options:
+                controls.fields[option_key(kind.group, method.name, card.name)] = option_control(card)
+        groups[method.name] = box
+    return groups
+
+
+def model_controls(controls: Controls, catalog: Catalog, limits: Limits, defaults: RunRequest) -> None:
+    """Target and drafter weights."""
+    for name, label, role, value in (
+        ("target", "target model", "target", defaults.target),
+        ("drafter_model", "drafter's model", "drafter", defaults.drafter_model),
+    ):
+        offered = model_choices(catalog.models, role)
+        listed = [name for _, name in offered]
+        start = value if value in listed or limits.any_model else next(iter(listed), None)
+        info = "bundled name, local folder or hub id" if limits.any_model else None
+        controls.fields[name] = gr.Dropdown(
+            offered, value=start, label=label, info=info, allow_custom_value=limits.any_model, min_width=200
+        )
+
+
+def sampling_controls(controls: Controls, limits: Limits, defaults: RunRequest) -> None:
+    """Temperature and length; seed, truncation, stop strings."""
+    fields, length = controls.fields, min(defaults.max_new_tokens, limits.max_new_tokens)
+    with gr.Row():
+        fields["temperature"] = gr.Slider(
+            0.0, 2.0, value=defaults.temperature, step=0.05, label="temperature", info="0: greedy", min_width=200
+        )
+        fields["max_new_tokens"] = gr.Slider(
+            1, limits.max_new_tokens, value=length, step=1, label="new tokens", info="at most", min_width=200
+        )
+    with gr.Row():
+        fields["seed"] = _whole(defaults.seed, "seed", "same seed, same run")
+        fields["top_k"] = _whole(defaults.top_k, "top-k", "0: off")
+        fields["top_p"] = gr.Number(
+            value=defaults.top_p, label="top-p", minimum=0, maximum=1, step=0.05, info="1: off", min_width=80
+        )
+        fields["stop"] = gr.Textbox(label="stop strings", info="one per line, \\n: a break", max_lines=4, min_width=120)
+
+
+def _whole(value: int, label: str, info: str) -> gr.Number:
+    return gr.Number(value=value, label=label, precision=0, minimum=0, info=info, min_width=80)

@@ -1,0 +1,1 @@
+"""One runner, one row and one report for every experiment."""

@@ -1,0 +1,113 @@
+"""The bench's loop: several ways of decoding the same prompts, interleaved, on one clock.
+
+Place in the flow: contestants (ours, transformers') in, outcomes out; `report.py` makes tables of them.
+Knows nothing about torch, models or the terminal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, TypeVar
+
+from specviz.protocol.runs import PromptCard
+from specviz.trace.events import Round
+
+T = TypeVar("T")
+
+
+def rotated(items: Sequence[T], by: int) -> list[T]:
+    """`items` starting at index `by`, wrapping round: no case always runs on the warmest or the busiest moment."""
+    start = by % max(1, len(items))
+    return [*items[start:], *items[:start]]
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One decoded prompt."""
+
+    output_ids: list[int]
+    wall_s: float
+    """the whole call as its caller saw it: prompt, decoding, everything; the one clock all contestants share"""
+    prefill_s: float
+    """the part of it before the first tokens came (theirs), or spent in the target's pass over the prompt (ours)"""
+    target_passes: int
+    """forward passes of the target, the prompt's own left out where it is a separate one"""
+    prefill_tokens: int = 0
+    """output tokens that came with the prompt's pass: the first of theirs; none of ours, whose rounds begin after it"""
+    rounds: tuple[Round, ...] = ()
+    """ours alone"""
+    engine_s: float | None = None
+    """ours alone: the engine's clock, the rounds added up"""
+    record_s: float = 0.0
+    """ours alone: the part of `wall_s` spent on turning rounds into events"""
+
+    @property
+    def tokens_per_s(self) -> float:
+        """Output tokens over the whole call."""
+        return len(self.output_ids) / self.wall_s if self.wall_s > 0 else 0.0
+
+    @property
+    def decode_s(self) -> float:
+        """The call without the prompt's pass."""
+        return self.wall_s - self.prefill_s
+
+    @property
+    def decode_tokens_per_s(self) -> float:
+        """Output tokens after the prompt's pass over the time after it."""
+        return (len(self.output_ids) - self.prefill_tokens) / self.decode_s if self.decode_s > 0 else 0.0
+
+
+class Contestant(Protocol):
+    """A way of decoding."""
+
+    @property
+    def name(self) -> str:
+        """Unique within a bench, e.g. `ours: model γ=4`."""
+        ...
+
+    def decode(self, prompt: PromptCard, cancelled: Callable[[], bool]) -> Measured | None:
+        """Decode one prompt; None where it was cancelled on the way."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    contestant: str
+    prompt: str
+    family: str
+    repeat: int
+    measured: Measured
+
+
+@dataclass(frozen=True, slots=True)
+class ContestPlan:
+    """Who runs what, how often. `before_repeat` is called at the start of each repeat (the step-time curve is
+    measured there, so that it meets the same machine as the runs)."""
+
+    contestants: Sequence[Contestant]
+    prompts: Sequence[PromptCard]
+    repeats: int
+    before_repeat: Callable[[int], None] = field(default=lambda repeat: None)
+    warm_up: bool = True
+    """False where no time is asked for"""
+
+    @property
+    def runs(self) -> int:
+        return len(self.contestants) * len(self.prompts) * self.repeats
+
+
+def contest(plan: ContestPlan, cancelled: Callable[[], bool] = lambda: False) -> Iterator[Outcome]:
+    """Warm-up (each contestant once on the first prompt, not reported) unless left out, then repeat by repeat, prompt
+    by prompt, all contestants one after the other, the first one rotated each time. Ends early when cancelled."""
+    for contestant in plan.contestants if plan.prompts and plan.warm_up else ():
+        if cancelled() or contestant.decode(plan.prompts[0], cancelled) is None:
+            return
+    for repeat in range(plan.repeats):
+        plan.before_repeat(repeat)
+        for number, prompt in enumerate(plan.prompts):
+            for contestant in rotated(plan.contestants, repeat + number):
+                measured = None if cancelled() else contestant.decode(prompt, cancelled)
+                if measured is None:
+                    return
+                yield Outcome(contestant.name, prompt.id, prompt.family, repeat, measured)

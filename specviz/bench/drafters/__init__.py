@@ -1,0 +1,1 @@
+"""Compares all drafters with plain decoding."""

@@ -1,0 +1,146 @@
+"""Who takes part in `specviz bench drafters`: every registered drafter, cold, and warm where it remembers.
+
+Place in the flow: the command asks here for introductions, then for entrants, and hands their contestants to the
+contest. Drafters come from the source's catalogue; none is named here. Knows nothing about torch, clocks or the
+terminal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from specviz.bench.core.contest import Contestant, Measured
+from specviz.bench.core.source_contestant import SourceContestant
+from specviz.errors import BenchError, OptionError, SpecVizError
+from specviz.protocol.runs import Catalog, MethodDescription, PromptCard, RunRequest, TraceSource
+from specviz.protocol.sweeps.points import BASELINE
+from specviz.trace.events import Finished, Started
+
+COLD, WARM = "cold", "warm"
+STRETCH = 5
+"""contestants between two runs of plain decoding"""
+
+
+@dataclass(frozen=True, slots=True)
+class Introduction:
+    """A drafter's first run, which is not measured: it warms everything up and shows what is missing."""
+
+    method: MethodDescription
+    started: Started | None
+    """None where it could not run"""
+    reason: str = ""
+    """why it could not"""
+
+
+@dataclass(frozen=True, slots=True)
+class Entrant:
+    """One row of the tables."""
+
+    drafter: str
+    memory: str
+    """what it began with: `cold` or `warm`; empty for a drafter that remembers nothing"""
+    lossless: bool
+    contestant: Contestant
+
+
+@dataclass(frozen=True, slots=True)
+class WarmContestant:
+    """A drafter that goes on with what it learnt from other prompts. They are run anew, unmeasured, before every
+    measured run, so that none knows its own prompt or what an earlier repeat left."""
+
+    cold: SourceContestant
+    lessons: Mapping[str, Sequence[PromptCard]]
+    """prompt id → the prompts it runs before that one"""
+
+    @property
+    def name(self) -> str:
+        return f"{self.cold.name} {WARM}"
+
+    def decode(self, prompt: PromptCard, cancelled: Callable[[], bool]) -> Measured | None:
+        memory = "reset"
+        for lesson in self.lessons[prompt.id]:
+            if self._beginning(memory).decode(lesson, cancelled) is None:
+                return None
+            memory = "warm"
+        return self._beginning("warm").decode(prompt, cancelled)
+
+    def _beginning(self, memory: str) -> SourceContestant:
+        return replace(self.cold, request=replace(self.cold.request, memory=memory))
+
+
+def chosen(catalog: Catalog, names: Sequence[str]) -> list[MethodDescription]:
+    """Plain decoding first, then the drafters called `names`, all of them where none is named.
+
+    Raises OptionError for a name that no drafter has.
+    """
+    known = {method.name: method for method in catalog.drafters}
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise OptionError(f"there is no drafter called '{unknown[0]}'; known: {', '.join(known)}.")
+    wanted = dict.fromkeys([BASELINE, *(names or known)])
+    return [known[name] for name in wanted]
+
+
+def introductions(
+    source: TraceSource, methods: Sequence[MethodDescription], template: RunRequest, prompt: PromptCard
+) -> Iterator[Introduction]:
+    """One unmeasured run per drafter, with its default options. Raises BenchError where plain decoding cannot run."""
+    for method in methods:
+        request = replace(template, drafter=method.name, prompt=prompt.text, prompt_name=prompt.id)
+        met = _introduce(source, method, request)
+        if method.name == BASELINE and met.started is None:
+            raise BenchError(f"plain decoding, which all drafters are compared with, cannot run: {met.reason}")
+        yield met
+
+
+def _introduce(source: TraceSource, method: MethodDescription, request: RunRequest) -> Introduction:
+    started, reason = None, source.explain(request)
+    if reason is not None:
+        return Introduction(method, None, reason)
+    try:
+        for step in source.run(request):
+            if isinstance(step.event, Started):
+                started = step.event
+            elif isinstance(step.event, Finished) and step.event.reason == "failed":
+                return Introduction(method, None, step.event.message or "its run failed without a message.")
+    except SpecVizError as error:
+        return Introduction(method, None, str(error))
+    return Introduction(method, started)
+
+
+def entrants(
+    source: TraceSource,
+    met: Sequence[Introduction],
+    template: RunRequest,
+    lessons: Mapping[str, Sequence[PromptCard]],
+) -> list[Entrant]:
+    """Every drafter that can run, and once more with a memory where it remembers and every prompt has lessons."""
+    found = []
+    for one in met:
+        method = one.method
+        if one.started is None:
+            continue
+        cold = SourceContestant(method.name, source, replace(template, drafter=method.name))
+        found.append(Entrant(method.name, COLD if method.remembers else "", method.lossless, cold))
+        if method.remembers and all(lessons.values()):
+            found.append(Entrant(method.name, WARM, method.lossless, WarmContestant(cold, lessons)))
+    return found
+
+
+def lineup(entrants: Sequence[Entrant]) -> list[Contestant]:
+    """Everyone, with plain decoding, which comes first, once more before every fifth of the others: all ratios hang on
+    it, and a single run may meet a slow moment of the machine."""
+    plain, *others = (one.contestant for one in entrants)
+    if not others:
+        return [plain]
+    stretches = [others[place : place + STRETCH] for place in range(0, len(others), STRETCH)]
+    return [one for stretch in stretches for one in (plain, *stretch)]
+
+
+def lessons(catalog: Catalog, prompts: Sequence[PromptCard], most: int) -> dict[str, list[PromptCard]]:
+    """Prompt id → at most `most` other prompts of its family, in the set's order, for a memory to be made from."""
+    return {
+        prompt.id: [card for card in catalog.prompts if card.family == prompt.family and card.id != prompt.id][:most]
+        for prompt in prompts
+    }

@@ -1,0 +1,1 @@
+"""What a smaller draft head covers and saves."""

@@ -1,0 +1,107 @@
+"""What `specviz frequencies` found out about smaller heads, as Markdown and as plain data for JSON.
+
+Place in the flow: last step of the command. Knows nothing about how anything was counted or measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from specviz.bench.core.table import markdown_table, plain_data, spread
+from specviz.protocol.sweeps.points import Quartiles
+from specviz.trace.events import Machine, ModelCard
+
+TITLES = {"raw": "raw text", "drafter": "drafter's text", "target": "target's text"}
+"""calibration text → in words"""
+WHOLE = 0
+"""stands for the size of the whole head"""
+Acceptance = Mapping[float, Mapping[tuple[str, int], float]]
+"""temperature → (calibration text or empty, head size or `WHOLE`) → alpha"""
+
+
+@dataclass(frozen=True, slots=True)
+class HeadReport:
+    """Everything a reader needs to judge the numbers."""
+
+    vocab_size: int
+    texts: Mapping[str, str]
+    """name → what was counted"""
+    sizes: Sequence[int]
+    coverage: Mapping[str, Mapping[int, float]]
+    """calibration text → head size → share of held-out tokens covered"""
+    acceptance: Acceptance
+    """empty where it was not measured"""
+    step_ratio: Mapping[int, Quartiles]
+    """head size → step time relative to the whole head; empty where it was not measured"""
+    prompts: int
+    """behind the acceptance"""
+    tokens: int
+    """after each of them"""
+    target: ModelCard
+    drafter: ModelCard
+    machine: Machine
+    created: str
+
+
+def to_data(report: HeadReport) -> dict[str, Any]:
+    """Plain dicts; shares, alphas and ratios are fractions."""
+    alpha = {
+        f"{temperature:g}": {
+            "whole": found["", WHOLE],
+            **{name: {size: found[name, size] for size in report.sizes} for name in TITLES},
+        }
+        for temperature, found in report.acceptance.items()
+    }
+    found = {"sizes": report.sizes, "coverage": report.coverage, "alpha": alpha, "step_ratio": report.step_ratio}
+    return dict(plain_data(found))
+
+
+def markdown(report: HeadReport) -> str:
+    """Coverage and step time by head size; below it alpha, where it was measured."""
+    head = ["head size", *(f"covered by {title}" for title in TITLES.values()), "step time"]
+    body = [
+        [
+            str(size),
+            *(f"{report.coverage[name][size]:.1%}" for name in TITLES),
+            spread(report.step_ratio[size]) if report.step_ratio else "–",
+        ]
+        for size in report.sizes
+    ]
+    parts = [markdown_table(head, body, words=0)]
+    if report.acceptance:
+        parts.append(_alpha_table(report))
+    counted = "\n".join(f"- {name.replace('_', '-')}: {what}" for name, what in report.texts.items())
+    return "\n\n".join([*parts, _provenance(report), f"Counted:\n\n{counted}"]) + "\n"
+
+
+def _alpha_table(report: HeadReport) -> str:
+    columns = [(temperature, name) for temperature in report.acceptance for name in TITLES]
+    head = ["head size", *(f"α at T = {temperature:g}, {TITLES[name]}" for temperature, name in columns)]
+    body = [
+        [str(size), *(f"{report.acceptance[temperature][name, size]:.3f}" for temperature, name in columns)]
+        for size in report.sizes
+    ]
+    whole = [f"{report.acceptance[temperature]['', WHOLE]:.3f}" for temperature, _ in columns]
+    return markdown_table(head, [*body, [f"{report.vocab_size} (whole)", *whole]], words=0)
+
+
+def _provenance(report: HeadReport) -> str:
+    machine = report.machine
+    models = ", ".join(
+        f"{role} {one.name} ({one.parameters:,} parameters, sha256 {one.weights_sha256[:12]})"
+        for role, one in (("target", report.target), ("drafter", report.drafter))
+    )
+    measured = (
+        f"α over {report.tokens} tokens that the target wrote after each of {report.prompts} prompts of the set, anew "
+        "at each temperature, the same places for all heads. "
+        if report.acceptance
+        else ""
+    )
+    threads = f"{machine.threads} thread{'s' * (machine.threads != 1)}"
+    return (
+        f"Coverage of the held-out text. {measured}Step time relative to the whole head, median [quartiles] of "
+        f"interleaved passes. {machine.processor}, {machine.cores} cores, {threads}, {machine.device}, "
+        f"{report.target.dtype}; torch {machine.torch}. {report.created}. {models}."
+    )

@@ -1,0 +1,1 @@
+"""Measures how long a pass over n rows takes."""

@@ -1,0 +1,189 @@
+"""The step-time curve of a model on this machine: every width of a pass, and the ceilings above them, timed in turn.
+
+Each repeat times everything once, starting from another place, so that drift hits all alike; the first one is a
+warm-up. Place in the flow: a request in, progress and a `HardwareCurve` out; `specviz profile` and the page's Machine
+tab ask. Knows nothing about files, terminals or screens.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from statistics import median, quantiles
+from typing import Literal
+
+import torch
+
+from specviz import __version__
+from specviz.bench.core.contest import rotated
+from specviz.bench.profile.ceilings import Probe, ceiling, probes
+from specviz.bench.profile.models import Loader, Timed, open_model
+from specviz.errors import OptionError
+from specviz.lm.step_time import Clock, machine, synchronize
+from specviz.protocol.profiles import MOST_ROWS, HardwareCurve, PassTime, Profiled, ProfileRequest
+from specviz.trace.events import Machine
+
+FEWEST = 3
+"""times of one setting before it counts: quartiles need that many"""
+Setting = tuple[int, int, int]
+"""context, batch, n"""
+
+
+@dataclass(slots=True)
+class _Task:
+    """One thing to time, again and again."""
+
+    time_s: Callable[[], float]
+    setting: Setting | None = None
+    probe: Probe | None = None
+    seconds: list[float] = field(default_factory=list)
+
+
+def profile(
+    request: ProfileRequest,
+    load: Loader,
+    cancelled: Callable[[], bool] = lambda: False,
+    lane: AbstractContextManager[object] | None = None,
+) -> Iterator[Profiled]:
+    """Progress after every pass; a curve after every repeat from the third on, and at the end.
+
+    `lane` is held while a pass runs, so that nothing else computes. Raises SpecVizError where it cannot be measured.
+    """
+    _check(request)
+    lane = lane if lane is not None else nullcontext()
+    with lane:
+        timed = open_model(request, load)
+    clock, name = _clock(timed.device)
+    about = _about(request, timed, name)
+    tasks = _tasks(request, timed, clock)
+    total, done = len(tasks) * (request.repeats + 1), 0
+    for repeat in range(request.repeats + 1):
+        for task in rotated(tasks, repeat):
+            if cancelled():
+                yield Profiled(done, total, _curve(about, tasks, complete=False))
+                return
+            with lane:
+                seconds = task.time_s()
+            if repeat:
+                task.seconds.append(seconds)
+            done += 1
+            yield Profiled(done, total, None)
+        yield Profiled(done, total, _curve(about, tasks, complete=repeat == request.repeats))
+
+
+def _check(request: ProfileRequest) -> None:
+    counts = {"rows": request.rows, "batches": request.batches, "repeats": (request.repeats,)}
+    for name, values in counts.items():
+        if not values or min(values) < 1:
+            raise OptionError(f"{name} is {list(values)}, but must be whole numbers from 1 on.")
+    if not request.contexts or min(request.contexts) < 0:
+        raise OptionError(f"contexts is {list(request.contexts)}, but must be whole numbers from 0 on.")
+    if request.repeats < FEWEST:
+        raise OptionError(f"repeats is {request.repeats}, but quartiles need at least {FEWEST}.")
+    settings = len(set(request.rows)) * len(set(request.contexts)) * len(set(request.batches))
+    if settings > MOST_ROWS:
+        raise OptionError(f"that makes {settings:,} settings, but a file holds {MOST_ROWS:,}; leave some out.")
+
+
+def _clock(device: torch.device) -> tuple[Clock, Literal["wall", "thread"]]:
+    """On one thread of a processor the time it really worked, so that other programs disturb less."""
+    if device.type == "cpu" and torch.get_num_threads() == 1:
+        return time.thread_time, "thread"
+    return time.perf_counter, "wall"
+
+
+def _tasks(request: ProfileRequest, timed: Timed, clock: Clock) -> list[_Task]:
+    """Every pass, and the ceilings."""
+    dtype = timed.dtype
+    tasks = [
+        _Task(timed.pass_timer(context, batch, n, clock), setting=(context, batch, n))
+        for context in sorted(set(request.contexts))
+        for batch in sorted(set(request.batches))
+        for n in sorted(set(request.rows))
+    ]
+    return tasks + [_Task(_probe_timer(one, timed.device, clock), probe=one) for one in probes(timed.device, dtype)]
+
+
+def _probe_timer(probe: Probe, device: torch.device, clock: Clock) -> Callable[[], float]:
+    @torch.inference_mode()
+    def time_s() -> float:
+        synchronize(device)
+        began = clock()
+        probe.run()
+        synchronize(device)
+        return clock() - began
+
+    return time_s
+
+
+@dataclass(frozen=True, slots=True)
+class _About:
+    """What stands in the file beside the times."""
+
+    request: ProfileRequest
+    timed: Timed
+    machine: Machine
+    clock: Literal["wall", "thread"]
+    created: str
+
+
+def _about(request: ProfileRequest, timed: Timed, clock: Literal["wall", "thread"]) -> _About:
+    record = machine(timed.device, str(timed.dtype).removeprefix("torch."))
+    return _About(request, timed, record, clock, datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))
+
+
+def _curve(about: _About, tasks: Sequence[_Task], complete: bool) -> HardwareCurve | None:
+    """What is known so far; None before everything that a curve needs was timed often enough."""
+    ready = [task for task in tasks if len(task.seconds) >= FEWEST]
+    ceilings = [(task.probe, task.seconds) for task in ready if task.probe is not None]
+    rows = tuple(_pass_time(task.setting, task.seconds) for task in ready if task.setting is not None)
+    if not rows or {probe.kind for probe, _ in ceilings} != {"reading", "arithmetic"}:
+        return None
+    return HardwareCurve(
+        name=about.request.name or machine_name(about.machine),
+        machine=about.machine,
+        model=about.timed.sizes,
+        way=about.timed.way,
+        cuda_graphs=about.timed.cuda_graphs,
+        clock=about.clock,
+        reading=ceiling("reading", ceilings),
+        arithmetic=ceiling("arithmetic", ceilings),
+        rows=rows,
+        created=about.created,
+        command=command_of(about.request, about.timed.sizes.name, about.machine),
+        specviz=__version__,
+        complete=complete,
+    )
+
+
+def _pass_time(setting: Setting, seconds: Sequence[float]) -> PassTime:
+    context, batch, n = setting
+    low, _, high = quantiles(seconds, n=4)
+    return PassTime(n, context, batch, median(seconds), low, high, len(seconds))
+
+
+def machine_name(record: Machine) -> str:
+    """`2-core AMD EPYC, AVX-512, 1 thread`; a GPU's own name. Never the host's."""
+    processor = record.processor.replace("(R)", "").replace("(TM)", "").strip()
+    if record.device.partition(":")[0] != "cpu":
+        return processor
+    vectors = torch.backends.cpu.get_cpu_capability().replace("AVX512", "AVX-512")
+    threads = "1 thread" if record.threads == 1 else f"{record.threads} threads"
+    return f"{record.cores}-core {processor}, {vectors}, {threads}"
+
+
+def command_of(request: ProfileRequest, model: str, record: Machine) -> str:
+    """What to type for the same measurement; a model is named, never its place on this disk."""
+    default = ProfileRequest()
+    words = ["specviz profile", f"--shape {request.shape}" if request.shape else f"--target {model}"]
+    for flag, name in (("rows", "rows"), ("contexts", "contexts"), ("batch", "batches")):
+        values = getattr(request, name)
+        if values != getattr(default, name):
+            words.append(f"--{flag} {','.join(map(str, values))}")
+    words += [f"--repeats {request.repeats}"] if request.repeats != default.repeats else []
+    words += ["--bare"] if request.bare else []
+    words += [f"--threads {record.threads}", f"--device {record.device}", f"--dtype {record.dtype}"]
+    return " ".join(words)

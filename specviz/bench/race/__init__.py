@@ -1,0 +1,1 @@
+"""Runs plain decoding and up to three drafters on one prompt."""

@@ -1,0 +1,1 @@
+"""Measures a declared sweep through any trace source."""

@@ -1,0 +1,136 @@
+"""A speedup sweep: run drafters over speculation lengths and prompts, with plain decoding in the same loop.
+
+Place in the flow: takes any `TraceSource`, gives points to the page's Speedup tab and to `specviz bench sweep`; what to
+measure comes from `sweep_definition.py`.
+Knows nothing about torch, models, charts or the terminal; it never reads a clock of its own: all times are the
+engine's, from the trace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+
+from specviz.bench.core.contest import rotated
+from specviz.bench.core.deployable import check_deployable
+from specviz.errors import BenchError
+from specviz.protocol.runs import PromptCard, RunRequest, TraceSource
+from specviz.protocol.sweeps.points import RunCost, SweepPoint
+from specviz.protocol.sweeps.spec import SweepCase, SweepSpec, cases, prompts_of, request_for, run_key
+from specviz.theory import metrics
+from specviz.trace.events import Finished, Round, Started
+
+
+def sweep(
+    source: TraceSource,
+    spec: SweepSpec,
+    cancelled: Callable[[], bool] = lambda: False,
+    done: Sequence[SweepPoint] = (),
+) -> Iterator[SweepPoint]:
+    """Run everything, yielding each point as soon as its run is done; the plain runs are points of ratio 1.
+
+    Order: repeat, then prompt, then temperature; of each plain decoding first, so that no finished run waits for its
+    baseline, then the other cases with the first one rotated from prompt to prompt. Stops quietly when cancelled,
+    within a run too; only the run in progress is lost. What `done` holds is not run again; where only a part of a
+    prompt's cases is left, plain decoding runs beside them anew, because a ratio needs both at the same moment.
+    Raises OptionError for an unknown prompt id.
+    """
+    have = {run_key(point, point.prompt, point.repeat, point.temperature) for point in done}
+    baseline, *others = cases(spec)
+    prompts = prompts_of(source, spec.prompt_ids)
+    for repeat, (number, prompt), temperature in product(range(spec.repeats), enumerate(prompts), spec.temperatures):
+        order = [baseline, *rotated(others, repeat + number)]
+        wanted = [case for case in order if run_key(case, prompt.id, repeat, temperature) not in have]
+        again = [baseline] if wanted and wanted[0] is not baseline else []
+        plain: _Run | None = None
+        for case in [*again, *wanted]:
+            run = None if cancelled() else _run(source, request_for(spec, case, temperature), prompt, cancelled)
+            if run is None:
+                return
+            plain = plain or run
+            if case in wanted:
+                yield _point(case, run, plain, prompt, (repeat, temperature))
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """A finished run's events."""
+
+    started: Started
+    rounds: list[Round]
+    finished: Finished
+
+    @property
+    def tokens_per_s(self) -> float:
+        seconds = self.finished.decode_s
+        return len(self.finished.output_ids) / seconds if seconds > 0 else 0.0
+
+
+def _run(source: TraceSource, request: RunRequest, prompt: PromptCard, cancelled: Callable[[], bool]) -> _Run | None:
+    """One run; None when it was cancelled on the way. A run that failed raises BenchError with its message."""
+    request = replace(request, prompt=prompt.text, prompt_name=prompt.id)
+    started: Started | None = None
+    finished: Finished | None = None
+    rounds: list[Round] = []
+    for step in source.run(request, cancelled):
+        match step.event:
+            case Started():
+                check_deployable(step.event)
+                started = step.event
+            case Round():
+                rounds.append(step.event)
+            case Finished():
+                finished = step.event
+    if started is None or finished is None or finished.reason == "cancelled":
+        return None
+    if finished.reason == "failed":
+        raise BenchError(finished.message or f"the run of '{request.drafter}' on prompt '{prompt.id}' failed.")
+    return _Run(started, rounds, finished)
+
+
+def _point(case: SweepCase, run: _Run, plain: _Run, prompt: PromptCard, when: tuple[int, float]) -> SweepPoint:
+    """`when`: repeat and temperature."""
+    return SweepPoint(
+        drafter=case.drafter,
+        label=case.label,
+        gamma=case.gamma,
+        options=case.options,
+        prompt=prompt.id,
+        family=prompt.family,
+        repeat=when[0],
+        output_tokens=len(run.finished.output_ids),
+        rounds=len(run.rounds),
+        decode_s=run.finished.decode_s,
+        tokens_per_s=run.tokens_per_s,
+        baseline_tokens_per_s=plain.tokens_per_s,
+        ratio=run.tokens_per_s / plain.tokens_per_s if plain.tokens_per_s > 0 else 0.0,
+        same_output=run.finished.output_ids == plain.finished.output_ids,
+        drafted=metrics.num_draft_tokens(run.rounds),
+        accepted=metrics.num_accepted_draft_tokens(run.rounds),
+        acceptance_rate=metrics.acceptance_rate(run.rounds),
+        mean_acceptance_length=metrics.mean_acceptance_length(run.rounds),
+        alpha=metrics.alpha_reached(run.rounds),
+        step_times=tuple(run.started.step_times),
+        draft_step_s=run.started.draft_step_s,
+        temperature=when[1],
+        accepted_lengths=tuple(metrics.acceptance_histogram(run.rounds)),
+        by_depth=tuple((drafted, accepted) for drafted, accepted in metrics.acceptance_by_depth(run.rounds)),
+        levels=metrics.levels_by_depth(run.rounds),
+        cost=_cost(run.rounds),
+        policies=case.policies,
+    )
+
+
+def _cost(rounds: Sequence[Round]) -> RunCost:
+    passes = [one for this in rounds for one in this.drafted.passes]
+    return RunCost(
+        draft_s=sum(this.drafted.seconds for this in rounds),
+        target_s=sum(this.scored.seconds for this in rounds),
+        judge_s=sum(this.judged.seconds for this in rounds),
+        commit_s=sum(this.committed.seconds for this in rounds),
+        draft_passes=len(passes),
+        draft_pass_s=sum(one.seconds for one in passes),
+        target_rows=sum(this.scored.target_pass.rows for this in rounds),
+        target_pass_s=sum(this.scored.target_pass.seconds for this in rounds),
+    )

@@ -1,0 +1,1 @@
+"""Compares tree policies and verifiers."""

@@ -1,0 +1,122 @@
+"""The gain ladder: how often one level of a draft is accepted, from one candidate up to what no rule can beat.
+
+Each rung is the chance, worked out from p and q, that a level of K candidates below one node has an accepted one; no
+coin is tossed. Where the candidates are i.i.d. that is exact for any K over the whole vocabulary. Without replacement
+it is for two; for more the tokens refused on the way are drawn, and no bound is given. Knows nothing about models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from torch import Tensor
+
+from specviz.core.randomness import SeededDice
+from specviz.protocol.sweeps.intervals import Estimate, ratio_of_sums
+from specviz.theory.optimal import Row, independent_bound, pair_bound
+from specviz.tree_policies.parts.acceptance_vector import measure_vector
+from specviz.verifiers.kseq import solve
+
+ONE = "one candidate"
+PAIR = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """One step of the ladder over all places."""
+
+    name: str
+    candidates: int
+    acceptance: Estimate
+    how: str
+    """`exact`, or what was drawn"""
+
+
+@dataclass(slots=True)
+class Ladder:
+    """Collects places prompt by prompt."""
+
+    candidates: Sequence[int]
+    seed: int = 0
+    places: int = 0
+    """how many were added"""
+    _sums: dict[tuple[str, int, str], list[tuple[float, float]]] = field(default_factory=dict)
+
+    def add(self, p: Tensor, q: Tensor) -> None:
+        """All places of one prompt: p and q [n, V]."""
+        self.places += len(p)
+        found: dict[tuple[str, int, str], float] = {}
+        for target, draft in zip(p, q, strict=True):
+            for key, value in self._place(target, draft):
+                found[key] = found.get(key, 0.0) + value
+        for key, value in found.items():
+            self._sums.setdefault(key, []).append((value, float(len(p))))
+
+    def rungs(self) -> list[Rung]:
+        """In the order of the ladder, one candidate first."""
+        found = []
+        for (name, candidates, how), parts in self._sums.items():
+            acceptance = ratio_of_sums(parts, self.seed)
+            if acceptance is not None:
+                found.append(Rung(name, candidates, acceptance, how))
+        return found
+
+    def _place(self, target: Tensor, draft: Tensor) -> Iterable[tuple[tuple[str, int, str], float]]:
+        p, q = target.double().numpy(), draft.double().numpy()
+        yield (ONE, 1, "exact"), float(np.minimum(p, q).sum())
+        for k in self.candidates:
+            yield ("i.i.d., the target's sample looked up (naive)", k, "exact"), looked_up(p, q, k)
+            yield ("i.i.d., one after the other (SpecInfer)", k, "exact"), one_after_the_other(p, q, k)
+            yield ("i.i.d., K-SEQ", k, "exact"), solve(target, draft, k).passed
+            yield ("i.i.d., no rule accepts more", k, "exact"), independent_bound(p, q, k)
+            yield ("most probable ones, looked up", k, "exact"), float(p[np.argsort(-q, kind="stable")[:k]].sum())
+            if k == PAIR:
+                yield ("without replacement, recursive rejection", k, "exact"), pair_recursive(p, q)
+                yield ("without replacement, no rule accepts more", k, "exact"), pair_bound(p, q)
+            else:
+                drawn = measure_vector([(target, draft)], k, SeededDice(self.seed))
+                yield ("without replacement, recursive rejection", k, "refused tokens drawn"), sum(drawn)
+
+
+def looked_up(p: Row, q: Row, draws: int) -> float:
+    """Σ p(x) (1 - (1 - q(x))^K): the target's own sample is among K i.i.d. draws."""
+    return float((p * (1.0 - (1.0 - q) ** draws)).sum())
+
+
+def one_after_the_other(p: Row, q: Row, draws: int) -> float:
+    """Multi-step sampling (SpecInfer 2305.09781, algorithm 2): each of K draws against its predecessors' rest."""
+    refused, left = 1.0, p
+    for _ in range(draws):
+        accepted = min(1.0, float(np.minimum(left, q).sum()))
+        refused *= 1.0 - accepted
+        rest = np.maximum(left - q, 0.0)
+        mass = rest.sum()
+        if mass <= 0.0:
+            return 1.0 - refused
+        left = rest / mass
+    return 1.0 - refused
+
+
+def pair_recursive(p: Row, q: Row) -> float:
+    """Two draws without replacement by recursive rejection (2402.14160, algorithm 3), over every refused first token.
+
+    With the rest r = norm(max(0, p - q)), a second draw after x is refused is accepted with
+    Σ_y min(r(y), q(y) / (1 - q(x))); for all x at once, by sorting y by r / q.
+    """
+    first = float(np.minimum(p, q).sum())
+    refused, rest = np.maximum(q - p, 0.0), np.maximum(p - q, 0.0)
+    mass = rest.sum()
+    if mass <= 0.0:
+        return min(1.0, first)
+    kept = (rest > 0.0) & (q > 0.0)
+    ratio = rest[kept] / mass / q[kept]
+    order = np.argsort(ratio, kind="stable")
+    below_rest = np.concatenate([[0.0], np.cumsum(rest[kept][order] / mass)])
+    above_q = np.concatenate([np.cumsum(q[kept][order][::-1])[::-1], [0.0]])
+    tried = (refused > 0.0) & (q < 1.0)
+    scale = 1.0 / (1.0 - q[tried])
+    place = np.searchsorted(ratio[order], scale, side="right")
+    second = np.minimum(1.0, below_rest[place] + scale * above_q[place])
+    return min(1.0, first + float((refused[tried] * second).sum()))

@@ -1,0 +1,85 @@
+"""`specviz bench vector`: measure Sequoia's acceptance vector on the prompt set and write it where it is read from.
+
+Place in the flow: an experiment of `specviz bench`; to be run again whenever the bundled models change. Knows nothing
+about how trees are made from it.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from specviz.bench.core import plan as plans
+from specviz.cli.parts.bench import add_count, add_pair_flags, at_least_one, deliver
+from specviz.cli.parts.sources import SharedModels, live_source
+from specviz.resources import ACCEPTANCE_VECTOR, ROOT
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from specviz.lm.load import LoadedModel
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    add_count(parser, "--width", 8, "siblings")
+    add_count(parser, "--step", 4, "it looks at every Nth token of the prompts")
+    parser.add_argument("--prompts", type=int, metavar="N", help="prompts per family (default: all)")
+    parser.add_argument(
+        "--temperature", type=float, default=0.8, metavar="T", help="sampling temperature (default %(default)s)"
+    )
+    parser.add_argument(
+        "--json",
+        type=Path,
+        default=ROOT / ACCEPTANCE_VECTOR,
+        metavar="FILE",
+        help=f"where the vector goes (default: assets/{ACCEPTANCE_VECTOR}, where it is read from); - prints it",
+    )
+    add_pair_flags(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from specviz.bench.core.contexts import Places, distributions
+    from specviz.core.randomness import SeededDice
+    from specviz.core.sampling import Sampling
+    from specviz.tree_policies.parts.acceptance_vector import measure_vector
+
+    at_least_one(args, ("width", "step", "threads", *(() if args.prompts is None else ("prompts",))))
+    models = SharedModels()
+    catalog = live_source(models, args.threads).catalog()
+    prompts = plans.prompts(catalog, len(catalog.prompts) if args.prompts is None else args.prompts)
+    target, drafter = (models(name, device=args.device, dtype=args.dtype) for name in (args.target, args.drafter_model))
+    count = 0
+
+    def pairs() -> Iterator[tuple[Tensor, Tensor]]:
+        nonlocal count
+        for _, p, q in distributions(target, drafter, Places(prompts, args.step, Sampling(args.temperature))):
+            count += len(p)
+            yield from zip(p, q, strict=True)
+
+    vector = measure_vector(pairs(), args.width, SeededDice(args.seed))
+    return _deliver(args, vector, (len(prompts), count), (target, drafter))
+
+
+def _deliver(
+    args: argparse.Namespace, vector: Sequence[float], size: tuple[int, int], pair: Sequence[LoadedModel]
+) -> int:
+    """The vector with everything needed to measure it again."""
+    prompts, places = size
+    data: dict[str, Any] = {
+        "vector": [round(value, 4) for value in vector],
+        "temperature": args.temperature,
+        "prompts": prompts,
+        "step": args.step,
+        "places": places,
+        "seed": args.seed,
+        "created": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        **{
+            role: {"name": one.info.name, "weights_sha256": one.info.weights_sha256}
+            for role, one in zip(("target", "drafter"), pair, strict=True)
+        },
+    }
+    numbers = ", ".join(f"{value:.3f}" for value in vector)
+    return deliver(args.json, data, f"{numbers}\n{places} places of {prompts} prompts, T={args.temperature:g}\n")

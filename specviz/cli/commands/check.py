@@ -1,0 +1,68 @@
+"""`specviz check`: every problem of every trace named, exit code 1 if any is an error.
+
+Place in the flow: reads files through the codec, asks `trace.check`, prints. Knows nothing about engines.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from specviz.cli.parts.terminal import err, out, printable
+from specviz.errors import TraceError
+from specviz.trace.problems import Problem
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("traces", nargs="+", metavar="TRACE", type=Path, help="trace files, .json or .json.gz")
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of lines")
+
+
+def run(args: argparse.Namespace) -> int:
+    missing = [path for path in args.traces if not path.is_file()]
+    if missing:
+        raise TraceError(f"there is no file '{missing[0]}'; check the path.")
+    reports = [_report(path) for path in args.traces]
+    passed = all(report["ok"] for report in reports)
+    if args.json:
+        out().line(json.dumps({"ok": passed, "files": reports}))
+    else:
+        for report in reports:
+            _print(report)
+    return 0 if passed else 1
+
+
+def _report(path: Path) -> dict[str, Any]:
+    from specviz.trace import check, codec
+
+    try:
+        trace = codec.read(path)
+    except TraceError as error:
+        return _verdict(path, [{"place": "", "sentence": str(error), "severity": "error"}], 0)
+    return _verdict(path, [_as_data(problem) for problem in check.check(trace)], len(trace.rounds))
+
+
+def _as_data(problem: Problem) -> dict[str, str]:
+    return {str(key): str(value) for key, value in asdict(problem).items()}
+
+
+def _verdict(path: Path, problems: list[dict[str, str]], rounds: int) -> dict[str, Any]:
+    ok = all(problem["severity"] != "error" for problem in problems)
+    return {"file": str(path), "ok": ok, "rounds": rounds, "problems": problems}
+
+
+def _print(report: dict[str, Any]) -> None:
+    terminal = out() if report["ok"] else err()
+    name = printable(report["file"], keep="")
+    for problem in report["problems"]:
+        severity = problem["severity"]
+        painted = terminal.paint(severity, "error" if severity == "error" else "correction")
+        place = f"{problem['place']} " if problem["place"] else ""
+        terminal.line(f"{name}: {painted}: {printable(place + problem['sentence'], keep='')}")
+    if report["ok"]:
+        warnings = len(report["problems"])
+        note = f", {warnings} warning{'s' * (warnings != 1)}" if warnings else ""
+        terminal.line(f"{name}: {terminal.paint('sound', 'accepted')}, {report['rounds']} rounds{note}")

@@ -1,0 +1,73 @@
+"""`specviz others`: at one round of a trace, what every other drafter would have drafted there.
+
+Place in the flow: reads a trace, asks the live engine for one round per drafter, prints a table. Labelled as a
+counterfactual: the run is not changed, and one round says nothing about speed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+from specviz.cli.parts.sources import live_source
+from specviz.cli.parts.terminal import MARKS, Terminal, out, printable, visible
+from specviz.cli.parts.token_text import Pieces, label
+from specviz.protocol.counterfactual import Other, depth_first, others
+
+MOST_NODES = 24
+"""nodes shown per draft; the rest is counted"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("trace", metavar="TRACE", type=Path, help="a trace of these very models, .json or .json.gz")
+    parser.add_argument("--round", type=int, metavar="N", default=0, help="the round to compare at (default 0)")
+    parser.add_argument("--drafters", metavar="A,B,…", default="", help="these alone; without it, every drafter")
+    parser.add_argument("--json", action="store_true", help="print one JSON object per drafter and line")
+
+
+def run(args: argparse.Namespace) -> int:
+    from specviz.trace import codec
+
+    trace = codec.read(args.trace)
+    names = [name.strip() for name in args.drafters.split(",") if name.strip()]
+    terminal = out()
+    if not args.json:
+        terminal.line(f"counterfactual at round {args.round}: the run is not changed; one round is no measure of speed")
+    for other in others(live_source(), trace, args.round, names):
+        if args.json:
+            terminal.line(json.dumps(as_data(other)))
+        else:
+            show(terminal, other)
+    return 0
+
+
+def as_data(other: Other) -> dict[str, object]:
+    """What `--json` prints per drafter. Stable: keys are added, never renamed."""
+    return {
+        "drafter": other.drafter,
+        "recorded": other.recorded,
+        "reason": other.reason,
+        "round": None if other.round is None else asdict(other.round),
+    }
+
+
+def show(terminal: Terminal, other: Other) -> None:
+    """One drafter: how much it drafted and kept, its tree, and what the round would have committed."""
+    name = f"{other.drafter}{' (this run)' if other.recorded else ''}"
+    terminal.line()
+    if other.round is None:
+        terminal.line(f"{terminal.paint(name, 'bold')} · {printable(other.reason, keep='')}")
+        return
+    this, vocab = other.round, dict(other.vocab)
+    drafted, accepted = len(this.nodes) - 1, len(this.judged.path)
+    terminal.line(f"{terminal.paint(name, 'bold')} · {drafted} drafted, {accepted} accepted")
+    for node in depth_first(this.nodes)[1 : MOST_NODES + 1]:
+        line = f"{'  ' * node.depth}{MARKS[node.fate]} {visible(label(vocab, node.token))}"
+        terminal.line(terminal.paint(line, node.fate))
+    if drafted > MOST_NODES:
+        terminal.line(f"  … and {drafted - MOST_NODES} more")
+    pieces = Pieces(vocab)
+    text = "".join(pieces.next(item.token) for item in this.committed.tokens) + pieces.rest()
+    terminal.line(f"  = {terminal.paint(visible(text), 'bold')}")

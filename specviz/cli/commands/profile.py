@@ -1,0 +1,115 @@
+"""`specviz profile`: how long a target pass over n rows takes on this machine, as a file.
+
+Place in the flow: flags → `TraceSource`'s models → `bench.profile` → the curve's file, and a table. Knows nothing about
+how anything is timed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+from specviz.cli.parts.bench import at_least_one, numbers
+from specviz.cli.parts.interrupt import stop_on_interrupt
+from specviz.cli.parts.progress import bar
+from specviz.cli.parts.terminal import err, out, printable
+from specviz.errors import BenchError, OptionError
+from specviz.protocol.profiles import HardwareCurve, ProfileRequest, dumps
+from specviz.theory.roofline import knee, overhead, passes, roofline, settings
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    add, default = parser.add_argument, ProfileRequest()
+    add("--target", default=default.target, metavar="NAME", help="bundled name, folder or hub id (default %(default)s)")
+    add("--shape", default="", metavar="S", help="0.5b, 1.5b, 7b, 14b or 32b: such a model with random weights instead")
+    add("--rows", default=_text(default.rows), metavar="N,N,…", help="widths of a pass (default %(default)s)")
+    add("--contexts", default=_text(default.contexts), metavar="N,N,…", help="cached rows (default %(default)s)")
+    add("--batch", default=_text(default.batches), metavar="N,N,…", help="sequences at once (default %(default)s)")
+    add("--repeats", type=int, default=default.repeats, metavar="N", help="times of each (default %(default)s)")
+    add("--bare", action="store_true", help="time passes of fixed sizes with nothing around them, not the engine's own")
+    add("--threads", type=int, default=1, metavar="N", help="torch threads (default %(default)s)")
+    add("--device", default=default.device, metavar="DEV", help="auto, cpu, cuda or mps")
+    add("--dtype", default=default.dtype, metavar="D", help="auto, float32, bfloat16 or float16")
+    add("--name", default="", metavar="TEXT", help="of the machine; without it, made from its processor")
+    add("--out", type=Path, metavar="FILE", help="where to write the curve (default: a name made of machine and model)")
+    add("--json", action="store_true", help="print the curve instead of a table")
+
+
+def run(args: argparse.Namespace) -> int:
+    request = read_request(args)
+    if args.out is not None and not args.out.parent.is_dir():
+        raise OptionError(f"the folder of '{args.out}' does not exist; make it first or choose another --out.")
+    from specviz.lm.step_time import use_threads
+
+    use_threads(args.threads)
+    curve = measure(request)
+    path = args.out or Path(f"{slug(curve.name)}--{slug(curve.model.name)}.json")
+    text = dumps(curve)
+    path.write_text(text, encoding="utf-8")
+    out().write(text if args.json else printable(table(curve)))
+    err().line(printable(f"{'wrote' if curve.complete else 'stopped early; wrote'} {path}", keep=""))
+    return 0 if curve.complete else 1
+
+
+def read_request(args: argparse.Namespace) -> ProfileRequest:
+    """Raises OptionError for lists that hold no whole numbers, and counts below one."""
+    at_least_one(args, ("repeats", "threads"))
+    rows, contexts, batches = (numbers(args, name, int, "1,2,8") for name in ("rows", "contexts", "batch"))
+    return ProfileRequest(
+        target=args.target, shape=args.shape, rows=rows, contexts=contexts, batches=batches, repeats=args.repeats,
+        device=args.device, dtype=args.dtype, bare=args.bare, name=args.name,
+    )  # fmt: skip
+
+
+def measure(request: ProfileRequest) -> HardwareCurve:
+    """With a bar that tells the time left; Ctrl-C keeps what is done. Raises BenchError where that is too little."""
+    from specviz.bench.profile.measure import FEWEST, profile
+    from specviz.lm.load import load
+
+    stopped, begun = threading.Event(), threading.Event()
+    curve: HardwareCurve | None = None
+    with stop_on_interrupt(begun, stopped), bar(1, "profile") as shown:
+        for step in profile(request, load, stopped.is_set):
+            begun.set()
+            shown.total = step.total
+            shown.update(step.done - shown.n)
+            curve = step.curve or curve
+    if curve is None:
+        raise BenchError(f"stopped before every width was timed {FEWEST} times, so nothing was written; let it run on.")
+    return curve
+
+
+def table(curve: HardwareCurve) -> str:
+    """Markdown: the machine, then t(n) beside the roofline, one table for each context and batch."""
+    model = curve.model
+    lines = [
+        f"{curve.name}: {model.name}, {model.parameters:,} parameters, {curve.machine.dtype}, {curve.machine.device}, "
+        f"{'engine pass' if curve.way == 'engine' else 'bare pass'}{', CUDA graphs' if curve.cuda_graphs else ''}",
+        f"reads {curve.reading.median / 1e9:.1f} GB/s ({curve.reading.how}), multiplies "
+        f"{curve.arithmetic.median / 1e9:.1f} GFLOP/s ({curve.arithmetic.how})",
+    ]
+    for context, batch in settings(curve):
+        measured = passes(curve, context, batch)
+        bare = roofline(curve, context, batch)
+        line = roofline(curve, context, batch, overhead(measured, bare))
+        free = knee(measured)
+        lines += ["", f"context {context}, batch {batch}: knee at n = {free.n}, ridge at n = {bare.ridge:.1f}", ""]
+        lines += ["| n | ms, median [quartiles] | × t(1) | roofline, ms |", "|---:|---:|---:|---:|"]
+        lines += [
+            f"| {one.n} | {one.median_s * 1e3:.2f} [{one.low_s * 1e3:.2f}–{one.high_s * 1e3:.2f}] | "
+            f"{one.median_s / measured[0].median_s:.2f} | {line.at(one.n) * 1e3:.2f} |"
+            for one in measured
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def slug(text: str) -> str:
+    """Lower-case words with hyphens, at most 60 characters."""
+    return re.sub(r"[^a-z0-9.]+", "-", text.lower()).strip("-")[:60] or "unnamed"
+
+
+def _text(values: Sequence[int]) -> str:
+    return ",".join(map(str, values))

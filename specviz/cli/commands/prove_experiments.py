@@ -1,0 +1,156 @@
+"""`specviz prove lines`, `sample` and `greedy`: one decision line by line, a sampling test, greedy texts compared.
+
+Place in the flow: asks the live source's prover, prints tables or JSON. Knows nothing about how an answer is found.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+
+from specviz.cli.parts.progress import bar
+from specviz.cli.parts.sources import live_source
+from specviz.cli.parts.terminal import out, printable
+from specviz.errors import OptionError
+from specviz.protocol.equality import compare
+from specviz.protocol.proofs import BREAKS, DRAWS, MOST_CANDIDATES, NAMES, Line, Lines, SampleQuestion, Toy
+from specviz.protocol.runs import RunRequest
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The parts as commands below `prove`."""
+    parts = parser.add_subparsers(dest="part", metavar="PART")
+    for name, (summary, flags, _) in PARTS.items():
+        flags(parts.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + "."))
+
+
+def run(args: argparse.Namespace) -> int:
+    return PARTS[args.part][2](args)
+
+
+def _toy_flags(parser: argparse.ArgumentParser) -> None:
+    default = Toy()
+    add = parser.add_argument
+    add("--verifier", default=default.verifier, metavar="NAME", help="the rule (default %(default)s)")
+    add(
+        "--tree",
+        type=int,
+        default=default.candidates,
+        metavar="N",
+        help=f"candidates drafted at one level, 1 to {MOST_CANDIDATES} (default %(default)s)",
+    )
+    add("--draw", choices=DRAWS, default=default.draw, help="how they are drawn (default %(default)s)")
+    add("--target", default=_numbers(default.target), metavar="P,P,P", help="p as weights (default %(default)s)")
+    add("--draft", default=_numbers(default.draft), metavar="Q,Q,Q", help="q as weights (default %(default)s)")
+    add("--break", dest="broken", default="", choices=[one.name for one in BREAKS], help="a bug to plant")
+    add("--json", action="store_true", help="print one JSON object instead of the table")
+
+
+def _sample_flags(parser: argparse.ArgumentParser) -> None:
+    _toy_flags(parser)
+    default = SampleQuestion()
+    add = parser.add_argument
+    add("--runs", type=int, default=default.runs, metavar="N", help="texts to count (default %(default)s)")
+    add("--seed", type=int, default=default.seed, metavar="N", help="the first run's (default %(default)s)")
+    add("--prompt", default="", metavar="TEXT", help="count what the bundled pair writes next; without it, the toy")
+    add(
+        "--temperature",
+        type=float,
+        default=default.temperature,
+        metavar="T",
+        help="of the pair, above 0 (default %(default)s)",
+    )
+
+
+def _greedy_flags(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--drafter", default=RunRequest("").drafter, metavar="NAME", help="the drafter (default %(default)s)")
+    add("--prompt", required=True, metavar="TEXT", help="the prompt")
+    add("--tokens", type=int, default=64, metavar="N", help="tokens to compare (default %(default)s)")
+    add("--json", action="store_true", help="print one JSON object")
+
+
+def _toy(args: argparse.Namespace) -> Toy:
+    return Toy(_weights(args.target), _weights(args.draft), args.verifier, args.tree, args.draw, args.broken)
+
+
+def _weights(text: str) -> tuple[float, ...]:
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError as error:
+        raise OptionError(
+            f"'{text[:40]}' are no weights; give three numbers with commas, such as 0.5,0.3,0.2."
+        ) from error
+
+
+def _numbers(values: tuple[float, ...]) -> str:
+    return ",".join(f"{one:g}" for one in values)
+
+
+def _lines(args: argparse.Namespace) -> int:
+    found = live_source().prover().lines(_toy(args))
+    if args.json:
+        sums = {"error": found.error, "total_variation": found.total_variation, "exact": found.exact}
+        out().line(json.dumps({**asdict(found), **sums}))
+        return 0
+    for line in found.lines:
+        out().line(line_text(line))
+    out().line(sums_text(found))
+    return 0
+
+
+def line_text(line: Line) -> str:
+    """One way, as a line of text: what is drafted, how it is judged, what is committed, the product."""
+    drafted = " ".join(f"{NAMES[one.token]}({one.prob:.4f})" for one in line.drafted)
+    trials = ", ".join(
+        f"{NAMES[one.token]} {'kept' if one.accepted else 'refused'} u in [{one.low:.4f}, {one.high:.4f}) "
+        f"({one.prob:.4f})"
+        for one in line.trials
+    )
+    end = f"{line.source} {NAMES[line.token]} ({line.token_prob:.4f})"
+    return f"drafted {drafted} | {trials or 'no toss'} | {end} | {line.prob:.6f}"
+
+
+def sums_text(found: Lines) -> str:
+    """The sums per token against p, and what they say."""
+    rows = zip(NAMES, found.output, found.target, strict=True)
+    sums = "\n".join(f"sum {name}: {ours:.6f}   p: {p:.6f}   difference {ours - p:+.6f}" for name, ours, p in rows)
+    verdict = "the target's law" if found.exact else f"biased: total variation {found.total_variation:.6f}"
+    return f"{sums}\nlargest difference {found.error:.1e}: {verdict}"
+
+
+def _sample(args: argparse.Namespace) -> int:
+    question = SampleQuestion(_toy(args), args.prompt, args.temperature, args.runs, args.seed)
+    with bar(args.runs, "texts") as shown:
+        for last in live_source().prover().sample(question):
+            shown.update(last.runs - shown.n)
+    if args.json:
+        out().line(json.dumps({**asdict(last), "noise_bound": last.noise_bound}))
+        return 0
+    for cell in last.cells:
+        out().line(f"{cell.count:>7} counted {cell.prob * last.runs:>10.1f} expected  {printable(cell.label, keep='')}")
+    out().line(f"G = {last.statistic:.3f} at {last.freedom} degrees of freedom, p = {last.p_value:.4g}")
+    out().line(f"total variation {last.total_variation:.4f}; noise alone would give {last.noise:.4f}")
+    return 0
+
+
+def _greedy(args: argparse.Namespace) -> int:
+    request = RunRequest(args.prompt, drafter=args.drafter, max_new_tokens=args.tokens)
+    with bar(2 * args.tokens, "tokens") as shown:
+        for last in compare(live_source(), request):
+            shown.update(len(last.plain) + len(last.drafted) - shown.n)
+    if args.json:
+        out().line(json.dumps({**asdict(last), "equal": last.equal, "holds": last.holds}))
+    else:
+        out().line(f"{last.equal} of {len(last.plain)} tokens equal plain decoding, in {last.passes} target passes")
+    return 0 if last.holds else 1
+
+
+Flags = Callable[[argparse.ArgumentParser], None]
+PARTS: Mapping[str, tuple[str, Flags, Callable[[argparse.Namespace], int]]] = {
+    "lines": ("every way one decision on three tokens can go, and the sums against p", _toy_flags, _lines),
+    "sample": ("count texts and compare the counts with the target's law", _sample_flags, _sample),
+    "greedy": ("compare a drafter's greedy text with plain decoding, token for token", _greedy_flags, _greedy),
+}

@@ -1,0 +1,103 @@
+"""`specviz record`: run a declared list on the models at hand and keep the traces that the page opens on.
+
+Place in the flow: recordings.toml → trace source → codec → assets/traces and its index. Knows nothing about how
+runs work.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from specviz.cli.parts.progress import progress
+from specviz.cli.parts.sources import live_source
+from specviz.cli.parts.terminal import out, printable
+from specviz.errors import OptionError, TraceError
+from specviz.protocol.runs import Catalog, RunRequest, TraceSource
+from specviz.trace.events import Trace
+
+FOLDER = Path("assets") / "traces"
+LIST = "recordings.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    name: str
+    request: RunRequest
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--folder", type=Path, default=FOLDER, metavar="DIR", help=f"holds {LIST}, gets the traces (default {FOLDER})"
+    )
+    parser.add_argument("--only", action="append", metavar="NAME", help="record this one alone; may be repeated")
+    parser.add_argument("--target", metavar="NAME", help="another target than the list's")
+    parser.add_argument("--drafter-model", metavar="NAME", help="another drafter model than the list's")
+
+
+def run(args: argparse.Namespace) -> int:
+    from specviz.app.parts.gallery import as_recorded, write_index
+    from specviz.trace import codec
+
+    source = live_source()
+    overrides = {name: getattr(args, name) for name in ("target", "drafter_model") if getattr(args, name) is not None}
+    first, recordings = read_list(args.folder / LIST, source.catalog(), overrides)
+    unknown = sorted(set(args.only or []) - {one.name for one in recordings})
+    if unknown:
+        raise OptionError(f"--only is '{unknown[0]}', but {LIST} has: {', '.join(one.name for one in recordings)}.")
+    wanted = [one for one in recordings if not args.only or one.name in args.only]
+    for one in progress(wanted, "recording", len(wanted)):
+        trace = as_recorded(_record(source, one))
+        codec.write(trace, args.folder / f"{one.name}.json.gz")
+        length = trace.summary.mean_acceptance_length
+        tau = "nothing drafted" if length is None else f"mean acceptance length {length:.2f}"
+        out().line(f"{printable(one.name, keep='')}: {trace.summary.num_output_tokens} tokens, {tau}")
+    write_index(args.folder, first if (args.folder / (first or "")).is_file() else None)
+    return 0
+
+
+def read_list(path: Path, catalog: Catalog, overrides: Mapping[str, Any]) -> tuple[str | None, list[Recording]]:
+    """(file that opens the page, recordings). Raises OptionError naming the recording and what is wrong with it."""
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise OptionError(f"cannot read '{path}' ({error.strerror}); it lists what to record.") from None
+    except tomllib.TOMLDecodeError as error:
+        raise OptionError(f"'{path}' is not valid TOML: {error}.") from None
+    recordings = [_recording(dict(entry), catalog, overrides) for entry in content.get("recording", [])]
+    first = content.get("first")
+    return (f"{first}.json.gz" if first else None), recordings
+
+
+def _recording(entry: dict[str, Any], catalog: Catalog, overrides: Mapping[str, Any]) -> Recording:
+    name, prompt = entry.pop("name", "?"), entry.pop("prompt", "?")
+    card = next((one for one in catalog.prompts if one.id == prompt), None)
+    if card is None:
+        raise OptionError(
+            f"recording '{name}' names prompt '{prompt}', which is not in the set; see `specviz list prompts`."
+        )
+    options = entry.pop("options", {})
+    unknown = sorted(set(entry) - {field.name for field in fields(RunRequest)})
+    if unknown:
+        raise OptionError(
+            f"recording '{name}' has the unknown setting '{unknown[0]}'; settings are those of `specviz run`."
+        )
+    settings = {**entry, **overrides}
+    return Recording(name, RunRequest(prompt=card.text, prompt_name=card.id, drafter_options=options, **settings))
+
+
+def _record(source: TraceSource, one: Recording) -> Trace:
+    from specviz.trace.assemble import assemble
+    from specviz.trace.check import check
+
+    trace = assemble(source.run(one.request))
+    if trace.finished.reason == "failed":
+        raise OptionError(f"recording '{one.name}' failed: {trace.finished.message}")
+    broken = [problem for problem in check(trace) if problem.severity == "error"]
+    if broken:
+        raise TraceError(f"recording '{one.name}' contradicts itself ({broken[0]}); please report it.")
+    return trace

@@ -1,0 +1,130 @@
+"""`specviz replay`: a trace in the terminal, one indented draft tree per round, with its arithmetic and verdicts.
+
+Place in the flow: reads one file through the codec and prints. Knows nothing about engines.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from specviz.cli.parts.summary import header, show_summary
+from specviz.cli.parts.terminal import MARKS, Terminal, out, printable, visible
+from specviz.cli.parts.token_text import Pieces, label
+from specviz.errors import OptionError
+from specviz.trace.events import Node, Round, Trace, Trial
+
+FATES = {"accepted": "accepted", "rejected": "rejected", "unreached": "never reached"}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("trace", metavar="TRACE", type=Path, help="a trace file, .json or .json.gz")
+    parser.add_argument("--round", type=int, metavar="N", help="show round N alone (the first is 0)")
+    parser.add_argument(
+        "--graph", metavar="OUT", type=Path, help="with --round: write its draft tree, .graphml or .json (node-link)"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    from specviz.trace import codec
+
+    trace = codec.read(args.trace)
+    if args.graph is not None:
+        _write_graph(trace, args)
+    terminal = out()
+    rounds = trace.rounds if args.round is None else [_pick(trace, args.round)]
+    for line in header(trace.started):
+        terminal.line(terminal.paint(line, "dim"))
+    if args.round is None:
+        terminal.line(f"prompt {terminal.paint(visible(trace.started.prompt_text), 'bold')}")
+    for one in rounds:
+        terminal.line()
+        show_round(terminal, trace, one)
+    if args.round is None:
+        terminal.line()
+        _show_text(terminal, trace)
+        show_summary(terminal, trace)
+    return 0
+
+
+def _write_graph(trace: Trace, args: argparse.Namespace) -> None:
+    """One round's tree for graph tools. Raises OptionError where the round or the suffix is missing."""
+    from specviz.trace.graph import graphml, node_link_json, to_graph
+
+    writers = {".graphml": graphml, ".json": lambda graph: node_link_json(graph).encode()}
+    if args.round is None:
+        raise OptionError("--graph writes one round's tree; add --round N.")
+    if args.graph.suffix not in writers:
+        raise OptionError(f"--graph is '{args.graph.name}', but must end in .graphml or .json.")
+    args.graph.write_bytes(writers[args.graph.suffix](to_graph(_pick(trace, args.round), trace)))
+
+
+def _pick(trace: Trace, index: int) -> Round:
+    if not 0 <= index < len(trace.rounds):
+        have = f"rounds 0 to {len(trace.rounds) - 1}" if trace.rounds else "no rounds"
+        raise OptionError(f"there is no round {index}; this trace has {have}.")
+    return trace.rounds[index]
+
+
+def show_round(terminal: Terminal, trace: Trace, one: Round) -> None:
+    """Heading, the tree with a fate per node, the token that ends the round, what was committed."""
+    drafted, accepted = len(one.nodes) - 1, len(one.judged.path)
+    phases = (one.drafted.seconds, one.scored.seconds, one.judged.seconds, one.committed.seconds)
+    times = " + ".join(f"{seconds * 1e3:.2f}" for seconds in phases)
+    heading = f"round {one.index} · {one.base_length} tokens so far · {drafted} drafted, {accepted} accepted"
+    terminal.line(terminal.paint(heading, "bold") + f" · {times} ms (draft, target pass, verdicts, commit)")
+    trials = {trial.node: trial for trial in one.judged.trials}
+    children: dict[int, list[Node]] = {}
+    for node in one.nodes[1:]:
+        children.setdefault(node.parent, []).append(node)
+    stack = [one.nodes[0]]
+    while stack:
+        node = stack.pop()
+        terminal.line(_node_line(terminal, trace, node, trials.get(node.id)))
+        stack.extend(reversed(children.get(node.id, [])))
+    _show_end(terminal, trace, one)
+
+
+def _node_line(terminal: Terminal, trace: Trace, node: Node, trial: Trial | None) -> str:
+    mark = f"{'  ' * (node.depth + 1)}{MARKS[node.fate]} {visible(label(trace.vocab, node.token))}"
+    if node.fate == "root":
+        return terminal.paint(mark, "root")
+    said = [FATES[node.fate]]
+    p, q = (trial.target_prob, trial.draft_prob) if trial else (node.target_prob, node.draft_prob)
+    said += [f"{name} {value:.4f}" for name, value in (("p", p), ("q", q)) if value is not None]
+    if trial:
+        verdict = "" if trial.u is None else f", u {trial.u:.4f} {'<' if trial.u < trial.threshold else '≥'} it"
+        said.append(f"threshold {trial.threshold:.4f}{verdict}")
+    return f"{terminal.paint(f'{mark:<28}', node.fate)} {' · '.join(said)}"
+
+
+def _show_end(terminal: Terminal, trace: Trace, one: Round) -> None:
+    judged = one.judged
+    token = visible(label(trace.vocab, judged.token))
+    said = [f"{judged.origin} {token}"]
+    if judged.origin == "correction":
+        said.append("from the residual" if judged.residual else "from the target's distribution")
+    if judged.residual_mass is not None:
+        said.append(f"residual mass {judged.residual_mass:.4f}")
+    if judged.u is not None:
+        said.append(f"u {judged.u:.4f}")
+    terminal.line(f"  → {terminal.paint(said[0], judged.origin)}{''.join(f' · {part}' for part in said[1:])}")
+    committed = one.committed
+    pieces = Pieces(trace.vocab)
+    text = visible("".join(pieces.next(item.token) for item in committed.tokens) + pieces.rest())
+    cut = f" · {committed.trimmed_tokens} cut off by {committed.trimmed}" if committed.trimmed else ""
+    terminal.line(
+        f"  = {terminal.paint(text, 'bold')} · {len(committed.tokens)} committed{cut}"
+        f" · cache {committed.cache_before} → {committed.cache_kept} rows, {committed.cache_dropped} dropped"
+    )
+
+
+def _show_text(terminal: Terminal, trace: Trace) -> None:
+    """The whole text, each token in the colour of its origin."""
+    pieces = Pieces(trace.vocab)
+    terminal.write(terminal.paint(printable(trace.started.prompt_text), "dim"))
+    for one in trace.rounds:
+        for item in one.committed.tokens:
+            style = "accepted" if item.origin == "draft" else item.origin
+            terminal.write(terminal.paint(printable(pieces.next(item.token)), style))
+    terminal.line(printable(pieces.rest()))

@@ -1,0 +1,108 @@
+"""The command line's root: finds the command, runs it, turns errors into sentences and exit codes.
+
+Place in the flow: one of the two composition roots (the other is `app.py`). Exit codes: 0 done, 1 a check or a run
+failed or was stopped, 2 wrong usage or input. A command's module is imported only when it is asked for, so that
+`specviz --help`, `check` and `replay` start without loading torch.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from typing import NoReturn, TextIO
+
+from specviz.cli.parts.terminal import printable
+from specviz.errors import SpecVizError
+
+COMMANDS: Mapping[str, str] = {
+    "list": "drafters, verifiers, models and prompts to choose from",
+    "run": "decode a prompt and print the text as it comes",
+    "check": "check trace files against every rule of the format",
+    "others": "show what every other drafter would have drafted at one round of a trace",
+    "replay": "show a trace in the terminal, round by round",
+    "simulate": "model what a draft would bring, simulate a run of it, or put a trace on another clock",
+    "prove": "compute every method's distance from the target's law, by exact enumeration",
+    "bench": "measure speed against plain decoding and transformers, interleaved in one run",
+    "race": "run plain decoding and up to three drafters on one prompt, and compare text and time",
+    "profile": "measure how long a target pass over n rows takes on this machine, for the Machine page",
+    "datastore": "build the text that rest and rasd retrieve from",
+    "record": "write the recorded traces that the page opens on",
+    "frequencies": "what a smaller draft head covers and saves, and the token counts behind it",
+    "train": "train the bundled models on the Python standard library",
+    "learn": "train the stop policies that go by a classifier, from logged rounds",
+    "app": "serve the page",
+}
+"""name → one line for `specviz --help`; the module is `specviz.cli.commands.<name>`"""
+
+DONE, FAILED, WRONG = 0, 1, 2
+
+
+class Parser(argparse.ArgumentParser):
+    """Reports wrong usage as one sentence with the cure, exit code 2."""
+
+    def error(self, message: str) -> NoReturn:
+        sentence = printable(message, keep="").rstrip(".")
+        self.exit(WRONG, f"{self.prog}: {sentence}; `{self.prog} --help` shows the options.\n")
+
+
+def build_parser(configured: Sequence[str]) -> argparse.ArgumentParser:
+    """The root parser; only the commands named in `configured` get their options (and their imports)."""
+    from specviz import __version__
+
+    parser = Parser(
+        prog="specviz",
+        description="Speculative decoding, step by step: run it, check it, replay it, measure it.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"specviz {__version__}")
+    commands = parser.add_subparsers(dest="chosen_command", metavar="COMMAND", required=True)
+    for name, summary in COMMANDS.items():
+        sub = commands.add_parser(
+            name, help=summary, description=summary[0].upper() + summary[1:] + ".", allow_abbrev=False
+        )
+        if name in configured:
+            importlib.import_module(f"specviz.cli.commands.{name}").configure(sub)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit code, never raises SystemExit."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    _never_fail_to_encode(sys.stdout, sys.stderr)
+    try:
+        chosen = [one for one in arguments if not one.startswith("-")][:1]
+        args = build_parser([one for one in chosen if one in COMMANDS]).parse_args(arguments)
+        return int(importlib.import_module(f"specviz.cli.commands.{args.chosen_command}").run(args))
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else DONE if stop.code is None else WRONG
+    except SpecVizError as error:
+        return _complain(str(error), WRONG)
+    except KeyboardInterrupt:
+        return _complain("stopped.", FAILED)
+    except BrokenPipeError:
+        # The reader went away (`specviz run … | head`): what is still buffered has nowhere to go.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    except OSError as error:
+        where = f" '{error.filename}'" if error.filename else ""
+        return _complain(f"cannot use{where}: {error.strerror or error}; check the path and its permissions.", WRONG)
+
+
+def _complain(sentence: str, code: int) -> int:
+    print(f"specviz: {printable(sentence, keep='')}", file=sys.stderr)
+    return code
+
+
+def _never_fail_to_encode(*streams: TextIO) -> None:
+    """A terminal that cannot show a character gets its escape, not a traceback."""
+    for stream in streams:
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

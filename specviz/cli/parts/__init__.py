@@ -1,0 +1,1 @@
+"""What commands share: the terminal, progress, flags, the live source."""

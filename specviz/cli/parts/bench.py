@@ -1,0 +1,84 @@
+"""What all `specviz bench` experiments have in common: flags for the pair and the machine, and how a report is given.
+
+Place in the flow: used by `bench` and its experiments. Knows nothing about what they measure.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+from specviz.bench.core.contest import ContestPlan, Outcome, contest
+from specviz.cli.parts.interrupt import stop_on_interrupt
+from specviz.cli.parts.progress import progress
+from specviz.cli.parts.terminal import out, printable
+from specviz.errors import OptionError
+from specviz.protocol.runs import RunRequest
+
+T = TypeVar("T")
+REQUEST = {field.name: field.default for field in fields(RunRequest)}
+PAIR = ("target", "drafter_model", "seed", "dtype", "device")
+"""names of the flags that are also fields of a request"""
+
+
+def add_pair_flags(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--target", default=REQUEST["target"], metavar="NAME",
+        help="bundled name, folder or hub id (default %(default)s)")  # fmt: skip
+    add("--drafter-model", default=REQUEST["drafter_model"], metavar="NAME",
+        help="weights of the model drafter (default %(default)s)")  # fmt: skip
+    add(
+        "--seed", type=int, default=REQUEST["seed"], metavar="S", help="seed of all that is drawn (default %(default)s)"
+    )
+    add("--dtype", default="auto", metavar="D", help="auto, float32, bfloat16")
+    add("--device", default="auto", metavar="DEV", help="auto, cpu, cuda or mps")
+    add("--threads", type=int, default=1, metavar="N", help="torch threads of everyone (default %(default)s)")
+
+
+def add_count(parser: argparse.ArgumentParser, flag: str, default: int, meaning: str) -> None:
+    parser.add_argument(flag, type=int, default=default, metavar="N", help=f"{meaning} (default %(default)s)")
+
+
+def at_least_one(args: argparse.Namespace, names: Iterable[str]) -> None:
+    """Raises OptionError for a count below one."""
+    for name in names:
+        if getattr(args, name) < 1:
+            raise OptionError(f"--{name.replace('_', '-')} is {getattr(args, name)}, but must be at least 1.")
+
+
+def numbers(args: argparse.Namespace, name: str, kind: Callable[[str], T], example: str) -> tuple[T, ...]:
+    """A flag with several numbers; empty where it is empty. Raises OptionError where they are none."""
+    text = getattr(args, name)
+    try:
+        return tuple(kind(one) for one in text.split(",")) if text else ()
+    except ValueError:
+        flag = f"--{name.replace('_', '-')}"
+        raise OptionError(f"{flag} is '{text}', but must be numbers like {example}.") from None
+
+
+def run_contest(plan: ContestPlan, max_minutes: float | None) -> list[Outcome]:
+    """What was finished before Ctrl-C or the end of the time."""
+    stopped, begun = threading.Event(), threading.Event()
+    begun.set()
+    deadline = time.monotonic() + max_minutes * 60 if max_minutes else float("inf")
+    with stop_on_interrupt(begun, stopped):
+        loop = contest(plan, lambda: stopped.is_set() or time.monotonic() > deadline)
+        return list(progress(loop, "bench", plan.runs))
+
+
+def deliver(where: Path | None, data: Mapping[str, Any], tables: str) -> int:
+    """Tables to standard output and JSON to the file `where`; `-` prints it instead of the tables."""
+    if where is not None:
+        text = json.dumps(data, indent=1)
+        if str(where) == "-":
+            out().line(text)
+            return 0
+        where.write_text(text + "\n", encoding="utf-8")
+    out().write(printable(tables))
+    return 0

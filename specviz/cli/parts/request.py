@@ -1,0 +1,157 @@
+"""The arguments of `run` as a `RunRequest`: flags over a resumed trace's settings over the defaults.
+
+Place in the flow: between argparse and the trace source. Knows nothing about how a run is computed or shown.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+from specviz.cli.parts.method_flags import read_flags
+from specviz.errors import OptionError, PromptError
+from specviz.protocol.runs import Catalog, MethodDescription, Resume, RunRequest, request_of
+
+PLAIN = (
+    "target", "drafter", "drafter_model", "growth", "stopping", "memory", "memory_file", "datastore", "verifier",
+    "temperature", "top_k", "top_p", "seed", "max_new_tokens", "dtype", "device", "top",
+)  # fmt: skip
+"""fields of RunRequest that a flag of the same name sets"""
+
+
+def add_flags(parser: argparse.ArgumentParser) -> None:
+    """The flags of `RunRequest`; those not given stay None, so that a resumed trace's settings can show through."""
+    default = {field.name: field.default for field in fields(RunRequest)}
+    add_prompt_flags(parser)
+
+    def add(flag: str, kind: type, metavar: str, text: str) -> None:
+        name = flag[2:].replace("-", "_")
+        parser.add_argument(flag, type=kind, metavar=metavar, help=f"{text} (default {default[name]})")
+
+    add("--target", str, "NAME", "the model to decode with: a bundled name, a local folder or a hub id")
+    add("--drafter", str, "NAME", "how continuations are drafted; `specviz list drafters` shows them")
+    add("--drafter-model", str, "NAME", "weights of a drafter that has a model of its own")
+    add("--growth", str, "NAME", "how the drafter's trees grow; auto: as the drafter's own options say")
+    add("--stopping", str, "NAME", "when a draft ends early; `specviz list stoppings` shows how")
+    add("--memory", str, "WORD", "what a drafter that learns begins with: cold, warm (from earlier runs) or reset")
+    add("--memory-file", str, "FILE", "holds that memory between commands: read if there, written after the run")
+    parser.add_argument(
+        "--stopping-weights", metavar="FILE", type=Path, help="weights of a stop policy that learns (`specviz learn`)"
+    )
+    add("--datastore", str, "FILE", "what a drafter retrieves from; empty: that of the target in the user's cache")
+    add("--verifier", str, "NAME", "how drafts are judged; auto: greedy at temperature 0, sequential above")
+    add("--temperature", float, "T", "0 decodes greedily")
+    add("--top-k", int, "K", "sample from the K most probable tokens; 0 is off")
+    add("--top-p", float, "P", "sample from the smallest set of tokens with mass P; 1 is off")
+    add("--seed", int, "S", "the same seed gives the same run")
+    add("--max-new-tokens", int, "N", "stop after N tokens")
+    parser.add_argument("--stop", action="append", metavar="TEXT", help="stop where TEXT appears; may be repeated")
+    add("--dtype", str, "D", "number format of the weights: auto, float32, bfloat16")
+    add("--device", str, "DEV", "auto, cpu, cuda or mps")
+    add("--top", int, "N", "how many tokens of each distribution the trace keeps")
+
+
+def add_prompt_flags(parser: argparse.ArgumentParser) -> None:
+    """The three ways to name a text, of which one is given."""
+    prompt = parser.add_mutually_exclusive_group()
+    prompt.add_argument("--prompt", metavar="TEXT", help="the text to continue; - reads standard input")
+    prompt.add_argument(
+        "--prompt-file", metavar="FILE", type=Path, help="a UTF-8 file to continue; - reads standard input"
+    )
+    prompt.add_argument(
+        "--prompt-id", metavar="ID", help="a prompt of the bundled set; `specviz list prompts` shows them"
+    )
+
+
+def build_request(args: argparse.Namespace, catalog: Catalog, resume: Resume | None) -> RunRequest:
+    """Raises PromptError where there is no prompt or two, OptionError for flags that do not belong together."""
+    base = _base(args, catalog, resume)
+    given: dict[str, Any] = {name: getattr(args, name) for name in PLAIN if getattr(args, name) is not None}
+    if args.stop is not None:
+        given["stop"] = tuple(args.stop)
+    if args.stopping_weights is not None:
+        given["stopping_weights"] = read_weights(args.stopping_weights)
+    request = replace(base, **given)
+    for role, methods in _roles(catalog):
+        name = getattr(request, role)
+        kept = getattr(base, f"{role}_options") if name == getattr(base, role) else {}
+        options = {f"{role}_options": {**kept, **read_flags(args, role, name, methods)}}
+        request = replace(request, **options)
+    return request
+
+
+def _roles(catalog: Catalog) -> list[tuple[str, tuple[MethodDescription, ...]]]:
+    """The choices of a run that have options of their own, and what can be chosen."""
+    return [
+        ("drafter", catalog.drafters),
+        ("growth", catalog.growths),
+        ("stopping", catalog.stoppings),
+        ("verifier", catalog.verifiers),
+    ]
+
+
+def _base(args: argparse.Namespace, catalog: Catalog, resume: Resume | None) -> RunRequest:
+    if resume is None:
+        return prompted(args, catalog)
+    if read_prompt(args) is not None or args.prompt_id:
+        raise OptionError(
+            "--resume continues the trace's own prompt; leave --prompt, --prompt-file and --prompt-id out."
+        )
+    return request_of(resume.trace.started)
+
+
+def prompted(args: argparse.Namespace, catalog: Catalog) -> RunRequest:
+    """The default request on the given prompt. Raises PromptError where there is none."""
+    text = read_prompt(args)
+    if args.prompt_id:
+        for card in catalog.prompts:
+            if card.id == args.prompt_id:
+                return RunRequest(prompt=card.text, prompt_name=card.id)
+        raise PromptError(f"there is no prompt '{args.prompt_id}' in the set; `specviz list prompts` shows the ids.")
+    if text is None:
+        raise PromptError("there is no prompt; give --prompt TEXT, --prompt-file FILE or --prompt-id ID.")
+    return RunRequest(prompt=text)
+
+
+def read_prompt(args: argparse.Namespace) -> str | None:
+    """The text of --prompt or --prompt-file; `-` is standard input, read to its end."""
+    if args.prompt == "-" or (args.prompt_file is not None and str(args.prompt_file) == "-"):
+        return sys.stdin.read()
+    if args.prompt_file is None:
+        return args.prompt if args.prompt is None else str(args.prompt)
+    try:
+        return str(args.prompt_file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise PromptError(f"cannot read '{args.prompt_file}' ({error.strerror}); check the path.") from None
+    except UnicodeDecodeError:
+        raise PromptError(f"'{args.prompt_file}' is not UTF-8 text; convert it first.") from None
+
+
+def read_weights(path: Path) -> dict[str, Any]:
+    """A JSON object. Raises OptionError; whether it holds weights is for the stop policy to say."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise OptionError(f"cannot read weights from '{path}' ({error}); `specviz learn` writes such files.") from None
+    if not isinstance(data, dict):
+        raise OptionError(f"'{path}' holds no weights; `specviz learn` writes such files.")
+    return data
+
+
+def read_resume(args: argparse.Namespace) -> Resume | None:
+    """--resume, --round and --force-token. Raises OptionError where they do not fit together or the trace."""
+    if args.resume is None:
+        if args.round is not None or args.force_token is not None:
+            raise OptionError("--round and --force-token need --resume TRACE; add it or leave them out.")
+        return None
+    from specviz.trace import codec
+
+    trace = codec.read(args.resume)
+    index = 0 if args.round is None else args.round
+    if not 0 <= index <= len(trace.rounds):
+        raise OptionError(f"--round is {index}, but this trace can be continued from 0 to {len(trace.rounds)}.")
+    return Resume(trace, index, args.force_token)

@@ -1,0 +1,73 @@
+"""The lines under a run: what was run, how much was accepted, how fast.
+
+Place in the flow: `run` and `replay` end with it. Knows nothing about engines; numbers come from the trace's summary.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from specviz.cli.parts.terminal import Terminal, printable
+from specviz.trace.events import MethodCard, Started, Trace
+
+
+def header(started: Started) -> list[str]:
+    """Two printable lines: which models and methods, which settings."""
+    sampling = started.sampling
+    settings = [f"temperature {sampling.temperature:g}"]
+    if sampling.top_k:
+        settings.append(f"top-k {sampling.top_k}")
+    if sampling.top_p < 1:
+        settings.append(f"top-p {sampling.top_p:g}")
+    target = started.target
+    lines = [
+        f"{started.source} run {started.run_id} of {started.created}",
+        f"target {target.name} ({target.architecture}, {_millions(target.parameters)}, {target.dtype})"
+        f" · drafter {method(started.drafter)} · verifier {method(started.verifier)}",
+        " · ".join([*settings, f"seed {started.seed}", f"at most {started.max_new_tokens} new tokens"]),
+    ]
+    return [printable(line, keep="") for line in lines]
+
+
+def method(card: MethodCard) -> str:
+    """`model gamma=4 (drafter, 1.1 M)`."""
+    options = "".join(f" {name}={option_text(value)}" for name, value in card.options.items())
+    model = f" ({card.model.name}, {_millions(card.model.parameters)})" if card.model else ""
+    return f"{card.name}{options}{model}{'' if card.lossless else ' [lossy]'}"
+
+
+def option_text(value: Any) -> str:
+    """An option as its flag takes it: `3,2,1`, `true`, `0.5`."""
+    if isinstance(value, list | tuple):
+        return ",".join(str(one) for one in value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def show_summary(terminal: Terminal, trace: Trace) -> None:
+    """The block after the text."""
+    for name, text in _rows(trace):
+        terminal.line(f"{terminal.paint(f'{name:>22}', 'dim')}  {printable(text, keep='')}")
+
+
+def _rows(trace: Trace) -> list[tuple[str, str]]:
+    summary, finished = trace.summary, trace.finished
+    rows = [
+        ("ended by", finished.reason + (f": {finished.message}" if finished.message else "")),
+        ("output", f"{summary.num_output_tokens} tokens in {summary.num_target_passes} target passes"),
+    ]
+    if summary.draft_acceptance_rate is not None and summary.mean_acceptance_length is not None:
+        accepted, drafted = summary.num_accepted_draft_tokens, summary.num_draft_tokens
+        rows.append(
+            ("acceptance rate", f"{summary.draft_acceptance_rate:.3f} ({accepted} of {drafted} drafted tokens)")
+        )
+        rows.append(("mean acceptance length", f"{summary.mean_acceptance_length:.2f} tokens per drafting round"))
+        depths = [f"{kept / asked:.2f}" for asked, kept in summary.acceptance_by_depth if asked]
+        rows.append(("by position", " ".join(depths)))
+    if summary.tokens_per_second is not None:
+        clock = "measured on this run's machine" if trace.started.source == "recorded" else "measured"
+        rows.append(("speed", f"{summary.tokens_per_second:.1f} tokens/s ({clock}; prompt {finished.prefill_s:.3f} s)"))
+    return rows
+
+
+def _millions(count: int) -> str:
+    return f"{count / 1e6:.1f} M" if count >= 1e5 else f"{count:,}"

@@ -1,0 +1,142 @@
+"""Everything random goes through here: the two verbs, accept and draw.
+
+Because a run's randomness passes through two verbs only, a seeded object plays it for real, a scripted one
+forces a lesson's outcome, and an exhaustive one walks every branch and so proves losslessness.
+Knows nothing about models, trees or traces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from specviz.core.sampling import ON_CPU
+from specviz.errors import OptionError
+from specviz.trace.uniform_draws import Key, uniform
+
+
+class Toss(NamedTuple):
+    """Outcome of `accept`: u is the uniform draw, None where the dice did not use one."""
+
+    accepted: bool
+    u: float | None
+
+
+class Drawn(NamedTuple):
+    """Outcome of `draw`."""
+
+    token: int
+    u: float | None
+
+
+class Dice(Protocol):
+    """The two verbs, and a look at the noise of a draw to come."""
+
+    def accept(self, probability: float, key: Key) -> Toss:
+        """Succeed with `probability`: u < probability with u uniform in [0, 1), so 0 never succeeds."""
+        ...
+
+    def draw(self, probs: Tensor, key: Key) -> Drawn:
+        """A token distributed as `probs` [V] (sums to 1)."""
+        ...
+
+    def foresee(self, probs: Tensor, key: Key) -> int:
+        """The token that `draw` with this key would give if it were asked with `probs` [V].
+
+        Decides nothing and may be asked any number of times before the draw: the same noise, other distributions.
+        Only where a draw takes its distribution from the target alone, whatever was drafted, may a draft look at its
+        noise (`DraftContext.noise` says so)."""
+        ...
+
+
+class SeededDice:
+    """Real randomness, keyed: the same seed gives the same run, whatever else happens around it."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+
+    def accept(self, probability: float, key: Key) -> Toss:
+        u = uniform(self.seed, key)
+        return Toss(u < probability, u)
+
+    def draw(self, probs: Tensor, key: Key) -> Drawn:
+        u = uniform(self.seed, key)
+        return Drawn(pick(probs, u), u)
+
+    def foresee(self, probs: Tensor, key: Key) -> int:
+        return self.draw(probs, key).token
+
+
+Starts = npt.NDArray[np.int64]
+
+
+def pick(probs: Tensor, u: float) -> int:
+    """Inverse-CDF sampling: the first token whose cumulative probability exceeds u [V] → id.
+
+    Never returns a token of probability zero: rounding at the upper end falls back to the last token with mass.
+    """
+    if probs.device.type in ON_CPU:
+        return _pick_on_cpu(probs.cpu(), u)
+    cumulative = torch.cumsum(probs, dim=-1, dtype=torch.float64)
+    token = int(torch.searchsorted(cumulative, u * cumulative[-1], right=True))
+    if token < probs.shape[-1] and probs[token] > 0:
+        return token
+    return int(torch.nonzero(probs)[-1])
+
+
+BLOCK = 64
+"""Tokens added up at once: sums of blocks cost a third of running sums, which only one block then needs."""
+
+
+def _pick_on_cpu(probs: Tensor, u: float) -> int:
+    """The same with numpy, block by block, which costs a fifth: a sampled draft makes a draw per candidate."""
+    row = probs.numpy()
+    sums = np.add.reduceat(row, _block_starts(len(row)), dtype=np.float64)
+    cumulative = sums.cumsum()
+    wanted = u * cumulative[-1]
+    block = int(cumulative.searchsorted(wanted, side="right"))
+    if block == len(sums):
+        return int(np.flatnonzero(row)[-1])
+    inside = row[block * BLOCK : (block + 1) * BLOCK]
+    before = cumulative[block - 1] if block else 0.0
+    token = int((before + inside.cumsum(dtype=np.float64)).searchsorted(wanted, side="right"))
+    return block * BLOCK + (token if token < len(inside) else int(np.flatnonzero(inside)[-1]))
+
+
+@lru_cache(maxsize=8)
+def _block_starts(length: int) -> Starts:
+    return np.arange(0, length, BLOCK)
+
+
+class ScriptedDice:
+    """Dice for lessons: outcomes are given in order, `True`/`False` for accept, a token id for draw."""
+
+    def __init__(self, outcomes: Sequence[bool | int]) -> None:
+        self._outcomes = list(outcomes)
+
+    def accept(self, probability: float, key: Key) -> Toss:
+        outcome = self._next(key)
+        if not isinstance(outcome, bool):
+            raise OptionError(f"the script has token {outcome} where {key} needs True or False.")
+        return Toss(outcome, None)
+
+    def draw(self, probs: Tensor, key: Key) -> Drawn:
+        outcome = self._next(key)
+        if isinstance(outcome, bool):
+            raise OptionError(f"the script has {outcome} where {key} needs a token id.")
+        return Drawn(outcome, None)
+
+    def foresee(self, probs: Tensor, key: Key) -> int:
+        """A script holds no noise to look at: the most probable token."""
+        return int(probs.argmax())
+
+    def _next(self, key: Key) -> bool | int:
+        if not self._outcomes:
+            raise OptionError(f"the script has no outcome left for {key}; give one more.")
+        return self._outcomes.pop(0)

@@ -1,0 +1,128 @@
+"""The one data shape below the waist: a draft tree.
+
+A chain is a tree of width one, an n-gram draft is a tree of point masses, "no drafting" is a root alone.
+Knows nothing about models, verifiers or traces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from specviz.errors import DraftError
+from specviz.trace.events import CandidateKind
+from specviz.trace.layout import families_of
+
+ROOT = 0
+
+FROM_TARGET = "target"
+"""source of candidates that the target itself proposed, from what its last pass said follows the root"""
+
+Shape = Literal["chain", "tree"]
+"""`chain`: no node has siblings; a root alone is one. `tree`: anything"""
+
+
+@dataclass(slots=True)
+class DraftTree:
+    """Candidates in draw order. Node 0 is the root (last committed token, not yet in the target's cache).
+
+    Parents precede children; siblings stand in the order in which they were drawn and will be tried.
+    `proposals[i]` [V] is the distribution node i was drawn from (before earlier siblings were removed);
+    None for the root and for point masses.
+    """
+
+    tokens: list[int]
+    parents: list[int] = field(default_factory=lambda: [-1])
+    depths: list[int] = field(default_factory=lambda: [0])
+    kinds: list[CandidateKind] = field(default_factory=lambda: ["root"])
+    proposals: list[Tensor | None] = field(default_factory=lambda: [None])
+    sources: list[str] = field(default_factory=lambda: ["root"])
+    _drawn_probs: list[float] = field(default_factory=list, repr=False)
+
+    @classmethod
+    def from_root(cls, token: int) -> DraftTree:
+        return cls(tokens=[token])
+
+    def add(self, parent: int, token: int, kind: CandidateKind, proposal: Tensor | None, source: str) -> int:
+        """Append a candidate under `parent` and return its id.
+
+        Raises DraftError where the parent is unknown or a drawn candidate carries no proposal: how a
+        candidate was drawn must be declared, because a wrong declaration is silently lossy.
+        """
+        if not 0 <= parent < len(self.tokens):
+            raise DraftError(
+                f"node {len(self.tokens)} names parent {parent}, but only 0 to {len(self.tokens) - 1} exist."
+            )
+        if (proposal is None) != (kind == "point_mass"):
+            raise DraftError(
+                f"node {len(self.tokens)} is declared '{kind}' but carries {'no' if proposal is None else 'a'} "
+                "proposal distribution; sampled candidates need one, point masses must not have one."
+            )
+        self.tokens.append(token)
+        self.parents.append(parent)
+        self.depths.append(self.depths[parent] + 1)
+        self.kinds.append(kind)
+        self.proposals.append(proposal)
+        self.sources.append(source)
+        return len(self.tokens) - 1
+
+    def arrange(self, nodes: Sequence[int]) -> None:
+        """Keep these nodes in this order and renumber them: the root first, parents before children."""
+        place = {node: index for index, node in enumerate(nodes)}
+        self.parents = [place[self.parents[node]] if node != ROOT else -1 for node in nodes]
+        for name in ("tokens", "depths", "kinds", "proposals", "sources"):
+            values = getattr(self, name)
+            setattr(self, name, [values[node] for node in nodes])
+        self._drawn_probs = []
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    @property
+    def drafted(self) -> int:
+        """Number of candidates, the root left out."""
+        return len(self.tokens) - 1
+
+    def children(self, node: int) -> list[int]:
+        """Children in draw order."""
+        return [i for i in range(node + 1, len(self.tokens)) if self.parents[i] == node]
+
+    def families(self) -> list[list[int]]:
+        """Per node its children in draw order: all of them in one go."""
+        return families_of(self.parents)
+
+    def path(self, node: int) -> list[int]:
+        """Nodes from depth 1 down to `node`; empty for the root."""
+        path: list[int] = []
+        while node != ROOT:
+            path.append(node)
+            node = self.parents[node]
+        return path[::-1]
+
+    def proposal_prob(self, node: int) -> float:
+        """q(token) in the distribution the node was drawn from; 1.0 for point masses and the root.
+
+        One transfer from the device for the whole tree, at the first question.
+        """
+        if len(self._drawn_probs) != len(self.tokens):
+            self._drawn_probs = self._look_up()
+        return self._drawn_probs[node]
+
+    def _look_up(self) -> list[float]:
+        probs = [1.0] * len(self.tokens)
+        rows = [(i, proposal) for i, proposal in enumerate(self.proposals) if proposal is not None]
+        if rows:
+            picked = torch.stack([proposal[self.tokens[i]] for i, proposal in rows])
+            for (i, _), prob in zip(rows, picked.tolist(), strict=True):
+                probs[i] = prob
+        return probs
+
+    def is_chain(self) -> bool:
+        return all(parent == i - 1 for i, parent in enumerate(self.parents))
+
+    def token_path(self, node: int) -> list[int]:
+        return [self.tokens[i] for i in self.path(node)]

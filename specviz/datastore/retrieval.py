@@ -1,0 +1,103 @@
+"""Finds the datastore that a run retrieves from, and builds it where there is none yet.
+
+    tokenizer ─► file in the user's cache ─► mapped; on first use built from a sample of the standard library
+
+Held-out files never enter, so that prompts of the bundled set are not looked up in their own source. Knows nothing
+about drafters.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from specviz.corpus.standard_library import Document, collect, training_sample
+from specviz.datastore.build import Encoder, build
+from specviz.datastore.built import ENDING, cache_folder
+from specviz.datastore.store import Datastore, read, write
+from specviz.errors import DatastoreError
+from specviz.lm.place import bundled_models
+
+SAMPLE_BYTES = 2_000_000
+"""of a datastore built on first use: seconds, where the whole library takes half a minute or more"""
+LARGEST_BYTES = 2_000_000
+"""of one file of a corpus"""
+
+Status = Callable[[str], None]
+
+
+class Datastores:
+    """Datastores of a process, one per file."""
+
+    def __init__(self) -> None:
+        self._open: dict[Path, Datastore] = {}
+        self._lock = Lock()
+
+    def get(self, codec: Encoder, target: str, file: str, status: Status) -> Datastore:
+        """That of `file`; without one that of the tokenizer, which is built if it is not there.
+
+        Raises DatastoreError where it cannot be read, or holds ids of another tokenizer.
+        """
+        path = Path(file) if file else place_of(codec)
+        with self._lock:
+            if path not in self._open:
+                if not file and not path.is_file():
+                    documents = library(target, SAMPLE_BYTES)
+                    built = build("a sample of the standard library", documents, codec, _as_status(status))
+                    write(built, path)
+                self._open[path] = read(path)
+        store = self._open[path]
+        if store.tokenizer_sha256 != codec.sha256:
+            raise DatastoreError(
+                f"the datastore '{path.name}' was built with another tokenizer than that of {target}; build one with "
+                f"`specviz datastore build --tokenizer {target}`."
+            )
+        return store
+
+
+def place_of(codec: Encoder) -> Path:
+    """Where the datastore of a tokenizer is kept: in `SPECVIZ_CACHE`, or the user's cache."""
+    return cache_folder() / f"{codec.sha256[:16]}{ENDING}"
+
+
+def library(target: str, most_bytes: int | None = None) -> list[tuple[str, str]]:
+    """(path, text) of the standard library's training files, held-out ones left out; all, or a fixed sample."""
+    split = _split_of(target)
+    seed = int(split.get("seed", 0))
+    documents: list[Document] = list(collect(seed).train) if most_bytes is None else training_sample(seed, most_bytes)
+    held_out = {row["path"] for row in split.get("held_out", ())}
+    return [(one.path, one.text) for one in documents if one.path not in held_out]
+
+
+def folder_texts(folder: Path) -> list[tuple[str, str]]:
+    """(path, text) of every UTF-8 file below a folder, hidden ones and those above 2 MB left out."""
+    found = []
+    for path in sorted(folder.rglob("*")):
+        relative = path.relative_to(folder)
+        hidden = any(part.startswith(".") for part in relative.parts)
+        if hidden or not path.is_file() or path.stat().st_size > LARGEST_BYTES:
+            continue
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            continue
+        if text and "\0" not in text:
+            found.append((relative.as_posix(), text))
+    return found
+
+
+def _split_of(target: str) -> Mapping[str, Any]:
+    """What a bundled target was trained on and what not; empty for others."""
+    folder = bundled_models().get(target)
+    path = folder / "split.json" if folder is not None else None
+    if path is None or not path.is_file():
+        return {}
+    split: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return split
+
+
+def _as_status(status: Status) -> Callable[[str, int, int], None]:
+    return lambda what, done, total: status(f"building the datastore, once: {what} {done} of {total}…")

@@ -1,0 +1,1 @@
+"""One text being decoded: pairing, rounds, commit and rollback, and the recorder that writes the trace."""

@@ -1,0 +1,106 @@
+"""The header of a run: who took part, on which machine, with which settings; everything needed to run it again.
+
+Knows nothing about the loop.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+
+from specviz import __version__
+from specviz.engine.session import Method
+from specviz.lm.base import LanguageModel, ModelInfo
+from specviz.lm.load import LoadedModel
+from specviz.lm.step_time import bare_pass_s, machine, step_times
+from specviz.options import to_mapping
+from specviz.protocol.runs import Resume, RunRequest
+from specviz.stop_policies.base import Stop
+from specviz.stop_policies.fixed import FixedStop
+from specviz.trace.events import Branch, MethodCard, ModelCard, SamplingCard, Started, StepTime, TokenizerCard
+from specviz.trace.exhibits import DatastoreCard, MemoryCard
+from specviz.tree_policies.base import Growth
+from specviz.verifiers.base import Verifier
+
+
+@dataclass(slots=True)
+class Participants:
+    """The loaded models of a run, and how fast they are."""
+
+    target: LoadedModel
+    drafter: LoadedModel | None
+    step_times: list[StepTime] = field(default_factory=list)
+    draft_step_s: float | None = None
+
+    def measure(self, drafting: LanguageModel | None = None) -> None:
+        """Time bare passes (once per model and process; later calls only look them up). `drafting` is the drafter's
+        model as it drafts with it, where that is not the one loaded for it."""
+        self.step_times = step_times(self.target.model)
+        if drafting is None and self.drafter is not None:
+            drafting = self.drafter.model
+        self.draft_step_s = bare_pass_s(drafting) if drafting is not None else None
+
+
+def started(
+    request: RunRequest,
+    who: Participants,
+    method: Method,
+    prompt_ids: Sequence[int],
+    resume: Resume | None,
+    memory: MemoryCard | None = None,
+    datastore: DatastoreCard | None = None,
+) -> Started:
+    """The header; its id is a hash over all the rest, time of creation included."""
+    info, text = who.target.info, who.target.tokenizer
+    habit = method.drafter.habit
+    header = Started(
+        run_id="",
+        created=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        producer=f"specviz {__version__}",
+        source="live",
+        target=model_card(info),
+        drafter=MethodCard(
+            method.drafter.name,
+            to_mapping(method.drafter.options),
+            method.drafter.lossless,
+            model_card(who.drafter.info) if who.drafter is not None else None,
+        ),
+        verifier=_card(method.verifier),
+        sampling=SamplingCard(method.sampling.temperature, method.sampling.top_k, method.sampling.top_p),
+        tokenizer=TokenizerCard(text.name, text.size, text.sha256, list(text.special_ids)),
+        machine=machine(who.target.model.device, info.dtype),
+        seed=request.seed,
+        max_new_tokens=request.max_new_tokens,
+        eos_ids=list(info.eos_ids),
+        stop=list(request.stop),
+        prompt_text=text.decode(prompt_ids) if resume is not None else request.prompt,
+        prompt_ids=list(prompt_ids),
+        prompt_name=request.prompt_name,
+        step_times=who.step_times,
+        draft_step_s=who.draft_step_s,
+        growth=None if habit.growth is None else _card(habit.growth),
+        stopping=None
+        if isinstance(habit.stop, FixedStop)
+        else replace(_card(habit.stop), deployable=habit.stop.deployable),
+        memory=memory,
+        datastore=datastore,
+        branch=None if resume is None else Branch(resume.trace.started.run_id, resume.round, resume.forced_token),
+    )
+    return replace(header, run_id=_fingerprint(header))
+
+
+def _card(method: Verifier | Growth | Stop) -> MethodCard:
+    return MethodCard(method.name, to_mapping(method.options), method.lossless)
+
+
+def _fingerprint(header: Started) -> str:
+    return hashlib.sha256(json.dumps(asdict(header), sort_keys=True).encode()).hexdigest()[:16]
+
+
+def model_card(info: ModelInfo) -> ModelCard:
+    """Which weights were really used."""
+    fields = {name: getattr(info, name) for name in ModelCard.__dataclass_fields__}
+    return ModelCard(**fields)

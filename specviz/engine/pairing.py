@@ -1,0 +1,119 @@
+"""Which drafter, verifier and sampling belong together; refused where they do not, with the reason and the cure.
+
+Every illegal pairing would run and be silently wrong. Knows the methods only by what their classes declare.
+"""
+
+from __future__ import annotations
+
+from specviz.core.sampling import Sampling
+from specviz.drafters.base import Drafter, Habit
+from specviz.errors import PairingError, VocabularyMismatch
+from specviz.lm.base import GivesHidden, LanguageModel
+from specviz.options import Options
+from specviz.stop_policies.base import Stop
+from specviz.stop_policies.fixed import FixedStop
+from specviz.verifiers.base import Verifier
+
+KIND_WORDS = {
+    "iid": "candidates drawn i.i.d.",
+    "without_replacement": "candidates drawn without replacement",
+    "point_mass": "candidates chosen without chance (point masses)",
+}
+
+
+def check_pairing(
+    drafter: type[Drafter], options: Options, verifier: type[Verifier], sampling: Sampling, habit: Habit | None = None
+) -> None:
+    """Raises PairingError where the verifier's rule does not hold for these candidates at this temperature.
+
+    `options` are the drafter's, `habit` its growth and stop policy (None: the default); no weights are needed, so that
+    a screen can ask before anything is loaded.
+    """
+    growth = habit.growth if habit is not None else None
+    _check_growth(drafter, habit or Habit())
+    _check_stop(drafter, (habit or Habit()).stop, sampling)
+    if verifier.temperatures == "zero" and not sampling.greedy:
+        raise PairingError(
+            f"the verifier '{verifier.name}' works at temperature 0 only, but the temperature is "
+            f"{sampling.temperature:g}; set it to 0 or choose the verifier 'sequential'."
+        )
+    alone = growth if growth is not None and not drafter.adds else None
+    who = f"the drafter '{drafter.name}'" if alone is None else f"the growth policy '{alone.name}'"
+    shape = drafter.shape(options, sampling) if alone is None else alone.shape(sampling)
+    if verifier.shapes == "chain" and shape != "chain":
+        raise PairingError(
+            f"the verifier '{verifier.name}' judges a chain of candidates only, but {who} gives "
+            "candidates siblings with these options; draft a chain (no branching) or choose another verifier."
+        )
+    kinds = drafter.kinds(options, sampling) if growth is None else growth.kinds(sampling) | drafter.adds
+    unknown = sorted(kinds - verifier.judges)
+    if unknown:
+        words = " and ".join(KIND_WORDS.get(kind, kind) for kind in unknown)
+        raise PairingError(
+            f"the verifier '{verifier.name}' does not judge {words}, but {who} makes them with "
+            "these options; choose another verifier or another way of drawing."
+        )
+    if growth is not None and growth.opens and not verifier.takes_the_targets:
+        raise PairingError(
+            f"the growth policy '{growth.name}' lets the target propose the first level, about which the verifier "
+            f"'{verifier.name}' has nothing to decide; choose the verifier 'longest_path', which is lossy as well."
+        )
+    if verifier.counts_siblings and growth is not None and not growth.settles_siblings:
+        raise PairingError(
+            f"the verifier '{verifier.name}' reckons with the number of siblings, but the growth policy "
+            f"'{growth.name}' decides while drawing how many there are, which would bias the text; choose the growth "
+            "policy 'levels' or the verifier 'sequential'."
+        )
+
+
+def _check_growth(drafter: type[Drafter], habit: Habit) -> None:
+    """Raises PairingError where a drafter that grows no trees is told how to."""
+    if drafter.grows:
+        return
+    asked = [
+        word
+        for word, given in (("growth policy", habit.growth), ("stop policy", habit.stop))
+        if given is not None and not isinstance(given, FixedStop)
+    ]
+    if asked:
+        raise PairingError(
+            f"the drafter '{drafter.name}' makes its drafts in its own way and has no {' and no '.join(asked)}; leave "
+            "growth and stopping at their defaults or choose the drafter 'model'."
+        )
+
+
+def _check_stop(drafter: type[Drafter], stop: Stop, sampling: Sampling) -> None:
+    """Raises PairingError where the stop policy cannot do its work at this temperature or with this drafter."""
+    if stop.temperatures == "zero" and not sampling.greedy:
+        raise PairingError(
+            f"the stop policy '{stop.name}' works at temperature 0 only, because above it what the target will accept "
+            f"is not settled beforehand, but the temperature is {sampling.temperature:g}; set it to 0 or choose "
+            "another stop policy."
+        )
+    if stop.needs_hidden and not drafter.gives_hidden:
+        raise PairingError(
+            f"the stop policy '{stop.name}' looks at hidden states, but the drafter '{drafter.name}' gives none; "
+            "choose the drafter 'model' or another stop policy."
+        )
+
+
+def check_models(target: LanguageModel, drafter: Drafter) -> None:
+    """Raises VocabularyMismatch where ids of the drafter's model could not mean the target's tokens, PairingError where
+    its stop policy cannot work with this model."""
+    model, stop = drafter.model, drafter.habit.stop
+    if model is not None and stop.needs_hidden:
+        reason = (
+            stop.why_not(model.info.hidden_size, model.info.weights_sha256)
+            if isinstance(model, GivesHidden)
+            else "the code that runs it gives no hidden states"
+        )
+        if reason is not None:
+            raise PairingError(
+                f"the stop policy '{stop.name}' cannot work with the drafter's model {model.info.name}, because "
+                f"{reason}; train it with `specviz learn` on runs of this drafter, or choose another stop policy."
+            )
+    if model is not None and model.info.vocab_size != target.info.vocab_size:
+        raise VocabularyMismatch(
+            f"{model.info.name} has {model.info.vocab_size} tokens and {target.info.name} {target.info.vocab_size}; "
+            "choose a drafter that was trained with the target's tokenizer."
+        )

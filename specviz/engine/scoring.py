@@ -1,0 +1,113 @@
+"""The target's pass over a draft tree, and its distributions at the nodes, worked out as far as someone asks.
+
+At temperature 0 a verifier needs one argmax over all rows and one transfer; nothing V-sized leaves the device.
+Knows nothing about drafters, verifiers or traces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from specviz.core.sampling import Sampling, transform
+from specviz.core.tree import DraftTree
+from specviz.lm.base import Cache, LanguageModel, SplitModel, Unfinished
+
+
+def score(target: LanguageModel, cache: Cache, tree: DraftTree, unfinished: Unfinished | None = None) -> Tensor:
+    """One target pass over the root and all candidates; logits [len(tree), V]. Node i becomes cache row start + i.
+
+    `unfinished` holds the nodes' first layers where the drafter has run them already."""
+    start = cache.length
+    parents = None if tree.is_chain() else [start + parent for parent in tree.parents]
+    if unfinished is None:
+        logits = target.forward(tree.tokens, cache, parents)
+    else:
+        assert isinstance(target, SplitModel), "only a split model leaves something unfinished."
+        logits = target.finish(tree.tokens, cache, parents, unfinished)
+    return logits[:, : target.info.vocab_size]
+
+
+class ScoredTree:
+    """The target's view of one tree; what a verifier sees as `TargetRows`."""
+
+    def __init__(self, tree: DraftTree, logits: Tensor, sampling: Sampling) -> None:
+        self.tree = tree
+        self._logits = logits
+        self._sampling = sampling
+        self._argmax: list[int] = []
+        self._probs: Tensor | None = None
+        self._candidates: list[float] = []
+
+    def argmax(self, node: int) -> int:
+        """The most probable token at the node, lowest id on a tie."""
+        if not self._argmax:
+            self._argmax = self._logits.argmax(-1).tolist()
+        return self._argmax[node]
+
+    def all_probs(self) -> Tensor:
+        """p at every node [len(tree), V]."""
+        if self._probs is None:
+            self._probs = transform(self._logits, self._sampling)
+        return self._probs
+
+    @property
+    def logits(self) -> Tensor:
+        """[len(tree), V], before the sampling transform."""
+        return self._logits
+
+    @property
+    def greedy(self) -> bool:
+        """Temperature 0."""
+        return self._sampling.greedy
+
+    def share_of_best(self, node: int) -> float:
+        """p(token of `node`) / max p at its parent by the model's own softmax: e to the difference of two logits."""
+        row = self._logits[self.tree.parents[node]]
+        row = row if row.dtype == torch.float64 else row.float()
+        return float((row[self.tree.tokens[node]] - row.max()).exp())
+
+    def probs(self, node: int) -> Tensor:
+        """p(· | path to node) [V]."""
+        if self._sampling.greedy:
+            point = torch.zeros(self._logits.shape[-1], device=self._logits.device)
+            point[self.argmax(node)] = 1.0
+            return point
+        return self.all_probs()[node]
+
+    def candidate_prob(self, node: int) -> float:
+        """p(token of `node` | path to its parent)."""
+        if not self._candidates:
+            self._candidates = self._look_up()
+        return self._candidates[node]
+
+    def _look_up(self) -> list[float]:
+        """One number per node (the root's is meaningless), one transfer."""
+        tree = self.tree
+        if self._sampling.greedy:
+            pairs = zip(tree.parents, tree.tokens, strict=True)
+            return [float(self.argmax(max(parent, 0)) == token) for parent, token in pairs]
+        probs = self.all_probs()
+        index = torch.tensor([tree.parents, tree.tokens], device=probs.device)
+        picked: list[float] = probs[index[0].clamp_(min=0), index[1]].tolist()
+        return picked
+
+
+class Foresight:
+    """What the target would write next after any text, with a cache of its own: for a bound that asks beforehand."""
+
+    def __init__(self, target: LanguageModel) -> None:
+        self._target = target
+        self._cache = target.new_cache()
+
+    def __call__(self, tokens: Sequence[int]) -> int:
+        """The most probable token after `tokens`, by one pass over those that the last question did not share."""
+        cache, shared = self._cache, 0
+        while shared < min(cache.length, len(tokens) - 1) and cache.tokens[shared] == tokens[shared]:
+            shared += 1
+        cache.truncate(shared)
+        logits = self._target.forward(list(tokens[shared:]), cache, last_only=True)
+        cache.keep(range(shared, cache.length))
+        return int(logits[0, : self._target.info.vocab_size].argmax())

@@ -1,0 +1,256 @@
+"""One text being decoded: committed tokens, the target's cache, and what one round does to them.
+
+    prompt ─► begin ─► round: draft ─► target pass ─► verdict ─► commit ─► round …
+
+Invariant between rounds: the target's cache holds exactly the committed tokens but the last (the root of the next
+tree). Tokens are appended, never rebuilt; no round costs more because the text is longer. Knows nothing about traces'
+distributions, tokenizers, files or screens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import torch
+
+from specviz.core.clock import now
+from specviz.core.randomness import Dice
+from specviz.core.sampling import Sampling
+from specviz.core.tree import DraftTree
+from specviz.drafters.base import DraftContext, Drafter, Outcome, Proposal
+from specviz.engine.pairing import check_models, check_pairing
+from specviz.engine.scoring import Foresight, ScoredTree, score
+from specviz.engine.termination import Ending
+from specviz.errors import DraftError, OptionError, PromptError
+from specviz.lm.base import LanguageModel
+from specviz.trace.events import CommittedToken, EndReason, TrimReason
+from specviz.trace.exhibits import Exhibit
+from specviz.tree_policies.base import Opening
+from specviz.verifiers.base import Verdict, Verifier
+
+STRETCH = 256
+"""tokens of a prompt whose logits are looked at together"""
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """How to decode: who drafts, who judges, under which sampling, with which dice."""
+
+    drafter: Drafter
+    verifier: Verifier
+    sampling: Sampling
+    dice: Dice
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Where to begin."""
+
+    prompt_ids: Sequence[int]
+    forced_token: int | None = None
+    """committed by the first round whatever the target says; that round drafts nothing (branching in time)"""
+    first_round: int = 0
+    """number of the first round in the dice's keys: a branch goes on with the noise of the run it left"""
+
+
+@dataclass(frozen=True, slots=True)
+class Commitment:
+    """What became final in a round, and what that did to the cache (in rows)."""
+
+    tokens: list[CommittedToken]
+    trimmed: TrimReason | None
+    trimmed_tokens: int
+    cache_before: int
+    cache_kept: int
+    cache_dropped: int
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Seconds per phase."""
+
+    draft: float
+    target: float
+    judge: float
+    commit: float
+
+    @property
+    def total(self) -> float:
+        return self.draft + self.target + self.judge + self.commit
+
+
+@dataclass(frozen=True, slots=True)
+class RoundRecord:
+    """Everything about one round, with its tensors still on the device."""
+
+    index: int
+    base_length: int
+    start_s: float
+    proposal: Proposal
+    scored: ScoredTree
+    verdict: Verdict
+    commitment: Commitment
+    times: Times
+    rule: str
+    """name of the verifier"""
+    sampling: Sampling
+    learned: list[Exhibit]
+    """what the drafter made of the target's answer"""
+
+
+class Session:
+    """Runs rounds until `ending.reason` says why the text is over."""
+
+    def __init__(self, target: LanguageModel, method: Method, start: Start, ending: Ending) -> None:
+        """Raises PairingError, VocabularyMismatch, PromptError or OptionError where this cannot be run."""
+        drafter = method.drafter
+        check_pairing(type(drafter), drafter.options, type(method.verifier), method.sampling, drafter.habit)
+        check_models(target, method.drafter)
+        _check_start(target, start)
+        self.target = target
+        self.method = method
+        self.ending = ending
+        self.tokens: list[int] = list(start.prompt_ids)
+        self.decode_s = 0.0
+        self.rounds = 0
+        self._first_round = start.first_round
+        self._forced = start.forced_token
+        self._opening: Opening | None = None
+        self._context_length = target.info.context_length
+        self._cache = target.new_cache()
+        drafter.attach(target, self._cache)
+
+    @property
+    def finished(self) -> EndReason | None:
+        """Why the text is over, or None."""
+        if self.ending.reason is None and len(self.tokens) >= self._context_length:
+            return "length"
+        return self.ending.reason
+
+    @torch.inference_mode()
+    def begin(self) -> float:
+        """Cache the prompt in the target and let the drafter read it; seconds of both."""
+        stop = self.method.drafter.habit.stop
+        if not stop.deployable:
+            stop.consult(Foresight(self.target))
+        began = now(self.target.device)
+        known = self.tokens[:-1]
+        if known and self.method.drafter.reads_prompt:
+            self._read_aloud(known)
+        elif known:
+            self.target.forward(known, self._cache, last_only=True)
+            self._cache.keep(range(len(known)))
+        self.method.drafter.begin(self.tokens)
+        return now(self.target.device) - began
+
+    def _read_aloud(self, known: Sequence[int]) -> None:
+        """Cache the prompt in stretches and show the drafter the target's logits: never all of [prompt, V] at once."""
+        for start in range(0, len(known), STRETCH):
+            part = known[start : start + STRETCH]
+            logits = self.target.forward(part, self._cache)[:, : self.target.info.vocab_size]
+            self._cache.keep(range(start, start + len(part)))
+            self.method.drafter.read_prompt(part, logits)
+
+    @torch.inference_mode()
+    def round(self) -> RoundRecord:
+        """One round: draft, score, judge, commit."""
+        assert self.finished is None, "the text is over."
+        device, method = self.target.device, self.method
+        index, base_length = self.rounds, len(self.tokens)
+        clock = [now(device)]
+        proposal = self._propose()
+        clock.append(now(device))
+        cache_before = self._cache.length
+        logits = score(self.target, self._cache, proposal.tree, proposal.unfinished)
+        clock.append(now(device))
+        scored = ScoredTree(proposal.tree, logits, method.sampling)
+        verdict = self._judge(proposal.tree, scored)
+        clock.append(now(device))
+        commitment = self._commit(proposal.tree, verdict, cache_before)
+        left_open = commitment.trimmed == "open"
+        self._opening = Opening(verdict.token, logits[verdict.path[-1]]) if left_open else None
+        clock.append(now(device))
+        learned = method.drafter.observe(Outcome(proposal.tree, logits, verdict.path, self.tokens))
+        clock.append(now(device))
+        draft, target_s, judge, commit, learning = (after - before for before, after in pairwise(clock))
+        times = Times(draft + learning, target_s, judge, commit)
+        rule, sampling = method.verifier.name, method.sampling
+        record = RoundRecord(
+            index, base_length, self.decode_s, proposal, scored, verdict, commitment, times, rule, sampling, learned
+        )
+        self.decode_s += times.total
+        self.rounds += 1
+        return record
+
+    def _left(self) -> int:
+        """Tokens that may still be committed."""
+        return min(self.ending.left, self._context_length - len(self.tokens))
+
+    def _propose(self) -> Proposal:
+        if self._forced is not None:
+            return Proposal(DraftTree.from_root(self.tokens[-1]))
+        method, depth = self.method, self._left() - 1
+        number = self._first_round + self.rounds
+        noise = "target" if method.verifier.samples_target else "guess"
+        context = DraftContext(self.tokens, number, depth, method.sampling, method.dice, noise, self._opening)
+        proposal = method.drafter.propose(context)
+        tree = proposal.tree
+        if tree.tokens[0] != self.tokens[-1] or max(tree.depths) > depth:
+            raise DraftError(
+                f"the drafter '{method.drafter.name}' drafted {max(tree.depths)} levels from token {tree.tokens[0]}, "
+                f"but at most {depth} from token {self.tokens[-1]} were asked for; this is a fault of the drafter."
+            )
+        return proposal
+
+    def _leaves_open(self, accepted: int) -> bool:
+        """Whether the last token waits for the next round: where that can draft, and this one does not stand still."""
+        growth = self.method.drafter.habit.growth
+        return growth is not None and growth.opens and accepted > 0 and self._left() >= accepted + 2
+
+    def _judge(self, tree: DraftTree, scored: ScoredTree) -> Verdict:
+        if self._forced is not None:
+            forced, self._forced = self._forced, None
+            return Verdict([], forced, "forced")
+        return self.method.verifier.judge(tree, scored, self.method.dice, len(self.tokens))
+
+    def _commit(self, tree: DraftTree, verdict: Verdict, cache_before: int) -> Commitment:
+        """Append what was verified until something ends the text; keep the rows of it but the last token's."""
+        verified = [CommittedToken(tree.tokens[node], "draft", node) for node in verdict.path]
+        verified.append(CommittedToken(verdict.token, verdict.origin, None))
+        kept = 0
+        reason = None
+        final = len(verified) - self._leaves_open(len(verdict.path))
+        while reason is None and kept < final:
+            self.tokens.append(verified[kept].token)
+            reason = self.ending.commit(verified[kept].token)
+            kept += 1
+        trimmed = len(verified) - kept
+        computed = self._cache.length
+        self._cache.keep([cache_before, *(cache_before + node for node in verdict.path[: kept - 1])])
+        return Commitment(
+            tokens=verified[:kept],
+            trimmed=(reason or "open") if trimmed else None,
+            trimmed_tokens=trimmed,
+            cache_before=cache_before,
+            cache_kept=self._cache.length,
+            cache_dropped=computed - self._cache.length,
+        )
+
+
+def _check_start(target: LanguageModel, start: Start) -> None:
+    length, room = len(start.prompt_ids), target.info.context_length
+    if length == 0:
+        raise PromptError("the prompt is empty; give at least one token.")
+    if length >= room:
+        raise PromptError(
+            f"the prompt has {length} tokens, but the context of {target.info.name} holds {room}, the answer included; "
+            "shorten the prompt."
+        )
+    for what, token in [("prompt", token) for token in start.prompt_ids] + [("forced", start.forced_token)]:
+        if token is not None and not 0 <= token < target.info.vocab_size:
+            raise OptionError(
+                f"the {what} token {token} is outside the vocabulary of {target.info.name} "
+                f"(0 to {target.info.vocab_size - 1})."
+            )

@@ -1,0 +1,143 @@
+"""What a visitor can choose from, as plain data: methods from the registries, models and prompts from the assets,
+datastores from the user's cache.
+
+`build` asks the registries (and so imports torch); `saved` reads the copy of the methods kept in
+`assets/catalog.json`, so that a page can draw its controls before torch is loaded. Write the copy anew with
+`python -m specviz.live.catalog`; a test says when it is stale. Loads no weights; knows nothing about screens.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import struct
+from collections.abc import Mapping
+from dataclasses import asdict
+from math import prod
+from pathlib import Path
+from typing import Any, Protocol
+
+from specviz.datastore.built import built, cache_folder
+from specviz.errors import SpecVizError
+from specviz.options import OptionDescription, Options, describe
+from specviz.protocol.runs import Catalog, MethodDescription, ModelDescription, OptionCard, PromptCard
+from specviz.resources import ROOT, asset_path
+
+EXPECTED_MODELS = {"target": "target", "drafter": "drafter"}
+"""bundled name → role; listed as not available where the weights are missing"""
+
+
+class Method(Protocol):
+    """What the classes in all registries carry."""
+
+    options_type: type[Options]
+    lossless: bool
+
+
+def build() -> Catalog:
+    """The catalog of this very installation, plug-ins of other packages included."""
+    from specviz.drafters.base import DRAFTERS
+    from specviz.stop_policies.base import STOPS
+    from specviz.tree_policies.base import GROWTHS
+    from specviz.verifiers.base import VERIFIERS
+
+    return Catalog(
+        models=bundled_models(),
+        drafters=tuple(describe_method(name, kind) for name, kind in DRAFTERS.items()),
+        verifiers=tuple(describe_method(name, kind) for name, kind in VERIFIERS.items()),
+        prompts=bundled_prompts(),
+        growths=tuple(describe_method(name, kind) for name, kind in GROWTHS.items()),
+        stoppings=tuple(describe_method(name, kind) for name, kind in STOPS.items()),
+        datastores=built(cache_folder()),
+    )
+
+
+def saved() -> Catalog:
+    """The catalog without importing any method: the saved methods, and what lies in the assets now."""
+    data = json.loads(asset_path("catalog.json").read_text(encoding="utf-8"))
+    return Catalog(
+        models=bundled_models(),
+        drafters=tuple(_method_from(one) for one in data["drafters"]),
+        verifiers=tuple(_method_from(one) for one in data["verifiers"]),
+        prompts=bundled_prompts(),
+        growths=tuple(_method_from(one) for one in data["growths"]),
+        stoppings=tuple(_method_from(one) for one in data["stoppings"]),
+        datastores=built(cache_folder()),
+    )
+
+
+def catalog_to_json(catalog: Catalog) -> str:
+    """The methods of a catalog as the text of `assets/catalog.json`."""
+    methods = {name: getattr(catalog, name) for name in ("drafters", "verifiers", "growths", "stoppings")}
+    return json.dumps({kind: [asdict(one) for one in found] for kind, found in methods.items()}, indent=1) + "\n"
+
+
+def _method_from(data: Mapping[str, Any]) -> MethodDescription:
+    options = tuple(OptionCard(**{**one, "choices": tuple(one["choices"])}) for one in data["options"])
+    return MethodDescription(**{**data, "options": options})
+
+
+def describe_method(name: str, method: type[Any]) -> MethodDescription:
+    """A registered class as data: its docstring is its text."""
+    text = inspect.cleandoc(method.__doc__ or "")
+    return MethodDescription(
+        name=name,
+        summary=text.partition("\n")[0],
+        description=text,
+        lossless=method.lossless,
+        options=tuple(_card(one) for one in describe(method.options_type)),
+        needs_model=getattr(method, "needs_model", False),
+        temperatures=getattr(method, "temperatures", "any"),
+        grows=getattr(method, "grows", False),
+        remembers=getattr(method, "remembers", False),
+        retrieves=getattr(method, "retrieves", lambda options: False)(method.options_type()),
+        learns=getattr(method, "recipe", None) is not None,
+        deployable=getattr(method, "deployable", True),
+    )
+
+
+def _card(one: OptionDescription) -> OptionCard:
+    default = list(one.default) if isinstance(one.default, tuple) else one.default
+    return OptionCard(one.name, one.type, default, one.help, one.minimum, one.maximum, one.choices, one.counts)
+
+
+def bundled_models() -> tuple[ModelDescription, ...]:
+    """Models in `assets/models`, and the expected ones that are missing."""
+    folders = {path.parent.name: path.parent for path in sorted((ROOT / "models").glob("*/config.json"))}
+    names = [*EXPECTED_MODELS, *(name for name in folders if name not in EXPECTED_MODELS)]
+    return tuple(_describe_model(name, folders.get(name)) for name in names)
+
+
+def _describe_model(name: str, folder: Path | None) -> ModelDescription:
+    role = EXPECTED_MODELS.get(name, "target")
+    weights = sorted(folder.glob("*.safetensors")) if folder is not None else []
+    if folder is None or not weights:
+        return ModelDescription(name, role, "not trained yet", 0, available=False)
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    summary = (
+        f"{config.get('model_type', 'model')}, {config.get('num_hidden_layers', '?')} layers of width "
+        f"{config.get('hidden_size', '?')}, vocabulary {config.get('vocab_size', '?')}"
+    )
+    return ModelDescription(name, role, summary, sum(map(count_parameters, weights)), available=True)
+
+
+def count_parameters(path: Path) -> int:
+    """Numbers in a safetensors file, from its header alone (8 bytes of length, then JSON)."""
+    with path.open("rb") as file:
+        (length,) = struct.unpack("<Q", file.read(8))
+        header = json.loads(file.read(length))
+    return sum(prod(entry["shape"]) for key, entry in header.items() if key != "__metadata__")
+
+
+def bundled_prompts() -> tuple[PromptCard, ...]:
+    """The prompt set; empty where it is not there."""
+    try:
+        path = asset_path("prompts", "prompts.json")
+    except SpecVizError:
+        return ()
+    entries = json.loads(path.read_text(encoding="utf-8"))["prompts"]
+    return tuple(PromptCard(**{name: one[name] for name in PromptCard.__dataclass_fields__}) for one in entries)
+
+
+if __name__ == "__main__":
+    (ROOT / "catalog.json").write_text(catalog_to_json(build()), encoding="utf-8")

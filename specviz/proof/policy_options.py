@@ -1,0 +1,60 @@
+"""Small option sets per growth and stop policy, shared by the proof and the contracts; the defaults for one not named
+here."""
+
+from __future__ import annotations
+
+from specviz.stop_policies.base import STOPS, Stop
+from specviz.stop_policies.parts.candidate import FEATURES, HEAD
+
+GROWTH_SETS: dict[str, tuple[dict[str, object], ...]] = {
+    "chain": ({"length": 2},),
+    "levels": ({"branching": (2, 1)}, {"branching": (2, 2), "budget": 3}, {"branching": (2, 1), "draw": "iid"}),
+    "rsd_c": ({"branching": (2, 2)},),
+    "rsd_s": ({"width": 2, "depth": 2}, {"width": 3, "depth": 2, "budget": 4}),
+    "dyspec": ({"budget": 4}, {"budget": 4, "threshold": 0.2}),
+    "eagle2": ({"budget": 3, "depth": 2, "width": 2},),
+    "sequoia": ({"budget": 4, "depth": 2, "acceptance": "0.4,0.3"},),
+}
+STOP_SETS: dict[str, tuple[dict[str, object], ...]] = {
+    "heuristic": ({"start_levels": 2},),
+    "confidence": ({"threshold": 0.5},),
+    "entropy": (
+        {"scale": 1.0, "floor": 0.2},
+        {"scale": 1.0, "floor": 0.2, "keep": True},
+        {"scale": 1.0, "floor": 0.2, "moves": True, "step": 0.5, "inertia": 0.2},
+    ),
+    "disco": ({"threshold": 0.5},),
+    "decision": ({"threshold": 0.5},),
+    "specdecpp": ({"threshold": 0.4, "least": 1},),
+    "draft_verify": ({"first_threshold": 0.4, "step": 0.5, "inertia": 0.2},),
+}
+
+
+def growth_sets(growth: str) -> tuple[dict[str, object], ...]:
+    return GROWTH_SETS.get(growth, ({},))
+
+
+def stop_sets(stop: str) -> tuple[dict[str, object], ...]:
+    return STOP_SETS.get(stop, ({},))
+
+
+def toy_weights(stop: type[Stop], hidden_size: int, drafter_sha256: str) -> dict[str, object] | None:
+    """Untrained weights for a policy that learns, None for the others; they make drafts of all lengths."""
+    if stop.recipe is None:
+        return None
+    row = [0.0] * FEATURES
+    row[HEAD] = 4.0  # the logarithm of the candidate's own probability
+    if stop.recipe.from_hidden:
+        row = [(-1.0) ** i for i in range(hidden_size)]
+    return {
+        "mean": [0.0] * len(row),
+        "scale": [1.0] * len(row),
+        "layers": [{"weight": [row], "bias": [2.0]}],
+        "threshold": 0.5,
+        "drafter_sha256": drafter_sha256,
+    }
+
+
+def temperature(stop: str, wanted: float) -> float:
+    """What is wanted, or 0 for a policy that works there alone."""
+    return 0.0 if STOPS.get(stop).temperatures == "zero" else wanted

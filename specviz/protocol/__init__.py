@@ -1,0 +1,1 @@
+"""What a screen may ask of an engine, as plain data and protocols: runs, profiles, proofs, races, sweeps."""

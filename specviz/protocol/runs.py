@@ -1,0 +1,238 @@
+"""Where traces come from, as the screen and the command line see it: a live engine, a file, a simulator.
+
+Plain data and one protocol; knows nothing about torch, gradio or any method.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, runtime_checkable
+
+from specviz.protocol.profiles import Profiled, ProfileRequest
+from specviz.protocol.proofs import Prover
+from specviz.trace.events import Option, Started, Trace
+from specviz.trace.steps import Step
+
+MEMORY_WAYS = ("cold", "warm", "reset")
+"""values of `RunRequest.memory`, the default first"""
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """One run, in words. Names are looked up by the source; options are validated there."""
+
+    prompt: str
+    target: str = "target"
+    """bundled name, local folder or hub id"""
+    drafter: str = "model"
+    drafter_model: str = "drafter"
+    """weights of a drafter that needs a model; ignored by the others"""
+    drafter_options: Mapping[str, Option] = field(default_factory=dict)
+    growth: str = "auto"
+    """growth policy of a drafter that grows trees; `auto`: as the drafter's own options say"""
+    growth_options: Mapping[str, Option] = field(default_factory=dict)
+    stopping: str = "fixed"
+    """stop policy of such a drafter: when a draft ends"""
+    stopping_options: Mapping[str, Option] = field(default_factory=dict)
+    memory: str = "cold"
+    """for drafters that remember; `cold`: begin with nothing and keep nothing; `warm`: begin with what earlier runs
+    left, and leave what is learnt to the next; `reset`: begin with nothing, and leave what is learnt"""
+    memory_file: str = ""
+    """file that holds the memory between processes; empty: this process alone"""
+    stopping_weights: Mapping[str, Any] | None = None
+    """weights of a stop policy that learns, as `TraceSource.learn` gave them; None: the shipped ones"""
+    datastore: str = ""
+    """file that a drafter retrieves from; empty: that of the target's tokenizer in the user's cache"""
+    verifier: str = "auto"
+    """`auto`: greedy at temperature 0, sequential above"""
+    verifier_options: Mapping[str, Option] = field(default_factory=dict)
+    temperature: float = 0.0
+    top_k: int = 0
+    top_p: float = 1.0
+    seed: int = 7
+    max_new_tokens: int = 64
+    stop: tuple[str, ...] = ()
+    prompt_name: str | None = None
+    dtype: str = "auto"
+    device: str = "auto"
+    record: bool = True
+    """False: no per-node distributions are kept (benchmarks); the events are otherwise the same"""
+    top: int = 8
+    """how many tokens of each distribution the trace keeps"""
+
+
+def request_of(started: Started) -> RunRequest:
+    """The request that would run this trace again."""
+    request = RunRequest(
+        prompt=started.prompt_text,
+        prompt_name=started.prompt_name,
+        target=started.target.name,
+        drafter=started.drafter.name,
+        drafter_options=dict(started.drafter.options),
+        verifier=started.verifier.name,
+        verifier_options=dict(started.verifier.options),
+        temperature=started.sampling.temperature,
+        top_k=started.sampling.top_k,
+        top_p=started.sampling.top_p,
+        seed=started.seed,
+        max_new_tokens=started.max_new_tokens,
+        stop=tuple(started.stop),
+    )
+    for role, card in (("growth", started.growth), ("stopping", started.stopping)):
+        if card is not None:
+            choice: dict[str, Any] = {role: card.name, f"{role}_options": dict(card.options)}
+            request = replace(request, **choice)
+    model = started.drafter.model
+    return request if model is None else replace(request, drafter_model=model.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """Continue `trace` from the start of round `round`, optionally forcing the next token (branching in time)."""
+
+    trace: Trace
+    round: int
+    forced_token: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OptionCard:
+    """One option of a method, enough to draw a control or a flag."""
+
+    name: str
+    type: str
+    """`int`, `float`, `bool`, `str`, `ints` (e.g. 3,2,1)"""
+    default: Option
+    help: str
+    minimum: float | None = None
+    maximum: float | None = None
+    choices: tuple[str, ...] = ()
+    counts: str = ""
+    """what it counts of a draft: `candidates`, `levels` or `per_level`; empty: nothing"""
+
+
+@dataclass(frozen=True, slots=True)
+class MethodDescription:
+    name: str
+    summary: str
+    """first line of the docstring"""
+    description: str
+    """the whole docstring"""
+    lossless: bool
+    options: tuple[OptionCard, ...]
+    needs_model: bool = False
+    temperatures: str = "any"
+    """verifiers: `any` or `zero`"""
+    grows: bool = False
+    """drafters: has a growth policy and a stop policy"""
+    remembers: bool = False
+    """drafters: can go on with what earlier runs taught it (`RunRequest.memory`)"""
+    retrieves: bool = False
+    """drafters: looks continuations up in a datastore, with its default options (`RunRequest.datastore`)"""
+    learns: bool = False
+    """stop policies: goes by weights that `TraceSource.learn` makes"""
+    deployable: bool = True
+    """stop policies: False where it asks the target beforehand; such a run is a bound, and no speed is taken from it"""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelDescription:
+    name: str
+    role: str
+    """`target` or `drafter`"""
+    summary: str
+    parameters: int
+    available: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DatastoreDescription:
+    """A text that drafters may retrieve from, built on this machine."""
+
+    file: str
+    name: str
+    tokens: int
+    size_bytes: int
+    built: str
+    """day, as 2026-01-31"""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptCard:
+    id: str
+    family: str
+    title: str
+    description: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """Everything a visitor can choose from."""
+
+    models: tuple[ModelDescription, ...]
+    drafters: tuple[MethodDescription, ...]
+    verifiers: tuple[MethodDescription, ...]
+    prompts: tuple[PromptCard, ...]
+    growths: tuple[MethodDescription, ...] = ()
+    stoppings: tuple[MethodDescription, ...] = ()
+    datastores: tuple[DatastoreDescription, ...] = ()
+    """the newest first"""
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What a stop policy learnt from runs."""
+
+    policy: str
+    weights: Mapping[str, Any]
+    """plain JSON data, for `RunRequest.stopping_weights` or a file"""
+    sentence: str
+    """what came out, for a visitor"""
+    numbers: Mapping[str, int | float | str | None]
+    """the same as numbers"""
+
+
+@runtime_checkable
+class Profiles(Protocol):
+    """A trace source with a machine behind it; recordings and simulations have none."""
+
+    def profile(self, request: ProfileRequest, cancelled: Callable[[], bool] = lambda: False) -> Iterator[Profiled]:
+        """Time target passes of every width, telling progress; stops early with what it has where cancelled.
+
+        Raises SpecVizError where it cannot be measured.
+        """
+        ...
+
+
+class TraceSource(Protocol):
+    """The one door from the screen to whatever produces traces."""
+
+    def catalog(self) -> Catalog: ...
+
+    def status(self) -> str:
+        """One short line: `models ready`, `loading the target…`, or why it failed."""
+        ...
+
+    def warm(self) -> None:
+        """Load the default models (called in the background)."""
+        ...
+
+    def explain(self, request: RunRequest) -> str | None:
+        """Why this request cannot run, as one sentence with the cure; None if it can."""
+        ...
+
+    def run(
+        self, request: RunRequest, cancelled: Callable[[], bool] = lambda: False, resume: Resume | None = None
+    ) -> Iterator[Step]:
+        """Yields Started, then each Round as soon as it is computed, then Finished (reason `cancelled` if stopped)."""
+        ...
+
+    def learn(self, traces: Sequence[Trace], policy: str) -> Learned:
+        """Train this stop policy on the rounds of these traces; a few seconds. Raises SpecVizError where it cannot."""
+        ...
+
+    def prover(self) -> Prover:
+        """Who answers questions about losslessness."""
+        ...

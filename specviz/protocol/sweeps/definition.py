@@ -1,0 +1,237 @@
+"""What a sweep is, in words: the same for a file, the page's form and a result's header.
+
+    sweep file ─┐
+                ├─► SweepDefinition ─► expand (with the catalogue) ─► SweepSpec
+    the form ───┘
+
+Knows no method by name: what can be varied is read off the option cards. Knows nothing about files, clocks or screens.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from specviz.errors import OptionError
+from specviz.protocol.runs import Catalog, MethodDescription, PromptCard, RunRequest
+from specviz.protocol.sweeps.points import BASELINE, Policies, title, words
+from specviz.protocol.sweeps.spec import SweepDrafter, SweepSpec, cases
+from specviz.trace.events import Option
+
+LENGTH = "gamma"
+"""the option that is a speculation length, in every drafter that has one"""
+_STANDARD = RunRequest(prompt="")
+
+
+@dataclass(frozen=True, slots=True)
+class DrafterEntry:
+    """One drafter of a sweep. One that stands there by its name alone is crossed with trees, growths and stop
+    policies; one with anything of its own is measured as it stands, at its lengths."""
+
+    name: str
+    options: dict[str, Option] = field(default_factory=dict)
+    length: str = LENGTH
+    """the option that takes each speculation length; a drafter without it runs once"""
+    lengths: tuple[int, ...] | None = None
+    """its own speculation lengths; none at all: it runs once, with its options. Left out: those of the sweep"""
+    label: str = ""
+    """for tables and charts; empty: its name and options"""
+    growth: str = Policies().growth
+    growth_options: dict[str, Option] = field(default_factory=dict)
+    stopping: str = Policies().stopping
+    stopping_options: dict[str, Option] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SweepDefinition:
+    """A whole sweep. All products of its axes are measured, beside plain decoding of the same text."""
+
+    title: str = ""
+    target: str = _STANDARD.target
+    """bundled name, folder or hub id"""
+    drafter_model: str = _STANDARD.drafter_model
+    """weights of the drafters that need a model"""
+    drafters: tuple[DrafterEntry, ...] = ()
+    every_drafter: bool = False
+    """every registered drafter that is not named among `drafters`, with its default options"""
+    gammas: tuple[int, ...] = (1, 2, 4)
+    """speculation lengths"""
+    trees: tuple[tuple[int, ...], ...] = ()
+    """trees as children per level, for drafters with such an option"""
+    growths: tuple[str, ...] = ()
+    """growth policies, each at every budget, for drafters that grow their drafts"""
+    budgets: tuple[int, ...] = (16,)
+    """candidates per round of the growth policies"""
+    stoppings: tuple[str, ...] = ()
+    """stop policies beside the full length, each with every shape, for drafters that grow their drafts"""
+    temperatures: tuple[float, ...] = (0.0,)
+    families: tuple[str, ...] = ()
+    """prompt families; empty: all of them"""
+    prompts_per_family: int = 1
+    """the first so many of each family, in the set's order"""
+    prompts: tuple[str, ...] = ()
+    """prompt ids; where there are any, families do not count"""
+    repeats: int = 1
+    max_new_tokens: int = 64
+    verifier: str = _STANDARD.verifier
+    verifier_options: dict[str, Option] = field(default_factory=dict)
+    seed: int = _STANDARD.seed
+    dtype: str = _STANDARD.dtype
+    device: str = _STANDARD.device
+    threads: int = 0
+    """torch threads; 0: as the program was started, which is one for the command"""
+
+
+def stated(one: SweepDefinition | DrafterEntry) -> dict[str, Any]:
+    """What differs from the defaults, as plain data: what a sweep file says."""
+    found: dict[str, Any] = {}
+    for entry in fields(one):
+        value = getattr(one, entry.name)
+        standard = entry.default_factory() if callable(entry.default_factory) else entry.default
+        if value == standard:
+            continue
+        if entry.name == "drafters":
+            found["drafters"] = [{"name": drafter.name} | stated(drafter) for drafter in value]
+        else:
+            found[entry.name] = json.loads(json.dumps(value))
+    return found
+
+
+def fingerprint(definition: SweepDefinition) -> str:
+    """SHA-256 over everything that it states but its title: equal where the same runs are asked for."""
+    content = json.dumps(stated(replace(definition, title="")), sort_keys=True)
+    return hashlib.sha256(content.encode()).hexdigest()
+
+
+def expand(definition: SweepDefinition, catalog: Catalog) -> SweepSpec:
+    """Every case and prompt. Raises OptionError for names that there are not, with the nearest, and for nothing."""
+    names = [entry.name for entry in definition.drafters]
+    rest = [method.name for method in catalog.drafters if method.name not in (*names, BASELINE)]
+    entries = [*definition.drafters, *(DrafterEntry(name) for name in rest if definition.every_drafter)]
+    if not entries:
+        raise OptionError("no drafter is chosen; name at least one.")
+    drafters = tuple(drafter for entry in entries for drafter in _drafters(entry, definition, catalog))
+    if (definition.growths or definition.stoppings) and not any(
+        _named(entry.name, catalog.drafters, "drafter").grows for entry in entries
+    ):
+        raise OptionError(
+            f"{' and '.join(entry.name for entry in entries)} can have no growth or stop policy; choose a drafter that "
+            "grows its drafts, or leave the policies out."
+        )
+    spec = SweepSpec(
+        drafters=drafters,
+        gammas=definition.gammas,
+        prompt_ids=tuple(_prompts(definition, catalog)),
+        temperatures=definition.temperatures,
+        repeats=definition.repeats,
+        max_new_tokens=definition.max_new_tokens,
+        template=_template(definition),
+    )
+    _check_different(spec)
+    return spec
+
+
+def _template(definition: SweepDefinition) -> RunRequest:
+    asked = {name: getattr(definition, name) for name in ("target", "drafter_model", "verifier", "seed", "dtype")}
+    options = dict(definition.verifier_options)
+    return RunRequest(prompt="", verifier_options=options, device=definition.device, record=False, **asked)
+
+
+def _check_different(spec: SweepSpec) -> None:
+    """Raises OptionError where two cases would stand under one name."""
+    seen: set[tuple[str, int | None]] = set()
+    for case in cases(spec):
+        name = (title(case), case.gamma)
+        if name in seen:
+            raise OptionError(f"two drafters of the sweep are called '{name[0]}'; give one of them another label.")
+        seen.add(name)
+
+
+def _prompts(definition: SweepDefinition, catalog: Catalog) -> Iterator[str]:
+    """Prompt ids. Raises OptionError for an unknown id or family."""
+    if definition.prompts:
+        ids = [card.id for card in catalog.prompts]
+        yield from (nearest(name, ids, "prompt") for name in definition.prompts)
+        return
+    kinds = list(dict.fromkeys(card.family for card in catalog.prompts))
+    for family in definition.families or kinds:
+        chosen: Sequence[PromptCard] = [
+            card for card in catalog.prompts if card.family == nearest(family, kinds, "prompt family")
+        ]
+        yield from (card.id for card in chosen[: definition.prompts_per_family])
+
+
+def _drafters(entry: DrafterEntry, definition: SweepDefinition, catalog: Catalog) -> Iterator[SweepDrafter]:
+    """One entry's cases but for its lengths: itself, and where it has nothing of its own, every shape with every stop
+    policy."""
+    method = _named(entry.name, catalog.drafters, "drafter")
+    own = _itself(entry, method, catalog)
+    if entry != DrafterEntry(entry.name):
+        yield own
+        return
+    stops = (
+        [_named(name, catalog.stoppings, "stop policy").name for name in definition.stoppings] if method.grows else []
+    )
+    for shape in (own, *_shapes(method, definition, catalog)):
+        yield shape
+        for stop in stops:
+            if stop != Policies().stopping:
+                yield replace(shape, policies=replace(shape.policies, stopping=stop))
+
+
+def _itself(entry: DrafterEntry, method: MethodDescription, catalog: Catalog) -> SweepDrafter:
+    _check_options(method, entry.options)
+    for kind, known, name, options, default in (
+        ("growth policy", catalog.growths, entry.growth, entry.growth_options, Policies().growth),
+        ("stop policy", catalog.stoppings, entry.stopping, entry.stopping_options, Policies().stopping),
+    ):
+        if name != default:
+            _check_options(_named(name, known, kind), options)
+    has_length = any(card.name == entry.length for card in method.options)
+    if not has_length and entry.length != LENGTH:
+        _check_options(method, {entry.length: None})
+    label = entry.label or words(method.name, entry.options)
+    policies = Policies(entry.growth, entry.growth_options, entry.stopping, entry.stopping_options)
+    runs_once = not has_length or entry.lengths == () or entry.growth != Policies().growth
+    return SweepDrafter(
+        method.name, entry.options, None if runs_once else entry.length, entry.lengths or (), label, policies
+    )
+
+
+def _shapes(method: MethodDescription, definition: SweepDefinition, catalog: Catalog) -> Iterator[SweepDrafter]:
+    """The trees, and each growth policy at each budget."""
+    shape = next((card.name for card in method.options if card.type == "ints"), None)
+    for tree in definition.trees if shape is not None else ():
+        yield SweepDrafter(method.name, {str(shape): list(tree)}, None, (), f"{method.name} tree {_commas(tree)}")
+    for name in definition.growths if method.grows else ():
+        growth = _named(name, catalog.growths, "growth policy")
+        budget = next((card.name for card in growth.options if card.counts == "candidates"), None)
+        for given in [{budget: nodes} for nodes in definition.budgets] if budget else [{}]:
+            yield SweepDrafter(method.name, {}, None, policies=Policies(growth.name, dict(given)))
+
+
+def _commas(numbers: Sequence[int]) -> str:
+    return ",".join(map(str, numbers))
+
+
+def _named(name: str, known: Sequence[MethodDescription], kind: str) -> MethodDescription:
+    chosen = nearest(name, [method.name for method in known if method.name != BASELINE], kind)
+    return next(method for method in known if method.name == chosen)
+
+
+def _check_options(method: MethodDescription, options: Mapping[str, object]) -> None:
+    for name in options:
+        nearest(name, [card.name for card in method.options], f"option of '{method.name}' called")
+
+
+def nearest(name: str, known: Sequence[str], kind: str) -> str:
+    """`name`, if it is known. Raises OptionError with the nearest known one."""
+    if name in known:
+        return name
+    near = difflib.get_close_matches(name, known, n=1)
+    hint = f"did you mean '{near[0]}'?" if near else f"known: {', '.join(known) or 'none'}."
+    raise OptionError(f"there is no {kind} '{name[:40]}'; {hint}")

@@ -1,0 +1,122 @@
+"""Sweep results as JSON files: the only reader and the only writer.
+
+Place in the flow: `specviz bench sweep` writes after each prompt and reads what it continues; the page reads the
+shipped result and what visitors hand in. Bytes pass the traces' guard, the types, and what the parts must say to each
+other. Knows nothing about screens.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from specviz.errors import BenchError, TraceError
+from specviz.protocol.sweeps.definition import fingerprint
+from specviz.protocol.sweeps.result import KIND, VERSION, SweepResult
+from specviz.protocol.sweeps.toml_file import checked
+from specviz.trace import limits as ceilings
+from specviz.trace.codec import compressed, place_of
+from specviz.trace.guard import json_of, shown, text_of
+
+LIMITS = replace(ceilings.UPLOAD, what="a sweep result")
+MOST_POINTS = 20_000
+SUFFIXES = (".json", ".json.gz")
+
+ADAPTER = TypeAdapter(SweepResult)
+
+
+def dumps(result: SweepResult) -> str:
+    """One line per run of pure-ASCII JSON, the same for the same result."""
+    data: dict[str, Any] = ADAPTER.dump_python(result, mode="json", exclude={"points": {"__all__": {"step_times"}}})
+    points = data.pop("points")
+    head = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    lines = ",\n".join(json.dumps(point, separators=(",", ":"), allow_nan=False) for point in points)
+    return f'{head[:-1]},\n"points":[\n{lines}]}}\n'
+
+
+def loads(raw: bytes) -> SweepResult:
+    """Stored bytes, plain or gzip. Raises BenchError with one sentence that names the place."""
+    try:
+        data = json_of(text := text_of(raw, LIMITS), LIMITS)
+    except TraceError as error:
+        raise BenchError(str(error)) from None
+    if data.get("kind") != KIND:
+        raise BenchError(
+            f"kind is {shown(data.get('kind'))}, but a sweep result says '{KIND}'; this is something else."
+        )
+    version = data.get("version")
+    if not isinstance(version, str) or version.split(".")[0] != VERSION.split(".")[0]:
+        raise BenchError(f"version is {shown(version)}, but this release reads {VERSION.split('.')[0]}.x.")
+    try:
+        result: SweepResult = ADAPTER.validate_json(text, strict=True)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False)[0]
+        place = place_of(first["loc"]) or "the result"
+        if first["type"] == "missing":
+            raise BenchError(f"{place} is missing; every sweep result has it.") from None
+        message = first["msg"].removeprefix("Input ").replace("should be", "must be")
+        raise BenchError(f"{place} is {shown(first['input'])}, but {message[0].lower()}{message[1:]}.") from None
+    check(result)
+    return result
+
+
+def check(result: SweepResult) -> None:
+    """Raises BenchError where the parts contradict each other."""
+    checked(result.definition)
+    if result.definition_sha256 != fingerprint(result.definition):
+        raise BenchError("definition_sha256 does not belong to the definition; one of them was changed by hand.")
+    if len(result.points) > MOST_POINTS:
+        raise BenchError(f"the result has {len(result.points):,} runs, but at most {MOST_POINTS:,} are read.")
+    for number, point in enumerate(result.points):
+        if not 0 <= point.curve < len(result.curves):
+            raise BenchError(f"points[{number}].curve is {point.curve}, but there are {len(result.curves)} curves.")
+        if min(point.tokens_per_s, point.baseline_tokens_per_s, point.decode_s, point.ratio) <= 0:
+            raise BenchError(f"points[{number}] has a speed or a time that is not above 0.")
+        if abs(point.ratio * point.baseline_tokens_per_s / point.tokens_per_s - 1) > 1e-6:
+            raise BenchError(f"points[{number}].ratio is not tokens_per_s ÷ baseline_tokens_per_s.")
+
+
+def read(path: str | Path) -> SweepResult:
+    """A result file, gzip or not. Raises BenchError; the sentence begins with the file's name."""
+    path = Path(path)
+    try:
+        with path.open("rb") as file:
+            raw = file.read(LIMITS.stored_bytes + 1)
+    except OSError as error:
+        raise BenchError(f"{path.name}: cannot be read ({error.strerror}); check the path.") from None
+    try:
+        return loads(raw)
+    except BenchError as error:
+        raise BenchError(f"{path.name}: {error}") from None
+
+
+def check_place(path: Path) -> None:
+    """Raises BenchError where `write` could not write: asked before a measurement, not after it."""
+    if not path.name.endswith(SUFFIXES):
+        raise BenchError(f"{path.name}: a sweep result is written to a name ending in .json or .json.gz.")
+    if not path.parent.is_dir():
+        raise BenchError(f"{path.name}: there is no folder '{path.parent}' to write it to; make it first.")
+
+
+def write(result: SweepResult, path: Path) -> None:
+    """The file as a whole or not at all: a stop in the middle leaves the one before."""
+    check_place(path)
+    content = dumps(result).encode("ascii")
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(compressed(content) if path.name.endswith(".gz") else content)
+            Path(name).chmod(0o644)
+            os.replace(name, path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise BenchError(f"{path.name}: cannot be written ({error.strerror}); choose another place.") from None

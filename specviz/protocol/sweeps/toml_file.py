@@ -1,0 +1,130 @@
+"""Sweep files: TOML in, a `SweepDefinition` out, and back. Strict: a key that means nothing is refused.
+
+Place in the flow: read by `specviz bench sweep` and by the page, which also writes its form as such a file. Knows
+nothing about methods: whether a name exists is asked when the definition is expanded.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from specviz.errors import BenchError, OptionError
+from specviz.protocol.sweeps.definition import DrafterEntry, SweepDefinition, nearest, stated
+from specviz.trace.codec import place_of
+from specviz.trace.guard import shown
+
+MOST_BYTES = 100_000
+MOST_OF_AN_AXIS = 64
+MOST_NUMBER = 100_000
+"""no count of a sweep is meant to be larger"""
+
+_ADAPTER = TypeAdapter(SweepDefinition)
+_COUNTS = ("gammas", "budgets", "trees", "prompts_per_family", "repeats", "max_new_tokens")
+
+
+def read_definition(path: str | Path) -> SweepDefinition:
+    """A sweep file. Raises BenchError; the sentence begins with the file's name."""
+    path = Path(path)
+    try:
+        with path.open("rb") as file:
+            raw = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise BenchError(f"{path.name}: cannot be read ({error.strerror}); check the path.") from None
+    if len(raw) > MOST_BYTES:
+        raise BenchError(f"{path.name}: is longer than {MOST_BYTES:,} bytes, but a sweep file is a page at most.")
+    try:
+        return definition_of(raw.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise BenchError(f"{path.name}: byte {error.start} is not valid UTF-8; a sweep file is TOML text.") from None
+    except BenchError as error:
+        raise BenchError(f"{path.name}: {error}") from None
+
+
+def definition_of(text: str) -> SweepDefinition:
+    """TOML text as a definition. Raises BenchError for a key that there is not, with the nearest one, for a value of
+    the wrong type, and for counts below one."""
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise BenchError(f"this is no valid TOML: {error}.") from None
+    except RecursionError:
+        raise BenchError("this is nested too deeply for a sweep file; lists of lists are the most it needs.") from None
+    entries = data.get("drafters")
+    if isinstance(entries, list):
+        data["drafters"] = [{"name": one} if isinstance(one, str) else one for one in entries]
+    try:
+        _check_keys(data, SweepDefinition, "key of a sweep file called")
+        for one in data["drafters"] if isinstance(entries, list) else ():
+            if isinstance(one, dict):
+                _check_keys(one, DrafterEntry, "key of a drafter called")
+        return checked(_ADAPTER.validate_json(json.dumps(data, default=str), strict=True))
+    except OptionError as error:
+        raise BenchError(str(error)) from None
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False)[0]
+        message = first["msg"].removeprefix("Input ").replace("should be", "must be")
+        place = place_of(first["loc"]) or "the file"
+        raise BenchError(f"{place} is {shown(first['input'])}, but {message[0].lower()}{message[1:]}.") from None
+
+
+def checked(definition: SweepDefinition) -> SweepDefinition:
+    """The definition again. Raises BenchError for counts, temperatures and axes out of bounds."""
+    for name in _COUNTS:
+        for value in _flat(getattr(definition, name)):
+            _check_count(name, value)
+    for entry in definition.drafters:
+        for value in entry.lengths or ():
+            _check_count("lengths", value)
+    for value in definition.temperatures:
+        if not 0.0 <= value <= 10.0:
+            raise BenchError(f"temperatures has {value:g}, but each must lie between 0 and 10.")
+    for field in fields(definition):
+        values = getattr(definition, field.name)
+        if isinstance(values, tuple) and len(values) > MOST_OF_AN_AXIS:
+            raise BenchError(f"{field.name} has {len(values)} entries, but at most {MOST_OF_AN_AXIS} are taken.")
+        if isinstance(values, tuple) and field.name != "drafters" and len(set(values)) < len(values):
+            raise BenchError(f"{field.name} has an entry twice; leave one of them out.")
+    if not definition.temperatures:
+        raise BenchError("temperatures is empty; give at least one, such as 0.")
+    if not definition.gammas:
+        raise BenchError("gammas is empty; give at least one speculation length.")
+    return definition
+
+
+def _check_count(name: str, value: int) -> None:
+    if not 1 <= value <= MOST_NUMBER:
+        raise BenchError(f"{name} has {value}, but it must be at least 1 and at most {MOST_NUMBER:,}.")
+
+
+def _flat(value: Any) -> list[int]:
+    return [one for part in value for one in _flat(part)] if isinstance(value, tuple) else [value]
+
+
+def _check_keys(data: Mapping[str, Any], kind: type, what: str) -> None:
+    known = [field.name for field in fields(kind)]
+    for name in data:
+        nearest(name, known, what)
+
+
+def to_toml(definition: SweepDefinition) -> str:
+    """The definition as a sweep file; only what differs from the defaults is written."""
+    content = stated(definition)
+    lines = [f"{name} = {_value(value)}" for name, value in content.items() if name != "drafters"]
+    names = [one["name"] if set(one) == {"name"} else one for one in content.get("drafters", ())]
+    lines += [f"drafters = [{''.join(f'{chr(10)}  {_value(one)},' for one in names)}\n]"] if names else []
+    return "\n".join(lines) + "\n"
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{name} = {_value(one)}" for name, one in value.items()) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_value, value)) + "]"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

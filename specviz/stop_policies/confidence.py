@@ -1,0 +1,33 @@
+"""Stops below a candidate that the drafter itself thought unlikely."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from specviz.options import Options, option
+from specviz.stop_policies.base import STOPS, DraftView, Stop
+
+
+@dataclass(frozen=True)
+class ConfidenceOptions(Options):
+    """How sure the drafter must have been."""
+
+    threshold: float = option(
+        0.4, help="draft nothing below a candidate less probable than this", minimum=0.0, maximum=1.0
+    )
+
+
+@STOPS.register("confidence")
+class ConfidenceStop(Stop):
+    """Keeps a drawn token and then stops where its probability was below the threshold.
+
+    Assisted generation in Hugging Face transformers (`assistant_confidence_threshold`, 0.4), a training-free form of
+    DISCO (2405.04304). The unlikely token itself is submitted: taking it back would bias the text.
+    """
+
+    name: ClassVar[str] = "confidence"
+    options_type: ClassVar[type[Options]] = ConfidenceOptions
+
+    def goes_below(self, draft: DraftView, node: int) -> bool:
+        return draft.prob(node) >= float(self.options.threshold)

@@ -1,0 +1,41 @@
+"""A trained classifier for forks: all branches go on while any of them is worth it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from specviz.options import Options, option
+from specviz.stop_policies.base import STOPS, DraftView, Recipe
+from specviz.stop_policies.parts.trained import CandidateStop
+
+
+@dataclass(frozen=True)
+class DecisionOptions(Options):
+    """How sure the classifier must be."""
+
+    threshold: float = option(
+        0.0,
+        help="go on while any candidate of the level is this likely to be accepted (the paper: 0.5); 0: the value "
+        "found in training",
+        minimum=0.0,
+        maximum=1.0,
+    )
+
+
+@STOPS.register("decision")
+class DecisionStop(CandidateStop):
+    """Drafts another level below all candidates while a trained classifier believes in any of them.
+
+    The decision model of "Improving Multi-candidate Speculative Decoding" (2409.10644, 3.3) on the entropy and the
+    largest probabilities of the drafter's distribution, for any branch of a level. So a fork keeps its shape until it
+    ends, and its mask stays a block of the whole fork's. Trained by `specviz learn` on logged rounds.
+    """
+
+    name: ClassVar[str] = "decision"
+    options_type: ClassVar[type[Options]] = DecisionOptions
+    recipe: ClassVar[Recipe | None] = Recipe(widths=(), from_hidden=False, whole_level=True)
+
+    def going_on(self, draft: DraftView, nodes: Sequence[int]) -> list[int]:
+        return list(nodes) if any(self.goes_below(draft, node) for node in nodes) else []

@@ -1,0 +1,36 @@
+"""A trained classifier says after each candidate whether to go on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from specviz.options import Options, option
+from specviz.stop_policies.base import STOPS, Recipe
+from specviz.stop_policies.parts.trained import CandidateStop
+
+
+@dataclass(frozen=True)
+class DiscoOptions(Options):
+    """How sure the classifier must be."""
+
+    threshold: float = option(
+        0.0,
+        help="draft nothing below a candidate less likely to be accepted than this; 0: the value found in training",
+        minimum=0.0,
+        maximum=1.0,
+    )
+
+
+@STOPS.register("disco")
+class DiscoStop(CandidateStop):
+    """Stops below a candidate that a small trained classifier expects to be refused.
+
+    DISCO (2405.04304): a feed-forward network reads the largest probabilities of the drafter's distribution, its
+    entropy and the candidate's place in the draft. The candidate itself is submitted. Trained by `specviz learn` on
+    logged rounds.
+    """
+
+    name: ClassVar[str] = "disco"
+    options_type: ClassVar[type[Options]] = DiscoOptions
+    recipe: ClassVar[Recipe | None] = Recipe(widths=(16,), from_hidden=False)

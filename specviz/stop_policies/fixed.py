@@ -1,0 +1,25 @@
+"""Never stops early: the draft is as deep as its growth policy makes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from specviz.options import Options
+from specviz.stop_policies.base import STOPS, Stop
+
+
+@dataclass(frozen=True)
+class FixedOptions(Options):
+    """Nothing to choose."""
+
+
+@STOPS.register("fixed")
+class FixedStop(Stop):
+    """Every draft has its full length.
+
+    The baseline of Leviathan et al. 2211.17192: gamma tokens per round, whatever the drafter thinks of them.
+    """
+
+    name: ClassVar[str] = "fixed"
+    options_type: ClassVar[type[Options]] = FixedOptions

@@ -1,0 +1,47 @@
+"""Drafts deeper after a wholly accepted round, shallower after a refusal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from specviz.options import Options, option
+from specviz.stop_policies.base import STOPS, Stop
+from specviz.trace.events import Option
+
+
+@dataclass(frozen=True)
+class HeuristicOptions(Options):
+    """Where to start, and the steps."""
+
+    start_levels: int = option(5, help="levels of the first draft", minimum=1, maximum=32)
+    longer: int = option(2, help="added after a wholly accepted draft", minimum=0, maximum=32)
+    shorter: int = option(1, help="taken away after any other draft", minimum=0, maximum=32)
+
+
+@STOPS.register("heuristic")
+class HeuristicStop(Stop):
+    """Two tokens more after a wholly accepted draft, one less otherwise, never below one.
+
+    The schedule "heuristic" of assisted generation in Hugging Face transformers. What it asks for is cut at the growth
+    policy's own depth. It remembers the rounds of its run; a run continued from a trace starts afresh.
+    """
+
+    name: ClassVar[str] = "heuristic"
+    options_type: ClassVar[type[Options]] = HeuristicOptions
+
+    def __init__(self, options: Options) -> None:
+        super().__init__(options)
+        self._levels: int = self.options.start_levels
+
+    def learn(self, drafted: int, accepted: int) -> None:
+        if accepted >= drafted:
+            self._levels = min(self._levels + self.options.longer, drafted + self.options.longer)
+        else:
+            self._levels = max(1, self._levels - self.options.shorter)
+
+    def levels(self) -> int | None:
+        return self._levels
+
+    def state(self) -> dict[str, Option]:
+        return {"stop_levels": self._levels}

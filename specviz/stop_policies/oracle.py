@@ -1,0 +1,48 @@
+"""Stops exactly where the target will refuse, by asking it: a bound, not a method."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from specviz.options import Options
+from specviz.stop_policies.base import STOPS, DraftView, Stop, TargetSays
+from specviz.trace.events import Option
+
+
+@dataclass(frozen=True)
+class OracleOptions(Options):
+    """Nothing to choose."""
+
+
+@STOPS.register("oracle")
+class OracleStop(Stop):
+    """Stops at the first candidate that the target will refuse: an upper bound that cannot be deployed.
+
+    The oracle lookahead of DISCO (2405.04304): no draft goes on below a refused candidate and none ends above one, so
+    no policy with the same drafter and growth makes fewer target passes, and a chain wastes one candidate per round at
+    most. It knows by asking the target beforehand, which costs what speculation is to save: no speed is ever taken
+    from its runs. At temperature 0 alone: above it, what is accepted is not settled before the dice fall.
+    """
+
+    name: ClassVar[str] = "oracle"
+    options_type: ClassVar[type[Options]] = OracleOptions
+    temperatures: ClassVar[str] = "zero"
+    deployable: ClassVar[bool] = False
+
+    def __init__(self, options: Options) -> None:
+        super().__init__(options)
+        self._target_says: TargetSays | None = None
+        self._asked = 0
+
+    def consult(self, target_says: TargetSays) -> None:
+        self._target_says = target_says
+
+    def goes_below(self, draft: DraftView, node: int) -> bool:
+        assert self._target_says is not None, "the oracle was not given a target."
+        *before, token = draft.text(node)
+        self._asked += 1
+        return self._target_says(before) == token
+
+    def state(self) -> dict[str, Option]:
+        return {"stop_asked_target": self._asked}

@@ -1,0 +1,59 @@
+"""What stop policies that go by trained weights have in common: shipped weights or handed ones, and the threshold.
+
+Knows nothing about how weights are made; that is in the policy's `recipe` and in `specviz.training.stop_classifiers`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import torch
+
+from specviz.options import Options
+from specviz.stop_policies.base import DraftView, Stop
+from specviz.stop_policies.parts.candidate import FEATURES, HEAD, features
+from specviz.stop_policies.parts.network import Network, shipped, sized
+from specviz.trace.events import Option
+
+
+class TrainedStop(Stop):
+    """Goes by a network, with an option `threshold` of which 0 means the value found in training."""
+
+    inputs: ClassVar[int | None] = None
+    """how many numbers its network reads; None: as many as the drafter's hidden states have"""
+
+    def __init__(self, options: Options) -> None:
+        super().__init__(options)
+        self._network: Network | None = None
+
+    @property
+    def network(self) -> Network:
+        """What it goes by."""
+        if self._network is None:
+            self._network = self._checked(shipped(self.name))
+        return self._network
+
+    def use(self, weights: Mapping[str, Any]) -> None:
+        self._network = self._checked(Network(weights))
+
+    def state(self) -> dict[str, Option]:
+        return {"stop_threshold": self.threshold, "stop_weights": self.network.digest}
+
+    @property
+    def threshold(self) -> float:
+        """The one asked for, or the one found in training."""
+        return float(self.options.threshold) or self.network.threshold
+
+    def _checked(self, network: Network) -> Network:
+        return network if self.inputs is None else sized(network, self.inputs)
+
+
+class CandidateStop(TrainedStop):
+    """One whose network reads the numbers of `candidate`: it says how likely the candidate just drafted is accepted."""
+
+    inputs = FEATURES
+
+    def goes_below(self, draft: DraftView, node: int) -> bool:
+        known = features(draft.head(draft.parent(node), HEAD), draft.prob(node), draft.depth(node))
+        return self.network.predict(torch.tensor(known)) >= self.threshold

@@ -1,0 +1,87 @@
+"""A recorded run on another machine's clock: its rounds as they were, the passes priced anew. All *modelled*.
+
+Kept: every round's rows, drafter passes and accepted tokens. Replaced: the seconds of the target's passes, by a
+step-time curve, and of the drafter's. Left out: verdicts, bookkeeping, and drafting that is no forward pass; they
+belong to no curve. Knows nothing about files or screens.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import fmean
+
+from specviz.errors import OptionError
+from specviz.theory import metrics
+from specviz.theory.formulas import StepTimes
+from specviz.trace.events import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Reclocked:
+    """Seconds of all rounds on the other clock."""
+
+    tokens: int
+    rounds: int
+    target_s: float
+    draft_s: float
+    plain_s: float
+    """plain decoding of the same tokens: one one-row pass each"""
+
+    @property
+    def speedup(self) -> float:
+        return self.plain_s / (self.target_s + self.draft_s)
+
+    @property
+    def tokens_per_s(self) -> float:
+        """One sequence."""
+        return self.tokens / (self.target_s + self.draft_s)
+
+
+def reclock(trace: Trace, times: StepTimes, cost_ratio: float | None = None) -> Reclocked:
+    """The run's passes on `times`; a drafter pass costs `cost_ratio` one-row target passes (None: as in the run).
+
+    As in the run: its mean drafter pass over the header's t(1). Raises OptionError where the run has no
+    round, or nothing says what its drafter passes cost.
+    """
+    if not trace.rounds:
+        raise OptionError("this trace has no round, so there is nothing to put on another clock; choose another.")
+    passes = sum(len(this.drafted.passes) for this in trace.rounds)
+    plain_s = times.at(1)
+    if cost_ratio is None:
+        cost_ratio = draft_pass_s(trace) / own_plain_s(trace) if passes else 0.0
+    return Reclocked(
+        tokens=len(trace.finished.output_ids),
+        rounds=len(trace.rounds),
+        target_s=sum(times.at(this.scored.target_pass.rows) for this in trace.rounds),
+        draft_s=passes * cost_ratio * plain_s,
+        plain_s=len(trace.finished.output_ids) * plain_s,
+    )
+
+
+def draft_pass_s(trace: Trace) -> float:
+    """Mean seconds of the run's drafter passes; 0 where its drafter makes none."""
+    passes = [one.seconds for this in trace.rounds for one in this.drafted.passes]
+    return fmean(passes) if passes else 0.0
+
+
+def own_plain_s(trace: Trace) -> float:
+    """t(1) of the machine that the run was made on. Raises OptionError where its header has no step times."""
+    if not trace.started.step_times:
+        raise OptionError("this trace has no step times in its header; say what a drafter pass costs (cost ratio).")
+    return StepTimes.of(trace.started.step_times).at(1)
+
+
+def own(trace: Trace) -> Reclocked | None:
+    """The same on the run's own curve, to see what the model leaves out; None where its header has none."""
+    return reclock(trace, StepTimes.of(trace.started.step_times)) if trace.started.step_times else None
+
+
+def measured_overhead(trace: Trace) -> float | None:
+    """Share of the run's measured time that no pass accounts for; None for a simulated run."""
+    shares = metrics.time_shares(trace.rounds)
+    if shares is None or trace.started.source == "simulated":
+        return None
+    inside = sum(
+        this.scored.target_pass.seconds + sum(one.seconds for one in this.drafted.passes) for this in trace.rounds
+    )
+    return 1 - inside / sum(this.seconds for this in trace.rounds)

@@ -1,0 +1,89 @@
+"""Training of the small network, and how good it is on rounds it has not seen.
+
+Full batches, AdamW, a fixed number of steps: the same examples give the same weights. Knows nothing about traces,
+models or files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from specviz.stop_policies.base import Recipe
+from specviz.stop_policies.parts.network import Layers, logits
+
+WEIGHT_DECAY = 0.05
+SEED = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """Trained weights. Inputs are standardised by `mean` and `scale` [in] first."""
+
+    mean: Tensor
+    scale: Tensor
+    layers: Layers
+
+    def predict(self, inputs: Tensor) -> Tensor:
+        """inputs [n, in] → probabilities [n]."""
+        return logits((inputs - self.mean) / self.scale, self.layers).sigmoid()
+
+
+def fit(inputs: Tensor, chances: Tensor, recipe: Recipe) -> Fitted:
+    """inputs [n, in], chances [n] in [0, 1].
+
+    Binary cross-entropy with soft labels; the part that speaks for a refusal counts `reject_weight` times (SpecDec++,
+    2405.19715, 3.2: 6).
+    """
+    mean, scale = inputs.mean(0), inputs.std(0, correction=0).clamp(min=1e-3)
+    x = (inputs - mean) / scale
+    layers = _fresh([inputs.shape[1], *recipe.widths, 1])
+    parameters = [tensor for layer in layers for tensor in layer]
+    optimiser = torch.optim.AdamW(parameters, lr=recipe.learning_rate, weight_decay=WEIGHT_DECAY)
+    for_accept, for_refuse = chances, recipe.reject_weight * (1.0 - chances)
+    for step in range(recipe.steps):
+        for group in optimiser.param_groups:
+            group["lr"] = recipe.learning_rate * (1.0 - step / recipe.steps)
+        optimiser.zero_grad()
+        said = logits(x, layers)
+        gain = for_accept * functional.logsigmoid(said) + for_refuse * functional.logsigmoid(-said)
+        loss = -gain.sum() / (for_accept + for_refuse).sum()
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimiser.step()
+    return Fitted(mean, scale, [(weight.detach(), bias.detach()) for weight, bias in layers])
+
+
+def _fresh(sizes: Sequence[int]) -> list[tuple[Tensor, Tensor]]:
+    """Random weights; a residual block begins as no change at all."""
+    generator = torch.Generator().manual_seed(SEED)
+    layers = []
+    for wide, narrow in pairwise(sizes):
+        weight = torch.randn(narrow, wide, generator=generator) / wide**0.5
+        layers.append(
+            ((weight * 0.1 if wide == narrow else weight).requires_grad_(), torch.zeros(narrow).requires_grad_())
+        )
+    return layers
+
+
+def accuracy(said: Tensor, chances: Tensor) -> float:
+    """Expected share of right answers, "accepted" being said from 0.5 on: said and chances [n]."""
+    return float(torch.where(said >= 0.5, chances, 1.0 - chances).mean())
+
+
+def auc(said: Tensor, chances: Tensor) -> float | None:
+    """Probability that an accepted candidate got more than a refused one, ties counting half; each example is accepted
+    with its chance. None where there is only one kind."""
+    order = said.argsort()
+    values, mass, rest = said[order].double(), chances[order].double(), 1.0 - chances[order].double()
+    positives, negatives = float(mass.sum()), float(rest.sum())
+    if positives <= 0.0 or negatives <= 0.0:
+        return None
+    _, groups = values.unique_consecutive(return_inverse=True)  # type: ignore[no-untyped-call]
+    by_group = torch.zeros(int(groups.max()) + 1, dtype=torch.float64).index_add(0, groups, rest)
+    below = (by_group.cumsum(0) - by_group / 2)[groups]
+    return float((mass * below).sum() / (positives * negatives))

@@ -1,0 +1,223 @@
+"""The lesson as a whole: traces in, weights of a stop policy and an account of them out.
+
+    traces ─► logged rounds ─► examples ─► fit ─► threshold by replaying the rounds ─► held-out numbers
+
+Rounds of every fourth prompt are held out; where there are fewer than four prompts, the last quarter of the rounds.
+Knows nothing about files, commands or screens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from specviz.errors import OptionError, TrainingError
+from specviz.lm.base import LanguageModel
+from specviz.protocol.runs import Learned
+from specviz.stop_policies.base import STOPS, Recipe
+from specviz.trace.events import Trace
+from specviz.training.stop_classifiers.costs import GoesOn, Outcome, costs_of, outcome
+from specviz.training.stop_classifiers.fit import Fitted, accuracy, auc, fit
+from specviz.training.stop_classifiers.hidden import hidden_states
+from specviz.training.stop_classifiers.rounds import LoggedRound, logged_rounds
+
+LEAST_EXAMPLES = 60
+LEAST_OF_A_KIND = 8
+"""so many accepted and refused candidates there must be"""
+DIGITS = 5
+"""significant digits of stored weights"""
+THRESHOLDS = [number / 20 for number in range(1, 20)]
+
+
+ModelOf = Callable[[Trace], LanguageModel]
+"""the drafter's model of a trace; only called where hidden states are needed"""
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """Logged rounds with the numbers a policy sees at each candidate."""
+
+    rounds: list[LoggedRound]
+    inputs: list[dict[int, Tensor]]
+    """per round, candidate → [in]"""
+
+    def examples(self, chosen: Sequence[int]) -> tuple[Tensor, Tensor]:
+        """(inputs [n, in], chances [n]) of the labelled candidates of these rounds."""
+        pairs = [
+            (self.inputs[i][node], chance)
+            for i in chosen
+            for node, chance in self.rounds[i].chances.items()
+            if node in self.inputs[i]
+        ]
+        if not pairs:
+            return torch.empty(0, 1), torch.empty(0)
+        return torch.stack([inputs for inputs, _ in pairs]), torch.tensor([chance for _, chance in pairs])
+
+
+def learnable() -> list[str]:
+    """The stop policies that go by trained weights."""
+    return [name for name, kind in STOPS.items() if kind.recipe is not None]
+
+
+def learn(traces: Sequence[Trace], policy: str, model_of: ModelOf) -> Learned:
+    """Raises OptionError for a policy that learns nothing, TrainingError where the traces do not suffice."""
+    recipe = STOPS.get(policy).recipe
+    if recipe is None:
+        raise OptionError(f"the stop policy '{policy}' has nothing to learn; choose one of {', '.join(learnable())}.")
+    read = [(one, logged_rounds(one)) for one in traces]
+    used = [one for one, rounds in read if rounds]
+    lesson = _lesson(read, recipe, model_of)
+    train, held_out = _split(lesson.rounds)
+    inputs, chances = lesson.examples(train)
+    _check_enough(chances, len(traces))
+    fitted = fit(inputs, chances, recipe)
+    return _account(policy, recipe, lesson, fitted, (train, held_out), used)
+
+
+def _lesson(read: Sequence[tuple[Trace, list[LoggedRound]]], recipe: Recipe, model_of: ModelOf) -> Lesson:
+    rounds = [one for _, found in read for one in found]
+    if recipe.from_hidden:
+        drafted = [trace for trace, found in read if found]
+        return Lesson(rounds, [states for trace in drafted for states in hidden_states(trace, model_of(trace))])
+    return Lesson(rounds, [{node: torch.tensor(known) for node, known in one.known.items()} for one in rounds])
+
+
+def _split(rounds: Sequence[LoggedRound]) -> tuple[list[int], list[int]]:
+    """Indices of the rounds to train on and of those held out."""
+    prompts = sorted({one.prompt for one in rounds})
+    if len(prompts) >= 4:
+        away = set(prompts[3::4])
+        held_out = [i for i, one in enumerate(rounds) if one.prompt in away]
+    else:
+        held_out = list(range(len(rounds) - len(rounds) // 4, len(rounds)))
+    return sorted(set(range(len(rounds))) - set(held_out)), held_out
+
+
+def _check_enough(chances: Tensor, runs: int) -> None:
+    accepted, refused = float(chances.sum()), float((1.0 - chances).sum())
+    if len(chances) < LEAST_EXAMPLES or min(accepted, refused) < LEAST_OF_A_KIND:
+        raise TrainingError(
+            f"{runs} runs hold {len(chances)} judged candidates to learn from, about {accepted:.0f} accepted and "
+            f"{refused:.0f} refused, but at least {LEAST_EXAMPLES} are needed and {LEAST_OF_A_KIND} of each kind; make "
+            "more or longer runs with a drafter that has a model and a longer draft."
+        )
+
+
+def _account(
+    policy: str,
+    recipe: Recipe,
+    lesson: Lesson,
+    fitted: Fitted,
+    parts: tuple[list[int], list[int]],
+    traces: Sequence[Trace],
+) -> Learned:
+    """Choose the threshold on the training rounds, and tell how all this does on the others."""
+    train, held_out = ([lesson.rounds[i] for i in part] for part in parts)
+    scores = {id(one): _scores(found, fitted) for one, found in zip(lesson.rounds, lesson.inputs, strict=True)}
+    costs = costs_of(traces)
+
+    def at(threshold: float, rounds: Sequence[LoggedRound]) -> Outcome:
+        return outcome(rounds, costs, _rule(recipe, threshold, scores), recipe.whole_path)
+
+    threshold = max(THRESHOLDS, key=lambda one: (at(one, train).tokens_per_cost, -abs(one - 0.5)))
+    inputs, chances = lesson.examples(parts[1])
+    said = fitted.predict(inputs) if len(chances) else torch.empty(0)
+    always = outcome(held_out, costs, lambda one, node: True, looks_ahead=False)
+    reached = at(threshold, held_out)
+    numbers: dict[str, int | float | str | None] = {
+        "runs": len(traces),
+        "prompts": len({one.prompt for one in lesson.rounds}),
+        "rounds": len(lesson.rounds),
+        "examples_trained_on": len(lesson.examples(parts[0])[1]),
+        "examples_held_out": len(chances),
+        "held_out_accepted": round(float(chances.mean()), 4) if len(chances) else None,
+        "held_out_accuracy": round(accuracy(said, chances), 4) if len(chances) else None,
+        "held_out_auc": None if (area := auc(said, chances)) is None else round(area, 4),
+        "threshold": threshold,
+        "draft_cost": round(costs.draft / costs.target.at(1), 4),
+        "modelled_gain": round(reached.tokens_per_cost / always.tokens_per_cost, 4),
+        "tokens_per_pass": round(reached.tokens_per_pass, 4),
+        "tokens_per_pass_whole_drafts": round(always.tokens_per_pass, 4),
+        "wasted_per_token": round(reached.wasted, 4),
+        "wasted_per_token_whole_drafts": round(always.wasted, 4),
+    }
+    return Learned(policy, _weights(policy, fitted, threshold, traces, numbers), _sentence(policy, numbers), numbers)
+
+
+def _scores(inputs: Mapping[int, Tensor], fitted: Fitted) -> dict[int, float]:
+    if not inputs:
+        return {}
+    said: list[float] = fitted.predict(torch.stack(list(inputs.values()))).tolist()
+    return dict(zip(inputs, said, strict=True))
+
+
+def _rule(recipe: Recipe, threshold: float, scores: Mapping[int, Mapping[int, float]]) -> GoesOn:
+    """What the policy would decide at a node; it goes on where a trace does not say what it would have seen."""
+    if recipe.whole_level:
+        return lambda one, node: any(
+            scores[id(one)].get(other, 1.0) >= threshold for other in _level(one, one.depths[node])
+        )
+    if not recipe.whole_path:
+        return lambda one, node: scores[id(one)].get(node, 1.0) >= threshold
+
+    def goes_on(one: LoggedRound, node: int) -> bool:
+        deep, survives = one.depths[node] >= recipe.least, 1.0
+        while node > 0:
+            survives *= scores[id(one)].get(node, 1.0)
+            node = one.parents[node]
+        return not deep or 1.0 - survives <= threshold
+
+    return goes_on
+
+
+def _level(one: LoggedRound, depth: int) -> list[int]:
+    """All candidates of a level: where levels go on as wholes, all of them are drafted or none."""
+    return [node for node, at in enumerate(one.depths) if at == depth]
+
+
+def _weights(
+    policy: str, fitted: Fitted, threshold: float, traces: Sequence[Trace], numbers: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Plain data, as it is shipped."""
+    first = traces[0].started
+    assert first.drafter.model is not None
+    return {
+        "policy": policy,
+        "drafter_sha256": first.drafter.model.weights_sha256,
+        "threshold": threshold,
+        "mean": _rounded(fitted.mean),
+        "scale": _rounded(fitted.scale),
+        "layers": [{"weight": [_rounded(row) for row in w], "bias": _rounded(b)} for w, b in fitted.layers],
+        "made_from": {
+            "target": first.target.name,
+            "target_sha256": first.target.weights_sha256,
+            "drafter": first.drafter.model.name,
+            "temperatures": sorted({one.started.sampling.temperature for one in traces}),
+            "producer": first.producer,
+            **numbers,
+        },
+    }
+
+
+def _rounded(row: Tensor) -> list[float]:
+    return [float(f"{number:.{DIGITS}g}") for number in row.tolist()]
+
+
+def _sentence(policy: str, numbers: Mapping[str, Any]) -> str:
+    """What a visitor is told."""
+    area = "" if numbers["held_out_auc"] is None else f" and an AUC of {numbers['held_out_auc']:.3f}"
+    right = numbers["held_out_accuracy"]
+    quality = (
+        "nothing was left to test it on" if right is None else f"right on {right:.1%} of held-out candidates{area}"
+    )
+    return (
+        f"{policy} learnt from {numbers['examples_trained_on']} candidates of {numbers['runs']} runs: {quality}. Its "
+        f"threshold {numbers['threshold']:.2f} gives the most tokens for the time of the logged rounds, modelled from "
+        f"measured passes; on held-out rounds that is {numbers['modelled_gain']:.2f} times what whole drafts give, "
+        f"with {numbers['wasted_per_token']:.2f} instead of {numbers['wasted_per_token_whole_drafts']:.2f} wasted "
+        "candidates per token."
+    )

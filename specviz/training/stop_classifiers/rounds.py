@@ -1,0 +1,112 @@
+"""From traces to what a classifier can learn from: per candidate, what was known and how likely it is accepted.
+
+The chance of a candidate whose parent was accepted is min(1, p / q), as the soft label of SpecDec++ (2405.19715, 3.2);
+at temperature 0 it is 0 or 1, DISCO's label (2405.04304). It does not depend on the verifier, and not on the stop
+policy of the run either. A candidate below a refused one has no label: its text was never written. Above temperature
+0 only the first of drawn siblings has one, since the others are judged by what the first leaves.
+Knows nothing about torch or about how anything is trained.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from specviz.errors import TrainingError
+from specviz.stop_policies.parts.candidate import HEAD, features
+from specviz.trace.events import Node, Round, TopK, Trace
+
+NO_ENTRY = 1e-3
+"""a head shorter than asked for is whole where less than this lies outside"""
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedRound:
+    """One round. Nodes are those of the trace, the root being 0."""
+
+    prompt: str
+    """the same for runs of the same prompt"""
+    parents: Sequence[int]
+    depths: Sequence[int]
+    path: Sequence[int]
+    """accepted nodes from depth 1 on"""
+    known: dict[int, list[float]]
+    """candidate → its features, wherever the trace has what it takes"""
+    chances: dict[int, float]
+    """candidate → chance of being accepted, wherever that is known"""
+
+
+def logged_rounds(trace: Trace) -> list[LoggedRound]:
+    """The rounds of a trace in which something was drafted; empty where no model drafted.
+
+    Raises TrainingError where the trace keeps too little of the drafter's distributions.
+    """
+    greedy = trace.started.sampling.temperature == 0
+    rounds = [one for one in trace.rounds if len(one.nodes) > 1]
+    if trace.started.drafter.model is None or not rounds:
+        return []
+    _check_heads(trace, greedy)
+    prompt = hashlib.sha256(json.dumps(trace.started.prompt_ids).encode()).hexdigest()
+    return [_logged(one, prompt, greedy) for one in rounds]
+
+
+def _logged(one: Round, prompt: str, greedy: bool) -> LoggedRound:
+    candidates = one.nodes[1:]
+    known = {}
+    for node in candidates:
+        found = _features(node, one.nodes[node.parent], greedy)
+        if found is not None:
+            known[node.id] = found
+    return LoggedRound(
+        prompt,
+        [node.parent for node in one.nodes],
+        [node.depth for node in one.nodes],
+        one.judged.path,
+        known,
+        _chances(candidates, {0, *one.judged.path}),
+    )
+
+
+def _chances(candidates: Iterable[Node], reached: set[int]) -> dict[int, float]:
+    chances: dict[int, float] = {}
+    seen: set[int] = set()
+    for node in candidates:
+        first = node.parent not in seen
+        seen.add(node.parent)
+        if node.parent in reached and (first or node.kind == "point_mass") and node.draft_prob:
+            chances[node.id] = min(1.0, (node.target_prob or 0.0) / node.draft_prob)
+    return chances
+
+
+def _features(node: Node, parent: Node, greedy: bool) -> list[float] | None:
+    """As a stop policy sees the candidate; None where the trace does not say what the drafter gave it."""
+    head = drafter_head(parent, greedy)
+    if head is None or (node.kind == "point_mass" and not greedy):
+        return None
+    if not greedy:
+        prob = node.draft_prob
+    else:
+        prob = dict(zip(head.tokens, head.probs, strict=True)).get(node.token)
+    return None if prob is None else features(head.probs, prob, node.depth)
+
+
+def drafter_head(parent: Node, greedy: bool) -> TopK | None:
+    """What the drafter said follows: its own softmax at temperature 0, otherwise what was drawn from."""
+    return parent.draft_raw if greedy else parent.draft
+
+
+def _check_heads(trace: Trace, greedy: bool) -> None:
+    heads = [head for one in trace.rounds for node in one.nodes if (head := drafter_head(node, greedy)) is not None]
+    if not heads:
+        raise TrainingError(
+            f"the trace {trace.started.run_id} keeps no distributions of its drafter, so there is nothing to learn "
+            "from; make it with `specviz run --trace`."
+        )
+    longest = max(len(head.probs) for head in heads)
+    if longest < HEAD and any(head.rest > NO_ENTRY for head in heads):
+        raise TrainingError(
+            f"the trace {trace.started.run_id} keeps {longest} tokens of each distribution, but {HEAD} are looked at; "
+            f"make it with --top {HEAD} or more."
+        )

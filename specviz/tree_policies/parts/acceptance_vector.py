@@ -1,0 +1,65 @@
+"""How often the first, second, third, … candidate of a node is the accepted one: measured, and as an option.
+
+The measured one ships as `assets/acceptance_vector.json`, written by `specviz bench vector`. Knows nothing about
+models: it is given both distributions at many places of a text.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from functools import cache
+
+import torch
+from torch import Tensor
+
+from specviz.core.randomness import Dice
+from specviz.core.sampling import residual, without
+from specviz.errors import OptionError
+from specviz.resources import ACCEPTANCE_VECTOR, asset_path
+
+
+@cache
+def measured_vector() -> tuple[float, ...]:
+    """The shipped vector. Raises SpecVizError where the file is missing, OptionError where it holds no vector."""
+    data = json.loads(asset_path(ACCEPTANCE_VECTOR).read_text(encoding="utf-8"))
+    return parse_vector(",".join(map(str, data["vector"])))
+
+
+def parse_vector(text: str) -> tuple[float, ...]:
+    """`0.6,0.1,0.05` → numbers. Raises OptionError where they are not probabilities that sum to at most 1."""
+    try:
+        values = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        values = ()
+    if not values or any(not 0.0 <= value <= 1.0 for value in values) or sum(values) > 1.0 + 1e-9:
+        raise OptionError(
+            f"acceptance is '{text}', but must be probabilities separated by commas that sum to at most 1, such as "
+            "0.6,0.1,0.05; or auto."
+        )
+    return values
+
+
+def measure_vector(pairs: Iterable[tuple[Tensor, Tensor]], width: int, dice: Dice) -> list[float]:
+    """Mean over (target p [V], drafter q [V]) of the probability that candidate number b is the accepted one.
+
+    Candidates are drawn without replacement and tried by recursive rejection (Sequoia 2402.12374, 3.2.1). Each
+    chance of acceptance, sum of min(p, q), is taken as it is; only the refused tokens are drawn.
+    """
+    sums, count = [0.0] * width, 0
+    for place, (target, draft) in enumerate(pairs):
+        count += 1
+        reached, p, q = 1.0, target, draft
+        for number in range(width):
+            accepted = min(1.0, float(torch.minimum(p, q).sum()))
+            sums[number] += reached * accepted
+            reached *= 1.0 - accepted
+            refused, mass = residual(q, p)
+            if reached <= 1e-9 or mass <= 0.0:
+                break
+            token = dice.draw(refused, ("measure", place, number)).token
+            p, _ = residual(p, q)
+            q, left = without(q, [token])
+            if left <= 0.0:
+                break
+    return [total / max(1, count) for total in sums]

@@ -1,0 +1,54 @@
+"""RSD with constant branching: Gumbel-top-k below every node of a level."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from specviz.core.sampling import Sampling
+from specviz.core.tree import Shape
+from specviz.options import Options, option
+from specviz.trace.events import CandidateKind
+from specviz.tree_policies.base import GROWTHS, WIDEST, Draft, Growth, GrowthOptions
+from specviz.tree_policies.parts.draws import Draw, choose_draw
+from specviz.tree_policies.parts.level_wise import check_size, grow_levels
+
+
+@dataclass(frozen=True)
+class RsdCOptions(GrowthOptions):
+    """Shape of the tree."""
+
+    branching: tuple[int, ...] = option(
+        (2, 2, 2), help="children per node at each level, such as 3,2,1", minimum=1, maximum=WIDEST
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_size(self.branching)
+
+
+@GROWTHS.register("rsd_c")
+class RsdCGrowth(Growth):
+    """Recursive speculative decoding with constant branching: distinct children at every node, in the order drawn.
+
+    RSD-C of Jeong et al. 2402.14160, 3.2. Gumbel-top-k in decreasing order of the keys is the same as drawing one
+    after the other without replacement, and that is how it is drawn here. At temperature 0 the most probable.
+    """
+
+    name: ClassVar[str] = "rsd_c"
+    options_type: ClassVar[type[Options]] = RsdCOptions
+    lossless: ClassVar[bool] = True
+    settles_siblings: ClassVar[bool] = True
+
+    def kinds(self, sampling: Sampling) -> frozenset[CandidateKind]:
+        return frozenset([_draw(sampling).kind])
+
+    def shape(self, sampling: Sampling) -> Shape:
+        return "tree" if max(self.options.branching, default=1) > 1 else "chain"
+
+    def grow(self, draft: Draft) -> None:
+        grow_levels(draft, self.options.branching, _draw(draft.sampling), self.options)
+
+
+def _draw(sampling: Sampling) -> Draw:
+    return choose_draw("auto", is_tree=True, greedy=sampling.greedy)

@@ -1,1 +1,0 @@
-"""The page: gradio widgets around one player. Reads traces; knows nothing about the engine."""

@@ -1,1 +1,0 @@
-"""The page's tabs, one file each: what stands in a tab and what its controls do."""

@@ -1,0 +1,45 @@
+"""A small sweep whose every number can be worked out by hand.
+
+Plain decoding: 12 tokens in 12 rounds of 10 ms, 8 ms of each in the pass. The drafter `model` at γ=2: 12 tokens in 6
+rounds of 15 ms: 4 ms drafting (3 of them in passes), 10 ms target (9 in the pass), half a millisecond judging and
+committing each. Of its rounds 6 reach depth 1, 4 keep it, and 4 test depth 2, which 2 keep.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from specviz.protocol.sweeps.points import Policies, RunCost, SweepPoint
+from specviz.trace.events import StepTime
+
+FLAT = (StepTime(1, 100, 0.008, 0.008, 0.008), StepTime(3, 100, 0.012, 0.012, 0.012))
+
+
+def plain(prompt: str = "a", family: str = "code", repeat: int = 0) -> SweepPoint:
+    return SweepPoint(
+        drafter="none", label="none", gamma=None, options={}, prompt=prompt, family=family, repeat=repeat,
+        output_tokens=12, rounds=12, decode_s=0.12, tokens_per_s=100.0, baseline_tokens_per_s=100.0, ratio=1.0,
+        same_output=True, drafted=0, accepted=0, acceptance_rate=None, mean_acceptance_length=None, alpha=None,
+        step_times=FLAT, draft_step_s=None, temperature=0.0, accepted_lengths=(), by_depth=(), levels=(),
+        cost=RunCost(0.0, 0.108, 0.006, 0.006, 0, 0.0, 12, 0.096),
+    )  # fmt: skip
+
+
+def drafted(**changes: object) -> SweepPoint:
+    """`model` γ=2 on prompt a: 12 tokens in 90 ms beside 120 ms, a ratio of 4/3."""
+    point = SweepPoint(
+        drafter="model", label="model", gamma=2, options={"gamma": 2}, prompt="a", family="code", repeat=0,
+        output_tokens=12, rounds=6, decode_s=0.09, tokens_per_s=12 / 0.09, baseline_tokens_per_s=100.0, ratio=4 / 3,
+        same_output=True, drafted=12, accepted=6, acceptance_rate=0.5, mean_acceptance_length=2.0, alpha=0.6,
+        step_times=FLAT, draft_step_s=0.001, temperature=0.0, accepted_lengths=(2, 2, 2),
+        by_depth=((6, 4), (6, 2)), levels=((6, 4), (4, 2)),
+        cost=RunCost(0.024, 0.06, 0.003, 0.003, 12, 0.018, 18, 0.054),
+    )  # fmt: skip
+    return replace(point, **changes)
+
+
+def hasty(**changes: object) -> SweepPoint:
+    """The same drafter ending its drafts early: half the candidates, two more target passes."""
+    return drafted(
+        policies=Policies(stopping="hasty"), drafted=6, accepted=4, rounds=8, ratio=1.2, **changes
+    )  # fmt: skip

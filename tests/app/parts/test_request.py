@@ -1,0 +1,137 @@
+"""From the form to a request: limits hold on the server, whatever the browser sends."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from specviz.app.parts.request import Limits, parse_option, request_from
+from specviz.errors import OptionError
+from specviz.protocol.runs import Catalog, DatastoreDescription
+from tests.app.doubles import BRANCHING, GAMMA, catalog
+
+FORM: dict[str, object] = {
+    "prompt": "def first():\n",
+    "target": "target",
+    "drafter": "model",
+    "drafter_model": "drafter",
+    "verifier": "auto",
+    "temperature": 0,
+    "top_k": 0,
+    "top_p": 1,
+    "seed": 7,
+    "max_new_tokens": 32,
+    "stop": "",
+    "drafter.model.gamma": 5,
+    "drafter.model.branching": "3,2,1",
+    "drafter.ngram.gamma": 9,
+}
+
+
+def form(**changes: object) -> dict[str, object]:
+    return {**FORM, **changes}
+
+
+def test_only_the_chosen_drafters_options_are_sent() -> None:
+    request = request_from(form(), catalog(), Limits())
+    assert request.drafter_options == {"gamma": 5, "branching": [3, 2, 1]}
+
+
+def test_policies_of_growth_are_sent_for_drafters_that_grow_and_for_no_others() -> None:
+    policies = {"growth": "levels", "growth.levels.branching": "2,2", "stopping": "doubt", "stopping.doubt.floor": 0.3}
+    growing = request_from(form(**policies), catalog(), Limits())
+    assert (growing.growth, growing.growth_options) == ("levels", {"branching": [2, 2], "budget": 0})
+    assert (growing.stopping, growing.stopping_options) == ("doubt", {"floor": 0.3})
+    lookup = request_from(form(drafter="ngram", **policies), catalog(), Limits())
+    assert (lookup.growth, lookup.growth_options, lookup.stopping) == ("auto", {}, "fixed")
+
+
+def test_a_memory_is_asked_for_only_of_a_drafter_that_remembers() -> None:
+    none, model, ngram = catalog().drafters
+    known = replace(catalog(), drafters=(none, model, replace(ngram, remembers=True)))
+    assert request_from(form(memory="warm"), known, Limits()).memory == "cold"
+    assert request_from(form(memory="warm", drafter="ngram"), known, Limits()).memory == "warm"
+    with pytest.raises(OptionError, match="memory is 'hot', but must be one of cold, warm, reset"):
+        request_from(form(memory="hot", drafter="ngram"), known, Limits())
+
+
+def test_an_empty_control_means_the_default() -> None:
+    request = request_from(form(**{"drafter.model.branching": "", "drafter.model.gamma": None}), catalog(), Limits())
+    assert request.drafter_options == {"gamma": 4, "branching": None}
+
+
+def test_an_untouched_prompt_keeps_its_name_and_an_edited_one_loses_it() -> None:
+    assert request_from(form(), catalog(), Limits()).prompt_name == "code-a"
+    assert request_from(form(prompt="def other():"), catalog(), Limits()).prompt_name is None
+
+
+def test_stop_strings_stand_one_per_line_and_may_hold_a_line_break() -> None:
+    assert request_from(form(stop="END\n\\n\\n\n"), catalog(), Limits()).stop == ("END", "\n\n")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"prompt": ""}, "prompt is empty"),
+        ({"prompt": "x" * 11}, "11 characters"),
+        ({"drafter": "oracle"}, "no drafter 'oracle'"),
+        ({"verifier": "hope"}, "no verifier 'hope'"),
+        ({"growth": "weed"}, "no growth 'weed'"),
+        ({"temperature": 11}, "temperature is 11"),
+        ({"temperature": None}, "must be a number"),
+        ({"max_new_tokens": 65}, "between 1 and 64"),
+        ({"top_p": -0.5}, "top p is -0.5"),
+        ({"drafter.model.gamma": "many"}, "option 'gamma'"),
+        ({"drafter.model.gamma": 2.5}, "whole number"),
+        ({"drafter.model.branching": "3;2"}, "commas between"),
+        ({"drafter.model.branching": "9,9,9"}, "makes 819 candidates"),
+        ({"target": "/etc"}, "not offered here"),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_a_sentence(change: dict[str, object], words: str) -> None:
+    limits = Limits(max_new_tokens=64, prompt_chars=20 if "prompt" not in change else 10, any_model=False)
+    with pytest.raises(OptionError, match=words):
+        request_from(form(**change), catalog(), limits)
+
+
+def test_on_ones_own_machine_any_model_may_be_named() -> None:
+    assert request_from(form(target="some/model"), catalog(), Limits()).target == "some/model"
+
+
+@pytest.mark.parametrize("way", ["warm", "reset"])
+def test_where_visitors_are_strangers_no_run_touches_the_servers_memory(way: str) -> None:
+    known = catalog()
+    known = replace(known, drafters=tuple(replace(one, remembers=True) for one in known.drafters))
+    assert request_from(form(memory=way), known, Limits()).memory == way
+    with pytest.raises(OptionError, match=f"memory is '{way}', but must be one of cold here"):
+        request_from(form(memory=way), known, Limits(shared_memory=False))
+    assert request_from(form(memory="cold"), known, Limits(shared_memory=False)).memory == "cold"
+
+
+def retrieving() -> Catalog:
+    known = catalog()
+    store = DatastoreDescription("/cache/ab.datastore", "notes", 12345, 6_100_000, "2026-01-31")
+    return replace(known, drafters=tuple(replace(one, retrieves=True) for one in known.drafters), datastores=(store,))
+
+
+@pytest.mark.parametrize(
+    ("asked", "file"),
+    [("ab.datastore", "/cache/ab.datastore"), ("", ""), (None, ""), ("my/own.datastore", "my/own.datastore")],
+)
+def test_a_listed_datastore_is_called_by_its_name_and_others_by_their_path(asked: str | None, file: str) -> None:
+    assert request_from(form(datastore=asked), retrieving(), Limits()).datastore == file
+    assert request_from(form(datastore=asked), catalog(), Limits()).datastore == "", "this drafter retrieves nothing"
+
+
+def test_where_strangers_meet_no_file_outside_the_list_is_read() -> None:
+    strict = Limits(any_model=False)
+    assert request_from(form(datastore="ab.datastore"), retrieving(), strict).datastore == "/cache/ab.datastore"
+    for path in ("/etc/passwd", "/cache/ab.datastore"):
+        with pytest.raises(OptionError, match=f"the datastore '{path}' is not offered here"):
+            request_from(form(datastore=path), retrieving(), strict)
+
+
+def test_numbers_are_read_from_text_too() -> None:
+    assert parse_option(GAMMA, "6") == 6
+    assert parse_option(BRANCHING, [2, 1]) == [2, 1]

@@ -1,0 +1,403 @@
+"""What the tabs' controls do, called as Gradio calls them, over a source that replays the golden trace."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from html import unescape
+from pathlib import Path
+from threading import Event
+from types import SimpleNamespace
+from typing import Any
+
+import gradio as gr
+import pytest
+
+from specviz.app.parts.gallery import gallery
+from specviz.app.parts.methods import kinds
+from specviz.app.parts.request import Limits
+from specviz.app.speedup.actions import OUTPUTS, SpeedupActions
+from specviz.app.speedup.form import SweepControls
+from specviz.app.speedup.shown import recorded
+from specviz.app.step.actions import StepActions
+from specviz.app.step.controls import Controls, method_controls
+from specviz.app.step.uploads import resume_at
+from specviz.protocol.runs import DatastoreDescription
+from specviz.protocol.sweeps import store as sweep_store
+from specviz.protocol.sweeps.definition import expand
+from specviz.protocol.sweeps.spec import cases
+from specviz.protocol.sweeps.toml_file import definition_of
+from specviz.trace import codec
+from tests.app.doubles import SAMPLE, ReplaySource, catalog, sample
+from tests.app.parts.test_request import FORM
+
+
+@dataclass
+class Visitor:
+    session_hash: str = "visitor"
+
+
+def form_of(names: dict[str, object]) -> tuple[Controls, dict[Any, object]]:
+    """Controls with one stand-in component per value, and what an event would hand over."""
+    with gr.Blocks():
+        fields = {name: gr.Textbox() for name in names}
+    return Controls(fields=dict(fields)), {fields[name]: value for name, value in names.items()}
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Path:
+    codec.write(sample(), tmp_path / "sample.json.gz")
+    return tmp_path
+
+
+@pytest.fixture
+def actions(shelf: Path) -> StepActions:
+    return StepActions(ReplaySource(sample()), gallery(shelf), Limits())
+
+
+def test_the_page_opens_on_the_first_run_of_the_shelf_and_says_what_it_is(actions: StepActions) -> None:
+    opening = actions.opening()
+    assert json.loads(opening.player)["started"]["run_id"] == "sample"
+    assert "Showing a simulated run: 20 tokens in 8 target passes" in opening.message
+    assert "simulated" in opening.badges
+    assert "depth 1: accepted in 6 of 7 rounds" in opening.panels
+
+
+def test_an_empty_shelf_opens_an_empty_stage_with_a_sentence(tmp_path: Path) -> None:
+    opening = StepActions(ReplaySource(sample()), gallery(tmp_path / "none"), Limits()).opening()
+    assert opening.player == ""
+    assert "No recorded run" in opening.message
+
+
+def test_a_chip_walks_through_its_family(actions: StepActions) -> None:
+    chip = actions.chip("code")
+    first, line = chip("something typed")
+    assert (first, "Code, 1 of 2: First. A function." in line) == ("def first():\n", True)
+    assert chip(first)[0] == "def second():\n"
+    assert chip("def second():\n")[0] == "def first():\n"
+
+
+def test_an_illegal_combination_explains_itself_before_running(actions: StepActions) -> None:
+    controls, given = form_of({**FORM, "verifier": "greedy", "temperature": 1.0})
+    assert "Greedy judges at temperature 0 only" in actions.explain(controls)(given)
+
+
+def test_a_drafter_shows_its_options_and_its_policies_of_growth(actions: StepActions) -> None:
+    with gr.Blocks():
+        controls = Controls()
+        method_controls(controls, actions.catalog, actions.limits)
+    drafter = kinds(actions.catalog)[0]
+    line, model, ngram, growth = actions.choose(controls, drafter)("ngram")
+    assert "Looks the continuation up" in line
+    assert [box.visible for box in (model, ngram, growth)] == [False, True, False]
+    assert actions.choose(controls, drafter)("model")[3].visible is True
+
+
+def test_the_memory_of_earlier_runs_is_offered_for_drafters_that_remember_alone(actions: StepActions) -> None:
+    none, model, ngram = actions.catalog.drafters
+    actions.catalog = replace(actions.catalog, drafters=(none, model, replace(ngram, remembers=True)))
+    with gr.Blocks():
+        controls = Controls()
+        method_controls(controls, actions.catalog, actions.limits)
+    assert controls.fields["memory"].visible is False
+    choose = actions.choose(controls, kinds(actions.catalog)[0])
+    assert (choose("ngram")[-1].visible, choose("model")[-1].visible) == (True, False)
+    assert [name for _, name in controls.fields["memory"].choices] == ["cold", "warm", "reset"]
+    with gr.Blocks():
+        controls = Controls()
+        method_controls(controls, actions.catalog, Limits(shared_memory=False))
+    assert [name for _, name in controls.fields["memory"].choices] == ["cold"]
+    assert "shared by all visitors" in controls.fields["memory"].info
+
+
+def test_the_datastores_that_lie_here_now_are_offered_for_drafters_that_retrieve_alone(actions: StepActions) -> None:
+    none, model, ngram = actions.catalog.drafters
+    actions.catalog = replace(actions.catalog, drafters=(none, model, replace(ngram, retrieves=True)))
+    with gr.Blocks():
+        controls = Controls()
+        method_controls(controls, actions.catalog, actions.limits)
+    box = controls.fields["datastore"]
+    assert (box.visible, [value for _, value in box.choices], box.allow_custom_value) == (False, [""], True)
+    assert "none is built yet; `specviz datastore build` makes one" in box.info
+    store = DatastoreDescription("/cache/ab.datastore", "notes", 12345, 6_100_000, "2026-01-31")
+    actions.source.catalog = lambda: replace(catalog(), datastores=(store,))  # type: ignore[method-assign]
+    choose = actions.choose(controls, kinds(actions.catalog)[0])
+    assert choose("model")[-1].visible is False
+    shown = choose("ngram")[-1]
+    assert shown.visible is True
+    assert shown.choices[1] == ("notes · 12,345 tokens · 6.1 MB · built 2026-01-31", "ab.datastore")
+    assert "none is built" not in shown.info
+
+
+def test_one_lossy_part_makes_the_whole_lossy(actions: StepActions) -> None:
+    assert "sv-mark-lossless" in actions.lossless("model", "auto", "fixed", "greedy")
+    assert "lossy: loose may change" in actions.lossless("model", "auto", "fixed", "loose")
+
+
+def test_a_fault_of_ours_leaves_the_page_usable(actions: StepActions) -> None:
+    def broken(*_: object) -> None:
+        raise KeyError("inside")
+
+    actions.source.run = broken
+    controls, given = form_of(FORM)
+    (update,) = list(actions.run_live(controls)(given, Visitor()))
+    assert "The run failed (KeyError)" in update[3]
+    assert update[4].interactive is True
+
+
+def test_a_live_run_streams_and_hands_the_buttons_back(actions: StepActions) -> None:
+    controls, given = form_of(FORM)
+    actions.arm(Visitor())
+    updates = list(actions.run_live(controls)(given, Visitor()))
+    player, badges, panels, message, run, stop = updates[-1]
+    assert json.loads(player)["started"]["source"] == "live"
+    assert "live" in badges
+    assert "8 target passes" in message
+    assert (run.interactive, stop.interactive) == (True, False)
+    assert "sv-panel" in panels
+
+
+def test_stop_reaches_a_run_and_keeps_its_rounds(shelf: Path) -> None:
+    gate = Event()
+    actions = StepActions(ReplaySource(sample(), gate), gallery(shelf), Limits())
+    controls, given = form_of(FORM)
+    actions.arm(Visitor())
+    actions.stop(Visitor())
+    (last,) = list(actions.run_live(controls)(given, Visitor()))
+    assert json.loads(last[0])["finished"]["reason"] == "cancelled"
+
+
+def test_another_visitors_stop_is_not_mine(actions: StepActions) -> None:
+    controls, given = form_of(FORM)
+    actions.arm(Visitor("a"))
+    actions.arm(Visitor("b"))
+    actions.stop(Visitor("b"))
+    updates = list(actions.run_live(controls)(given, Visitor("a")))
+    assert json.loads(updates[-1][0])["finished"]["reason"] == "stop"
+
+
+@pytest.mark.parametrize(("prompt", "words"), [("", "The prompt is empty"), ("fail", "This prompt fails on purpose")])
+def test_an_error_is_one_sentence_and_the_stage_stays(actions: StepActions, prompt: str, words: str) -> None:
+    controls, given = form_of({**FORM, "prompt": prompt})
+    (update,) = list(actions.run_live(controls)(given, Visitor()))
+    assert words in update[3]
+    assert update[0] == gr.skip()
+    assert update[4].interactive is True
+
+
+def test_a_branch_continues_the_shown_run_with_its_own_prompt(actions: StepActions) -> None:
+    shown = SAMPLE.read_text(encoding="utf-8")
+    row, text, place = actions.offer_branch(shown, SimpleNamespace(round=2, token=14))
+    assert (row.visible, place, "round 3 with “${1+1}” as its next token" in text) == (True, (2, 14), True)
+    controls, given = form_of({**FORM, "prompt": "typed meanwhile"})
+    with gr.Blocks():
+        player, state = gr.Textbox(), gr.State(None)
+    given.update({player: shown, state: place})
+    list(actions.run_branch(controls, player, state)(given, Visitor()))
+    request, resume = actions.source.requests[-1]
+    assert request.prompt == "def add(a, b):\n"
+    assert (resume.round, resume.forced_token, resume.trace.started.run_id) == (2, 14, "sample")
+
+
+def test_dropping_a_branch_hides_its_row(actions: StepActions) -> None:
+    row, text, place = actions.drop_branch()
+    assert (row.visible, text, place) == (False, "", None)
+
+
+def test_a_branch_without_a_place_or_a_whole_run_says_so() -> None:
+    from specviz.errors import OptionError, TraceError
+
+    with pytest.raises(OptionError, match="pick a token"):
+        resume_at("{}", None)
+    with pytest.raises(TraceError):
+        resume_at('{"rounds":[]}', (0, None))
+
+
+def test_a_good_file_is_shown_and_a_bad_one_is_refused_with_a_sentence(actions: StepActions, tmp_path: Path) -> None:
+    assert "Showing a simulated run" in actions.open_file(str(SAMPLE))[3]
+    bad = tmp_path / "bad.json"
+    bad.write_text('{"format":"something else"}', encoding="utf-8")
+    update = actions.open_file(str(bad))
+    assert update[0] == gr.skip()
+    assert "bad.json" in update[3]
+    assert "sv-message-error" in update[3]
+
+
+def test_a_file_over_the_limit_is_refused_before_it_is_read(shelf: Path) -> None:
+    actions = StepActions(ReplaySource(sample()), gallery(shelf), Limits(import_bytes=1000))
+    assert "The file is larger than the 0.001 MB" in actions.open_file(str(SAMPLE))[3]
+
+
+def test_only_runs_on_the_shelf_can_be_chosen(actions: StepActions) -> None:
+    assert json.loads(actions.open_recorded("sample.json.gz")[0])["started"]["run_id"] == "sample"
+    assert "There is no recorded run" in actions.open_recorded("../../secret")[3]
+
+
+SWEEP: dict[str, object] = {
+    "drafters": ["model", "ngram"],
+    "families": ["code"],
+    "gammas": "1,2",
+    "trees": "2,1",
+    "growths": [],
+    "budgets": "16",
+    "stoppings": [],
+    "temperatures": "0",
+    "per_family": 1,
+    "repeats": 1,
+    "tokens": 16,
+}
+
+
+def sweep_form(**changes: object) -> tuple[SweepControls, dict[Any, object]]:
+    controls, given = form_of({**SWEEP, **changes})
+    return SweepControls(controls.fields), given
+
+
+def sweep_actions(**settings: object) -> SpeedupActions:
+    return SpeedupActions(ReplaySource(sample(), **settings), Limits(), clock=iter(range(10_000)).__next__)
+
+
+def by_name(update: tuple[object, ...]) -> dict[str, Any]:
+    return dict(zip(OUTPUTS, update, strict=True))
+
+
+def content(button: gr.DownloadButton) -> str:
+    value = button.value
+    return Path(value["path"] if isinstance(value, dict) else value).read_text(encoding="utf-8")
+
+
+def test_a_sweep_measures_every_case_and_offers_its_files() -> None:
+    actions = sweep_actions()
+    controls, given = sweep_form()
+    line, settings = actions.estimate(controls)(given, Visitor())
+    assert "makes 6 runs" in line
+    assert definition_of(content(settings)).trees == ((2, 1),)
+    updates = list(actions.run(controls)(given, Visitor()))
+    assert "6 of 6 runs" in updates[-2][0]
+    last = by_name(updates[-1])
+    assert "2.00× plain decoding" in last["message"]
+    assert [trace.name for trace in last["plot"].data] == [
+        "model, measured", "model, theory", "ngram, measured", "ngram, theory", "settings without γ, measured",
+    ]  # fmt: skip
+    assert last["table"].count("<tr") == 7
+    assert ("sv-badge-live" in last["origin"], "target" in last["origin"]) == (True, True)
+    stored = sweep_store.loads(content(last["as_json"]).encode())
+    assert (len(stored.points), stored.complete, len(stored.curves)) == (6, True, 1)
+    assert len(content(last["as_csv"]).splitlines()) == 7
+    assert [last[name].interactive for name in ("run", "resume", "cancel")] == [True, False, False]
+
+
+def test_growth_is_measured_at_every_budget_and_every_shape_with_every_stop_policy() -> None:
+    """model: a chain at two lengths, a tree, two budgets, each with `fixed` and with `doubt`; ngram: two lengths."""
+    controls, given = sweep_form(growths=["levels"], budgets="8,16", stoppings=["doubt"])
+    form = sweep_actions().definition(controls, given)
+    found = [(case.label, case.gamma, str(case.policies)) for case in cases(expand(form, catalog()))]
+    assert found == [
+        ("none", None, ""),
+        ("model", 1, ""), ("model", 2, ""), ("model", 1, "doubt"), ("model", 2, "doubt"),
+        ("model tree 2,1", None, ""), ("model tree 2,1", None, "doubt"),
+        ("model", None, "levels budget 8"), ("model", None, "levels budget 8 · doubt"),
+        ("model", None, "levels budget 16"), ("model", None, "levels budget 16 · doubt"),
+        ("ngram", 1, ""), ("ngram", 2, ""),
+    ]  # fmt: skip
+
+
+def test_a_case_that_cannot_run_is_refused_before_anything_runs() -> None:
+    actions = sweep_actions()
+    actions.source.explain = lambda request: (
+        "the growth policy 'levels' has no rule here." if request.growth != "auto" else None
+    )
+    controls, given = sweep_form(growths=["levels"])
+    line = unescape(actions.estimate(controls)(given, Visitor())[0])
+    assert "Model · levels budget 16 cannot be measured: the growth policy 'levels' has no rule here." in line
+    assert actions.source.requests == []
+
+
+def test_a_cancelled_sweep_keeps_what_is_done_and_resume_runs_the_rest() -> None:
+    actions = sweep_actions(round_wait_s=0.03)
+    controls, given = sweep_form()
+    actions.arm(Visitor())
+    updates = actions.run(controls)(given, Visitor())
+    while "2 of 6" not in next(updates)[0]:
+        pass
+    actions.stop(Visitor())
+    last = by_name(list(updates)[-1])
+    assert "Cancelled." in last["message"]
+    kept = actions.shown("visitor").result
+    assert 2 <= len(kept.points) < 6
+    assert (last["resume"].interactive, "of 6 runs" in last["origin"]) == (True, True)
+    actions.source._round_wait_s = 0.0
+    actions.arm(Visitor())
+    last = by_name(list(actions.resume(Visitor()))[-1])
+    result = actions.shown("visitor").result
+    assert (len(result.points), result.complete, last["resume"].interactive) == (6, True, False)
+    assert (result.points[: len(kept.points)], len(result.provenance.continued)) == (kept.points, 1)
+
+
+def test_a_sweep_file_waits_for_run_and_the_form_takes_over_when_it_is_touched(tmp_path: Path) -> None:
+    actions = sweep_actions()
+    file = tmp_path / "own.toml"
+    file.write_text('title = "Own"\ndrafters = ["ngram"]\ngammas = [3]\nprompts = ["copy-a"]\n', encoding="utf-8")
+    assert "Own: Run sweep makes its 2 runs" in actions.open_file(str(file), Visitor())[0]
+    controls, given = sweep_form()
+    list(actions.run(controls)(given, Visitor()))
+    assert [point.prompt for point in actions.shown("visitor").result.points] == ["copy-a", "copy-a"]
+    actions.estimate(controls)(given, Visitor())
+    actions.arm(Visitor())
+    list(actions.run(controls)(given, Visitor()))
+    assert len(actions.shown("visitor").result.points) == 6
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("gamas = [1]", "did you mean 'gammas'?"),
+        ('drafters = ["modle"]', "There is no drafter 'modle'; did you mean 'model'?"),
+        ('drafters = ["ngram"]\nmax_new_tokens = 900', "asks for 900 tokens, but this machine takes 256"),
+        ('drafters = [{ name = "model", options = { branching = [20, 20] } }]', "makes 420 candidates per round"),
+        ('every_drafter = true\nrepeats = 5000', "at most 2000 are made here"),
+    ],
+)  # fmt: skip
+def test_a_sweep_file_that_asks_for_nonsense_or_too_much_is_refused(tmp_path: Path, content: str, words: str) -> None:
+    file = tmp_path / "own.toml"
+    file.write_text(content, encoding="utf-8")
+    assert words in unescape(sweep_actions().open_file(str(file), Visitor())[0])
+
+
+def test_the_tab_opens_with_the_recorded_result_once_and_a_file_replaces_it(tmp_path: Path) -> None:
+    actions = sweep_actions()
+    controls, given = sweep_form()
+    list(actions.run(controls)(given, Visitor()))
+    path = tmp_path / "all_drafters.json.gz"
+    sweep_store.write(actions.shown("visitor").result, path)
+    later = SpeedupActions(ReplaySource(sample()), Limits(), recorded(tmp_path))
+    opened = by_name(later.opened(Visitor()))
+    assert ("sv-badge-recorded" in opened["origin"], opened["table"].count("<tr")) == (True, 7)
+    assert all(one == gr.skip() for one in later.opened(Visitor()))
+    other = SpeedupActions(ReplaySource(sample()), Limits())
+    assert "2.00× plain decoding" in by_name(other.open_file(str(path), Visitor()))["message"]
+    assert (recorded(tmp_path / "none"), other.shown("another")) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"drafters": []}, "No drafter is chosen"),
+        ({"families": []}, "No prompt family is chosen"),
+        ({"gammas": "one"}, "The speculation lengths"),
+        ({"gammas": "0"}, "between 1 and 64"),
+        ({"trees": "a,b"}, "The children per level"),
+        ({"temperatures": "warm"}, "The temperatures are 'warm'"),
+        ({"drafters": ["oracle"]}, "There is no drafter 'oracle'"),
+        ({"growths": ["weed"]}, "There is no growth policy 'weed'"),
+        ({"growths": ["levels"], "budgets": "999"}, "node budgets between 1 and 256"),
+        ({"drafters": ["ngram"], "stoppings": ["doubt"]}, "Ngram can have no growth or stop policy"),
+    ],
+)
+def test_a_sweep_that_cannot_run_says_why(change: dict[str, object], words: str) -> None:
+    actions = sweep_actions()
+    controls, given = sweep_form(**change)
+    assert words in unescape(actions.estimate(controls)(given, Visitor())[0])
+    (update,) = list(actions.run(controls)(given, Visitor()))
+    assert words in unescape(update[0])
+    assert by_name(update)["run"].interactive is True

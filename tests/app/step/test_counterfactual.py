@@ -1,0 +1,53 @@
+"""The button that asks every other drafter: what it shows, and what it does with hostile text."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from specviz.app.parts.gallery import gallery
+from specviz.app.parts.request import Limits
+from specviz.app.step.actions import StepActions
+from specviz.app.step.counterfactual_cards import cards
+from specviz.protocol.counterfactual import Other
+from specviz.trace import codec
+from specviz.trace.events import VocabEntry
+from tests.app.doubles import SAMPLE, ReplaySource
+
+TRACE = codec.read(SAMPLE)
+
+
+def actions(tmp_path):
+    return StepActions(ReplaySource(TRACE), gallery(tmp_path), Limits())
+
+
+def test_the_cards_come_one_by_one_and_say_that_they_are_a_counterfactual(tmp_path):
+    shown = list(actions(tmp_path).ask_others(codec.dumps(TRACE), 1))
+    assert [text.count("<article") for text in shown] == [1, 2, 3, 3]
+    assert "Counterfactual at round 2." in shown[0]
+    assert "asking the next drafter" in shown[0]
+    assert "asking the next drafter" not in shown[-1]
+    assert "this run" in shown[-1]
+
+
+def test_a_round_that_is_not_there_or_no_run_at_all_is_one_sentence(tmp_path):
+    (shown,) = actions(tmp_path).ask_others(codec.dumps(TRACE), 99)
+    assert "there is no round 99" in shown.lower()
+    (empty,) = actions(tmp_path).ask_others("", 0)
+    assert 'role="status"' in empty
+
+
+def test_tokens_names_and_reasons_reach_the_page_escaped():
+    hostile = VocabEntry("PGI+", "<b>")
+    this = TRACE.rounds[3]
+    vocab = dict.fromkeys(TRACE.vocab, hostile)
+    answers = [
+        Other("<i>", this, vocab, recorded=True),
+        Other("x", None, {}, "<script>"),
+        Other("none", replace(this, nodes=this.nodes[:1]), vocab),
+    ]
+    html = cards(3, answers, waiting=False)
+    assert "<b>" not in html
+    assert "<i>" not in html
+    assert "<script>" not in html
+    assert "&lt;b&gt;" in html
+    assert "nothing was drafted" in html

@@ -1,0 +1,59 @@
+"""Retraining on a page's own runs: by visitor, with a way back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from specviz.app.parts.gallery import gallery
+from specviz.app.parts.methods import kinds
+from specviz.app.parts.request import Limits
+from specviz.app.step.actions import StepActions
+from specviz.app.step.controls import learners
+from specviz.app.step.retraining import Lessons
+from specviz.app.step.retraining_actions import LessonActions
+from tests.app.doubles import ReplaySource, catalog, sample
+from tests.app.parts.test_request import FORM
+from tests.app.step.test_actions import Visitor, form_of
+
+RUN = {**FORM, "stopping": "doubt"}
+
+
+@pytest.fixture
+def actions(tmp_path: Path) -> StepActions:
+    return StepActions(ReplaySource(sample()), gallery(tmp_path), Limits())
+
+
+def ran(actions: StepActions, visitor: Visitor) -> None:
+    controls, given = form_of(RUN)
+    list(actions.run_live(controls)(given, visitor))
+
+
+def test_a_page_without_runs_says_what_to_do() -> None:
+    lesson = LessonActions(ReplaySource(sample()), Lessons())
+    assert "Nothing was run on this page yet" in lesson.retrain("doubt", Visitor())
+
+
+def test_what_was_learnt_holds_for_this_visitor_until_it_is_reset(actions: StepActions) -> None:
+    lesson = LessonActions(actions.source, actions.lessons)
+    ran(actions, Visitor("a"))
+    assert "doubt learnt from 1 runs" in lesson.retrain("doubt", Visitor("a")).lower()
+    for visitor in ("a", "b"):
+        ran(actions, Visitor(visitor))
+    assert [request.stopping_weights for request, _ in actions.source.requests] == [None, {"runs": 1}, None]
+    assert "from this page" in lesson.choose("doubt", Visitor("a"))
+    assert "shipped" in lesson.choose("doubt", Visitor("b"))
+    assert "shipped" in lesson.reset("doubt", Visitor("a"))
+    ran(actions, Visitor("a"))
+    assert actions.source.requests[-1][0].stopping_weights is None
+
+
+def test_leaving_forgets_runs_and_weights(actions: StepActions) -> None:
+    ran(actions, Visitor())
+    actions.leave(Visitor())
+    assert "Nothing was run" in LessonActions(actions.source, actions.lessons).retrain("doubt", Visitor())
+
+
+def test_only_policies_that_learn_can_be_retrained() -> None:
+    assert [learners(kind) for kind in kinds(catalog()) if kind.group == "stopping"] == [["doubt"]]

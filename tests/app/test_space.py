@@ -1,0 +1,158 @@
+"""The Space's card, its limits and the pins agree with each other."""
+
+import re
+import tomllib
+import unicodedata
+from dataclasses import fields
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+from specviz.app import space
+from specviz.errors import SpecVizError
+
+ROOT = Path(__file__).resolve().parents[2]
+COLOURS = {"red", "yellow", "green", "blue", "indigo", "purple", "pink", "gray"}
+KEYS = {
+    "title", "emoji", "colorFrom", "colorTo", "sdk", "sdk_version", "python_version", "suggested_hardware", "app_file",
+    "fullWidth", "header", "short_description", "models", "datasets", "tags", "thumbnail", "pinned", "license",
+    "disable_embedding", "startup_duration_timeout", "custom_headers", "preload_from_hub",
+}  # fmt: skip
+
+
+@pytest.fixture
+def card():
+    return space.settings()["card"]
+
+
+def test_the_card_uses_only_keys_and_values_the_hub_knows(card):
+    assert set(card) <= KEYS
+    assert {card["colorFrom"], card["colorTo"]} <= COLOURS
+    assert card["sdk"] == "gradio"
+    assert len(card["short_description"]) <= 60
+    assert card["license"] == "apache-2.0"
+    assert re.fullmatch(r"(cpu|t4|l4|l40s|a10g|a100|zero|rtx)-[a-z0-9-]+", card["suggested_hardware"])
+
+
+def test_the_emoji_is_one_sign(card):
+    assert len(card["emoji"]) == 1
+    assert unicodedata.category(card["emoji"]) == "So"
+
+
+def test_one_gradio_version_in_card_requirements_and_environment(card):
+    requirements = (ROOT / "requirements.txt").read_text()
+    pyproject = (ROOT / "pyproject.toml").read_text()
+    pinned = re.search(r"^gradio==(\S+)$", requirements, re.MULTILINE).group(1)
+    assert card["sdk_version"] == pinned == version("gradio")
+    assert f'"gradio=={pinned}"' in pyproject
+
+
+def test_python_version_is_text_and_new_enough(card):
+    """Unquoted, YAML reads 3.10 as the number 3.1."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert card["python_version"] == "3.12"
+    assert "python_version: '3.12'" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert project["requires-python"] == ">=3.11"
+
+
+def test_every_runtime_requirement_stands_alike_in_both_files():
+    requirements = set(re.findall(r"^([A-Za-z][^#\s]*)", (ROOT / "requirements.txt").read_text(), re.MULTILINE))
+    declared = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"])
+    assert requirements - declared == {"pytest>=9"}
+    assert declared <= requirements
+
+
+def test_the_app_file_exists(card):
+    assert (ROOT / card["app_file"]).is_file()
+
+
+def test_the_readme_carries_the_card():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert readme == space.front_matter() + space.body(readme)
+
+
+@pytest.fixture
+def readme(tmp_path):
+    path = tmp_path / "README.md"
+    path.write_text("---\ntitle: Old\n---\n# Heading\n---\nafter a rule\n", encoding="utf-8")
+    return path
+
+
+def test_sync_rewrites_the_front_matter_and_nothing_else(readme):
+    assert space.main(["sync"], readme) == 0
+    assert readme.read_text(encoding="utf-8") == space.front_matter() + "# Heading\n---\nafter a rule\n"
+
+
+def test_sync_puts_front_matter_on_a_readme_that_has_none(readme):
+    readme.write_text("# Heading\n", encoding="utf-8")
+    space.main(["sync"], readme)
+    assert readme.read_text(encoding="utf-8") == space.front_matter() + "# Heading\n"
+
+
+def test_check_says_what_to_run_and_passes_afterwards(readme, capsys):
+    assert space.main(["check"], readme) == 1
+    assert "run python -m specviz.app.space sync" in capsys.readouterr().err
+    space.main(["sync"], readme)
+    assert space.main(["check"], readme) == 0
+
+
+def test_front_matter_that_never_ends_is_refused(readme):
+    readme.write_text("---\ntitle: Old\n", encoding="utf-8")
+    with pytest.raises(SpecVizError, match="never closes it"):
+        space.main(["sync"], readme)
+    assert readme.read_text(encoding="utf-8") == "---\ntitle: Old\n"
+
+
+def test_any_other_word_is_answered_with_the_usage(capsys):
+    assert space.main(["sink"]) == 2
+    assert "usage: python -m specviz.app.space sync|check" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["cpu-basic", "cpu-upgrade", "gpu", "local"])
+def test_every_tier_sets_every_limit_to_a_positive_number(name):
+    tier = space.tier({"SPECVIZ_TIER": name})
+    for entry in fields(tier):
+        assert type(getattr(tier, entry.name)) is int
+        assert getattr(tier, entry.name) > 0
+
+
+def test_no_tier_goes_untested():
+    assert list(space.settings()["tiers"]) == ["cpu-basic", "cpu-upgrade", "gpu", "local"]
+
+
+def test_a_tier_that_misses_a_limit_is_refused(monkeypatch):
+    monkeypatch.setattr(space, "settings", lambda: {"tiers": {"small": {"torch_threads": 1}}})
+    with pytest.raises(SpecVizError, match=r"tier small in spaces_config\.yaml must set torch_threads, max_new_tokens"):
+        space.tier({"SPECVIZ_TIER": "small"})
+
+
+@pytest.mark.parametrize("content", ["- a list", "a: [", None])
+def test_settings_that_cannot_be_read_are_refused(tmp_path, content):
+    path = tmp_path / "spaces_config.yaml"
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(SpecVizError, match=r"spaces_config\.yaml .*restore it from the repository"):
+        space.settings(path)
+
+
+@pytest.mark.parametrize(
+    ("environment", "tokens"),
+    [
+        ({}, 256),
+        ({"SPACE_ID": "a/b"}, 96),
+        ({"SPACE_ID": "a/b", "CPU_CORES": "2"}, 96),
+        ({"SPACE_ID": "a/b", "CPU_CORES": "8"}, 192),
+        ({"SPACE_ID": "a/b", "CPU_CORES": "many"}, 96),
+        ({"SPACE_ID": "a/b", "ACCELERATOR": "none", "CPU_CORES": "8"}, 192),
+        ({"SPACE_ID": "a/b", "ACCELERATOR": "t4"}, 256),
+        ({"SPECVIZ_TIER": "cpu-basic"}, 96),
+    ],
+)
+def test_the_tier_follows_the_machine(environment, tokens):
+    assert space.tier(environment).max_new_tokens == tokens
+
+
+def test_an_unknown_tier_is_refused_with_the_known_ones():
+    with pytest.raises(SpecVizError, match="SPECVIZ_TIER is 'huge', but must be one of cpu-basic"):
+        space.tier({"SPECVIZ_TIER": "huge"})

@@ -1,0 +1,104 @@
+"""The bench's loop and its rows, with contestants whose clocks are written out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pytest
+
+from specviz.bench.core.contest import ContestPlan, Measured, Outcome, contest
+from specviz.bench.core.report import overhead, rows
+from specviz.bench.core.source_contestant import SourceContestant
+from specviz.errors import SpecVizError
+from specviz.protocol.runs import PromptCard, RunRequest
+from tests.fake_source import FakeSource
+
+PROMPTS = (PromptCard("one", "code", "", "", "a"), PromptCard("two", "prose", "", "", "b"))
+
+
+@dataclass
+class Clockwork:
+    """Always 8 tokens: `seconds` in all, of which `prefill`."""
+
+    name: str
+    seconds: float
+    prefill: float = 0.0
+    log: list[str] = field(default_factory=list)
+    output: tuple[int, ...] = (1,) * 8
+
+    def decode(self, prompt: PromptCard, cancelled: Callable[[], bool]) -> Measured | None:
+        self.log.append(f"{self.name}{prompt.id}")
+        return Measured(list(self.output), self.seconds, self.prefill, target_passes=4)
+
+
+def test_every_contestant_warms_up_once_and_then_the_order_rotates() -> None:
+    log: list[str] = []
+    contestants = [Clockwork(name, 1.0, log=log) for name in "ABC"]
+    outcomes = list(contest(ContestPlan(contestants, PROMPTS, repeats=2)))
+    assert log[:3] == ["Aone", "Bone", "Cone"]
+    assert "".join(entry[0] for entry in log[3:]) == "ABCBCABCACAB"
+    assert len(outcomes) == 12, "warm-up runs are not reported"
+
+
+def test_cancelling_keeps_what_is_done() -> None:
+    log: list[str] = []
+    plan = ContestPlan([Clockwork("A", 1.0, log=log), Clockwork("B", 1.0, log=log)], PROMPTS, repeats=1)
+    assert [one.contestant for one in contest(plan, cancelled=lambda: len(log) >= 5)] == ["A", "B", "B"]
+
+
+def outcome(name: str, seconds: float, prompt: str = "one", prefill: float = 0.0, output: int = 1) -> Outcome:
+    return Outcome(name, prompt, "code", 0, Measured([output] * 8, seconds, prefill, target_passes=4))
+
+
+def test_ratios_are_per_prompt_and_summarised_by_quartiles() -> None:
+    """Plain takes 8 s on one prompt and 4 s on the other; the contestant takes 2 s on both: ratios 4 and 2."""
+    found = rows([outcome("P", 8.0), outcome("P", 4.0, "two"), outcome("C", 2.0), outcome("C", 2.0, "two")], "P", None)
+    assert found[0].ratio == (1.0, 1.0, 1.0)
+    assert found[1].ratio == (2.5, 3.0, 3.5)
+    assert found[1].tokens_per_pass == 2.0
+
+
+def test_decoding_ratio_leaves_each_side_s_prompt_pass_out() -> None:
+    """Whole call: 8/8 s against 8/4 s, a ratio of 2. Without 2 s of prompt on both sides: 6 s against 2 s."""
+    found = rows([outcome("P", 8.0, prefill=2.0), outcome("C", 4.0, prefill=2.0)], "P", None)
+    assert found[1].ratio.median == 2.0
+    assert found[1].decode_ratio.median == 3.0
+
+
+def test_tokens_that_came_with_the_prompt_s_pass_are_not_counted_as_decoding() -> None:
+    """8 tokens, 2 of them with a prompt's pass of 2 s: 6 in the 3 s after it, against 1 a second."""
+    theirs = Outcome("C", "one", "code", 0, Measured([1] * 8, 5.0, 2.0, target_passes=4, prefill_tokens=2))
+    assert rows([outcome("P", 8.0), theirs], "P", None)[1].decode_ratio.median == 2.0
+
+
+def test_outputs_that_differ_are_counted_not_hidden() -> None:
+    found = rows([outcome("P", 8.0), outcome("C", 4.0, output=2)], "P", None)
+    assert (found[0].same_output, found[1].same_output) == (1, 0)
+
+
+def test_outcomes_without_their_plain_run_are_left_out() -> None:
+    found = rows([outcome("P", 8.0), outcome("C", 4.0), outcome("C", 1.0, "two")], "P", None)
+    assert found[1].runs == 1
+    with pytest.raises(SpecVizError, match="not a single plain run"):
+        rows([outcome("C", 4.0)], "P", None)
+
+
+def test_tracing_overhead_is_the_extra_share_of_the_same_decode() -> None:
+    """One second of five went into the trace: a quarter on top of the four it would have taken."""
+    traced = Outcome("C, recorded", "one", "code", 0, Measured([1], 5.0, 0.0, target_passes=1, record_s=1.0))
+    assert overhead([outcome("C", 4.0), traced], "C, recorded") == (0.25, 0.25, 0.25)
+    assert overhead([outcome("C", 4.0)], "C, recorded") is None
+
+
+def test_our_contestant_reads_prompt_pass_and_rounds_from_the_trace(fake_source: FakeSource) -> None:
+    ours = SourceContestant("ours", fake_source, RunRequest(prompt="", drafter="model", drafter_options={"gamma": 1}))
+    measured = ours.decode(PROMPTS[1], lambda: False)
+    assert measured is not None
+    assert (len(measured.output_ids), measured.target_passes, measured.prefill_s, measured.engine_s) == (8, 4, 0.5, 4.0)
+    assert (fake_source.requests[0].prompt, fake_source.requests[0].prompt_name) == ("b", "two")
+
+
+def test_our_contestant_gives_nothing_when_cancelled(fake_source: FakeSource) -> None:
+    ours = SourceContestant("ours", fake_source, RunRequest(prompt=""))
+    assert ours.decode(PROMPTS[0], lambda: True) is None

@@ -1,0 +1,219 @@
+"""`specviz bench drafters` on a source whose every time is chosen by hand: who runs, with which memory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from specviz.bench.core.contest import Measured, Outcome
+from specviz.bench.core.doc_sections import check_marks
+from specviz.bench.core.source_contestant import SourceContestant
+from specviz.bench.drafters.plan import Entrant, chosen, entrants, introductions, lessons, lineup
+from specviz.bench.drafters.rows import DrafterRow, sections
+from specviz.cli.commands import bench_drafters
+from specviz.cli.main import main
+from specviz.errors import DraftError, SpecVizError
+from specviz.protocol.runs import Catalog, MethodDescription, PromptCard, Resume, RunRequest
+from specviz.trace import events
+from specviz.trace.steps import Step
+from tests.fake_source import FakeSource, make_round
+
+CARDS = tuple(PromptCard(f"{family}{i}", family, "", "", "x") for family in ("code", "prose") for i in range(3))
+
+
+def method(name: str, remembers: bool = False, lossless: bool = True) -> MethodDescription:
+    return MethodDescription(name, name, name, lossless, (), remembers=remembers)
+
+
+DRAFTERS = (method("copy"), method("learn", remembers=True), method("needy"), method("none"), method("odd"))
+
+
+@dataclass
+class Drafters(FakeSource):
+    """Rounds of 1 s: `copy` commits 2 tokens in each, `learn` 1 cold and 4 warm; `needy` and `odd` cannot run."""
+
+    accepted: int = 3
+    prompts: tuple[PromptCard, ...] = CARDS
+    drafters: tuple[MethodDescription, ...] = DRAFTERS
+    broken: set[str] = field(default_factory=set)
+
+    def catalog(self) -> Catalog:
+        return Catalog((), self.drafters, (), self.prompts)
+
+    def explain(self, request: RunRequest) -> str | None:
+        return "there is no datastore;\nbuild one." if request.drafter == "needy" else None
+
+    def run(
+        self, request: RunRequest, cancelled: Callable[[], bool] = lambda: False, resume: Resume | None = None
+    ) -> Iterator[Step]:
+        if request.drafter in self.broken:
+            raise DraftError("it does not fit.")
+        if request.drafter == "odd":
+            yield Step(events.Finished("failed", "its table is missing.", [], "", 0.0, 0.0, 0.0), {})
+            return
+        gamma = {"copy": 1, "learn": 3 if request.memory == "warm" else 0}.get(request.drafter, 0)
+        yield from super().run(replace(request, drafter_options={"gamma": gamma}), cancelled)
+
+
+@pytest.fixture
+def source(monkeypatch: pytest.MonkeyPatch) -> Drafters:
+    found = Drafters()
+    monkeypatch.setattr(bench_drafters, "live_source", lambda models, threads: found)
+    return found
+
+
+def bench(*arguments: object) -> int:
+    return main(["bench", "drafters", *map(str, arguments)])
+
+
+def test_drafters_come_from_the_catalogue_plain_decoding_first() -> None:
+    catalog = Drafters().catalog()
+    assert [one.name for one in chosen(catalog, ())] == ["none", "copy", "learn", "needy", "odd"]
+    assert [one.name for one in chosen(catalog, ("learn",))] == ["none", "learn"]
+    with pytest.raises(SpecVizError, match="no drafter called 'copi'; known: copy, learn"):
+        chosen(catalog, ("copi",))
+
+
+def test_who_cannot_run_is_named_with_the_reason() -> None:
+    source = Drafters(broken={"copy"})
+    methods = chosen(source.catalog(), ())
+    met = list(introductions(source, methods, RunRequest(prompt=""), CARDS[0]))
+    assert {one.method.name: one.reason for one in met if one.started is None} == {
+        "copy": "it does not fit.",
+        "needy": "there is no datastore;\nbuild one.",
+        "odd": "its table is missing.",
+    }
+    found = entrants(source, met, RunRequest(prompt=""), lessons(source.catalog(), CARDS, 2))
+    assert [(one.drafter, one.memory) for one in found] == [("none", ""), ("learn", "cold"), ("learn", "warm")]
+
+
+def test_without_plain_decoding_there_is_nothing_to_compare_with() -> None:
+    source = Drafters(broken={"none"})
+    with pytest.raises(SpecVizError, match=r"plain decoding.*cannot run: it does not fit"):
+        list(introductions(source, chosen(source.catalog(), ()), RunRequest(prompt=""), CARDS[0]))
+
+
+def test_a_warm_start_has_run_the_other_prompts_of_the_family_and_never_its_own() -> None:
+    source = Drafters()
+    met = list(introductions(source, [DRAFTERS[1]], RunRequest(prompt=""), CARDS[0]))
+    warm = entrants(source, met, RunRequest(prompt=""), lessons(source.catalog(), CARDS[:2], 4))[1].contestant
+    source.requests.clear()
+    for _ in range(2):
+        assert warm.decode(CARDS[1], lambda: False) is not None
+    once = [("code0", "reset"), ("code2", "warm"), ("code1", "warm")]
+    assert [(one.prompt_name, one.memory) for one in source.requests] == once * 2
+
+
+def test_a_family_of_one_prompt_teaches_nothing_so_nobody_is_warm() -> None:
+    source = Drafters(prompts=CARDS[:1])
+    met = list(introductions(source, [DRAFTERS[1]], RunRequest(prompt=""), CARDS[0]))
+    found = entrants(source, met, RunRequest(prompt=""), lessons(source.catalog(), CARDS[:1], 4))
+    assert [one.memory for one in found] == ["cold"]
+
+
+def outcome(drafter: str, prompt: PromptCard, seconds: float, drafting: float = 0.0, repeat: int = 0) -> Outcome:
+    """Two rounds that draft 4 candidates and accept 3, eight tokens out; nothing drafted by plain decoding."""
+    one = make_round(0, 0 if drafter == "none" else 4, 0 if drafter == "none" else 3, seconds / 2 - drafting)
+    rounds = (replace(one, drafted=replace(one.drafted, seconds=drafting)),) * 2
+    measured = Measured([1] * 8, 2 * seconds, 0.0, target_passes=2, rounds=rounds, engine_s=seconds)
+    return Outcome(drafter, prompt.id, prompt.family, repeat, measured)
+
+
+def named(names: Iterable[str]) -> list[Entrant]:
+    source = Drafters()
+    return [Entrant(name, "", True, SourceContestant(name, source, RunRequest(prompt=""))) for name in names]
+
+
+def row_of(outcomes: list[Outcome], family: str, drafter: str) -> DrafterRow:
+    taking_part = named(dict.fromkeys(one.contestant for one in outcomes))
+    section = next(one for one in sections(taking_part, outcomes) if one.family == family)
+    return next(row for row in section.rows if row.drafter == drafter)
+
+
+def test_speedups_are_medians_over_prompts_of_the_medians_of_their_repeats() -> None:
+    """Prompt one: 2×, 4× and 8×, so 4×; prompt two: 2×. Their median is 3, the quartiles 2.5 and 3.5."""
+    one, two = CARDS[0], CARDS[3]
+    outcomes = [outcome("none", one, 8, repeat=repeat) for repeat in range(3)]
+    outcomes += [outcome("copy", one, 8 / ratio, repeat=repeat) for repeat, ratio in enumerate((2, 8, 4))]
+    outcomes += [outcome("none", two, 8), outcome("copy", two, 4)]
+    assert row_of(outcomes, "", "copy").speedup == (2.5, 3.0, 3.5)
+    assert row_of(outcomes, "code", "copy").speedup == (4.0, 4.0, 4.0)
+    assert row_of(outcomes, "prose", "copy").whole_call == (2.0, 2.0, 2.0)
+
+
+def test_one_slow_run_of_plain_decoding_moves_no_ratio() -> None:
+    outcomes = [outcome("none", CARDS[0], seconds) for seconds in (8, 80, 8)] + [outcome("copy", CARDS[0], 4)]
+    assert row_of(outcomes, "code", "copy").speedup == (2.0, 2.0, 2.0)
+    assert row_of(outcomes, "code", "none").runs == 3
+
+
+def test_plain_decoding_runs_before_every_fifth_of_the_others() -> None:
+    assert [one.name for one in lineup(named(["none", *"abcdef"]))] == ["none", *"abcde", "none", "f"]
+    assert [one.name for one in lineup(named(["none"]))] == ["none"]
+
+
+def test_a_row_counts_candidates_and_the_share_of_drafting() -> None:
+    """3 of 4 accepted in each of two rounds; 1 s of a round's 4 s is drafting."""
+    row = row_of([outcome("none", CARDS[0], 16), outcome("copy", CARDS[0], 8, drafting=1)], "code", "copy")
+    assert (row.acceptance_rate, row.mean_acceptance_length, row.nodes_per_pass) == (0.75, 4.0, 4.0)
+    assert (row.draft_share, row.same_output, row.runs, row.prompts) == (0.25, 1, 1, 1)
+
+
+def test_the_fastest_of_each_family_wins_even_if_it_is_plain_decoding() -> None:
+    outcomes = [outcome("none", CARDS[0], 8), outcome("copy", CARDS[0], 10)]
+    outcomes += [outcome("none", CARDS[3], 8), outcome("copy", CARDS[3], 4)]
+    winners = {family: row_of(outcomes, family, "copy").winner for family in ("code", "prose")}
+    assert winners == {"code": False, "prose": True}
+    assert row_of(outcomes, "code", "none").winner
+
+
+def test_after_an_early_end_nobody_wins_on_fewer_prompts_and_runs_without_a_plain_one_do_not_count() -> None:
+    outcomes = [outcome("none", card, 8) for card in CARDS[:2]] + [outcome("copy", CARDS[0], 1)]
+    assert row_of(outcomes, "code", "none").winner
+    assert row_of([*outcomes, outcome("copy", CARDS[4], 1)], "", "copy").runs == 1
+    with pytest.raises(SpecVizError, match="not a single plain run"):
+        sections([], outcomes[2:])
+
+
+def test_the_command_writes_its_tables_between_the_marks_of_both_pages(
+    source: Drafters, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("README", "PAGE"):
+        page = tmp_path / f"{name}.md"
+        page.write_text("a\n<!-- bench drafters -->\n<!-- /bench drafters -->\nb\n", encoding="utf-8")
+        monkeypatch.setattr(bench_drafters, name, page)
+    assert bench("--prompts", 2, "--write", "--json", tmp_path / "b.json") == 0
+    full = (tmp_path / "PAGE.md").read_text(encoding="utf-8")
+    assert capsys.readouterr().out in full
+    assert [part in full for part in ("**All prompts**", "**code**", "**prose**")] == [True] * 3
+    assert "| **learn** | warm | **4.00 [4.00–4.00]** |" in full
+    assert "| copy | – | 2.00 [2.00–2.00] |" in full
+    assert "- `needy`: there is no datastore; build one.\n- `odd`: its table is missing.\n" in full
+    short = (tmp_path / "README.md").read_text(encoding="utf-8")
+    assert "| **learn** | warm | code, prose | **4.00 [4.00–4.00]** |" in short
+    assert "**code**" not in short
+    data: dict[str, Any] = json.loads((tmp_path / "b.json").read_text(encoding="utf-8"))
+    row = data["sections"][0]["rows"][3]
+    assert (row["drafter"], row["memory"], row["speedup"]) == ("learn", "warm", {"low": 4, "median": 4, "high": 4})
+    assert (data["absent"]["odd"], data["complete"]) == ("its table is missing.", True)
+
+
+def test_the_command_keeps_what_is_done_when_its_time_is_over(source: Drafters, capsys: Any) -> None:
+    assert bench("--drafters", "copy", "--max-minutes", "0.0000001") == 2
+    assert "not a single plain run was finished" in capsys.readouterr().err
+
+
+def test_the_command_asks_for_the_marks_before_it_measures(source: Drafters, tmp_path: Path, capsys: Any) -> None:
+    assert bench("--write", tmp_path / "none.md") == 2
+    assert "none.md has no place" in capsys.readouterr().err
+    assert source.requests == []
+
+
+def test_the_shipped_pages_have_their_marks() -> None:
+    check_marks(bench_drafters.PAGE, bench_drafters.MARK)
+    check_marks(bench_drafters.README, bench_drafters.MARK)

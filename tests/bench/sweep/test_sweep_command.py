@@ -1,0 +1,96 @@
+"""`specviz bench sweep` over a source whose every time is chosen by hand: stopped, continued, refused."""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import dataclass, replace
+from itertools import count
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from specviz.cli.commands import bench_sweep
+from specviz.cli.main import main
+from specviz.protocol.runs import Catalog, MethodDescription, OptionCard, RunRequest
+from specviz.protocol.sweeps import store as sweep_store
+from tests.fake_source import FakeSource
+
+GAMMA = OptionCard("gamma", "int", 4, "depth", 1, 16)
+FILE = 'drafters = ["model", "needy"]\ngammas = [1, 3]\nmax_new_tokens = 8\n'
+
+
+@dataclass
+class Drafters(FakeSource):
+    """Offers `model` and one that lacks something."""
+
+    def catalog(self) -> Catalog:
+        drafters = (
+            MethodDescription("model", "", "", True, (GAMMA,)),
+            MethodDescription("needy", "", "", True, ()),
+            MethodDescription("none", "", "", True, ()),
+        )
+        return replace(super().catalog(), drafters=drafters)
+
+    def explain(self, request: RunRequest) -> str | None:
+        return "there is no datastore; build one." if request.drafter == "needy" else None
+
+
+@pytest.fixture
+def source(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Drafters:
+    found = Drafters()
+    monkeypatch.setattr(bench_sweep, "live_source", lambda models, threads: found)
+    monkeypatch.chdir(tmp_path)
+    Path("own.toml").write_text(FILE, encoding="utf-8")
+    return found
+
+
+def bench(*arguments: str) -> int:
+    return main(["bench", "sweep", "own.toml", *arguments])
+
+
+def test_a_sweep_says_who_cannot_run_and_gives_table_result_and_csv(source: Drafters, capsys: Any) -> None:
+    assert bench("--out", "r.json", "--csv", "r.csv") == 0
+    said = capsys.readouterr()
+    assert "left out: needy: there is no datastore; build one." in said.err
+    assert "3 of 6 runs, about" in said.err
+    assert "| model | 1 | 0 | 2.00 | 2.00 to 2.00 | 1.00 | 2.00 | 1.0 | 2 | 2/2 |" in said.out
+    result = sweep_store.read("r.json")
+    assert (result.complete, result.provenance.command) == (True, "specviz bench sweep own.toml")
+    assert [(one.name, one.reason) for one in result.absent] == [("needy", "there is no datastore; build one.")]
+    assert len(list(csv.DictReader(Path("r.csv").read_text(encoding="utf-8").splitlines()))) == 6
+
+
+def test_a_stopped_sweep_keeps_what_is_done_and_the_same_command_runs_the_rest(
+    source: Drafters, capsys: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seconds = count()
+    monkeypatch.setattr(bench_sweep, "time", SimpleNamespace(monotonic=lambda: float(next(seconds))))
+    assert bench("--out", "r.json.gz", "--max-minutes", "0.6") == 0
+    kept = sweep_store.read("r.json.gz")
+    assert 1 <= len(kept.points) < 6
+    assert f"stopped: {len(kept.points)} of 6 runs are done; the same command goes on." in capsys.readouterr().err
+    source.requests.clear()
+    assert bench("--out", "r.json.gz", "--json") == 0
+    whole = sweep_store.read("r.json.gz")
+    assert json.loads(capsys.readouterr().out)["points"][0]["drafter"] == "none"
+    assert (len(whole.points), whole.points[: len(kept.points)]) == (6, kept.points)
+    assert len(source.requests) < 2 + 6 + 1
+
+
+def test_another_sweep_and_a_place_that_cannot_be_written_are_refused_before_anything_runs(
+    source: Drafters, capsys: Any
+) -> None:
+    assert bench("--out", "r.json") == 0
+    source.requests.clear()
+    Path("own.toml").write_text(FILE + "seed = 8\n", encoding="utf-8")
+    for arguments, words in (
+        (("--out", "r.json"), "the result holds the runs of another sweep"),
+        (("--out", "r.txt"), "r.txt: a sweep result is written to a name ending in .json or .json.gz"),
+        (("--out", "none/r.json"), "there is no folder 'none'"),
+    ):
+        assert bench(*arguments) == 2
+        assert words in capsys.readouterr().err
+    assert source.requests == []

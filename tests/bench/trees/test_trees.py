@@ -1,0 +1,167 @@
+"""`specviz bench trees`: shapes, rungs, error bars and rows against values worked out by hand or by enumeration."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from specviz.bench.core.contest import Measured, Outcome
+from specviz.bench.core.doc_sections import check_marks, write_between
+from specviz.bench.trees import level_acceptance as ladder
+from specviz.bench.trees.level_acceptance import Ladder
+from specviz.bench.trees.plan import Case, TreePlan, branchings, cases, plain_name, shapes_of_budget
+from specviz.bench.trees.rows import rows
+from specviz.bench.trees.table import _tree_table
+from specviz.core.randomness import SeededDice
+from specviz.drafters.base import DraftContext, Habit
+from specviz.drafters.model import ModelDrafter
+from specviz.drafters.parts.shape import ShapeOptions
+from specviz.errors import SpecVizError
+from specviz.live.source import LiveSource, make_plan
+from specviz.lm.table import TableModel
+from specviz.protocol.runs import RunRequest
+from specviz.protocol.sweeps.intervals import mean, ratio_of_sums
+from tests.fake_source import make_round
+
+PLAN = TreePlan((2,), (6, 14), (0.0, 1.0), 3, (0.6, 0.2, 0.1), RunRequest(prompt="", max_new_tokens=8))
+
+
+def found(plan: TreePlan = PLAN) -> list[Case]:
+    return cases(LiveSource(measure=False), plan)
+
+
+def test_branchings_of_six_candidates() -> None:
+    assert branchings(6) == [(2, 1, 1), (2, 2), (3, 1), (6,)]
+
+
+def test_every_case_of_a_budget_drafts_exactly_that_many_candidates() -> None:
+    for case in found():
+        kind, _, size = case.experiment.partition(" ")
+        plan = make_plan(case.request)
+        drafter = ModelDrafter(ShapeOptions(), TableModel(32, seed=1, spread=0.3))
+        drafter.habit = Habit(plan.habit.growth)
+        tree = drafter.propose(DraftContext([1, 2], 0, 30, plan.sampling, SeededDice(3))).tree
+        if kind == "budget":
+            assert tree.drafted == int(size), case.name
+        else:
+            assert max(tree.depths) == int(size), case.name
+
+
+def test_all_growth_policies_meet_all_verifiers_that_may_judge_them() -> None:
+    pairs = {(case.growth, case.verifier) for case in found() if case.experiment == "budget 6" and case.temperature}
+    assert {growth for growth, _ in pairs} == {"chain", "dyspec", "eagle2", "levels", "rsd_c", "rsd_s", "sequoia"}
+    judges = {growth: {judge for one, judge in pairs if one == growth} for growth, _ in pairs}
+    assert judges["chain"] >= {"block", "naive", "sequential", "traversal", "kseq", "specinfer"}
+    assert judges["levels"] == {"kseq", "naive", "sequential", "specinfer", "traversal"}
+    assert judges["rsd_s"] == {"naive", "sequential", "traversal"}
+    assert {case.verifier for case in found() if case.temperature == 0.0} == {"greedy"}
+
+
+def test_shapes_with_more_expected_tokens_come_first() -> None:
+    levels = next(one for one in LiveSource(measure=False).catalog().growths if one.name == "rsd_c")
+    assert [name for name, _ in shapes_of_budget(levels, 6, PLAN)] == ["2,1,1", "2,2", "3,1"]
+
+
+def test_nothing_to_compare_is_an_error() -> None:
+    with pytest.raises(SpecVizError, match="nothing to compare"):
+        found(replace(PLAN, temperatures=()))
+
+
+def test_rungs_by_hand() -> None:
+    """p = (0.5, 0.5), q = (0.8, 0.2). One: 0.5 + 0.2. After a refusal only token 1 is left of p: 0.3 · 0.2 more i.i.d.,
+    0.3 · 1 more without replacement, where token 0 was refused and token 1 is certain."""
+    p, q = np.array([0.5, 0.5]), np.array([0.8, 0.2])
+    assert ladder.one_after_the_other(p, q, 1) == pytest.approx(0.7)
+    assert ladder.one_after_the_other(p, q, 2) == pytest.approx(0.76)
+    assert ladder.pair_recursive(p, q) == pytest.approx(1.0)
+    assert ladder.looked_up(p, q, 2) == pytest.approx(0.5 * 0.96 + 0.5 * 0.36)
+
+
+def test_a_pair_without_replacement_agrees_with_every_refusal_taken_one_by_one() -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(40):
+        p, q = rng.dirichlet([1.5] * 5), rng.dirichlet([1.5] * 5)
+        rest = np.maximum(p - q, 0.0)
+        total = np.minimum(p, q).sum()
+        for token in np.flatnonzero(q > p):
+            left = np.where(np.arange(5) == token, 0.0, q) / (1.0 - q[token])
+            total += (q - p)[token] * np.minimum(rest / rest.sum(), left).sum()
+        assert ladder.pair_recursive(p, q) == pytest.approx(total)
+
+
+def test_each_rule_stays_below_its_bound_and_equal_models_accept_everything() -> None:
+    rng = np.random.default_rng(2)
+    rungs = Ladder([2])
+    rungs.add(*(torch.tensor(rng.dirichlet([0.5] * 9, size=20)) for _ in range(2)))
+    accepted = {one.name.split(" (")[0]: one.acceptance.value for one in rungs.rungs()}
+    assert len(accepted) == 8
+    assert accepted["i.i.d., the target's sample looked up"] < accepted["i.i.d., one after the other"]
+    assert accepted["i.i.d., one after the other"] <= accepted["i.i.d., no rule accepts more"]
+    assert accepted["i.i.d., K-SEQ"] <= accepted["i.i.d., no rule accepts more"]
+    below, bound = (
+        accepted[f"without replacement, {rule}"] for rule in ("recursive rejection", "no rule accepts more")
+    )
+    assert accepted["i.i.d., one after the other"] < below <= bound
+    same = Ladder([3])
+    same.add(torch.tensor([[0.5, 0.5]]), torch.tensor([[0.5, 0.5]]))
+    exact = {one.name: one.acceptance.value for one in same.rungs()}
+    assert exact["one candidate"] == exact["without replacement, recursive rejection"] == 1.0
+
+
+def test_intervals_come_from_drawing_whole_prompts_anew() -> None:
+    """Two prompts with 0 and 1: a resample's mean is 0, ½ or 1, each end with a chance of a quarter."""
+    assert mean([0.0, 1.0]) == (0.5, 0.0, 1.0)
+    assert ratio_of_sums([(3.0, 2.0), (3.0, 2.0)]) == (1.5, 1.5, 1.5)
+    assert ratio_of_sums([(1.0, 10.0), (9.0, 10.0)], seed=1) == ratio_of_sums([(1.0, 10.0), (9.0, 10.0)], seed=1)
+    assert ratio_of_sums([(0.0, 0.0)]) is None
+    with pytest.raises(SpecVizError, match="no runs"):
+        mean([])
+
+
+def outcome(name: str, accepted: int, seconds: float = 4.0) -> Outcome:
+    done = (make_round(0, 4, accepted, 1.0), make_round(1, 4, accepted, 1.0))
+    return Outcome(name, "one", "code", 0, Measured([1] * 8, seconds, 0.0, target_passes=2, rounds=done))
+
+
+def case(shape: str) -> Case:
+    return Case("budget 4", 1.0, "levels", shape, "naive", RunRequest(prompt=""))
+
+
+def test_rows_count_accepted_candidates_and_mark_the_best_shape() -> None:
+    """Two rounds of 4 candidates each: 3 accepted in each is a length of 4, a rate of ¾; 8 tokens in half the time."""
+    shapes = [case("4"), case("2,1")]
+    plain = outcome(plain_name(1.0), 0, seconds=8.0)
+    short, long = rows(shapes, [plain, outcome(shapes[0].name, 1), outcome(shapes[1].name, 3)])
+    assert (short.best_shape, long.best_shape) == (False, True)
+    assert (long.mean_acceptance_length, long.acceptance_rate) == ((4.0, 4.0, 4.0), (0.75, 0.75, 0.75))
+    assert (long.nodes_per_pass, long.target_passes, long.tokens_per_pass) == ((4.0,) * 3, (2.0,) * 3, (4.0,) * 3)
+    assert long.speedup == (2.0, 2.0, 2.0)
+    assert rows(shapes, [outcome(shapes[0].name, 1)])[0].speedup is None
+    table = _tree_table([short, long])
+    assert "| levels | 2,1 | naive | 4.00 [4.00–4.00] | 0.75 [0.75–0.75] | 4.0 | 2.0 | 2.00 [2.00–2.00] |" in table
+    assert "| levels | 4 |" not in table
+
+
+def test_tables_go_between_the_marks_and_nowhere_else(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("before\n<!-- it -->\nold\n<!-- /it -->\nafter\n", encoding="utf-8")
+    write_between(page, "it", "new\n")
+    assert page.read_text(encoding="utf-8") == "before\n<!-- it -->\nnew\n<!-- /it -->\nafter\n"
+    with pytest.raises(SpecVizError, match=r"page\.md has no place"):
+        check_marks(page, "other")
+
+
+def test_the_shipped_page_has_its_marks() -> None:
+    from specviz.cli.commands import bench_trees
+
+    check_marks(bench_trees.PAGE, bench_trees.MARK)
+
+
+def test_rungs_of_unknown_sizes_are_left_out() -> None:
+    empty: Any = Ladder([])
+    assert empty.rungs() == []

@@ -1,0 +1,134 @@
+"""What holds for every registered growth and stop policy on small real models: discovered, never listed."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+
+import pytest
+import torch
+
+from specviz.live.source import collect, make_habit
+from specviz.proof.policy_options import growth_sets, stop_sets, temperature, toy_weights
+from specviz.protocol.runs import RunRequest
+from specviz.stop_policies.base import STOPS
+from specviz.trace.check import check
+from specviz.tree_policies.base import GROWTHS
+from tests.lm.tiny_models import random_tokens
+
+LOSSLESS = [name for name, growth in GROWTHS.items() if growth.lossless]
+"""a lossy policy needs a lossy rule; how far it drifts is for its own tests to say"""
+HABITS = [
+    *({"growth": name, "growth_options": options} for name in LOSSLESS for options in growth_sets(name)),
+    *(
+        {"drafter_options": {"gamma": 5}, "stopping": name, "stopping_options": options}
+        for name in STOPS.names()
+        for options in stop_sets(name)
+    ),
+    {"growth": "dyspec", "growth_options": {"budget": 64}, "stopping": "confidence"},
+    {"growth": "rsd_s", "growth_options": {"width": 8, "depth": 4}},
+]
+HABIT_IDS = ["-".join(str(value) for value in habit.values()) for habit in HABITS]
+TIMES = {"seconds", "start_s", "prefill_s", "decode_s", "record_s", "run_id", "created", "tokens_per_second"}
+
+every_habit = pytest.mark.parametrize("habit", HABITS, ids=HABIT_IDS)
+
+
+def request_for(pair, habit, **changes) -> RunRequest:
+    """Weights of the pair's own for a policy that learns; temperature 0 for one that works there alone."""
+    request = replace(RunRequest("w1 w2 w3 w1 w2", max_new_tokens=24), **habit, **changes)
+    drafter = pair.drafter.info
+    weights = toy_weights(STOPS.get(request.stopping), drafter.hidden_size, drafter.weights_sha256)
+    return replace(request, temperature=temperature(request.stopping, request.temperature), stopping_weights=weights)
+
+
+def session_of(pair, request, prompt):
+    session = pair.session(request, prompt)
+    session.method.drafter.habit = make_habit(request)
+    session.begin()
+    return session
+
+
+def output(pair, request, prompt):
+    session = session_of(pair, request, prompt)
+    while session.finished is None:
+        session.round()
+    return session.tokens[len(prompt) :]
+
+
+def plain_output(pair, request, prompt):
+    """Computed once for all policies."""
+    plain = {
+        "growth": "auto",
+        "growth_options": {},
+        "stopping": "fixed",
+        "stopping_options": {},
+        "stopping_weights": None,
+    }
+    return pair.plain_output(replace(request, **plain), prompt)
+
+
+def without_times(value):
+    if isinstance(value, dict):
+        return {key: without_times(one) for key, one in value.items() if key not in TIMES}
+    if isinstance(value, (list, tuple)):
+        return [without_times(one) for one in value]
+    return value
+
+
+@every_habit
+@pytest.mark.parametrize(("verifier", "warmth"), [("greedy", 0.0), ("sequential", 0.9)])
+def test_the_same_seed_gives_the_same_valid_trace(source, pair, habit, verifier, warmth):
+    request = request_for(pair, habit, verifier=verifier, temperature=warmth)
+    first, second = collect(source, request), collect(source, request)
+    assert check(first) == []
+    assert without_times(asdict(first)) == without_times(asdict(second))
+    assert (first.started.growth.name if first.started.growth else "auto") == request.growth
+
+
+@every_habit
+def test_greedy_text_is_that_of_plain_decoding(pair, habit):
+    request = request_for(pair, habit, verifier="greedy", max_new_tokens=32)
+    for seed in range(4):
+        prompt = random_tokens(seed, 3 + seed)
+        assert output(pair, request, prompt) == plain_output(pair, request, prompt)
+
+
+@every_habit
+def test_naive_sampling_gives_the_very_sample_of_plain_decoding(pair, habit):
+    request = request_for(pair, habit, verifier="naive", temperature=0.9, top_p=0.95, max_new_tokens=24)
+    for seed in range(2):
+        prompt = random_tokens(seed, 5)
+        sampled = replace(request, seed=seed)
+        assert output(pair, sampled, prompt) == plain_output(pair, sampled, prompt)
+
+
+@every_habit
+def test_the_drafters_cache_holds_nothing_but_the_text(pair, habit):
+    """After a round's first pass the drafter knows the committed text as a fresh pass would."""
+    request = request_for(pair, habit, verifier="sequential", temperature=0.9, max_new_tokens=16)
+    session = session_of(pair, request, [1, 2, 3, 1, 2])
+    drafter = session.method.drafter
+    while session.finished is None:
+        text = list(session.tokens)
+        beliefs = session.round().proposal.beliefs
+        fresh = drafter.model.forward(text, drafter.model.new_cache())
+        for nodes, logits in beliefs[:1]:
+            assert nodes == [0]
+            torch.testing.assert_close(logits[0], fresh[-1, : logits.shape[-1]], atol=1e-4, rtol=0.0)
+
+
+@pytest.mark.parametrize("growth", LOSSLESS)
+def test_every_nodes_belief_is_that_of_its_path_alone(pair, growth):
+    """Pruned and reordered trees included: what the trace shows at a node belongs to that node."""
+    request = request_for(
+        pair, {"growth": growth, "growth_options": {"budget": 12}}, verifier="sequential", temperature=0.9
+    )
+    session = session_of(pair, request, [1, 2, 3, 1, 2])
+    model = session.method.drafter.model
+    for _ in range(2):
+        text = list(session.tokens)
+        proposal = session.round().proposal
+        for nodes, logits in proposal.beliefs:
+            for node, row in zip(nodes, logits, strict=True):
+                alone = model.forward([*text, *proposal.tree.token_path(node)], model.new_cache())[-1]
+                torch.testing.assert_close(row, alone[: len(row)], atol=1e-4, rtol=0.0)

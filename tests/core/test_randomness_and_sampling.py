@@ -1,0 +1,169 @@
+"""The sampling transform, the residual, and the dice."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from specviz.core.randomness import ScriptedDice, SeededDice, pick, uniform
+from specviz.core.sampling import Sampling, residual, transform, without
+from specviz.errors import OptionError
+
+
+def tensor(*values):
+    return torch.tensor(values, dtype=torch.float64)
+
+
+def test_temperature_zero_is_a_point_mass_on_the_largest_logit_lowest_id_first():
+    assert transform(torch.tensor([1.0, 3.0, 3.0]), Sampling(0.0)).tolist() == [0.0, 1.0, 0.0]
+
+
+def test_temperature_divides_logits():
+    hot = transform(tensor(0.0, 1.0), Sampling(2.0))
+    assert hot.tolist() == pytest.approx([0.3775406688, 0.6224593312])
+
+
+def test_top_k_keeps_the_k_most_probable():
+    probs = transform(tensor(0.4, 0.1, 0.5).log(), Sampling(1.0, top_k=2))
+    assert probs.tolist() == pytest.approx([4 / 9, 0.0, 5 / 9])
+
+
+@pytest.mark.parametrize(
+    ("top_p", "expected"),
+    [(0.5, [0.0, 0.0, 1.0]), (0.51, [4 / 9, 0.0, 5 / 9]), (0.91, [0.4, 0.1, 0.5]), (0.01, [0.0, 0.0, 1.0])],
+)
+def test_nucleus_is_the_smallest_set_that_reaches_top_p(top_p, expected):
+    assert transform(tensor(0.4, 0.1, 0.5).log(), Sampling(1.0, top_p=top_p)).tolist() == pytest.approx(expected)
+
+
+def test_of_equal_tokens_at_the_edge_of_the_nucleus_the_lowest_ids_stay():
+    probs = transform(tensor(1.0, 1.0, 1.0, 1.0).log(), Sampling(1.0, top_p=0.5))
+    assert probs.tolist() == [0.5, 0.5, 0.0, 0.0]
+
+
+def test_rows_are_transformed_one_by_one():
+    rows = torch.stack([tensor(0.4, 0.1, 0.5).log(), tensor(0.9, 0.05, 0.05).log()])
+    probs = transform(rows, Sampling(0.7, top_p=0.8))
+    assert torch.equal(probs[0], transform(rows[0], Sampling(0.7, top_p=0.8)))
+    assert torch.equal(probs[1], transform(rows[1], Sampling(0.7, top_p=0.8)))
+
+
+def test_a_foreseen_draw_is_the_draw_and_moves_with_its_distribution():
+    dice, key = SeededDice(5), ("target", 7, 0)
+    u = uniform(5, key)
+    rows = [tensor(u - 0.1, 0.2, 0.9 - u), tensor(u + 0.1, 0.1, 0.8 - u)]
+    assert [dice.foresee(row, key) for row in rows] == [1, 0]
+    assert dice.draw(rows[0], key).token == 1
+
+
+def test_half_precision_logits_become_single_precision_probabilities():
+    assert transform(torch.zeros(2, dtype=torch.bfloat16), Sampling(1.0)).dtype == torch.float32
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"temperature": -0.1}, "temperature is -0.1"),
+        ({"temperature": 11}, "temperature is 11"),
+        ({"top_k": -1}, "top-k is -1"),
+        ({"top_p": 0.0}, "top-p is 0.0"),
+        ({"top_p": 1.5}, "top-p is 1.5"),
+    ],
+)
+def test_impossible_sampling_is_refused_with_its_value(changes, message):
+    with pytest.raises(OptionError, match=message):
+        Sampling(**changes)
+
+
+def test_residual_is_what_the_draft_leaves_of_the_target_normalised():
+    left, mass = residual(tensor(0.5, 0.3, 0.2), tensor(0.2, 0.2, 0.6))
+    assert left.tolist() == pytest.approx([0.75, 0.25, 0.0])
+    assert mass == pytest.approx(0.4)
+
+
+def test_equal_distributions_leave_the_target_itself_and_no_mass():
+    left, mass = residual(tensor(0.5, 0.5), tensor(0.5, 0.5))
+    assert left.tolist() == [0.5, 0.5]
+    assert mass == 0.0
+
+
+def test_removing_drawn_tokens_renormalises_the_rest():
+    left, mass = without(tensor(0.5, 0.3, 0.2), [0])
+    assert left.tolist() == pytest.approx([0.0, 0.6, 0.4])
+    assert mass == pytest.approx(0.5)
+
+
+def test_removing_everything_leaves_no_mass():
+    left, mass = without(tensor(0.5, 0.5), [0, 1])
+    assert (left.tolist(), mass) == ([0.0, 0.0], 0.0)
+
+
+@pytest.mark.parametrize(("u", "token"), [(0.0, 1), (0.2499, 1), (0.25, 3), (0.999, 3), (1 - 2**-53, 3)])
+def test_picking_inverts_the_cumulative_distribution_and_skips_the_impossible(u, token):
+    assert pick(torch.tensor([0.0, 0.25, 0.0, 0.75, 0.0]), u) == token
+
+
+def test_rounding_at_the_upper_end_never_gives_a_token_without_mass():
+    probs = torch.full((1000,), 1e-3)
+    probs[990:] = 0.0
+    assert pick(probs, 1 - 2**-53) == 989
+
+
+@pytest.mark.parametrize("size", [63, 64, 65, 128, 150])
+def test_picking_from_many_tokens_is_the_same_as_walking_along_them(size):
+    """Quarters of the mass on the first and last tokens of the blocks that are added up together."""
+    probs = torch.zeros(size)
+    places = sorted({0, min(63, size - 2), min(64, size - 1), size - 1})
+    probs[places] = 1 / len(places)
+    picked = [pick(probs, (number + part) / len(places)) for number in range(len(places)) for part in (0.0, 0.5)]
+    assert picked == [place for place in places for _ in range(2)]
+
+
+def test_noise_belongs_to_its_key_and_seed():
+    assert uniform(7, ("accept", 3, 1)) == uniform(7, ("accept", 3, 1))
+    others = [(8, ("accept", 3, 1)), (7, ("target", 3, 1)), (7, ("accept", 4, 1)), (7, ("accept", 3, 2))]
+    assert len({uniform(7, ("accept", 3, 1)), *(uniform(*other) for other in others)}) == 5
+
+
+def test_noise_is_the_same_on_every_machine():
+    assert uniform(7, ("target", 12, 0)) == 0.7067301720873567
+
+
+def test_noise_is_spread_evenly():
+    """20,000 draws in 20 cells: chi-square below 43.8, exceeded by chance once in a thousand seeds."""
+    counts = [0] * 20
+    for i in range(20_000):
+        counts[int(uniform(1, ("test", i, 0)) * 20)] += 1
+    assert sum((count - 1000) ** 2 / 1000 for count in counts) < 43.8
+
+
+def test_seeded_dice_accept_exactly_when_u_is_below():
+    dice, key = SeededDice(7), ("accept", 1, 1)
+    u = uniform(7, key)
+    assert dice.accept(u, key) == (False, u)
+    assert dice.accept(u + 1e-12, key) == (True, u)
+    assert dice.accept(0.0, key).accepted is False
+    assert dice.accept(1.0, key).accepted is True
+
+
+def test_a_script_plays_its_outcomes_and_names_the_decision_it_lacks():
+    dice = ScriptedDice([True, 2])
+    assert dice.accept(0.1, ("accept", 1, 1)).accepted
+    assert dice.draw(tensor(1.0), ("target", 1, 0)).token == 2
+    with pytest.raises(OptionError, match="no outcome left for"):
+        dice.accept(0.5, ("accept", 2, 1))
+    with pytest.raises(OptionError, match="needs True or False"):
+        ScriptedDice([1]).accept(0.5, ("accept", 2, 1))
+    with pytest.raises(OptionError, match="needs a token id"):
+        ScriptedDice([True]).draw(tensor(1.0), ("target", 2, 0))
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+def test_the_device_draws_and_cuts_as_the_processor_does():
+    torch.manual_seed(0)
+    logits = torch.randn(4, 1000) * 2
+    for sampling in (Sampling(0.8, top_p=0.9), Sampling(1.0, top_k=50)):
+        here, there = transform(logits, sampling), transform(logits.cuda(), sampling)
+        torch.testing.assert_close(here, there.cpu(), atol=1e-6, rtol=0.0)
+        assert [pick(row, 0.37) for row in here] == [pick(row, 0.37) for row in there]

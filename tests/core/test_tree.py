@@ -1,0 +1,68 @@
+"""The draft tree: declared kinds, order, paths, layout."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from specviz.core.tree import DraftTree
+from specviz.errors import DraftError
+from specviz.trace.layout import tidy_layout
+
+
+def small() -> DraftTree:
+    """root ─ 1 ─ 3, 4;  root ─ 2"""
+    tree = DraftTree.from_root(9)
+    q = torch.tensor([0.25, 0.75])
+    tree.add(0, 1, "iid", q, "test")
+    tree.add(0, 0, "iid", q, "test")
+    tree.add(1, 7, "point_mass", None, "copied")
+    tree.add(1, 8, "point_mass", None, "copied")
+    return tree
+
+
+def test_a_root_alone_is_a_tree_with_nothing_drafted():
+    tree = DraftTree.from_root(9)
+    assert (len(tree), tree.drafted, tree.depths, tree.kinds, tree.is_chain()) == (1, 0, [0], ["root"], True)
+
+
+def test_children_stand_in_draw_order_and_paths_go_down():
+    tree = small()
+    assert tree.children(0) == [1, 2]
+    assert tree.children(1) == [3, 4]
+    assert tree.path(4) == [1, 4]
+    assert tree.path(0) == []
+    assert tree.token_path(4) == [1, 8]
+    assert not tree.is_chain()
+
+
+def test_the_probability_of_a_candidate_is_that_of_its_own_proposal():
+    assert [small().proposal_prob(node) for node in range(5)] == [1.0, 0.75, 0.25, 1.0, 1.0]
+
+
+def test_probabilities_are_looked_up_again_after_the_tree_has_grown():
+    tree = small()
+    assert tree.proposal_prob(1) == 0.75
+    tree.add(2, 0, "iid", torch.tensor([0.5, 0.5]), "test")
+    assert tree.proposal_prob(5) == 0.5
+
+
+@pytest.mark.parametrize("parent", [-1, 1])
+def test_a_candidate_needs_a_parent_that_exists(parent):
+    with pytest.raises(DraftError, match=f"names parent {parent}"):
+        DraftTree.from_root(9).add(parent, 1, "point_mass", None, "test")
+
+
+def test_a_drawn_candidate_without_its_distribution_is_refused():
+    with pytest.raises(DraftError, match="'iid' but carries no proposal"):
+        DraftTree.from_root(9).add(0, 1, "iid", None, "test")
+
+
+def test_a_point_mass_with_a_distribution_is_refused():
+    with pytest.raises(DraftError, match="'point_mass' but carries a proposal"):
+        DraftTree.from_root(9).add(0, 1, "point_mass", torch.ones(2) / 2, "test")
+
+
+def test_layout_puts_leaves_on_rows_and_parents_in_the_middle():
+    tree = small()
+    assert tidy_layout(tree.parents, tree.depths) == [(0, 1.25), (1, 0.5), (1, 2), (2, 0), (2, 1)]

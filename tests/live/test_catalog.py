@@ -1,0 +1,77 @@
+"""The catalog, and its copy that needs no torch."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import torch
+from safetensors.torch import save_file
+
+from specviz.drafters.base import DRAFTERS
+from specviz.live import catalog
+from specviz.resources import asset_path
+from specviz.verifiers.base import VERIFIERS
+
+
+def test_the_saved_copy_is_current():
+    """If this fails: python -m specviz.live.catalog"""
+    assert asset_path("catalog.json").read_text(encoding="utf-8") == catalog.catalog_to_json(catalog.build())
+
+
+def test_the_saved_catalog_is_the_built_one():
+    assert catalog.saved() == catalog.build()
+
+
+def test_every_registered_method_is_listed_with_text_and_options():
+    built = catalog.build()
+    assert [one.name for one in built.drafters] == DRAFTERS.names()
+    assert [one.name for one in built.verifiers] == VERIFIERS.names()
+    for one in (*built.drafters, *built.verifiers):
+        assert one.summary.endswith((".", ":"))
+        assert one.description.startswith(one.summary)
+        assert all(option.help for option in one.options)
+    model = next(one for one in built.drafters if one.name == "model")
+    assert model.needs_model
+    assert [(option.name, option.type, option.default) for option in model.options] == [
+        ("gamma", "int", 4),
+        ("branching", "ints", []),
+        ("draw", "str", "auto"),
+    ]
+    assert {one.name: one.temperatures for one in built.verifiers}["greedy"] == "zero"
+
+
+def test_reading_the_saved_catalog_imports_no_torch():
+    script = "import sys, specviz.live.catalog; specviz.live.catalog.saved(); sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", script], cwd=catalog.ROOT.parent).returncode == 0
+
+
+def test_the_expected_models_are_listed_even_where_they_are_missing(monkeypatch, tmp_path):
+    monkeypatch.setattr(catalog, "ROOT", tmp_path)
+    assert [(one.name, one.role, one.available) for one in catalog.bundled_models()] == [
+        ("target", "target", False),
+        ("drafter", "drafter", False),
+    ]
+
+
+def test_a_bundled_model_is_described_from_its_files_alone(monkeypatch, tmp_path):
+    folder = tmp_path / "models" / "target"
+    folder.mkdir(parents=True)
+    save_file({"a": torch.zeros(3, 4), "b": torch.zeros(5)}, folder / "model.safetensors")
+    config = {"model_type": "llama", "num_hidden_layers": 2, "hidden_size": 4, "vocab_size": 9}
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    monkeypatch.setattr(catalog, "ROOT", tmp_path)
+    target = catalog.bundled_models()[0]
+    assert (target.parameters, target.available, target.summary) == (
+        17,
+        True,
+        "llama, 2 layers of width 4, vocabulary 9",
+    )
+
+
+def test_prompts_come_with_family_title_and_description():
+    prompts = catalog.bundled_prompts()
+    assert len(prompts) >= 32
+    assert len({one.id for one in prompts}) == len(prompts)
+    assert all(one.family and one.title and one.description and one.text for one in prompts)

@@ -1,0 +1,225 @@
+"""The live source: names to methods, what is refused before anything is loaded, what the header says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from specviz.cli.parts.sources import live_source
+from specviz.drafters.base import DRAFTERS, Habit
+from specviz.engine.header import Participants
+from specviz.errors import ModelError, OptionError, PairingError, VocabularyMismatch
+from specviz.live.source import LiveSource, _tune, collect, make_plan
+from specviz.lm.load import LoadedModel
+from specviz.lm.table import TableModel
+from specviz.options import from_mapping
+from specviz.proof.drafter_options import option_sets
+from specviz.protocol.runs import RunRequest
+from specviz.trace.events import StepTime
+from specviz.tree_policies.base import GROWTHS
+from specviz.verifiers.base import VERIFIERS
+from tests.proof.letters import LetterTexts, toy_loader
+
+REQUEST = RunRequest("abc", max_new_tokens=8)
+
+
+class Counting:
+    def __init__(self):
+        self.loaded = []
+        self._load = toy_loader()
+
+    def __call__(self, name, device, dtype):
+        self.loaded.append((name, device, dtype))
+        return self._load(name, device, dtype)
+
+
+def toy_source():
+    return LiveSource(load=toy_loader(), measure=False, datastores=LetterTexts())
+
+
+def test_auto_judges_greedily_at_temperature_zero_and_sequentially_above():
+    assert make_plan(REQUEST).verifier.name == "greedy"
+    assert make_plan(replace(REQUEST, temperature=0.5)).verifier.name == "sequential"
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "message"),
+    [
+        ({"drafter": "modle"}, OptionError, "no drafter called 'modle'; did you mean 'model'"),
+        ({"verifier": "gredy"}, OptionError, "did you mean 'greedy'"),
+        ({"drafter_options": {"gama": 3}}, OptionError, "no option 'gama' here; did you mean 'gamma'"),
+        ({"drafter_options": {"gamma": 99}}, OptionError, "gamma is 99"),
+        ({"temperature": 99.0}, OptionError, "temperature is 99"),
+        ({"verifier": "greedy", "temperature": 0.7}, PairingError, "works at temperature 0 only.*0.7.*'sequential'"),
+        ({"max_new_tokens": 0}, OptionError, "max_new_tokens is 0"),
+        ({"top": 0}, OptionError, "top is 0"),
+        ({"stop": ("",)}, OptionError, "stop string is empty"),
+    ],
+)
+def test_what_cannot_run_is_refused_by_one_sentence_and_explained_by_the_same(changes, error, message):
+    request = replace(REQUEST, **changes)
+    with pytest.raises(error, match=message) as caught:
+        collect(toy_source(), request)
+    assert toy_source().explain(request) == str(caught.value)
+
+
+def test_a_request_that_can_run_needs_no_explanation_and_loads_nothing():
+    load = Counting()
+    assert LiveSource(load=load).explain(REQUEST) is None
+    assert load.loaded == []
+
+
+def test_an_unknown_model_is_explained_without_loading():
+    reason = LiveSource().explain(replace(REQUEST, target="no-such-model"))
+    assert "there is no model 'no-such-model'" in reason
+
+
+def test_models_are_loaded_once_per_name_device_and_dtype():
+    load = Counting()
+    source = LiveSource(load=load, measure=False)
+    collect(source, REQUEST)
+    collect(source, REQUEST)
+    assert load.loaded == [("target", "auto", "auto"), ("drafter", "auto", "auto")]
+    collect(source, replace(REQUEST, dtype="float32", drafter="ngram"))
+    assert load.loaded[2:] == [("target", "auto", "float32")]
+
+
+def test_warming_loads_the_default_pair_and_says_so():
+    load = Counting()
+    source = LiveSource(load=load)
+    assert source.status() == "models not loaded yet"
+    source.warm()
+    assert source.status() == "models ready"
+    assert [name for name, _, _ in load.loaded] == ["target", "drafter"]
+
+
+def test_a_model_that_does_not_load_is_reported_in_the_status():
+    def broken(name, device, dtype):
+        raise ModelError("no weights here; train some.")
+
+    source = LiveSource(load=broken)
+    with pytest.raises(ModelError):
+        source.warm()
+    assert "no weights here; train some." in source.status()
+
+
+def test_a_drafter_of_another_vocabulary_is_refused():
+    toys = toy_loader()
+
+    def load(name, device, dtype):
+        loaded = toys(name, device, dtype)
+        if name != "drafter":
+            return loaded
+        model = TableModel(7, 2)
+        return LoadedModel(model, loaded.tokenizer, model.info)
+
+    with pytest.raises(VocabularyMismatch, match="table-7-2 has 7 tokens and table-6-1 6"):
+        collect(LiveSource(load=load, measure=False), REQUEST)
+
+
+def test_the_header_holds_what_it_takes_to_run_again():
+    started = collect(toy_source(), replace(REQUEST, temperature=0.5, drafter_options={"branching": "2,1"})).started
+    assert (started.source, started.seed, started.max_new_tokens) == ("live", 7, 8)
+    assert started.drafter.options == {"gamma": 4, "branching": [2, 1], "draw": "auto"}
+    assert (started.target.adapter, started.drafter.model.name) == ("table", "table-6-2")
+    assert (started.sampling.temperature, started.sampling.top_k, started.sampling.top_p) == (0.5, 0, 1.0)
+    assert (started.prompt_text, started.prompt_ids) == ("abc", [1, 2, 3])
+    assert started.machine.dtype == "float64"
+    assert len(started.run_id) == 16
+
+
+def test_runs_have_different_ids_where_anything_differs():
+    source = toy_source()
+    assert collect(source, REQUEST).started.run_id != collect(source, replace(REQUEST, seed=8)).started.run_id
+
+
+def test_measured_step_times_travel_with_the_run():
+    started = collect(LiveSource(load=toy_loader()), REQUEST).started
+    assert [one.rows for one in started.step_times][:4] == [1, 2, 4, 8]
+    assert started.draft_step_s > 0
+
+
+@pytest.fixture
+def only_two_rows_are_cheap(monkeypatch):
+    curve = [StepTime(rows, 8, seconds, seconds, seconds) for rows, seconds in ((1, 1.0), (2, 1.0), (3, 9.0))]
+    monkeypatch.setattr("specviz.engine.header.step_times", lambda model: curve)
+
+
+def test_a_drafter_is_sized_by_the_measured_step_times_and_the_header_says_how(only_two_rows_are_cheap):
+    started = collect(LiveSource(load=toy_loader()), RunRequest("abc", drafter="token_recycling")).started
+    assert (started.drafter.options["nodes"], started.drafter.options["shrink"]) == (1, False)
+
+
+def test_growth_is_not_sized_for_a_drafter_whose_passes_were_not_measured(only_two_rows_are_cheap):
+    """Parts of the target are not free: with a draft that costs nothing, trees would come out too deep."""
+    target = toy_loader()("target", "cpu", "float64")
+    drafter = DRAFTERS.get("ngram")(from_mapping(DRAFTERS.get("ngram").options_type, {}), None)
+    sequoia = GROWTHS.get("sequoia")
+    for drafting, fitted in ((None, False), (target, True)):
+        drafter.habit = Habit(sequoia(from_mapping(sequoia.options_type, {})))
+        who = Participants(target, drafting)
+        who.measure()
+        _tune(drafter, who)
+        assert (drafter.habit.growth.options.fit is False) == fitted
+
+
+@pytest.mark.parametrize("drafter", DRAFTERS.names())
+@pytest.mark.parametrize("verifier", VERIFIERS.names())
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_every_pairing_runs_or_says_why_not(drafter, verifier, temperature):
+    source = toy_source()
+    options = option_sets(drafter)[0]
+    request = replace(REQUEST, drafter=drafter, drafter_options=options, verifier=verifier, temperature=temperature)
+    reason = source.explain(request)
+    if reason is None:
+        assert collect(source, request).finished.reason == "length"
+    else:
+        with pytest.raises(PairingError) as caught:
+            collect(source, request)
+        assert str(caught.value) == reason
+
+
+def test_options_of_every_method_survive_the_way_through_text():
+    for _, method in [*DRAFTERS.items(), *VERIFIERS.items()]:
+        assert from_mapping(method.options_type, {}) == method.options_type()
+
+
+def test_a_request_names_growth_and_stop_policy_and_the_header_says_what_they_were():
+    request = RunRequest(
+        "ab",
+        growth="sequoia",
+        growth_options={"budget": 3},
+        stopping="confidence",
+        stopping_options={"threshold": 0.1},
+        temperature=1.0,
+        max_new_tokens=8,
+    )
+    started = collect(LiveSource(load=toy_loader(), measure=False), request).started
+    assert (started.growth.name, started.growth.options["budget"], started.growth.lossless) == ("sequoia", 3, True)
+    assert (started.stopping.name, started.stopping.options) == ("confidence", {"threshold": 0.1})
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"growth": "rsdc"}, "there is no growth called 'rsdc'; did you mean 'rsd_c'?"),
+        ({"stopping": "heuristics"}, "there is no stop called 'heuristics'; did you mean 'heuristic'?"),
+        ({"growth_options": {"budget": 3}}, "growth is 'auto', which has no options, but budget was given"),
+        ({"growth": "eagle2", "growth_options": {"width": 99}}, "width is 99, but must be between 1 and 16"),
+        ({"drafter": "ngram", "growth": "chain"}, "makes its drafts in its own way and has no growth policy"),
+        ({"drafter": "none", "stopping": "entropy"}, "makes its drafts in its own way and has no stop policy"),
+    ],
+)
+def test_a_habit_that_cannot_be_is_explained(changes, reason):
+    assert reason in LiveSource(load=toy_loader(), measure=False).explain(RunRequest("ab", **changes))
+
+
+def test_a_command_s_threads_are_those_of_the_process() -> None:
+    before = torch.get_num_threads()
+    live_source(threads=2)
+    assert torch.get_num_threads() == 2
+    live_source()
+    assert torch.get_num_threads() == 1
+    torch.set_num_threads(before)

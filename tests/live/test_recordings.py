@@ -1,0 +1,48 @@
+"""The shelf: every method that can be chosen has a recorded run, and every recorded run is there."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from specviz.drafters.base import DRAFTERS
+from specviz.stop_policies.base import STOPS
+from specviz.trace import codec
+from specviz.tree_policies.base import GROWTHS
+from specviz.verifiers.base import VERIFIERS
+
+FOLDER = Path(__file__).parents[2] / "assets" / "traces"
+RECORDINGS = tomllib.loads((FOLDER / "recordings.toml").read_text(encoding="utf-8"))["recording"]
+
+
+@pytest.fixture(scope="module")
+def headers():
+    return [codec.read(FOLDER / f"{one['name']}.json.gz").started for one in RECORDINGS]
+
+
+def test_every_method_has_a_recorded_run(headers):
+    recorded = {
+        "drafter": {one.drafter.name for one in headers},
+        "verifier": {one.verifier.name for one in headers},
+        "growth": {one.growth.name for one in headers if one.growth is not None},
+        "stop": {one.stopping.name for one in headers if one.stopping is not None} | {"fixed"},
+    }
+    registered = {"drafter": DRAFTERS, "verifier": VERIFIERS, "growth": GROWTHS, "stop": STOPS}
+    missing = {kind: sorted(set(names.names()) - recorded[kind]) for kind, names in registered.items()}
+    assert missing == {kind: [] for kind in registered}
+
+
+def test_no_trace_lies_there_that_the_list_does_not_make():
+    assert sorted(path.name for path in FOLDER.glob("*.json.gz")) == sorted(
+        f"{one['name']}.json.gz" for one in RECORDINGS
+    )
+
+
+def test_all_recordings_together_stay_small():
+    assert sum(path.stat().st_size for path in FOLDER.glob("*.json.gz")) < 2_000_000
+
+
+def test_recordings_are_of_the_bundled_weights(headers):
+    assert len({one.target.weights_sha256 for one in headers}) == 1

@@ -1,0 +1,192 @@
+"""However a tree grows and whenever it stops, the text has exactly the target's law: all branches are walked."""
+
+from __future__ import annotations
+
+import pytest
+
+from specviz.core.sampling import Sampling
+from specviz.drafters.base import DRAFTERS, Habit
+from specviz.drafters.parts.growing import GrowingDraft
+from specviz.engine.pairing import check_pairing
+from specviz.errors import DraftError, PairingError, ProofError
+from specviz.options import from_mapping
+from specviz.proof.exhaustive import WARM, Case, branches, error
+from specviz.proof.policy_options import growth_sets, stop_sets, temperature
+from specviz.stop_policies.base import STOPS
+from specviz.tree_policies import rsd_s
+from specviz.tree_policies.base import GROWTHS
+from specviz.tree_policies.dyspec import DySpecGrowth
+from specviz.tree_policies.parts.siblings import DrawnSiblings, siblings_of
+from specviz.verifiers.base import VERIFIERS
+
+CAUGHT = 1e-6
+MODEL = DRAFTERS.get("model")
+
+
+def grown(growth: str, options: dict[str, object], **changes: object) -> Case:
+    return Case("model", "sequential", growth=growth, growth_options=tuple(options.items()), **changes)
+
+
+def legal(verifier: str, sampling: Sampling, habit: Habit) -> bool:
+    rule = VERIFIERS.get(verifier)
+    try:
+        check_pairing(MODEL, from_mapping(MODEL.options_type, {}), rule, sampling, habit)
+    except PairingError:
+        return False
+    return rule.lossless
+
+
+def growth_cases() -> list[Case]:
+    """Every growth policy × verifier × temperature that the pairing check allows, on two tokens."""
+    found = []
+    for growth, kind in GROWTHS.items():
+        if not kind.lossless:
+            continue
+        for options in growth_sets(growth):
+            habit = Habit(kind(from_mapping(kind.options_type, options)))
+            found += [
+                Case(
+                    "model", verifier, (), sampling, vocab_size=2, growth=growth, growth_options=tuple(options.items())
+                )
+                for verifier in VERIFIERS.names()
+                for sampling in (Sampling(0.0), WARM)
+                if legal(verifier, sampling, habit)
+            ]
+    return found
+
+
+def stop_cases() -> list[Case]:
+    """Every stop policy on a chain and on trees, over as many rounds as it takes to change its mind."""
+    shapes: list[dict[str, object]] = [
+        {"options": (("gamma", 3),), "length": 4},
+        {"growth": "rsd_s", "growth_options": (("width", 2), ("depth", 2))},
+        {"growth": "dyspec", "growth_options": (("budget", 3),)},
+    ]
+    return [
+        Case(
+            "model",
+            "sequential",
+            sampling=Sampling(temperature(stop, WARM.temperature)),
+            stopping=stop,
+            stopping_options=tuple(options.items()),
+            vocab_size=2,
+            **shape,
+        )
+        for stop in STOPS.names()
+        for options in stop_sets(stop)
+        for shape in shapes
+    ] + [
+        Case("model", verifier, (("gamma", 3),), vocab_size=2, stopping="confidence", length=4)
+        for verifier in VERIFIERS.names()
+        if legal(verifier, WARM, Habit(GROWTHS.get("chain")(from_mapping(GROWTHS.get("chain").options_type, {}))))
+    ]
+
+
+@pytest.mark.parametrize("case", growth_cases(), ids=str)
+def test_a_grown_tree_leaves_the_targets_law_alone(case):
+    assert error(case) < 1e-12
+
+
+@pytest.mark.parametrize("case", stop_cases(), ids=str)
+def test_stopping_early_leaves_the_targets_law_alone(case):
+    assert error(case) < 1e-12
+
+
+@pytest.mark.parametrize(
+    ("growth", "options"), [("rsd_s", {"width": 2, "depth": 2}), ("dyspec", {"budget": 4})], ids=["rsd_s", "dyspec"]
+)
+def test_trees_of_random_shape_on_three_tokens(growth, options):
+    assert error(grown(growth, options)) < 1e-12
+
+
+@pytest.mark.parametrize("growth", ["rsd_s", "dyspec"])
+def test_the_shape_is_random_indeed(growth):
+    """Or the tests above would prove nothing about it."""
+    case = grown(growth, {"dyspec": {"budget": 3}, "rsd_s": {"width": 2, "depth": 2}}[growth], vocab_size=2)
+    shapes = {tuple(branch.records[0].proposal.tree.parents) for branch in branches(case, (), 0)}
+    assert len(shapes) > 1
+
+
+@pytest.mark.parametrize(
+    "stop", ["confidence", "entropy", "draft_verify", "heuristic", "decision", "disco", "specdecpp"]
+)
+def test_drafts_do_end_at_different_depths(stop):
+    options = tuple(stop_sets(stop)[0].items())
+    case = Case("model", "sequential", (("gamma", 3),), length=5, vocab_size=2, stopping=stop, stopping_options=options)
+    rounds = [branch.records for branch in branches(case, (), 1 if stop == "heuristic" else 0)]
+    assert len({max(record.proposal.tree.depths) for records in rounds for record in records}) > 1
+
+
+# Planted bugs. Each is a violation of adaptedness that a real system has shown.
+
+
+@pytest.mark.planted("unlikely token dropped")
+def test_a_drawn_token_dropped_for_its_low_confidence(monkeypatch):
+    add = GrowingDraft.add
+
+    def choosy(self, parent, token, kind, proposal):
+        if float(proposal[token]) < 0.3:
+            self.stop.levels = lambda: 0
+            return 0
+        return add(self, parent, token, kind, proposal)
+
+    monkeypatch.setattr(GrowingDraft, "add", choosy)
+    assert error(grown("chain", {"length": 1})) > CAUGHT
+
+
+@pytest.mark.planted("unlikely token dropped")
+def test_a_node_pruned_after_it_was_drawn_is_refused(monkeypatch):
+    monkeypatch.setattr("specviz.tree_policies.dyspec.depth_first", lambda tree: list(range(len(tree) - 1)))
+    with pytest.raises(DraftError, match="drops node 3, which was drawn"):
+        error(grown("dyspec", {"budget": 3}))
+
+
+@pytest.mark.planted("siblings sorted")
+def test_siblings_moved_after_they_were_drawn_are_refused(monkeypatch):
+    monkeypatch.setattr("specviz.tree_policies.dyspec.depth_first", lambda tree: [0, *reversed(range(1, len(tree)))])
+    with pytest.raises(DraftError, match="out of their order"):
+        error(grown("dyspec", {"budget": 2}, length=2))
+
+
+@pytest.mark.planted("siblings sorted")
+def test_siblings_of_a_beam_sorted_by_their_probability(monkeypatch):
+    class Sorted(DrawnSiblings):
+        """Draws two and hands out the likelier first."""
+
+        def take(self, draft):
+            if not hasattr(self, "_ready"):
+                first = super().take(draft)
+                second = [super().take(draft)] if self._left > 0.0 else []
+                self._ready = sorted([first, *second], key=lambda one: -one.prob)
+            return self._ready.pop(0)
+
+    monkeypatch.setattr(
+        rsd_s, "siblings_of", lambda logits, sampling: [Sorted(one._q) for one in siblings_of(logits, sampling)]
+    )
+    assert error(grown("rsd_s", {"width": 2, "depth": 1}, length=2)) > CAUGHT
+
+
+@pytest.mark.planted("unlikely token dropped")
+def test_whether_a_sibling_is_tried_decided_by_its_own_value(monkeypatch):
+    class Hesitant(DySpecGrowth):
+        def grow(self, draft):
+            _, logits = draft.expand([0])
+            family = siblings_of(logits, draft.sampling)[0]
+            for _ in range(2):
+                taken = family.take(draft)
+                if taken.prob > 0.3:
+                    draft.add(0, taken.token, family.kind, taken.proposal)
+
+    monkeypatch.setitem(GROWTHS._entries, "dyspec", Hesitant)
+    assert error(grown("dyspec", {}, length=2)) > CAUGHT
+
+
+@pytest.mark.planted("noise reused")
+def test_the_noise_of_the_first_round_used_in_all(monkeypatch):
+    def stale(self, probs):
+        self.draws += 1
+        return self.dice.draw(probs, ("draft", 0, self.draws - 1)).token
+
+    monkeypatch.setattr(GrowingDraft, "draw", stale)
+    with pytest.raises(ProofError, match="is used twice"):
+        error(grown("sequoia", {"budget": 2, "depth": 1}))

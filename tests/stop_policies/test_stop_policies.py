@@ -1,0 +1,211 @@
+"""When each stop policy ends a draft, on known numbers."""
+
+from __future__ import annotations
+
+from math import log
+
+import pytest
+import torch
+
+from specviz.errors import OptionError
+from specviz.stop_policies.confidence import ConfidenceOptions, ConfidenceStop
+from specviz.stop_policies.decision import DecisionOptions, DecisionStop
+from specviz.stop_policies.disco import DiscoOptions, DiscoStop
+from specviz.stop_policies.draft_verify import DraftVerifyOptions, DraftVerifyStop
+from specviz.stop_policies.entropy import EntropyOptions, EntropyStop
+from specviz.stop_policies.heuristic import HeuristicOptions, HeuristicStop
+from specviz.stop_policies.oracle import OracleOptions, OracleStop
+from specviz.stop_policies.parts.candidate import features as candidate_features
+from specviz.stop_policies.specdecpp import SpecDecPPOptions, SpecDecPPStop
+
+
+class View:
+    """A chain 0 → 1 → 2 with given numbers."""
+
+    def __init__(self, probs=(1.0, 1.0, 1.0), entropies=(0.0, 0.0, 0.0)):
+        self.probs, self.entropies = probs, entropies
+
+    def prob(self, node):
+        return self.probs[node]
+
+    def entropy(self, node):
+        return self.entropies[node]
+
+    def parent(self, node):
+        return node - 1
+
+    def depth(self, node):
+        return node
+
+    def head(self, node, count):
+        return [0.9, 0.1]
+
+    def hidden(self, node):
+        return torch.tensor([self.probs[node]])
+
+    def text(self, node):
+        return [7, *range(1, node + 1)]
+
+
+def weights(row, bias=0.0, threshold=0.5):
+    """One layer, no standardising: sigmoid(row · x + bias)."""
+    return {
+        "mean": [0.0] * len(row),
+        "scale": [1.0] * len(row),
+        "layers": [{"weight": [row], "bias": [bias]}],
+        "threshold": threshold,
+        "drafter_sha256": "its own",
+    }
+
+
+def test_the_heuristic_adds_two_and_takes_one():
+    stop = HeuristicStop(HeuristicOptions(start_levels=5))
+    seen = []
+    for drafted, accepted in ((5, 5), (7, 3), (6, 0), (5, 5)):
+        stop.learn(drafted, accepted)
+        seen.append(stop.levels())
+    assert seen == [7, 6, 5, 7]
+
+
+def test_the_heuristic_never_goes_below_one():
+    stop = HeuristicStop(HeuristicOptions(start_levels=1))
+    stop.learn(1, 0)
+    assert stop.levels() == 1
+
+
+def test_confidence_keeps_the_token_and_stops_below_it():
+    stop = ConfidenceStop(ConfidenceOptions(threshold=0.4))
+    view = View(probs=(1.0, 0.4, 0.39))
+    assert stop.draws_at(view, 2)
+    assert [stop.goes_below(view, node) for node in (1, 2)] == [True, False]
+
+
+class Believed(DecisionStop):
+    """Believes in candidate 1 alone."""
+
+    def goes_below(self, draft, node):
+        return node == 1
+
+
+def test_a_fork_goes_on_as_a_whole_while_any_branch_is_believed_in():
+    stop = Believed(DecisionOptions())
+    assert stop.going_on(View(), [1, 2, 3]) == [1, 2, 3]
+    assert stop.going_on(View(), [2, 3]) == []
+    assert ConfidenceStop(ConfidenceOptions()).going_on(View(probs=(1.0, 0.1, 0.9)), [1, 2]) == [2]
+
+
+def test_the_decision_model_believes_in_a_candidate_from_its_threshold_on():
+    """sigmoid(4 ln p + 2) is 1/2 at p = e^-0.5 = 0.607."""
+    row = [0.0] * 11
+    row[8] = 4.0
+    stop = DecisionStop(DecisionOptions())
+    stop.use(weights(row, bias=2.0))
+    view = View(probs=(1.0, 0.62, 0.59))
+    assert (stop.going_on(view, [1, 2]), stop.going_on(view, [2])) == ([1, 2], [])
+    assert stop.state()["stop_threshold"] == 0.5
+    bolder = DecisionStop(DecisionOptions(threshold=0.3))
+    bolder.use(weights(row, bias=2.0))
+    assert bolder.going_on(view, [2]) == [2]
+
+
+def test_entropy_stops_before_drawing_and_with_keep_after():
+    """c H = 0.49 where H = 0.49/0.15, so the bound is 1 - 0.7 = 0.3."""
+    at_bound = 0.49 / 0.15
+    view = View(entropies=(at_bound - 1e-6, at_bound + 1e-3, log(2)))
+    before = EntropyStop(EntropyOptions(floor=0.3))
+    assert [before.draws_at(view, node) for node in (0, 1, 2)] == [True, False, True]
+    assert before.goes_below(view, 2)
+    after = EntropyStop(EntropyOptions(floor=0.3, keep=True))
+    assert all(after.draws_at(view, node) for node in (0, 1, 2))
+    assert [after.goes_below(view, node) for node in (1, 2)] == [True, False]
+
+
+def test_draft_verify_raises_its_threshold_when_too_little_is_accepted():
+    stop = DraftVerifyStop(DraftVerifyOptions(first_threshold=0.8))
+    stop.learn(4, 1)
+    assert stop.state()["stop_threshold"] == pytest.approx(0.9 * 0.8 + 0.1 * 0.81)
+
+
+def test_draft_verify_lowers_it_when_drafts_are_stopped_though_all_is_accepted():
+    stop = DraftVerifyStop(DraftVerifyOptions(first_threshold=0.8, memory=0.0))
+    assert not stop.goes_below(View(probs=(1.0, 0.5, 1.0)), 1)
+    stop.learn(1, 1)
+    assert stop.state()["stop_threshold"] == pytest.approx(0.9 * 0.8 + 0.1 * 0.79)
+
+
+def test_draft_verify_leaves_it_where_nothing_was_stopped():
+    stop = DraftVerifyStop(DraftVerifyOptions(first_threshold=0.8, memory=0.0))
+    stop.learn(4, 4)
+    assert stop.state()["stop_threshold"] == pytest.approx(0.8)
+
+
+def test_a_moving_floor_follows_draft_and_verifys_rule_and_a_resting_one_stays():
+    moving = EntropyStop(EntropyOptions(floor=0.3, moves=True))
+    moving.learn(4, 1)
+    assert moving.state() == {"stop_floor": pytest.approx(0.9 * 0.3 + 0.1 * 0.31)}
+    resting = EntropyStop(EntropyOptions(floor=0.3))
+    resting.learn(4, 1)
+    assert resting.state() == {}
+    assert not resting.draws_at(View(entropies=(0.49 / 0.15 + 1e-3,)), 0)
+
+
+def test_what_a_classifier_sees_of_a_candidate():
+    """Eight largest probabilities and that of the candidate as logarithms, the head's entropy, the depth."""
+    seen = candidate_features([0.5, 0.25], 0.25, 3)
+    assert seen[:2] == pytest.approx([-0.693147, -1.386294], abs=1e-6)
+    assert seen[2:8] == [log(1e-6)] * 6
+    assert seen[8:] == pytest.approx([-1.386294, 1.039721, 3.0], abs=1e-6)
+
+
+def test_disco_keeps_the_candidate_and_stops_below_one_it_does_not_trust():
+    """sigmoid(4 ln p + 2) is 1/2 at p = e^-0.5 = 0.607."""
+    row = [0.0] * 11
+    row[8] = 4.0
+    stop = DiscoStop(DiscoOptions())
+    stop.use(weights(row, bias=2.0))
+    view = View(probs=(1.0, 0.62, 0.59))
+    assert stop.draws_at(view, 2)
+    assert [stop.goes_below(view, node) for node in (1, 2)] == [True, False]
+    assert stop.state()["stop_threshold"] == 0.5
+    bolder = DiscoStop(DiscoOptions(threshold=0.3))
+    bolder.use(weights(row, bias=2.0))
+    assert bolder.goes_below(view, 2)
+
+
+def test_specdecpp_stops_where_the_risk_of_the_whole_path_is_too_high():
+    """P(accepted) = sigmoid(ln 3) = 3/4 each: the risk is 1/4, 7/16, …"""
+    stop = SpecDecPPStop(SpecDecPPOptions(threshold=0.4, least=1))
+    stop.use(weights([log(3.0)]))
+    view = View(probs=(1.0, 1.0, 1.0))
+    assert [stop.draws_at(view, node) for node in (0, 1, 2)] == [True, True, False]
+    patient = SpecDecPPStop(SpecDecPPOptions(threshold=0.4, least=3))
+    patient.use(weights([log(3.0)]))
+    assert all(patient.draws_at(view, node) for node in (0, 1, 2))
+
+
+def test_a_head_for_other_hidden_states_says_why_it_cannot_work():
+    stop = SpecDecPPStop(SpecDecPPOptions())
+    stop.use(weights([1.0, 2.0]))
+    assert stop.why_not(2, "its own") is None
+    assert "read 2 numbers" in stop.why_not(3, "its own")
+    assert "other drafter weights" in stop.why_not(2, "another's")
+
+
+@pytest.mark.parametrize("data", [{}, {"mean": [0.0]}, weights([0.0] * 5), {**weights([0.0]), "scale": "x"}])
+def test_data_that_are_no_weights_are_refused(data):
+    with pytest.raises(OptionError, match="specviz learn"):
+        DiscoStop(DiscoOptions()).use(data)
+
+
+def test_the_oracle_stops_below_what_the_target_would_not_write():
+    asked = []
+
+    def target_says(text):
+        asked.append(list(text))
+        return 1
+
+    stop = OracleStop(OracleOptions())
+    stop.consult(target_says)
+    assert [stop.goes_below(View(), node) for node in (1, 2)] == [True, False]
+    assert asked == [[7], [7, 1]]
+    assert stop.state() == {"stop_asked_target": 2}

@@ -1,0 +1,163 @@
+"""Every number, on rounds small enough to count by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from specviz.theory import metrics
+from specviz.trace.codec import read
+from specviz.trace.events import Finished, MethodCard, Round, Trace
+
+SAMPLE = Path(__file__).parent / "golden" / "trace-1.0-sample.json"
+
+
+@pytest.fixture(scope="module")
+def trace() -> Trace:
+    """Eight rounds: drafted 4, 15, 3, 3, 0, 4, 4, 3 candidates and accepted 2, 3, 1, 0, -, 4, 1, 3."""
+    return read(SAMPLE)
+
+
+@pytest.fixture(scope="module")
+def rounds(trace: Trace) -> list[Round]:
+    return trace.rounds
+
+
+def test_counts(rounds: list[Round]) -> None:
+    assert metrics.num_spec_steps(rounds) == 7
+    assert metrics.num_draft_tokens(rounds) == 4 + 15 + 3 + 3 + 0 + 4 + 4 + 3 == 36
+    assert metrics.num_accepted_draft_tokens(rounds) == 2 + 3 + 1 + 0 + 4 + 1 + 3 == 14
+
+
+def test_acceptance_rate_counts_drafts_only(rounds: list[Round]) -> None:
+    assert metrics.acceptance_rate(rounds) == 14 / 36
+
+
+def test_mean_acceptance_length_counts_the_last_token_too(rounds: list[Round]) -> None:
+    assert metrics.mean_acceptance_length(rounds) == 1 + 14 / 7 == 3.0
+
+
+def test_histogram_of_accepted_lengths(rounds: list[Round]) -> None:
+    assert metrics.acceptance_histogram(rounds) == [1, 2, 1, 2, 1]
+
+
+def test_acceptance_by_depth(rounds: list[Round]) -> None:
+    """Depths drafted: 4, 3, 3, 3, 4, 2, 3."""
+    assert metrics.acceptance_by_depth(rounds) == [[7, 6], [7, 4], [6, 3], [2, 1]]
+    assert metrics.rate_by_depth(rounds) == [6 / 7, 4 / 7, 3 / 6, 1 / 2]
+
+
+def test_conditional_rates_leave_unreached_levels_out(rounds: list[Round]) -> None:
+    """Tested at depth 1: all 7; at 2: the 6 that passed; at 3: the 4 that passed; at 4: one chain of four."""
+    assert metrics.conditional_rate_by_depth(rounds) == [6 / 7, 4 / 6, 3 / 4, 1 / 1]
+
+
+def test_tokens_per_target_pass_counts_every_round(rounds: list[Round]) -> None:
+    assert metrics.tokens_per_target_pass(rounds) == (14 + 8) / 8
+
+
+def test_alpha_leaves_never_reached_candidates_out(rounds: list[Round]) -> None:
+    """14 levels accepted; 4 refused: rounds 0, 2, 3 and 6."""
+    assert metrics.alpha_reached(rounds) == pytest.approx(14 / 18)
+
+
+def test_expected_alpha_averages_thresholds_of_first_siblings(rounds: list[Round]) -> None:
+    """Round 0 is a chain with thresholds min(1, .9/.7), .5/.6, .1/.5; in round 6 the first siblings have .4 and 1/7."""
+    assert metrics.alpha_expected(rounds[:1]) == pytest.approx((1 + 5 / 6 + 1 / 5) / 3)
+    assert metrics.alpha_expected(rounds[6:7]) == pytest.approx((2 / 5 + 1 / 7) / 2)
+
+
+def test_both_alphas_lie_on_the_same_levels(rounds: list[Round]) -> None:
+    assert sum(len(metrics.first_trials(one)) for one in rounds) == 18
+
+
+def test_time_shares(rounds: list[Round]) -> None:
+    """Round 0 at toy durations: 4 drafter passes of 2 ms, a target pass of 10 ms, three times 0.5 ms around them."""
+    shares = metrics.time_shares(rounds[:1])
+    assert shares is not None
+    assert shares.draft == pytest.approx(8.5 / 19.5)
+    assert shares.target == pytest.approx(10 / 19.5)
+    assert shares.judge == shares.commit == pytest.approx(0.5 / 19.5)
+
+
+def test_cost_ratio(rounds: list[Round]) -> None:
+    assert metrics.cost_ratio(rounds) == pytest.approx(0.002 / 0.010)
+    assert metrics.cost_ratio(rounds[4:5]) is None, "no drafter pass in this round"
+
+
+def test_nothing_drafted_gives_none_not_zero(rounds: list[Round]) -> None:
+    plain = rounds[4:5]
+    assert metrics.acceptance_rate(plain) is None
+    assert metrics.mean_acceptance_length(plain) is None
+    assert metrics.acceptance_histogram(plain) == []
+    assert metrics.acceptance_by_depth(plain) == []
+    assert metrics.alpha_reached(plain) is None
+    assert metrics.alpha_expected(plain) is None
+    assert metrics.tokens_per_target_pass(plain) == 1.0
+
+
+def test_no_rounds_at_all() -> None:
+    assert metrics.tokens_per_target_pass([]) is None
+    assert metrics.time_shares([]) is None
+    assert metrics.cost_ratio([]) is None
+    assert metrics.acceptance_by_depth([]) == []
+
+
+def measured(trace: Trace, decode_s: float, tokens: int) -> Trace:
+    """As if the run were live: only what a speed is made of."""
+    finished = Finished("length", None, [4] * tokens, "", 0.0, decode_s, 0.0)
+    return replace(trace, started=replace(trace.started, source="live"), finished=finished)
+
+
+def test_speed_is_output_over_decode_time(trace: Trace) -> None:
+    assert metrics.tokens_per_second(measured(trace, 0.5, 20)) == 40.0
+
+
+def test_speedup_is_a_ratio_of_speeds(trace: Trace) -> None:
+    assert metrics.speedup(measured(trace, 0.5, 20), measured(trace, 1.0, 25)) == 1.6
+
+
+def test_a_simulated_run_has_no_speed(trace: Trace) -> None:
+    assert metrics.tokens_per_second(trace) is None
+    assert metrics.speedup(trace, measured(trace, 1.0, 20)) is None
+    assert metrics.speedup(measured(trace, 1.0, 20), trace) is None
+
+
+def test_the_stored_summary_is_the_recomputed_one(trace: Trace) -> None:
+    assert metrics.summary(trace.started, trace.rounds, trace.finished) == trace.summary
+
+
+def ended_by(trace: Trace, policy: str, rounds: int, deployable: bool = True) -> Trace:
+    """The sample cut to so many rounds, as if this policy had ended its drafts; one output token per round."""
+    card = MethodCard(policy, {}, True, deployable=deployable)
+    finished = replace(trace.finished, output_ids=[4] * rounds)
+    return replace(
+        trace, started=replace(trace.started, stopping=card), rounds=trace.rounds[:rounds], finished=finished
+    )
+
+
+def test_a_run_that_asked_the_target_beforehand_has_no_speed(trace: Trace) -> None:
+    asked = measured(ended_by(trace, "seer", 4, deployable=False), 0.5, 20)
+    asked = replace(asked, started=replace(asked.started, stopping=MethodCard("seer", {}, True, deployable=False)))
+    assert metrics.tokens_per_second(asked) is None
+    assert metrics.speedup(asked, measured(trace, 1.0, 25)) is None
+
+
+def test_drafts_are_weighed_by_waste_and_target_passes_per_policy(trace: Trace) -> None:
+    short, long = ended_by(trace, "short", 2), ended_by(trace, "long", 2)
+    long = replace(long, finished=replace(long.finished, output_ids=[4] * 4))
+    points = metrics.draft_economy([short, long, long])
+    wasted = sum(len(this.nodes) - 1 - len(this.judged.path) for this in trace.rounds[:2])
+    assert [(one.policy, one.runs, one.output_tokens) for one in points] == [("short", 1, 2), ("long", 2, 8)]
+    assert [one.wasted_per_token for one in points] == [wasted / 2, wasted / 4]
+    assert [one.passes_per_token for one in points] == [1.0, 0.5]
+    assert [one.on_front for one in points] == [False, True]
+
+
+def test_an_oracle_pushes_no_one_off_the_front(trace: Trace) -> None:
+    seer = ended_by(trace, "seer", 2, deployable=False)
+    seer = replace(seer, finished=replace(seer.finished, output_ids=[4] * 9))
+    points = metrics.draft_economy([ended_by(trace, "short", 2), seer])
+    assert [(one.deployable, one.on_front) for one in points] == [(True, True), (False, True)]

@@ -1,0 +1,182 @@
+"""Target-initialised candidates: what they are, that they work in whole runs, and how far the text drifts for them."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+import torch
+
+from specviz.core.randomness import SeededDice
+from specviz.core.sampling import Sampling, transform
+from specviz.core.tree import FROM_TARGET
+from specviz.drafters.base import DraftContext, Habit
+from specviz.drafters.model import ModelDrafter
+from specviz.drafters.parts.shape import ShapeOptions
+from specviz.engine.recorder import Recorder
+from specviz.engine.scoring import ScoredTree, score
+from specviz.errors import PairingError
+from specviz.live.source import LiveSource, collect
+from specviz.lm.table import TableModel
+from specviz.proof.exhaustive import TARGET_SEED, WARM, Case, ReplayDice, error, exact, law, session_of
+from specviz.protocol.runs import RunRequest
+from specviz.theory.metrics import mean_acceptance_length, tokens_per_target_pass
+from specviz.trace.check import check
+from specviz.trace.codec import dumps, loads
+from specviz.tree_policies.base import Opening
+from specviz.tree_policies.target_init import TargetInitGrowth, TargetInitOptions
+from specviz.verifiers.longest_path import LongestPathOptions, LongestPathVerifier
+from tests.proof.letters import Letters, toy_loader
+
+TARGET, COLD = TableModel(3, TARGET_SEED), Sampling(0.0)
+TEXT = [1, 2]
+
+
+def proposed(token, sampling=WARM, text=TEXT, dice=None, room=9, **options):
+    """A draft after a round that left `token` open."""
+    drafter = ModelDrafter(ShapeOptions(), TableModel(3, seed=2))
+    drafter.habit = Habit(TargetInitGrowth(TargetInitOptions(**options)))
+    drafter.begin(text)
+    opening = Opening(token, TARGET.exact_logits(text))
+    return drafter.propose(DraftContext(text, 0, room, sampling, dice or SeededDice(3), opening=opening))
+
+
+def test_the_first_level_is_the_open_token_and_others_of_the_targets_distribution():
+    tree = proposed(1, width=3, depth=2).tree
+    assert tree.tokens[1] == 1
+    assert sorted(tree.tokens[1:4]) == [0, 1, 2]
+    assert tree.sources == ["root", FROM_TARGET, FROM_TARGET, FROM_TARGET, "model", "model", "model"]
+    assert tree.parents == [-1, 0, 0, 0, 1, 2, 3]
+    p = transform(TARGET.exact_logits(TEXT), WARM)
+    assert all(torch.equal(tree.proposals[node], p) for node in (1, 2, 3))
+
+
+def test_the_others_are_drawn_without_replacement_from_the_target():
+    """Exact law of the second candidate, given that token 0 is the open one."""
+    p = transform(TARGET.exact_logits(TEXT), WARM).tolist()
+    found, script = Counter(), ()
+    while script is not None:
+        dice = ReplayDice(script)
+        found[proposed(0, dice=dice, width=2, depth=1).tree.tokens[2]] += dice.weight()
+        script = dice.next_script(0)
+    assert found == pytest.approx({1: p[1] / (p[1] + p[2]), 2: p[2] / (p[1] + p[2])})
+
+
+def test_at_temperature_zero_they_are_the_most_probable():
+    order = TARGET.exact_logits(TEXT).argsort(descending=True).tolist()
+    tree = proposed(order[0], sampling=COLD, width=2, depth=2).tree
+    assert tree.tokens[1:3] == order[:2]
+    assert set(tree.kinds[1:]) == {"point_mass"}
+
+
+@pytest.mark.parametrize("budget", [4, 7, 16])
+def test_the_budget_holds_for_target_initialised_trees_too(budget):
+    assert proposed(0, width=3, depth=3, budget=budget).tree.drafted == budget
+
+
+def first_token(text, sampling, width, depth=2):
+    """The exact law of the token after `text`, where the round before left it open."""
+    target = TARGET.exact_logits(text)
+    judge = LongestPathVerifier(LongestPathOptions())
+    found: Counter = Counter()
+    for token, mass in enumerate(transform(target, sampling).tolist()):
+        script = () if mass > 0.0 else None
+        while script is not None:
+            dice = ReplayDice(script)
+            with torch.inference_mode():
+                tree = proposed(token, sampling, text, dice, width=width, depth=depth).tree
+                cache = TARGET.new_cache()
+                if len(text) > 1:
+                    TARGET.forward(text[:-1], cache)
+                    cache.keep(range(len(text) - 1))
+                scored = ScoredTree(tree, score(TARGET, cache, tree), sampling)
+                verdict = judge.judge(tree, scored, dice, len(text))
+            found[tree.tokens[verdict.path[0]]] += mass * dice.weight()
+            script = dice.next_script(0)
+    return found
+
+
+def bias(text, width):
+    """Total variation between the law of the open token and the target's."""
+    p = transform(TARGET.exact_logits(text), WARM).tolist()
+    found = first_token(text, WARM, width)
+    return sum(abs(found[token] - p[token]) for token in range(3)) / 2
+
+
+def test_one_candidate_is_the_target_itself():
+    assert bias(TEXT, 1) < 1e-12
+
+
+def test_the_longest_branch_biases_a_token_that_was_final():
+    """The numbers are on the method's page."""
+    assert [bias([token], 2) for token in range(3)] == pytest.approx([0.1209, 0.2377, 0.1711], abs=5e-4)
+
+
+def test_at_temperature_zero_the_first_token_need_not_be_the_greedy_one():
+    texts = [list(text) for text in itertools.product(range(3), repeat=4)]
+    changed = sum(TARGET.exact_logits(text).argmax().item() not in first_token(text, COLD, 2) for text in texts)
+    assert (changed, len(texts)) == (16, 81)
+
+
+CASE = Case(
+    "model",
+    "longest_path",
+    length=4,
+    vocab_size=2,
+    growth="target_init",
+    growth_options=(("width", 2), ("depth", 2)),
+)
+
+
+def test_the_law_of_a_whole_run_is_a_law_but_not_the_targets():
+    found = law(CASE)
+    assert sum(found.values()) == pytest.approx(1.0, abs=1e-12)
+    right = exact(CASE)
+    assert sum(abs(found[text] - right[text]) for text in right) / 2 == pytest.approx(0.2546, abs=5e-4)
+
+
+def test_an_open_token_is_not_counted_twice():
+    """As many tokens as were committed, divided by the rounds: an open token belongs to the round that settles it."""
+    session = session_of(CASE, ReplayDice(()))
+    session.begin()
+    records = []
+    while session.finished is None:
+        records.append(session.round())
+    kept = [record.commitment for record in records]
+    assert "open" in [one.trimmed for one in kept]
+    assert sum(len(one.tokens) for one in kept) == 4
+    rounds = [Recorder(Letters(2)).round(record).event for record in records]
+    assert tokens_per_target_pass(rounds) == 4 / len(records)
+    assert mean_acceptance_length(rounds) == 4 / len(records)
+
+
+def test_all_rounds_masks_are_cut_from_that_of_the_whole_fork():
+    options = (("width", 2), ("depth", 4))
+    session = session_of(replace(CASE, length=24, growth_options=options), SeededDice(5))
+    session.begin()
+    notes = []
+    while session.finished is None:
+        notes.append(session.round().proposal.note)
+    assert {note["mask_side_largest"] for note in notes} == {9}
+    assert len({note["mask_side"] for note in notes}) > 1
+    assert (session._cache.masks.largest, session._cache.masks.built) == (9, 1)
+
+
+def test_its_trace_is_true_to_itself():
+    source = LiveSource(load=toy_loader(), measure=False)
+    for temperature in (0.0, 0.9):
+        request = RunRequest(
+            "abc", verifier="longest_path", growth="target_init", temperature=temperature, max_new_tokens=12
+        )
+        trace = collect(source, request)
+        assert check(loads(dumps(trace))) == []
+        assert not trace.started.growth.lossless
+        assert "open" in {this.committed.trimmed for this in trace.rounds}
+
+
+@pytest.mark.parametrize("verifier", ["sequential", "naive", "typical", "greedy"])
+def test_rules_that_have_nothing_to_decide_about_the_targets_candidates_are_refused(verifier):
+    with pytest.raises(PairingError, match="choose the verifier 'longest_path'"):
+        error(Case("model", verifier, sampling=COLD, growth="target_init"))

@@ -1,0 +1,251 @@
+"""What each growth policy makes of known distributions, by values worked out by hand or by brute force."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from collections import Counter
+from itertools import product
+
+import pytest
+import torch
+
+from specviz.core.randomness import SeededDice
+from specviz.core.sampling import Sampling, transform
+from specviz.core.tree import DraftTree
+from specviz.drafters.base import DraftContext, Habit
+from specviz.drafters.model import ModelDrafter
+from specviz.drafters.parts.shape import ShapeOptions
+from specviz.errors import OptionError
+from specviz.lm.table import TableModel
+from specviz.proof.enumerated_randomness import ReplayDice
+from specviz.resources import ACCEPTANCE_VECTOR, asset_path
+from specviz.tree_policies.base import StepCosts
+from specviz.tree_policies.dyspec import DySpecGrowth, DySpecOptions
+from specviz.tree_policies.eagle2 import Eagle2Growth, Eagle2Options
+from specviz.tree_policies.parts.acceptance_vector import measure_vector, parse_vector
+from specviz.tree_policies.parts.block_order import depth_first, touched_tiles
+from specviz.tree_policies.rsd_s import RsdSGrowth, RsdSOptions
+from specviz.tree_policies.sequoia import Plans, SequoiaGrowth, SequoiaOptions
+
+COLD, WARM = Sampling(0.0), Sampling(1.0)
+
+
+def propose(growth, model=None, sampling=COLD, dice=None, depth=9):
+    drafter = ModelDrafter(ShapeOptions(), model or TableModel(6, seed=2))
+    drafter.habit = Habit(growth)
+    return drafter.propose(DraftContext([1, 2], 0, depth, sampling, dice or SeededDice(3)))
+
+
+class Fixed(TableModel):
+    """The same distribution after every text."""
+
+    def __init__(self, *probs: float) -> None:
+        super().__init__(len(probs), seed=0)
+        self.row = torch.tensor(probs, dtype=torch.float64).log()
+
+    def exact_logits(self, context):
+        return self.row
+
+
+def paths(tree):
+    return [tuple(tree.token_path(node)) for node in range(1, len(tree))]
+
+
+def test_dyspec_fills_the_slots_most_likely_to_be_reached():
+    """0.6/0.3/0.1: below the root 0.6 is worth 0.6 and its sibling's slot 0.4, so the chain goes on first, then
+    0.36 loses to 0.4, and so on."""
+    growth = DySpecGrowth(DySpecOptions(budget=4))
+    drawn = propose(growth, Fixed(0.6, 0.3, 0.1))
+    assert set(paths(drawn.tree)) == {(0,), (0, 0), (1,), (0, 0, 0)}
+    assert [one.rows for one in drawn.passes] == [2, 1, 1]
+
+
+def test_dyspec_with_a_threshold_makes_one_pass_per_level():
+    growth = DySpecGrowth(DySpecOptions(budget=20, threshold=0.3))
+    drawn = propose(growth, Fixed(0.6, 0.3, 0.1))
+    assert set(paths(drawn.tree)) == {(0,), (1,), (0, 0), (0, 0, 0), (1, 0), (0, 0, 0)}
+    assert [one.rows for one in drawn.passes] == [2, 2, 1]
+
+
+def test_dyspec_counts_the_blocks_of_its_mask():
+    note = propose(DySpecGrowth(DySpecOptions(budget=12, tile=2)), sampling=WARM).note
+    assert 0 < note["mask_tiles"] <= note["mask_tiles_all"] == 49
+    assert note["mask_tiles_as_drawn"] > 0
+
+
+def test_blocks_of_a_mask():
+    """Two chains of two below the root, laid out level by level and subtree by subtree."""
+    tree = DraftTree.from_root(0)
+    for parent, token in ((0, 1), (0, 2), (1, 3), (2, 4)):
+        tree.add(parent, token, "point_mass", None, "test")
+    assert depth_first(tree) == [0, 1, 3, 2, 4]
+    assert touched_tiles([-1, 0, 1, 0, 3], 1) == 1 + 2 + 3 + 2 + 3
+    assert touched_tiles([-1, 0, 1, 0, 3], 5) == 1
+
+
+def test_eagle2_keeps_the_most_probable_of_all_it_scored():
+    growth = Eagle2Growth(Eagle2Options(budget=4, depth=2, width=2))
+    drawn = propose(growth, Fixed(0.6, 0.3, 0.1))
+    assert paths(drawn.tree) == [(0,), (1,), (0, 0), (0, 1)]
+    assert drawn.note["scored"] == 6
+    assert [one.rows for one in drawn.passes] == [2, 2]
+
+
+def test_eagle2_never_keeps_a_child_without_its_parent():
+    """A certain continuation is worth exactly as much as its parent; ties go to the node nearer the root."""
+    growth = Eagle2Growth(Eagle2Options(budget=3, depth=4, width=2))
+    assert paths(propose(growth, Fixed(1.0, 0.0, 0.0)).tree) == [(0,), (0, 0), (0, 0, 0)]
+
+
+def test_eagle2_draws_nothing_at_any_temperature():
+    assert set(propose(Eagle2Growth(Eagle2Options()), sampling=WARM, dice=None).tree.kinds[1:]) == {"point_mass"}
+
+
+def test_beam_search_at_temperature_zero():
+    growth = RsdSGrowth(RsdSOptions(width=2, depth=2))
+    assert set(paths(propose(growth, Fixed(0.6, 0.3, 0.1)).tree)) == {(0,), (1,), (0, 0), (0, 1)}
+
+
+def keyed_tree(model: TableModel, width: int, depth: int, rng: random.Random):
+    """Stochastic beam search as published, with Gumbel keys conditioned on their parent's (2402.14160, algorithm 4)."""
+
+    def gumbel() -> float:
+        return -math.log(-math.log(rng.random()))
+
+    beam, found = [((), 0.0, 0.0)], []
+    for _ in range(depth):
+        extended = []
+        for path, phi, key in beam:
+            probs = model.exact_probs([1, 2, *path]).tolist()
+            phis = [phi + math.log(q) for q in probs]
+            raw = [one + gumbel() for one in phis]
+            top = max(raw)
+            for token, (one, g) in enumerate(zip(phis, raw, strict=True)):
+                inner = math.exp(-key) - math.exp(-top) + math.exp(-g)
+                extended.append(((*path, token), one, -math.log(inner)))
+        beam = sorted(extended, key=lambda one: -one[2])[:width]
+        found += [path for path, _, _ in beam]
+    return tuple(found)
+
+
+def test_rsd_s_draws_ordered_trees_with_the_law_of_the_published_keys():
+    """The exact law of our draws against 6000 trees drawn with keys: G-test, false-alarm rate 1e-3, fixed seed."""
+    model = TableModel(3, seed=2, spread=0.7)
+    law: dict[object, float] = Counter()
+    script: tuple[int, ...] | None = ()
+    while script is not None:
+        dice = ReplayDice(script)
+        tree = propose(RsdSGrowth(RsdSOptions(width=2, depth=3)), TableModel(3, seed=2, spread=0.7), WARM, dice).tree
+        law[tuple(paths(tree))] += dice.weight()
+        script = dice.next_script(0)
+    assert sum(law.values()) == pytest.approx(1.0)
+    rng, count = random.Random(5), 6000
+    seen = Counter(keyed_tree(model, 2, 3, rng) for _ in range(count))
+    assert set(seen) <= set(law)
+    rare = [cell for cell, prob in law.items() if prob * count < 5]
+    expected = {cell: prob * count for cell, prob in law.items() if prob * count >= 5}
+    cells = [(seen[cell], value) for cell, value in expected.items()]
+    cells.append((sum(seen[cell] for cell in rare), sum(law[cell] for cell in rare) * count))
+    g = 2 * sum(n * math.log(n / value) for n, value in cells if n)
+    freedom = len(cells) - 1
+    # Wilson and Hilferty's normal approximation to the upper 1e-3 point of chi squared
+    critical = freedom * (1 - 2 / (9 * freedom) + 3.0902 * math.sqrt(2 / (9 * freedom))) ** 3
+    assert freedom > 30
+    assert g < critical
+
+
+def all_shapes(nodes: int, depth: int):
+    """Every ordered tree of this many nodes and levels at most, as nested tuples."""
+    if nodes == 1:
+        yield ()
+    if depth == 0 or nodes <= 1:
+        return
+
+    def forests(left: int):
+        if left == 0:
+            yield ()
+        for first in range(1, left + 1):
+            for child, rest in product(list(all_shapes(first, depth - 1)), list(forests(left - first))):
+                yield (child, *rest)
+
+    yield from (shape for shape in forests(nodes - 1) if shape)
+
+
+def tokens_of(shape, vector) -> float:
+    if len(shape) > len(vector):
+        return 0.0
+    return 1.0 + sum(p * tokens_of(child, vector) for p, child in zip(vector, shape, strict=False))
+
+
+def nested(planned):
+    return tuple(nested(child) for child in planned.children)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+@pytest.mark.parametrize("nodes", [2, 4, 6])
+def test_sequoia_finds_the_best_of_all_shapes(nodes, depth):
+    vector = (0.5, 0.3, 0.1)
+    plans = Plans(vector, nodes, depth)
+    best = max(tokens_of(shape, vector) for size in range(1, nodes + 1) for shape in all_shapes(size, depth))
+    assert plans.expected(nodes, depth) == pytest.approx(best)
+    assert tokens_of(nested(plans.shape(nodes, depth)), vector) == pytest.approx(best)
+
+
+def test_sequoia_drafts_the_planned_shape():
+    growth = SequoiaGrowth(SequoiaOptions(budget=3, depth=2, acceptance="0.5,0.3"))
+    tree = propose(growth, sampling=WARM).tree
+    assert tree.parents == [-1, 0, 0, 1]
+
+
+def test_sequoia_takes_fewer_candidates_where_the_target_gets_slower_with_each():
+    cheap = StepCosts([(1, 0.010), (32, 0.011)], 0.001)
+    dear = StepCosts([(1, 0.010), (32, 0.320)], 0.001)
+    sizes = []
+    for costs in (cheap, dear):
+        growth = SequoiaGrowth(SequoiaOptions(budget=16, depth=6))
+        growth.tune(costs)
+        sizes.append(growth.options.budget)
+        assert not growth.options.fit
+    assert sizes[0] > 8 > sizes[1]
+
+
+def test_sequoia_goes_less_deep_where_the_drafter_is_dear():
+    growth = SequoiaGrowth(SequoiaOptions(budget=16, depth=6))
+    growth.tune(StepCosts([(1, 0.010), (32, 0.011)], 0.010))
+    assert growth.options.depth == 1
+
+
+@pytest.mark.parametrize("text", ["", "a,b", "0.9,0.2", "-0.1", "1.5"])
+def test_a_wrong_acceptance_vector_is_refused(text):
+    with pytest.raises(OptionError, match="must be probabilities"):
+        parse_vector(text)
+
+
+def test_the_acceptance_vector_of_two_known_distributions():
+    """p = (1, 0), q = (½, ½): the first candidate is accepted half of the time, else the second is certain."""
+    p, q = torch.tensor([1.0, 0.0]), torch.tensor([0.5, 0.5])
+    assert measure_vector([(p, q), (p, q)], 3, SeededDice(0)) == pytest.approx([0.5, 0.5, 0.0])
+
+
+def test_auto_is_the_vector_that_ships_with_the_models():
+    shipped = json.loads(asset_path(ACCEPTANCE_VECTOR).read_text(encoding="utf-8"))
+    assert SequoiaOptions().vector == tuple(shipped["vector"])
+    assert {"temperature", "places", "created", "target", "drafter"} <= shipped.keys()
+
+
+@pytest.mark.parametrize(
+    "growth", [RsdSGrowth(RsdSOptions(width=4, depth=3, budget=5)), DySpecGrowth(DySpecOptions(budget=5))]
+)
+@pytest.mark.parametrize("sampling", [COLD, WARM])
+def test_no_more_candidates_than_the_budget(growth, sampling):
+    assert propose(growth, sampling=sampling).tree.drafted == 5
+
+
+def test_candidates_carry_the_models_own_distribution():
+    model = TableModel(6, seed=2)
+    tree = propose(DySpecGrowth(DySpecOptions(budget=6)), model, WARM).tree
+    for node in range(1, len(tree)):
+        text = [1, 2, *tree.token_path(tree.parents[node])]
+        assert torch.equal(tree.proposals[node], transform(model.exact_logits(text), WARM))
