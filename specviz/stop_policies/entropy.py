@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import sqrt
-from typing import ClassVar
 
 from specviz.options import Options, option
 from specviz.stop_policies.base import STOPS, DraftView, Stop
@@ -29,7 +28,7 @@ class EntropyOptions(Options):
 
 
 @STOPS.register("entropy")
-class EntropyStop(Stop):
+class EntropyStop(Stop[EntropyOptions]):
     """Stops where 1 - sqrt(c H(q)) falls below a floor, H the entropy of the drafter's distribution in nats.
 
     The acceptance rate is estimated to be at least that (AdaEDL, 2410.18351; SVIP, 2411.18462). AdaEDL's form stops
@@ -39,10 +38,7 @@ class EntropyStop(Stop):
     after temperature, top-k and top-p.
     """
 
-    name: ClassVar[str] = "entropy"
-    options_type: ClassVar[type[Options]] = EntropyOptions
-
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: EntropyOptions) -> None:
         super().__init__(options)
         given = self.options
         self._floor = MovingThreshold(float(given.floor), given.wanted, given.step, given.memory, given.inertia)

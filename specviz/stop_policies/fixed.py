@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from specviz.options import Options
 from specviz.stop_policies.base import STOPS, Stop
 
 
-@dataclass(frozen=True)
-class FixedOptions(Options):
-    """Nothing to choose."""
-
-
 @STOPS.register("fixed")
-class FixedStop(Stop):
+class FixedStop(Stop[Options]):
     """Every draft has its full length.
 
     The baseline of Leviathan et al. 2211.17192: gamma tokens per round, whatever the drafter thinks of them.
     """
 
-    name: ClassVar[str] = "fixed"
-    options_type: ClassVar[type[Options]] = FixedOptions
+    ends_early: ClassVar[bool] = False

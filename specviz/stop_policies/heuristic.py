@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from specviz.options import Options, option
 from specviz.stop_policies.base import STOPS, Stop
@@ -20,17 +19,14 @@ class HeuristicOptions(Options):
 
 
 @STOPS.register("heuristic")
-class HeuristicStop(Stop):
+class HeuristicStop(Stop[HeuristicOptions]):
     """Two tokens more after a wholly accepted draft, one less otherwise, never below one.
 
     The schedule "heuristic" of assisted generation in Hugging Face transformers. What it asks for is cut at the growth
     policy's own depth. It remembers the rounds of its run; a run continued from a trace starts afresh.
     """
 
-    name: ClassVar[str] = "heuristic"
-    options_type: ClassVar[type[Options]] = HeuristicOptions
-
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: HeuristicOptions) -> None:
         super().__init__(options)
         self._levels: int = self.options.start_levels
 

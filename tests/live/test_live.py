@@ -155,14 +155,14 @@ def test_a_drafter_is_sized_by_the_measured_step_times_and_the_header_says_how(o
 def test_growth_is_not_sized_for_a_drafter_whose_passes_were_not_measured(only_two_rows_are_cheap):
     """Parts of the target are not free: with a draft that costs nothing, trees would come out too deep."""
     target = toy_loader()("target", "cpu", "float64")
-    drafter = DRAFTERS.get("ngram")(from_mapping(DRAFTERS.get("ngram").options_type, {}), None)
+    drafter = DRAFTERS.get("model")(from_mapping(DRAFTERS.get("model").options_type, {}))
     sequoia = GROWTHS.get("sequoia")
     for drafting, fitted in ((None, False), (target, True)):
-        drafter.habit = Habit(sequoia(from_mapping(sequoia.options_type, {})))
+        drafter.follow(Habit(sequoia(from_mapping(sequoia.options_type, {}))))
         who = Participants(target, drafting)
         who.measure()
         _tune(drafter, who)
-        assert (drafter.habit.growth.options.fit is False) == fitted
+        assert (drafter.policies().growth.options.fit is False) == fitted
 
 
 @pytest.mark.parametrize("drafter", DRAFTERS.names())
