@@ -22,7 +22,9 @@ from specviz.options import option
 class EarlyExitOptions(ShapeOptions):
     """Shape of the draft, and after which layer the target is read out."""
 
-    gamma: int = option(2, help="tokens drafted per round, as a chain", minimum=1, maximum=32)
+    gamma: int = option(
+        2, help="tokens drafted per round, as a chain", minimum=1, maximum=32, unless="branching", shape=True
+    )
     exit_layer: int = option(2, help="how many of the target's first layers draft", minimum=1, maximum=512)
 
 

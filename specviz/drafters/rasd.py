@@ -41,7 +41,11 @@ class RasdOptions(ShapeOptions):
     """The model's own tree, where to retrieve, and how much of it survives."""
 
     branching: tuple[int, ...] = option(
-        (2, 1, 1, 1), help="children per node at each level of the model's own tree", minimum=1, maximum=32
+        (2, 1, 1, 1),
+        help="children per node at each level of the model's own tree; empty: a chain of gamma",
+        minimum=1,
+        maximum=32,
+        shape=True,
     )
     max_nodes: int = option(
         16, help="most candidates of the fused tree; all of the model's own are kept", minimum=1, maximum=64

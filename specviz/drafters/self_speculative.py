@@ -25,7 +25,9 @@ SKIPS_FILE = ASSETS / "skips.json"
 class SelfSpeculativeOptions(ShapeOptions):
     """Shape of the draft, and what is skipped."""
 
-    gamma: int = option(2, help="tokens drafted per round, as a chain", minimum=1, maximum=32)
+    gamma: int = option(
+        2, help="tokens drafted per round, as a chain", minimum=1, maximum=32, unless="branching", shape=True
+    )
     skip_attention: tuple[int, ...] = option(
         (),
         help="layers, from 1, whose attention is skipped; neither this nor skip_mlp: what the search found for this "

@@ -17,7 +17,7 @@ from specviz.engine.session import Method
 from specviz.lm.base import LanguageModel, ModelInfo
 from specviz.lm.load import LoadedModel
 from specviz.lm.step_time import bare_pass_s, machine, step_times
-from specviz.options import Options, to_mapping
+from specviz.options import Options, in_effect
 from specviz.protocol.runs import Resume, RunRequest
 from specviz.stop_policies.base import Stop
 from specviz.trace.events import Branch, MethodCard, ModelCard, SamplingCard, Started, StepTime, TokenizerCard
@@ -64,7 +64,7 @@ def started(
         target=model_card(info),
         drafter=MethodCard(
             method.drafter.name,
-            to_mapping(method.drafter.options),
+            in_effect(method.drafter.options, has_policy=habit.growth is not None),
             method.drafter.lossless,
             model_card(who.drafter.info) if who.drafter is not None else None,
         ),
@@ -91,7 +91,7 @@ def started(
 
 
 def _card(method: Verifier | Growth[Options] | Stop[Options]) -> MethodCard:
-    return MethodCard(method.name, to_mapping(method.options), method.lossless)
+    return MethodCard(method.name, in_effect(method.options), method.lossless)
 
 
 def _fingerprint(header: Started) -> str:

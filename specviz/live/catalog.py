@@ -101,7 +101,7 @@ def describe_method(name: str, method: type[Any]) -> MethodDescription:
 
 def _card(one: OptionDescription) -> OptionCard:
     default = list(one.default) if isinstance(one.default, tuple) else one.default
-    return OptionCard(one.name, one.type, default, one.help, one.minimum, one.maximum, one.choices, one.counts)
+    return OptionCard(**{**{name: getattr(one, name) for name in OptionCard.__dataclass_fields__}, "default": default})
 
 
 def bundled_models() -> tuple[ModelDescription, ...]:

@@ -42,7 +42,7 @@ from specviz.lm.load import LoadedModel, load
 from specviz.lm.place import choose_device, locate
 from specviz.lm.step_time import use_threads
 from specviz.lm.text import TextCodec, check_vocabularies
-from specviz.options import Options, from_mapping
+from specviz.options import Options, describe, from_mapping, to_mapping
 from specviz.proof.prover import ToyAndPair
 from specviz.protocol.profiles import Profiled, ProfileRequest
 from specviz.protocol.proofs import Prover
@@ -83,6 +83,7 @@ def make_plan(request: RunRequest) -> Plan:
     name = AUTO_VERIFIER[sampling.greedy] if request.verifier == "auto" else request.verifier
     verifier = VERIFIERS.get(name)
     follow(drafter, make_habit(request))
+    _check_shape(drafter)
     check_pairing(drafter, verifier, sampling)
     _check_memory(request, drafter)
     if request.datastore and not retrieves(drafter):
@@ -92,6 +93,21 @@ def make_plan(request: RunRequest) -> Plan:
     judge = verifier(from_mapping(verifier.options_type, request.verifier_options))
     limits = Limits(request.max_new_tokens, frozenset(), request.stop)
     return Plan(drafter, judge, sampling, limits)
+
+
+def _check_shape(drafter: Drafter[Options]) -> None:
+    """Raises OptionError where a shape is asked of the drafter that its tree policy decides."""
+    growth, values = policies_of(drafter).growth, to_mapping(drafter.options)
+    if growth is None:
+        return
+    default = to_mapping(type(drafter.options)())
+    for name in (one.name for one in describe(type(drafter.options)) if one.shape):
+        if values[name] != default[name]:
+            raise OptionError(
+                f"{name} of the drafter '{drafter.name}' is {values[name]}, but the growth policy '{growth.name}' "
+                f"decides the shape of its drafts; leave {name} out and use the policy's own options "
+                f"({', '.join(to_mapping(growth.options))}), or leave growth at '{OWN_GROWTH}'."
+            )
 
 
 def _check_memory(request: RunRequest, drafter: Drafter[Options]) -> None:

@@ -110,6 +110,12 @@ class OptionCard:
     choices: tuple[str, ...] = ()
     counts: str = ""
     """what it counts of a draft: `candidates`, `levels` or `per_level`; empty: nothing"""
+    unless: str = ""
+    """another option of the same method that replaces this one where it is set"""
+    needs: str = ""
+    """another option of the same method without which this one does nothing"""
+    shape: bool = False
+    """drafters: it describes the shape of a draft, which a tree policy decides where the run has one"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,10 +21,16 @@ class EntropyOptions(Options):
         False, help="draw one more token where the bound is too low, then stop (as SVIP does; AdaEDL draws none)"
     )
     moves: bool = option(False, help="the floor follows the acceptance rate (as AdaEDL's does), from `floor` on")
-    wanted: float = option(0.9, help="acceptance rate that a moving floor aims at", minimum=0.0, maximum=1.0)
-    step: float = option(0.01, help="how far a moving floor is pulled at a time", minimum=0.0, maximum=1.0)
-    memory: float = option(0.5, help="weight of the past in the acceptance rate", minimum=0.0, maximum=1.0)
-    inertia: float = option(0.9, help="weight of the old floor in the new one", minimum=0.0, maximum=1.0)
+    wanted: float = option(
+        0.9, help="acceptance rate that a moving floor aims at", minimum=0.0, maximum=1.0, needs="moves"
+    )
+    step: float = option(
+        0.01, help="how far a moving floor is pulled at a time", minimum=0.0, maximum=1.0, needs="moves"
+    )
+    memory: float = option(
+        0.5, help="weight of the past in the acceptance rate", minimum=0.0, maximum=1.0, needs="moves"
+    )
+    inertia: float = option(0.9, help="weight of the old floor in the new one", minimum=0.0, maximum=1.0, needs="moves")
 
 
 @STOPS.register("entropy")

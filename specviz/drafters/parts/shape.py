@@ -24,18 +24,22 @@ from specviz.tree_policies.parts.level_wise import check_size
 class ShapeOptions(Options):
     """Shape of the draft, and how its candidates are drawn."""
 
-    gamma: int = option(4, help="tokens drafted per round, as a chain", minimum=1, maximum=32)
+    gamma: int = option(
+        4, help="tokens drafted per round, as a chain", minimum=1, maximum=32, unless="branching", shape=True
+    )
     branching: tuple[int, ...] = option(
         (),
         help="children per node at each level, such as 3,2,1; makes a tree and replaces gamma",
         minimum=1,
         maximum=32,
+        shape=True,
     )
     draw: str = option(
         "auto",
         help="how candidates are drawn; auto: i.i.d. for a chain, without replacement for a tree, the most probable "
         "at temperature 0",
         choices=("auto", *DRAWS),
+        shape=True,
     )
 
     def __post_init__(self) -> None:
