@@ -159,7 +159,7 @@ def test_growth_is_not_sized_for_a_drafter_whose_passes_were_not_measured(only_t
     drafter = DRAFTERS.get("model")(from_mapping(DRAFTERS.get("model").options_type, {}))
     sequoia = GROWTHS.get("sequoia")
     for drafting, fitted in ((None, False), (target, True)):
-        drafter.follow(Habit(sequoia(from_mapping(sequoia.options_type, {}))))
+        drafter.follow(Habit(sequoia(from_mapping(sequoia.options_type, {"fit": True}))))
         who = Participants(target, drafting)
         who.measure()
         _tune(drafter, who)
