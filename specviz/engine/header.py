@@ -90,7 +90,7 @@ def started(
     return replace(header, run_id=_fingerprint(header))
 
 
-def _card(method: Verifier | Growth[Options] | Stop[Options]) -> MethodCard:
+def _card(method: Verifier[Options] | Growth[Options] | Stop[Options]) -> MethodCard:
     return MethodCard(method.name, in_effect(method.options), method.lossless)
 
 

@@ -38,7 +38,7 @@ def follow(drafter: Drafter[Options], habit: Habit) -> None:
         )
 
 
-def check_pairing(drafter: Drafter[Options], verifier: type[Verifier], sampling: Sampling) -> None:
+def check_pairing(drafter: Drafter[Options], verifier: type[Verifier[Options]], sampling: Sampling) -> None:
     """Raises PairingError where the verifier's rule does not hold for these candidates at this temperature.
 
     No weights are needed, so that a screen can ask before anything is loaded.

@@ -70,7 +70,7 @@ class Plan:
     """A request whose names and options are known to be good; nothing is loaded yet. Its drafter is for one run."""
 
     drafter: Drafter[Options]
-    verifier: Verifier
+    verifier: Verifier[Options]
     sampling: Sampling
     limits: Limits
 

@@ -67,7 +67,7 @@ class Level:
 
 
 @VERIFIERS.register("kseq")
-class KSeqVerifier(Verifier):
+class KSeqVerifier(Verifier[KSeqOptions]):
     """K-SEQ: accepts each of K i.i.d. siblings with probability min(1, p / (rho q)).
 
     rho in [1, K] solves 1 - (1 - beta)^K = rho beta with beta = sum min(p / rho, q). If all are refused, the correction
@@ -75,9 +75,6 @@ class KSeqVerifier(Verifier):
     rule could. One sibling: rho = 1, Leviathan's rule. SpecTr (Sun et al., 2310.15141, algorithm 3).
     """
 
-    name: ClassVar[str] = "kseq"
-    options_type: ClassVar[type[Options]] = KSeqOptions
-    lossless: ClassVar[bool] = True
     judges: ClassVar[frozenset[CandidateKind]] = frozenset(["iid"])
     temperatures: ClassVar[str] = "any"
     counts_siblings: ClassVar[bool] = True
