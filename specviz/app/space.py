@@ -15,8 +15,8 @@ from typing import Any
 import yaml
 
 from specviz.errors import SpecVizError
+from specviz.resources import ROOT, SPACE_SETTINGS
 
-ROOT = Path(__file__).resolve().parents[2]
 FENCE = "---\n"
 
 
@@ -33,7 +33,7 @@ class Tier:
     queue: int
 
 
-def settings(path: Path = ROOT / "spaces_config.yaml") -> dict[str, Any]:
+def settings(path: Path = SPACE_SETTINGS) -> dict[str, Any]:
     """The whole file. Raises SpecVizError where it is missing or no mapping."""
     try:
         loaded = yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -83,7 +83,7 @@ def body(readme: str) -> str:
     return rest
 
 
-def main(arguments: list[str], path: Path = ROOT / "README.md") -> int:
+def main(arguments: list[str], path: Path = ROOT.parent / "README.md") -> int:
     """`sync` or `check`; exit code 0 when README.md is current."""
     written = path.read_text(encoding="utf-8")
     wanted = front_matter() + body(written)

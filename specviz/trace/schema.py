@@ -10,15 +10,15 @@ import ast
 import inspect
 import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from specviz.resources import ROOT
 from specviz.trace import events, exhibits
 from specviz.trace.codec import TRACE_ADAPTER
 from specviz.trace.events import FORMAT, VERSION
 
-SCHEMA_FILE = Path(__file__).parents[2] / "assets" / "schema" / f"trace-{VERSION}.schema.json"
+SCHEMA_FILE = ROOT / "schema" / f"trace-{VERSION}.schema.json"
 
 
 def schema() -> dict[str, Any]:

@@ -58,7 +58,9 @@ def test_python_version_is_text_and_new_enough(card):
 
 def test_every_runtime_requirement_stands_alike_in_both_files():
     requirements = set(re.findall(r"^([A-Za-z][^#\s]*)", (ROOT / "requirements.txt").read_text(), re.MULTILINE))
-    declared = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"])
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    declared = {*project["dependencies"], *extras["engine"], *extras["app"]}
     assert requirements - declared == {"pytest>=9"}
     assert declared <= requirements
 
