@@ -57,7 +57,7 @@ class Parser(argparse.ArgumentParser):
 
 def build_parser(configured: Sequence[str]) -> argparse.ArgumentParser:
     """The root parser; only the commands named in `configured` get their options (and their imports)."""
-    from specviz import __version__
+    from specviz.version import __version__
 
     parser = Parser(
         prog="specviz",

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 
-from specviz import __version__
 from specviz.engine.session import Method
 from specviz.lm.base import LanguageModel, ModelInfo
 from specviz.lm.load import LoadedModel
@@ -24,6 +23,7 @@ from specviz.trace.events import Branch, MethodCard, ModelCard, SamplingCard, St
 from specviz.trace.exhibits import DatastoreCard, MemoryCard
 from specviz.tree_policies.base import Growth
 from specviz.verifiers.base import Verifier
+from specviz.version import __version__
 
 
 @dataclass(slots=True)
