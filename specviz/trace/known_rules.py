@@ -81,6 +81,11 @@ def _reach(trial: Trial, options: Options) -> float:
     return left / below if below > 0 else 1.0
 
 
+def keeps_survivors(rule: str, options: Options) -> bool:
+    """Whether the drafts that share an accepted token all go on, tried or not; runs without the option did not."""
+    return rule == "kseq" and options.get("survivors") is True
+
+
 _BY_RATIO = "min(1, p/q)"
 _BY_REACH = "the chance of its path"
 
