@@ -52,7 +52,7 @@ class Plans:
     """The best trees of at most `most` nodes, root included, and `depth` levels, under an acceptance vector.
 
     F(m, l) is the expected number of accepted nodes, the root counted, of the best tree of at most m nodes and l
-    levels; a tree's first b children take y of the nodes, child b the others (Sequoia 2402.12374, 3.1.2).
+    levels; a tree's first b children take y of the nodes, child b the others (Sequoia 2402.12374, §3.1.2).
     """
 
     def __init__(self, vector: Sequence[float], most: int, depth: int) -> None:

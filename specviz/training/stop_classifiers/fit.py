@@ -38,7 +38,7 @@ def fit(inputs: Tensor, chances: Tensor, recipe: Recipe) -> Fitted:
     """inputs [n, in], chances [n] in [0, 1].
 
     Binary cross-entropy with soft labels; the part that speaks for a refusal counts `reject_weight` times (SpecDec++,
-    2405.19715, 3.2: 6).
+    2405.19715, §3.2: 6).
     """
     mean, scale = inputs.mean(0), inputs.std(0, correction=0).clamp(min=1e-3)
     x = (inputs - mean) / scale

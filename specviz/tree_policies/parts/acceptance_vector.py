@@ -43,7 +43,7 @@ def parse_vector(text: str) -> tuple[float, ...]:
 def measure_vector(pairs: Iterable[tuple[Tensor, Tensor]], width: int, dice: Dice) -> list[float]:
     """Mean over (target p [V], drafter q [V]) of the probability that candidate number b is the accepted one.
 
-    Candidates are drawn without replacement and tried by recursive rejection (Sequoia 2402.12374, 3.2.1). Each
+    Candidates are drawn without replacement and tried by recursive rejection (Sequoia 2402.12374, §3.2.1). Each
     chance of acceptance, sum of min(p, q), is taken as it is; only the refused tokens are drawn.
     """
     sums, count = [0.0] * width, 0
