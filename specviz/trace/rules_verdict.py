@@ -16,7 +16,7 @@ from specviz.trace.rules_tree import EXACT, ROUNDING, Scene
 
 def verdicts(scene: Scene) -> Iterator[Problem]:
     """Trials go through the tree in their order; path, final node and fates say the same as the trials."""
-    judged, nodes = scene.round.judged, scene.round.nodes
+    judged = scene.round.judged
     tried: set[int] = set()
     for index, trial in enumerate(judged.trials):
         place = f"{scene.place}.judged.trials[{index}]"
@@ -147,6 +147,9 @@ def _thresholds(scene: Scene) -> Iterator[Problem]:
     judged, options = scene.round.judged, scene.started.verifier.options
     rule = KNOWN.get(judged.rule)
     if rule is None:
+        if judged.trials:
+            told = f"is '{judged.rule}', which declares no rule here: its thresholds are not recomputed"
+            yield Problem(f"{scene.place}.judged.rule", told, "warning")
         return
     if judged.trials and judged.order != rule.order:
         yield Problem(f"{scene.place}.judged.order", f"is '{judged.order}', but '{judged.rule}' goes '{rule.order}'")

@@ -19,6 +19,7 @@ from specviz.core.randomness import Dice
 from specviz.core.tree import ROOT, DraftTree
 from specviz.errors import DraftError
 from specviz.options import Options, option
+from specviz.trace.declared_rule import Rule
 from specviz.trace.events import CandidateKind
 from specviz.verifiers.base import VERIFIERS, TargetRows, TrialRecord, Verdict, Verifier, ending
 
@@ -89,6 +90,22 @@ class KSeqVerifier(Verifier):
     judges: ClassVar[frozenset[CandidateKind]] = frozenset(["iid"])
     temperatures: ClassVar[str] = "any"
     counts_siblings: ClassVar[bool] = True
+    rule: ClassVar[Rule | None] = Rule(
+        threshold="ratio(p, rho * q)",
+        words="min(1, p/(rho q))",
+        survivors="survivors",
+        terms={"rho": "ρ", "beta": "β"},
+        formula=(
+            "accept x with probability min(1, p(x) / (ρ · q(x)))",
+            "β = Σ min(p / ρ, q), and ρ solves 1 − (1 − β)ᴷ = ρ β",
+        ),
+        code=(
+            "accepted = u < min(1, p[x] / (rho * q[x]))",
+            "if none: p - minimum(p / rho, q) * (1 - (1 - beta)**K) / beta",
+        ),
+        rest="what the candidates could not serve",
+        rest_formula="r ∝ p − min(p/ρ, q) · (1 − (1 − β)ᴷ) / β",
+    )
 
     def judge(self, tree: DraftTree, target: TargetRows, dice: Dice, position: int) -> Verdict:
         """`terms` of a trial: `rho`, and `beta`, the chance of one candidate."""
