@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 
-from specviz import __version__
 from specviz.drafters.capabilities import policies_of
 from specviz.engine.session import Method
 from specviz.lm.base import LanguageModel, ModelInfo
@@ -19,11 +18,12 @@ from specviz.lm.load import LoadedModel
 from specviz.lm.step_time import bare_pass_s, machine, step_times
 from specviz.options import Options, in_effect
 from specviz.protocol.runs import Resume, RunRequest
-from specviz.stop_policies.base import Stop
+from specviz.stop_policies.base import Stop, StopOptions
 from specviz.trace.events import Branch, MethodCard, ModelCard, SamplingCard, Started, StepTime, TokenizerCard
 from specviz.trace.exhibits import DatastoreCard, MemoryCard
 from specviz.tree_policies.base import Growth
 from specviz.verifiers.base import Verifier
+from specviz.version import __version__
 
 
 @dataclass(slots=True)
@@ -82,7 +82,7 @@ def started(
         step_times=who.step_times,
         draft_step_s=who.draft_step_s,
         growth=None if habit.growth is None else _card(habit.growth),
-        stopping=replace(_card(habit.stop), deployable=habit.stop.deployable) if habit.stop.ends_early else None,
+        stopping=None if habit.stop.does_nothing() else replace(_card(habit.stop), deployable=habit.stop.deployable),
         memory=memory,
         datastore=datastore,
         branch=None if resume is None else Branch(resume.trace.started.run_id, resume.round, resume.forced_token),
@@ -90,7 +90,7 @@ def started(
     return replace(header, run_id=_fingerprint(header))
 
 
-def _card(method: Verifier[Options] | Growth[Options] | Stop[Options]) -> MethodCard:
+def _card(method: Verifier[Options] | Growth[Options] | Stop[StopOptions]) -> MethodCard:
     return MethodCard(method.name, in_effect(method.options), method.lossless)
 
 

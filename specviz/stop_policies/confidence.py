@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from specviz.options import Options, option
-from specviz.stop_policies.base import STOPS, DraftView, Stop
+from specviz.options import option
+from specviz.stop_policies.base import STOPS, DraftView, Stop, StopOptions
 
 
 @dataclass(frozen=True)
-class ConfidenceOptions(Options):
+class ConfidenceOptions(StopOptions):
     """How sure the drafter must have been."""
 
     threshold: float = option(

@@ -28,12 +28,12 @@ class DecisionOptions(ThresholdOptions):
 class DecisionStop(CandidateStop[DecisionOptions]):
     """Drafts another level below all candidates while a trained classifier believes in any of them.
 
-    The decision model of "Improving Multi-candidate Speculative Decoding" (2409.10644, §3.3) on the entropy and the
-    largest probabilities of the drafter's distribution, for any branch of a level. So a fork keeps its shape until it
-    ends, and its mask stays a block of the whole fork's. Trained by `specviz learn` on logged rounds.
+    The decision model of "Improving Multi-candidate Speculative Decoding" (2409.10644, §3.3), a small network on the
+    entropy and the largest probabilities of the drafter's distribution, for any branch of a level. So a fork keeps its
+    shape until it ends, and its mask stays a block of the whole fork's. Trained by `specviz learn` on logged rounds.
     """
 
-    recipe: ClassVar[Recipe | None] = Recipe(widths=(), from_hidden=False, whole_level=True)
+    recipe: ClassVar[Recipe | None] = Recipe(widths=(32,), from_hidden=False, whole_level=True)
 
     def going_on(self, draft: DraftView, nodes: Sequence[int]) -> list[int]:
         return list(nodes) if any(self.goes_below(draft, node) for node in nodes) else []

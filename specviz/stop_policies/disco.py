@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from specviz.options import option
 from specviz.stop_policies.base import STOPS, Recipe
+from specviz.stop_policies.parts.candidate import OF_DISTRIBUTION
 from specviz.stop_policies.parts.trained import CandidateStop, ThresholdOptions
 
 
@@ -26,9 +27,9 @@ class DiscoOptions(ThresholdOptions):
 class DiscoStop(CandidateStop[DiscoOptions]):
     """Stops below a candidate that a small trained classifier expects to be refused.
 
-    DISCO (2405.04304): a feed-forward network reads the largest probabilities of the drafter's distribution, its
+    DISCO (2405.04304): a feed-forward network reads the ten largest probabilities of the drafter's distribution, its
     entropy and the candidate's place in the draft. The candidate itself is submitted. Trained by `specviz learn` on
     logged rounds.
     """
 
-    recipe: ClassVar[Recipe | None] = Recipe(widths=(16,), from_hidden=False)
+    recipe: ClassVar[Recipe | None] = Recipe(widths=(16,), from_hidden=False, features=OF_DISTRIBUTION)

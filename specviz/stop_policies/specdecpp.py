@@ -41,7 +41,7 @@ class SpecDecPPStop(TrainedStop[SpecDecPPOptions]):
         reject_weight=6.0,
         whole_path=True,
         least=2,
-        steps=100,  # hundreds of inputs and few examples: a longer training only learns these by heart
+        steps=30,  # hundreds of inputs and few examples: a longer training only learns these by heart
         learning_rate=0.003,
     )
     needs_hidden: ClassVar[bool] = True

@@ -16,6 +16,7 @@ from specviz.core.randomness import Dice
 from specviz.core.tree import DraftTree, Shape
 from specviz.options import Options
 from specviz.registry import OptionsT_co, PlugIn, Registry
+from specviz.trace.declared_rule import Rule
 from specviz.trace.events import CandidateKind, Order, Origin
 
 
@@ -91,6 +92,9 @@ class Verifier(PlugIn[OptionsT_co], ABC):
     samples_target: ClassVar[bool] = False
     """the token at every visited position is drawn from the target's own distribution with the key
     ("target", position, 0), whatever was drafted there: only then may a draft look at that noise"""
+
+    rule: ClassVar[Rule | None] = None
+    """how it decides, as data for those who check or show a trace; None: they show its numbers and recompute nothing"""
 
     @abstractmethod
     def judge(self, tree: DraftTree, target: TargetRows, dice: Dice, position: int) -> Verdict:
