@@ -1,7 +1,6 @@
-"""From outcomes to the rows of `specviz bench trees`, with error bars, and the best shape of each pairing.
+"""From outcomes to the rows of `specviz bench trees`, with error bars and the ranks that they allow.
 
-Place in the flow: reads what `contest.py` yielded for the cases of `tree_plan.py`; `tree_table.py` writes it. Knows
-nothing about torch.
+Place in the flow: reads what `contest.py` yielded for the cases of `trees/plan.py`; `trees/table.py` writes it.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from dataclasses import dataclass, replace
 from specviz.bench.core.contest import Measured, Outcome
 from specviz.bench.core.report import decode_ratio
 from specviz.bench.trees.plan import Case, plain_name
+from specviz.bench.trees.ranking import ranked
 from specviz.protocol.sweeps.intervals import Estimate, ratio_of_sums
 from specviz.protocol.sweeps.points import Quartiles, quartiles
 from specviz.theory import metrics
@@ -41,8 +41,10 @@ class TreeRow:
     """output tokens / target passes"""
     speedup: Quartiles | None
     """decoding against plain decoding of the same prompt, interleaved; None where speed was not measured"""
-    best_shape: bool = True
-    """of all shapes of this policy with this verifier in this experiment the one with the most accepted tokens"""
+    rank: int | None = None
+    """1 + the rows of the same experiment and temperature that are shown to accept more; None: too few prompts"""
+    behind: Estimate | None = None
+    """the experiment's highest mean acceptance length - this one, paired over the prompts; None for that row itself"""
 
 
 def rows(cases: Sequence[Case], outcomes: Sequence[Outcome], seed: int = 0) -> list[TreeRow]:
@@ -58,8 +60,8 @@ def rows(cases: Sequence[Case], outcomes: Sequence[Outcome], seed: int = 0) -> l
             plain = plain_name(case.temperature)
             ratios = [decode_ratio(one, runs[plain, one.prompt]) for one in group if (plain, one.prompt) in runs]
             speed = quartiles(ratios) if ratios else None
-            found.append(_row(case, group, speed, seed))
-    return _marked(found)
+            found.append((_row(case, group, speed, seed), group))
+    return _ranked(found, seed)
 
 
 def _row(case: Case, group: Sequence[Outcome], speed: Quartiles | None, seed: int) -> TreeRow:
@@ -95,17 +97,16 @@ def _drafted(run: Measured) -> int:
     return metrics.num_draft_tokens(run.rounds)
 
 
-def _marked(found: Sequence[TreeRow]) -> list[TreeRow]:
-    """Says of each row whether its shape is the best one of its policy and verifier in its experiment."""
-
-    def key(row: TreeRow) -> tuple[str, float, str, str]:
-        return row.experiment, row.temperature, row.growth, row.verifier
-
-    def length(row: TreeRow) -> float:
-        return row.mean_acceptance_length.value if row.mean_acceptance_length else 0.0
-
-    best: dict[tuple[str, float, str, str], TreeRow] = {}
-    for row in found:
-        if key(row) not in best or length(row) > length(best[key(row)]):
-            best[key(row)] = row
-    return [replace(row, best_shape=best[key(row)] is row) for row in found]
+def _ranked(found: Sequence[tuple[TreeRow, Sequence[Outcome]]], seed: int) -> list[TreeRow]:
+    """The rows with their ranks within experiment and temperature, on the prompts that all of these have run."""
+    tables: dict[tuple[str, float], list[int]] = {}
+    for place, (row, _) in enumerate(found):
+        tables.setdefault((row.experiment, row.temperature), []).append(place)
+    rows = [row for row, _ in found]
+    for places in tables.values():
+        runs = [{one.prompt: one.measured for one in found[place][1]} for place in places]
+        shared = [prompt for prompt in runs[0] if all(prompt in others for others in runs)]
+        parts = [[_lengths(own[prompt]) for prompt in shared] for own in runs]
+        for place, standing in zip(places, ranked(parts, seed) if shared else (), strict=bool(shared)):
+            rows[place] = replace(rows[place], rank=standing.rank, behind=standing.behind)
+    return rows

@@ -9,7 +9,8 @@ import argparse
 import json
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,6 +23,7 @@ from specviz.errors import OptionError
 from specviz.protocol.runs import RunRequest
 
 T = TypeVar("T")
+Cancelled = Callable[[], bool]
 REQUEST = {field.name: field.default for field in fields(RunRequest)}
 PAIR = ("target", "drafter_model", "seed", "dtype", "device")
 """names of the flags that are also fields of a request"""
@@ -64,12 +66,23 @@ def numbers(args: argparse.Namespace, name: str, kind: Callable[[str], T], examp
 
 def run_contest(plan: ContestPlan, max_minutes: float | None) -> list[Outcome]:
     """What was finished before Ctrl-C or the end of the time."""
+    return until_stopped(lambda cancelled: contest(plan, cancelled), plan.runs, max_minutes)
+
+
+def until_stopped(loop: Callable[[Cancelled], Iterable[T]], total: int, max_minutes: float | None) -> list[T]:
+    """Everything the loop yields before Ctrl-C or the end of the time, which it is told by what it is handed."""
+    with time_limit(max_minutes) as cancelled:
+        return list(progress(loop(cancelled), "bench", total))
+
+
+@contextmanager
+def time_limit(max_minutes: float | None) -> Iterator[Cancelled]:
+    """Says whether to stop: after Ctrl-C, or once the minutes are over."""
     stopped, begun = threading.Event(), threading.Event()
     begun.set()
     deadline = time.monotonic() + max_minutes * 60 if max_minutes else float("inf")
     with stop_on_interrupt(begun, stopped):
-        loop = contest(plan, lambda: stopped.is_set() or time.monotonic() > deadline)
-        return list(progress(loop, "bench", plan.runs))
+        yield lambda: stopped.is_set() or time.monotonic() > deadline
 
 
 def deliver(where: Path | None, data: Mapping[str, Any], tables: str) -> int:

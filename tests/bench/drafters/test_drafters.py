@@ -15,7 +15,7 @@ from specviz.bench.core.doc_sections import check_marks
 from specviz.bench.core.source_contestant import SourceContestant
 from specviz.bench.drafters.plan import Entrant, chosen, entrants, introductions, lessons, lineup
 from specviz.bench.drafters.rows import DrafterRow, sections
-from specviz.cli.commands import bench_drafters
+from specviz.cli.commands.bench import drafters as bench_drafters
 from specviz.cli.main import main
 from specviz.errors import DraftError, SpecVizError
 from specviz.protocol.runs import Catalog, MethodDescription, PromptCard, Resume, RunRequest

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from specviz.cli.commands import bench_sweep
+from specviz.cli.commands.bench import sweep as bench_sweep
 from specviz.cli.main import main
 from specviz.protocol.runs import Catalog, MethodDescription, OptionCard, RunRequest
 from specviz.protocol.sweeps import store as sweep_store

@@ -28,6 +28,7 @@ from specviz.protocol.sweeps.result import SweepResult, check_definition, contin
 from specviz.protocol.sweeps.spec import SweepSpec
 from specviz.protocol.sweeps.toml_file import read_definition
 
+SUMMARY = "measure the sweep that a file declares: drafters, lengths, trees, policies, temperatures, prompts"
 Cancelled = Callable[[], bool]
 
 

@@ -26,6 +26,7 @@ from specviz.protocol.runs import PromptCard, RunRequest, TraceSource
 from specviz.resources import ROOT
 from specviz.trace.events import ModelCard
 
+SUMMARY = "compare all drafters with plain decoding on every prompt family, those that remember cold and warm"
 README = ROOT.parent / "README.md"
 PAGE = ROOT.parent / "docs" / "bench_drafters.md"
 MARK = "bench drafters"

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from specviz.lm.load import LoadedModel
 
+SUMMARY = "measure how often the first, second, … sibling is the accepted one, which Sequoia's trees are made for"
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add_count(parser, "--width", 8, "siblings")

@@ -1,15 +1,14 @@
-"""`specviz bench trees`: which growth policy and which verifier accept how much, and what is left to gain.
+"""`specviz bench trees`: which tree policy and which verifier accept how much, and what is left to gain.
 
-Place in the flow: an experiment of `specviz bench`; builds cases from a trace source, runs them prompt by prompt,
-reads p and q of the prompts' texts for the ladder, prints and writes the report. Knows nothing about how decoding
-works.
+Place in the flow: an experiment of `specviz bench`; builds cases from a trace source, runs them prompt by prompt, has
+all verifiers judge the same trees, reads p and q of the prompts' texts for the ladder, prints and writes the report.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +17,16 @@ from specviz.bench.core import plan as plans
 from specviz.bench.core.contest import ContestPlan
 from specviz.bench.core.doc_sections import check_marks, write_between
 from specviz.bench.core.source_contestant import SourceContestant
-from specviz.cli.parts.bench import PAIR, add_count, add_pair_flags, at_least_one, deliver, numbers, run_contest
+from specviz.cli.parts.bench import (
+    PAIR,
+    add_count,
+    add_pair_flags,
+    at_least_one,
+    deliver,
+    numbers,
+    run_contest,
+    until_stopped,
+)
 from specviz.cli.parts.sources import SharedModels, live_source
 from specviz.cli.parts.terminal import err
 from specviz.errors import OptionError
@@ -27,11 +35,14 @@ from specviz.resources import ROOT
 
 if TYPE_CHECKING:
     from specviz.bench.trees.level_acceptance import Ladder
-    from specviz.bench.trees.plan import TreePlan
+    from specviz.bench.trees.plan import Case, TreePlan
     from specviz.bench.trees.rows import TreeRow
+    from specviz.bench.trees.same_trees import SameTreeRow
     from specviz.bench.trees.table import TreeReport
+    from specviz.engine.session import Method
     from specviz.lm.load import LoadedModel
 
+SUMMARY = "compare tree policies and verifiers at a fixed draft length and at a fixed target budget"
 PAGE = ROOT.parent / "docs" / "bench_trees.md"
 MARK = "bench trees"
 
@@ -42,8 +53,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--budgets", default="6,14", metavar="N,N,…",
         help="fixed target budgets in candidates (default %(default)s); empty: none")  # fmt: skip
     add("--temperatures", default="0,1", metavar="T,T,…", help="sampling temperatures (default %(default)s)")
-    add_count(parser, "--shapes", 2, "shapes tried per policy and budget")
-    add_count(parser, "--prompts", 1, "prompts per family")
+    add_count(parser, "--shapes", 1, "shapes tried per policy and budget, each a row of its own")
+    add_count(parser, "--prompts", 4, "prompts per family")
     add_count(parser, "--max-new-tokens", 48, "tokens per run")
     add("--speed", action="store_true", help="also measure decoding speed against plain decoding, interleaved")
     add("--ladder-candidates", default="2,4", metavar="N,N,…",
@@ -57,7 +68,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_pair_flags(parser)
 
 
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """What all parts of the experiment work on."""
+
+    args: argparse.Namespace
+    plan: TreePlan
+    source: TraceSource
+    cases: Sequence[Case]
+    prompts: Sequence[PromptCard]
+    target: LoadedModel
+    drafter: LoadedModel
+
+
 def run(args: argparse.Namespace) -> int:
+    from specviz.bench.trees.plan import cases
     from specviz.bench.trees.table import markdown, to_data
 
     at_least_one(args, ("shapes", "prompts", "max_new_tokens", "ladder_step", "threads"))
@@ -67,9 +92,9 @@ def run(args: argparse.Namespace) -> int:
     models = SharedModels()
     source = live_source(models, args.threads)
     prompts = plans.prompts(source.catalog(), args.prompts)
-    rows, complete = _runs(args, plan, source, prompts)
-    pair = [models(name, device=args.device, dtype=args.dtype) for name in (args.target, args.drafter_model)]
-    report = _report(args, (rows, complete), prompts, pair)
+    chosen = cases(source, plan) if plan.lengths or plan.budgets else []
+    pair = (models(name, device=args.device, dtype=args.dtype) for name in (args.target, args.drafter_model))
+    report = _report(Bench(args, plan, source, chosen, prompts, *pair))
     if args.write is not None:
         write_between(args.write, MARK, markdown(report))
     return deliver(args.json, to_data(report), markdown(report))
@@ -96,66 +121,86 @@ def _plan(args: argparse.Namespace) -> TreePlan:
     )
 
 
-def _runs(
-    args: argparse.Namespace, plan: TreePlan, source: TraceSource, prompts: Sequence[PromptCard]
-) -> tuple[list[TreeRow], bool]:
-    """The rows, and whether everything has run."""
-    from specviz.bench.trees.plan import cases, plain_name
+def _report(bench: Bench) -> TreeReport:
+    from specviz.bench.trees.table import TreeReport
+    from specviz.engine.header import model_card
+    from specviz.lm.step_time import machine
+
+    args, target = bench.args, bench.target
+    rows, all_run = _runs(bench)
+    same_trees, all_judged = _same_trees(bench)
+    ladder = _ladder(bench)
+    return TreeReport(
+        rows=rows,
+        same_trees=same_trees,
+        ladder=ladder.rungs(),
+        ladder_temperature=args.ladder_temperature,
+        places=ladder.places,
+        target=model_card(target.info),
+        drafter=model_card(bench.drafter.info),
+        machine=machine(target.model.device, target.info.dtype),
+        created=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        prompts=len(bench.prompts),
+        max_new_tokens=args.max_new_tokens,
+        seed=args.seed,
+        complete=all_run and all_judged,
+    )
+
+
+def _runs(bench: Bench) -> tuple[list[TreeRow], bool]:
+    """The rows, and whether everything has run. All cases of a prompt run with the same seed."""
+    from specviz.bench.trees.plan import plain_name
     from specviz.bench.trees.rows import rows
 
-    if not plan.lengths and not plan.budgets:
-        return [], True
-    chosen = cases(source, plan)
-    contestants = [SourceContestant(case.name, source, case.request) for case in chosen]
-    if args.speed:
+    args, source, plan = bench.args, bench.source, bench.plan
+    contestants = [SourceContestant(case.name, source, case.request) for case in bench.cases]
+    if args.speed and contestants:
         base = replace(plan.template, drafter="none", record=False)
         contestants = [
             *(SourceContestant(plain_name(t), source, replace(base, temperature=t)) for t in plan.temperatures),
             *contestants,
         ]
-    err().line(f"{len(contestants)} contestants × {len(prompts)} prompts…")
-    contest = ContestPlan(contestants, prompts, repeats=1, warm_up=args.speed)
+    err().line(f"{len(contestants)} contestants × {len(bench.prompts)} prompts…")
+    contest = ContestPlan(contestants, bench.prompts, repeats=1, warm_up=args.speed)
     outcomes = run_contest(contest, args.max_minutes)
-    return rows(chosen, outcomes, args.seed), len(outcomes) == contest.runs
+    return rows(bench.cases, outcomes, args.seed), len(outcomes) == contest.runs
 
 
-def _report(
-    args: argparse.Namespace,
-    measured: tuple[Sequence[TreeRow], bool],
-    prompts: Sequence[PromptCard],
-    pair: Sequence[LoadedModel],
-) -> TreeReport:
-    from specviz.bench.trees.table import TreeReport
-    from specviz.engine.header import model_card
-    from specviz.lm.step_time import machine
+def _same_trees(bench: Bench) -> tuple[list[SameTreeRow], bool]:
+    """The verifiers on the same trees, and whether everything was judged."""
+    from specviz.bench.trees import same_trees
 
-    target, drafter = pair
-    ladder = _ladder(args, prompts, pair)
-    return TreeReport(
-        rows=measured[0],
-        ladder=ladder.rungs(),
-        ladder_temperature=args.ladder_temperature,
-        places=ladder.places,
-        target=model_card(target.info),
-        drafter=model_card(drafter.info),
-        machine=machine(target.model.device, target.info.dtype),
-        created=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        prompts=len(prompts),
-        max_new_tokens=args.max_new_tokens,
-        seed=args.seed,
-        complete=measured[1],
+    setup = same_trees.Setup(bench.target, lambda request: _method(bench.drafter, request))
+    total = len(same_trees.same_trees(bench.cases)) * len(bench.prompts)
+    err().line(f"the same trees for all verifiers: {total} runs…")
+    judged = until_stopped(
+        lambda cancelled: same_trees.judge_all(setup, bench.cases, bench.prompts, cancelled),
+        total,
+        bench.args.max_minutes,
     )
+    return same_trees.rows(judged, bench.args.seed), len(judged) == total
 
 
-def _ladder(args: argparse.Namespace, prompts: Sequence[PromptCard], pair: Sequence[LoadedModel]) -> Ladder:
+def _method(drafter: LoadedModel, request: RunRequest) -> Method:
+    from specviz.core.randomness import SeededDice
+    from specviz.engine.session import Method
+    from specviz.live.source import make_plan
+
+    plan = make_plan(request)
+    made = plan.drafter(plan.drafter_options, drafter.model)
+    made.habit = plan.habit
+    return Method(made, plan.verifier, plan.sampling, SeededDice(request.seed))
+
+
+def _ladder(bench: Bench) -> Ladder:
     from specviz.bench.core.contexts import Places, distributions
     from specviz.bench.trees.level_acceptance import Ladder
     from specviz.core.sampling import Sampling
 
+    args = bench.args
     ladder = Ladder(numbers(args, "ladder_candidates", int, "2,4"), args.seed)
     if ladder.candidates:
-        places = Places(prompts, args.ladder_step, Sampling(args.ladder_temperature))
-        target, drafter = pair
-        for _, p, q in distributions(target, drafter, places):
+        places = Places(bench.prompts, args.ladder_step, Sampling(args.ladder_temperature))
+        for _, p, q in distributions(bench.target, bench.drafter, places):
             ladder.add(p, q)
     return ladder

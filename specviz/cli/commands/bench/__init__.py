@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import argparse
 import importlib
-from collections.abc import Mapping, Sequence
+import pkgutil
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
@@ -28,14 +29,6 @@ from specviz.trace.events import Started
 
 if TYPE_CHECKING:
     from specviz.bench.core.meter import Meter
-
-EXPERIMENTS: Mapping[str, str] = {
-    "drafters": "compare all drafters with plain decoding on every prompt family, those that remember cold and warm",
-    "trees": "compare growth policies and verifiers at a fixed draft length and at a fixed target budget",
-    "sweep": "measure the sweep that a file declares: drafters, lengths, trees, policies, temperatures, prompts",
-    "vector": "measure how often the first, second, … sibling is the accepted one, which Sequoia's trees are made for",
-}
-"""name → one line for `specviz bench --help`; the module is `specviz.cli.commands.bench_<name>`"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,18 +85,23 @@ def configure(parser: argparse.ArgumentParser) -> None:
     _configure_experiments(parser)
 
 
+def experiments() -> list[str]:
+    """The modules of this folder, each an experiment with a SUMMARY, `configure` and `run`."""
+    return sorted(module.name for module in pkgutil.iter_modules(__path__))
+
+
 def _configure_experiments(parser: argparse.ArgumentParser) -> None:
     chosen = parser.add_subparsers(dest="experiment", metavar="EXPERIMENT")
-    for name, summary in EXPERIMENTS.items():
-        sub = chosen.add_parser(
-            name, help=summary, description=summary[0].upper() + summary[1:] + ".", allow_abbrev=False
-        )
-        importlib.import_module(f"specviz.cli.commands.bench_{name}").configure(sub)
+    for name in experiments():
+        module = importlib.import_module(f"{__name__}.{name}")
+        summary: str = module.SUMMARY
+        description = summary[0].upper() + summary[1:] + "."
+        module.configure(chosen.add_parser(name, help=summary, description=description, allow_abbrev=False))
 
 
 def run(args: argparse.Namespace) -> int:
     if args.experiment is not None:
-        return int(importlib.import_module(f"specviz.cli.commands.bench_{args.experiment}").run(args))
+        return int(importlib.import_module(f"{__name__}.{args.experiment}").run(args))
     options = read_options(args)
     models = SharedModels()
     source = live_source(models, args.threads)
