@@ -31,7 +31,7 @@ class Ranked:
 def ranked(rows: Sequence[Parts], seed: int) -> list[Ranked]:
     """One per row, which are over the same prompts in the same order; prompts with a denominator of 0 are left out."""
     shared = [place for place in range(len(rows[0])) if all(row[place][1] > 0.0 for row in rows)] if rows else []
-    values = [ratio_of_sums(row, seed) for row in rows]
+    values = [ratio_of_sums(row, seed) if row else None for row in rows]
     if len(shared) < FEWEST_PROMPTS:
         return [Ranked(value, None, None) for value in values]
     table = differences([[row[place] for place in shared] for row in rows], seed)

@@ -6,17 +6,14 @@ Place in the flow: last step of the command. Knows nothing about how anything wa
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
-from specviz.bench.core.table import markdown_table, plain_data
+from specviz.bench.core.provenance import Origin
+from specviz.bench.core.report import DASH, markdown_table, spread, value_of, with_interval
 from specviz.bench.trees.level_acceptance import Rung
+from specviz.bench.trees.ranking import Ranked
 from specviz.bench.trees.rows import TreeRow
 from specviz.bench.trees.same_trees import SameTreeRow
-from specviz.protocol.sweeps.intervals import Estimate
-from specviz.trace.events import Machine, ModelCard
-
-DASH = "–"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,20 +27,12 @@ class TreeReport:
     ladder_temperature: float
     places: int
     """positions of texts behind the ladder"""
-    target: ModelCard
-    drafter: ModelCard
-    machine: Machine
-    created: str
+    origin: Origin
     prompts: int
     max_new_tokens: int
     seed: int
     complete: bool
     """False: stopped before everything had run"""
-
-
-def to_data(report: TreeReport) -> dict[str, Any]:
-    """Plain dicts; an estimate as `value`, `low`, `high`."""
-    return dict(plain_data(asdict(report)))
 
 
 def markdown(report: TreeReport) -> str:
@@ -72,25 +61,24 @@ def _tree_table(rows: Sequence[TreeRow]) -> str:
     head = ["rank", "tree policy", "shape", "verifier", "mean acceptance length", "behind the highest",
             "acceptance rate", "candidates per pass", "target passes",
             *(["× plain, decoding"] if timed else [])]  # fmt: skip
-    ordered = sorted(rows, key=lambda row: (row.rank or 0, row.growth, row.shape, row.verifier))
+    ordered = sorted(rows, key=lambda row: (row.standing.rank or 0, row.growth, row.shape, row.verifier))
     return markdown_table(head, [_cells(row, timed) for row in ordered], words=4)
 
 
 def _cells(row: TreeRow, timed: bool) -> list[str]:
     cells = [
-        DASH if row.rank is None else str(row.rank),
+        _rank(row.standing),
         row.growth,
         row.shape or DASH,
         row.verifier,
-        _with_interval(row.mean_acceptance_length),
-        _behind(row.rank, row.behind),
-        _with_interval(row.acceptance_rate),
-        _value(row.nodes_per_pass),
-        _value(row.target_passes),
+        with_interval(row.statistics.mean_acceptance_length),
+        _behind(row.standing),
+        with_interval(row.statistics.acceptance_rate),
+        value_of(row.statistics.nodes_per_pass, "{:.1f}"),
+        value_of(row.statistics.target_passes, "{:.1f}"),
     ]
     if timed:
-        speed = row.speedup
-        cells.append(DASH if speed is None else f"{speed.median:.2f} [{speed.low:.2f}–{speed.high:.2f}]")
+        cells.append(spread(row.speedup))
     return cells
 
 
@@ -102,51 +90,42 @@ def _same_tree_table(rows: Sequence[SameTreeRow]) -> str:
         [
             row.growth,
             row.shape or DASH,
-            DASH if row.standing.rank is None else str(row.standing.rank),
+            _rank(row.standing),
             row.verifier,
             f"{row.rounds:,}",
-            _with_interval(row.standing.value),
-            _behind(row.standing.rank, row.standing.behind),
+            with_interval(row.standing.value),
+            _behind(row.standing),
         ]
         for row in ordered
     ]
     return markdown_table(head, body, words=4)
 
 
-def _behind(rank: int | None, behind: Estimate | None) -> str:
+def _rank(standing: Ranked) -> str:
+    return DASH if standing.rank is None else str(standing.rank)
+
+
+def _behind(standing: Ranked) -> str:
     """By how much a row is behind the highest, and where that is not shown, that it is not."""
-    if rank is None or behind is None:
+    behind = standing.behind
+    if behind is None:
         return DASH
     if behind.low <= 0.0:
         return "equal" if behind == (0.0, 0.0, 0.0) else "no difference shown"
-    return _with_interval(behind)
+    return with_interval(behind)
 
 
 def _ladder_table(rungs: Sequence[Rung]) -> str:
     head = ["candidates and rule", "K", "accepted level", "computed"]
-    body = [[rung.name, str(rung.candidates), _with_interval(rung.acceptance, 3), rung.how] for rung in rungs]
+    body = [[rung.name, str(rung.candidates), with_interval(rung.acceptance, 3), rung.how] for rung in rungs]
     return markdown_table(head, body)
 
 
-def _with_interval(estimate: Estimate | None, digits: int = 2) -> str:
-    if estimate is None:
-        return DASH
-    return f"{estimate.value:.{digits}f} [{estimate.low:.{digits}f}–{estimate.high:.{digits}f}]"
-
-
-def _value(estimate: Estimate | None) -> str:
-    return DASH if estimate is None else f"{estimate.value:.1f}"
-
-
 def _provenance(report: TreeReport) -> str:
-    target, drafter, machine = report.target, report.drafter, report.machine
     return (
         f"{report.prompts} prompts, {report.max_new_tokens} new tokens each, seed {report.seed}"
         f"{'' if report.complete else ', stopped early'}. In brackets the central 95 % over resampled prompts; of the "
         "speed, the quartiles over the prompts; of *behind the highest*, 95 % for all pairs of a table at once, paired "
         "over the prompts. A rank is 1 + the rows shown to be higher; rows that no interval tells apart share it. "
-        f"{machine.processor}, {machine.cores} cores, {machine.threads} thread{'s' * (machine.threads != 1)}, "
-        f"{machine.device}, {target.dtype}, torch {machine.torch}. {report.created}. "
-        f"target {target.name} (sha256 {target.weights_sha256[:12]}), "
-        f"drafter {drafter.name} (sha256 {drafter.weights_sha256[:12]})."
+        f"{report.origin}"
     )

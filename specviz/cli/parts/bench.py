@@ -15,9 +15,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
 
-from specviz.bench.core.contest import ContestPlan, Outcome, contest
 from specviz.cli.parts.interrupt import stop_on_interrupt
-from specviz.cli.parts.progress import progress
 from specviz.cli.parts.terminal import out, printable
 from specviz.errors import OptionError
 from specviz.protocol.runs import RunRequest
@@ -64,19 +62,8 @@ def numbers(args: argparse.Namespace, name: str, kind: Callable[[str], T], examp
         raise OptionError(f"{flag} is '{text}', but must be numbers like {example}.") from None
 
 
-def run_contest(plan: ContestPlan, max_minutes: float | None) -> list[Outcome]:
-    """What was finished before Ctrl-C or the end of the time."""
-    return until_stopped(lambda cancelled: contest(plan, cancelled), plan.runs, max_minutes)
-
-
-def until_stopped(loop: Callable[[Cancelled], Iterable[T]], total: int, max_minutes: float | None) -> list[T]:
-    """Everything the loop yields before Ctrl-C or the end of the time, which it is told by what it is handed."""
-    with time_limit(max_minutes) as cancelled:
-        return list(progress(loop(cancelled), "bench", total))
-
-
 @contextmanager
-def time_limit(max_minutes: float | None) -> Iterator[Cancelled]:
+def time_limit(max_minutes: float | None = None) -> Iterator[Cancelled]:
     """Says whether to stop: after Ctrl-C, or once the minutes are over."""
     stopped, begun = threading.Event(), threading.Event()
     begun.set()

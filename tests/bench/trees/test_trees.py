@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from specviz.bench.core.contest import Measured, Outcome
-from specviz.bench.core.doc_sections import check_marks, write_between
+from specviz.bench.core.report import check_marks, write_between
 from specviz.bench.trees import level_acceptance as ladder
 from specviz.bench.trees.level_acceptance import Ladder
 from specviz.bench.trees.plan import Case, TreePlan, branchings, cases, plain_name, shapes_of_budget
@@ -141,8 +141,12 @@ def test_rows_count_accepted_candidates() -> None:
     shapes = [case("4"), case("2,1")]
     plain = outcome(plain_name(1.0), 0, seconds=8.0)
     _, long = rows(shapes, [plain, outcome(shapes[0].name, 1), outcome(shapes[1].name, 3)])
-    assert (long.mean_acceptance_length, long.acceptance_rate) == ((4.0, 4.0, 4.0), (0.75, 0.75, 0.75))
-    assert (long.nodes_per_pass, long.target_passes, long.tokens_per_pass) == ((4.0,) * 3, (2.0,) * 3, (4.0,) * 3)
+    assert (long.statistics.mean_acceptance_length, long.statistics.acceptance_rate) == (
+        (4.0, 4.0, 4.0),
+        (0.75, 0.75, 0.75),
+    )
+    counts = long.statistics
+    assert (counts.nodes_per_pass, counts.target_passes, counts.tokens_per_pass) == ((4.0,) * 3, (2.0,) * 3, (4.0,) * 3)
     assert long.speedup == (2.0, 2.0, 2.0)
     assert rows(shapes, [outcome(shapes[0].name, 1)])[0].speedup is None
     line = "| – | levels | 2,1 | naive | 4.00 [4.00–4.00] | – | 0.75 [0.75–0.75] | 4.0 | 2.0 | 2.00 [2.00–2.00] |"
@@ -157,16 +161,17 @@ def test_every_shape_has_a_row_of_its_own_and_a_rank_only_where_a_difference_is_
         for shape, accepted in zip(shapes, (1, 2 + number % 2, 2 + (number + 1) % 2), strict=True):
             found.append(replace(outcome(shape.name, accepted), prompt=f"p{number}"))
     low, high, other = rows(shapes, found)
-    assert (low.rank, high.rank, other.rank) == (3, 1, 1)
-    assert low.behind is not None
-    assert (low.behind.value, low.behind.low > 0.0) == (1.5, True)
+    assert (low.standing.rank, high.standing.rank, other.standing.rank) == (3, 1, 1)
+    behind = low.standing.behind
+    assert behind is not None
+    assert (behind.value, behind.low > 0.0) == (1.5, True)
     table = _tree_table([low, high, other]).splitlines()[2:]
     assert [line.split(" | ")[:3] for line in table] == [
         ["| 1", "levels", "1,1"], ["| 1", "levels", "2,1"], ["| 3", "levels", "4"],
     ]  # fmt: skip
     assert "no difference shown" in table[0]
     few = rows(shapes, [one for one in found if int(one.prompt[1:]) < 9])
-    assert [row.rank for row in few] == [None, None, None], "9 prompts are too few to rank"
+    assert [row.standing.rank for row in few] == [None, None, None], "9 prompts are too few to rank"
 
 
 def test_what_a_prompt_does_to_both_rows_cancels_out() -> None:

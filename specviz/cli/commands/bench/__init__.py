@@ -9,35 +9,38 @@ from __future__ import annotations
 import argparse
 import importlib
 import pkgutil
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from statistics import median
 from typing import TYPE_CHECKING
 
-from specviz.bench.core import plan as plans
-from specviz.bench.core.contest import Contestant, ContestPlan
-from specviz.bench.core.report import overhead, rows
-from specviz.bench.core.source_contestant import SourceContestant
-from specviz.bench.core.table import Report, Setting, markdown, to_data
-from specviz.cli.parts.bench import PAIR, add_pair_flags, at_least_one, deliver, numbers, run_contest
+from specviz.bench.core.contest import Contestant, ContestPlan, first_prompts
+from specviz.bench.core.contest import contest as run_contest
+from specviz.bench.core.provenance import origin_of
+from specviz.bench.core.report import plain_data
+from specviz.bench.core.run import SourceContestant, collect, on
+from specviz.bench.speed import plan as plans
+from specviz.bench.speed.efficiency import Efficiency, efficiencies, samples
+from specviz.bench.speed.rows import overhead, rows
+from specviz.bench.speed.table import Report, markdown
+from specviz.cli.parts.bench import (
+    PAIR,
+    Cancelled,
+    add_pair_flags,
+    at_least_one,
+    deliver,
+    numbers,
+    time_limit,
+)
+from specviz.cli.parts.progress import progress
 from specviz.cli.parts.sources import SharedModels, live_source
 from specviz.cli.parts.terminal import err
 from specviz.errors import BenchError, OptionError
 from specviz.protocol.runs import PromptCard, RunRequest, TraceSource
-from specviz.trace.events import Started
+from specviz.trace.events import Machine, Started
 
 if TYPE_CHECKING:
-    from specviz.bench.core.meter import Meter
-
-
-@dataclass(frozen=True, slots=True)
-class Introduction:
-    """What is known before the contest: headers of a plain and of a drafting run, and a meter on their models."""
-
-    plain: Started
-    drafting: Started
-    meter: Meter
+    from specviz.bench.speed.replay import PassReplay
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -105,18 +108,33 @@ def run(args: argparse.Namespace) -> int:
     options = read_options(args)
     models = SharedModels()
     source = live_source(models, args.threads)
-    prompts = plans.prompts(source.catalog(), options.prompts_per_family)
+    prompts = first_prompts(source.catalog(), options.prompts_per_family)
     ours = plans.ours(source, options)
     for contestant in ours:
         reason = source.explain(replace(contestant.request, prompt=prompts[0].text))
         if reason:
             raise OptionError(reason)
     err().line(f"warming up, then {len(prompts)} prompts × {options.repeats} repeats…")
-    plain, drafting = (_introduce(source, ours[place], prompts[0]) for place in (0, 1))
-    contestants = [*ours, *(theirs(options, drafting) if options.transformers else ())]
-    return _measure(
-        args, options, contestants, prompts, Introduction(plain, drafting, _meter(options, prompts, models))
+    origin = origin_of([_header(source, ours[place], prompts[0]) for place in (0, 1)])
+    contestants = [*ours, *(theirs(options, origin.machine) if options.transformers else ())]
+    contest = ContestPlan(contestants, prompts, options.repeats)
+    replay = _replay(options, models)
+    with time_limit(args.max_minutes) as cancelled:
+        outcomes = list(progress(run_contest(contest, cancelled), "bench", contest.runs))
+        share = _efficiency(ours, prompts, replay, cancelled)
+    recorded = f"ours: model γ={plans.middle_gamma(options.gammas)}{plans.RECORDED}"
+    report = Report(
+        rows=rows(outcomes, plans.PLAIN, share),
+        origin=origin,
+        temperature=options.template.temperature,
+        max_new_tokens=options.template.max_new_tokens,
+        prompts=len(prompts),
+        repeats=options.repeats,
+        complete=len(outcomes) == contest.runs,
+        pass_times=replay.medians(),
+        tracing_overhead=overhead(outcomes, recorded),
     )
+    return deliver(args.json, plain_data(report), markdown(report))
 
 
 def read_options(args: argparse.Namespace) -> plans.BenchOptions:
@@ -129,14 +147,14 @@ def read_options(args: argparse.Namespace) -> plans.BenchOptions:
     return plans.quick(options) if args.quick else options
 
 
-def theirs(options: plans.BenchOptions, started: Started) -> list[Contestant]:
+def theirs(options: plans.BenchOptions, machine: Machine) -> list[Contestant]:
     """transformers on the same folders, in the number format our run has chosen."""
-    from specviz.bench.core import baselines
+    from specviz.bench.speed import baselines
     from specviz.lm.place import locate
 
     template = options.template
     target, assistant, tokenizer = baselines.load_reference(
-        locate(template.target), locate(template.drafter_model), started.machine.dtype, started.machine.device
+        locate(template.target), locate(template.drafter_model), machine.dtype, machine.device
     )
     sampling = baselines.sampling_arguments(template.temperature)
     reference = baselines.Reference(target, assistant, tokenizer, template.max_new_tokens, sampling)
@@ -149,53 +167,30 @@ def theirs(options: plans.BenchOptions, started: Started) -> list[Contestant]:
     ]
 
 
-def _introduce(source: TraceSource, contestant: SourceContestant, prompt: PromptCard) -> Started:
+def _header(source: TraceSource, contestant: SourceContestant, prompt: PromptCard) -> Started:
     """The header of a one-token run: which weights and machine these are."""
-    request = replace(contestant.request, prompt=prompt.text, max_new_tokens=1)
-    for step in source.run(request):
-        if isinstance(step.event, Started):
-            return step.event
-    raise BenchError(f"'{contestant.name}' gave no header; try it with `specviz run`.")
+    run = collect(source, replace(on(prompt, contestant.request), max_new_tokens=1))
+    if run is None:
+        raise BenchError(f"'{contestant.name}' gave no header; try it with `specviz run`.")
+    return run.started
 
 
-def _measure(
-    args: argparse.Namespace,
-    options: plans.BenchOptions,
-    contestants: Sequence[Contestant],
-    prompts: Sequence[PromptCard],
-    known: Introduction,
-) -> int:
-    meter = known.meter
-    contest_plan = ContestPlan(contestants, prompts, options.repeats, meter.measure)
-    outcomes = run_contest(contest_plan, args.max_minutes)
-    curves = meter.curves()
-    traced = f"ours: model γ={plans.middle_gamma(options.gammas)}"
-    report = Report(
-        rows=rows(outcomes, plans.PLAIN, curves),
-        setting=Setting(
-            machine=known.plain.machine,
-            target=known.plain.target,
-            drafter=known.drafting.drafter.model,
-            created=known.plain.created,
-            temperature=options.template.temperature,
-            max_new_tokens=options.template.max_new_tokens,
-            prompts=len(prompts),
-            repeats=options.repeats,
-        ),
-        complete=len(outcomes) == contest_plan.runs,
-        step_times=meter.medians(),
-        tracing_overhead=overhead(outcomes, traced + plans.RECORDED),
-    )
-    return deliver(args.json, to_data(report), markdown(report))
+def _efficiency(
+    ours: Sequence[SourceContestant], prompts: Sequence[PromptCard], replay: PassReplay, cancelled: Cancelled
+) -> Mapping[str, Efficiency]:
+    """Contestant → its efficiency, from runs of their own."""
+    runs = len(ours) * len(prompts)
+    err().line(f"engine efficiency: {runs} runs, every round followed by its passes alone…")
+    return efficiencies(list(progress(samples(ours, prompts, replay, cancelled), "efficiency", runs)))
 
 
-def _meter(options: plans.BenchOptions, prompts: Sequence[PromptCard], models: SharedModels) -> Meter:
-    """Takes the models the source has loaded, and sets the cache length to the middle of the runs'."""
-    from specviz.bench.core.meter import Meter, rows_in_use
+def _replay(options: plans.BenchOptions, models: SharedModels) -> PassReplay:
+    """On the models that the source has loaded."""
+    from specviz.bench.core.clock import pass_clock
+    from specviz.bench.speed.replay import PassReplay
 
     template = options.template
-    target = models(template.target, device=template.device, dtype=template.dtype)
-    drafter = models(template.drafter_model, device=template.device, dtype=template.dtype)
-    lengths = [len(target.tokenizer.encode(prompt.text)) for prompt in prompts]
-    cached = int(median(lengths)) + template.max_new_tokens // 2
-    return Meter(target.model, drafter.model, *rows_in_use(options.gammas, options.branching), cached_rows=cached)
+    names = (template.target, template.drafter_model)
+    target, drafter = (models(name, device=template.device, dtype=template.dtype).model for name in names)
+    clock, _ = pass_clock(target.device)
+    return PassReplay(target, drafter, clock)

@@ -8,23 +8,24 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from specviz.bench.core import plan as plans
-from specviz.bench.core.contest import ContestPlan, Outcome
-from specviz.bench.core.doc_sections import check_marks, write_between
+from specviz.bench.core.contest import ContestPlan, contest, first_prompts
+from specviz.bench.core.provenance import origin_of
+from specviz.bench.core.report import between, check_marks, plain_data, write_between
+from specviz.bench.core.run import FirstRun
 from specviz.bench.drafters import plan as drafter_plan
-from specviz.bench.drafters.plan import Entrant, Introduction
-from specviz.bench.drafters.rows import sections
-from specviz.bench.drafters.table import DrafterReport, markdown, summary, to_data
-from specviz.cli.parts.bench import PAIR, add_count, add_pair_flags, at_least_one, deliver, run_contest
+from specviz.bench.drafters.rows import Section, sections
+from specviz.bench.drafters.stored import check_mergeable, merged, place_of_report, read_report, write_report
+from specviz.bench.drafters.table import DrafterReport, markdown, summary
+from specviz.cli.parts.bench import PAIR, add_count, add_pair_flags, at_least_one, deliver, time_limit
 from specviz.cli.parts.progress import progress
 from specviz.cli.parts.sources import SharedModels, live_source
 from specviz.cli.parts.terminal import err
-from specviz.errors import OptionError
-from specviz.protocol.runs import PromptCard, RunRequest, TraceSource
+from specviz.errors import BenchError, OptionError
+from specviz.protocol.runs import MethodDescription, PromptCard, RunRequest, TraceSource
 from specviz.resources import ROOT
-from specviz.trace.events import ModelCard
 
 SUMMARY = "compare all drafters with plain decoding on every prompt family, those that remember cold and warm"
 README = ROOT.parent / "README.md"
@@ -54,18 +55,21 @@ def run(args: argparse.Namespace) -> int:
     at_least_one(args, ("prompts", "repeats", "max_new_tokens", "lessons", "threads"))
     if args.temperature < 0:
         raise OptionError(f"--temperature is {args.temperature:g}, but must be at least 0.")
-    _check_pages(args.write)
-    report = measure(args, live_source(SharedModels(), args.threads))
-    _write(args.write, report)
-    return deliver(args.json, to_data(report), markdown(report))
+    kept = _kept(args)
+    report = measure(args, live_source(SharedModels(), args.threads), kept)
+    if args.write is not None:
+        report = report if kept is None else merged(kept, report)
+        _write(args.write, report)
+    return deliver(args.json, plain_data(report), markdown(report))
 
 
-def measure(args: argparse.Namespace, source: TraceSource) -> DrafterReport:
-    """Introduce every drafter, run the contest, and sum it up. Raises BenchError where no plain run was finished."""
+def measure(args: argparse.Namespace, source: TraceSource, kept: DrafterReport | None = None) -> DrafterReport:
+    """Run every drafter once, then the contest, and sum it up. Raises BenchError where no plain run was finished, and
+    before the contest where its rows could not stand beside those of `kept`."""
     catalog = source.catalog()
     names = [name.strip() for name in args.drafters.split(",") if name.strip()]
     methods = drafter_plan.chosen(catalog, names)
-    prompts = plans.prompts(catalog, args.prompts)
+    prompts = first_prompts(catalog, args.prompts)
     template = RunRequest(
         prompt="",
         temperature=args.temperature,
@@ -74,55 +78,66 @@ def measure(args: argparse.Namespace, source: TraceSource) -> DrafterReport:
         **{name: getattr(args, name) for name in PAIR},
     )
     err().line(f"warming up {len(methods)} drafters…")
-    meetings = drafter_plan.introductions(source, methods, template, prompts[0])
-    met = list(progress(meetings, "warm-up", len(methods)))
+    first_runs = drafter_plan.first_runs(source, methods, template, prompts[0])
+    met = list(progress(first_runs, "warm-up", len(methods)))
+    blank = _blank(args, met, prompts)
+    if kept is not None:
+        families = ["", *dict.fromkeys(card.family for card in prompts)]
+        check_mergeable(kept, replace(blank, sections=tuple(Section(family, ()) for family in families)))
     lessons = drafter_plan.lessons(catalog, prompts, args.lessons)
     entrants = drafter_plan.entrants(source, met, template, lessons)
     err().line(f"{len(entrants)} contestants × {len(prompts)} prompts × {args.repeats} repeats…")
     plan = ContestPlan(drafter_plan.lineup(entrants), prompts, args.repeats, warm_up=False)
-    outcomes = run_contest(plan, args.max_minutes)
-    return _report(args, met, (entrants, outcomes, len(outcomes) == plan.runs), prompts)
+    with time_limit(args.max_minutes) as cancelled:
+        outcomes = list(progress(contest(plan, cancelled), "bench", plan.runs))
+    return replace(blank, sections=sections(entrants, outcomes), complete=len(outcomes) == plan.runs)
 
 
-def _report(
-    args: argparse.Namespace,
-    met: Sequence[Introduction],
-    measured: tuple[Sequence[Entrant], Sequence[Outcome], bool],
-    prompts: Sequence[PromptCard],
+def _blank(
+    args: argparse.Namespace, met: Sequence[tuple[MethodDescription, FirstRun]], prompts: Sequence[PromptCard]
 ) -> DrafterReport:
-    entrants, outcomes, complete = measured
-    headers = [one.started for one in met if one.started is not None]
-    models: dict[str, ModelCard] = {}
-    for header in headers:
-        if header.drafter.model is not None:
-            models.setdefault(header.drafter.model.weights_sha256, header.drafter.model)
+    """The report before the contest."""
     return DrafterReport(
-        sections=sections(entrants, outcomes),
-        absent={one.method.name: one.reason for one in met if one.started is None},
-        target=headers[0].target,
-        drafters=list(models.values()),
-        machine=headers[0].machine,
-        created=headers[0].created,
+        sections=(),
+        absent={method.name: first.reason for method, first in met if first.started is None},
+        origin=origin_of([first.started for _, first in met if first.started is not None]),
+        later={},
         prompts=len(prompts),
         lessons=args.lessons,
         repeats=args.repeats,
         max_new_tokens=args.max_new_tokens,
         temperature=args.temperature,
         seed=args.seed,
-        complete=complete,
+        complete=False,
     )
 
 
-def _check_pages(where: Path | None) -> None:
-    """Raises BenchError where a page has no marks: before the measurement, not after it."""
-    if where is not None:
-        for page in (PAGE, README) if where == BOTH else (where,):
-            check_marks(page, MARK)
+def _page(where: Path) -> Path:
+    return PAGE if where == BOTH else where
 
 
-def _write(where: Path | None, report: DrafterReport) -> None:
-    if where is None:
-        return
-    write_between(PAGE if where == BOTH else where, MARK, markdown(report))
+def _kept(args: argparse.Namespace) -> DrafterReport | None:
+    """The page's other rows, where some drafters alone are measured anew. Raises BenchError, before the measurement,
+    for a page without marks, and for one whose other rows would be lost."""
+    if args.write is None:
+        return None
+    page = _page(args.write)
+    for one in (page, README) if args.write == BOTH else (page,):
+        check_marks(one, MARK)
+    if not args.drafters:
+        return None
+    kept = read_report(place_of_report(page))
+    if kept is None and between(page, MARK).strip():
+        raise BenchError(
+            f"{page.name} has rows, but {place_of_report(page).name}, which would keep them, is not beside it; run all "
+            "drafters once with --write, or name another page."
+        )
+    return kept
+
+
+def _write(where: Path, report: DrafterReport) -> None:
+    page = _page(where)
+    write_between(page, MARK, markdown(report))
+    write_report(report, place_of_report(page))
     if where == BOTH:
         write_between(README, MARK, summary(report))

@@ -9,24 +9,24 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from specviz.bench.core import plan as plans
-from specviz.bench.core.contest import ContestPlan
-from specviz.bench.core.doc_sections import check_marks, write_between
-from specviz.bench.core.source_contestant import SourceContestant
+from specviz.bench.core.contest import ContestPlan, contest, first_prompts
+from specviz.bench.core.provenance import origin_here
+from specviz.bench.core.report import check_marks, plain_data, write_between
+from specviz.bench.core.run import SourceContestant
 from specviz.cli.parts.bench import (
     PAIR,
+    Cancelled,
     add_count,
     add_pair_flags,
     at_least_one,
     deliver,
     numbers,
-    run_contest,
-    until_stopped,
+    time_limit,
 )
+from specviz.cli.parts.progress import progress
 from specviz.cli.parts.sources import SharedModels, live_source
 from specviz.cli.parts.terminal import err
 from specviz.errors import OptionError
@@ -83,7 +83,7 @@ class Bench:
 
 def run(args: argparse.Namespace) -> int:
     from specviz.bench.trees.plan import cases
-    from specviz.bench.trees.table import markdown, to_data
+    from specviz.bench.trees.table import markdown
 
     at_least_one(args, ("shapes", "prompts", "max_new_tokens", "ladder_step", "threads"))
     plan = _plan(args)
@@ -91,13 +91,13 @@ def run(args: argparse.Namespace) -> int:
         check_marks(args.write, MARK)
     models = SharedModels()
     source = live_source(models, args.threads)
-    prompts = plans.prompts(source.catalog(), args.prompts)
+    prompts = first_prompts(source.catalog(), args.prompts)
     chosen = cases(source, plan) if plan.lengths or plan.budgets else []
     pair = (models(name, device=args.device, dtype=args.dtype) for name in (args.target, args.drafter_model))
     report = _report(Bench(args, plan, source, chosen, prompts, *pair))
     if args.write is not None:
         write_between(args.write, MARK, markdown(report))
-    return deliver(args.json, to_data(report), markdown(report))
+    return deliver(args.json, plain_data(report), markdown(report))
 
 
 def _plan(args: argparse.Namespace) -> TreePlan:
@@ -123,12 +123,11 @@ def _plan(args: argparse.Namespace) -> TreePlan:
 
 def _report(bench: Bench) -> TreeReport:
     from specviz.bench.trees.table import TreeReport
-    from specviz.engine.header import model_card
-    from specviz.lm.step_time import machine
 
-    args, target = bench.args, bench.target
-    rows, all_run = _runs(bench)
-    same_trees, all_judged = _same_trees(bench)
+    args = bench.args
+    with time_limit(args.max_minutes) as cancelled:
+        rows, all_run = _runs(bench, cancelled)
+        same_trees, all_judged = _same_trees(bench, cancelled)
     ladder = _ladder(bench)
     return TreeReport(
         rows=rows,
@@ -136,10 +135,7 @@ def _report(bench: Bench) -> TreeReport:
         ladder=ladder.rungs(),
         ladder_temperature=args.ladder_temperature,
         places=ladder.places,
-        target=model_card(target.info),
-        drafter=model_card(bench.drafter.info),
-        machine=machine(target.model.device, target.info.dtype),
-        created=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        origin=origin_here(bench.target, bench.drafter),
         prompts=len(bench.prompts),
         max_new_tokens=args.max_new_tokens,
         seed=args.seed,
@@ -147,7 +143,7 @@ def _report(bench: Bench) -> TreeReport:
     )
 
 
-def _runs(bench: Bench) -> tuple[list[TreeRow], bool]:
+def _runs(bench: Bench, cancelled: Cancelled) -> tuple[list[TreeRow], bool]:
     """The rows, and whether everything has run. All cases of a prompt run with the same seed."""
     from specviz.bench.trees.plan import plain_name
     from specviz.bench.trees.rows import rows
@@ -161,23 +157,20 @@ def _runs(bench: Bench) -> tuple[list[TreeRow], bool]:
             *contestants,
         ]
     err().line(f"{len(contestants)} contestants × {len(bench.prompts)} prompts…")
-    contest = ContestPlan(contestants, bench.prompts, repeats=1, warm_up=args.speed)
-    outcomes = run_contest(contest, args.max_minutes)
-    return rows(bench.cases, outcomes, args.seed), len(outcomes) == contest.runs
+    runs = ContestPlan(contestants, bench.prompts, repeats=1, warm_up=args.speed)
+    outcomes = list(progress(contest(runs, cancelled), "bench", runs.runs))
+    return rows(bench.cases, outcomes, args.seed), len(outcomes) == runs.runs
 
 
-def _same_trees(bench: Bench) -> tuple[list[SameTreeRow], bool]:
+def _same_trees(bench: Bench, cancelled: Cancelled) -> tuple[list[SameTreeRow], bool]:
     """The verifiers on the same trees, and whether everything was judged."""
     from specviz.bench.trees import same_trees
 
     setup = same_trees.Setup(bench.target, lambda request: _method(bench.drafter, request))
     total = len(same_trees.same_trees(bench.cases)) * len(bench.prompts)
     err().line(f"the same trees for all verifiers: {total} runs…")
-    judged = until_stopped(
-        lambda cancelled: same_trees.judge_all(setup, bench.cases, bench.prompts, cancelled),
-        total,
-        bench.args.max_minutes,
-    )
+    loop = same_trees.judge_all(setup, bench.cases, bench.prompts, cancelled)
+    judged = list(progress(loop, "same trees", total))
     return same_trees.rows(judged, bench.args.seed), len(judged) == total
 
 
