@@ -1,7 +1,7 @@
 """What plug-ins of every kind have in common, and name to plug-in class: how a drafter or a verifier is found.
 
-One file per plug-in in the registry's folder, or an entry point of another package (group `specviz.<kind>s`);
-nothing else to edit. Knows nothing about what is registered.
+One file per plug-in in the registry's folder, or an entry point of another package in the group of the folder's name
+(`specviz.drafters`); nothing else to edit. Knows nothing about what is registered.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class Registry(Generic[T]):
             package = importlib.import_module(self._package)
             for module in sorted(info.name for info in pkgutil.iter_modules(package.__path__)):
                 importlib.import_module(f"{self._package}.{module}")
-            for point in sorted(entry_points(group=f"specviz.{self.kind}s"), key=lambda point: point.name):
+            for point in sorted(entry_points(group=self._package), key=lambda point: point.name):
                 self._load(point)
         except BaseException:
             self._discovered = False  # or the next look would show half a list as if it were whole

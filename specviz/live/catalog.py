@@ -1,9 +1,9 @@
 """What a visitor can choose from, as plain data: methods from the registries, models and prompts from the assets,
 datastores from the user's cache.
 
-`build` asks the registries (and so imports torch); `saved` reads the copy of the methods kept in
-`assets/catalog.json`, so that a page can draw its controls before torch is loaded. `make generate` writes the copy
-anew; a test says when it is stale. Loads no weights; knows nothing about screens.
+`build` asks the registries (and so imports torch); `saved` reads the copy of this package's own methods in
+`assets/catalog.json`, so that a page can draw its controls before torch is loaded; `at_once` is the one of them that has
+every plug-in. `make generate` writes the copy anew. Loads no weights; knows nothing about screens.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ import inspect
 import json
 import struct
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from importlib.metadata import entry_points
 from math import prod
 from pathlib import Path
 from typing import Any, Protocol
@@ -25,6 +26,15 @@ from specviz.resources import ROOT, asset_path
 
 EXPECTED_MODELS = {"target": "target", "drafter": "drafter"}
 """bundled name → role; listed as not available where the weights are missing"""
+
+OWN = "specviz"
+FOLDERS = {
+    "drafters": "drafters",
+    "verifiers": "verifiers",
+    "tree_policies": "growths",
+    "stop_policies": "stoppings",
+}
+"""folder of the methods, and so group of plug-ins → what the catalog calls them"""
 
 
 class Method(Protocol):
@@ -66,9 +76,24 @@ def saved() -> Catalog:
     )
 
 
+def at_once() -> Catalog:
+    """The catalog to draw a page from: the saved one, which needs no torch; where other packages have plug-ins, the
+    built one, for their sake."""
+    has_plug_ins = any(entry_points(group=f"{OWN}.{folder}") for folder in FOLDERS)
+    return build() if has_plug_ins else saved()
+
+
+def own(catalog: Catalog) -> Catalog:
+    """The catalog without plug-ins of other packages."""
+    kept: dict[str, Any] = {
+        name: tuple(one for one in getattr(catalog, name) if one.package == OWN) for name in FOLDERS.values()
+    }
+    return replace(catalog, **kept)
+
+
 def catalog_to_json(catalog: Catalog) -> str:
-    """The methods of a catalog as the text of `assets/catalog.json`."""
-    methods = {name: getattr(catalog, name) for name in ("drafters", "verifiers", "growths", "stoppings")}
+    """This package's own methods as the text of `assets/catalog.json`."""
+    methods = {name: getattr(own(catalog), name) for name in FOLDERS.values()}
     return json.dumps({kind: [asdict(one) for one in found] for kind, found in methods.items()}, indent=1) + "\n"
 
 
@@ -97,6 +122,7 @@ def describe_method(name: str, method: type[Any]) -> MethodDescription:
         standing=getattr(method, "standing", lambda: "")(),
         learns=getattr(method, "recipe", None) is not None,
         deployable=getattr(method, "deployable", True),
+        package=method.__module__.partition(".")[0],
     )
 
 

@@ -153,6 +153,8 @@ class MethodDescription:
     """stop policies: goes by weights that `TraceSource.learn` makes"""
     deployable: bool = True
     """stop policies: False where it asks the target beforehand; such a run is a bound, and no speed is taken from it"""
+    package: str = "specviz"
+    """where it comes from; another name for a plug-in"""
 
 
 @dataclass(frozen=True, slots=True)

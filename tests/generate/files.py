@@ -67,7 +67,7 @@ def method_flags() -> Files:
 
 def pages_of_methods() -> Files:
     """The options on each method's page, and a first page for a method that has none."""
-    return method_pages.pages(catalog.build(), ROOT / "docs" / "methods")
+    return method_pages.pages(catalog.own(catalog.build()), ROOT / "docs" / "methods")
 
 
 PARTS: tuple[Callable[[], Files], ...] = (

@@ -70,7 +70,7 @@ def load_page() -> Page:
 
         return LiveSource(threads=machine.torch_threads)
 
-    source = DeferredSource(engine, catalog.saved())
+    source = DeferredSource(engine, catalog.at_once())
     return Page(build(source, gallery(ROOT / "traces"), limits), source, launch_settings(limits))
 
 
