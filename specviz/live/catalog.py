@@ -2,7 +2,7 @@
 datastores from the user's cache.
 
 `build` asks the registries (and so imports torch); `saved` reads the copy of this package's own methods in
-`assets/catalog.json`, so that a page can draw its controls before torch is loaded; `at_once` is the one of them that has
+`assets/catalog.json`, so that a page can draw its controls before torch is loaded; `at_once` is the one that has
 every plug-in. `make generate` writes the copy anew. Loads no weights; knows nothing about screens.
 """
 

@@ -1,46 +1,119 @@
-"""The guides tell the truth: the example drafter works as printed, and every part of SpecViz has its line."""
+"""The guides tell the truth: their examples work as printed, and every part of SpecViz has its line.
 
+The examples are written to a package of their own, with entry points and nothing else, and found everywhere.
+"""
+
+import json
+import os
 import re
-from importlib.util import module_from_spec, spec_from_file_location
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from specviz.core.randomness import SeededDice
-from specviz.core.sampling import Sampling
-from specviz.drafters.base import DRAFTERS, DraftContext
-from specviz.proof.exhaustive import Case, error
-
 ROOT = Path(__file__).resolve().parents[2]
+GUIDES = {
+    "drafters": ("adding_a_drafter.md", "echo"),
+    "verifiers": ("adding_a_verifier.md", "cautious"),
+    "tree_policies": ("adding_a_tree_policy.md", "comb"),
+    "stop_policies": ("adding_a_stop_policy.md", "unlikely_path"),
+}
+"""folder of the methods, and so group of entry points → guide and the method it adds"""
+LISTED = {"drafters": "drafters", "verifiers": "verifiers", "tree_policies": "growths", "stop_policies": "stoppings"}
+ADDED = {name for _, name in GUIDES.values()}
+SUMMARIES = {
+    "echo": "drafter echo gamma=3",
+    "cautious": "verifier cautious most=1",
+    "comb": "tree policy comb budget=0 width=2 depth=2",
+    "unlikely_path": "stop policy unlikely_path longest=0 bar=0.5",
+}
+"""what the run of each guide says of itself"""
 
 
 def guide(name):
     return (ROOT / "docs" / name).read_text(encoding="utf-8")
 
 
-@pytest.fixture
-def echo(tmp_path, monkeypatch):
-    """The drafter of docs/adding_a_drafter.md, registered for one test."""
-    names = DRAFTERS.names()
-    monkeypatch.setattr(DRAFTERS, "_entries", dict(DRAFTERS.items()))
-    code = re.search(r"```python\n(.*?)```", guide("adding_a_drafter.md"), re.DOTALL).group(1)
-    (tmp_path / "echo_of_the_guide.py").write_text(code, encoding="utf-8")
-    spec = spec_from_file_location("echo_of_the_guide", tmp_path / "echo_of_the_guide.py")
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    assert DRAFTERS.names() == sorted([*names, "echo"])
-    return module.EchoDrafter
+def block(name, language):
+    """The guide's first block in this language."""
+    return re.search(rf"```{language}\n(.*?)```", guide(name), re.DOTALL).group(1)
 
 
-@pytest.mark.parametrize(("gamma", "max_depth", "drafted"), [(3, 9, [7, 7, 7]), (3, 2, [7, 7]), (3, 0, [])])
-def test_the_example_repeats_the_last_token(echo, gamma, max_depth, drafted):
-    drafter = echo.of({"gamma": gamma})
-    tree = drafter.propose(DraftContext([5, 7], 0, max_depth, Sampling(1.0), SeededDice(0))).tree
-    assert tree.tokens == [7, *drafted]
+def commands():
+    """What the guides tell to type, without the program's name; their proofs as one, which walks planted bugs once."""
+    runs, proofs = [], []
+    for page, _ in GUIDES.values():
+        run, prove = block(page, "sh").splitlines()
+        runs.append(shlex.split(run.removeprefix("specviz ")))
+        proofs.append(prove.removeprefix("specviz prove --only "))
+    assert proofs == [name for _, name in GUIDES.values()]
+    return [*runs, ["prove", "--only", *proofs]]
 
 
-def test_the_example_is_lossless(echo):
-    assert error(Case("echo", "sequential", (("gamma", 2),))) < 1e-12
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    """What a process with the guides' package on its path finds."""
+    site = tmp_path_factory.mktemp("site")
+    package, info = site / "guided", site / "guided-1.0.dist-info"
+    package.mkdir()
+    info.mkdir()
+    (package / "__init__.py").write_text("")
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: guided\nVersion: 1.0\n")
+    points = []
+    for folder, (page, name) in GUIDES.items():
+        (package / f"{name}.py").write_text(block(page, "python"), encoding="utf-8")
+        points += [f"[specviz.{folder}]", f"{name} = guided.{name}"]
+        assert f'[project.entry-points."specviz.{folder}"]\n{name} = "your_package.{name}"' in block(page, "toml")
+    (info / "entry_points.txt").write_text("\n".join(points) + "\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.architecture.found_everywhere", *map(json.dumps, commands())],
+        env={**os.environ, "PYTHONPATH": f"{site}{os.pathsep}{ROOT}", "OMP_NUM_THREADS": "1"},
+        cwd=ROOT, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.slow
+def test_the_guides_commands_do_what_they_say(found):
+    """Each run with its new flag, and the proof, whose exit code is 0 only where every row holds."""
+    typed = {f"specviz {' '.join(words)}": done for words, done in zip(commands(), found["commands"], strict=True)}
+    assert {line: done["err"] for line, done in typed.items() if done["code"] != 0} == {}
+    shown = "".join(done["out"] for line, done in typed.items() if line.startswith("specviz run"))
+    assert [said for said in SUMMARIES.values() if said not in shown] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("folder", GUIDES)
+def test_a_plug_in_is_listed_with_its_options_and_its_package(found, folder):
+    _, name = GUIDES[folder]
+    (card,) = [one for one in found["listed"][LISTED[folder]] if one["name"] == name]
+    assert (card["package"], card["lossless"]) == ("guided", True)
+    assert card["options"][-1]["name"] == {"echo": "gamma", "cautious": "most", "comb": "depth"}.get(name, "bar")
+
+
+@pytest.mark.slow
+def test_the_page_offers_every_plug_in_before_the_engine_is_made(found):
+    assert set(found["page"]) >= ADDED | {"model", "sequential"}
+
+
+@pytest.mark.slow
+def test_the_proof_walks_every_plug_in(found):
+    assert {name for row in found["proof"] for name in row} >= ADDED | {"model", "sequential"}
+
+
+@pytest.mark.slow
+def test_the_comparisons_measure_every_plug_in(found):
+    measured = {name for names in found["bench"].values() for name in names}
+    assert measured >= ADDED - {"unlikely_path"}, "stop policies are compared in sweeps, which name them"
+
+
+@pytest.mark.slow
+def test_what_is_written_into_the_repository_holds_no_plug_in(found):
+    assert "ngram" in found["written"]
+    assert ADDED.isdisjoint(found["written"])
 
 
 def test_every_part_has_its_line_in_the_architecture():

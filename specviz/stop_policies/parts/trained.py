@@ -80,6 +80,7 @@ class CandidateStop(TrainedStop[ThresholdOptionsT_co]):
     """One whose network reads the numbers of `candidate`: it says how likely the candidate just drafted is accepted."""
 
     def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
         chosen = None if cls.recipe is None else cls.recipe.features
         cls.inputs = FEATURES if chosen is None else len(chosen)
 
