@@ -15,7 +15,6 @@ from typing import Literal
 
 import torch
 
-from specviz import __version__
 from specviz.bench.core.clock import pass_clock
 from specviz.bench.core.contest import rotated
 from specviz.bench.core.provenance import now_utc
@@ -25,6 +24,7 @@ from specviz.errors import OptionError
 from specviz.lm.step_time import Clock, machine, synchronize
 from specviz.protocol.profiles import MOST_ROWS, HardwareCurve, PassTime, Profiled, ProfileRequest
 from specviz.trace.events import Machine
+from specviz.version import __version__
 
 FEWEST = 3
 """times of one setting before it counts: quartiles need that many"""

@@ -23,6 +23,7 @@ from specviz.bench.trees.same_trees import Setup, judge_all
 from specviz.bench.trees.table import _tree_table
 from specviz.core.randomness import SeededDice
 from specviz.drafters.base import DraftContext, Habit
+from specviz.drafters.capabilities import policies_of, with_model
 from specviz.drafters.model import ModelDrafter
 from specviz.drafters.parts.shape import ShapeOptions
 from specviz.errors import SpecVizError
@@ -47,8 +48,9 @@ def test_every_case_of_a_budget_drafts_exactly_that_many_candidates() -> None:
     for case in found():
         kind, _, size = case.experiment.partition(" ")
         plan = make_plan(case.request)
-        drafter = ModelDrafter(ShapeOptions(), TableModel(32, seed=1, spread=0.3))
-        drafter.habit = Habit(plan.habit.growth)
+        drafter = ModelDrafter(ShapeOptions())
+        drafter.use(TableModel(32, seed=1, spread=0.3))
+        drafter.follow(Habit(policies_of(plan.drafter).growth))
         tree = drafter.propose(DraftContext([1, 2], 0, 30, plan.sampling, SeededDice(3))).tree
         if kind == "budget":
             assert tree.drafted == int(size), case.name
@@ -214,9 +216,7 @@ def test_verifiers_judge_the_very_same_trees_with_the_same_draws() -> None:
 
     def method_of(request: RunRequest) -> Method:
         plan = make_plan(request)
-        made = plan.drafter(plan.drafter_options, drafter)
-        made.habit = plan.habit
-        return Method(made, plan.verifier, plan.sampling, SeededDice(request.seed))
+        return Method(with_model(plan.drafter, drafter), plan.verifier, plan.sampling, SeededDice(request.seed))
 
     words: Any = SimpleNamespace(model=target, info=target.info, tokenizer=SimpleNamespace(encode=lambda text: [1, 2]))
     plan = replace(
