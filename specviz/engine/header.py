@@ -83,7 +83,7 @@ def started(
         draft_step_s=who.draft_step_s,
         growth=None if habit.growth is None else _card(habit.growth),
         stopping=None
-        if isinstance(habit.stop, FixedStop)
+        if isinstance(habit.stop, FixedStop) and not habit.stop.options.longest
         else replace(_card(habit.stop), deployable=habit.stop.deployable),
         memory=memory,
         datastore=datastore,

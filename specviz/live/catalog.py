@@ -91,6 +91,7 @@ def describe_method(name: str, method: type[Any]) -> MethodDescription:
         grows=getattr(method, "grows", False),
         remembers=getattr(method, "remembers", False),
         retrieves=getattr(method, "retrieves", lambda options: False)(method.options_type()),
+        standing=getattr(method, "standing", lambda: "")(),
         learns=getattr(method, "recipe", None) is not None,
         deployable=getattr(method, "deployable", True),
     )
