@@ -16,6 +16,7 @@ from specviz.drafters.model import ModelDrafter
 from specviz.drafters.parts.shape import ShapeOptions
 from specviz.errors import OptionError
 from specviz.lm.table import TableModel
+from specviz.options import describe
 from specviz.stop_policies.base import STOPS, Recipe, StopOptions
 from specviz.stop_policies.confidence import ConfidenceOptions, ConfidenceStop
 from specviz.stop_policies.decision import DecisionOptions, DecisionStop
@@ -279,3 +280,10 @@ def test_a_tree_is_cut_but_not_lengthened():
     drafter.begin([1])
     tree = drafter.propose(DraftContext([1, 2], 0, 9, Sampling(1.0), SeededDice(0))).tree
     assert (tree.drafted, max(tree.depths)) == (4, 2)
+
+
+@pytest.mark.parametrize("policy", ["disco", "decision", "specdecpp"])
+def test_a_trained_policy_keeps_its_options(policy):
+    """A subclass hook that did not call its parent's once left them all without."""
+    names = {one.name for one in describe(STOPS.get(policy).options_type)}
+    assert {"longest", "threshold"} <= names
