@@ -14,6 +14,8 @@ from typing import Any
 
 from specviz.cli.main import main
 
+KINDS = ("drafters", "verifiers", "growths", "stoppings")
+
 
 def command(arguments: list[str]) -> dict[str, Any]:
     """Exit code and what was printed."""
@@ -41,11 +43,19 @@ def page() -> list[str]:
     return sorted({str(value) for offered in choices for _, value in offered})
 
 
-def proof() -> list[list[str]]:
-    """Drafter, tree policy, stop policy and verifier of every row of the proof's table."""
-    from specviz.proof.table import cases, names_of
+def proof() -> dict[str, float]:
+    """Methods of other packages that the proof's table has rows of → the error of one row of each, the first on a
+    drafter without a model where there is one."""
+    from specviz.live import catalog
+    from specviz.proof.table import cases, measure, names_of
 
-    return [list(names_of(case)) for case in cases()]
+    mine = {one.name for kind in KINDS for one in getattr(catalog.build(), kind) if one.package != catalog.OWN}
+    found = {}
+    for name in mine:
+        rows = sorted((case for case in cases() if name in names_of(case)), key=lambda case: case.drafter != "ngram")
+        if rows:
+            found[name] = measure(rows[0]).error
+    return found
 
 
 def bench() -> dict[str, list[str]]:
