@@ -27,7 +27,9 @@ def code_blocks(text: str) -> list[str]:
     return BLOCK_START.split(text)
 
 
-def pack_with_starts(documents: Iterable[Sequence[str]], tokenizer: PreTrainedTokenizerFast) -> tuple[TokenStream, Starts]:
+def pack_with_starts(
+    documents: Iterable[Sequence[str]], tokenizer: PreTrainedTokenizerFast
+) -> tuple[TokenStream, Starts]:
     """Encodes documents, given as their blocks, and joins them, each followed by end-of-text.
 
     Returns the stream, uint16 [tokens], and the position of every block's first token, int64 [blocks].

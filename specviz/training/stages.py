@@ -17,8 +17,8 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 from specviz.errors import TrainingError
 from specviz.training.corpus import Corpus, collect, manifest
 from specviz.training.loop import Loop, LoopOptions, Objective, Report
-from specviz.training.options import TrainOptions
 from specviz.training.mixture import DocumentWindows, Mixture, load_packed
+from specviz.training.options import TrainOptions
 from specviz.training.packages import package_documents
 from specviz.training.plain_english import streams
 from specviz.training.schedule import Budget

@@ -45,7 +45,9 @@ def document(family: str, seed: int, number: int, held_out: bool) -> EnglishDocu
     return EnglishDocument(family, page.text, page.skeleton)
 
 
-def documents(seed: int, characters: int, held_out: bool, shares: Mapping[str, float] = SHARES) -> Iterator[EnglishDocument]:
+def documents(
+    seed: int, characters: int, held_out: bool, shares: Mapping[str, float] = SHARES
+) -> Iterator[EnglishDocument]:
     """Documents until `characters` are reached; the family furthest behind its share is next."""
     written = dict.fromkeys(shares, 0)
     numbers = dict.fromkeys(shares, 0)

@@ -38,11 +38,20 @@ def slots(draw: Draw) -> dict[str, str]:
     """The words of the sentences."""
     name, thing, place = draw.combination("passage", words.NAMES, words.THINGS, words.PLACES)
     return {
-        "name": name, "thing": thing, "place": place, "other": draw.one([n for n in words.NAMES if n != name]),
-        "adjective": draw.one(words.ADJECTIVES), "day": draw.one(words.DAYS), "animal": draw.one(words.ANIMALS),
-        "activity": draw.one(words.ACTIVITIES), "food": draw.one(words.FOODS), "weather": draw.one(words.WEATHER),
-        "job": draw.one(words.JOBS), "town": draw.one(words.TOWNS), "month": draw.one(words.MONTHS),
-    }  # fmt: skip
+        "name": name,
+        "thing": thing,
+        "place": place,
+        "other": draw.one([n for n in words.NAMES if n != name]),
+        "adjective": draw.one(words.ADJECTIVES),
+        "day": draw.one(words.DAYS),
+        "animal": draw.one(words.ANIMALS),
+        "activity": draw.one(words.ACTIVITIES),
+        "food": draw.one(words.FOODS),
+        "weather": draw.one(words.WEATHER),
+        "job": draw.one(words.JOBS),
+        "town": draw.one(words.TOWNS),
+        "month": draw.one(words.MONTHS),
+    }
 
 
 def repeated(draw: Draw) -> Page:
@@ -61,7 +70,13 @@ def ordered(draw: Draw) -> Page:
     """A list and what a rule makes of it."""
     (pool, task, size) = draw.combination("order", POOLS, list(ORDERED), (3, 4, 5, 6))
     items = draw.several(pool, size)
-    results = {"sort": sorted(items), "reverse": items[::-1], "first": items[:1], "last": items[-1:], "count": [str(size)]}
+    results = {
+        "sort": sorted(items),
+        "reverse": items[::-1],
+        "first": items[:1],
+        "last": items[-1:],
+        "count": [str(size)],
+    }
     page = Page(draw, list=", ".join(items), result=", ".join(results[task]))
     page.say(*ORDERED[task])
     page.say(("" if page.text.endswith((" ", "\n")) else " ") + "{result}.")
@@ -73,8 +88,11 @@ def summary(draw: Draw) -> Page:
     page = Page(draw, **slots(draw))
     page.maybe(0.5, "Text: ", "Read this.\n", "Summarise. ")
     page.say("On {day}, {name} went out. ", "It was {weather}. ", "{name} got up early on {day}. ")
-    page.say("{place:c}, {name} found {adjective:a} {thing}. ", "{name} was {place} and saw {adjective:a} {thing}. ",
-             "{name} had {adjective:a} {thing} and took it along. {place:c} {name} sat down. ")  # fmt: skip
+    page.say(
+        "{place:c}, {name} found {adjective:a} {thing}. ",
+        "{name} was {place} and saw {adjective:a} {thing}. ",
+        "{name} had {adjective:a} {thing} and took it along. {place:c} {name} sat down. ",
+    )
     page.say("Then {other} came with some {food}.", "{animal:A} was there, too.", "Later {name} told {other} about it.")
     page.say("\nIn short: ", "\nSummary: ")
     page.say("{name}, {thing}, {place}.")

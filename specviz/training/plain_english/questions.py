@@ -60,8 +60,12 @@ def phrasings(kind: wordings.Kind) -> list[tuple[str, str]]:
     """Every (frame, wording) that fits a kind."""
     plain = (kind.statement, *kind.others)
     found = [(frame, words) for frame in DIRECT for words in kind.questions]
-    found += [(frame, words) for frame in INDIRECT for words in kind.indirect
-              if NAMING not in frame or words.startswith("the ")]  # fmt: skip
+    found += [
+        (frame, words)
+        for frame in INDIRECT
+        for words in kind.indirect
+        if NAMING not in frame or words.startswith("the ")
+    ]
     return found + [(frame, words) for frame in PLAIN for words in plain]
 
 

@@ -25,7 +25,8 @@ OPENINGS = (
 ENDINGS = (
     "{name} was {feeling} and [thanked the {animal}|went home]. The end.",
     "After that, {name} and the {animal} were [good|best] friends. The end.",
-    "In the evening {name} told {her} {relative} [about the {adjective} {thing}|about the {animal}|everything]. The end.",
+    "In the evening {name} told {her} {relative} [about the {adjective} {thing}|about the {animal}|everything]. "
+    "The end.",
     "From that day on, {name} [often|always] [visited|thought of] the {animal}. The end.",
     '"What a {weather} day," said {name}, and {she} [smiled|went home|laughed]. The end.',
     "{name} never forgot the {animal} and the {adjective} {thing}. The end.",
@@ -57,12 +58,31 @@ def slots(draw: Draw) -> dict[str, str]:
         "hiding": lambda: draw.one(HIDING),
         "look": lambda: draw.one(("curious", "friendly", "hungry", "sad", "sleepy", "very old", "kind", "clever")),
     }
-    return {"name": name, "thing": thing, "place": place, "she": she, "She": she.title(), "her": her, "Her": her.title(),
-            "him": her_object, "other": other} | {key: value() for key, value in drawn.items()}  # fmt: skip
+    return {
+        "name": name,
+        "thing": thing,
+        "place": place,
+        "she": she,
+        "She": she.title(),
+        "her": her,
+        "Her": her.title(),
+        "him": her_object,
+        "other": other,
+    } | {key: value() for key, value in drawn.items()}
 
 
-HIDING = ("under a bench", "behind a tree", "in a hole", "on the roof", "under a stone", "in the grass", "behind a door",
-          "in a basket", "under the stairs", "behind a wall")  # fmt: skip
+HIDING = (
+    "under a bench",
+    "behind a tree",
+    "in a hole",
+    "on the roof",
+    "under a stone",
+    "in the grass",
+    "behind a door",
+    "in a basket",
+    "under the stairs",
+    "behind a wall",
+)
 
 
 def document(draw: Draw) -> Page:

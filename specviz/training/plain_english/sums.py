@@ -8,7 +8,12 @@ from specviz.training.plain_english.page import Draw, Page
 from specviz.training.plain_english.words import NAMES
 
 PLACES = ("Ones", "Tens", "Hundreds", "Thousands")
-BARE = ("{a} {sign} {b} = {c}", "{a} {sign} {b} = {c}.", "Sum: {a} {sign} {b} = {c}", "{name} writes: {a} {sign} {b} = {c}")
+BARE = (
+    "{a} {sign} {b} = {c}",
+    "{a} {sign} {b} = {c}.",
+    "Sum: {a} {sign} {b} = {c}",
+    "{name} writes: {a} {sign} {b} = {c}",
+)
 ASKED = (
     "What is {a} {sign} {b}? ",
     "What is {a} {word} {b}? ",

@@ -16,9 +16,15 @@ def row_of(draw: Draw, name: str, columns: list[str]) -> dict[str, Any]:
     """One record; `name` is given so that rows differ."""
     town, job = draw.combination("record", words.TOWNS, words.JOBS)
     values: dict[str, Any] = {
-        "name": name, "age": draw.integer(6, 79), "town": town, "job": job, "pet": draw.one(words.ANIMALS),
-        "likes": draw.one(words.FOODS), "day": draw.one(words.DAYS), "colour": draw.one(words.ADJECTIVES[:8]),
-    }  # fmt: skip
+        "name": name,
+        "age": draw.integer(6, 79),
+        "town": town,
+        "job": job,
+        "pet": draw.one(words.ANIMALS),
+        "likes": draw.one(words.FOODS),
+        "day": draw.one(words.DAYS),
+        "colour": draw.one(words.ADJECTIVES[:8]),
+    }
     return {column: values[column] for column in columns}
 
 
@@ -50,8 +56,11 @@ def table(draw: Draw) -> Page:
     page.know(name=row["name"], column=column, value=str(row[column]))
     style = draw.random.random()
     if style < 0.45:
-        page.say("\n\nWhat is the {column} of {name}? {value}.", "\n\nQuestion: {column} of {name}?\nAnswer: {value}.",
-                 "\n\nLook up the {column} of {name}. The {column} of {name} is {value}.")  # fmt: skip
+        page.say(
+            "\n\nWhat is the {column} of {name}? {value}.",
+            "\n\nQuestion: {column} of {name}?\nAnswer: {value}.",
+            "\n\nLook up the {column} of {name}. The {column} of {name} is {value}.",
+        )
     elif style < 0.7:
         page.say("\n\nAs JSON, the row of {name}:\n", "\n\n{name} as JSON:\n")
         written(page, json.dumps(row), "json row")
@@ -66,7 +75,9 @@ def records(draw: Draw) -> Page:
     rows = rows_of(draw, 1, 2)
     page = Page(draw)
     page.maybe(0.3, "JSON:\n", "A record as JSON:\n", "person.json\n")
-    written(page, json.dumps(rows[0] if len(rows) == 1 else rows, indent=draw.one((None, 2))), "json " + "|".join(rows[0]))
+    written(
+        page, json.dumps(rows[0] if len(rows) == 1 else rows, indent=draw.one((None, 2))), "json " + "|".join(rows[0])
+    )
     row = draw.one(rows)
     column = draw.one(list(row)[1:])
     page.know(name=row["name"], column=column, value=str(row[column]))
@@ -84,14 +95,20 @@ def listing(draw: Draw) -> Page:
     (title, name) = draw.combination("list", LISTS, words.NAMES)
     heading, items = title
     chosen = draw.several(items, draw.integer(3, 6))
-    page = Page(draw, name=name, count=len(chosen), number=words.TIMES[len(chosen) - 1], first=chosen[0], last=chosen[-1])
+    page = Page(
+        draw, name=name, count=len(chosen), number=words.TIMES[len(chosen) - 1], first=chosen[0], last=chosen[-1]
+    )
     page.say(heading)
     mark = draw.one(("- ", "* ", "{n}. "))
     for number, item in enumerate(chosen, start=1):
         page.say("\n" + mark.replace("{n}", str(number)))
         written(page, item, "item")
     if draw.chance(0.6):
-        page.say("\nThat makes {number} things.", "\nThe first is {first} and the last is {last}.", "\nNumber of things: {count}")
+        page.say(
+            "\nThat makes {number} things.",
+            "\nThe first is {first} and the last is {last}.",
+            "\nNumber of things: {count}",
+        )
     return page
 
 

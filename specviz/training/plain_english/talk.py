@@ -7,51 +7,141 @@ from specviz.training.plain_english import words
 from specviz.training.plain_english.page import Draw, Page
 
 HELLO = (
-    "Hello, how are you?", "Hello! How are you?", "Hi, how are you?", "Hi {second}, how are you?", "Hello {second}, how are you today?",
-    "Good morning! How are you?", "Good evening, how are you?", "How are you?",
-)  # fmt: skip
+    "Hello, how are you?",
+    "Hello! How are you?",
+    "Hi, how are you?",
+    "Hi {second}, how are you?",
+    "Hello {second}, how are you today?",
+    "Good morning! How are you?",
+    "Good evening, how are you?",
+    "How are you?",
+)
 GREETING = ("Hello", "Hello!", "Hi!", "Good morning!", "Hi there!", "Good evening!", "Hello, {second}!")
 GREETED = (
-    "Hello! How are you?", "Hi! How are you [today|doing]?", "Hello! Nice to see you. How are you?", "Good day! How are you?",
+    "Hello! How are you?",
+    "Hi! How are you [today|doing]?",
+    "Hello! Nice to see you. How are you?",
+    "Good day! How are you?",
     "Hello, {first}! How are you?",
-)  # fmt: skip
+)
 FINE = (
-    "I am fine, thank you. And you?", "I am [very|quite] well, thank you. How are you?", "Fine, thanks. And how are you?",
-    "I am a little {unhappy} today, but thank you for asking.", "Hello! I am well, thank you.", "Very well, thank you!",
-)  # fmt: skip
+    "I am fine, thank you. And you?",
+    "I am [very|quite] well, thank you. How are you?",
+    "Fine, thanks. And how are you?",
+    "I am a little {unhappy} today, but thank you for asking.",
+    "Hello! I am well, thank you.",
+    "Very well, thank you!",
+)
 TOO = (
-    "I am fine too, thank you.", "I am well too. It is a {weather} day.", "Very well. I was {place} today.", "I am {feeling}.",
+    "I am fine too, thank you.",
+    "I am well too. It is a {weather} day.",
+    "Very well. I was {place} today.",
+    "I am {feeling}.",
     "Good, thank you. I had {food} for breakfast.",
-)  # fmt: skip
+)
 CHAT = (
-    ("What did you do {day}?".replace("{day}", "on {day}"), "I was {place} with my {relative}.", "That sounds nice. What did you do there?",
-     "We looked for [a new|an old] {thing}."),
+    (
+        "What did you do on {day}?",
+        "I was {place} with my {relative}.",
+        "That sounds nice. What did you do there?",
+        "We looked for [a new|an old] {thing}.",
+    ),
     ("What do you like to do?", "I like {activity}. And you?", "I like {activity2}.", "Then let us try both on {day}."),
-    ("What is your name?", "My name is {name}. And yours?", "I am {other}. Nice to meet you, {name}.", "Nice to meet you too, {other}."),
+    (
+        "What is your name?",
+        "My name is {name}. And yours?",
+        "I am {other}. Nice to meet you, {name}.",
+        "Nice to meet you too, {other}.",
+    ),
     ("How is the weather?", "It is {weather} today.", "Then I will take my {thing} with me.", "That is a good idea."),
-    ("What would you like to eat?", "I would like some {food}, please.", "Here you are. Some {food} for you.", "Thank you very much."),
+    (
+        "What would you like to eat?",
+        "I would like some {food}, please.",
+        "Here you are. Some {food} for you.",
+        "Thank you very much.",
+    ),
     ("What time is it?", "It is {time} o'clock.", "Oh, {time} already! I must go.", "Goodbye, see you on {day}."),
     ("Where do you live?", "I live in {town}. And you?", "I live in {town2}. It is far from {town}.", "Yes, it is."),
     ("What is your job?", "I am {job:a}. I work {place}.", "Do you like to be {job:a}?", "Yes, I like it very much."),
-    ("Do you have a pet?", "Yes, I have {animal:a}. Its name is {pet}.", "How old is {pet}?", "{pet} is {age} years old."),
-    ("Can you help me?", "Of course. What do you need?", "I need {adjective:a} {thing}.", "I have {adjective:a} {thing} at home. You can have it."),
-    ("Excuse me, where is the {building}?", "Go [left|right] and then straight on. The {building} is next to the {building2}.",
-     "Next to the {building2}. Thank you!", "You are welcome."),
-    ("How much is the {thing}?", "The {adjective} {thing} is {age} coins.", "Here are {age} coins.", "Thank you. Enjoy your {thing}!"),
-    ("May I borrow your {thing}?", "Yes, but I need it back on {day}.", "I will bring it back on {day}.", "Good. Take care of the {thing}."),
-    ("Are you {unhappy}?", "Yes, I lost my {adjective} {thing}.", "I am sorry. Where did you lose the {thing}?", "{place:c}, I think."),
-    ("When do we meet?", "On {day} at {time} o'clock.", "And where?", "{place:c}, as always.", ),
-    ("Who are you?", "I am a small model. I know short texts.", "What can you do?", "I can tell a story, do sums and answer easy questions."),
-    ("Can I speak to {pet}, please?", "{pet} is not here. Who is speaking?", "This is {other}.", "I will tell {pet} that {other} called."),
-    ("Do you want to come {place}?", "Yes, when do we go?", "On {day}, with my {relative}.", "I will bring some {food}."),
-)  # fmt: skip
+    (
+        "Do you have a pet?",
+        "Yes, I have {animal:a}. Its name is {pet}.",
+        "How old is {pet}?",
+        "{pet} is {age} years old.",
+    ),
+    (
+        "Can you help me?",
+        "Of course. What do you need?",
+        "I need {adjective:a} {thing}.",
+        "I have {adjective:a} {thing} at home. You can have it.",
+    ),
+    (
+        "Excuse me, where is the {building}?",
+        "Go [left|right] and then straight on. The {building} is next to the {building2}.",
+        "Next to the {building2}. Thank you!",
+        "You are welcome.",
+    ),
+    (
+        "How much is the {thing}?",
+        "The {adjective} {thing} is {age} coins.",
+        "Here are {age} coins.",
+        "Thank you. Enjoy your {thing}!",
+    ),
+    (
+        "May I borrow your {thing}?",
+        "Yes, but I need it back on {day}.",
+        "I will bring it back on {day}.",
+        "Good. Take care of the {thing}.",
+    ),
+    (
+        "Are you {unhappy}?",
+        "Yes, I lost my {adjective} {thing}.",
+        "I am sorry. Where did you lose the {thing}?",
+        "{place:c}, I think.",
+    ),
+    (
+        "When do we meet?",
+        "On {day} at {time} o'clock.",
+        "And where?",
+        "{place:c}, as always.",
+    ),
+    (
+        "Who are you?",
+        "I am a small model. I know short texts.",
+        "What can you do?",
+        "I can tell a story, do sums and answer easy questions.",
+    ),
+    (
+        "Can I speak to {pet}, please?",
+        "{pet} is not here. Who is speaking?",
+        "This is {other}.",
+        "I will tell {pet} that {other} called.",
+    ),
+    (
+        "Do you want to come {place}?",
+        "Yes, when do we go?",
+        "On {day}, with my {relative}.",
+        "I will bring some {food}.",
+    ),
+)
 THANKS = ("Thank you!", "Thank you very much.", "Thanks a lot!", "Thank you for your help.", "Thanks for the {thing}!")
 WELCOME = ("You are welcome.", "You are welcome!", "No problem.", "Not at all.", "My pleasure.")
 BYES = ("Goodbye!", "Bye!", "See you on {day}!", "Good night!", "See you soon!", "Goodbye, and thank you!")
 BYE_ANSWERS = ("Goodbye!", "See you!", "Goodbye, and have a nice day!", "Bye, see you soon!")
 SORRY = ("I am sorry.", "I am sorry about the {thing}.", "Sorry, I am late.")
 FORGIVEN = ("That is all right.", "No problem at all.", "It does not matter.", "Do not worry.")
-BUILDINGS = ("library", "station", "bakery", "school", "museum", "market", "church", "post office", "hotel", "town hall")
+BUILDINGS = (
+    "library",
+    "station",
+    "bakery",
+    "school",
+    "museum",
+    "market",
+    "church",
+    "post office",
+    "hotel",
+    "town hall",
+)
 
 
 def slots(draw: Draw) -> dict[str, object]:
@@ -62,13 +152,29 @@ def slots(draw: Draw) -> dict[str, object]:
     building, building2 = draw.several(BUILDINGS, 2)
     other, pet = draw.several([n for n in words.NAMES if n != name], 2)
     return {
-        "name": name, "thing": thing, "day": day, "other": other, "pet": pet, "activity": activity, "activity2": activity2,
-        "town": town, "town2": town2, "building": building, "building2": building2, "age": draw.integer(2, 15),
-        "place": draw.one(words.PLACES), "food": draw.one(words.FOODS), "relative": draw.one(words.RELATIVES),
-        "weather": draw.one(words.WEATHER), "time": draw.one(words.TIMES), "job": draw.one(words.JOBS),
-        "animal": draw.one(words.ANIMALS), "adjective": draw.one(words.ADJECTIVES),
-        "feeling": draw.one(("happy", "fine", "very well", "hungry", "proud")), "unhappy": draw.one(("tired", "sad", "cold", "worried")),
-    }  # fmt: skip
+        "name": name,
+        "thing": thing,
+        "day": day,
+        "other": other,
+        "pet": pet,
+        "activity": activity,
+        "activity2": activity2,
+        "town": town,
+        "town2": town2,
+        "building": building,
+        "building2": building2,
+        "age": draw.integer(2, 15),
+        "place": draw.one(words.PLACES),
+        "food": draw.one(words.FOODS),
+        "relative": draw.one(words.RELATIVES),
+        "weather": draw.one(words.WEATHER),
+        "time": draw.one(words.TIMES),
+        "job": draw.one(words.JOBS),
+        "animal": draw.one(words.ANIMALS),
+        "adjective": draw.one(words.ADJECTIVES),
+        "feeling": draw.one(("happy", "fine", "very well", "hungry", "proud")),
+        "unhappy": draw.one(("tired", "sad", "cold", "worried")),
+    }
 
 
 def document(draw: Draw) -> Page:

@@ -31,8 +31,14 @@ KINDS = (
     Kind(
         "capital",
         facts.CAPITALS,
-        ("what is the capital of {x}", "which city is the capital of {x}", "what is the name of the capital of {x}",
-         "what is {x}'s capital", "what is the capital city of {x}", "which capital does {x} have"),
+        (
+            "what is the capital of {x}",
+            "which city is the capital of {x}",
+            "what is the name of the capital of {x}",
+            "what is {x}'s capital",
+            "what is the capital city of {x}",
+            "which capital does {x} have",
+        ),
         ("what the capital of {x} is", "the capital of {x}", "which city is the capital of {x}"),
         "the capital of {x} is {y}",
         ("{y} is the capital of {x}", "the capital city of {x} is {y}", "{x} has the capital {y}"),
@@ -41,8 +47,12 @@ KINDS = (
     Kind(
         "country",
         facts.COUNTRIES,
-        ("{x} is the capital of which country", "which country has the capital {x}", "of which country is {x} the capital",
-         "in which country is {x}"),
+        (
+            "{x} is the capital of which country",
+            "which country has the capital {x}",
+            "of which country is {x} the capital",
+            "in which country is {x}",
+        ),
         ("which country has the capital {x}", "in which country {x} is"),
         "{x} is the capital of {y}",
         ("the country with the capital {x} is {y}",),
@@ -191,4 +201,4 @@ KINDS = (
         "the day before {x} is {y}",
         ("before {x} comes {y}",),
     ),
-)  # fmt: skip
+)
