@@ -41,14 +41,17 @@ def prepare(options: TrainOptions, corpus: Corpus | None = None) -> dict[str, An
     (work / "split.json").write_text(json.dumps(split, indent=1) + "\n", encoding="utf-8")
     texts = [document.text for document in corpus.train]
     english = streams.write(options.english_seed, options.english_characters) if options.english > 0 else None
-    tokenizer = train_tokenizer(texts + (english.tokenizer_texts() if english else []), options.vocabulary)
+    if options.tokenizer:
+        tokenizer = load_tokenizer(Path(options.tokenizer))
+    else:
+        tokenizer = train_tokenizer(texts + (english.tokenizer_texts() if english else []), options.vocabulary)
     tokenizer.save_pretrained(work / "tokenizer")
-    train = pack([document.text for document in corpus.train], tokenizer, options.seed)
+    train = pack(texts, tokenizer, options.seed)
     held_out = pack([document.text for document in corpus.held_out], tokenizer, None)
     save_stream(work / "train.npy", train)
     save_stream(work / "held_out.npy", held_out)
     if english:
-        english.save(work, tokenizer, [document.text for document in corpus.train])
+        english.save(work, tokenizer, texts)
     return {
         "train_files": len(corpus.train),
         "held_out_files": len(corpus.held_out),

@@ -183,8 +183,10 @@ def document(draw: Draw) -> Page:
     (first, last) = draw.combination("chat", CHAT, BYES)
     lines: list[tuple[str, ...]] = []
     if draw.chance(0.5):
-        lines += [HELLO, FINE] if draw.chance(0.6) else [GREETING, GREETED, FINE]
-        if len(lines) == 2 and draw.chance(0.6):
+        is_asking = draw.chance(0.6)
+        greeting = draw.combination("greeting", *((HELLO, FINE) if is_asking else (GREETING, GREETED)))
+        lines += [(line,) for line in greeting] + ([] if is_asking else [FINE])
+        if is_asking and draw.chance(0.6):
             lines.append(TOO)
     speakers = (page.slots["other"], page.slots["name"])
     if len(lines) % 2:  # the chat begins with the speaker whose turn it is
