@@ -16,11 +16,13 @@ from specviz.training.loop import Report
 from specviz.training.options import TrainOptions
 from specviz.training.pair_figures import pair_figures
 from specviz.training.publication import export_one
-from specviz.training.publish import load_exported, measure_held_out, write_json
+from specviz.training.publish import bits_per_byte, load_exported, write_json
 from specviz.training.stages import prepared_tokenizer
-from specviz.training.target import model_config
+from specviz.training.target import held_out_loss, model_config
 from specviz.training.tokenizer import load_tokenizer
-from specviz.training.windows import load_stream
+from specviz.training.windows import TokenStream, held_out_batches, load_stream
+
+BITS_WINDOWS = 64
 
 
 def checkpoint_model(options: TrainOptions) -> tuple[LlamaForCausalLM, int]:
@@ -42,17 +44,24 @@ def checkpoint_model(options: TrainOptions) -> tuple[LlamaForCausalLM, int]:
 
 
 def held_out_bits(
-    model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, options: TrainOptions
-) -> dict[str, float]:
-    """Bits per byte on the held-out text of both halves, under the model's own tokenizer."""
-    bits = {}
-    for name, file in (("python", "held_out.npy"), ("english", "held_out_english.npy")):
-        if (options.work_dir / file).is_file():
-            stream = load_stream(options.work_dir / file)
-            texts = tokenizer.decode(stream.tolist(), skip_special_tokens=True)
-            held_out = measure_held_out(model, stream, len(texts.encode("utf-8")), options.window)
-            bits[f"{name}_bits_per_byte"] = round(held_out.bits_per_byte, 4)
-    return bits
+    model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, stream: TokenStream, window: int
+) -> float:
+    """Bits per byte on some windows, evenly spread over a held-out stream, without carried context."""
+    batches = held_out_batches(stream, window, 4, BITS_WINDOWS)
+    tokens = sum(batch[:, 1:].numel() for batch in batches)
+    texts = [str(tokenizer.decode(row[1:].tolist(), skip_special_tokens=True)) for batch in batches for row in batch]
+    n_bytes = sum(len(text.encode("utf-8")) for text in texts)
+    return round(bits_per_byte(held_out_loss(model, batches), tokens, n_bytes), 4)
+
+
+def both_halves(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, options: TrainOptions) -> dict[str, float]:
+    """`held_out_bits` of Python and of plain English, where they have been prepared."""
+    files = {"python": options.work_dir / "held_out.npy", "english": options.work_dir / "held_out_english.npy"}
+    return {
+        f"{name}_bits_per_byte_sampled": held_out_bits(model, tokenizer, load_stream(path), options.window)
+        for name, path in files.items()
+        if path.is_file()
+    }
 
 
 def figures(options: TrainOptions, report: Report) -> None:
@@ -64,7 +73,7 @@ def figures(options: TrainOptions, report: Report) -> None:
     else:
         tokenizer = prepared_tokenizer(options)
         model, tokens = checkpoint_model(options)
-        name, bits = str(tokens), held_out_bits(model, tokenizer, options)
+        name, bits = str(tokens), both_halves(model, tokenizer, options)
     found: dict[str, Any] = bits | pair_figures(model, tokenizer, options.figure_cases)
     write_json(options.work_dir / f"figures-{name}.json", found, report)
     report({key: value for key, value in found.items() if not isinstance(value, dict)})
@@ -78,5 +87,5 @@ def keep(options: TrainOptions, report: Report) -> None:
     model, tokenizer = load_exported(folder), load_tokenizer(folder)
     found = pair_figures(model, tokenizer, options.figure_cases)
     facts["english"] = json.loads((options.work_dir / "english.json").read_text(encoding="utf-8"))
-    facts["figures"] = held_out_bits(model, tokenizer, options) | {k: v for k, v in found.items() if k != "misses"}
+    facts["figures"] = both_halves(model, tokenizer, options) | {k: v for k, v in found.items() if k != "misses"}
     write_json(folder / "training.json", facts, report)

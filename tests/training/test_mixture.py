@@ -127,7 +127,13 @@ def test_a_target_is_trained_measured_kept_and_trained_on(
     rows: list = []
     target_stages.figures(english_options, rows.append)
     found = json.loads((english_options.work_dir / f"figures-{128 * 12}.json").read_text(encoding="utf-8"))
-    assert {"facts", "name_carried", "ends_by_itself", "python_bits_per_byte", "english_bits_per_byte"} <= set(found)
+    assert {
+        "facts",
+        "name_carried",
+        "ends_by_itself",
+        "python_bits_per_byte_sampled",
+        "english_bits_per_byte_sampled",
+    } <= set(found)
     assert found["cases"]["facts"] == 4
     target_stages.keep(english_options, rows.append)
     kept = english_options.out_dir / "target"
