@@ -1,7 +1,8 @@
 """What the trace format knows of each verifier: the order of its trials, and the equation behind each threshold.
 
 A table, so that a reader of the checks sees at a glance what is held against which rule. A verifier that is not in it
-(another package's) is held to the general rules alone. Knows nothing about the code of any verifier.
+(another package's) is held to the general rules alone, and the check says so. Knows nothing about the code of any
+verifier.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from math import exp
 from typing import Literal
 
-from specviz.trace.events import Option, Order, Trial
+from specviz.trace.events import CandidateKind, Option, Order, Trial
 
 Options = Mapping[str, Option]
 Equation = Callable[[Trial, Options], float]
@@ -30,6 +31,19 @@ class KnownRule:
     numbers: Numbers = "plain"
     """what a trial's p and Q are: those of the node (`plain`), after refused siblings (`residual`), or after refused
     siblings with p scaled by the path's chance (`scaled`)"""
+    lossless: bool = True
+    subtracts: bool = True
+    """a correction is drawn from what the refused candidates leave; False: from the target's own distribution"""
+    compares: bool = True
+    """every trial has a uniform draw u, accepted means u < threshold; False: the verdict is settled without one"""
+    draws: bool = True
+    """the round's last token is drawn; False: it is the target's most probable"""
+    judges: frozenset[CandidateKind] = frozenset(["iid", "without_replacement", "point_mass"])
+    """candidate kinds for which the rule is what it claims to be"""
+    chains: bool = False
+    """no siblings"""
+    greedy: bool = False
+    """temperature 0 only"""
 
 
 def ratio(p: float, q: float) -> float:
@@ -46,6 +60,10 @@ def _number(options: Options, name: str) -> float:
 
 def _plain(trial: Trial, options: Options) -> float:
     return ratio(trial.target_prob, trial.draft_prob)
+
+
+def _itself(trial: Trial, options: Options) -> float:
+    return trial.target_prob
 
 
 def _unless_given(trial: Trial, options: Options) -> float:
@@ -84,13 +102,27 @@ def _reach(trial: Trial, options: Options) -> float:
 _BY_RATIO = "min(1, p/q)"
 _BY_REACH = "the chance of its path"
 
+_IID: frozenset[CandidateKind] = frozenset(["iid"])
+
 KNOWN: Mapping[str, KnownRule] = {
+    "greedy": KnownRule("top_down", "p", _itself, subtracts=False, compares=False, draws=False, greedy=True),
+    "naive": KnownRule("top_down", "p", _itself, subtracts=False, compares=False),
     "sequential": KnownRule("top_down", _BY_RATIO, _plain, "residual"),
-    "specinfer": KnownRule("top_down", _BY_RATIO, _plain, "residual"),
-    "lenience": KnownRule("top_down", "min(1, p/(l q)) (at temperature 0: p >= l max p)", _lenient, "residual"),
-    "kseq": KnownRule("top_down", "min(1, p/(rho q))", _kseq),
-    "block": KnownRule("bottom_up", _BY_REACH, _reach),
+    "specinfer": KnownRule("top_down", _BY_RATIO, _plain, "residual", judges=_IID),
+    "lenience": KnownRule(
+        "top_down", "min(1, p/(l q)) (at temperature 0: p >= l max p)", _lenient, "residual", lossless=False
+    ),
+    "kseq": KnownRule("top_down", "min(1, p/(rho q))", _kseq, judges=_IID),
+    "block": KnownRule("bottom_up", _BY_REACH, _reach, chains=True),
     "traversal": KnownRule("bottom_up", _BY_REACH, _reach, "scaled"),
-    "longest_path": KnownRule("longest", _BY_RATIO, _unless_given),
-    "typical": KnownRule("longest", "p > min(epsilon, delta exp(-H))", _typical),
+    "longest_path": KnownRule("longest", _BY_RATIO, _unless_given, lossless=False, subtracts=False),
+    "typical": KnownRule(
+        "longest",
+        "p > min(epsilon, delta exp(-H))",
+        _typical,
+        lossless=False,
+        subtracts=False,
+        compares=False,
+        draws=False,
+    ),
 }
