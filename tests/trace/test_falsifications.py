@@ -20,7 +20,10 @@ def test_a_good_trace_has_no_finding(name: str) -> None:
 
 @pytest.mark.parametrize("falsification", ALL)
 def test_a_falsification_is_found(falsification: Falsification) -> None:
-    assert errors(check(falsification.apply())), "nothing was noticed"
+    found = errors(check(falsification.apply()))
+    if not falsification.is_of_noise:  # a moved u shows by itself, but the claim behind it is what is to be found
+        found = [problem for problem in found if not problem.place.endswith(".u")]
+    assert found, "nothing was noticed"
 
 
 def test_there_are_more_than_a_hundred_of_them_and_none_twice() -> None:
