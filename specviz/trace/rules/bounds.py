@@ -42,7 +42,8 @@ ANYTHING = Range(0.0, 1.0)
 
 def recorded(prob: float) -> Range:
     """What a probability was before it was rounded for the record."""
-    return Range(prob - HALF_DIGIT - SINGLE * prob, prob + HALF_DIGIT + SINGLE * prob).capped()
+    slack = HALF_DIGIT + SINGLE * prob
+    return Range(max(0.0, prob - slack), min(1.0, prob + slack))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from specviz.trace.events import Node, TopK
 from specviz.trace.problems import Problem
-from specviz.trace.rules.bounds import Bounds
+from specviz.trace.rules.bounds import Bounds, recorded
 from specviz.trace.rules.scene import HALF_DIGIT, SINGLE, Scene
 from specviz.trace.structure import TOPS
 
@@ -72,12 +72,11 @@ def _shown_as(place: str, token: int, prob: float, top: TopK) -> Iterator[Proble
     """A token of the head has the head's probability; one outside it has at most the rest and the head's last."""
     if not top.tokens:
         return
-    shown = Bounds.of_head(top)[token]
-    if shown.holds(prob):
-        return
     if token in top.tokens:
-        yield Problem(place, f"is {prob:.6g}, but its parent's distribution gives this token {shown}")
-    else:
+        shown = recorded(top.probs[top.tokens.index(token)])
+        if not shown.holds(prob):
+            yield Problem(place, f"is {prob:.6g}, but its parent's distribution gives this token {shown}")
+    elif not (shown := Bounds.of_head(top)[token]).holds(prob):
         yield Problem(place, f"is {prob:.6g}, but its parent's distribution leaves at most {shown.high:.6g} to it")
 
 
