@@ -644,7 +644,7 @@ def parent_reach(data: Data) -> None:
 
 @falsification("the drafter's own candidate called given", "target init")
 def given(data: Data) -> None:
-    this, trial = next(trials(data, lambda this, one: node_of(this, one)["source"] == "model" and undecided(this, one)))
+    _, trial = next(trials(data, lambda this, one: node_of(this, one)["source"] == "model" and undecided(this, one)))
     trial |= {"terms": {"given": 1.0}, "threshold": 1.0}
     keep_verdict(trial)
 
@@ -858,7 +858,10 @@ def rest(data: Data) -> None:
 @falsification("less rest in a proposal than there is", "chain")
 def draft_rest(data: Data) -> None:
     head = next(
-        node["draft"] for this in data["rounds"] for node in this["nodes"] if node["draft"] and node["draft"]["rest"] > 0.001
+        node["draft"]
+        for this in data["rounds"]
+        for node in this["nodes"]
+        if node["draft"] and node["draft"]["rest"] > 0.001
     )
     head["rest"] = 0.0
 

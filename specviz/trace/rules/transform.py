@@ -62,15 +62,42 @@ def _sharpened(raw: TopK, sampling: SamplingCard, size: int) -> dict[int, Range]
     ranges = [recorded(prob) for prob in raw.probs]
     weights = [Range(there.low**power, there.high**power) for there in ranges]
     rest = _rest(raw, power, size)
-    if 0 < sampling.top_k < size and sampling.top_k <= len(weights):
-        weights = weights[: sampling.top_k]
-        rest = Range(0.0, 0.0)
-    elif 0 < sampling.top_k < size:
-        rest = Range(0.0, rest.high)
+    surely, perhaps = _ahead(raw, beyond=len(raw.tokens) < size)
+    if 0 < (k := sampling.top_k) < size:
+        sure = [len(one) < k and BEYOND not in one for one in perhaps]
+        possible = [len(one) < k for one in surely]
+        weights = [
+            Range(one.low if must else 0.0, one.high if may else 0.0)
+            for one, must, may in zip(weights, sure, possible, strict=True)
+        ]
+        rest = Range(0.0, 0.0 if k < len(weights) and sure[k - 1] else rest.high)
     shares = _shares(weights, rest)
     if sampling.top_p < 1:
-        shares = _nucleus(weights, rest, shares, sampling.top_p)
-    return dict(zip(raw.tokens, shares, strict=False))
+        shares = _nucleus(weights, rest, shares, (surely, perhaps), sampling.top_p)
+    return dict(zip(raw.tokens, shares, strict=True))
+
+
+BEYOND = -1
+"""stands for the tokens outside the head"""
+
+Ahead = list[list[int]]
+
+
+def _ahead(raw: TopK, beyond: bool) -> tuple[Ahead, Ahead]:
+    """Per token of the head the indices of those that are surely, and of those that are perhaps, more probable.
+
+    Of tokens with the same recorded probability either may be: half precision makes many equal, and at the edge of
+    top-k or nucleus the lowest ids stay.
+    """
+    ranges = [recorded(prob) for prob in raw.probs]
+    surely = [[j for j, other in enumerate(ranges) if other.low > one.high] for one in ranges]
+    perhaps = [
+        [j for j, other in enumerate(ranges) if j != i and other.high >= one.low] for i, one in enumerate(ranges)
+    ]
+    for index, one in enumerate(ranges):
+        if beyond and one.low <= ranges[-1].high:
+            perhaps[index].append(BEYOND)
+    return surely, perhaps
 
 
 def _rest(raw: TopK, power: float, size: int) -> Range:
@@ -97,13 +124,16 @@ def _shares(weights: Sequence[Range], rest: Range) -> list[Range]:
     ]
 
 
-def _nucleus(weights: Sequence[Range], rest: Range, shares: Sequence[Range], top_p: float) -> list[Range]:
+def _nucleus(
+    weights: Sequence[Range], rest: Range, shares: Sequence[Range], ahead: tuple[Ahead, Ahead], top_p: float
+) -> list[Range]:
     """Kept while the tokens before have less than top-p; renormalised over what is certainly or perhaps kept."""
-    before_low = before_high = 0.0
+    outside = 1 - sum(share.low for share in shares)
     kept: list[Range] = []
-    for one, share in zip(weights, shares, strict=True):
-        certain, possible = before_high < top_p - SINGLE, before_low < top_p + SINGLE
-        kept.append(one if certain else Range(0.0, one.high if possible else 0.0))
-        before_low, before_high = before_low + share.low, before_high + share.high
-    beyond = Range(0.0, rest.high if before_low < top_p + SINGLE else 0.0)
-    return _shares(kept, beyond)
+    for one, surely, perhaps in zip(weights, *ahead, strict=True):
+        low = sum(shares[j].low for j in surely)
+        high = sum(shares[j].high for j in perhaps if j != BEYOND) + (outside if BEYOND in perhaps else 0.0)
+        certain, possible = high < top_p - SINGLE, low < top_p + SINGLE
+        kept.append(Range(one.low if certain else 0.0, one.high if possible else 0.0))
+    inside = sum(share.low for share in shares)
+    return _shares(kept, Range(0.0, rest.high if inside < top_p + SINGLE else 0.0))
