@@ -16,7 +16,9 @@ from specviz.core.randomness import Dice
 from specviz.core.sampling import Sampling, transform
 from specviz.datastore.build import from_ids
 from specviz.datastore.store import Datastore
-from specviz.drafters.base import DRAFTERS, Drafter, Habit
+from specviz.drafters.base import DRAFTERS, Habit
+from specviz.drafters.capabilities import Observes, Remembers, Retrieves, with_model
+from specviz.engine.pairing import follow
 from specviz.engine.session import Method, RoundRecord, Session, Start
 from specviz.engine.termination import Ending, Limits
 from specviz.lm.base import LanguageModel
@@ -101,11 +103,12 @@ def session_of(case: Case, dice: Dice, models: tuple[LanguageModel, LanguageMode
     """The engine's own session, on the case's toy models or on the given (target, drafter)."""
     target, draft = models or case.models()
     drafter, verifier = DRAFTERS.get(case.drafter), VERIFIERS.get(case.verifier)
-    drafting = drafter(from_mapping(drafter.options_type, dict(case.options)), draft if drafter.needs_model else None)
-    drafting.habit = case.habit()
-    if drafter.retrieves(drafting.options):
+    drafting = with_model(drafter(from_mapping(drafter.options_type, dict(case.options))), draft)
+    follow(drafting, case.habit())
+    if isinstance(drafting, Retrieves) and drafting.retrieves():
         drafting.consult(toy_text(case.vocab_size))
     if case.memory:
+        assert isinstance(drafting, Remembers), f"'{case.drafter}' remembers nothing."
         drafting.recall(case.memory)
     method = Method(
         drafting,
@@ -153,7 +156,7 @@ def law(case: Case, merged: bool = True) -> Law:
     drafter that learns from the target remembers what they differ in, so all its branches are followed.
     """
     total: Law = defaultdict(float)
-    learns = DRAFTERS.get(case.drafter).observe is not Drafter.observe
+    learns = issubclass(DRAFTERS.get(case.drafter), Observes)
     merged = merged and not learns
     _follow(case, (), 1.0, 0, merged, total)
     return dict(total)

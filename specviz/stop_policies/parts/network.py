@@ -25,7 +25,7 @@ Layers = Sequence[tuple[Tensor, Tensor]]
 
 def logits(inputs: Tensor, layers: Layers) -> Tensor:
     """inputs [n, in] → [n], before the sigmoid. A layer as wide as its input is added to it (a residual block,
-    x + SiLU(Wx + b), as in SpecDec++ 2405.19715, 3.2); another hidden layer is SiLU(Wx + b)."""
+    x + SiLU(Wx + b), as in SpecDec++ 2405.19715, §3.2); another hidden layer is SiLU(Wx + b)."""
     x = inputs
     for weight, bias in layers[:-1]:
         y = functional.silu(functional.linear(x, weight, bias))
@@ -48,6 +48,8 @@ class Network:
             self.threshold = float(data["threshold"])
             self.drafter_sha256 = str(data["drafter_sha256"])
             """the drafter whose rounds it was trained on"""
+            self.made_from: Mapping[str, Any] = dict(data.get("made_from", {}))
+            """what is known of its training, such as `held_out_log_loss`"""
             self.predict(torch.zeros(self.inputs))
         except (KeyError, TypeError, ValueError, IndexError, RuntimeError) as error:
             raise OptionError(

@@ -104,7 +104,7 @@ def _bounded(scene: Scene, card: MethodCard, most: str | None, deepest: str | No
 def _shape(scene: Scene, own: list[Node]) -> Iterator[Problem]:
     """Depth, width and number of the model's candidates against the options of the tree policy."""
     growth = scene.started.growth
-    budget = growth.options.get("budget") if growth is not None else 0
+    budget = growth.options.get("budget", 0) if growth is not None else 0
     if isinstance(budget, int) and 0 < budget < len(own):
         yield Problem(f"{scene.place}.nodes", f"hold {len(own)} candidates, but the budget is {budget}")
     if growth is not None and growth.name not in LEVEL_WISE:
@@ -114,7 +114,7 @@ def _shape(scene: Scene, own: list[Node]) -> Iterator[Problem]:
     if widths is None or not isinstance(budget, int):
         return
     depth = max((node.depth for node in own), default=0)
-    if not budget and depth > len(widths):
+    if not budget and depth > len(widths) and scene.started.stopping is None:  # which may also make drafts longer
         yield Problem(f"{scene.place}.nodes", f"reach depth {depth}, but the options make {len(widths)} levels")
         return
     for parent in scene.round.nodes:

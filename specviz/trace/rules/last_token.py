@@ -43,7 +43,7 @@ _WHY = {
 def _origin(scene: Scene) -> Origin:
     if len(scene.round.nodes) == 1:
         return "target"
-    return "correction" if scene.children(scene.round.judged.final_node) else "bonus"
+    return "correction" if scene.offered(scene.round.judged.final_node) else "bonus"
 
 
 def _possible(scene: Scene) -> Iterator[Problem]:

@@ -42,7 +42,7 @@ class Level:
 
     @property
     def children(self) -> list[Node]:
-        return self.scene.children(self.parent.id)
+        return self.scene.offered(self.parent.id)
 
     @cached_property
     def _drawn_from(self) -> tuple[str | None, Bounds]:
@@ -103,7 +103,8 @@ def adjusted(scene: Scene) -> Iterator[Problem]:
     for index, trial in enumerate(scene.round.judged.trials):
         node = scene.round.nodes[trial.node]
         fresh = rule.numbers == "plain"
-        level = levels.setdefault(node.parent, Level(scene, scene.round.nodes[node.parent]))
+        parent = scene.level_of(node)
+        level = levels.setdefault(parent, Level(scene, scene.round.nodes[parent]))
         yield from compare(f"{scene.place}.judged.trials[{index}]", trial, node, level)
         if not trial.accepted and not fresh:
             level.refuse(node)
@@ -126,10 +127,8 @@ def residual(scene: Scene) -> Iterator[Problem]:
     if rule is None or rule.numbers != "residual" or judged.residual_mass is None:
         return
     level = Level(scene, scene.round.nodes[judged.final_node])
-    for trial in judged.trials:
-        node = scene.round.nodes[trial.node]
-        if node.parent == judged.final_node and not trial.accepted:
-            level.refuse(node)
+    for trial in refused_below(scene, judged.final_node):
+        level.refuse(scene.round.nodes[trial.node])
     yield from compare_residual(place, level, judged.residual, judged.residual_mass)
 
 
@@ -163,5 +162,5 @@ def _given(scene: Scene) -> Iterator[Problem]:
 
 def refused_below(scene: Scene, node: int) -> Sequence[Trial]:
     """Trials of the node's children that were refused, in order."""
-    judged, nodes = scene.round.judged, scene.round.nodes
-    return [trial for trial in judged.trials if nodes[trial.node].parent == node and not trial.accepted]
+    below = {child.id for child in scene.offered(node)}
+    return [trial for trial in scene.round.judged.trials if trial.node in below and not trial.accepted]

@@ -12,8 +12,8 @@ from functools import cached_property
 from typing import Literal
 
 from specviz.trace.events import Node, Round, Started
-from specviz.trace.known_rules import KNOWN, KnownRule
-from specviz.trace.layout import families_of
+from specviz.trace.known_rules import KNOWN, KnownRule, keeps_survivors
+from specviz.trace.layout import families_of, rows_of
 
 HALF_DIGIT = 0.5e-6
 """recorded probabilities have six decimals; those that verdicts were based on keep all theirs"""
@@ -52,6 +52,25 @@ class Scene:
 
     def children(self, node: int) -> list[Node]:
         return self.families[node]
+
+    @cached_property
+    def rows(self) -> list[int]:
+        """Per node its row in the target's pass, where nodes of the same text share one."""
+        nodes = self.round.nodes
+        return rows_of([node.parent for node in nodes], [node.token for node in nodes])
+
+    def offered(self, node: int) -> list[Node]:
+        """The candidates for the token after `node`: its children, and with K-SEQ those of every draft that is still
+        alive there."""
+        if not keeps_survivors(self.round.judged.rule, self.started.verifier.options):
+            return self.children(node)
+        return [child for child in self.round.nodes[1:] if self.rows[child.parent] == self.rows[node]]
+
+    def level_of(self, node: Node) -> int:
+        """The first node with the text that a candidate follows: candidates with the same one are tried together."""
+        if not keeps_survivors(self.round.judged.rule, self.started.verifier.options):
+            return node.parent
+        return self.rows.index(self.rows[node.parent])
 
     @cached_property
     def rule(self) -> KnownRule | None:

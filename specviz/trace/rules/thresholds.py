@@ -105,7 +105,7 @@ def _kseq(scene: Scene, place: str, trial: Trial) -> Iterator[Problem]:
     """rho is that of K siblings: 1 - (1 - beta)^K = rho beta, with beta = sum min(p / rho, q)."""
     rho, beta = trial.terms.get("rho", 0.0), trial.terms.get("beta", -1.0)
     parent = scene.round.nodes[scene.round.nodes[trial.node].parent]
-    siblings = len(scene.children(parent.id))
+    siblings = len(scene.offered(parent.id))
     held = min(1.0, max(0.0, beta))
     if abs(1 - (1 - held) ** siblings - rho * beta) > SINGLE or not 1 <= rho <= siblings:
         told = f"have rho {rho:.6g} and beta {beta:.6g}, which do not fit {siblings} siblings"

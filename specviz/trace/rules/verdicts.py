@@ -16,7 +16,7 @@ from specviz.trace.rules.scene import SINGLE, Scene
 
 def verdicts(scene: Scene) -> Iterator[Problem]:
     """Trials go through the tree in their order; path, final node and fates say the same as the trials."""
-    judged, nodes = scene.round.judged, scene.round.nodes
+    judged = scene.round.judged
     tried: set[int] = set()
     for index, trial in enumerate(judged.trials):
         place = f"{scene.place}.judged.trials[{index}]"
@@ -27,7 +27,7 @@ def verdicts(scene: Scene) -> Iterator[Problem]:
     yield from _ORDERS[judged.order](scene)
     for index, node in enumerate(judged.path):
         above = judged.path[index - 1] if index else 0
-        if nodes[node].parent != above:
+        if node not in [child.id for child in scene.offered(above)]:
             yield Problem(f"{scene.place}.judged.path[{index}]", f"is {node}, which is no child of node {above}")
     end = judged.path[-1] if judged.path else 0
     if judged.final_node != end:
@@ -64,11 +64,11 @@ def _numbers(place: str, trial: Trial) -> Iterator[Problem]:
 
 def _top_down(scene: Scene) -> Iterator[Problem]:
     """A walk from the root: the children of each node in draw order, until one is accepted."""
-    judged, nodes = scene.round.judged, scene.round.nodes
+    judged = scene.round.judged
     walked: list[int] = []
     for index, trial in enumerate(judged.trials):
         here = walked[-1] if walked else 0
-        if nodes[trial.node].parent != here:
+        if trial.node not in [child.id for child in scene.offered(here)]:
             yield Problem(
                 f"{scene.place}.judged.trials[{index}].node",
                 f"is {trial.node}, but the walk stands at node {here}, which is not its parent",
@@ -79,8 +79,8 @@ def _top_down(scene: Scene) -> Iterator[Problem]:
         yield Problem(f"{scene.place}.judged.path", f"is {judged.path}, but the accepted trials are {walked}")
     end = judged.path[-1] if judged.path else 0
     for parent in (0, *judged.path):
-        drawn = [child.id for child in scene.children(parent)]
-        tried = [trial.node for trial in judged.trials if nodes[trial.node].parent == parent]
+        drawn = [child.id for child in scene.offered(parent)]
+        tried = [trial.node for trial in judged.trials if trial.node in drawn]
         if tried != drawn[: len(tried)]:
             place = f"{scene.place}.judged.trials"
             yield Problem(place, f"tries the children of node {parent} as {tried}, but they were drawn as {drawn}")
