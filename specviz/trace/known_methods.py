@@ -34,7 +34,7 @@ def _drafter(*sources: str, **how: bool | str) -> KnownDrafter:
 DRAFTERS: Mapping[str, KnownDrafter] = {
     "none": _drafter(),
     "model": _drafter("model", draws=True, model=True),
-    "vocabtrim": _drafter("model", draws=True, model=True),
+    "vocabtrim": _drafter("vocabtrim", "model", draws=True, model=True),  # "model" in runs of older engines
     "early_exit": _drafter("early_exit", draws=True),
     "self_speculative": _drafter("self_speculative", draws=True),
     "rasd": _drafter("model", "text", "datastore", draws=True, model=True),

@@ -29,6 +29,12 @@ def gaps(trace: Trace) -> list[str]:
     return [*_verdicts(trace), *_methods(trace), *_left_out(trace)]
 
 
+def outcome(trace: Trace) -> str:
+    """What may be said of a trace in which `check` found no error, and what may not: for a line on a page."""
+    verdict = "Checked against itself: sound." if verdicts_known(trace) else "Checked against itself: not recomputed."
+    return f"{verdict} Not recomputed: {'; '.join(unchecked(trace))}."
+
+
 def verdicts_known(trace: Trace) -> bool:
     """Whether every round's rule is known, so that its verdicts were recomputed; only then is a trace called sound."""
     return not list(_verdicts(trace))
