@@ -1,6 +1,6 @@
-"""Rules inside one round: what refused paths leave to the paths beside and above, in block and traversal verification.
+"""Rules inside one round: what rejected paths leave to the paths beside and above, in block and traversal verification.
 
-Every refused child leaves its parent s = sum of max(0, A p − Q), from which the next sibling's p and A follow, and in
+Every rejected child leaves its parent s = sum of max(0, A p − Q), from which the next sibling's p and A follow, and in
 the end the correction. Called by `check` on a structurally sound round. Knows nothing about thresholds.
 """
 
@@ -17,7 +17,7 @@ from specviz.trace.rules.scene import SINGLE, Scene
 
 
 def scaled_residuals(scene: Scene) -> Iterator[Problem]:
-    """p, Q and A of each trial and what its refused children left, then the correction's distribution."""
+    """p, Q and A of each trial and what its rejected children left, then the correction's distribution."""
     judged, rule, nodes = scene.round.judged, scene.rule, scene.round.nodes
     if rule is None or rule.order != "bottom_up":
         return
@@ -28,20 +28,20 @@ def scaled_residuals(scene: Scene) -> Iterator[Problem]:
         level = levels.setdefault(node.parent, Level(scene, nodes[node.parent]))
         if "parent_reach" not in trial.terms:
             continue
-        if level.refused and level.mass is not None:
+        if level.rejected and level.mass is not None:
             yield from _reach_after(place, level, trial.terms["parent_reach"], node.parent == 0)
         level.reach = trial.terms["parent_reach"]
         if rule.numbers == "scaled":
             yield from compare(place, trial, node, level)
         yield from _left(place, trial, levels.get(trial.node))
         if not trial.accepted:
-            level.refuse(node)
+            level.reject(node)
     if judged.residual_mass is not None and (last := levels.get(judged.final_node)) is not None:
         yield from compare_residual(f"{scene.place}.judged", last, judged.residual, judged.residual_mass)
 
 
 def _left(place: str, trial: Trial, below: Level | None) -> Iterator[Problem]:
-    """`left` of a trial is what the last refused child left."""
+    """`left` of a trial is what the last rejected child left."""
     left = trial.terms.get("left")
     if left is None or below is None or below.mass is None:
         return
@@ -52,7 +52,7 @@ def _left(place: str, trial: Trial, below: Level | None) -> Iterator[Problem]:
 
 
 def _reach_after(place: str, level: Level, told: float, root: bool) -> Iterator[Problem]:
-    """A after a refused child is s / (s + 1 − A); the root's stays 1."""
+    """A after a rejected child is s / (s + 1 − A); the root's stays 1."""
     if root or level.mass is None:
         return
     low, high = (mass / (mass + 1 - level.reach) if mass + 1 > level.reach else 1.0 for mass in level.mass)

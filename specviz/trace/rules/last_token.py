@@ -11,7 +11,7 @@ from specviz.trace.events import Origin
 from specviz.trace.problems import Problem
 from specviz.trace.rules.bounds import Bounds
 from specviz.trace.rules.distributions import distribution
-from specviz.trace.rules.residuals import refused_below
+from specviz.trace.rules.residuals import rejected_below
 from specviz.trace.rules.scene import SINGLE, Scene, producer_of
 
 
@@ -30,7 +30,7 @@ def last_token(scene: Scene) -> Iterator[Problem]:
         yield Problem(f"{place}.u", f"is {judged.u}, but a uniform draw lies in [0, 1)")
     if judged.origin != "forced":
         yield from _possible(scene)
-        yield from _not_refused(scene)
+        yield from _not_rejected(scene)
 
 
 _WHY = {
@@ -75,7 +75,7 @@ def _all_most_probable(scene: Scene) -> Iterator[Problem]:
     judged, nodes = scene.round.judged, scene.round.nodes
     for index, trial in enumerate(judged.trials):
         if judged.order != "top_down":
-            break  # there a node is also refused for what stands above it
+            break  # there a node is also rejected for what stands above it
         best = nodes[nodes[trial.node].parent].target.tokens[:1]
         if best and trial.accepted != (nodes[trial.node].token == best[0]):
             told = f"is {'accepted' if trial.accepted else 'rejected'}, but the largest logit is token {best[0]}"
@@ -90,12 +90,12 @@ def _all_most_probable(scene: Scene) -> Iterator[Problem]:
         yield Problem(f"{scene.place}.judged.token", f"is {judged.token}, but the largest logit is token {best[0]}")
 
 
-def _not_refused(scene: Scene) -> Iterator[Problem]:
-    """A lossless rule never ends on a token it has just refused: the residual has none of it left."""
+def _not_rejected(scene: Scene) -> Iterator[Problem]:
+    """A lossless rule never ends on a token it has just rejected: the residual has none of it left."""
     judged = scene.round.judged
     if judged.origin != "correction" or not scene.started.verifier.lossless or judged.residual_mass == 0:
         return
-    for trial in refused_below(scene, judged.final_node):
+    for trial in rejected_below(scene, judged.final_node):
         if scene.round.nodes[trial.node].token == judged.token:
             yield Problem(
                 f"{scene.place}.judged.token", f"is {judged.token}, but node {trial.node} with this token was rejected"

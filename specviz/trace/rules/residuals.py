@@ -1,4 +1,4 @@
-"""Rules inside one round: the p and Q of every trial, carried through what refused candidates leave of the target.
+"""Rules inside one round: the p and Q of every trial, carried through what rejected candidates leave of the target.
 
 Re-derived from the nodes' heads as ranges, so that a stored number is contradicted wherever the heads determine it.
 Called by `check` on a structurally sound round. Knows nothing about thresholds.
@@ -19,22 +19,22 @@ from specviz.trace.rules.scene import SINGLE, Scene
 
 @dataclass
 class Level:
-    """The children of one node while they are tried: what the refused ones have left of the target there."""
+    """The children of one node while they are tried: what the rejected ones have left of the target there."""
 
     scene: Scene
     parent: Node
-    refused: list[Node] = field(default_factory=list)
+    rejected: list[Node] = field(default_factory=list)
     mass: Range | None = None
-    """left over by the last refused child; None: nothing was refused"""
+    """left over by the last rejected child; None: nothing was rejected"""
     reach: float = 1.0
-    """A: by how much the target is scaled before a refused candidate is subtracted (bottom-up rules)"""
+    """A: by how much the target is scaled before a rejected candidate is subtracted (bottom-up rules)"""
     _left: Bounds | None = None
     _unscaled: Bounds = field(default_factory=Bounds)
-    """what the last refused child left, before it was normalised"""
+    """what the last rejected child left, before it was normalised"""
 
     @property
     def left(self) -> Bounds:
-        """The target's distribution after the refused children."""
+        """The target's distribution after the rejected children."""
         if self._left is None:
             probs = {child.token: child.target_prob for child in self.children if child.target_prob is not None}
             self._left = Bounds.of_head(self.parent.target, probs)
@@ -53,7 +53,7 @@ class Level:
         return source, Bounds.of_head(self.parent.draft if drawn else None, probs)
 
     def proposal(self, child: Node) -> Bounds:
-        """Q of a child after the refused ones: what it was really drawn from."""
+        """Q of a child after the rejected ones: what it was really drawn from."""
         if child.kind == "point_mass":
             return Bounds.of_point(child.token)
         source, q = self._drawn_from
@@ -61,20 +61,20 @@ class Level:
             return Bounds()
         if child.kind == "iid":
             return q
-        return q.without(other.token for other in self.refused if (other.kind, other.source) == (child.kind, source))
+        return q.without(other.token for other in self.rejected if (other.kind, other.source) == (child.kind, source))
 
-    def refuse(self, child: Node) -> None:
+    def reject(self, child: Node) -> None:
         """max(0, A p − Q), normalised, is what the next one is tried against."""
         left, mass = self.left.minus(self.proposal(child), self.reach)
         nothing = mass.low <= 0.0  # then the whole target may have been kept instead (p equals Q up to rounding)
         self._left = Bounds() if nothing else left.over(mass)
         self._unscaled = left
         self.mass = mass
-        self.refused.append(child)
+        self.rejected.append(child)
 
     def leaves(self, head: TopK, mass: float) -> Iterator[str]:
-        """What is wrong with a recorded distribution of this mass as that which the refused children leave."""
-        if not self.refused or mass <= SINGLE:
+        """What is wrong with a recorded distribution of this mass as that which the rejected children leave."""
+        if not self.rejected or mass <= SINGLE:
             return  # nothing is left but rounding errors, or the target itself
         yield from unlike(head, self._unscaled.over(Range(mass * (1 - SINGLE), mass * (1 + SINGLE))))
 
@@ -107,7 +107,7 @@ def adjusted(scene: Scene) -> Iterator[Problem]:
         level = levels.setdefault(parent, Level(scene, scene.round.nodes[parent]))
         yield from compare(f"{scene.place}.judged.trials[{index}]", trial, node, level)
         if not trial.accepted and not fresh:
-            level.refuse(node)
+            level.reject(node)
 
 
 def compare(place: str, trial: Trial, node: Node, level: Level) -> Iterator[Problem]:
@@ -121,14 +121,14 @@ def compare(place: str, trial: Trial, node: Node, level: Level) -> Iterator[Prob
 
 
 def residual(scene: Scene) -> Iterator[Problem]:
-    """The correction's distribution and its mass are what the refused candidates leave."""
+    """The correction's distribution and its mass are what the rejected candidates leave."""
     judged, rule, place = scene.round.judged, scene.rule, f"{scene.place}.judged"
     yield from _given(scene)
     if rule is None or rule.numbers != "residual" or judged.residual_mass is None:
         return
     level = Level(scene, scene.round.nodes[judged.final_node])
-    for trial in refused_below(scene, judged.final_node):
-        level.refuse(scene.round.nodes[trial.node])
+    for trial in rejected_below(scene, judged.final_node):
+        level.reject(scene.round.nodes[trial.node])
     yield from compare_residual(place, level, judged.residual, judged.residual_mass)
 
 
@@ -160,7 +160,7 @@ def _given(scene: Scene) -> Iterator[Problem]:
         yield Problem(f"{place}.residual_mass", f"is {mass}, but '{judged.rule}' subtracts nothing here")
 
 
-def refused_below(scene: Scene, node: int) -> Sequence[Trial]:
-    """Trials of the node's children that were refused, in order."""
+def rejected_below(scene: Scene, node: int) -> Sequence[Trial]:
+    """Trials of the node's children that were rejected, in order."""
     below = {child.id for child in scene.offered(node)}
     return [trial for trial in scene.round.judged.trials if trial.node in below and not trial.accepted]

@@ -12,7 +12,7 @@ from specviz.trace.events import Trial
 from specviz.trace.known_rules import first_reach
 from specviz.trace.problems import Problem
 from specviz.trace.rules.bounds import Bounds, Range
-from specviz.trace.rules.residuals import Level, refused_below, unlike
+from specviz.trace.rules.residuals import Level, rejected_below, unlike
 from specviz.trace.rules.scene import EXACT, SINGLE, Scene
 
 
@@ -132,7 +132,7 @@ def scaled(p: Bounds, factor: float) -> Bounds:
 def kseq_residual(scene: Scene) -> Iterator[Problem]:
     """K-SEQ leaves p − min(p / rho, q) (1 − (1 − beta)^K) / beta when all K siblings are rejected."""
     judged, place = scene.round.judged, f"{scene.place}.judged"
-    below = refused_below(scene, judged.final_node)
+    below = rejected_below(scene, judged.final_node)
     if judged.rule != "kseq" or judged.residual_mass is None or not below:
         return
     beta, rho = below[0].terms.get("beta", 0.0), below[0].terms.get("rho", 0.0)
