@@ -16,9 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from specviz.trace.codec import loads, read, to_data
-from specviz.trace.events import Trace
+from specviz.trace.events import TopK, Trace
+from specviz.trace.rules.bounds import Bounds
 from specviz.trace.seal import seal
 from specviz.trace.summary import summary
+from specviz.trace.uniform_draws import uniform
 
 ROOT = Path(__file__).parents[2]
 RECORDED, GOLDEN = ROOT / "assets" / "traces", ROOT / "tests" / "golden"
@@ -675,6 +677,63 @@ def shorter(data: Data) -> None:
     this["judged"]["final_node"] = this["judged"]["path"][-1]
 
 
+@falsification("another chance of the root's path, and all that follows in the trial", "block")
+def root_reach(data: Data) -> None:
+    def wanted(this: Data, trial: Data) -> bool:
+        return node_of(this, trial)["parent"] == 0 and trial["accepted"] and trial["terms"]["reach"] == 1.0
+
+    _, trial = next(trials(data, wanted))
+    trial["terms"]["parent_reach"] = 1.5
+
+
+def drawn_after(data: Data, this: Data, node: Data) -> tuple[float, int | None]:
+    """u of the next position, and a token after a candidate that it may point to and that no child of it has."""
+    u = uniform(data["started"]["seed"], ("target", this["base_length"] + 1, 0))
+    bounds = Bounds.of_head(TopK(**node["target"]))
+    taken = {one["token"] for one in this["nodes"] if one["parent"] == node["id"]}
+    for token in sorted(set(node["target"]["tokens"]) - taken):
+        below = bounds.total_below(token)
+        if below.low <= u < below.high + bounds[token].high:
+            return u, token
+    return u, None
+
+
+@falsification("an accepted candidate that the target never drew", "naive")
+def never_drawn(data: Data) -> None:
+    """The whole rest of a round is made to fit: path, fates, commit, the next draw and its u."""
+
+    def wanted(this: Data, trial: Data) -> bool:
+        unlikely = not this["judged"]["path"] and trial["target_prob"] < 0.05
+        return unlikely and drawn_after(data, this, node_of(this, trial))[1] is not None
+
+    this, trial = next(trials(data, wanted))
+    while data["rounds"][-1] is not this:
+        drop_round(data)
+    drop_round(data)
+    data["rounds"].append(this)
+    judged, node = this["judged"], node_of(this, trial)
+    judged["trials"] = judged["trials"][: judged["trials"].index(trial) + 1]
+    trial["accepted"] = True
+    below = [one for one in this["nodes"] if one["parent"] == node["id"]]
+    for one in below:
+        told = {"node": one["id"], "draft_prob": one["draft_prob"], "u": None, "accepted": False, "terms": {}}
+        judged["trials"].append(told | {"target_prob": one["target_prob"], "threshold": one["target_prob"]})
+    tried = {one["node"] for one in judged["trials"]}
+    for one in this["nodes"][1:]:
+        one["fate"] = "accepted" if one is node else "rejected" if one["id"] in tried else "unreached"
+    u, token = drawn_after(data, this, node)
+    origin = "correction" if below else "bonus"
+    judged |= {"path": [node["id"]], "final_node": node["id"], "u": u, "token": token, "origin": origin}
+    made = {"token": node["token"], "origin": "draft", "node": node["id"]}
+    committed = this["committed"]
+    committed["tokens"] = [made, {"token": token, "origin": origin, "node": None}]
+    committed |= {"trimmed": None, "trimmed_tokens": 0, "cache_kept": committed["cache_before"] + 2}
+    committed["cache_dropped"] = this["scored"]["target_pass"]["rows"] - 2
+    data["finished"]["output_ids"] += [node["token"], token]
+    data["finished"] |= {"reason": "cancelled", "decode_s": sum(map(seconds, data["rounds"]))}
+    respell(data)
+
+
 # the draft
 
 
@@ -989,6 +1048,12 @@ def prompt_id(data: Data) -> None:
 def other_bytes(data: Data) -> None:
     token = data["finished"]["output_ids"][2]
     data["vocab"][str(token)] = {"bytes": base64.b64encode(b"falsified").decode(), "text": "falsified"}
+
+
+@falsification("a candidate shown as another", "tree")
+def shown_as_another(data: Data) -> None:
+    token = rounds_with(data)["nodes"][-1]["token"]
+    data["vocab"][str(token)]["text"] = "something else"
 
 
 @falsification("another text", "tree")
