@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 
 from specviz.core.randomness import Dice
@@ -144,7 +144,11 @@ def branches(case: Case, script: tuple[int, ...], rounds: int) -> Iterator[Branc
         following = dice.next_script(fixed)
 
 
-def law(case: Case, merged: bool = True) -> Law:
+Watch = Callable[[RoundRecord, float], None]
+"""is told of every round that was walked and with which probability it happens"""
+
+
+def law(case: Case, merged: bool = True, watch: Watch = lambda record, weight: None) -> Law:
     """The exact law of the first `length` tokens as the engine produces them, over all rounds it takes.
 
     With `merged`, of the branches of a round with the same text so far, the same number of accepted nodes, the same
@@ -152,26 +156,40 @@ def law(case: Case, merged: bool = True) -> Law:
     differ in has been judged and dropped, and a stop policy has learned the same. A
     drafter that learns from the target remembers what they differ in, so all its branches are followed.
     """
-    total: Law = defaultdict(float)
     learns = DRAFTERS.get(case.drafter).observe is not Drafter.observe
-    merged = merged and not learns
-    _follow(case, (), 1.0, 0, merged, total)
-    return dict(total)
+    walk = Walk(case, merged and not learns, watch)
+    walk.follow((), 1.0, 0)
+    return dict(walk.found)
 
 
-def _follow(case: Case, script: tuple[int, ...], weight: float, rounds: int, merged: bool, total: Law) -> None:
-    classes: dict[object, list[Branch]] = defaultdict(list)
-    for branch in branches(case, script, rounds):
-        if branch.over:
-            total[branch.text] += weight * branch.weight
-        else:
-            record = branch.records[-1]
-            waiting = record.verdict.token if record.commitment.trimmed == "open" else -1
-            path = (*record.verdict.path, -1, max(record.proposal.tree.depths), waiting)
-            classes[(branch.text, path) if merged else branch.script].append(branch)
-    for members in classes.values():
-        chosen = members[len(members) // 2]
-        _follow(case, chosen.script, weight * sum(one.weight for one in members), rounds + 1, merged, total)
+@dataclass(slots=True)
+class Walk:
+    """A walk of all branches of a case, round after round."""
+
+    case: Case
+    merged: bool
+    watch: Watch
+    found: Law = field(default_factory=lambda: defaultdict(float))
+
+    def follow(self, script: tuple[int, ...], weight: float, rounds: int) -> None:
+        """Every way on from round number `rounds`, reached by `script` with probability `weight`."""
+        classes: dict[object, list[Branch]] = defaultdict(list)
+        for branch in branches(self.case, script, rounds):
+            self.watch(branch.records[-1], weight * branch.weight)
+            if branch.over:
+                self.found[branch.text] += weight * branch.weight
+            else:
+                classes[_left_by(branch) if self.merged else branch.script].append(branch)
+        for members in classes.values():
+            chosen = members[len(members) // 2]
+            self.follow(chosen.script, weight * sum(one.weight for one in members), rounds + 1)
+
+
+def _left_by(branch: Branch) -> object:
+    """What of a round can matter to the rounds after it."""
+    record = branch.records[-1]
+    waiting = record.verdict.token if record.commitment.trimmed == "open" else -1
+    return branch.text, (*record.verdict.path, -1, max(record.proposal.tree.depths), waiting)
 
 
 def exact(case: Case) -> Law:
@@ -197,9 +215,9 @@ class Distance:
     """half the sum of all differences"""
 
 
-def distance(case: Case, merged: bool = True) -> Distance:
+def distance(case: Case, merged: bool = True, watch: Watch = lambda record, weight: None) -> Distance:
     """How far the engine's law of the first `length` tokens is from the target's."""
-    ours, right = law(case, merged), exact(case)
+    ours, right = law(case, merged, watch), exact(case)
     differences = [abs(ours.get(text, 0.0) - right.get(text, 0.0)) for text in ours.keys() | right.keys()]
     return Distance(max(differences), sum(differences) / 2)
 

@@ -15,11 +15,9 @@ from specviz.live.source import LiveSource, _tune, collect, make_plan
 from specviz.lm.load import LoadedModel
 from specviz.lm.table import TableModel
 from specviz.options import from_mapping
-from specviz.proof.drafter_options import option_sets
 from specviz.protocol.runs import RunRequest
 from specviz.trace.events import StepTime
 from specviz.tree_policies.base import GROWTHS
-from specviz.verifiers.base import VERIFIERS
 from tests.proof.letters import LetterTexts, toy_loader
 
 REQUEST = RunRequest("abc", max_new_tokens=8)
@@ -163,27 +161,6 @@ def test_growth_is_not_sized_for_a_drafter_whose_passes_were_not_measured(only_t
         who.measure()
         _tune(drafter, who)
         assert (drafter.habit.growth.options.fit is False) == fitted
-
-
-@pytest.mark.parametrize("drafter", DRAFTERS.names())
-@pytest.mark.parametrize("verifier", VERIFIERS.names())
-@pytest.mark.parametrize("temperature", [0.0, 1.0])
-def test_every_pairing_runs_or_says_why_not(drafter, verifier, temperature):
-    source = toy_source()
-    options = option_sets(drafter)[0]
-    request = replace(REQUEST, drafter=drafter, drafter_options=options, verifier=verifier, temperature=temperature)
-    reason = source.explain(request)
-    if reason is None:
-        assert collect(source, request).finished.reason == "length"
-    else:
-        with pytest.raises(PairingError) as caught:
-            collect(source, request)
-        assert str(caught.value) == reason
-
-
-def test_options_of_every_method_survive_the_way_through_text():
-    for _, method in [*DRAFTERS.items(), *VERIFIERS.items()]:
-        assert from_mapping(method.options_type, {}) == method.options_type()
 
 
 def test_a_request_names_growth_and_stop_policy_and_the_header_says_what_they_were():

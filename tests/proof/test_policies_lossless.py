@@ -10,6 +10,7 @@ from specviz.drafters.parts.growing import GrowingDraft
 from specviz.engine.pairing import check_pairing
 from specviz.errors import DraftError, PairingError, ProofError
 from specviz.options import from_mapping
+from specviz.proof.coverage import prove
 from specviz.proof.exhaustive import WARM, Case, branches, error
 from specviz.proof.policy_options import growth_sets, stop_sets, temperature
 from specviz.stop_policies.base import STOPS
@@ -84,12 +85,18 @@ def stop_cases() -> list[Case]:
 
 @pytest.mark.parametrize("case", growth_cases(), ids=str)
 def test_a_grown_tree_leaves_the_targets_law_alone(case):
-    assert error(case) < 1e-12
+    """And the walk saw every kind of candidate tried, accepted and rejected."""
+    found = prove(case)
+    assert found.missing == ()
+    assert found.error < 1e-12
 
 
 @pytest.mark.parametrize("case", stop_cases(), ids=str)
 def test_stopping_early_leaves_the_targets_law_alone(case):
-    assert error(case) < 1e-12
+    """And the walk saw every kind of candidate tried, accepted and rejected."""
+    found = prove(case)
+    assert found.missing == ()
+    assert found.error < 1e-12
 
 
 @pytest.mark.parametrize(
