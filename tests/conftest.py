@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from specviz.corpus.standard_library import Corpus
     from tests.fake_source import FakeSource
 
 # Read when torch, transformers or gradio are first imported, so they stand here and not in a fixture.
@@ -21,3 +22,10 @@ def fake_source() -> FakeSource:
     from tests.fake_source import FakeSource
 
     return FakeSource()
+
+
+@pytest.fixture(scope="session")
+def mini_corpus() -> Corpus:
+    from tests.mini_corpus import mini_corpus
+
+    return mini_corpus()

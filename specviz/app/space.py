@@ -69,7 +69,7 @@ def _tier_of_hardware(environment: Mapping[str, str]) -> str:
 
 def front_matter() -> str:
     """The card as YAML between its fences, keys in the order of the file."""
-    card = yaml.safe_dump(settings()["card"], sort_keys=False, allow_unicode=True, width=1000)
+    card: str = yaml.safe_dump(settings()["card"], sort_keys=False, allow_unicode=True, width=1000)
     return FENCE + card + FENCE
 
 

@@ -92,7 +92,7 @@ def _nucleus_on_cpu(probs: Tensor, top_p: float) -> Tensor:
 
 
 def residual(target: Tensor, draft: Tensor) -> tuple[Tensor, float]:
-    """norm(max(0, p - Q)) [V] and its mass before normalising (Leviathan et al. 2211.17192, 2.3).
+    """norm(max(0, p - Q)) [V] and its mass before normalising (Leviathan et al. 2211.17192, §2.3).
 
     Where nothing is left (p equals Q up to rounding) the target itself is returned with mass 0.
     """

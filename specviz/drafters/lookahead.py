@@ -65,7 +65,7 @@ class LookaheadDrafter(Drafter):
     A Jacobi iteration over a window of positions rides along in every target pass; its trajectories are n-grams, kept
     in a pool by their first token. Where that token ends the text, they are drafted. No model and no training, but
     many rows in every pass. Candidates are point masses, the window's own rows too. The pool may outlive a run.
-    Fu et al. 2402.02057, lookahead decoding (3; window, n-gram pool and verification branch).
+    Fu et al. 2402.02057, lookahead decoding (§3; window, n-gram pool and verification branch).
     """
 
     name: ClassVar[str] = "lookahead"

@@ -43,7 +43,7 @@ from specviz.trace.events import Trace
 from specviz.trace.exhibits import DatastoreCard
 from specviz.trace.steps import Step
 from specviz.training.stop_classifiers.learn import learn
-from specviz.tree_policies.base import GROWTHS, StepCosts
+from specviz.tree_policies.base import GROWTHS, Pair, StepCosts
 from specviz.verifiers.base import VERIFIERS, Verifier
 
 AUTO_VERIFIER = {True: "greedy", False: "sequential"}
@@ -184,6 +184,9 @@ class LiveSource:
         method = Method(drafter, plan.verifier, plan.sampling, SeededDice(request.seed))
         start = Start(prompt_ids) if resume is None else Start(prompt_ids, resume.forced_token, resume.round)
         session = Session(participants.target.model, method, start, ending)
+        if drafter.habit.growth is not None and participants.drafter is not None:
+            target, draft = (one.info.weights_sha256 for one in (participants.target, participants.drafter))
+            drafter.habit.growth.prepare(Pair(target, draft, request.temperature))
         if self._measure:
             with self._lane:
                 participants.measure(drafter.model)

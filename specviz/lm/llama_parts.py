@@ -54,7 +54,7 @@ def paired(rows: Tensor, head_size: int) -> Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Turns:
-    """Rotations of a run of positions (Su et al. 2104.09864, 3.4.2), for rows in pair order."""
+    """Rotations of a run of positions (Su et al. 2104.09864, §3.4.2), for rows in pair order."""
 
     cos: Tensor
     """cos + i·sin [n, 1, D/2] in float32 on a CPU or CUDA GPU; otherwise real cos [n, 1, D/2, 1]"""

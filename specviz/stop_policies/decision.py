@@ -28,7 +28,7 @@ class DecisionOptions(Options):
 class DecisionStop(CandidateStop):
     """Drafts another level below all candidates while a trained classifier believes in any of them.
 
-    The decision model of "Improving Multi-candidate Speculative Decoding" (2409.10644, 3.3) on the entropy and the
+    The decision model of "Improving Multi-candidate Speculative Decoding" (2409.10644, §3.3) on the entropy and the
     largest probabilities of the drafter's distribution, for any branch of a level. So a fork keeps its shape until it
     ends, and its mask stays a block of the whole fork's. Trained by `specviz learn` on logged rounds.
     """

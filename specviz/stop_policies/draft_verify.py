@@ -26,7 +26,7 @@ class DraftVerifyOptions(Options):
 class DraftVerifyStop(Stop):
     """Stops below an unlikely candidate; the threshold rises when too little is accepted and sinks otherwise.
 
-    Draft & Verify (2309.08168, 4.3): a smoothed acceptance rate below the wanted one pulls the threshold up by a
+    Draft & Verify (2309.08168, §4.3): a smoothed acceptance rate below the wanted one pulls the threshold up by a
     step, otherwise down, unless the last draft was never stopped; the threshold itself is smoothed too. It remembers
     the rounds of its run; a run continued from a trace starts afresh.
     """

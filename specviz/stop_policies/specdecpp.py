@@ -30,7 +30,7 @@ class SpecDecPPOptions(Options):
 class SpecDecPPStop(TrainedStop):
     """Stops where a trained head expects that some candidate of the path so far is refused.
 
-    SpecDec++ (2405.19715, 3): the optimal policy of a Markov decision process is a threshold on 1 - prod P(accepted),
+    SpecDec++ (2405.19715, §3): the optimal policy of a Markov decision process is a threshold on 1 - prod P(accepted),
     with P read off the drafter's last hidden state after the candidate. That state exists once the drafter has read
     the candidate, so this last pass is paid for; what follows is then not drawn. Trained by `specviz learn`.
     """

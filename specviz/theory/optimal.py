@@ -1,7 +1,7 @@
 """What no verifier can beat: the largest chance that one level of a draft is accepted, over all lossless rules.
 
 Choosing a verifier for one node is a transport problem: move the law of the candidate list onto the target so that as
-much as possible stays inside the list. Its optimum is the smallest cut (2310.15141, 4; 2502.18779):
+much as possible stays inside the list. Its optimum is the smallest cut (2310.15141, §4; 2502.18779):
 
     alpha* = min over sets H of tokens of  p(H) + 1 - Pr(all candidates lie in H)
 

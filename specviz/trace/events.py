@@ -64,7 +64,7 @@ class MethodCard:
 
 @dataclass(frozen=True, slots=True)
 class SamplingCard:
-    """The transform applied to target logits before anything is judged (Leviathan 2.2)."""
+    """The transform applied to target logits before anything is judged (Leviathan §2.2)."""
 
     temperature: float
     top_k: int

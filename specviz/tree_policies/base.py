@@ -128,9 +128,24 @@ class Growth(Protocol):
         """Grow the tree, which is a root alone, by asking `expand` and adding candidates."""
         ...
 
-    def tune(self, costs: StepCosts) -> None:
-        """Told once, before the first round, what passes cost on this machine. Most policies do not ask."""
+    def prepare(self, pair: Pair) -> None:
+        """Told once, before the first round, whose draft is judged by whom. What a policy makes of it goes into its
+        options, and so into the header. Most policies do not ask."""
         return
+
+    def tune(self, costs: StepCosts) -> None:
+        """Told once, before the first round, what passes cost on this machine; only what a request asks for may depend
+        on it, for no two measurements are equal. Most policies do not ask."""
+        return
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Which weights draft for which, and at which temperature both are sampled."""
+
+    target_sha256: str
+    drafter_sha256: str
+    temperature: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ class Eagle2Options(GrowthOptions):
 class Eagle2Growth(Growth):
     """Expands the nodes with the largest cumulative probability and keeps the best of all scored ones.
 
-    EAGLE-2 (2406.16858, 4): the drafter's confidence stands in for the acceptance rate. Nothing is drawn, so
+    EAGLE-2 (2406.16858, §4): the drafter's confidence stands in for the acceptance rate. Nothing is drawn, so
     candidates are point masses at every temperature. The paper keeps 60 nodes of depth 6 from 10 per level.
     """
 

@@ -31,7 +31,7 @@ class RsdCOptions(GrowthOptions):
 class RsdCGrowth(Growth):
     """Recursive speculative decoding with constant branching: distinct children at every node, in the order drawn.
 
-    RSD-C of Jeong et al. 2402.14160, 3.2. Gumbel-top-k in decreasing order of the keys is the same as drawing one
+    RSD-C of Jeong et al. 2402.14160, §3.2. Gumbel-top-k in decreasing order of the keys is the same as drawing one
     after the other without replacement, and that is how it is drawn here. At temperature 0 the most probable.
     """
 

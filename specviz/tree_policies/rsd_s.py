@@ -91,7 +91,7 @@ class RankedRace(Race):
 class RsdSGrowth(Growth):
     """Recursive speculative decoding with stochastic beam search: the most promising paths share a fixed width.
 
-    RSD-S of Jeong et al. 2402.14160, 3.3, after Kool et al. 1903.06059. How many children a node gets is random;
+    RSD-S of Jeong et al. 2402.14160, §3.3, after Kool et al. 1903.06059. How many children a node gets is random;
     siblings stand in the order of their keys, so that the sequential rule holds. At temperature 0 beam search.
     """
 

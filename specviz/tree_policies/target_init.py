@@ -36,7 +36,7 @@ class TargetInitOptions(GrowthOptions):
 class TargetInitGrowth(Growth):
     """Lossy: the first level comes from the target's own distribution, one chain below each candidate.
 
-    "Improving Multi-candidate Speculative Decoding" (Lu et al., 2409.10644, 3.1). A round leaves its last token open;
+    "Improving Multi-candidate Speculative Decoding" (Lu et al., 2409.10644, §3.1). A round leaves its last token open;
     the next tries it and others drawn from the same distribution without replacement (at temperature 0 the most
     probable), and the one whose chain is accepted furthest becomes text, which is why the law is not the target's.
     Where the target's answer is not known (the first round, after a refusal of all) the drafter proposes.
@@ -62,7 +62,7 @@ class TargetInitGrowth(Growth):
             if options.goes_deeper(1, depth, draft.tree.drafted):
                 grow_levels(draft, (1,) * max(1, depth - 1), draw, options, first)
         draft.note["from_target"] = draft.tree.sources.count(FROM_TARGET)
-        # A fork cut short is the top-left block of the whole fork's mask (3.2): how large that is, and this one.
+        # A fork cut short is the top-left block of the whole fork's mask (§3.2): how large that is, and this one.
         draft.note["mask_side_largest"] = 1 + (options.budget or width * depth)
         draft.note["mask_side"] = len(draft.tree)
 

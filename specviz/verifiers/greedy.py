@@ -25,7 +25,7 @@ class GreedyVerifier(Verifier):
     """Accepts a candidate exactly when it is the target's most probable token.
 
     Temperature zero only, where it gives the text of plain greedy decoding whatever was drafted.
-    Leviathan et al. (2211.17192, 2.2): argmax is sampling from a point mass.
+    Leviathan et al. (2211.17192, §2.2): argmax is sampling from a point mass.
     """
 
     name: ClassVar[str] = "greedy"

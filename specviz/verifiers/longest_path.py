@@ -28,7 +28,7 @@ class LongestPathVerifier(Verifier):
     Siblings do not make up for each other's refusals and the longer branch wins, so the first token is no longer the
     target's. The last token is drawn from the target's own distribution at the end of the path; of equally long paths
     the one drafted first is kept. Candidates that the target itself proposed pass. So accepts "Improving
-    Multi-candidate Speculative Decoding" (Lu et al., 2409.10644, 3), whose target-initialised trees need it.
+    Multi-candidate Speculative Decoding" (Lu et al., 2409.10644, §3), whose target-initialised trees need it.
     """
 
     name: ClassVar[str] = "longest_path"

@@ -26,7 +26,7 @@ class NaiveVerifier(Verifier):
 
     The text is the target's own sample: with the same seed, token for token that of plain decoding. Needs nothing
     from the drafter but tokens; accepts a drawn candidate less often than the sequential rule does.
-    Called naive sampling in SpecInfer (2305.09781, 4.3).
+    Called naive sampling in SpecInfer (2305.09781, §4.3).
     """
 
     name: ClassVar[str] = "naive"

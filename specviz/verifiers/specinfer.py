@@ -26,7 +26,7 @@ class SpecInferVerifier(SequentialVerifier):
 
     A child is accepted with probability min(1, p/q); a refusal turns p into norm(max(0, p - q)) for the next sibling,
     which is judged by the same q. Siblings that repeat a token must stay in the tree: merging them is lossy.
-    SpecInfer (Miao et al., 2305.09781, 4.3, algorithm 2, theorem 4.2).
+    SpecInfer (Miao et al., 2305.09781, §4.3, algorithm 2, theorem 4.2).
     """
 
     name: ClassVar[str] = "specinfer"

@@ -38,7 +38,7 @@ class TypicalVerifier(Verifier):
 
     H is the entropy (in nats) of the target's distribution at the parent, after temperature. The round's last token is
     the target's most probable one, which the paper calls the first token of the next step. Ties between paths of equal
-    length: the more probable one. Nothing is random. Medusa (Cai et al., 2401.10774, 2.3.1).
+    length: the more probable one. Nothing is random. Medusa (Cai et al., 2401.10774, §2.3.1).
     """
 
     name: ClassVar[str] = "typical"

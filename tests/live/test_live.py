@@ -156,7 +156,7 @@ def test_growth_is_not_sized_for_a_drafter_whose_passes_were_not_measured(only_t
     drafter = DRAFTERS.get("ngram")(from_mapping(DRAFTERS.get("ngram").options_type, {}), None)
     sequoia = GROWTHS.get("sequoia")
     for drafting, fitted in ((None, False), (target, True)):
-        drafter.habit = Habit(sequoia(from_mapping(sequoia.options_type, {})))
+        drafter.habit = Habit(sequoia(from_mapping(sequoia.options_type, {"fit": True})))
         who = Participants(target, drafting)
         who.measure()
         _tune(drafter, who)

@@ -11,7 +11,7 @@ from specviz.theory import metrics
 from specviz.trace.codec import read
 from specviz.trace.events import Finished, MethodCard, Round, Trace
 
-SAMPLE = Path(__file__).parent / "golden" / "trace-1.0-sample.json"
+SAMPLE = Path(__file__).parents[1] / "golden" / "trace-1.0-sample.json"
 
 
 @pytest.fixture(scope="module")

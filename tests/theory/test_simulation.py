@@ -20,7 +20,7 @@ from specviz.trace.codec import dumps, loads, read
 from specviz.trace.events import Trace
 
 TIMES = StepTimes((1, 4, 16), (10.0, 12.0, 24.0))
-SAMPLE = Path(__file__).parent / "golden" / "trace-1.0-sample.json"
+SAMPLE = Path(__file__).parents[1] / "golden" / "trace-1.0-sample.json"
 
 
 def run(alphas: tuple[float, ...], *branching: int, rounds: int = 40, seed: int = 7) -> Trace:

@@ -130,8 +130,8 @@ def test_impossible_settings_are_refused_in_words(call: object, sentence: str) -
 
 def test_the_page_of_formulas_names_every_function_and_no_other() -> None:
     page = (Path(__file__).parents[2] / "docs" / "theory.md").read_text(encoding="utf-8")
-    named = set(re.findall(r"`(theory|what_if)\.(\w+)`", page))
-    assert all(callable(getattr({"theory": theory, "what_if": what_if}[module], name)) for module, name in named)
+    named = set(re.findall(r"`(formulas|what_if)\.(\w+)`", page))
+    assert all(callable(getattr({"formulas": theory, "what_if": what_if}[module], name)) for module, name in named)
     formulas = {
         (module.__name__.rpartition(".")[2], name)
         for module in (theory, what_if)

@@ -4,25 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from specviz.corpus.standard_library import Corpus, Document
+from specviz.corpus.standard_library import Corpus
 from specviz.training.options import TrainOptions
 from specviz.training.stages import prepare
-
-
-@pytest.fixture(scope="session")
-def mini_corpus() -> Corpus:
-    """Twelve training and two held-out documents of repeating code."""
-    train = tuple(
-        Document(
-            f"module_{i}.py", "code", "".join(f"def name_{i}_{j}(x):\n    return x + {j}\n\n\n" for j in range(30))
-        )
-        for i in range(12)
-    )
-    held_out = tuple(
-        Document(f"held_{i}.py", "code", "".join(f"def held_{j}(x):\n    return x - {j}\n\n\n" for j in range(40)))
-        for i in range(2)
-    )
-    return Corpus(train, held_out, seed=0)
 
 
 @pytest.fixture

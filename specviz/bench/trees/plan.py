@@ -1,6 +1,6 @@
 """What `specviz bench trees` compares: each growth policy, in the shapes an experiment allows, with each verifier.
 
-The two experiments of recursive speculative decoding (2402.14160, 5): a fixed draft length, and a fixed target
+The two experiments of recursive speculative decoding (2402.14160, §5): a fixed draft length, and a fixed target
 budget of exactly B verified candidates, where each policy may choose its shape. Knows nothing about torch or clocks.
 """
 

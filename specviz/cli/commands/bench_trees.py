@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
 def _plan(args: argparse.Namespace) -> TreePlan:
     """Raises OptionError for flags that are no numbers, or sizes below one."""
     from specviz.bench.trees.plan import TreePlan
-    from specviz.tree_policies.parts.acceptance_vector import measured_vector
+    from specviz.tree_policies.parts.acceptance_vector import vector_for
 
     sizes = {name: numbers(args, name, int, "6,14") for name in ("lengths", "budgets", "ladder_candidates")}
     for name, values in sizes.items():
@@ -89,7 +89,7 @@ def _plan(args: argparse.Namespace) -> TreePlan:
         budgets=sizes["budgets"],
         temperatures=numbers(args, "temperatures", float, "0,1"),
         shapes=args.shapes,
-        vector=measured_vector(),
+        vector=vector_for(None)[1],
         template=RunRequest(
             prompt="", max_new_tokens=args.max_new_tokens, **{name: getattr(args, name) for name in PAIR}
         ),

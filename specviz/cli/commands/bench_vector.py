@@ -1,4 +1,4 @@
-"""`specviz bench vector`: measure Sequoia's acceptance vector on the prompt set and write it where it is read from.
+"""`specviz bench vector`: measure how often each sibling is the accepted one, at several temperatures, for Sequoia.
 
 Place in the flow: an experiment of `specviz bench`; to be run again whenever the bundled models change. Knows nothing
 about how trees are made from it.
@@ -7,13 +7,13 @@ about how trees are made from it.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from specviz.bench.core import plan as plans
-from specviz.cli.parts.bench import add_count, add_pair_flags, at_least_one, deliver
+from specviz.cli.parts.bench import add_count, add_pair_flags, at_least_one, deliver, numbers
 from specviz.cli.parts.sources import SharedModels, live_source
 from specviz.resources import ACCEPTANCE_VECTOR, ROOT
 
@@ -28,14 +28,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_count(parser, "--step", 4, "it looks at every Nth token of the prompts")
     parser.add_argument("--prompts", type=int, metavar="N", help="prompts per family (default: all)")
     parser.add_argument(
-        "--temperature", type=float, default=0.8, metavar="T", help="sampling temperature (default %(default)s)"
+        "--temperatures", default="0,0.6,0.8,1", metavar="T,T,…", help="one vector each (default %(default)s)"
     )
     parser.add_argument(
         "--json",
         type=Path,
         default=ROOT / ACCEPTANCE_VECTOR,
         metavar="FILE",
-        help=f"where the vector goes (default: assets/{ACCEPTANCE_VECTOR}, where it is read from); - prints it",
+        help=f"where the vectors go (default: assets/{ACCEPTANCE_VECTOR}, where they are read from); - prints them",
     )
     add_pair_flags(parser)
 
@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     from specviz.bench.core.contexts import Places, distributions
     from specviz.core.randomness import SeededDice
     from specviz.core.sampling import Sampling
-    from specviz.tree_policies.parts.acceptance_vector import measure_vector
+    from specviz.tree_policies.parts.acceptance_vector import measure_ranks, measure_vector
 
     at_least_one(args, ("width", "step", "threads", *(() if args.prompts is None else ("prompts",))))
     models = SharedModels()
@@ -53,24 +53,35 @@ def run(args: argparse.Namespace) -> int:
     target, drafter = (models(name, device=args.device, dtype=args.dtype) for name in (args.target, args.drafter_model))
     count = 0
 
-    def pairs() -> Iterator[tuple[Tensor, Tensor]]:
+    def pairs(temperature: float) -> Iterator[tuple[Tensor, Tensor]]:
         nonlocal count
-        for _, p, q in distributions(target, drafter, Places(prompts, args.step, Sampling(args.temperature))):
+        for _, p, q in distributions(target, drafter, Places(prompts, args.step, Sampling(temperature))):
             count += len(p)
             yield from zip(p, q, strict=True)
 
-    vector = measure_vector(pairs(), args.width, SeededDice(args.seed))
-    return _deliver(args, vector, (len(prompts), count), (target, drafter))
+    def vector(temperature: float) -> list[float]:
+        if temperature == 0.0:
+            return measure_ranks(pairs(1.0), args.width)
+        return measure_vector(pairs(temperature), args.width, SeededDice(args.seed))
+
+    temperatures = numbers(args, "temperatures", float, "0,0.8")
+    vectors = {temperature: vector(temperature) for temperature in temperatures}
+    return _deliver(args, vectors, (len(prompts), count // len(temperatures)), (target, drafter))
 
 
 def _deliver(
-    args: argparse.Namespace, vector: Sequence[float], size: tuple[int, int], pair: Sequence[LoadedModel]
+    args: argparse.Namespace,
+    vectors: Mapping[float, Sequence[float]],
+    size: tuple[int, int],
+    pair: Sequence[LoadedModel],
 ) -> int:
-    """The vector with everything needed to measure it again."""
+    """The vectors with everything needed to measure them again."""
     prompts, places = size
     data: dict[str, Any] = {
-        "vector": [round(value, 4) for value in vector],
-        "temperature": args.temperature,
+        "vectors": [
+            {"temperature": temperature, "vector": [round(value, 4) for value in vector]}
+            for temperature, vector in vectors.items()
+        ],
         "prompts": prompts,
         "step": args.step,
         "places": places,
@@ -81,5 +92,8 @@ def _deliver(
             for role, one in zip(("target", "drafter"), pair, strict=True)
         },
     }
-    numbers = ", ".join(f"{value:.3f}" for value in vector)
-    return deliver(args.json, data, f"{numbers}\n{places} places of {prompts} prompts, T={args.temperature:g}\n")
+    rows = [
+        f"T={temperature:g}: " + ", ".join(f"{value:.3f}" for value in vector)
+        for temperature, vector in vectors.items()
+    ]
+    return deliver(args.json, data, "\n".join([*rows, f"{places} places of {prompts} prompts", ""]))

@@ -21,6 +21,7 @@ from specviz.errors import OptionError
 from specviz.lm import frequencies
 from specviz.protocol.runs import PromptCard, RunRequest
 from specviz.protocol.sweeps.points import Quartiles
+from specviz.resources import ROOT
 
 if TYPE_CHECKING:
     from specviz.lm.base import LanguageModel
@@ -31,7 +32,7 @@ SPLIT_SEED = 0
 SIZES = (128, 256, 512, 1024, 2048)
 TEMPERATURES = (1.0, 0.0)
 """at which acceptance is measured: the models' own law, and greedy"""
-PAGE = frequencies.ROOT.parent / "docs" / "methods" / "vocabtrim.md"
+PAGE = ROOT.parent / "docs" / "methods" / "vocabtrim.md"
 MARK = "frequencies"
 
 
@@ -143,7 +144,7 @@ def _write(args: argparse.Namespace, target: LoadedModel, drafter: LoadedModel) 
     path.parent.mkdir(exist_ok=True)
     path.write_text(frequencies.to_json(table), encoding="utf-8")
     frequencies.read.cache_clear()
-    err().line(f"wrote {path.relative_to(frequencies.ROOT.parent)}")
+    err().line(f"wrote {path.relative_to(ROOT.parent)}")
 
 
 def _prompts(cards: Sequence[PromptCard], per_family: int) -> list[PromptCard]:

@@ -79,7 +79,7 @@ def build_request(args: argparse.Namespace, catalog: Catalog, resume: Resume | N
     for role, methods in _roles(catalog):
         name = getattr(request, role)
         kept = getattr(base, f"{role}_options") if name == getattr(base, role) else {}
-        options = {f"{role}_options": {**kept, **read_flags(args, role, name, methods)}}
+        options: dict[str, Any] = {f"{role}_options": {**kept, **read_flags(args, role, name, methods)}}
         request = replace(request, **options)
     return request
 

@@ -16,7 +16,7 @@ UNKNOWN = -1
 
 
 class Followers:
-    """Rows of token ids [vocab_size, width] in int32, the most probable follower first (2408.08696, 3.1)."""
+    """Rows of token ids [vocab_size, width] in int32, the most probable follower first (2408.08696, §3.1)."""
 
     def __init__(self, vocab_size: int, width: int) -> None:
         self.width = min(width, vocab_size)

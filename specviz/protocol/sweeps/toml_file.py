@@ -82,9 +82,9 @@ def checked(definition: SweepDefinition) -> SweepDefinition:
     for entry in definition.drafters:
         for value in entry.lengths or ():
             _check_count("lengths", value)
-    for value in definition.temperatures:
-        if not 0.0 <= value <= 10.0:
-            raise BenchError(f"temperatures has {value:g}, but each must lie between 0 and 10.")
+    for temperature in definition.temperatures:
+        if not 0.0 <= temperature <= 10.0:
+            raise BenchError(f"temperatures has {temperature:g}, but each must lie between 0 and 10.")
     for field in fields(definition):
         values = getattr(definition, field.name)
         if isinstance(values, tuple) and len(values) > MOST_OF_AN_AXIS:

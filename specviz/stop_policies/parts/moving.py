@@ -11,7 +11,7 @@ from dataclasses import dataclass
 @dataclass(slots=True)
 class MovingThreshold:
     """A smoothed acceptance rate below the wanted one pulls the threshold up by a step, otherwise down, unless the last
-    draft was never stopped; the threshold itself is smoothed too (2309.08168, 4.3)."""
+    draft was never stopped; the threshold itself is smoothed too (2309.08168, §4.3)."""
 
     value: float
     wanted: float

@@ -25,7 +25,7 @@ Layers = Sequence[tuple[Tensor, Tensor]]
 
 def logits(inputs: Tensor, layers: Layers) -> Tensor:
     """inputs [n, in] → [n], before the sigmoid. A layer as wide as its input is added to it (a residual block,
-    x + SiLU(Wx + b), as in SpecDec++ 2405.19715, 3.2); another hidden layer is SiLU(Wx + b)."""
+    x + SiLU(Wx + b), as in SpecDec++ 2405.19715, §3.2); another hidden layer is SiLU(Wx + b)."""
     x = inputs
     for weight, bias in layers[:-1]:
         y = functional.silu(functional.linear(x, weight, bias))

@@ -38,7 +38,7 @@ def fit(inputs: Tensor, chances: Tensor, recipe: Recipe) -> Fitted:
     """inputs [n, in], chances [n] in [0, 1].
 
     Binary cross-entropy with soft labels; the part that speaks for a refusal counts `reject_weight` times (SpecDec++,
-    2405.19715, 3.2: 6).
+    2405.19715, §3.2: 6).
     """
     mean, scale = inputs.mean(0), inputs.std(0, correction=0).clamp(min=1e-3)
     x = (inputs - mean) / scale
@@ -53,7 +53,7 @@ def fit(inputs: Tensor, chances: Tensor, recipe: Recipe) -> Fitted:
         said = logits(x, layers)
         gain = for_accept * functional.logsigmoid(said) + for_refuse * functional.logsigmoid(-said)
         loss = -gain.sum() / (for_accept + for_refuse).sum()
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         optimiser.step()
     return Fitted(mean, scale, [(weight.detach(), bias.detach()) for weight, bias in layers])
 
@@ -83,7 +83,7 @@ def auc(said: Tensor, chances: Tensor) -> float | None:
     positives, negatives = float(mass.sum()), float(rest.sum())
     if positives <= 0.0 or negatives <= 0.0:
         return None
-    _, groups = values.unique_consecutive(return_inverse=True)  # type: ignore[no-untyped-call]
+    _, groups = values.unique_consecutive(return_inverse=True)
     by_group = torch.zeros(int(groups.max()) + 1, dtype=torch.float64).index_add(0, groups, rest)
     below = (by_group.cumsum(0) - by_group / 2)[groups]
     return float((mass * below).sum() / (positives * negatives))

@@ -1,6 +1,6 @@
 """From traces to what a classifier can learn from: per candidate, what was known and how likely it is accepted.
 
-The chance of a candidate whose parent was accepted is min(1, p / q), as the soft label of SpecDec++ (2405.19715, 3.2);
+The chance of a candidate whose parent was accepted is min(1, p / q), as the soft label of SpecDec++ (2405.19715, §3.2);
 at temperature 0 it is 0 or 1, DISCO's label (2405.04304). It does not depend on the verifier, and not on the stop
 policy of the run either. A candidate below a refused one has no label: its text was never written. Above temperature
 0 only the first of drawn siblings has one, since the others are judged by what the first leaves.

@@ -48,7 +48,7 @@ def refusal(target: Tensor, token: int, proposal: Tensor | None) -> tuple[Tensor
 def reach_after(reach: float, left: float) -> float:
     """s / (s + 1 - A): the chance to end at a node reached with A, of whose deeper paths s is left; 0/0 is 1.
 
-    Block verification (2403.10444, algorithm 2: h_i) and traversal verification (2505.12398, 3).
+    Block verification (2403.10444, algorithm 2: h_i) and traversal verification (2505.12398, §3).
     """
     below = left + 1.0 - reach
     return left / below if below > 0.0 else 1.0
