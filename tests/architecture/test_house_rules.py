@@ -4,6 +4,7 @@ import ast
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,7 @@ def folder(path):
     return path.relative_to(ROOT / "specviz").parts[0]
 
 
+@cache
 def parsed(path):
     return ast.parse(path.read_text(encoding="utf-8"))
 
@@ -39,33 +41,42 @@ def test_import_contracts_are_kept():
     assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.parametrize("path", MODULES, ids=relative)
-def test_a_module_says_what_it_is_and_stays_small(path):
-    assert ast.get_docstring(parsed(path)), "has no docstring"
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
-
-
-@pytest.mark.parametrize("path", MODULES, ids=relative)
-def test_no_function_is_longer_than_sixty_lines(path):
-    long = [f"{f.name} ({f.end_lineno - f.lineno + 1})" for f in functions(path) if f.end_lineno - f.lineno >= 60]
+def test_every_module_says_what_it_is_and_stays_small():
+    assert not [relative(path) for path in MODULES if not ast.get_docstring(parsed(path))], "no docstring"
+    long = [relative(path) for path in MODULES if len(path.read_text(encoding="utf-8").splitlines()) > 400]
     assert not long
 
 
-@pytest.mark.parametrize("path", MODULES, ids=relative)
-def test_nothing_runs_text_as_code_or_swallows_every_error(path):
-    for node in ast.walk(parsed(path)):
-        if isinstance(node, ast.ExceptHandler):
-            assert node.type is not None, f"bare except in line {node.lineno}"
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            assert node.func.id not in ("eval", "exec"), f"line {node.lineno}"
+def test_no_function_is_longer_than_sixty_lines():
+    long = [
+        f"{relative(path)}: {f.name} ({f.end_lineno - f.lineno + 1})"
+        for path in MODULES
+        for f in functions(path)
+        if f.end_lineno - f.lineno >= 60
+    ]
+    assert not long
 
 
-@pytest.mark.parametrize("path", MODULES, ids=relative)
-def test_only_the_command_layer_prints(path):
-    if MAY_PRINT & set(path.parts):
-        return
-    calls = [n for n in ast.walk(parsed(path)) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)]
-    assert not [f"line {call.lineno}" for call in calls if call.func.id == "print"]
+def test_nothing_runs_text_as_code_or_swallows_every_error():
+    found = [
+        f"{relative(path)}:{node.lineno}"
+        for path in MODULES
+        for node in ast.walk(parsed(path))
+        if (isinstance(node, ast.ExceptHandler) and node.type is None)
+        or (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("eval", "exec"))
+    ]
+    assert not found
+
+
+def test_only_the_command_layer_prints():
+    found = [
+        f"{relative(path)}:{node.lineno}"
+        for path in MODULES
+        if not MAY_PRINT & set(path.parts)
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
+    ]
+    assert not found
 
 
 def test_the_engine_never_sleeps():

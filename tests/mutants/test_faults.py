@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from tests.mutants.__main__ import ROOT
 from tests.mutants.faults import FAULTS
+from tests.mutants.run import ROOT
 
 AREAS = {
     "sampling": "specviz/core/",
