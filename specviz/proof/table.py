@@ -18,7 +18,7 @@ from specviz.errors import OptionError, PairingError
 from specviz.options import from_mapping
 from specviz.proof.coverage import prompts, prove
 from specviz.proof.drafter_options import option_sets
-from specviz.proof.exhaustive import WARM, Case, branches
+from specviz.proof.exhaustive import WARM, Case, Text, branches
 from specviz.proof.policy_options import growth_sets, stop_sets
 from specviz.stop_policies.base import STOPS
 from specviz.tree_policies.base import GROWTHS
@@ -161,12 +161,21 @@ def fitted(case: Case) -> Case:
     At temperature 0 as long as any: a walk has few branches there, and one round shows little."""
     shortest = MOST_TOKENS if case.sampling.greedy else 2
     for vocab_size in (3, 2):
-        sized = replace(case, vocab_size=vocab_size, prompt=next(prompts(vocab_size)), length=shortest)
+        sized = replace(case, vocab_size=vocab_size, prompt=_drafting(case, vocab_size), length=shortest)
         while (ways := _ways(sized)) is None and sized.length < MOST_TOKENS:
             sized = replace(sized, length=sized.length + 1)
         if ways is not None and ways <= MOST_WAYS:
             return sized
     return sized
+
+
+def _drafting(case: Case, vocab_size: int) -> Text:
+    """The first prompt on which the first round drafts something; the first of all for what never does."""
+    long = replace(case, vocab_size=vocab_size, length=MOST_TOKENS)
+    for prompt in prompts(vocab_size):
+        if any(branch.records[0].proposal.tree.drafted for branch in branches(replace(long, prompt=prompt), (), 0)):
+            return prompt
+    return next(prompts(vocab_size))
 
 
 def _ways(case: Case) -> int | None:

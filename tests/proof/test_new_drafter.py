@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 GUIDE = (ROOT / "docs" / "adding_a_drafter.md").read_text(encoding="utf-8")
 COMMAND = re.search(r"`(pytest [^`]*-k echo)`", GUIDE)
 EXAMPLE = re.search(r"```python\n(.*?)```", GUIDE, re.DOTALL)
+LAW = "test_lossless.py::test_the_committed_text_has_the_targets_law"
 POINTS = "[specviz.drafters]\necho = echo_drafter\n"
 
 SOUND: dict[str, str] = {}
@@ -57,9 +58,10 @@ def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.slow
 def test_the_guides_command_fails_on_a_candidate_of_a_wrongly_declared_kind(tmp_path):
     installed(tmp_path, SAYS_DRAWN)
-    done = run(tmp_path, *shlex.split(COMMAND.group(1)), "-x", "-q", "-p", "no:cacheprovider")
+    done = run(tmp_path, *shlex.split(COMMAND.group(1)), "-q", "--tb=line", "-p", "no:cacheprovider")
     assert done.returncode == 1, done.stdout + done.stderr
-    assert "test_the_committed_text_has_the_targets_law[echo(" in done.stdout
+    for case in ("sequential-T=0.8", "sequential-T=1,top_k=2", "traversal-T=0.8"):
+        assert f"FAILED tests/proof/{LAW}[echo()-{case}]" in done.stdout
 
 
 @pytest.mark.slow
