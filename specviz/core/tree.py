@@ -15,7 +15,7 @@ from torch import Tensor
 
 from specviz.errors import DraftError
 from specviz.trace.events import CandidateKind
-from specviz.trace.layout import families_of
+from specviz.trace.layout import families_of, rows_of
 
 ROOT = 0
 
@@ -94,6 +94,10 @@ class DraftTree:
     def families(self) -> list[list[int]]:
         """Per node its children in draw order: all of them in one go."""
         return families_of(self.parents)
+
+    def rows(self) -> list[int]:
+        """Per node its row in a pass over the tree: see `rows_of`."""
+        return rows_of(self.parents, self.tokens)
 
     def path(self, node: int) -> list[int]:
         """Nodes from depth 1 down to `node`; empty for the root."""

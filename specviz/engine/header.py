@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 
-from specviz import __version__
 from specviz.engine.session import Method
 from specviz.lm.base import LanguageModel, ModelInfo
 from specviz.lm.load import LoadedModel
@@ -24,6 +23,7 @@ from specviz.trace.events import Branch, MethodCard, ModelCard, SamplingCard, St
 from specviz.trace.exhibits import DatastoreCard, MemoryCard
 from specviz.tree_policies.base import Growth
 from specviz.verifiers.base import Verifier
+from specviz.version import __version__
 
 
 @dataclass(slots=True)
@@ -83,7 +83,7 @@ def started(
         draft_step_s=who.draft_step_s,
         growth=None if habit.growth is None else _card(habit.growth),
         stopping=None
-        if isinstance(habit.stop, FixedStop)
+        if isinstance(habit.stop, FixedStop) and not habit.stop.options.longest
         else replace(_card(habit.stop), deployable=habit.stop.deployable),
         memory=memory,
         datastore=datastore,

@@ -50,7 +50,7 @@ class TokenTexts(Protocol):
 class Recorder:
     """Writes one run. With `keep_distributions` off, nodes carry no heads and all else is the same."""
 
-    def __init__(self, texts: TokenTexts, top: int = 8, keep_distributions: bool = True) -> None:
+    def __init__(self, texts: TokenTexts, top: int = 10, keep_distributions: bool = True) -> None:
         self._texts = texts
         self._top = top
         self._keep = keep_distributions
@@ -72,7 +72,7 @@ class Recorder:
         judged = self._judged(record)
         nodes = self._nodes(record, judged)
         passes = [Pass(one.rows, one.cached_rows, one.seconds, one.depth) for one in record.proposal.passes]
-        target_pass = Pass(len(tree), record.commitment.cache_before, times.target)
+        target_pass = Pass(1 + max(tree.rows()), record.commitment.cache_before, times.target)
         event = Round(
             index=record.index,
             base_length=record.base_length,

@@ -17,17 +17,22 @@ from specviz.lm.base import Cache, LanguageModel, SplitModel, Unfinished
 
 
 def score(target: LanguageModel, cache: Cache, tree: DraftTree, unfinished: Unfinished | None = None) -> Tensor:
-    """One target pass over the root and all candidates; logits [len(tree), V]. Node i becomes cache row start + i.
+    """One target pass over the root and all candidates; logits [len(tree), V].
 
-    `unfinished` holds the nodes' first layers where the drafter has run them already."""
-    start = cache.length
-    parents = None if tree.is_chain() else [start + parent for parent in tree.parents]
+    Node i becomes cache row start + `tree.rows()[i]`: nodes of the same text share a row. `unfinished` holds the rows'
+    first layers where the drafter has run them already."""
+    start, rows = cache.length, tree.rows()
+    node_of = {row: node for node, row in reversed(list(enumerate(rows)))}  # the first node of each row
+    nodes = [node_of[row] for row in range(len(node_of))]
+    tokens = [tree.tokens[node] for node in nodes]
+    parents = None if tree.is_chain() else [start - 1, *(start + rows[tree.parents[node]] for node in nodes[1:])]
     if unfinished is None:
-        logits = target.forward(tree.tokens, cache, parents)
+        logits = target.forward(tokens, cache, parents)
     else:
         assert isinstance(target, SplitModel), "only a split model leaves something unfinished."
-        logits = target.finish(tree.tokens, cache, parents, unfinished)
-    return logits[:, : target.info.vocab_size]
+        logits = target.finish(tokens, cache, parents, unfinished)
+    logits = logits[:, : target.info.vocab_size]
+    return logits if len(nodes) == len(tree) else logits[rows]
 
 
 class ScoredTree:

@@ -18,7 +18,7 @@ import torch
 from specviz.core.clock import now
 from specviz.core.randomness import Dice
 from specviz.core.sampling import Sampling
-from specviz.core.tree import DraftTree
+from specviz.core.tree import ROOT, DraftTree
 from specviz.drafters.base import DraftContext, Drafter, Outcome, Proposal
 from specviz.engine.pairing import check_models, check_pairing
 from specviz.engine.scoring import Foresight, ScoredTree, score
@@ -228,7 +228,8 @@ class Session:
             kept += 1
         trimmed = len(verified) - kept
         computed = self._cache.length
-        self._cache.keep([cache_before, *(cache_before + node for node in verdict.path[: kept - 1])])
+        rows, end = tree.rows(), verdict.path[-1] if verdict.path else ROOT
+        self._cache.keep([cache_before, *(cache_before + rows[node] for node in tree.path(end)[: kept - 1])])
         return Commitment(
             tokens=verified[:kept],
             trimmed=(reason or "open") if trimmed else None,

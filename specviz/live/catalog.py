@@ -2,8 +2,8 @@
 datastores from the user's cache.
 
 `build` asks the registries (and so imports torch); `saved` reads the copy of the methods kept in
-`assets/catalog.json`, so that a page can draw its controls before torch is loaded. Write the copy anew with
-`python -m specviz.live.catalog`; a test says when it is stale. Loads no weights; knows nothing about screens.
+`assets/catalog.json`, so that a page can draw its controls before torch is loaded. `make generate` writes the copy
+anew; a test says when it is stale. Loads no weights; knows nothing about screens.
 """
 
 from __future__ import annotations
@@ -91,6 +91,7 @@ def describe_method(name: str, method: type[Any]) -> MethodDescription:
         grows=getattr(method, "grows", False),
         remembers=getattr(method, "remembers", False),
         retrieves=getattr(method, "retrieves", lambda options: False)(method.options_type()),
+        standing=getattr(method, "standing", lambda: "")(),
         learns=getattr(method, "recipe", None) is not None,
         deployable=getattr(method, "deployable", True),
     )
@@ -137,7 +138,3 @@ def bundled_prompts() -> tuple[PromptCard, ...]:
         return ()
     entries = json.loads(path.read_text(encoding="utf-8"))["prompts"]
     return tuple(PromptCard(**{name: one[name] for name in PromptCard.__dataclass_fields__}) for one in entries)
-
-
-if __name__ == "__main__":
-    (ROOT / "catalog.json").write_text(catalog_to_json(build()), encoding="utf-8")

@@ -58,7 +58,7 @@ class RunRequest:
     device: str = "auto"
     record: bool = True
     """False: no per-node distributions are kept (benchmarks); the events are otherwise the same"""
-    top: int = 8
+    top: int = 10
     """how many tokens of each distribution the trace keeps"""
 
 
@@ -130,6 +130,8 @@ class MethodDescription:
     """drafters: can go on with what earlier runs taught it (`RunRequest.memory`)"""
     retrieves: bool = False
     """drafters: looks continuations up in a datastore, with its default options (`RunRequest.datastore`)"""
+    standing: str = ""
+    """what measurements say of it, as a sentence"""
     learns: bool = False
     """stop policies: goes by weights that `TraceSource.learn` makes"""
     deployable: bool = True

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Protocol
 from torch import Tensor
 
 from specviz.errors import OptionError
-from specviz.options import Options
+from specviz.options import Options, option
 from specviz.registry import Registry
 from specviz.trace.events import Option
 
@@ -50,6 +50,22 @@ class DraftView(Protocol):
         ...
 
 
+LONGEST = 32
+"""levels of a draft"""
+
+
+@dataclass(frozen=True)
+class StopOptions(Options):
+    """What every policy can be held to."""
+
+    longest: int = option(
+        0,
+        help="levels at most; a chain goes on to here, also beyond its own length; 0: its own length",
+        minimum=0,
+        maximum=LONGEST,
+    )
+
+
 TargetSays = Callable[[Sequence[int]], int]
 """the token that the target holds most probable after a text, by a pass of its own"""
 
@@ -61,7 +77,9 @@ class Recipe:
     widths: Sequence[int]
     """its hidden layers"""
     from_hidden: bool
-    """it reads the drafter's hidden state at a candidate; otherwise the numbers of `parts.candidate`"""
+    """it reads the drafter's hidden state at a candidate; otherwise numbers of `parts.candidate`"""
+    features: Sequence[int] | None = None
+    """which of those numbers; None: all"""
     reject_weight: float = 1.0
     """how many times more than an acceptance a refusal counts in training"""
     whole_path: bool = False
@@ -108,8 +126,9 @@ class Stop(Protocol):
         return
 
     def levels(self) -> int | None:
-        """The draft of this round shall be no deeper than this; None: as deep as its growth policy makes it."""
-        return None
+        """The draft of this round shall be no deeper than this, and a chain may go on to here, beyond the length that
+        its tree policy gives it; None: as deep as that makes it."""
+        return (self.options.longest or None) if isinstance(self.options, StopOptions) else None
 
     def goes_below(self, draft: DraftView, node: int) -> bool:
         """Whether to ask the drafter what follows this candidate, which is kept in any case. Not asked of the root."""
@@ -131,6 +150,11 @@ class Stop(Protocol):
         """Called once, before the first round, with other weights than the shipped ones. Raises OptionError where
         they do not fit, or where the policy learns nothing."""
         raise OptionError(f"the stop policy '{self.name}' has no weights to replace; leave them out.")
+
+    @classmethod
+    def standing(cls) -> str:
+        """What measurements say of it, as a sentence for a page; empty where nothing was measured."""
+        return ""
 
     def why_not(self, hidden_size: int, drafter_sha256: str) -> str | None:
         """Why it cannot work with a drafter of these weights, as a clause; None where it can."""

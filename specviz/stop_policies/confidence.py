@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from specviz.options import Options, option
-from specviz.stop_policies.base import STOPS, DraftView, Stop
+from specviz.stop_policies.base import STOPS, DraftView, Stop, StopOptions
 
 
 @dataclass(frozen=True)
-class ConfidenceOptions(Options):
+class ConfidenceOptions(StopOptions):
     """How sure the drafter must have been."""
 
     threshold: float = option(

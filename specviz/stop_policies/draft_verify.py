@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from specviz.options import Options, option
-from specviz.stop_policies.base import STOPS, DraftView, Stop
+from specviz.stop_policies.base import STOPS, DraftView, Stop, StopOptions
 from specviz.stop_policies.parts.moving import MovingThreshold
 from specviz.trace.events import Option
 
 
 @dataclass(frozen=True)
-class DraftVerifyOptions(Options):
+class DraftVerifyOptions(StopOptions):
     """The first threshold, and how it moves."""
 
     first_threshold: float = option(0.8, help="the threshold before anything was learned", minimum=0.0, maximum=1.0)

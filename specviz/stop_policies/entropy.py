@@ -7,13 +7,13 @@ from math import sqrt
 from typing import ClassVar
 
 from specviz.options import Options, option
-from specviz.stop_policies.base import STOPS, DraftView, Stop
+from specviz.stop_policies.base import STOPS, DraftView, Stop, StopOptions
 from specviz.stop_policies.parts.moving import MovingThreshold
 from specviz.trace.events import Option
 
 
 @dataclass(frozen=True)
-class EntropyOptions(Options):
+class EntropyOptions(StopOptions):
     """The bound, and what it is held against."""
 
     scale: float = option(0.15, help="c in the bound 1 - sqrt(c H)", minimum=0.0, maximum=10.0)

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from specviz.options import Options
-from specviz.stop_policies.base import STOPS, Stop
+from specviz.stop_policies.base import STOPS, Stop, StopOptions
 
 
 @dataclass(frozen=True)
-class FixedOptions(Options):
+class FixedOptions(StopOptions):
     """Nothing to choose."""
 
 

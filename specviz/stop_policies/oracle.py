@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from specviz.options import Options
-from specviz.stop_policies.base import STOPS, DraftView, Stop, TargetSays
+from specviz.stop_policies.base import STOPS, DraftView, Stop, StopOptions, TargetSays
 from specviz.trace.events import Option
 
 
 @dataclass(frozen=True)
-class OracleOptions(Options):
+class OracleOptions(StopOptions):
     """Nothing to choose."""
 
 

@@ -8,12 +8,12 @@ from typing import ClassVar
 from specviz.core.tree import ROOT
 from specviz.errors import DraftError
 from specviz.options import Options, option
-from specviz.stop_policies.base import STOPS, DraftView, Recipe
+from specviz.stop_policies.base import STOPS, DraftView, Recipe, StopOptions
 from specviz.stop_policies.parts.trained import TrainedStop
 
 
 @dataclass(frozen=True)
-class SpecDecPPOptions(Options):
+class SpecDecPPOptions(StopOptions):
     """How much risk is taken, and from which depth on."""
 
     threshold: float = option(
@@ -43,7 +43,7 @@ class SpecDecPPStop(TrainedStop):
         reject_weight=6.0,
         whole_path=True,
         least=2,
-        steps=100,  # hundreds of inputs and few examples: a longer training only learns these by heart
+        steps=30,  # hundreds of inputs and few examples: a longer training only learns these by heart
         learning_rate=0.003,
     )
     needs_hidden: ClassVar[bool] = True

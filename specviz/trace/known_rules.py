@@ -1,96 +1,82 @@
-"""What the trace format knows of each verifier: the order of its trials, and the equation behind each threshold.
+"""What the trace format knows of each verifier, from the verifiers' own declarations in `assets/rules.json`.
 
-A table, so that a reader of the checks sees at a glance what is held against which rule. A verifier that is not in it
-(another package's) is held to the general rules alone. Knows nothing about the code of any verifier.
+A verifier that is not in the file (another package's) is held to the general rules alone: its thresholds are not
+recomputed, and the check says so. Knows nothing about the code of any verifier.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
-from math import exp
-from typing import Literal
+from typing import Any
 
-from specviz.trace.events import Option, Order, Trial
+from specviz.resources import asset_path
+from specviz.trace.declared_rule import Expression, Numbers, evaluate
+from specviz.trace.events import CandidateKind, Option, Order, Trial
 
+RULES_FILE = "rules.json"
+"""under assets; `python -m specviz.verifiers.parts.declarations` writes it"""
 Options = Mapping[str, Option]
-Equation = Callable[[Trial, Options], float]
-Numbers = Literal["plain", "residual", "scaled"]
 
 
 @dataclass(frozen=True, slots=True)
 class KnownRule:
-    """One verifier, as a trace shows it."""
+    """One verifier, as a trace shows it; see `declared_rule.Rule` for what its file declares."""
 
     order: Order
     words: str
     """the equation, for sentences"""
-    threshold: Equation
-    """raises KeyError where the trial lacks one of `terms`"""
-    numbers: Numbers = "plain"
-    """what a trial's p and Q are: those of the node (`plain`), after refused siblings (`residual`), or after refused
-    siblings with p scaled by the path's chance (`scaled`)"""
+    expression: Expression
+    numbers: Numbers
+    lossless: bool
+    subtracts: bool
+    compares: bool
+    draws: bool
+    survivors: str
+    judges: frozenset[CandidateKind]
+    """candidate kinds for which the rule is what it claims to be"""
+    chains: bool
+    """no siblings"""
+    greedy: bool
+    """temperature 0 only"""
+
+    def threshold(self, trial: Trial, options: Options) -> float:
+        """The chance of acceptance by the rule's own equation. Raises KeyError where the trial lacks one of its terms,
+        and OverflowError where the numbers lead beyond floats."""
+        numbers = {name: float(value) for name, value in options.items() if isinstance(value, (int, float))}
+        return evaluate(self.expression, numbers | trial.terms | {"p": trial.target_prob, "q": trial.draft_prob})
+
+    def keeps_survivors(self, options: Options) -> bool:
+        """Whether the drafts that share an accepted token all stay candidates; runs older than the option did not."""
+        return bool(self.survivors) and options.get(self.survivors) is True
+
+
+def declarations() -> dict[str, dict[str, Any]]:
+    """The shipped file: name of the verifier → what it declares. Raises SpecVizError where it is missing."""
+    found: dict[str, dict[str, Any]] = json.loads(asset_path(RULES_FILE).read_text(encoding="utf-8"))
+    return found
+
+
+def _known(declared: Mapping[str, Any]) -> KnownRule:
+    names = ("order", "words", "numbers", "lossless", "subtracts", "compares", "draws", "survivors", "chains", "greedy")
+    judges = frozenset(declared["judges"])
+    return KnownRule(expression=declared["threshold"], judges=judges, **{name: declared[name] for name in names})
+
+
+KNOWN: Mapping[str, KnownRule] = {name: _known(declared) for name, declared in declarations().items()}
 
 
 def ratio(p: float, q: float) -> float:
     """min(1, p/q); with q = 0, whether p has anything."""
-    return min(1.0, p / q) if q > 0 else float(p > 0)
-
-
-def _number(options: Options, name: str) -> float:
-    value = options[name]
-    if not isinstance(value, (int, float)):
-        raise KeyError(name)
-    return float(value)
-
-
-def _plain(trial: Trial, options: Options) -> float:
-    return ratio(trial.target_prob, trial.draft_prob)
-
-
-def _unless_given(trial: Trial, options: Options) -> float:
-    return 1.0 if trial.terms.get("given") else _plain(trial, options)
-
-
-def _lenient(trial: Trial, options: Options) -> float:
-    lenience = _number(options, "lenience")
-    if "share" in trial.terms:
-        return float(trial.terms["share"] >= lenience)
-    return ratio(trial.target_prob, lenience * trial.draft_prob)
-
-
-def _kseq(trial: Trial, options: Options) -> float:
-    return ratio(trial.target_prob, trial.terms["rho"] * trial.draft_prob)
-
-
-def _typical(trial: Trial, options: Options) -> float:
-    bar = min(_number(options, "epsilon"), _number(options, "delta") * exp(-trial.terms["entropy"]))
-    return float(trial.target_prob > bar)
+    return evaluate(["ratio", "p", "q"], {"p": p, "q": q})
 
 
 def first_reach(trial: Trial) -> float:
-    """min(1, A p/Q): the chance of the path to a node before any of its children was refused."""
+    """min(1, A p/Q): the chance of the path to a node before any of its children was rejected."""
     return ratio(trial.terms["parent_reach"] * trial.target_prob, trial.draft_prob)
 
 
-def _reach(trial: Trial, options: Options) -> float:
-    if "left" not in trial.terms:
-        return first_reach(trial)
-    left = trial.terms["left"]
-    below = left + 1 - trial.terms["reach"]
-    return left / below if below > 0 else 1.0
-
-
-_BY_RATIO = "min(1, p/q)"
-_BY_REACH = "the chance of its path"
-
-KNOWN: Mapping[str, KnownRule] = {
-    "sequential": KnownRule("top_down", _BY_RATIO, _plain, "residual"),
-    "specinfer": KnownRule("top_down", _BY_RATIO, _plain, "residual"),
-    "lenience": KnownRule("top_down", "min(1, p/(l q)) (at temperature 0: p >= l max p)", _lenient, "residual"),
-    "kseq": KnownRule("top_down", "min(1, p/(rho q))", _kseq),
-    "block": KnownRule("bottom_up", _BY_REACH, _reach),
-    "traversal": KnownRule("bottom_up", _BY_REACH, _reach, "scaled"),
-    "longest_path": KnownRule("longest", _BY_RATIO, _unless_given),
-    "typical": KnownRule("longest", "p > min(epsilon, delta exp(-H))", _typical),
-}
+def keeps_survivors(rule: str, options: Options) -> bool:
+    """The same for a rule by name; False for one that is not known."""
+    return rule in KNOWN and KNOWN[rule].keeps_survivors(options)

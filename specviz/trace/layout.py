@@ -1,4 +1,4 @@
-"""Where the nodes of a tree stand on a screen, from their parents alone. Knows nothing about tokens or models."""
+"""What follows from a tree's parents alone: families, rows of a pass, and where its nodes stand on a screen."""
 
 from __future__ import annotations
 
@@ -12,6 +12,17 @@ def families_of(parents: Sequence[int]) -> list[list[int]]:
         if parent >= 0:
             families[parent].append(node)
     return families
+
+
+def rows_of(parents: Sequence[int], tokens: Sequence[int]) -> list[int]:
+    """Per node its row in a pass over the tree: 0 for the root, and one row for nodes of the same text.
+
+    Only i.i.d. siblings and candidates of several sources repeat a text; elsewhere row i is node i."""
+    row_of: dict[tuple[int, int], int] = {}
+    rows = [0]
+    for parent, token in zip(parents[1:], tokens[1:], strict=True):
+        rows.append(row_of.setdefault((rows[parent], token), 1 + len(row_of)))
+    return rows
 
 
 def tidy_layout(parents: Sequence[int], depths: Sequence[int]) -> list[tuple[float, float]]:

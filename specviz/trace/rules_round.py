@@ -86,7 +86,7 @@ _WHY = {
 def _origin(scene: Scene) -> Origin:
     if len(scene.round.nodes) == 1:
         return "target"
-    return "correction" if scene.children(scene.round.judged.final_node) else "bonus"
+    return "correction" if scene.offered(scene.round.judged.final_node) else "bonus"
 
 
 def _possible(scene: Scene) -> Iterator[Problem]:
@@ -130,7 +130,8 @@ def _not_refused(scene: Scene) -> Iterator[Problem]:
 
 def _refused_last(scene: Scene) -> list[Trial]:
     judged = scene.round.judged
-    return [trial for trial in judged.trials if scene.round.nodes[trial.node].parent == judged.final_node]
+    tried_last = {child.id for child in scene.offered(judged.final_node)}
+    return [trial for trial in judged.trials if trial.node in tried_last]
 
 
 def committed(scene: Scene) -> Iterator[Problem]:
@@ -164,11 +165,10 @@ def _cache(scene: Scene, this: Committed, verified: int) -> Iterator[Problem]:
         yield Problem(
             f"{place}.cache_before", f"is {this.cache_before}, but all committed tokens but the root are {before}"
         )
-    if rows != len(scene.round.nodes):
-        yield Problem(
-            f"{scene.place}.scored.target_pass.rows",
-            f"is {rows}, but the target scores all {len(scene.round.nodes)} nodes",
-        )
+    texts, nodes = 1 + max(scene.rows()), len(scene.round.nodes)
+    if rows not in (texts, nodes):  # runs of older engines gave each node a row of its own
+        expected = f"all {nodes} nodes" if texts == nodes else f"all {nodes} nodes, of {texts} different texts"
+        yield Problem(f"{scene.place}.scored.target_pass.rows", f"is {rows}, but the target scores {expected}")
     if scene.round.scored.target_pass.cached_rows != this.cache_before:
         told = scene.round.scored.target_pass.cached_rows
         yield Problem(

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from specviz.trace.events import Node, Round, Started, TopK
+from specviz.trace.known_rules import keeps_survivors
+from specviz.trace.layout import rows_of
 from specviz.trace.problems import Problem
 from specviz.trace.structure import TOPS
 
@@ -30,6 +32,19 @@ class Scene:
 
     def children(self, node: int) -> list[Node]:
         return [child for child in self.round.nodes if child.parent == node]
+
+    def rows(self) -> list[int]:
+        """Per node its row in the target's pass, where nodes of the same text share one."""
+        nodes = self.round.nodes
+        return rows_of([node.parent for node in nodes], [node.token for node in nodes])
+
+    def offered(self, node: int) -> list[Node]:
+        """The candidates for the token after `node`: its children, and with K-SEQ those of every draft that is still
+        alive there."""
+        if not keeps_survivors(self.round.judged.rule, self.started.verifier.options):
+            return self.children(node)
+        rows = self.rows()
+        return [child for child in self.round.nodes[1:] if rows[child.parent] == rows[node]]
 
 
 def tree(scene: Scene) -> Iterator[Problem]:

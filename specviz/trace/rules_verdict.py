@@ -16,7 +16,7 @@ from specviz.trace.rules_tree import EXACT, ROUNDING, Scene
 
 def verdicts(scene: Scene) -> Iterator[Problem]:
     """Trials go through the tree in their order; path, final node and fates say the same as the trials."""
-    judged, nodes = scene.round.judged, scene.round.nodes
+    judged = scene.round.judged
     tried: set[int] = set()
     for index, trial in enumerate(judged.trials):
         place = f"{scene.place}.judged.trials[{index}]"
@@ -27,7 +27,7 @@ def verdicts(scene: Scene) -> Iterator[Problem]:
     yield from _ORDERS[judged.order](scene)
     for index, node in enumerate(judged.path):
         above = judged.path[index - 1] if index else 0
-        if nodes[node].parent != above:
+        if node not in [child.id for child in scene.offered(above)]:
             yield Problem(f"{scene.place}.judged.path[{index}]", f"is {node}, which is no child of node {above}")
     end = judged.path[-1] if judged.path else 0
     if judged.final_node != end:
@@ -62,11 +62,11 @@ def _numbers(place: str, trial: Trial) -> Iterator[Problem]:
 
 def _top_down(scene: Scene) -> Iterator[Problem]:
     """A walk from the root: the children of each node in draw order, until one is accepted."""
-    judged, nodes = scene.round.judged, scene.round.nodes
+    judged = scene.round.judged
     walked: list[int] = []
     for index, trial in enumerate(judged.trials):
         here = walked[-1] if walked else 0
-        if nodes[trial.node].parent != here:
+        if trial.node not in [child.id for child in scene.offered(here)]:
             yield Problem(
                 f"{scene.place}.judged.trials[{index}].node",
                 f"is {trial.node}, but the walk stands at node {here}, which is not its parent",
@@ -76,8 +76,8 @@ def _top_down(scene: Scene) -> Iterator[Problem]:
     if judged.path != walked:
         yield Problem(f"{scene.place}.judged.path", f"is {judged.path}, but the accepted trials are {walked}")
     for parent in (0, *judged.path):
-        drawn = [child.id for child in scene.children(parent)]
-        tried = [trial.node for trial in judged.trials if nodes[trial.node].parent == parent]
+        drawn = [child.id for child in scene.offered(parent)]
+        tried = [trial.node for trial in judged.trials if trial.node in drawn]
         if tried != drawn[: len(tried)]:
             place = f"{scene.place}.judged.trials"
             yield Problem(place, f"tries the children of node {parent} as {tried}, but they were drawn as {drawn}")
@@ -147,6 +147,9 @@ def _thresholds(scene: Scene) -> Iterator[Problem]:
     judged, options = scene.round.judged, scene.started.verifier.options
     rule = KNOWN.get(judged.rule)
     if rule is None:
+        if judged.trials:
+            told = f"is '{judged.rule}', which declares no rule here: its thresholds are not recomputed"
+            yield Problem(f"{scene.place}.judged.rule", told, "warning")
         return
     if judged.trials and judged.order != rule.order:
         yield Problem(f"{scene.place}.judged.order", f"is '{judged.order}', but '{judged.rule}' goes '{rule.order}'")
@@ -169,7 +172,7 @@ def _kseq_factor(scene: Scene) -> Iterator[Problem]:
         terms = trial.terms
         if not {"rho", "beta"} <= terms.keys():
             continue
-        siblings = len(scene.children(scene.round.nodes[trial.node].parent))
+        siblings = len(scene.offered(scene.round.nodes[trial.node].parent))
         beta = min(1.0, max(0.0, terms["beta"]))
         if abs(1 - (1 - beta) ** siblings - terms["rho"] * terms["beta"]) > ROUNDING:
             yield Problem(

@@ -62,6 +62,11 @@ class Draft(Protocol):
         ...
 
     @property
+    def chain_levels(self) -> int | None:
+        """How long the stop policy lets a chain become; None: as long as its own options say."""
+        ...
+
+    @property
     def note(self) -> dict[str, Option]:
         """What the policy wants to be recorded with the round."""
         ...

@@ -15,6 +15,7 @@ from specviz.core.randomness import Dice
 from specviz.core.tree import DraftTree, Shape
 from specviz.options import Options
 from specviz.registry import Registry
+from specviz.trace.declared_rule import Rule
 from specviz.trace.events import CandidateKind, Order, Origin
 
 
@@ -93,6 +94,9 @@ class Verifier(Protocol):
     samples_target: ClassVar[bool] = False
     """the token at every visited position is drawn from the target's own distribution with the key
     ("target", position, 0), whatever was drafted there: only then may a draft look at that noise"""
+
+    rule: ClassVar[Rule | None] = None
+    """how it decides, as data for those who check or show a trace; None: they show its numbers and recompute nothing"""
 
     options: Any
     """what it runs with, an instance of `options_type`"""

@@ -15,6 +15,7 @@ from specviz.core.randomness import Dice
 from specviz.core.tree import ROOT, DraftTree, Shape
 from specviz.errors import DraftError
 from specviz.options import Options
+from specviz.trace.declared_rule import Rule
 from specviz.trace.events import CandidateKind
 from specviz.verifiers.base import VERIFIERS, TargetRows, TrialRecord, Verdict, Verifier, ending
 from specviz.verifiers.parts.candidates import path_chance, reach_after, scaled_refusal
@@ -40,6 +41,20 @@ class BlockVerifier(Verifier):
     judges: ClassVar[frozenset[CandidateKind]] = frozenset(["iid", "without_replacement", "point_mass"])
     temperatures: ClassVar[str] = "any"
     shapes: ClassVar[Shape] = "chain"
+    rule: ClassVar[Rule | None] = Rule(
+        order="bottom_up",
+        threshold="where(left, end_here(left, reach), ratio(parent_reach * p, q))",
+        words="the chance of its path",
+        terms={"parent_reach": "A", "reach": "A′", "left": "s"},
+        formula=(
+            "Pᵢ = min(1, Pᵢ₋₁ · p(xᵢ) / q(xᵢ)), P₀ = 1",
+            "hᵢ = sᵢ / (sᵢ + 1 − Pᵢ), sᵢ = Σ max(0, Pᵢ · p − q); at the end h = P",
+            "keep the longest prefix whose u falls below its h",
+        ),
+        code=("P = min(1, P * p[x] / q[x])", "h = s / (s + 1 - P)"),
+        rest="s: Σ max(0, P·p − q), what the draft left here",
+        rest_formula="r(x) = max(0, P·p(x) − q(x)) / Σ max(0, P·p − q)",
+    )
 
     def judge(self, tree: DraftTree, target: TargetRows, dice: Dice, position: int) -> Verdict:
         """Coins are tossed from the end of the chain; the first that falls well makes those of shorter prefixes idle.

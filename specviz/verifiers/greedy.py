@@ -11,6 +11,7 @@ from typing import ClassVar
 from specviz.core.randomness import Dice
 from specviz.core.tree import ROOT, DraftTree
 from specviz.options import Options
+from specviz.trace.declared_rule import Rule
 from specviz.trace.events import CandidateKind
 from specviz.verifiers.base import VERIFIERS, TargetRows, TrialRecord, Verdict, Verifier, ending
 
@@ -33,6 +34,16 @@ class GreedyVerifier(Verifier):
     lossless: ClassVar[bool] = True
     judges: ClassVar[frozenset[CandidateKind]] = frozenset(["iid", "without_replacement", "point_mass"])
     temperatures: ClassVar[str] = "zero"
+    rule: ClassVar[Rule | None] = Rule(
+        threshold="p",
+        words="p",
+        subtracts=False,
+        compares=False,
+        draws=False,
+        one_by_one=True,
+        formula=("accept x exactly when x = argmax p",),
+        code=("accepted = x == p.argmax()", "if not accepted: token = p.argmax()"),
+    )
 
     def judge(self, tree: DraftTree, target: TargetRows, dice: Dice, position: int) -> Verdict:
         node, path, trials = ROOT, list[int](), list[TrialRecord]()

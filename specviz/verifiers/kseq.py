@@ -1,7 +1,7 @@
 """K i.i.d. siblings, each judged alike against the whole target, with one factor that makes the law come out right.
 
-Unlike multi-step sampling nothing is subtracted between siblings. Knows nothing about depth: every level is judged
-by itself.
+Unlike multi-step sampling nothing is subtracted between siblings, and drafts that begin alike stay candidates
+together: each level is judged by itself, over all drafts that share the text accepted so far.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from torch import Tensor
 from specviz.core.randomness import Dice
 from specviz.core.tree import ROOT, DraftTree
 from specviz.errors import DraftError
-from specviz.options import Options
+from specviz.options import Options, option
+from specviz.trace.declared_rule import Rule
 from specviz.trace.events import CandidateKind
 from specviz.verifiers.base import VERIFIERS, TargetRows, TrialRecord, Verdict, Verifier, ending
 
@@ -29,7 +30,13 @@ HALVINGS = 52
 
 @dataclass(frozen=True)
 class KSeqOptions(Options):
-    """Nothing to choose."""
+    """Which candidates stand below an accepted one."""
+
+    survivors: bool = option(
+        True,
+        help="drafts that share the accepted token all go on, as in SpecTr; false: only the children of the very node "
+        "that was accepted",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +75,13 @@ class Level:
 
 @VERIFIERS.register("kseq")
 class KSeqVerifier(Verifier):
-    """K-SEQ: accepts each of K i.i.d. siblings with probability min(1, p / (rho q)).
+    """K-SEQ: accepts each of K i.i.d. candidates with probability min(1, p / (rho q)).
 
-    rho in [1, K] solves 1 - (1 - beta)^K = rho beta with beta = sum min(p / rho, q). If all are refused, the correction
-    is drawn from norm(p - min(p / rho, q) (1 - (1 - beta)^K) / beta). Accepts at least (1 - 1/e) times as often as any
-    rule could. One sibling: rho = 1, Leviathan's rule. SpecTr (Sun et al., 2310.15141, algorithm 3).
+    rho in [1, K] solves 1 - (1 - beta)^K = rho beta with beta = sum min(p / rho, q). If all are rejected, the
+    correction is drawn from norm(p - min(p / rho, q) (1 - (1 - beta)^K) / beta). After an acceptance every draft that
+    shares the accepted token goes on, tried before or not: K of the next level is what these offer together. Accepts
+    at least (1 - 1/e) times as often as any rule could. One candidate: rho = 1, Leviathan's rule.
+    SpecTr (Sun et al., 2310.15141, algorithms 2 and 3).
     """
 
     name: ClassVar[str] = "kseq"
@@ -81,12 +90,28 @@ class KSeqVerifier(Verifier):
     judges: ClassVar[frozenset[CandidateKind]] = frozenset(["iid"])
     temperatures: ClassVar[str] = "any"
     counts_siblings: ClassVar[bool] = True
+    rule: ClassVar[Rule | None] = Rule(
+        threshold="ratio(p, rho * q)",
+        words="min(1, p/(rho q))",
+        survivors="survivors",
+        terms={"rho": "ρ", "beta": "β"},
+        formula=(
+            "accept x with probability min(1, p(x) / (ρ · q(x)))",
+            "β = Σ min(p / ρ, q), and ρ solves 1 − (1 − β)ᴷ = ρ β",
+        ),
+        code=(
+            "accepted = u < min(1, p[x] / (rho * q[x]))",
+            "if none: p - minimum(p / rho, q) * (1 - (1 - beta)**K) / beta",
+        ),
+        rest="what the candidates could not serve",
+        rest_formula="r ∝ p − min(p/ρ, q) · (1 − (1 − β)ᴷ) / β",
+    )
 
     def judge(self, tree: DraftTree, target: TargetRows, dice: Dice, position: int) -> Verdict:
         """`terms` of a trial: `rho`, and `beta`, the chance of one candidate."""
         node, path, trials = ROOT, list[int](), list[TrialRecord]()
         while True:
-            children = tree.children(node)
+            children = self._candidates(tree, node)
             place = ("target", position + len(path), 0)
             if not children:
                 drawn = dice.draw(target.probs(node), place)
@@ -107,6 +132,14 @@ class KSeqVerifier(Verifier):
                 return Verdict(path, drawn.token, ending(tree, children), trials, left, mass, drawn.u)
             node = accepted
             path.append(node)
+
+    def _candidates(self, tree: DraftTree, node: int) -> list[int]:
+        """What the drafts that are still alive offer below `node`, in draw order."""
+        assert isinstance(self.options, KSeqOptions)
+        if not self.options.survivors:
+            return tree.children(node)
+        rows = tree.rows()
+        return [child for child in range(1, len(tree)) if rows[tree.parents[child]] == rows[node]]
 
 
 def solve(p: Tensor, q: Tensor, siblings: int) -> Level:

@@ -6,11 +6,12 @@ Lossy by design. Knows nothing about how candidates were drawn.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from specviz.core.tree import DraftTree
 from specviz.options import Options, option
+from specviz.trace.declared_rule import Rule
 from specviz.verifiers.base import VERIFIERS, TargetRows
 from specviz.verifiers.sequential import Level, SequentialVerifier
 
@@ -28,6 +29,10 @@ class LenienceOptions(Options):
     )
 
 
+assert SequentialVerifier.rule is not None
+_EXACT = SequentialVerifier.rule
+
+
 @VERIFIERS.register("lenience")
 class LenienceVerifier(SequentialVerifier):
     """Lossy: accepts each candidate with probability min(1, p / (l Q)); the smaller l, the more passes.
@@ -41,6 +46,18 @@ class LenienceVerifier(SequentialVerifier):
     name: ClassVar[str] = "lenience"
     options_type: ClassVar[type[Options]] = LenienceOptions
     lossless: ClassVar[bool] = False
+    rule: ClassVar[Rule | None] = replace(
+        _EXACT,
+        threshold="where(share, share >= lenience, ratio(p, lenience * q))",
+        words="min(1, p/(l q)) (at temperature 0: p >= l max p)",
+        terms={"share": "p / max p"},
+        formula=(
+            "accept x with probability min(1, p(x) / (l · Q(x)))",
+            "at temperature 0: accept x where p(x) ≥ l · max p",
+            *_EXACT.formula[1:],
+        ),
+        code=("accepted = u < min(1, p[x] / (lenience * q[x]))", *_EXACT.code[1:]),
+    )
 
     def level(self, tree: DraftTree, target: TargetRows, node: int) -> Level:
         assert isinstance(self.options, LenienceOptions)

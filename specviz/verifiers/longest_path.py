@@ -11,6 +11,7 @@ from typing import ClassVar
 from specviz.core.randomness import Dice
 from specviz.core.tree import FROM_TARGET, ROOT, DraftTree
 from specviz.options import Options
+from specviz.trace.declared_rule import Rule
 from specviz.trace.events import CandidateKind
 from specviz.verifiers.base import VERIFIERS, TargetRows, TrialRecord, Verdict, Verifier, ending
 from specviz.verifiers.parts.longest import longest_path, try_all
@@ -37,6 +38,20 @@ class LongestPathVerifier(Verifier):
     judges: ClassVar[frozenset[CandidateKind]] = frozenset(["iid", "without_replacement", "point_mass"])
     temperatures: ClassVar[str] = "any"
     takes_the_targets: ClassVar[bool] = True
+    rule: ClassVar[Rule | None] = Rule(
+        order="longest",
+        threshold="where(given, 1, ratio(p, q))",
+        words="min(1, p/q)",
+        subtracts=False,
+        one_by_one=True,
+        terms={"given": "given"},
+        formula=(
+            "x passes with probability min(1, p(x) / q(x))",
+            "what the target itself proposed passes",
+            "of the paths that passed the longest is kept",
+        ),
+        code=("passed = u < min(1, p[x] / q[x])", "path = max(passed_paths, key=len)"),
+    )
 
     def judge(self, tree: DraftTree, target: TargetRows, dice: Dice, position: int) -> Verdict:
         """`terms` of a trial: `given`, 1 where the target proposed the candidate and nothing is asked."""

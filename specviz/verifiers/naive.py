@@ -11,6 +11,7 @@ from typing import ClassVar
 from specviz.core.randomness import Dice
 from specviz.core.tree import ROOT, DraftTree
 from specviz.options import Options
+from specviz.trace.declared_rule import Rule
 from specviz.trace.events import CandidateKind
 from specviz.verifiers.base import VERIFIERS, TargetRows, TrialRecord, Verdict, Verifier, ending
 
@@ -35,6 +36,14 @@ class NaiveVerifier(Verifier):
     judges: ClassVar[frozenset[CandidateKind]] = frozenset(["iid", "without_replacement", "point_mass"])
     temperatures: ClassVar[str] = "any"
     samples_target: ClassVar[bool] = True
+    rule: ClassVar[Rule | None] = Rule(
+        threshold="p",
+        words="p",
+        subtracts=False,
+        compares=False,
+        formula=("draw y from p; accept x exactly when x = y",),
+        code=("y = draw(p)", "accepted = x == y"),
+    )
 
     def judge(self, tree: DraftTree, target: TargetRows, dice: Dice, position: int) -> Verdict:
         """One draw per visited node; `threshold` of a trial is p(token), the chance it had before the draw."""

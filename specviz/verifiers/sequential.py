@@ -16,6 +16,7 @@ from specviz.core.randomness import Dice
 from specviz.core.sampling import residual, without
 from specviz.core.tree import ROOT, DraftTree
 from specviz.options import Options
+from specviz.trace.declared_rule import Rule
 from specviz.trace.events import CandidateKind
 from specviz.verifiers.base import VERIFIERS, TargetRows, TrialRecord, Verdict, Verifier, ending
 from specviz.verifiers.parts.candidates import drawn_before
@@ -41,6 +42,19 @@ class SequentialVerifier(Verifier):
     lossless: ClassVar[bool] = True
     judges: ClassVar[frozenset[CandidateKind]] = frozenset(["iid", "without_replacement", "point_mass"])
     temperatures: ClassVar[str] = "any"
+    rule: ClassVar[Rule | None] = Rule(
+        threshold="ratio(p, q)",
+        words="min(1, p/q)",
+        numbers="residual",
+        one_by_one=True,
+        formula=(
+            "accept x with probability min(1, p(x) / Q(x))",
+            "after a rejection p becomes max(0, p − Q) / Σ max(0, p − Q)",
+        ),
+        code=("accepted = u < min(1, p[x] / q[x])", "if not accepted: p = normalise(maximum(0, p - q))"),
+        rest="what the rejections left: Σ max(0, p − Q) at the last one",
+        rest_formula="r(x) = max(0, p(x) − Q(x)) / Σ max(0, p − Q)",
+    )
 
     def judge(self, tree: DraftTree, target: TargetRows, dice: Dice, position: int) -> Verdict:
         node, path, trials = ROOT, list[int](), list[TrialRecord]()

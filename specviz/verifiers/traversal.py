@@ -14,6 +14,7 @@ from torch import Tensor
 from specviz.core.randomness import Dice
 from specviz.core.tree import ROOT, DraftTree
 from specviz.options import Options
+from specviz.trace.declared_rule import Rule
 from specviz.trace.events import CandidateKind
 from specviz.verifiers.base import VERIFIERS, TargetRows, TrialRecord, Verdict, Verifier, ending
 from specviz.verifiers.parts.candidates import drawn_from, path_chance, reach_after, scaled_refusal
@@ -39,6 +40,20 @@ class TraversalVerifier(Verifier):
     lossless: ClassVar[bool] = True
     judges: ClassVar[frozenset[CandidateKind]] = frozenset(["iid", "without_replacement", "point_mass"])
     temperatures: ClassVar[str] = "any"
+    rule: ClassVar[Rule | None] = Rule(
+        order="bottom_up",
+        threshold="where(left, end_here(left, reach), ratio(parent_reach * p, q))",
+        words="the chance of its path",
+        numbers="scaled",
+        terms={"parent_reach": "A", "reach": "A′", "left": "s"},
+        formula=(
+            "A(child) = min(1, A(parent) · p(x) / Q(x)), A(root) = 1",
+            "a rejected leaf leaves its parent s = Σ max(0, A·p − Q), and A becomes s / (s + 1 − A)",
+        ),
+        code=("A = min(1, A_parent * p[x] / q[x])", "if not u < A: A_parent = s / (s + 1 - A_parent)"),
+        rest="s: Σ max(0, A·p − Q), what the rejected leaves left here",
+        rest_formula="r(x) = max(0, A·p(x) − Q(x)) / Σ max(0, A·p − Q)",
+    )
 
     def judge(self, tree: DraftTree, target: TargetRows, dice: Dice, position: int) -> Verdict:
         """`terms` of a trial: `parent_reach` is A of the parent; where children of the node were refused before it,

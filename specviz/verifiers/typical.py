@@ -14,6 +14,7 @@ import torch
 from specviz.core.randomness import Dice
 from specviz.core.tree import ROOT, DraftTree
 from specviz.options import Options, option
+from specviz.trace.declared_rule import Rule
 from specviz.trace.events import CandidateKind
 from specviz.verifiers.base import VERIFIERS, TargetRows, TrialRecord, Verdict, Verifier, ending
 from specviz.verifiers.parts.longest import longest_path, try_all
@@ -46,6 +47,17 @@ class TypicalVerifier(Verifier):
     lossless: ClassVar[bool] = False
     judges: ClassVar[frozenset[CandidateKind]] = frozenset(["iid", "without_replacement", "point_mass"])
     temperatures: ClassVar[str] = "any"
+    rule: ClassVar[Rule | None] = Rule(
+        order="longest",
+        threshold="p > least(epsilon, delta * exp(-entropy))",
+        words="p > min(epsilon, delta exp(-H))",
+        subtracts=False,
+        compares=False,
+        draws=False,
+        terms={"entropy": "H", "bar": "bar"},
+        formula=("x passes when p(x) > min(ε, δ · exp(−H(p)))", "of the paths that passed the longest is kept"),
+        code=("passed = p[x] > min(epsilon, delta * exp(-entropy(p)))", "path = max(passed_paths, key=len)"),
+    )
 
     def judge(self, tree: DraftTree, target: TargetRows, dice: Dice, position: int) -> Verdict:
         """`terms` of a trial: `entropy` of p, and `bar`, which p has to exceed; `threshold` is the verdict, 0 or 1."""

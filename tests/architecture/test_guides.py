@@ -44,13 +44,13 @@ def test_the_example_is_lossless(echo):
     assert error(Case("echo", "sequential", (("gamma", 2),))) < 1e-12
 
 
-@pytest.mark.parametrize("part", sorted(p.name for p in (ROOT / "specviz").iterdir() if not p.name.startswith("_")))
-def test_every_part_has_its_line_in_the_architecture(part):
+def test_every_part_has_its_line_in_the_architecture():
+    """If this fails: add a row to the table in docs/architecture.md."""
+    parts = [path.name for path in (ROOT / "specviz").iterdir() if path.suffix in ("", ".py") and path.name[0] != "_"]
     rows = [line for line in guide("architecture.md").splitlines() if line.startswith("| `")]
     places = " ".join(row.split("|")[1] for row in rows)
-    assert re.search(rf"[`/]{re.escape(part)}[`/]", places), (
-        f"add a row for {part} to the table in docs/architecture.md"
-    )
+    assert len(parts) > 20
+    assert [part for part in sorted(parts) if not re.search(rf"[`/]{re.escape(part)}[`/]", places)] == []
 
 
 @pytest.mark.parametrize("fate", ["root", "accepted", "rejected", "unreached", "correction", "bonus"])

@@ -175,7 +175,10 @@ def test_a_request_names_growth_and_stop_policy_and_the_header_says_what_they_we
     )
     started = collect(LiveSource(load=toy_loader(), measure=False), request).started
     assert (started.growth.name, started.growth.options["budget"], started.growth.lossless) == ("sequoia", 3, True)
-    assert (started.stopping.name, started.stopping.options) == ("confidence", {"threshold": 0.1})
+    assert (started.stopping.name, started.stopping.options) == (
+        "confidence",
+        {"longest": 0, "threshold": 0.1},
+    )
 
 
 @pytest.mark.parametrize(

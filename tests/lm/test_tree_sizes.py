@@ -76,7 +76,7 @@ def test_the_rows_kept_of_a_tree_are_those_of_a_fresh_prefill(models, adapter, n
         cache = cached(model, PROMPT[:-1])
         start = cache.length
         score(model, cache, tree)
-        cache.keep([start, *(start + node for node in tree.path(end))])
+        cache.keep([start, *(start + tree.rows()[node] for node in tree.path(end))])
         fresh = cached(model, [*PROMPT, *tree.token_path(end)])
         assert cache.tokens == fresh.tokens
         torch.testing.assert_close(rows_of(cache), rows_of(fresh), atol=CLOSE, rtol=0.0)

@@ -12,6 +12,7 @@ from specviz.drafters.base import DRAFTERS
 from specviz.engine.pairing import check_pairing
 from specviz.errors import DraftError, PairingError
 from specviz.options import from_mapping
+from specviz.trace.uniform_draws import uniform
 from specviz.verifiers.base import VERIFIERS
 from specviz.verifiers.kseq import solve
 from tests.proof.one_level import Rows, siblings, verdicts
@@ -115,6 +116,25 @@ def test_kseq_where_nothing_or_everything_agrees(siblings):
     assert (same.rho, same.beta) == (1.0, pytest.approx(1.0))
 
 
+def rows_in_single_precision(seed):
+    torch.manual_seed(seed)
+    return torch.rand(2, 50).mul(4).softmax(-1)
+
+
+def test_kseqs_chance_of_one_candidate_is_at_most_one_where_single_precision_adds_up_to_more():
+    """A softmax whose entries sum to 1.0000001, drafted as it is judged; three candidates would pass with 1 + 1e-21."""
+    row = torch.full((3,), 1 / 3) + torch.tensor([3e-7, 0.0, 0.0])
+    assert float(row.double().sum()) > 1.0
+    level = solve(row, row, 3)
+    assert (level.rho, level.beta, level.passed) == (1.0, 1.0, 1.0)
+
+
+def test_what_kseqs_candidates_leave_is_never_negative():
+    for seed in range(40):
+        left, _ = solve(*rows_in_single_precision(seed), 4).left()
+        assert float(left.min()) >= 0.0
+
+
 def test_kseq_refuses_siblings_of_different_draws():
     tree = siblings([0], "iid", Q)
     tree.add(0, 1, "iid", P, "other")
@@ -172,3 +192,65 @@ def test_every_verdict_of_a_level_weighs_one_in_all():
     for name in ("specinfer", "kseq", "traversal"):
         found = verdicts(name, siblings([0, 1], "iid", Q), [P] * 3)
         assert sum(weight for _, weight in found) == pytest.approx(1.0)
+
+
+class Keyed(ScriptedDice):
+    """Dice with a script that remember what they were asked under which key."""
+
+    def __init__(self, outcomes):
+        super().__init__(outcomes)
+        self.keys = []
+
+    def accept(self, probability, key):
+        self.keys.append(("accept", *key))
+        return super().accept(probability, key)
+
+    def draw(self, probs, key):
+        self.keys.append(("draw", *key))
+        return super().draw(probs, key)
+
+
+@pytest.mark.parametrize(
+    ("name", "outcomes", "tried", "depth"),
+    [
+        ("block", [True, 0], [2], 2),
+        ("block", [False, True, 0], [2, 1], 1),
+        ("block", [False, False, 0], [2, 1], 0),
+        ("traversal", [True, 0], [2], 2),
+        ("traversal", [False, True, 0], [2, 1], 1),
+        ("traversal", [False, False, 0], [2, 1], 0),
+        ("sequential", [True, True, 0], [1, 2], 2),
+        ("sequential", [True, False, 0], [1, 2], 1),
+        ("sequential", [False, 0], [1], 0),
+        ("specinfer", [True, False, 0], [1, 2], 1),
+        ("lenience", [True, False, 0], [1, 2], 1),
+        ("kseq", [True, True, 0], [1, 2], 2),
+        ("kseq", [True, False, 0], [1, 2], 1),
+        ("kseq", [False, 0], [1], 0),
+        ("longest_path", [True, False, 0], [1, 2], 1),
+        ("longest_path", [False, 0], [1], 0),
+    ],
+)
+def test_every_number_comes_from_the_key_of_its_purpose_and_position(name, outcomes, tried, depth):
+    """The first token to decide is number 7: trials use ("accept", 7, node), the last draw ("target", 7 + depth, 0)."""
+    tree, dice = chain([0, 0]), Keyed(outcomes)
+    verdict = rule(name).judge(tree, Rows(tree, [P] * 3), dice, 7)
+    assert len(verdict.path) == depth
+    assert dice.keys == [*(("accept", "accept", 7, node) for node in tried), ("draw", "target", 7 + depth, 0)]
+
+
+def test_the_naive_rule_draws_the_token_of_each_position_from_its_own_key():
+    tree, dice = chain([0, 0]), Keyed([0, 0, 1])
+    rule("naive").judge(tree, Rows(tree, [P] * 3), dice, 7)
+    assert dice.keys == [("draw", "target", 7, 0), ("draw", "target", 8, 0), ("draw", "target", 9, 0)]
+
+
+@pytest.mark.parametrize("name", ["block", "traversal", "sequential", "kseq", "longest_path"])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_last_token_is_the_one_that_its_seed_and_key_pick(name, seed):
+    """With no chance of acceptance the correction is drawn from p = (0, 1/2, 1/2) by u(seed, "target", 7, 0)."""
+    p, q = torch.tensor([0.0, 0.5, 0.5]).double(), torch.tensor([1.0, 0.0, 0.0]).double()
+    tree = chain([0, 0], q)
+    verdict = rule(name).judge(tree, Rows(tree, [p] * 3), SeededDice(seed), 7)
+    u = uniform(seed, ("target", 7, 0))
+    assert (verdict.u, verdict.token, verdict.path) == (u, 1 if u < 0.5 else 2, [])

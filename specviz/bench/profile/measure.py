@@ -17,7 +17,6 @@ from typing import Literal
 
 import torch
 
-from specviz import __version__
 from specviz.bench.core.contest import rotated
 from specviz.bench.profile.ceilings import Probe, ceiling, probes
 from specviz.bench.profile.models import Loader, Timed, open_model
@@ -25,6 +24,7 @@ from specviz.errors import OptionError
 from specviz.lm.step_time import Clock, machine, synchronize
 from specviz.protocol.profiles import MOST_ROWS, HardwareCurve, PassTime, Profiled, ProfileRequest
 from specviz.trace.events import Machine
+from specviz.version import __version__
 
 FEWEST = 3
 """times of one setting before it counts: quartiles need that many"""

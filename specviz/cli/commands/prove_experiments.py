@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 
+from specviz.cli.commands import prove_pair
 from specviz.cli.parts.progress import bar
 from specviz.cli.parts.sources import live_source
 from specviz.cli.parts.terminal import out, printable
@@ -153,4 +154,9 @@ PARTS: Mapping[str, tuple[str, Flags, Callable[[argparse.Namespace], int]]] = {
     "lines": ("every way one decision on three tokens can go, and the sums against p", _toy_flags, _lines),
     "sample": ("count texts and compare the counts with the target's law", _sample_flags, _sample),
     "greedy": ("compare a drafter's greedy text with plain decoding, token for token", _greedy_flags, _greedy),
+    "survivors": (
+        "count the drafts that K-SEQ accepts, with and without the surviving ones",
+        prove_pair.survivors_flags,
+        prove_pair.survivors,
+    ),
 }

@@ -77,8 +77,8 @@ class BorrowedRows:
         return len(tokens)
 
     def hand_over(self, layers: int) -> Unfinished:
-        """All nodes of the completed tree after the first `layers` layers, in tree order; the cache is as it was."""
-        rows = self._rows
+        """The rows of the completed tree (`DraftTree.rows`) after the first `layers` layers; the cache is as it was."""
+        rows = list(dict.fromkeys(self._rows))
         states = torch.cat(self._states)
         if rows != list(range(self._first, self._first + len(states))):
             states = states[[row - self._first for row in rows]]

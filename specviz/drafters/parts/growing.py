@@ -63,6 +63,10 @@ class GrowingDraft:
         return self.context.opening
 
     @property
+    def chain_levels(self) -> int | None:
+        return self.stop.levels()
+
+    @property
     def note(self) -> dict[str, Option]:
         return self.proposal.note
 

@@ -17,6 +17,16 @@ from specviz.stop_policies.parts.network import Network, shipped, sized
 from specviz.trace.events import Option
 
 
+def against_base_rate(log_loss: float, base_rate: float) -> str:
+    """Whether a network tells more about a candidate than the share of accepted ones does, as a sentence; both in nats
+    per held-out candidate."""
+    verb = "beats" if log_loss < base_rate else "does not beat"
+    return (
+        f"On held-out rounds it {verb} the base rate of acceptance: {log_loss:.3f} nats per candidate against "
+        f"{base_rate:.3f}."
+    )
+
+
 class TrainedStop(Stop):
     """Goes by a network, with an option `threshold` of which 0 means the value found in training."""
 
@@ -26,6 +36,12 @@ class TrainedStop(Stop):
     def __init__(self, options: Options) -> None:
         super().__init__(options)
         self._network: Network | None = None
+
+    @classmethod
+    def standing(cls) -> str:
+        """How its shipped weights do on held-out rounds."""
+        numbers = shipped(cls.name).made_from
+        return against_base_rate(numbers["held_out_log_loss"], numbers["held_out_log_loss_of_base_rate"])
 
     @property
     def network(self) -> Network:
@@ -52,8 +68,11 @@ class TrainedStop(Stop):
 class CandidateStop(TrainedStop):
     """One whose network reads the numbers of `candidate`: it says how likely the candidate just drafted is accepted."""
 
-    inputs = FEATURES
+    def __init_subclass__(cls) -> None:
+        chosen = None if cls.recipe is None else cls.recipe.features
+        cls.inputs = FEATURES if chosen is None else len(chosen)
 
     def goes_below(self, draft: DraftView, node: int) -> bool:
-        known = features(draft.head(draft.parent(node), HEAD), draft.prob(node), draft.depth(node))
-        return self.network.predict(torch.tensor(known)) >= self.threshold
+        known = torch.tensor(features(draft.head(draft.parent(node), HEAD), draft.prob(node), draft.depth(node)))
+        chosen = None if self.recipe is None else self.recipe.features
+        return self.network.predict(known if chosen is None else known[list(chosen)]) >= self.threshold

@@ -75,6 +75,19 @@ def accuracy(said: Tensor, chances: Tensor) -> float:
     return float(torch.where(said >= 0.5, chances, 1.0 - chances).mean())
 
 
+def frequency(said: Tensor, recipe: Recipe) -> Tensor:
+    """said [n] → the frequencies of acceptance [n] that it stands for: a rejection that counts w times in training
+    makes the odds w times too low."""
+    odds = recipe.reject_weight * said / (1.0 - said).clamp(min=1e-12)
+    return odds / (1.0 + odds)
+
+
+def log_loss(said: Tensor, chances: Tensor) -> float:
+    """Cross-entropy in nats per example of said [n] against chances [n]."""
+    said = said.double().clamp(1e-6, 1.0 - 1e-6)
+    return float(-(chances * said.log() + (1.0 - chances) * (1.0 - said).log()).mean())
+
+
 def auc(said: Tensor, chances: Tensor) -> float | None:
     """Probability that an accepted candidate got more than a refused one, ties counting half; each example is accepted
     with its chance. None where there is only one kind."""
