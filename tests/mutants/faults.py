@@ -157,6 +157,34 @@ FAULTS: tuple[Fault, ...] = (
         proved(PAIR.format("traversal")),
     ),
     Fault(
+        "kseq: the chance of one candidate not held to one",
+        "specviz/verifiers/kseq.py",
+        "return min(1.0, float(np.minimum(p / rho, q).sum()))",
+        "return float(np.minimum(p / rho, q).sum())",
+        (f"{RULES}/test_rules.py",),
+    ),
+    Fault(
+        "kseq: the correction is drawn as if one candidate had been tried",
+        "specviz/verifiers/kseq.py",
+        "return _any_of(self.beta, self.siblings)",
+        "return _any_of(self.beta, 1)",
+        proved("model(branching=(2, 1),draw=iid)-kseq-T=0.8"),
+    ),
+    Fault(
+        "block: the final draw under another key",
+        "specviz/verifiers/block.py",
+        '("target", position + node, 0)',
+        '("target", position, 0)',
+        (f"{RULES}/test_rules.py",),
+    ),
+    Fault(
+        "traversal: the final draw under another key",
+        "specviz/verifiers/traversal.py",
+        '("target", position + depth, 0)',
+        '("target", position, depth)',
+        (f"{RULES}/test_rules.py",),
+    ),
+    Fault(
         "lenience: at temperature 0 the bar itself does not pass",
         "specviz/verifiers/lenience.py",
         "float(share >= self.lenience)",
@@ -166,8 +194,8 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "typical: the entropy raises the bar",
         "specviz/verifiers/typical.py",
-        "exp(-entropy)",
-        "exp(entropy)",
+        "self.options.delta * exp(-entropy)",
+        "self.options.delta * exp(entropy)",
         (f"{RULES}/test_lossy.py",),
     ),
     Fault(
@@ -208,8 +236,8 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "session: the row of the last accepted token is kept twice",
         "specviz/engine/session.py",
-        "for node in verdict.path[: kept - 1]",
-        "for node in verdict.path[:kept]",
+        "for node in tree.path(end)[: kept - 1]",
+        "for node in tree.path(end)[:kept]",
         ("tests/tree_policies/test_target_init.py",),
     ),
     Fault(

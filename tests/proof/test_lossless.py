@@ -38,7 +38,14 @@ def cases() -> list[Case]:
     return found
 
 
-@pytest.mark.parametrize("case", cases(), ids=str)
+def parameters():
+    """The first options of each drafter, drawn at a temperature, are quick; the rest of the grid is slow."""
+    for case in cases():
+        quick = dict(case.options) == option_sets(case.drafter)[0] and case.sampling == WARM
+        yield pytest.param(case, id=str(case), marks=() if quick else pytest.mark.slow)
+
+
+@pytest.mark.parametrize("case", list(parameters()))
 def test_the_committed_text_has_the_targets_law(case):
     """And the walk saw every kind of candidate that the drafter declares tried, accepted and rejected."""
     found = prove(case)

@@ -83,7 +83,13 @@ def stop_cases() -> list[Case]:
     ]
 
 
-@pytest.mark.parametrize("case", growth_cases(), ids=str)
+def parameters(cases):
+    """Those judged one candidate after the other are quick; the other verifiers are slow."""
+    for case in cases:
+        yield pytest.param(case, id=str(case), marks=() if case.verifier == "sequential" else pytest.mark.slow)
+
+
+@pytest.mark.parametrize("case", list(parameters(growth_cases())))
 def test_a_grown_tree_leaves_the_targets_law_alone(case):
     """And the walk saw every kind of candidate tried, accepted and rejected."""
     found = prove(case)
@@ -91,7 +97,7 @@ def test_a_grown_tree_leaves_the_targets_law_alone(case):
     assert found.error < 1e-12
 
 
-@pytest.mark.parametrize("case", stop_cases(), ids=str)
+@pytest.mark.parametrize("case", list(parameters(stop_cases())))
 def test_stopping_early_leaves_the_targets_law_alone(case):
     """And the walk saw every kind of candidate tried, accepted and rejected."""
     found = prove(case)

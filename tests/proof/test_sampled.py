@@ -29,6 +29,7 @@ def models():
     return small_pair()
 
 
+@pytest.mark.slow
 def test_trees_of_24_to_40_candidates_leave_the_joint_law_of_two_rounds_alone(models):
     found = [sample(case, models, RUNS, seed) for seed, case in enumerate(CASES)]
     assert rejected(found) == []
@@ -36,6 +37,7 @@ def test_trees_of_24_to_40_candidates_leave_the_joint_law_of_two_rounds_alone(mo
     assert min(one.nodes for one in found) > 12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("bug", "fault"),
     [
