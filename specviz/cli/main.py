@@ -8,6 +8,7 @@ failed or was stopped, 2 wrong usage or input. A command's module is imported on
 from __future__ import annotations
 
 import argparse
+import difflib
 import importlib
 import os
 import sys
@@ -51,8 +52,24 @@ class Parser(argparse.ArgumentParser):
     """Reports wrong usage as one sentence with the cure, exit code 2."""
 
     def error(self, message: str) -> NoReturn:
-        sentence = printable(message, keep="").rstrip(".")
+        sentence = printable(message + self._meant(message), keep="").rstrip(".")
         self.exit(WRONG, f"{self.prog}: {sentence}; `{self.prog} --help` shows the options.\n")
+
+    def _meant(self, message: str) -> str:
+        """The flags of the chosen command that end like one that it does not know, as a question."""
+        unknown = [word.partition("=")[0] for word in message.split() if word.startswith("--")]
+        if not message.startswith("unrecognized arguments") or not unknown:
+            return ""
+        parsers = [
+            one
+            for action in self._actions
+            if isinstance(action, argparse._SubParsersAction)
+            for one in action.choices.values()
+        ]
+        known = sorted({flag for one in parsers for flag in one._option_string_actions})
+        alike = [flag for flag in known if flag.endswith(unknown[0][1:])]
+        alike = alike or difflib.get_close_matches(unknown[0], known, n=1)
+        return f"; did you mean {' or '.join(alike)}?" if alike else ""
 
 
 def build_parser(configured: Sequence[str]) -> argparse.ArgumentParser:

@@ -79,6 +79,9 @@ def _method_from(data: Mapping[str, Any]) -> MethodDescription:
 
 def describe_method(name: str, method: type[Any]) -> MethodDescription:
     """A registered class as data: its docstring is its text."""
+    from specviz.drafters.base import Drafter
+    from specviz.drafters.capabilities import Grows, Remembers, UsesModel, retrieves
+
     text = inspect.cleandoc(method.__doc__ or "")
     return MethodDescription(
         name=name,
@@ -86,11 +89,11 @@ def describe_method(name: str, method: type[Any]) -> MethodDescription:
         description=text,
         lossless=method.lossless,
         options=tuple(_card(one) for one in describe(method.options_type)),
-        needs_model=getattr(method, "needs_model", False),
+        needs_model=issubclass(method, UsesModel),
         temperatures=getattr(method, "temperatures", "any"),
-        grows=getattr(method, "grows", False),
-        remembers=getattr(method, "remembers", False),
-        retrieves=getattr(method, "retrieves", lambda options: False)(method.options_type()),
+        grows=issubclass(method, Grows),
+        remembers=issubclass(method, Remembers),
+        retrieves=retrieves(method(method.options_type())) if issubclass(method, Drafter) else False,
         standing=getattr(method, "standing", lambda: "")(),
         learns=getattr(method, "recipe", None) is not None,
         deployable=getattr(method, "deployable", True),
@@ -99,7 +102,7 @@ def describe_method(name: str, method: type[Any]) -> MethodDescription:
 
 def _card(one: OptionDescription) -> OptionCard:
     default = list(one.default) if isinstance(one.default, tuple) else one.default
-    return OptionCard(one.name, one.type, default, one.help, one.minimum, one.maximum, one.choices, one.counts)
+    return OptionCard(**{**{name: getattr(one, name) for name in OptionCard.__dataclass_fields__}, "default": default})
 
 
 def bundled_models() -> tuple[ModelDescription, ...]:

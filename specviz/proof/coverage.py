@@ -14,10 +14,8 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Literal
 
-from specviz.drafters.base import DRAFTERS
 from specviz.engine.session import RoundRecord
-from specviz.options import from_mapping
-from specviz.proof.exhaustive import Case, Text, distance
+from specviz.proof.exhaustive import Case, Text, distance, drafter_of
 from specviz.trace.events import CandidateKind
 
 REPEATING = (0, 1, 2, 0, 1, 0, 0, 1)
@@ -80,10 +78,7 @@ def prompts(vocab_size: int) -> Iterator[Text]:
 
 def declared(case: Case) -> frozenset[CandidateKind]:
     """The kinds of candidates that the case's drafter and tree policy say they draw; empty for plain decoding."""
-    kind, growth = DRAFTERS.get(case.drafter), case.habit().growth
-    if growth is not None:
-        return growth.kinds(case.sampling) | kind.adds
-    return kind.kinds(from_mapping(kind.options_type, dict(case.options)), case.sampling)
+    return drafter_of(case).kinds(case.sampling)
 
 
 def prove(case: Case) -> Proof:
@@ -99,10 +94,9 @@ def prove(case: Case) -> Proof:
 
 
 def missing(case: Case, seen: Seen) -> tuple[str, ...]:
-    """What was not seen of the candidates that the case declares, in words; also what it drafted undeclared."""
-    kinds = declared(case)
-    found = [f"{kind} drafted, but not declared" for kind in sorted(seen.drafted - kinds)]
-    for kind in sorted(kinds):
+    """What was not seen of the candidates that the case declares, in words; undeclared ones the session refuses."""
+    found = []
+    for kind in sorted(declared(case)):
         if kind not in seen.drafted:
             found.append(f"{kind} never drafted")
         else:

@@ -17,11 +17,13 @@ from specviz.core.sampling import Sampling, transform
 from specviz.datastore.build import from_ids
 from specviz.datastore.store import Datastore
 from specviz.drafters.base import DRAFTERS, Drafter, Habit
+from specviz.drafters.capabilities import Observes, Remembers, Retrieves, with_model
+from specviz.engine.pairing import follow
 from specviz.engine.session import Method, RoundRecord, Session, Start
 from specviz.engine.termination import Ending, Limits
 from specviz.lm.base import LanguageModel
 from specviz.lm.table import TableModel
-from specviz.options import from_mapping
+from specviz.options import Options, from_mapping
 from specviz.proof.enumerated_randomness import ReplayDice
 from specviz.proof.policy_options import toy_weights
 from specviz.stop_policies.base import STOPS
@@ -97,15 +99,25 @@ class Case:
         return toy(self.vocab_size, TARGET_SEED), toy(self.vocab_size, 2)
 
 
+def drafter_of(case: Case) -> Drafter[Options]:
+    """The case's drafter with its policies, before it is given a model or a text.
+
+    Raises PairingError for a drafter that follows none."""
+    kind = DRAFTERS.get(case.drafter)
+    drafter = kind(from_mapping(kind.options_type, dict(case.options)))
+    follow(drafter, case.habit())
+    return drafter
+
+
 def session_of(case: Case, dice: Dice, models: tuple[LanguageModel, LanguageModel] | None = None) -> Session:
     """The engine's own session, on the case's toy models or on the given (target, drafter)."""
     target, draft = models or case.models()
-    drafter, verifier = DRAFTERS.get(case.drafter), VERIFIERS.get(case.verifier)
-    drafting = drafter(from_mapping(drafter.options_type, dict(case.options)), draft if drafter.needs_model else None)
-    drafting.habit = case.habit()
-    if drafter.retrieves(drafting.options):
+    verifier = VERIFIERS.get(case.verifier)
+    drafting = with_model(drafter_of(case), draft)
+    if isinstance(drafting, Retrieves) and drafting.retrieves():
         drafting.consult(toy_text(case.vocab_size))
     if case.memory:
+        assert isinstance(drafting, Remembers), f"'{case.drafter}' remembers nothing."
         drafting.recall(case.memory)
     method = Method(
         drafting,
@@ -156,7 +168,7 @@ def law(case: Case, merged: bool = True, watch: Watch = lambda record, weight: N
     differ in has been judged and dropped, and a stop policy has learned the same. A
     drafter that learns from the target remembers what they differ in, so all its branches are followed.
     """
-    learns = DRAFTERS.get(case.drafter).observe is not Drafter.observe
+    learns = issubclass(DRAFTERS.get(case.drafter), Observes)
     walk = Walk(case, merged and not learns, watch)
     walk.follow((), 1.0, 0)
     return dict(walk.found)

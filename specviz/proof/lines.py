@@ -134,7 +134,7 @@ def case_of(toy: Toy) -> Case:
     kind = DRAFTERS.get(DRAFTER)
     given: dict[str, object] = {"branching": widths, "draw": draw}
     rule = VERIFIERS.get(toy.verifier)
-    check_pairing(kind, from_mapping(kind.options_type, given), rule, PLAIN)
+    check_pairing(kind(from_mapping(kind.options_type, given)), rule, PLAIN)
     fault = fault_of(toy.broken, widths, DRAWS[draw])
     return Case(DRAFTER, toy.verifier, tuple(given.items()), PLAIN, PROMPT, length=2, fault=fault)
 

@@ -15,6 +15,7 @@ from specviz.core.randomness import Dice
 from specviz.core.sampling import Sampling, transform
 from specviz.core.tree import ROOT, DraftTree
 from specviz.drafters.base import Habit
+from specviz.engine.pairing import follow
 from specviz.engine.session import Method
 from specviz.errors import SpecVizError
 from specviz.proof.exhaustive import Case, Distance, distance
@@ -132,7 +133,7 @@ def _share(candidate: tuple[int, Tensor | None]) -> float:
 
 def grows(widths: tuple[int, ...], draw: Any) -> Callable[[Method], Method]:
     def plant(method: Method) -> Method:
-        method.drafter.habit = Habit(Grown(widths, draw))
+        follow(method.drafter, Habit(Grown(widths, draw)))
         return method
 
     return plant

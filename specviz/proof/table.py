@@ -12,13 +12,13 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from specviz.core.sampling import Sampling
-from specviz.drafters.base import DRAFTERS, Habit
+from specviz.drafters.base import DRAFTERS
+from specviz.drafters.capabilities import Grows
 from specviz.engine.pairing import check_pairing
 from specviz.errors import OptionError, PairingError
-from specviz.options import from_mapping
 from specviz.proof.coverage import prompts, prove
 from specviz.proof.drafter_options import option_sets
-from specviz.proof.exhaustive import WARM, Case, Text, branches
+from specviz.proof.exhaustive import WARM, Case, Text, branches, drafter_of
 from specviz.proof.policy_options import growth_sets, stop_sets
 from specviz.stop_policies.base import STOPS
 from specviz.tree_policies.base import GROWTHS
@@ -84,14 +84,14 @@ def cases(only: Collection[str] = (), full: bool = False) -> list[Case]:
     for drafter, kind in DRAFTERS.items():
         own = _pairs(option_sets(drafter)[0])
         found += [Case(drafter, verifier, own) for verifier in VERIFIERS.names()]
-        for growth in GROWTHS.names() if kind.grows and (full or drafter == GROWING) else ():
+        for growth in GROWTHS.names() if issubclass(kind, Grows) and (full or drafter == GROWING) else ():
             for one in TABLE_SETS.get(growth, growth_sets(growth)[:1]):
                 shape = () if drafter == GROWING else own
                 case = Case(drafter, "naive", shape, growth=growth, growth_options=_pairs(one))
                 found += [replace(case, verifier=verifier) for verifier in VERIFIERS.names()]
     shapes: list[tuple[str, Given]] = [("chain", {"length": 2}), ("levels", {"branching": (2, 1)})]
     for stop in STOPS.names():
-        for growth, given in shapes if not isinstance(Habit().stop, STOPS.get(stop)) else ():
+        for growth, given in shapes if STOPS.get(stop).ends_early else ():
             case = Case(GROWING, "sequential", growth=growth, growth_options=_pairs(given))
             found.append(replace(case, stopping=stop, stopping_options=_pairs(stop_sets(stop)[0])))
     unknown = sorted(set(only) - {name for case in found for name in names_of(case)})
@@ -112,9 +112,8 @@ def names_of(case: Case) -> tuple[str, str, str, str]:
 
 def legal(case: Case) -> bool:
     """Whether the pairing check lets these methods run together."""
-    kind, rule = DRAFTERS.get(case.drafter), VERIFIERS.get(case.verifier)
     try:
-        check_pairing(kind, from_mapping(kind.options_type, dict(case.options)), rule, case.sampling, case.habit())
+        check_pairing(drafter_of(case), VERIFIERS.get(case.verifier), case.sampling)
     except PairingError:
         return False
     return True

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from specviz.errors import OptionError
 from specviz.options import Options, option
-from specviz.registry import Registry
+from specviz.registry import OptionsT_co, PlugIn, Registry
 from specviz.trace.events import Option
 
 
@@ -93,17 +93,15 @@ class Recipe:
     learning_rate: float = 0.01
 
 
-class Stop(Protocol):
-    """Lives for one run and may remember earlier rounds. Its class carries `name`, `options_type`, `lossless` and its
-    docstring. A policy derives from this class and overrides what it needs.
+class Stop(PlugIn[OptionsT_co]):
+    """Lives for one run and may remember earlier rounds. A policy derives from this class and overrides what it needs.
 
     Adaptedness: both questions are asked before anything is drawn below the node, and a candidate that was drawn is
     always submitted, so that no rule can bias the text whatever it looks at.
     """
 
-    name: ClassVar[str]
-    options_type: ClassVar[type[Options]]
-    lossless: ClassVar[bool] = True
+    ends_early: ClassVar[bool] = True
+    """False: it ends nothing, and is what a run has that names no stop policy"""
     temperatures: ClassVar[str] = "any"
     """`any` or `zero`"""
     deployable: ClassVar[bool] = True
@@ -114,12 +112,10 @@ class Stop(Protocol):
     needs_hidden: ClassVar[bool] = False
     """it looks at the drafter's hidden states"""
 
-    options: Any
-    """what it runs with, an instance of `options_type`"""
-
-    def __init__(self, options: Options) -> None:
-        """`options` is an instance of `options_type`."""
-        self.options = options
+    @property
+    def sets_length(self) -> bool:
+        """Whether drafts may come out of another length than their tree policy makes them."""
+        return self.ends_early or self.levels() is not None
 
     def learn(self, drafted: int, accepted: int) -> None:
         """Told before each round but the first how many levels the last draft had and how many were accepted."""
@@ -165,4 +161,4 @@ class Stop(Protocol):
         return {}
 
 
-STOPS: Registry[type[Stop]] = Registry("stop", package="specviz.stop_policies")
+STOPS: Registry[type[Stop[Options]]] = Registry("stop", package="specviz.stop_policies")

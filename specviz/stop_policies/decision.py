@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from specviz.options import Options, option
-from specviz.stop_policies.base import STOPS, DraftView, Recipe, StopOptions
-from specviz.stop_policies.parts.trained import CandidateStop
+from specviz.options import option
+from specviz.stop_policies.base import STOPS, DraftView, Recipe
+from specviz.stop_policies.parts.trained import CandidateStop, ThresholdOptions
 
 
 @dataclass(frozen=True)
-class DecisionOptions(StopOptions):
+class DecisionOptions(ThresholdOptions):
     """How sure the classifier must be."""
 
     threshold: float = option(
@@ -25,7 +25,7 @@ class DecisionOptions(StopOptions):
 
 
 @STOPS.register("decision")
-class DecisionStop(CandidateStop):
+class DecisionStop(CandidateStop[DecisionOptions]):
     """Drafts another level below all candidates while a trained classifier believes in any of them.
 
     The decision model of "Improving Multi-candidate Speculative Decoding" (2409.10644, §3.3), a small network on the
@@ -33,8 +33,6 @@ class DecisionStop(CandidateStop):
     shape until it ends, and its mask stays a block of the whole fork's. Trained by `specviz learn` on logged rounds.
     """
 
-    name: ClassVar[str] = "decision"
-    options_type: ClassVar[type[Options]] = DecisionOptions
     recipe: ClassVar[Recipe | None] = Recipe(widths=(32,), from_hidden=False, whole_level=True)
 
     def going_on(self, draft: DraftView, nodes: Sequence[int]) -> list[int]:

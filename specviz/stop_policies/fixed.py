@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from specviz.options import Options
 from specviz.stop_policies.base import STOPS, Stop, StopOptions
 
 
@@ -15,11 +14,10 @@ class FixedOptions(StopOptions):
 
 
 @STOPS.register("fixed")
-class FixedStop(Stop):
+class FixedStop(Stop[FixedOptions]):
     """Every draft has its full length.
 
     The baseline of Leviathan et al. 2211.17192: gamma tokens per round, whatever the drafter thinks of them.
     """
 
-    name: ClassVar[str] = "fixed"
-    options_type: ClassVar[type[Options]] = FixedOptions
+    ends_early: ClassVar[bool] = False

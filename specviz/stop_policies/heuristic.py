@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
-from specviz.options import Options, option
+from specviz.options import option
 from specviz.stop_policies.base import LONGEST, STOPS, Stop, StopOptions
 from specviz.trace.events import Option
 
@@ -20,7 +19,7 @@ class HeuristicOptions(StopOptions):
 
 
 @STOPS.register("heuristic")
-class HeuristicStop(Stop):
+class HeuristicStop(Stop[HeuristicOptions]):
     """Two tokens more after a wholly accepted draft, one less otherwise, never below one.
 
     The schedule "heuristic" of assisted generation in Hugging Face transformers. A chain gets the length it asks for,
@@ -28,10 +27,7 @@ class HeuristicStop(Stop):
     trace starts afresh.
     """
 
-    name: ClassVar[str] = "heuristic"
-    options_type: ClassVar[type[Options]] = HeuristicOptions
-
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: HeuristicOptions) -> None:
         super().__init__(options)
         self._levels: int = self.options.start_levels
 

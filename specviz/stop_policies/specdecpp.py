@@ -7,13 +7,13 @@ from typing import ClassVar
 
 from specviz.core.tree import ROOT
 from specviz.errors import DraftError
-from specviz.options import Options, option
-from specviz.stop_policies.base import STOPS, DraftView, Recipe, StopOptions
-from specviz.stop_policies.parts.trained import TrainedStop
+from specviz.options import option
+from specviz.stop_policies.base import STOPS, DraftView, Recipe
+from specviz.stop_policies.parts.trained import ThresholdOptions, TrainedStop
 
 
 @dataclass(frozen=True)
-class SpecDecPPOptions(StopOptions):
+class SpecDecPPOptions(ThresholdOptions):
     """How much risk is taken, and from which depth on."""
 
     threshold: float = option(
@@ -27,7 +27,7 @@ class SpecDecPPOptions(StopOptions):
 
 
 @STOPS.register("specdecpp")
-class SpecDecPPStop(TrainedStop):
+class SpecDecPPStop(TrainedStop[SpecDecPPOptions]):
     """Stops where a trained head expects that some candidate of the path so far is refused.
 
     SpecDec++ (2405.19715, §3): the optimal policy of a Markov decision process is a threshold on 1 - prod P(accepted),
@@ -35,8 +35,6 @@ class SpecDecPPStop(TrainedStop):
     the candidate, so this last pass is paid for; what follows is then not drawn. Trained by `specviz learn`.
     """
 
-    name: ClassVar[str] = "specdecpp"
-    options_type: ClassVar[type[Options]] = SpecDecPPOptions
     recipe: ClassVar[Recipe | None] = Recipe(
         widths=(16, 16, 16, 16),
         from_hidden=True,
@@ -48,7 +46,7 @@ class SpecDecPPStop(TrainedStop):
     )
     needs_hidden: ClassVar[bool] = True
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: SpecDecPPOptions) -> None:
         super().__init__(options)
         self._survives: dict[int, float] = {}
         """node → probability that its whole path is accepted"""

@@ -96,7 +96,7 @@ def continuations(model: LoadedModel, starts: Sequence[str], plan: CountPlan) ->
     room = model.info.context_length - plan.tokens
     for number, start in enumerate(starts):
         method = Method(
-            plain(plain.options_type(), None),
+            plain(plain.options_type()),
             verifier(verifier.options_type()),
             Sampling(plan.temperature),
             SeededDice(plan.seed + number),

@@ -11,7 +11,7 @@ import numpy as np
 
 from specviz.core.sampling import Sampling
 from specviz.core.tree import ROOT
-from specviz.options import Options, option
+from specviz.options import option
 from specviz.trace.events import CandidateKind
 from specviz.tree_policies.base import DEEPEST, GROWTHS, Draft, Growth, GrowthOptions, Pair, StepCosts
 from specviz.tree_policies.parts.acceptance_vector import parse_vector, vector_for
@@ -94,7 +94,7 @@ class Plans:
 
 
 @GROWTHS.register("sequoia")
-class SequoiaGrowth(Growth):
+class SequoiaGrowth(Growth[SequoiaOptions]):
     """The tree shape with the most expected tokens for its size; on request sized by the measured step times.
 
     Sequoia (2402.12374): an acceptance vector says how often each sibling is the accepted one, dynamic programming
@@ -102,9 +102,6 @@ class SequoiaGrowth(Growth):
     without replacement with fresh noise every round; at temperature 0 the most probable.
     """
 
-    name: ClassVar[str] = "sequoia"
-    options_type: ClassVar[type[Options]] = SequoiaOptions
-    lossless: ClassVar[bool] = True
     settles_siblings: ClassVar[bool] = True
 
     def kinds(self, sampling: Sampling) -> frozenset[CandidateKind]:

@@ -181,9 +181,9 @@ def test_bench_drafters_runs_every_drafter_or_says_why_not(specviz: Call) -> Non
 def test_bench_vector_says_on_what_it_was_measured(specviz: Call) -> None:
     result = specviz("bench", "vector", "--width", "3", "--step", "64", "--prompts", "1", "--json", "-")
     data = json.loads(result.out)
-    assert len(data["vector"]) == 3
-    assert 0.0 < sum(data["vector"]) <= 1.0
-    assert (data["temperature"], data["step"], data["target"]["name"]) == (0.8, 64, "target")
+    assert [(one["temperature"], len(one["vector"])) for one in data["vectors"]] == [(0, 3), (0.6, 3), (0.8, 3), (1, 3)]
+    assert all(0.0 < sum(one["vector"]) <= 1.0 for one in data["vectors"])
+    assert (data["step"], data["target"]["name"]) == (64, "target")
 
 
 def test_a_bench_without_time_says_so(specviz: Call) -> None:

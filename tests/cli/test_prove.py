@@ -32,7 +32,7 @@ def test_a_name_that_nothing_has_is_refused(specviz: Callable) -> None:
 def test_a_drafter_that_never_drafts_what_it_declares_is_not_proved(
     specviz: Callable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(NoDrafter, "kinds", classmethod(lambda cls, options, sampling: frozenset(["point_mass"])))
+    monkeypatch.setattr(NoDrafter, "kinds", lambda self, sampling: frozenset(["point_mass"]))
     done = specviz("prove", "--only", "none")
     assert done.code == 1
     assert "**NOT PROVED**: point_mass never drafted" in done.out

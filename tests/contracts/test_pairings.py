@@ -11,7 +11,7 @@ import pytest
 
 from specviz.core.sampling import Sampling
 from specviz.drafters.base import DRAFTERS, Habit
-from specviz.engine.pairing import check_pairing
+from specviz.engine.pairing import check_pairing, follow
 from specviz.errors import OptionError, PairingError
 from specviz.live.source import LiveSource, collect
 from specviz.options import OptionDescription, Options, describe, from_mapping, to_mapping
@@ -74,9 +74,10 @@ MODEL = DRAFTERS.get("model")
 
 
 def allowed(drafter, verifier: str, temperature: float, habit: Habit | None = None, **options: object) -> bool:
-    given = from_mapping(drafter.options_type, options)
+    made = drafter(from_mapping(drafter.options_type, options))
     try:
-        check_pairing(drafter, given, VERIFIERS.get(verifier), Sampling(temperature), habit)
+        follow(made, habit or Habit())
+        check_pairing(made, VERIFIERS.get(verifier), Sampling(temperature))
     except PairingError:
         return False
     return True
@@ -129,8 +130,8 @@ def test_what_is_allowed_runs_to_its_end_and_what_is_refused_says_beforehand_why
                 assert str(refused.value) == reason
 
 
-def other_value(kind: type[Options], described: OptionDescription) -> object:
-    """A legal value of an option that is not its default."""
+def other_values(kind: type[Options], described: OptionDescription) -> dict[str, object]:
+    """A legal value of an option that is not its default, and what else must be set for it."""
     bounds = [bound for bound in (described.minimum, described.maximum) if bound is not None]
     default = described.default
     if isinstance(default, bool):
@@ -141,12 +142,17 @@ def other_value(kind: type[Options], described: OptionDescription) -> object:
         tries = [(2, 1), (1,)]
     else:
         tries = [*bounds, default + 1, default - 1]
+    beside: dict[str, object] = {described.needs: True} if described.needs else {}
+    if described.unless:
+        beside[described.unless] = ()
     for value in tries:
+        values = {described.name: type(default)(value), **beside}
         try:
-            if value != default and kind(**{described.name: type(default)(value)}) is not None:
-                return type(default)(value)
+            kind(**values)
         except OptionError:
             continue
+        if value != default:
+            return values
     raise AssertionError(f"no other value of {kind.__name__}.{described.name} is legal")
 
 
@@ -158,9 +164,11 @@ def test_every_option_survives_the_way_through_text(name, method):
     """As a flag, a link or a form gives it: a value that is not the default, written down and read again."""
     kind = method.options_type
     for described in describe(kind):
-        value = other_value(kind, described)
-        text = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
-        read = from_mapping(kind, {described.name: text})
-        assert getattr(read, described.name) == value
+        values = other_values(kind, described)
+        texts = {
+            one: ",".join(map(str, value)) if isinstance(value, tuple) else str(value) for one, value in values.items()
+        }
+        read = from_mapping(kind, texts)
+        assert {one: getattr(read, one) for one in values} == values
         assert read != kind()
         assert from_mapping(kind, to_mapping(read)) == read

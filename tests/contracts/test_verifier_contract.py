@@ -49,7 +49,7 @@ def legal() -> list[tuple[str, dict[str, object], float]]:
         for options in DRAFTS:
             for temperature in (0.0, 0.9):
                 try:
-                    check_pairing(model, from_mapping(model.options_type, options), rule, Sampling(temperature))
+                    check_pairing(model(from_mapping(model.options_type, options)), rule, Sampling(temperature))
                 except PairingError:
                     continue
                 found.append((name, options, temperature))

@@ -10,6 +10,7 @@ from specviz.core.sampling import Sampling
 from specviz.core.tree import DraftTree
 from specviz.drafters.base import DRAFTERS, Proposal
 from specviz.drafters.ngram import NgramDrafter
+from specviz.errors import DraftError
 from specviz.proof.coverage import declared, prompts, prove
 from specviz.proof.exhaustive import WARM, Case
 from specviz.proof.table import measure
@@ -48,14 +49,12 @@ def test_a_drafter_that_drafts_nothing_anywhere_is_not_proved_by_its_zero_error(
     assert not measure(COPYING).kept
 
 
-def test_a_candidate_of_a_kind_that_was_not_declared_is_named(monkeypatch):
-    class Undeclared(NgramDrafter):
-        @classmethod
-        def kinds(cls, options, sampling):
-            return frozenset(["without_replacement"])
-
-    found = prove(planted(monkeypatch, Undeclared))
-    assert found.missing == ("point_mass drafted, but not declared", "without_replacement never drafted")
+def test_a_declared_kind_that_never_comes_is_named_and_an_undeclared_one_ends_the_run(monkeypatch):
+    monkeypatch.setattr(NgramDrafter, "kinds", lambda self, sampling: frozenset(["point_mass", "iid"]))
+    assert prove(COPYING).missing == ("iid never drafted",)
+    monkeypatch.setattr(NgramDrafter, "kinds", lambda self, sampling: frozenset(["iid"]))
+    with pytest.raises(DraftError, match="does not declare"):
+        prove(COPYING)
 
 
 def test_candidates_that_no_rule_ever_rejects_are_named(monkeypatch):
@@ -75,11 +74,6 @@ def test_plain_decoding_declares_no_candidates_and_has_none():
     assert declared(PLAIN) == frozenset()
     found = prove(PLAIN)
     assert (found.missing, found.per_round) == ((), 0.0)
-
-
-def test_plain_decoding_that_drafts_after_all_is_seen(monkeypatch):
-    monkeypatch.setattr(NgramDrafter, "kinds", classmethod(lambda cls, options, sampling: frozenset()))
-    assert prove(COPYING).missing == ("point_mass drafted, but not declared",)
 
 
 @pytest.mark.parametrize("vocab_size", [2, 3])

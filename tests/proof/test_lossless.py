@@ -27,7 +27,7 @@ def cases() -> list[Case]:
             for verifier, rule in VERIFIERS.items():
                 for sampling in (Sampling(0.0), WARM, NARROW):
                     try:
-                        check_pairing(kind, from_mapping(kind.options_type, options), rule, sampling)
+                        check_pairing(kind(from_mapping(kind.options_type, options)), rule, sampling)
                     except PairingError:
                         continue
                     if not (kind.lossless and rule.lossless):

@@ -20,8 +20,8 @@ POINTS = "[specviz.drafters]\necho = echo_drafter\n"
 
 SOUND: dict[str, str] = {}
 SAYS_DRAWN = {
-    '"point_mass"': '"iid"',
-    ", None, self.name": ", torch.full((3,), 1 / 3, dtype=torch.float64), self.name",
+    '"point_mass", None, self.name': '"iid", torch.full((3,), 1 / 3, dtype=torch.float64), self.name',
+    "    def propose(": '    def kinds(self, sampling):\n        return frozenset(["iid"])\n\n    def propose(',
     "from dataclasses import dataclass": "import torch\nfrom dataclasses import dataclass",
 }
 """the repeated token, said to be drawn evenly from three"""

@@ -31,7 +31,9 @@ def grown(growth: str, options: dict[str, object], **changes: object) -> Case:
 def legal(verifier: str, sampling: Sampling, habit: Habit) -> bool:
     rule = VERIFIERS.get(verifier)
     try:
-        check_pairing(MODEL, from_mapping(MODEL.options_type, {}), rule, sampling, habit)
+        drafter = MODEL(from_mapping(MODEL.options_type, {}))
+        drafter.follow(habit)
+        check_pairing(drafter, rule, sampling)
     except PairingError:
         return False
     return rule.lossless

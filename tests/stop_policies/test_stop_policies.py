@@ -265,7 +265,8 @@ def test_disco_does_not_look_at_the_candidates_own_probability():
     ],
 )
 def test_a_policy_can_lengthen_and_shorten_a_chain_of_three(stop, drafted):
-    drafter = ModelDrafter(ShapeOptions(gamma=3), TableModel(6, seed=2))
+    drafter = ModelDrafter(ShapeOptions(gamma=3))
+    drafter.use(TableModel(6, seed=2))
     drafter.habit = Habit(stop=stop)
     drafter.begin([1])
     proposal = drafter.propose(DraftContext([1, 2], 0, 9, Sampling(1.0), SeededDice(0)))
@@ -273,7 +274,8 @@ def test_a_policy_can_lengthen_and_shorten_a_chain_of_three(stop, drafted):
 
 
 def test_a_tree_is_cut_but_not_lengthened():
-    drafter = ModelDrafter(ShapeOptions(branching=(2, 1)), TableModel(6, seed=2))
+    drafter = ModelDrafter(ShapeOptions(branching=(2, 1)))
+    drafter.use(TableModel(6, seed=2))
     drafter.habit = Habit(stop=FixedStop(FixedOptions(longest=4)))
     drafter.begin([1])
     tree = drafter.propose(DraftContext([1, 2], 0, 9, Sampling(1.0), SeededDice(0))).tree

@@ -18,8 +18,9 @@ MODEL = TableModel(40, seed=2)
 
 def drafted(growth, options, sampling):
     kind = GROWTHS.get(growth)
-    drafter = ModelDrafter(ShapeOptions(), MODEL)
-    drafter.habit = Habit(kind(from_mapping(kind.options_type, options)))
+    drafter = ModelDrafter(ShapeOptions())
+    drafter.use(MODEL)
+    drafter.follow(Habit(kind(from_mapping(kind.options_type, options))))
     return drafter.propose(DraftContext([1, 2], 0, 40, sampling, SeededDice(3))).tree
 
 

@@ -23,10 +23,9 @@ from specviz.lm.table import TableModel
 from specviz.proof.enumerated_randomness import ReplayDice
 from specviz.resources import ACCEPTANCE_VECTOR, asset_path
 from specviz.tree_policies.base import Pair, StepCosts
-from specviz.tree_policies.dyspec import DySpecGrowth, DySpecOptions
+from specviz.tree_policies.dyspec import DySpecGrowth, DySpecOptions, depth_first, touched_tiles
 from specviz.tree_policies.eagle2 import Eagle2Growth, Eagle2Options
 from specviz.tree_policies.parts.acceptance_vector import measure_ranks, measure_vector, parse_vector
-from specviz.tree_policies.parts.block_order import depth_first, touched_tiles
 from specviz.tree_policies.rsd_s import RsdSGrowth, RsdSOptions
 from specviz.tree_policies.sequoia import Plans, SequoiaGrowth, SequoiaOptions
 
@@ -34,8 +33,9 @@ COLD, WARM = Sampling(0.0), Sampling(1.0)
 
 
 def propose(growth, model=None, sampling=COLD, dice=None, depth=9):
-    drafter = ModelDrafter(ShapeOptions(), model or TableModel(6, seed=2))
-    drafter.habit = Habit(growth)
+    drafter = ModelDrafter(ShapeOptions())
+    drafter.use(model or TableModel(6, seed=2))
+    drafter.follow(Habit(growth))
     return drafter.propose(DraftContext([1, 2], 0, depth, sampling, dice or SeededDice(3)))
 
 

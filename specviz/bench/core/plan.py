@@ -67,7 +67,7 @@ def ours(source: TraceSource, options: BenchOptions) -> list[SourceContestant]:
         (f"ours: model γ={middle}{RECORDED}", "model", {"gamma": middle}, True),
     ]
     return [
-        SourceContestant(name, source, replace(options.template, drafter=drafter, drafter_options=given, record=record))
+        SourceContestant(name, source, replace(options.template.with_drafter(drafter, given), record=record))
         for name, drafter, given, record in settings
     ]
 

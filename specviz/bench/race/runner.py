@@ -86,20 +86,7 @@ def progress(spec: RaceSpec, done: int) -> str:
 
 def request_for(spec: RaceSpec, racer: Racer) -> RunRequest:
     """The common request with this drafter; growth, stop policy and memory stay at the drafter's own defaults."""
-    plain = RunRequest(prompt="")
-    return replace(
-        spec.request,
-        drafter=racer.drafter,
-        drafter_options=dict(racer.options),
-        growth=plain.growth,
-        growth_options={},
-        stopping=plain.stopping,
-        stopping_options={},
-        stopping_weights=None,
-        memory=plain.memory,
-        memory_file=plain.memory_file,
-        record=False,
-    )
+    return replace(spec.request.with_drafter(racer.drafter, racer.options), record=False)
 
 
 def check(source: TraceSource, spec: RaceSpec) -> None:

@@ -19,6 +19,7 @@ from specviz.bench.trees.rows import rows
 from specviz.bench.trees.table import _tree_table
 from specviz.core.randomness import SeededDice
 from specviz.drafters.base import DraftContext, Habit
+from specviz.drafters.capabilities import policies_of
 from specviz.drafters.model import ModelDrafter
 from specviz.drafters.parts.shape import ShapeOptions
 from specviz.errors import SpecVizError
@@ -43,8 +44,9 @@ def test_every_case_of_a_budget_drafts_exactly_that_many_candidates() -> None:
     for case in found():
         kind, _, size = case.experiment.partition(" ")
         plan = make_plan(case.request)
-        drafter = ModelDrafter(ShapeOptions(), TableModel(32, seed=1, spread=0.3))
-        drafter.habit = Habit(plan.habit.growth)
+        drafter = ModelDrafter(ShapeOptions())
+        drafter.use(TableModel(32, seed=1, spread=0.3))
+        drafter.follow(Habit(policies_of(plan.drafter).growth))
         tree = drafter.propose(DraftContext([1, 2], 0, 30, plan.sampling, SeededDice(3))).tree
         if kind == "budget":
             assert tree.drafted == int(size), case.name
