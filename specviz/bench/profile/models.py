@@ -33,12 +33,16 @@ class Timed(Protocol):
 
     @property
     def sizes(self) -> ModelSizes: ...
+
     @property
     def device(self) -> torch.device: ...
+
     @property
     def dtype(self) -> torch.dtype: ...
+
     @property
     def way(self) -> Literal["engine", "bare"]: ...
+
     @property
     def cuda_graphs(self) -> bool: ...
 

@@ -7,15 +7,14 @@ decoding works.
 from __future__ import annotations
 
 import argparse
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from specviz.bench.core.table import markdown_table, or_dash
+from specviz.bench.core.report import markdown_table, or_dash
 from specviz.bench.sweep.runner import sweep
 from specviz.bench.sweep.warm_up import able, everyone, meet
-from specviz.cli.parts.interrupt import stop_on_interrupt
+from specviz.cli.parts.bench import Cancelled, time_limit
 from specviz.cli.parts.progress import progress
 from specviz.cli.parts.sources import SharedModels, live_source
 from specviz.cli.parts.terminal import err, out, printable
@@ -28,7 +27,7 @@ from specviz.protocol.sweeps.result import SweepResult, check_definition, contin
 from specviz.protocol.sweeps.spec import SweepSpec
 from specviz.protocol.sweeps.toml_file import read_definition
 
-Cancelled = Callable[[], bool]
+SUMMARY = "measure the sweep that a file declares: drafters, lengths, trees, policies, temperatures, prompts"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -72,14 +71,7 @@ def measure(
     args: argparse.Namespace, definition: SweepDefinition, source: TraceSource, kept: SweepResult | None
 ) -> SweepResult:
     """Warm up, then run what is not there yet, keeping the result after each prompt."""
-    stopped, begun = threading.Event(), threading.Event()
-    begun.set()
-    deadline = time.monotonic() + args.max_minutes * 60 if args.max_minutes else float("inf")
-    with stop_on_interrupt(begun, stopped):
-
-        def cancelled() -> bool:
-            return stopped.is_set() or time.monotonic() > deadline
-
+    with time_limit(args.max_minutes) as cancelled:
         result, spec = _warmed_up(args, definition, source, cancelled)
         result = result if kept is None else continued(kept, result)
         points = [] if kept is None else points_of(kept)

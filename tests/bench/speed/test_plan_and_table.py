@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
-from specviz.bench.core import plan as plans
-from specviz.bench.core.contest import Measured, Outcome
-from specviz.bench.core.report import rows
-from specviz.bench.core.table import Report, Setting, markdown, to_data
+from specviz.bench.core.contest import Measured, Outcome, first_prompts
+from specviz.bench.core.provenance import Origin
+from specviz.bench.core.report import plain_data
+from specviz.bench.speed import plan as plans
+from specviz.bench.speed.rows import rows
+from specviz.bench.speed.table import Report, markdown
 from specviz.errors import SpecVizError
 from specviz.protocol.runs import Catalog, PromptCard
 from specviz.trace import events
@@ -42,10 +44,10 @@ def test_only_the_recorded_contestant_records(fake_source: Any) -> None:
 
 def test_prompts_are_taken_evenly_from_every_family() -> None:
     cards = tuple(PromptCard(f"{family}{i}", family, "", "", "x") for family in ("code", "prose") for i in range(3))
-    chosen = plans.prompts(Catalog((), (), (), cards), 2)
+    chosen = first_prompts(Catalog((), (), (), cards), 2)
     assert [card.id for card in chosen] == ["code0", "code1", "prose0", "prose1"]
     with pytest.raises(SpecVizError, match="prompt set is empty"):
-        plans.prompts(Catalog((), (), (), ()), 2)
+        first_prompts(Catalog((), (), (), ()), 2)
 
 
 def test_quick_is_one_length_one_prompt_one_repeat_and_few_tokens() -> None:
@@ -66,8 +68,8 @@ def report() -> Report:
         outcome("ours: model γ=4", 4, 2),
         outcome("transformers: generate", 10, 1),
     ]
-    setting = Setting(MACHINE, MODEL, replace(MODEL, name="drafter"), "2026-01-01T00:00:00Z", 0.0, 8, 1, 1)
-    return Report(rows(outcomes, "ours: plain", None), setting, True, {"target": {1: 0.001}}, None)
+    origin = Origin(MODEL, (replace(MODEL, name="drafter"),), MACHINE, "2026-01-01T00:00:00Z")
+    return Report(rows(outcomes, "ours: plain"), origin, 0.0, 8, 1, 1, True, {"target": {1: 0.001}}, None)
 
 
 def test_the_table_shows_ratios_against_plain_with_their_spread(report: Report) -> None:
@@ -94,6 +96,6 @@ def test_a_bench_that_was_stopped_says_so(report: Report) -> None:
 
 
 def test_json_names_quartiles_and_survives_a_round_trip(report: Report) -> None:
-    data = json.loads(json.dumps(to_data(report)))
+    data = json.loads(json.dumps(plain_data(report)))
     assert data["rows"][1]["ratio"] == {"low": 2.0, "median": 2.0, "high": 2.0}
-    assert data["setting"]["machine"]["processor"] == "A processor"
+    assert data["origin"]["machine"]["processor"] == "A processor"

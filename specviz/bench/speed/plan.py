@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from specviz.bench.core.source_contestant import SourceContestant
+from specviz.bench.core.run import SourceContestant
 from specviz.errors import BenchError
-from specviz.protocol.runs import Catalog, PromptCard, RunRequest, TraceSource
+from specviz.protocol.runs import RunRequest, TraceSource
 from specviz.trace.events import Option
 
 PLAIN = "ours: plain"
@@ -41,19 +41,6 @@ def quick(options: BenchOptions) -> BenchOptions:
         repeats=1,
         template=replace(options.template, max_new_tokens=min(32, options.template.max_new_tokens)),
     )
-
-
-def prompts(catalog: Catalog, per_family: int) -> list[PromptCard]:
-    """The first `per_family` prompts of each family, in the set's order. Raises BenchError for an empty set."""
-    taken: dict[str, list[PromptCard]] = {}
-    for card in catalog.prompts:
-        chosen = taken.setdefault(card.family, [])
-        if len(chosen) < per_family:
-            chosen.append(card)
-    found = [card for cards in taken.values() for card in cards]
-    if not found:
-        raise BenchError("the prompt set is empty, so there is nothing to measure on; `specviz list prompts` shows it.")
-    return found
 
 
 def ours(source: TraceSource, options: BenchOptions) -> list[SourceContestant]:

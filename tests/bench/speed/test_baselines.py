@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from specviz.bench.core import baselines
+from specviz.bench.speed import baselines
 from specviz.protocol.runs import PromptCard
 
 WORDS = PromptCard("p", "code", "", "", "w1 w2 w3 w4 w1 w2 w3")

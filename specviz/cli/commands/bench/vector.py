@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from specviz.bench.core import plan as plans
+from specviz.bench.core.contest import first_prompts
+from specviz.bench.core.provenance import now_utc
 from specviz.cli.parts.bench import add_count, add_pair_flags, at_least_one, deliver, numbers
 from specviz.cli.parts.sources import SharedModels, live_source
 from specviz.resources import ACCEPTANCE_VECTOR, ROOT
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from specviz.lm.load import LoadedModel
+
+SUMMARY = "measure how often the first, second, … sibling is the accepted one, which Sequoia's trees are made for"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -49,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     at_least_one(args, ("width", "step", "threads", *(() if args.prompts is None else ("prompts",))))
     models = SharedModels()
     catalog = live_source(models, args.threads).catalog()
-    prompts = plans.prompts(catalog, len(catalog.prompts) if args.prompts is None else args.prompts)
+    prompts = first_prompts(catalog, len(catalog.prompts) if args.prompts is None else args.prompts)
     target, drafter = (models(name, device=args.device, dtype=args.dtype) for name in (args.target, args.drafter_model))
     count = 0
 
@@ -86,7 +88,7 @@ def _deliver(
         "step": args.step,
         "places": places,
         "seed": args.seed,
-        "created": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "created": now_utc(),
         **{
             role: {"name": one.info.name, "weights_sha256": one.info.weights_sha256}
             for role, one in zip(("target", "drafter"), pair, strict=True)
