@@ -23,7 +23,7 @@ from specviz.engine.session import Method, RoundRecord, Session, Start
 from specviz.engine.termination import Ending, Limits
 from specviz.lm.base import LanguageModel
 from specviz.lm.table import TableModel
-from specviz.options import Options, from_mapping
+from specviz.options import Options
 from specviz.proof.enumerated_randomness import ReplayDice
 from specviz.proof.policy_options import toy_weights
 from specviz.stop_policies.base import STOPS
@@ -75,7 +75,7 @@ class Case:
     def habit(self) -> Habit:
         """New growth and stop policies: a stop policy remembers the rounds of its run."""
         stop = STOPS.get(self.stopping)
-        stopping = stop(from_mapping(stop.options_type, dict(self.stopping_options)))
+        stopping = stop.of(dict(self.stopping_options))
         drafter = self.models()[1].info
         weights = toy_weights(stop, drafter.hidden_size, drafter.weights_sha256)
         if weights is not None:
@@ -83,7 +83,7 @@ class Case:
         if self.growth == "auto":
             return Habit(stop=stopping)
         growth = GROWTHS.get(self.growth)
-        return Habit(growth(from_mapping(growth.options_type, dict(self.growth_options))), stopping)
+        return Habit(growth.of(dict(self.growth_options)), stopping)
 
     def __str__(self) -> str:
         options = ",".join(f"{name}={value}" for name, value in self.options)
@@ -103,8 +103,7 @@ def drafter_of(case: Case) -> Drafter[Options]:
     """The case's drafter with its policies, before it is given a model or a text.
 
     Raises PairingError for a drafter that follows none."""
-    kind = DRAFTERS.get(case.drafter)
-    drafter = kind(from_mapping(kind.options_type, dict(case.options)))
+    drafter = DRAFTERS.get(case.drafter).of(dict(case.options))
     follow(drafter, case.habit())
     return drafter
 
@@ -121,7 +120,7 @@ def session_of(case: Case, dice: Dice, models: tuple[LanguageModel, LanguageMode
         drafting.recall(case.memory)
     method = Method(
         drafting,
-        verifier(from_mapping(verifier.options_type, {})),
+        verifier.of({}),
         case.sampling,
         dice,
     )

@@ -91,7 +91,7 @@ def cases(only: Collection[str] = (), full: bool = False) -> list[Case]:
                 found += [replace(case, verifier=verifier) for verifier in VERIFIERS.names()]
     shapes: list[tuple[str, Given]] = [("chain", {"length": 2}), ("levels", {"branching": (2, 1)})]
     for stop in STOPS.names():
-        for growth, given in shapes if STOPS.get(stop).ends_early else ():
+        for growth, given in shapes if stop != Case.stopping else ():
             case = Case(GROWING, "sequential", growth=growth, growth_options=_pairs(given))
             found.append(replace(case, stopping=stop, stopping_options=_pairs(stop_sets(stop)[0])))
     unknown = sorted(set(only) - {name for case in found for name in names_of(case)})

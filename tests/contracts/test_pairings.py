@@ -74,7 +74,7 @@ MODEL = DRAFTERS.get("model")
 
 
 def allowed(drafter, verifier: str, temperature: float, habit: Habit | None = None, **options: object) -> bool:
-    made = drafter(from_mapping(drafter.options_type, options))
+    made = drafter.of(options)
     try:
         follow(made, habit or Habit())
         check_pairing(made, VERIFIERS.get(verifier), Sampling(temperature))
@@ -96,7 +96,7 @@ def test_each_verifier_judges_these_drafters_and_no_others(verifier):
 def test_the_trees_of_each_policy_are_judged_by_these_verifiers_and_no_others(growth):
     kind = GROWTHS.get(growth)
     for options, expected in zip(growth_sets(growth), GROWN[growth], strict=True):
-        habit = Habit(kind(from_mapping(kind.options_type, options)))
+        habit = Habit(kind.of(options))
         assert {name for name in JUDGES if allowed(MODEL, name, 0.9, habit)} == expected, options
 
 
@@ -104,7 +104,7 @@ def test_the_trees_of_each_policy_are_judged_by_these_verifiers_and_no_others(gr
 def test_each_stop_policy_stops_these_drafters_and_no_others(stop):
     kind = STOPS.get(stop)
     for temperature, expected in zip(WARMTH, STOPPED[stop], strict=True):
-        habit = Habit(stop=kind(from_mapping(kind.options_type, stop_sets(stop)[0])))
+        habit = Habit(stop=kind.of(stop_sets(stop)[0]))
         found = {
             name
             for name in EVERY

@@ -9,25 +9,19 @@ import torch
 
 from specviz.core.randomness import SeededDice
 from specviz.core.sampling import Sampling
-from specviz.drafters.base import Habit
 from specviz.engine.recorder import Recorder
 from specviz.engine.session import RoundRecord
-from specviz.options import from_mapping
 from specviz.proof.exhaustive import Case, session_of
 from specviz.trace.events import Round, TopK
-from specviz.tree_policies.base import GROWTHS
 from tests.proof.letters import Letters
 
 SIZE = 6
 CASE = Case("model", "sequential", (("branching", (2, 2)),), Sampling(0.7), (1, 2), 24, SIZE)
 
 
-def recorded(case: Case = CASE, growth: str = "", **options: object) -> list[tuple[RoundRecord, Round]]:
+def recorded(case: Case = CASE) -> list[tuple[RoundRecord, Round]]:
     """Every round of a run, as it was and as it was written down."""
     session = session_of(case, SeededDice(3))
-    if growth:
-        kind = GROWTHS.get(growth)
-        session.method.drafter.habit = Habit(kind(from_mapping(kind.options_type, options)))
     recorder = Recorder(Letters(SIZE), top=SIZE)
     session.begin()
     found = []
@@ -63,9 +57,9 @@ def test_the_residual_is_what_the_correction_was_drawn_from_and_not_the_targets_
     ("growth", "options"), [("", {}), ("dyspec", {"budget": 5}), ("eagle2", {"budget": 4, "depth": 2, "width": 2})]
 )
 def test_every_nodes_raw_rows_are_its_own(growth, options):
-    case = replace(CASE, options=()) if growth else CASE
+    grown = replace(CASE, options=(), growth=growth, growth_options=tuple(options.items()))
     drafted = 0
-    for was, said in recorded(case, growth, **options):
+    for was, said in recorded(grown if options else CASE):
         asked = {node: row for nodes, rows in was.proposal.beliefs for node, row in zip(nodes, rows, strict=True)}
         for node in said.nodes:
             assert spread(node.target_raw) == near(was.scored.logits[node.id].softmax(-1))

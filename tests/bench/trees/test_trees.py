@@ -23,7 +23,7 @@ from specviz.bench.trees.same_trees import Setup, judge_all
 from specviz.bench.trees.table import _tree_table
 from specviz.core.randomness import SeededDice
 from specviz.drafters.base import DraftContext, Habit
-from specviz.drafters.capabilities import policies_of
+from specviz.drafters.capabilities import policies_of, with_model
 from specviz.drafters.model import ModelDrafter
 from specviz.drafters.parts.shape import ShapeOptions
 from specviz.errors import SpecVizError
@@ -216,9 +216,7 @@ def test_verifiers_judge_the_very_same_trees_with_the_same_draws() -> None:
 
     def method_of(request: RunRequest) -> Method:
         plan = make_plan(request)
-        made = plan.drafter(plan.drafter_options, drafter)
-        made.habit = plan.habit
-        return Method(made, plan.verifier, plan.sampling, SeededDice(request.seed))
+        return Method(with_model(plan.drafter, drafter), plan.verifier, plan.sampling, SeededDice(request.seed))
 
     words: Any = SimpleNamespace(model=target, info=target.info, tokenizer=SimpleNamespace(encode=lambda text: [1, 2]))
     plan = replace(
