@@ -1,7 +1,7 @@
 # One command each:
 #   make app        serves the page
 #   make test       the whole suite; make test-fast leaves out what is slow or needs a browser
-#   make check      format, lint, types, import contracts; the scripts too where `npm ci` has been run
+#   make check      format, lint, types, import contracts; the scripts too where `npm install` has been run
 #   make generate   writes every file that follows from the code anew
 #   make mutants    plants faults and shows that the suite finds each
 #

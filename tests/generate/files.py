@@ -17,6 +17,8 @@ from specviz.proof.document import filled
 from specviz.protocol.sweeps import schema as sweep_schema
 from specviz.resources import ROOT as ASSETS
 from specviz.trace import schema as trace_schema
+from specviz.trace.known_rules import RULES_FILE
+from specviz.verifiers.parts import declarations
 from tests.generate import flags, method_pages, picture
 from tests.proof import planted_list
 
@@ -32,6 +34,11 @@ def catalogue() -> Files:
 def schemas() -> Files:
     """The formats of traces and sweep results, from their types."""
     return {trace_schema.SCHEMA_FILE: trace_schema.text(), sweep_schema.SCHEMA_FILE: sweep_schema.text()}
+
+
+def rules() -> Files:
+    """What every verifier declares of its rule, for the check of a trace and the player."""
+    return {ASSETS / RULES_FILE: declarations.text()}
 
 
 def space_card() -> Files:
@@ -71,7 +78,7 @@ def pages_of_methods() -> Files:
 
 
 PARTS: tuple[Callable[[], Files], ...] = (
-    catalogue, schemas, space_card, recorded_runs, planted_bugs, imports, method_flags, pages_of_methods,
+    catalogue, schemas, rules, space_card, recorded_runs, planted_bugs, imports, method_flags, pages_of_methods,
 )  # fmt: skip
 
 
