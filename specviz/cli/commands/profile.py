@@ -12,13 +12,13 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
+from specviz.bench.profile.table import table
 from specviz.cli.parts.bench import at_least_one, numbers
 from specviz.cli.parts.interrupt import stop_on_interrupt
 from specviz.cli.parts.progress import bar
 from specviz.cli.parts.terminal import err, out, printable
 from specviz.errors import BenchError, OptionError
 from specviz.protocol.profiles import HardwareCurve, ProfileRequest, dumps
-from specviz.theory.roofline import knee, overhead, passes, roofline, settings
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -80,30 +80,6 @@ def measure(request: ProfileRequest) -> HardwareCurve:
     if curve is None:
         raise BenchError(f"stopped before every width was timed {FEWEST} times, so nothing was written; let it run on.")
     return curve
-
-
-def table(curve: HardwareCurve) -> str:
-    """Markdown: the machine, then t(n) beside the roofline, one table for each context and batch."""
-    model = curve.model
-    lines = [
-        f"{curve.name}: {model.name}, {model.parameters:,} parameters, {curve.machine.dtype}, {curve.machine.device}, "
-        f"{'engine pass' if curve.way == 'engine' else 'bare pass'}{', CUDA graphs' if curve.cuda_graphs else ''}",
-        f"reads {curve.reading.median / 1e9:.1f} GB/s ({curve.reading.how}), multiplies "
-        f"{curve.arithmetic.median / 1e9:.1f} GFLOP/s ({curve.arithmetic.how})",
-    ]
-    for context, batch in settings(curve):
-        measured = passes(curve, context, batch)
-        bare = roofline(curve, context, batch)
-        line = roofline(curve, context, batch, overhead(measured, bare))
-        free = knee(measured)
-        lines += ["", f"context {context}, batch {batch}: knee at n = {free.n}, ridge at n = {bare.ridge:.1f}", ""]
-        lines += ["| n | ms, median [quartiles] | × t(1) | roofline, ms |", "|---:|---:|---:|---:|"]
-        lines += [
-            f"| {one.n} | {one.median_s * 1e3:.2f} [{one.low_s * 1e3:.2f}–{one.high_s * 1e3:.2f}] | "
-            f"{one.median_s / measured[0].median_s:.2f} | {line.at(one.n) * 1e3:.2f} |"
-            for one in measured
-        ]
-    return "\n".join(lines) + "\n"
 
 
 def slug(text: str) -> str:

@@ -123,6 +123,8 @@ def test_intervals_come_from_drawing_whole_prompts_anew() -> None:
     """Two prompts with 0 and 1: a resample's mean is 0, ½ or 1, each end with a chance of a quarter."""
     assert mean([0.0, 1.0]) == (0.5, 0.0, 1.0)
     assert ratio_of_sums([(3.0, 2.0), (3.0, 2.0)]) == (1.5, 1.5, 1.5)
+    by_prompt = [(2.0, 1.0), (20.0, 10.0), (200.0, 100.0)]
+    assert ratio_of_sums(by_prompt) == (2.0, 2.0, 2.0), "a prompt's two sums are drawn together"
     assert ratio_of_sums([(1.0, 10.0), (9.0, 10.0)], seed=1) == ratio_of_sums([(1.0, 10.0), (9.0, 10.0)], seed=1)
     assert ratio_of_sums([(0.0, 0.0)]) is None
     with pytest.raises(SpecVizError, match="no runs"):

@@ -11,8 +11,8 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from specviz.bench.core.report import markdown_table, or_dash
 from specviz.bench.sweep.runner import sweep
+from specviz.bench.sweep.table import table
 from specviz.bench.sweep.warm_up import able, everyone, meet
 from specviz.cli.parts.bench import Cancelled, time_limit
 from specviz.cli.parts.progress import progress
@@ -22,7 +22,7 @@ from specviz.protocol.runs import TraceSource
 from specviz.protocol.sweeps import store as sweep_store
 from specviz.protocol.sweeps.csv_file import sweep_csv
 from specviz.protocol.sweeps.definition import SweepDefinition, expand
-from specviz.protocol.sweeps.points import BASELINE, SweepPoint, SweepRow, summarise, title
+from specviz.protocol.sweeps.points import SweepPoint, summarise
 from specviz.protocol.sweeps.result import SweepResult, check_definition, continued, introduce, points_of, with_points
 from specviz.protocol.sweeps.spec import SweepSpec
 from specviz.protocol.sweeps.toml_file import read_definition
@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         out().write(sweep_store.dumps(result))
     else:
-        out().write(printable(_table(summarise(points)) if points else "nothing was measured.\n"))
+        out().write(printable(table(summarise(points)) if points else "nothing was measured.\n"))
     return 0
 
 
@@ -123,33 +123,3 @@ def _say(done: int, total: int, seconds_each: float) -> None:
 def _keep(where: Path | None, result: SweepResult, points: Sequence[SweepPoint]) -> None:
     if where is not None and points:
         sweep_store.write(with_points(result, points), where)
-
-
-HEAD = (
-    "setting", "γ", "temperature", "× plain, decoding", "95 % interval", "acceptance rate", "mean acceptance length",
-    "candidates per pass", "tokens/s", "same output",
-)  # fmt: skip
-
-
-def _table(rows: Sequence[SweepRow]) -> str:
-    note = (
-        "\n\nSpeedup: median over the prompts (each the median of its repeats) of tokens per second ÷ plain decoding's "
-        "on the same prompt in the same repeat; interval: central 95 % over 2000 resamples of the prompts.\n"
-    )
-    return markdown_table(HEAD, list(map(_cells, rows))) + note
-
-
-def _cells(row: SweepRow) -> list[str]:
-    plain = row.drafter == BASELINE
-    return [
-        "plain decoding" if plain else title(row),
-        "–" if row.gamma is None else str(row.gamma),
-        f"{row.temperature:g}",
-        f"{row.ratio_median:.2f}",
-        "–" if plain or row.prompts == 1 else f"{row.ratio_low:.2f} to {row.ratio_high:.2f}",
-        or_dash(row.acceptance_rate, "{:.2f}"),
-        or_dash(row.mean_acceptance_length, "{:.2f}"),
-        f"{row.drafted_per_round:.1f}",
-        f"{row.tokens_per_s_median:.0f}",
-        f"{row.same_output}/{row.runs}",
-    ]
