@@ -27,7 +27,8 @@ from specviz.drafters.capabilities import policies_of
 from specviz.drafters.model import ModelDrafter
 from specviz.drafters.parts.shape import ShapeOptions
 from specviz.errors import SpecVizError
-from specviz.live.source import LiveSource, make_plan
+from specviz.live.plan import make_plan
+from specviz.live.source import LiveSource
 from specviz.lm.table import TableModel
 from specviz.protocol.runs import PromptCard, RunRequest
 from specviz.protocol.sweeps.intervals import differences, mean, ratio_of_sums
@@ -209,6 +210,7 @@ def test_rows_over_other_prompts_cannot_be_compared() -> None:
 
 def test_verifiers_judge_the_very_same_trees_with_the_same_draws() -> None:
     """The default one continues the text: its accepted candidates are those of its own run, round by round."""
+    from specviz.drafters.capabilities import with_model
     from specviz.engine.session import Method, Session, Start
     from specviz.engine.termination import Ending, Limits
 
@@ -216,9 +218,7 @@ def test_verifiers_judge_the_very_same_trees_with_the_same_draws() -> None:
 
     def method_of(request: RunRequest) -> Method:
         plan = make_plan(request)
-        made = plan.drafter(plan.drafter_options, drafter)
-        made.habit = plan.habit
-        return Method(made, plan.verifier, plan.sampling, SeededDice(request.seed))
+        return Method(with_model(plan.drafter, drafter), plan.verifier, plan.sampling, SeededDice(request.seed))
 
     words: Any = SimpleNamespace(model=target, info=target.info, tokenizer=SimpleNamespace(encode=lambda text: [1, 2]))
     plan = replace(

@@ -176,13 +176,12 @@ def _same_trees(bench: Bench, cancelled: Cancelled) -> tuple[list[SameTreeRow], 
 
 def _method(drafter: LoadedModel, request: RunRequest) -> Method:
     from specviz.core.randomness import SeededDice
+    from specviz.drafters.capabilities import with_model
     from specviz.engine.session import Method
-    from specviz.live.source import make_plan
+    from specviz.live.plan import make_plan
 
     plan = make_plan(request)
-    made = plan.drafter(plan.drafter_options, drafter.model)
-    made.habit = plan.habit
-    return Method(made, plan.verifier, plan.sampling, SeededDice(request.seed))
+    return Method(with_model(plan.drafter, drafter.model), plan.verifier, plan.sampling, SeededDice(request.seed))
 
 
 def _ladder(bench: Bench) -> Ladder:
