@@ -9,12 +9,12 @@ from __future__ import annotations
 import difflib
 import importlib
 import pkgutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, ClassVar, Generic, TypeVar, get_args
+from typing import Any, ClassVar, Generic, Self, TypeVar, get_args
 
 from specviz.errors import OptionError
-from specviz.options import Options
+from specviz.options import Options, from_mapping
 
 T = TypeVar("T", bound=type[Any])
 OptionsT_co = TypeVar("OptionsT_co", bound=Options, covariant=True)
@@ -46,6 +46,12 @@ class PlugIn(Generic[OptionsT_co]):
     def __init__(self, options: OptionsT_co) -> None:
         """Cheap: made before any model is loaded, so that a screen can ask what it would do."""
         self.options = options
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Self:
+        """Made with options from values or strings; the defaults for those not given. Raises OptionError."""
+        chosen: Any = from_mapping(cls.options_type, options)
+        return cls(chosen)
 
 
 class Registry(Generic[T]):

@@ -21,8 +21,8 @@ from specviz.core.tree import DraftTree, Shape
 from specviz.lm.base import Unfinished
 from specviz.options import Options
 from specviz.registry import OptionsT_co, PlugIn, Registry
-from specviz.stop_policies.base import Stop
-from specviz.stop_policies.fixed import FixedOptions, FixedStop
+from specviz.stop_policies.base import Stop, StopOptions
+from specviz.stop_policies.fixed import FixedStop
 from specviz.trace.events import CandidateKind, Option
 from specviz.trace.exhibits import Exhibit
 from specviz.tree_policies.base import Growth, Opening
@@ -92,7 +92,7 @@ class Habit:
 
     growth: Growth[Options] | None = None
     """None: as the drafter's own options say"""
-    stop: Stop[Options] = field(default_factory=lambda: FixedStop(FixedOptions()))
+    stop: Stop[StopOptions] = field(default_factory=lambda: FixedStop(StopOptions()))
 
 
 class Drafter(PlugIn[OptionsT_co], ABC):

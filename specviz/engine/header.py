@@ -18,7 +18,7 @@ from specviz.lm.load import LoadedModel
 from specviz.lm.step_time import bare_pass_s, machine, step_times
 from specviz.options import Options, in_effect
 from specviz.protocol.runs import Resume, RunRequest
-from specviz.stop_policies.base import Stop
+from specviz.stop_policies.base import Stop, StopOptions
 from specviz.trace.events import Branch, MethodCard, ModelCard, SamplingCard, Started, StepTime, TokenizerCard
 from specviz.trace.exhibits import DatastoreCard, MemoryCard
 from specviz.tree_policies.base import Growth
@@ -82,7 +82,7 @@ def started(
         step_times=who.step_times,
         draft_step_s=who.draft_step_s,
         growth=None if habit.growth is None else _card(habit.growth),
-        stopping=replace(_card(habit.stop), deployable=habit.stop.deployable) if habit.stop.sets_length else None,
+        stopping=None if habit.stop.does_nothing() else replace(_card(habit.stop), deployable=habit.stop.deployable),
         memory=memory,
         datastore=datastore,
         branch=None if resume is None else Branch(resume.trace.started.run_id, resume.round, resume.forced_token),
@@ -90,7 +90,7 @@ def started(
     return replace(header, run_id=_fingerprint(header))
 
 
-def _card(method: Verifier | Growth[Options] | Stop[Options]) -> MethodCard:
+def _card(method: Verifier[Options] | Growth[Options] | Stop[StopOptions]) -> MethodCard:
     return MethodCard(method.name, in_effect(method.options), method.lossless)
 
 

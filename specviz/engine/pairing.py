@@ -11,7 +11,7 @@ from specviz.drafters.capabilities import Grows, model_of, policies_of
 from specviz.errors import PairingError, VocabularyMismatch
 from specviz.lm.base import GivesHidden, LanguageModel
 from specviz.options import Options
-from specviz.stop_policies.base import Stop
+from specviz.stop_policies.base import Stop, StopOptions
 from specviz.verifiers.base import Verifier
 
 KIND_WORDS = {
@@ -28,7 +28,7 @@ def follow(drafter: Drafter[Options], habit: Habit) -> None:
         return
     asked = [
         word
-        for word, given in (("growth policy", habit.growth is not None), ("stop policy", habit.stop.sets_length))
+        for word, given in (("growth policy", habit.growth is not None), ("stop policy", not habit.stop.does_nothing()))
         if given
     ]
     if asked:
@@ -38,7 +38,7 @@ def follow(drafter: Drafter[Options], habit: Habit) -> None:
         )
 
 
-def check_pairing(drafter: Drafter[Options], verifier: type[Verifier], sampling: Sampling) -> None:
+def check_pairing(drafter: Drafter[Options], verifier: type[Verifier[Options]], sampling: Sampling) -> None:
     """Raises PairingError where the verifier's rule does not hold for these candidates at this temperature.
 
     No weights are needed, so that a screen can ask before anything is loaded.
@@ -77,7 +77,7 @@ def check_pairing(drafter: Drafter[Options], verifier: type[Verifier], sampling:
         )
 
 
-def _check_stop(drafter: Drafter[Options], stop: Stop[Options], sampling: Sampling) -> None:
+def _check_stop(drafter: Drafter[Options], stop: Stop[StopOptions], sampling: Sampling) -> None:
     """Raises PairingError where the stop policy cannot do its work at this temperature or with this drafter."""
     if stop.temperatures == "zero" and not sampling.greedy:
         raise PairingError(

@@ -41,7 +41,7 @@ class Method:
     """How to decode: who drafts, who judges, under which sampling, with which dice."""
 
     drafter: Drafter[Options]
-    verifier: Verifier
+    verifier: Verifier[Options]
     sampling: Sampling
     dice: Dice
 

@@ -93,7 +93,7 @@ def describe_method(name: str, method: type[Any]) -> MethodDescription:
         temperatures=getattr(method, "temperatures", "any"),
         grows=issubclass(method, Grows),
         remembers=issubclass(method, Remembers),
-        retrieves=retrieves(method(method.options_type())) if issubclass(method, Drafter) else False,
+        retrieves=retrieves(method.of({})) if issubclass(method, Drafter) else False,
         standing=getattr(method, "standing", lambda: "")(),
         learns=getattr(method, "recipe", None) is not None,
         deployable=getattr(method, "deployable", True),

@@ -13,7 +13,7 @@ from specviz.drafters.capabilities import Remembers, policies_of, retrieves
 from specviz.engine.pairing import check_pairing, follow
 from specviz.engine.termination import Limits
 from specviz.errors import OptionError
-from specviz.options import Options, describe, from_mapping, to_mapping
+from specviz.options import Options, describe, to_mapping
 from specviz.protocol.runs import MEMORY_WAYS, RunRequest
 from specviz.stop_policies.base import STOPS
 from specviz.tree_policies.base import GROWTHS
@@ -31,7 +31,7 @@ class Plan:
     """A request whose names and options are known to be good; nothing is loaded yet. Its drafter is for one run."""
 
     drafter: Drafter[Options]
-    verifier: Verifier
+    verifier: Verifier[Options]
     sampling: Sampling
     limits: Limits
 
@@ -40,7 +40,7 @@ def make_plan(request: RunRequest) -> Plan:
     """Raises OptionError or PairingError where the request cannot be run."""
     sampling = Sampling(request.temperature, request.top_k, request.top_p)
     kind = DRAFTERS.get(request.drafter)
-    drafter = kind(from_mapping(kind.options_type, request.drafter_options))
+    drafter = kind.of(request.drafter_options)
     name = AUTO_VERIFIER[sampling.greedy] if request.verifier == "auto" else request.verifier
     verifier = VERIFIERS.get(name)
     follow(drafter, make_habit(request))
@@ -51,7 +51,7 @@ def make_plan(request: RunRequest) -> Plan:
         raise OptionError(f"the drafter '{request.drafter}' retrieves nothing with these options; leave out datastore.")
     if not 1 <= request.top <= MOST_TOP:
         raise OptionError(f"top is {request.top}, but must lie between 1 and {MOST_TOP}.")
-    judge = verifier(from_mapping(verifier.options_type, request.verifier_options))
+    judge = verifier.of(request.verifier_options)
     limits = Limits(request.max_new_tokens, frozenset(), request.stop)
     return Plan(drafter, judge, sampling, limits)
 
@@ -87,7 +87,7 @@ def _check_memory(request: RunRequest, drafter: Drafter[Options]) -> None:
 def make_habit(request: RunRequest) -> Habit:
     """The growth and stop policy that a request names. Raises OptionError where there is none, or for bad options."""
     stop = STOPS.get(request.stopping)
-    stopping = stop(from_mapping(stop.options_type, request.stopping_options))
+    stopping = stop.of(request.stopping_options)
     if request.stopping_weights is not None:
         stopping.use(request.stopping_weights)
     if request.growth == OWN_GROWTH:
@@ -98,4 +98,4 @@ def make_habit(request: RunRequest) -> Habit:
             )
         return Habit(stop=stopping)
     growth = GROWTHS.get(request.growth)
-    return Habit(growth(from_mapping(growth.options_type, request.growth_options)), stopping)
+    return Habit(growth.of(request.growth_options), stopping)

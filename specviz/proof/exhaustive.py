@@ -23,7 +23,6 @@ from specviz.engine.session import Method, RoundRecord, Session, Start
 from specviz.engine.termination import Ending, Limits
 from specviz.lm.base import LanguageModel
 from specviz.lm.table import TableModel
-from specviz.options import from_mapping
 from specviz.proof.enumerated_randomness import ReplayDice
 from specviz.proof.policy_options import toy_weights
 from specviz.stop_policies.base import STOPS
@@ -75,7 +74,7 @@ class Case:
     def habit(self) -> Habit:
         """New growth and stop policies: a stop policy remembers the rounds of its run."""
         stop = STOPS.get(self.stopping)
-        stopping = stop(from_mapping(stop.options_type, dict(self.stopping_options)))
+        stopping = stop.of(dict(self.stopping_options))
         drafter = self.models()[1].info
         weights = toy_weights(stop, drafter.hidden_size, drafter.weights_sha256)
         if weights is not None:
@@ -83,7 +82,7 @@ class Case:
         if self.growth == "auto":
             return Habit(stop=stopping)
         growth = GROWTHS.get(self.growth)
-        return Habit(growth(from_mapping(growth.options_type, dict(self.growth_options))), stopping)
+        return Habit(growth.of(dict(self.growth_options)), stopping)
 
     def __str__(self) -> str:
         options = ",".join(f"{name}={value}" for name, value in self.options)
@@ -103,7 +102,7 @@ def session_of(case: Case, dice: Dice, models: tuple[LanguageModel, LanguageMode
     """The engine's own session, on the case's toy models or on the given (target, drafter)."""
     target, draft = models or case.models()
     drafter, verifier = DRAFTERS.get(case.drafter), VERIFIERS.get(case.verifier)
-    drafting = with_model(drafter(from_mapping(drafter.options_type, dict(case.options))), draft)
+    drafting = with_model(drafter.of(dict(case.options)), draft)
     follow(drafting, case.habit())
     if isinstance(drafting, Retrieves) and drafting.retrieves():
         drafting.consult(toy_text(case.vocab_size))
@@ -112,7 +111,7 @@ def session_of(case: Case, dice: Dice, models: tuple[LanguageModel, LanguageMode
         drafting.recall(case.memory)
     method = Method(
         drafting,
-        verifier(from_mapping(verifier.options_type, {})),
+        verifier.of({}),
         case.sampling,
         dice,
     )

@@ -3,8 +3,7 @@ here."""
 
 from __future__ import annotations
 
-from specviz.options import Options
-from specviz.stop_policies.base import STOPS, Stop
+from specviz.stop_policies.base import STOPS, Stop, StopOptions
 from specviz.stop_policies.parts.candidate import FEATURES, HEAD
 
 GROWTH_SETS: dict[str, tuple[dict[str, object], ...]] = {
@@ -39,7 +38,7 @@ def stop_sets(stop: str) -> tuple[dict[str, object], ...]:
     return STOP_SETS.get(stop, ({},))
 
 
-def toy_weights(stop: type[Stop[Options]], hidden_size: int, drafter_sha256: str) -> dict[str, object] | None:
+def toy_weights(stop: type[Stop[StopOptions]], hidden_size: int, drafter_sha256: str) -> dict[str, object] | None:
     """Untrained weights for a policy that learns, None for the others; they make drafts of all lengths."""
     if stop.recipe is None:
         return None

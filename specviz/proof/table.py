@@ -16,7 +16,6 @@ from specviz.drafters.base import DRAFTERS
 from specviz.drafters.capabilities import Grows
 from specviz.engine.pairing import check_pairing, follow
 from specviz.errors import OptionError, PairingError
-from specviz.options import from_mapping
 from specviz.proof.drafter_options import option_sets
 from specviz.proof.exhaustive import WARM, Case, branches, distance
 from specviz.proof.policy_options import growth_sets, stop_sets
@@ -89,7 +88,7 @@ def cases(only: Collection[str] = (), full: bool = False) -> list[Case]:
                 found += [replace(case, verifier=verifier) for verifier in VERIFIERS.names()]
     shapes: list[tuple[str, Given]] = [("chain", {"length": 2}), ("levels", {"branching": (2, 1)})]
     for stop in STOPS.names():
-        for growth, given in shapes if STOPS.get(stop).ends_early else ():
+        for growth, given in shapes if stop != Case.stopping else ():
             case = Case(GROWING, "sequential", growth=growth, growth_options=_pairs(given))
             found.append(replace(case, stopping=stop, stopping_options=_pairs(stop_sets(stop)[0])))
     unknown = sorted(set(only) - {name for case in found for name in names_of(case)})
@@ -112,7 +111,7 @@ def legal(case: Case) -> bool:
     """Whether the pairing check lets these methods run together."""
     kind, rule = DRAFTERS.get(case.drafter), VERIFIERS.get(case.verifier)
     try:
-        drafter = kind(from_mapping(kind.options_type, dict(case.options)))
+        drafter = kind.of(dict(case.options))
         follow(drafter, case.habit())
         check_pairing(drafter, rule, case.sampling)
     except PairingError:

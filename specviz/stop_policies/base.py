@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from torch import Tensor
 
 from specviz.errors import OptionError
 from specviz.options import Options, option
-from specviz.registry import OptionsT_co, PlugIn, Registry
+from specviz.registry import PlugIn, Registry
 from specviz.trace.events import Option
 
 
@@ -93,15 +93,17 @@ class Recipe:
     learning_rate: float = 0.01
 
 
-class Stop(PlugIn[OptionsT_co]):
+StopOptionsT_co = TypeVar("StopOptionsT_co", bound=StopOptions, covariant=True)
+
+
+class Stop(PlugIn[StopOptionsT_co]):
     """Lives for one run and may remember earlier rounds. A policy derives from this class and overrides what it needs.
 
     Adaptedness: both questions are asked before anything is drawn below the node, and a candidate that was drawn is
     always submitted, so that no rule can bias the text whatever it looks at.
     """
 
-    ends_early: ClassVar[bool] = True
-    """False: it ends nothing, and is what a run has that names no stop policy"""
+    options_type: ClassVar[type[Options]] = StopOptions
     temperatures: ClassVar[str] = "any"
     """`any` or `zero`"""
     deployable: ClassVar[bool] = True
@@ -112,10 +114,9 @@ class Stop(PlugIn[OptionsT_co]):
     needs_hidden: ClassVar[bool] = False
     """it looks at the drafter's hidden states"""
 
-    @property
-    def sets_length(self) -> bool:
-        """Whether drafts may come out of another length than their tree policy makes them."""
-        return self.ends_early or self.levels() is not None
+    def does_nothing(self) -> bool:
+        """Whether it is what a run has that names no stop policy."""
+        return False
 
     def learn(self, drafted: int, accepted: int) -> None:
         """Told before each round but the first how many levels the last draft had and how many were accepted."""
@@ -124,7 +125,7 @@ class Stop(PlugIn[OptionsT_co]):
     def levels(self) -> int | None:
         """The draft of this round shall be no deeper than this, and a chain may go on to here, beyond the length that
         its tree policy gives it; None: as deep as that makes it."""
-        return (self.options.longest or None) if isinstance(self.options, StopOptions) else None
+        return self.options.longest or None
 
     def goes_below(self, draft: DraftView, node: int) -> bool:
         """Whether to ask the drafter what follows this candidate, which is kept in any case. Not asked of the root."""
@@ -161,4 +162,4 @@ class Stop(PlugIn[OptionsT_co]):
         return {}
 
 
-STOPS: Registry[type[Stop[Options]]] = Registry("stop", package="specviz.stop_policies")
+STOPS: Registry[type[Stop[StopOptions]]] = Registry("stop", package="specviz.stop_policies")

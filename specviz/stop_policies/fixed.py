@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 from specviz.stop_policies.base import STOPS, Stop, StopOptions
 
 
-@dataclass(frozen=True)
-class FixedOptions(StopOptions):
-    """Nothing to choose."""
-
-
 @STOPS.register("fixed")
-class FixedStop(Stop[FixedOptions]):
+class FixedStop(Stop[StopOptions]):
     """Every draft has its full length.
 
     The baseline of Leviathan et al. 2211.17192: gamma tokens per round, whatever the drafter thinks of them.
     """
 
-    ends_early: ClassVar[bool] = False
+    def does_nothing(self) -> bool:
+        return not self.options.longest

@@ -9,7 +9,6 @@ import pytest
 from specviz.core.randomness import SeededDice
 from specviz.core.sampling import Sampling
 from specviz.drafters.base import DRAFTERS, DraftContext
-from specviz.options import from_mapping
 from specviz.proof.exhaustive import Case, error
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -35,7 +34,7 @@ def echo(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(("gamma", "max_depth", "drafted"), [(3, 9, [7, 7, 7]), (3, 2, [7, 7]), (3, 0, [])])
 def test_the_example_repeats_the_last_token(echo, gamma, max_depth, drafted):
-    drafter = echo(from_mapping(echo.options_type, {"gamma": gamma}))
+    drafter = echo.of({"gamma": gamma})
     tree = drafter.propose(DraftContext([5, 7], 0, max_depth, Sampling(1.0), SeededDice(0))).tree
     assert tree.tokens == [7, *drafted]
 

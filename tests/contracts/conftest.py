@@ -20,7 +20,6 @@ from specviz.engine.session import Method, Session, Start
 from specviz.engine.termination import Ending, Limits
 from specviz.live.plan import make_habit
 from specviz.lm.load import LoadedModel, load
-from specviz.options import from_mapping
 from specviz.protocol.runs import RunRequest
 from specviz.verifiers.base import VERIFIERS
 from tests.lm.tiny_models import VOCABULARY, random_model, random_tokens, write_tokenizer
@@ -57,8 +56,8 @@ class Pair:
         """The session that a request asks for; prompts are ids here, and nothing but `eos` ends a text early."""
         drafter, verifier = DRAFTERS.get(request.drafter), VERIFIERS.get(request.verifier)
         method = Method(
-            with_model(drafter(from_mapping(drafter.options_type, request.drafter_options)), self.drafter.model),
-            verifier(from_mapping(verifier.options_type, request.verifier_options)),
+            with_model(drafter.of(request.drafter_options), self.drafter.model),
+            verifier.of(request.verifier_options),
             Sampling(request.temperature, request.top_k, request.top_p),
             SeededDice(request.seed),
         )

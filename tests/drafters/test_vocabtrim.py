@@ -75,7 +75,7 @@ def test_with_the_whole_vocabulary_it_is_the_drafter_model():
     model = TableModel(6, 2)
     inner = DRAFTERS.get("model")
     ours = propose(with_model(VocabTrimDrafter(VocabTrimOptions(head_size=6, **BY_ID)), model)).tree
-    theirs = propose(with_model(inner(inner.options_type()), model)).tree
+    theirs = propose(with_model(inner.of({}), model)).tree
     assert ours.tokens == theirs.tokens
     assert all(map(torch.equal, ours.proposals[1:], theirs.proposals[1:]))
 

@@ -158,10 +158,10 @@ def test_a_drafter_is_sized_by_the_measured_step_times_and_the_header_says_how(o
 def test_growth_is_not_sized_for_a_drafter_whose_passes_were_not_measured(only_two_rows_are_cheap):
     """Parts of the target are not free: with a draft that costs nothing, trees would come out too deep."""
     target = toy_loader()("target", "cpu", "float64")
-    drafter = DRAFTERS.get("model")(from_mapping(DRAFTERS.get("model").options_type, {}))
+    drafter = DRAFTERS.get("model").of({})
     sequoia = GROWTHS.get("sequoia")
     for drafting, fitted in ((None, False), (target, True)):
-        drafter.follow(Habit(sequoia(from_mapping(sequoia.options_type, {"fit": True}))))
+        drafter.follow(Habit(sequoia.of({"fit": True})))
         who = Participants(target, drafting)
         who.measure()
         _tune(drafter, who)

@@ -11,17 +11,19 @@ import torch
 from specviz.core.randomness import SeededDice
 from specviz.core.sampling import Sampling
 from specviz.drafters.base import DraftContext, Habit
+from specviz.drafters.capabilities import with_model
 from specviz.drafters.model import ModelDrafter
 from specviz.drafters.parts.shape import ShapeOptions
 from specviz.errors import OptionError
 from specviz.lm.table import TableModel
-from specviz.stop_policies.base import STOPS, Recipe
+from specviz.options import describe
+from specviz.stop_policies.base import STOPS, Recipe, StopOptions
 from specviz.stop_policies.confidence import ConfidenceOptions, ConfidenceStop
 from specviz.stop_policies.decision import DecisionOptions, DecisionStop
 from specviz.stop_policies.disco import DiscoOptions, DiscoStop
 from specviz.stop_policies.draft_verify import DraftVerifyOptions, DraftVerifyStop
 from specviz.stop_policies.entropy import EntropyOptions, EntropyStop
-from specviz.stop_policies.fixed import FixedOptions, FixedStop
+from specviz.stop_policies.fixed import FixedStop
 from specviz.stop_policies.heuristic import HeuristicOptions, HeuristicStop
 from specviz.stop_policies.oracle import OracleOptions, OracleStop
 from specviz.stop_policies.parts.candidate import OF_DISTRIBUTION
@@ -254,9 +256,9 @@ def test_disco_does_not_look_at_the_candidates_own_probability():
 @pytest.mark.parametrize(
     ("stop", "drafted"),
     [
-        (FixedStop(FixedOptions()), 3),
-        (FixedStop(FixedOptions(longest=5)), 5),
-        (FixedStop(FixedOptions(longest=2)), 2),
+        (FixedStop(StopOptions()), 3),
+        (FixedStop(StopOptions(longest=5)), 5),
+        (FixedStop(StopOptions(longest=2)), 2),
         (HeuristicStop(HeuristicOptions(start_levels=6)), 6),
         (HeuristicStop(HeuristicOptions(start_levels=2)), 2),
         (HeuristicStop(HeuristicOptions(start_levels=6, longest=4)), 4),
@@ -265,18 +267,23 @@ def test_disco_does_not_look_at_the_candidates_own_probability():
     ],
 )
 def test_a_policy_can_lengthen_and_shorten_a_chain_of_three(stop, drafted):
-    drafter = ModelDrafter(ShapeOptions(gamma=3))
-    drafter.use(TableModel(6, seed=2))
-    drafter.habit = Habit(stop=stop)
+    drafter = with_model(ModelDrafter(ShapeOptions(gamma=3)), TableModel(6, seed=2))
+    drafter.follow(Habit(stop=stop))
     drafter.begin([1])
     proposal = drafter.propose(DraftContext([1, 2], 0, 9, Sampling(1.0), SeededDice(0)))
     assert proposal.tree.drafted == drafted
 
 
 def test_a_tree_is_cut_but_not_lengthened():
-    drafter = ModelDrafter(ShapeOptions(branching=(2, 1)))
-    drafter.use(TableModel(6, seed=2))
-    drafter.habit = Habit(stop=FixedStop(FixedOptions(longest=4)))
+    drafter = with_model(ModelDrafter(ShapeOptions(branching=(2, 1))), TableModel(6, seed=2))
+    drafter.follow(Habit(stop=FixedStop(StopOptions(longest=4))))
     drafter.begin([1])
     tree = drafter.propose(DraftContext([1, 2], 0, 9, Sampling(1.0), SeededDice(0))).tree
     assert (tree.drafted, max(tree.depths)) == (4, 2)
+
+
+@pytest.mark.parametrize("policy", ["disco", "decision", "specdecpp"])
+def test_a_trained_policy_keeps_its_options(policy):
+    """A subclass hook that did not call its parent's once left them all without."""
+    names = {one.name for one in describe(STOPS.get(policy).options_type)}
+    assert {"longest", "threshold"} <= names

@@ -51,7 +51,7 @@ def test_every_threshold_of_a_verifier_is_what_its_declaration_makes_of_the_tria
     for seed in range(60):
         greedy = verifier.temperatures == "zero" or (name == "lenience" and seed % 2 == 0)
         tree, target = drafted(kind, verifier.shapes, greedy, rng)
-        judge = verifier(verifier.options_type())
+        judge = verifier.of({})
         verdict = judge.judge(tree, target, SeededDice(seed), 5)
         assert verdict.order == KNOWN[name].order
         for one in verdict.trials:

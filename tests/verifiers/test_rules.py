@@ -11,7 +11,6 @@ from specviz.core.tree import DraftTree
 from specviz.drafters.base import DRAFTERS
 from specviz.engine.pairing import check_pairing
 from specviz.errors import DraftError, PairingError
-from specviz.options import from_mapping
 from specviz.trace.uniform_draws import uniform
 from specviz.verifiers.base import VERIFIERS
 from specviz.verifiers.kseq import solve
@@ -22,7 +21,7 @@ P, Q = torch.tensor([0.2, 0.8]).double(), torch.tensor([0.8, 0.2]).double()
 
 def rule(name):
     kind = VERIFIERS.get(name)
-    return kind(kind.options_type())
+    return kind.of({})
 
 
 def chain(tokens, q=Q) -> DraftTree:
@@ -166,7 +165,7 @@ def test_a_draft_that_equals_the_target_is_accepted_whole_in_single_precision(na
 
 def drafter_of(drafter, **options):
     kind = DRAFTERS.get(drafter)
-    return kind(from_mapping(kind.options_type, options))
+    return kind.of(options)
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from specviz.core.randomness import Dice
 from specviz.engine.session import Method, Session, Start
 from specviz.engine.termination import Ending, Limits
 from specviz.lm.load import LoadedModel
+from specviz.options import Options
 from specviz.protocol.runs import PromptCard, RunRequest
 from specviz.verifiers.base import Verifier
 
@@ -89,7 +90,9 @@ def _judge(setup: Setup, tree: SameTree, group: Sequence[Case], prompt: PromptCa
     return _rounds(session, verifiers, method.dice, (tree, prompt.id))
 
 
-def _rounds(session: Session, verifiers: Mapping[str, Verifier], dice: Dice, of: tuple[SameTree, str]) -> Judged:
+def _rounds(
+    session: Session, verifiers: Mapping[str, Verifier[Options]], dice: Dice, of: tuple[SameTree, str]
+) -> Judged:
     accepted, rounds = dict.fromkeys(verifiers, 0), 0
     while session.finished is None:
         done = session.round()

@@ -18,8 +18,7 @@ from specviz.core.sampling import Sampling, transform
 from specviz.core.tree import ROOT, DraftTree
 from specviz.drafters.base import DraftContext, Proposal
 from specviz.errors import DraftError
-from specviz.options import Options
-from specviz.stop_policies.base import Stop
+from specviz.stop_policies.base import Stop, StopOptions
 from specviz.trace.events import CandidateKind, Option
 from specviz.tree_policies.base import Opening
 
@@ -33,7 +32,7 @@ class GrowingDraft:
 
     context: DraftContext
     proposal: Proposal
-    stop: Stop[Options]
+    stop: Stop[StopOptions]
     deepest: int
     """no candidate deeper than this"""
     answer: Answer
@@ -161,7 +160,7 @@ class LastDraft:
     levels: int | None = None
     length: int = 0
 
-    def report(self, stop: Stop[Options], context: DraftContext) -> None:
+    def report(self, stop: Stop[StopOptions], context: DraftContext) -> None:
         """Tell the stop policy; nothing before the first draft."""
         if self.levels is not None:
             committed = len(context.tokens) - self.length

@@ -18,7 +18,7 @@ from specviz.drafters.parts.draft_cache import DraftCache
 from specviz.drafters.parts.growing import GrowingDraft, LastDraft
 from specviz.lm.base import LanguageModel
 from specviz.options import Options
-from specviz.stop_policies.base import Stop
+from specviz.stop_policies.base import Stop, StopOptions
 from specviz.tree_policies.base import Growth
 
 
@@ -32,12 +32,12 @@ class ModelDraft:
         self._cache = DraftCache(model)
         self._last = LastDraft()
 
-    def begin(self, tokens: Sequence[int], stop: Stop[Options]) -> None:
+    def begin(self, tokens: Sequence[int], stop: Stop[StopOptions]) -> None:
         """Read the prompt."""
         self._cache.keeps_hidden = stop.needs_hidden
         self._cache.begin(tokens)
 
-    def propose(self, context: DraftContext, growth: Growth[Options], stop: Stop[Options]) -> Proposal:
+    def propose(self, context: DraftContext, growth: Growth[Options], stop: Stop[StopOptions]) -> Proposal:
         """The tree that the model makes of the text, as tree policy and stop policy say."""
         proposal = Proposal(DraftTree.from_root(context.tokens[-1]))
         self._last.report(stop, context)

@@ -18,16 +18,6 @@ from specviz.stop_policies.parts.network import Network, shipped, sized
 from specviz.trace.events import Option
 
 
-def against_base_rate(log_loss: float, base_rate: float) -> str:
-    """Whether a network tells more about a candidate than the share of accepted ones does, as a sentence; both in nats
-    per held-out candidate."""
-    verb = "beats" if log_loss < base_rate else "does not beat"
-    return (
-        f"On held-out rounds it {verb} the base rate of acceptance: {log_loss:.3f} nats per candidate against "
-        f"{base_rate:.3f}."
-    )
-
-
 @dataclass(frozen=True)
 class ThresholdOptions(StopOptions):
     """How sure the network must be."""
@@ -36,6 +26,16 @@ class ThresholdOptions(StopOptions):
 
 
 ThresholdOptionsT_co = TypeVar("ThresholdOptionsT_co", bound=ThresholdOptions, covariant=True)
+
+
+def against_base_rate(log_loss: float, base_rate: float) -> str:
+    """Whether a network tells more about a candidate than the share of accepted ones does, as a sentence; both in nats
+    per held-out candidate."""
+    verb = "beats" if log_loss < base_rate else "does not beat"
+    return (
+        f"On held-out rounds it {verb} the base rate of acceptance: {log_loss:.3f} nats per candidate against "
+        f"{base_rate:.3f}."
+    )
 
 
 class TrainedStop(Stop[ThresholdOptionsT_co]):
@@ -80,6 +80,7 @@ class CandidateStop(TrainedStop[ThresholdOptionsT_co]):
     """One whose network reads the numbers of `candidate`: it says how likely the candidate just drafted is accepted."""
 
     def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
         chosen = None if cls.recipe is None else cls.recipe.features
         cls.inputs = FEATURES if chosen is None else len(chosen)
 

@@ -10,11 +10,12 @@ import json
 from dataclasses import asdict
 from typing import Any
 
+from specviz.options import Options
 from specviz.trace.declared_rule import parse
 from specviz.verifiers.base import VERIFIERS, Verifier
 
 
-def declared(verifier: type[Verifier]) -> dict[str, Any]:
+def declared(verifier: type[Verifier[Options]]) -> dict[str, Any]:
     """One verifier's rule and what its class says besides, as JSON data."""
     assert verifier.rule is not None
     return {

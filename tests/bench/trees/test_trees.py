@@ -23,7 +23,7 @@ from specviz.bench.trees.same_trees import Setup, judge_all
 from specviz.bench.trees.table import _tree_table
 from specviz.core.randomness import SeededDice
 from specviz.drafters.base import DraftContext, Habit
-from specviz.drafters.capabilities import policies_of
+from specviz.drafters.capabilities import policies_of, with_model
 from specviz.drafters.model import ModelDrafter
 from specviz.drafters.parts.shape import ShapeOptions
 from specviz.errors import SpecVizError
@@ -210,7 +210,6 @@ def test_rows_over_other_prompts_cannot_be_compared() -> None:
 
 def test_verifiers_judge_the_very_same_trees_with_the_same_draws() -> None:
     """The default one continues the text: its accepted candidates are those of its own run, round by round."""
-    from specviz.drafters.capabilities import with_model
     from specviz.engine.session import Method, Session, Start
     from specviz.engine.termination import Ending, Limits
 

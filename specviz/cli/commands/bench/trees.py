@@ -166,7 +166,7 @@ def _same_trees(bench: Bench, cancelled: Cancelled) -> tuple[list[SameTreeRow], 
     """The verifiers on the same trees, and whether everything was judged."""
     from specviz.bench.trees import same_trees
 
-    setup = same_trees.Setup(bench.target, lambda request: _method(bench.drafter, request))
+    setup = same_trees.Setup(bench.target, lambda request: _method(bench, request))
     total = len(same_trees.same_trees(bench.cases)) * len(bench.prompts)
     err().line(f"the same trees for all verifiers: {total} runs…")
     loop = same_trees.judge_all(setup, bench.cases, bench.prompts, cancelled)
@@ -174,14 +174,21 @@ def _same_trees(bench: Bench, cancelled: Cancelled) -> tuple[list[SameTreeRow], 
     return same_trees.rows(judged, bench.args.seed), len(judged) == total
 
 
-def _method(drafter: LoadedModel, request: RunRequest) -> Method:
+def _method(bench: Bench, request: RunRequest) -> Method:
+    """A fresh drafter with its tree policy, as a run of this request has it."""
     from specviz.core.randomness import SeededDice
-    from specviz.drafters.capabilities import with_model
+    from specviz.drafters.capabilities import policies_of, with_model
     from specviz.engine.session import Method
     from specviz.live.plan import make_plan
+    from specviz.tree_policies.base import Pair
 
     plan = make_plan(request)
-    return Method(with_model(plan.drafter, drafter.model), plan.verifier, plan.sampling, SeededDice(request.seed))
+    drafter = with_model(plan.drafter, bench.drafter.model)
+    policy = policies_of(drafter).growth
+    if policy is not None:
+        target, draft = (one.info.weights_sha256 for one in (bench.target, bench.drafter))
+        policy.prepare(Pair(target, draft, request.temperature))
+    return Method(drafter, plan.verifier, plan.sampling, SeededDice(request.seed))
 
 
 def _ladder(bench: Bench) -> Ladder:
