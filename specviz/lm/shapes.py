@@ -80,8 +80,8 @@ def free_bytes(device: torch.device) -> int:
         return int(torch.cuda.mem_get_info(device)[0])
     if device.type == "mps":
         return int(torch.mps.recommended_max_memory() - torch.mps.current_allocated_memory())
-    available, container = psutil.virtual_memory().available, _container()
-    return available if container is None else min(available, container)
+    left, available = _container(), psutil.virtual_memory().available
+    return available if left is None else min(left, available)
 
 
 def _container(folder: Path = Path("/sys/fs/cgroup")) -> int | None:

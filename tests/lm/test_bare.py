@@ -87,9 +87,9 @@ def test_the_smaller_of_the_systems_and_the_containers_limits_counts(monkeypatch
     (tmp_path / "memory.current").write_text("3000\n", encoding="ascii")
     assert shapes._container(tmp_path) == 4000
     monkeypatch.setattr(shapes.psutil, "virtual_memory", lambda: SimpleNamespace(available=5120))
-    for container, free in ((4000, 4000), (6000, 5120), (None, 5120)):
-        monkeypatch.setattr(shapes, "_container", lambda container=container: container)
-        assert shapes.free_bytes(CPU) == free
+    for container, smaller in ((4000, 4000), (6000, 5120), (None, 5120)):
+        monkeypatch.setattr(shapes, "_container", lambda left=container: left)
+        assert shapes.free_bytes(CPU) == smaller
 
 
 def test_one_sequence_is_timed_on_the_engines_own_pass(checkpoint):
@@ -131,7 +131,7 @@ def test_the_live_source_times_the_very_model_it_runs(checkpoint, monkeypatch):
     *_, last = source.profile(request(checkpoint("llama"), batches=(1,), repeats=3))
     assert [(one.n, one.context, one.repeats) for one in last.curve.rows] == [(1, 3, 3), (2, 3, 3)]
     assert last.curve.command.startswith("specviz profile --target tiny-llama")
-    (held,) = source.models.held
+    (held,) = source._models.values()
     assert held.info.weights_sha256 == last.curve.model.weights_sha256
 
 

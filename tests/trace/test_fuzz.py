@@ -12,7 +12,6 @@ import random
 from typing import Any
 
 import pytest
-from _pytest.mark import ParameterSet
 
 from specviz.errors import TraceError
 from specviz.trace.check import check
@@ -99,7 +98,7 @@ def damage_data(rng: random.Random, data: Any) -> None:
         parent[key] = rng.choice(ODD_VALUES)
 
 
-def blocks(count: int) -> list[ParameterSet]:
+def blocks(count: int) -> list[Any]:
     """Two quick ones for daily work, all for the whole suite."""
     return [pytest.param(block, marks=pytest.mark.slow if block > 1 else ()) for block in range(count)]
 
