@@ -49,8 +49,8 @@ def one_round(
         cache.keep(range(len(text) - 1))
     rows = ScoredTree(tree, score(target, cache, tree), SAMPLING)  # p after the root and after every candidate
 
-    kind = VERIFIERS.get("sequential")  # accept with probability min(1, p / q); else draw from norm(max(0, p - q))
-    verdict = kind(kind.options_type()).judge(tree, rows, random, len(text))
+    rule = VERIFIERS.get("sequential").of({})  # accept with probability min(1, p / q); else norm(max(0, p - q))
+    verdict = rule.judge(tree, rows, random, len(text))
     for trial in verdict.trials:
         word = "accepted" if trial.accepted else "rejected"
         print(

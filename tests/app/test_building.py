@@ -30,6 +30,7 @@ def test_the_page_builds_with_every_event_private(tmp_path: Path) -> None:
     assert public == []
 
 
+@pytest.mark.slow
 def test_the_page_imports_no_torch() -> None:
     code = (
         "import sys, specviz.app.page.build, specviz.app.page.settings;"

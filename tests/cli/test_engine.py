@@ -140,6 +140,7 @@ def test_bench_measures_everyone_and_writes_its_report(specviz: Call) -> None:
     assert "| ours: plain |" in result.out
 
 
+@pytest.mark.slow
 def test_bench_trees_writes_its_tables_between_the_marks(specviz: Call, tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("<!-- bench trees -->\n<!-- /bench trees -->\n", encoding="utf-8")
@@ -234,6 +235,7 @@ def readme_commands() -> list[str]:
     return [line for line in lines if line.startswith("specviz ")]
 
 
+@pytest.mark.slow
 def test_every_readme_command_works_as_written(specviz: Call) -> None:
     """In the order of the README, so that what one writes the next may read; shorter, and on the tiny models."""
     for line in readme_commands():

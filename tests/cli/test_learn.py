@@ -48,6 +48,7 @@ def test_a_policy_that_learns_nothing_and_an_empty_folder_are_refused(specviz: C
 
 
 @pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="other interpreters carry other files")
+@pytest.mark.slow
 def test_own_runs_start_from_held_out_text_that_the_prompt_set_does_not_use() -> None:
     texts = learn.practice_prompts(8)
     assert len(set(texts)) == 8

@@ -18,7 +18,7 @@ from specviz.drafters.capabilities import retrieves, with_model
 from specviz.engine.pairing import follow
 from specviz.engine.session import Method, Session, Start
 from specviz.engine.termination import Ending, Limits
-from specviz.live.source import make_habit
+from specviz.live.plan import make_habit
 from specviz.lm.load import LoadedModel, load
 from specviz.protocol.runs import RunRequest
 from specviz.verifiers.base import VERIFIERS

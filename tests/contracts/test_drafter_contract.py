@@ -14,7 +14,8 @@ from specviz.core.sampling import Sampling
 from specviz.drafters.base import DRAFTERS
 from specviz.drafters.capabilities import Attaches, Observes, ReadsPrompt, Remembers
 from specviz.errors import MemoryFileError, PairingError, PromptError
-from specviz.live.source import collect, make_plan
+from specviz.live.plan import make_plan
+from specviz.live.source import collect
 from specviz.proof.drafter_options import option_sets
 from specviz.protocol.runs import RunRequest
 from specviz.trace.check import check

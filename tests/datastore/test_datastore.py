@@ -134,6 +134,7 @@ def test_a_folder_gives_its_text_files_and_nothing_else(tmp_path):
     assert folder_texts(tmp_path) == [("a.md", "one"), ("b/c.txt", "two")]
 
 
+@pytest.mark.slow
 def test_the_sample_of_the_library_is_small_and_holds_no_held_out_file():
     paths = {path for path, _ in library("target", 400_000)}
     split = json.loads(asset_path("models", "target", "split.json").read_text(encoding="utf-8"))

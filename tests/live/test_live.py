@@ -12,7 +12,9 @@ from specviz.cli.parts.sources import live_source
 from specviz.drafters.base import DRAFTERS, Habit
 from specviz.engine.header import Participants
 from specviz.errors import ModelError, OptionError, PairingError, VocabularyMismatch
-from specviz.live.source import LiveSource, _tune, collect, make_plan
+from specviz.live.plan import make_plan
+from specviz.live.run import _tune
+from specviz.live.source import LiveSource, collect
 from specviz.lm.load import LoadedModel
 from specviz.lm.table import TableModel
 from specviz.protocol.runs import RunRequest, request_of

@@ -131,7 +131,7 @@ def test_the_live_source_times_the_very_model_it_runs(checkpoint, monkeypatch):
     *_, last = source.profile(request(checkpoint("llama"), batches=(1,), repeats=3))
     assert [(one.n, one.context, one.repeats) for one in last.curve.rows] == [(1, 3, 3), (2, 3, 3)]
     assert last.curve.command.startswith("specviz profile --target tiny-llama")
-    (held,) = source._models.values()
+    (held,) = source.models.held
     assert held.info.weights_sha256 == last.curve.model.weights_sha256
 
 

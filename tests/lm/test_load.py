@@ -218,6 +218,7 @@ def test_unknown_dtypes_and_adapters_are_errors(checkpoint):
         load(str(checkpoint("llama")), adapter="fast")
 
 
+@pytest.mark.slow
 def test_the_lean_path_never_imports_transformers(checkpoint):
     code = (
         "import sys; from specviz.lm.load import load; load(sys.argv[1]); "

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -81,8 +82,9 @@ def test_the_base_needs_neither_torch_nor_gradio(wheel: Path) -> None:
     (metadata,) = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
     fields = Parser().parsestr(archive.read(metadata).decode())
     needs = fields.get_all("Requires-Dist") or []
-    base = sorted(line.partition(">")[0] for line in needs if "extra ==" not in line)
-    assert base == ["networkx", "numpy", "pydantic", "tqdm"]
+    base = {re.split(r"[^\w-]", line)[0] for line in needs if "extra ==" not in line}
+    assert {"numpy", "pydantic"} <= base
+    assert not base & {"torch", "transformers", "tokenizers", "gradio", "plotly", "matplotlib"}
     assert set(fields.get_all("Provides-Extra") or []) == {"engine", "app", "train", "dev"}
 
 

@@ -98,7 +98,12 @@ def damage_data(rng: random.Random, data: Any) -> None:
         parent[key] = rng.choice(ODD_VALUES)
 
 
-@pytest.mark.parametrize("block", range(8))
+def blocks(count: int) -> list[Any]:
+    """Two quick ones for daily work, all for the whole suite."""
+    return [pytest.param(block, marks=pytest.mark.slow if block > 1 else ()) for block in range(count)]
+
+
+@pytest.mark.parametrize("block", blocks(8))
 def test_damaged_bytes(block: int) -> None:
     whole = BASES[block % 2].read_bytes()
     rng = random.Random(block)
@@ -106,7 +111,7 @@ def test_damaged_bytes(block: int) -> None:
     assert outcomes == {"read", "refused"}, "the mutations all end alike: they test nothing"
 
 
-@pytest.mark.parametrize("block", range(12))
+@pytest.mark.parametrize("block", blocks(12))
 def test_damaged_data(block: int) -> None:
     whole = BASES[block % 2].read_bytes()
     rng = random.Random(1_000 + block)

@@ -95,6 +95,7 @@ def run_all_stages(options: TrainOptions) -> TrainOptions:
     return options
 
 
+@pytest.mark.slow
 def test_exported_models_load_with_the_auto_classes_and_carry_their_card(mini_options: TrainOptions) -> None:
     options = run_all_stages(mini_options)
     for name in ("target", "drafter"):

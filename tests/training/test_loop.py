@@ -117,6 +117,7 @@ def test_windows_repeat_their_passage_in_the_asked_share_and_in_each_step_alike(
         Windows(stream, 16, 8, seed=0, copies=1.5)
 
 
+@pytest.mark.slow
 def test_compiled_layers_keep_the_names_of_their_weights() -> None:
     model = new_model(model_config(2, 32, 2, 48, 64), seed=0)
     names = list(model.state_dict())

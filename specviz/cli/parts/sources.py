@@ -19,7 +19,7 @@ def live_source(load: Callable[..., LoadedModel] | None = None, threads: int = 1
     torch's, for the whole process from here on."""
     from specviz.live.source import LiveSource
 
-    return LiveSource(threads=threads) if load is None else LiveSource(load=load, threads=threads)
+    return LiveSource(load, threads=threads)
 
 
 class SharedModels:

@@ -27,7 +27,8 @@ from specviz.drafters.capabilities import policies_of, with_model
 from specviz.drafters.model import ModelDrafter
 from specviz.drafters.parts.shape import ShapeOptions
 from specviz.errors import SpecVizError
-from specviz.live.source import LiveSource, make_plan
+from specviz.live.plan import make_plan
+from specviz.live.source import LiveSource
 from specviz.lm.table import TableModel
 from specviz.protocol.runs import PromptCard, RunRequest
 from specviz.protocol.sweeps.intervals import differences, mean, ratio_of_sums

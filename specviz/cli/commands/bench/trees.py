@@ -179,7 +179,7 @@ def _method(bench: Bench, request: RunRequest) -> Method:
     from specviz.core.randomness import SeededDice
     from specviz.drafters.capabilities import policies_of, with_model
     from specviz.engine.session import Method
-    from specviz.live.source import make_plan
+    from specviz.live.plan import make_plan
     from specviz.tree_policies.base import Pair
 
     plan = make_plan(request)

@@ -1,0 +1,65 @@
+"""The models of a live source: loaded once, kept by name, device and dtype, and one lane in which they compute.
+
+Runs of several visitors take turns in the lane round by round, so that every time in a trace is that of a machine
+doing one thing. Knows nothing about methods, runs or traces.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+from threading import Lock
+
+from specviz.engine.header import Participants
+from specviz.errors import ModelError
+from specviz.lm.load import LoadedModel
+from specviz.lm.text import check_vocabularies
+from specviz.protocol.runs import RunRequest
+
+Loader = Callable[..., LoadedModel]
+
+
+class Models:
+    """What is loaded, and what is to be said about it."""
+
+    def __init__(self, load: Loader) -> None:
+        self.lane = Lock()
+        self.status = "models not loaded yet"
+        self._load = load
+        self._held: dict[tuple[str, str, str], LoadedModel] = {}
+        self._loading = Lock()
+
+    def get(self, name: str, request: RunRequest) -> LoadedModel:
+        """The model of this name on the request's device, in its dtype. Raises ModelError where it cannot be loaded."""
+        key = (name, request.device, request.dtype)
+        with self._loading:
+            if key not in self._held:
+                self.status = f"loading {name}…"
+                try:
+                    self._held[key] = self._load(name, device=request.device, dtype=request.dtype)
+                    _spare_the_collector()
+                except ModelError as error:
+                    self.status = f"{name} failed to load: {error}"
+                    raise
+            return self._held[key]
+
+    def participants(self, request: RunRequest, needs_model: bool) -> Participants:
+        """The target, and the drafter's model where it needs one. Raises VocabularyMismatch where they do not go
+        together."""
+        target = self.get(request.target, request)
+        drafter = self.get(request.drafter_model, request) if needs_model else None
+        if drafter is not None:
+            check_vocabularies(target.tokenizer, drafter.tokenizer)
+        self.status = "models ready"
+        return Participants(target, drafter)
+
+    @property
+    def held(self) -> list[LoadedModel]:
+        """All that is loaded, in the order in which it was."""
+        return list(self._held.values())
+
+
+def _spare_the_collector() -> None:
+    """Take what was loaded (models, libraries) out of the garbage collector's rounds, which would stop runs with it."""
+    gc.collect()
+    gc.freeze()

@@ -1,0 +1,101 @@
+"""A request in words becomes a plan: methods, options and limits that are known to go together.
+
+Nothing is loaded for it, so everything that can be refused is refused at once. Knows nothing about models or runs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from specviz.core.sampling import Sampling
+from specviz.drafters.base import DRAFTERS, Drafter, Habit
+from specviz.drafters.capabilities import Remembers, policies_of, retrieves
+from specviz.engine.pairing import check_pairing, follow
+from specviz.engine.termination import Limits
+from specviz.errors import OptionError
+from specviz.options import Options, describe, to_mapping
+from specviz.protocol.runs import MEMORY_WAYS, RunRequest
+from specviz.stop_policies.base import STOPS
+from specviz.tree_policies.base import GROWTHS
+from specviz.verifiers.base import VERIFIERS, Verifier
+
+AUTO_VERIFIER = {True: "greedy", False: "sequential"}
+"""by whether the temperature is zero"""
+OWN_GROWTH = "auto"
+"""trees grow as the drafter's own options say"""
+MOST_TOP = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A request whose names and options are known to be good; nothing is loaded yet. Its drafter is for one run."""
+
+    drafter: Drafter[Options]
+    verifier: Verifier[Options]
+    sampling: Sampling
+    limits: Limits
+
+
+def make_plan(request: RunRequest) -> Plan:
+    """Raises OptionError or PairingError where the request cannot be run."""
+    sampling = Sampling(request.temperature, request.top_k, request.top_p)
+    kind = DRAFTERS.get(request.drafter)
+    drafter = kind.of(request.drafter_options)
+    name = AUTO_VERIFIER[sampling.greedy] if request.verifier == "auto" else request.verifier
+    verifier = VERIFIERS.get(name)
+    follow(drafter, make_habit(request))
+    _check_shape(drafter)
+    check_pairing(drafter, verifier, sampling)
+    _check_memory(request, drafter)
+    if request.datastore and not retrieves(drafter):
+        raise OptionError(f"the drafter '{request.drafter}' retrieves nothing with these options; leave out datastore.")
+    if not 1 <= request.top <= MOST_TOP:
+        raise OptionError(f"top is {request.top}, but must lie between 1 and {MOST_TOP}.")
+    judge = verifier.of(request.verifier_options)
+    limits = Limits(request.max_new_tokens, frozenset(), request.stop)
+    return Plan(drafter, judge, sampling, limits)
+
+
+def _check_shape(drafter: Drafter[Options]) -> None:
+    """Raises OptionError where a shape is asked of the drafter that its tree policy decides."""
+    growth, values = policies_of(drafter).growth, to_mapping(drafter.options)
+    if growth is None:
+        return
+    default = to_mapping(type(drafter.options)())
+    for name in (one.name for one in describe(type(drafter.options)) if one.shape):
+        if values[name] != default[name]:
+            raise OptionError(
+                f"{name} of the drafter '{drafter.name}' is {values[name]}, but the growth policy '{growth.name}' "
+                f"decides the shape of its drafts; leave {name} out and use the policy's own options "
+                f"({', '.join(to_mapping(growth.options))}), or leave growth at '{OWN_GROWTH}'."
+            )
+
+
+def _check_memory(request: RunRequest, drafter: Drafter[Options]) -> None:
+    """Raises OptionError where a memory is asked for in a way there is not, or of a drafter that has none."""
+    if request.memory not in MEMORY_WAYS:
+        raise OptionError(f"memory is '{request.memory}', but must be one of {', '.join(MEMORY_WAYS)}.")
+    if not isinstance(drafter, Remembers) and (request.memory != "cold" or request.memory_file):
+        raise OptionError(
+            f"the drafter '{request.drafter}' learns nothing that would outlast a run; leave memory at 'cold' and "
+            "memory_file empty."
+        )
+    if request.memory_file and request.memory == "cold":
+        raise OptionError("memory_file needs memory 'warm' or 'reset'; with 'cold' nothing is read or kept.")
+
+
+def make_habit(request: RunRequest) -> Habit:
+    """The growth and stop policy that a request names. Raises OptionError where there is none, or for bad options."""
+    stop = STOPS.get(request.stopping)
+    stopping = stop.of(request.stopping_options)
+    if request.stopping_weights is not None:
+        stopping.use(request.stopping_weights)
+    if request.growth == OWN_GROWTH:
+        if request.growth_options:
+            raise OptionError(
+                f"growth is '{OWN_GROWTH}', which has no options, but {', '.join(request.growth_options)} was given; "
+                "choose a growth policy or use the drafter's own options."
+            )
+        return Habit(stop=stopping)
+    growth = GROWTHS.get(request.growth)
+    return Habit(growth.of(request.growth_options), stopping)

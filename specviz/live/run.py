@@ -1,0 +1,129 @@
+"""Runs of the engine on loaded models: plan → session → decode → steps, with what drafters remember and retrieve.
+
+Knows nothing about screens and commands, or about how models are loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from specviz.core.randomness import SeededDice
+from specviz.datastore.retrieval import Datastores
+from specviz.drafters.base import Drafter
+from specviz.drafters.capabilities import Retrieves, Tunes, UsesModel, model_of, policies_of, with_model
+from specviz.engine.decode import Cancelled, decode
+from specviz.engine.header import Participants, started
+from specviz.engine.memory import Memories
+from specviz.engine.recorder import Recorder
+from specviz.engine.session import Method, Session, Start
+from specviz.engine.termination import Ending, Limits
+from specviz.errors import OptionError, PromptError
+from specviz.live.models import Models
+from specviz.live.plan import make_plan
+from specviz.lm.text import TextCodec
+from specviz.options import Options
+from specviz.protocol.runs import Resume, RunRequest
+from specviz.trace.exhibits import DatastoreCard
+from specviz.trace.steps import Step
+from specviz.tree_policies.base import Pair, StepCosts
+
+
+class Runs:
+    """Decodes requests, and keeps what drafters learn from one run to the next."""
+
+    def __init__(self, models: Models, measure: bool, datastores: Datastores) -> None:
+        """Without `measure` headers carry no step times."""
+        self._models = models
+        self._measure = measure
+        self._memories = Memories()
+        self._datastores = datastores
+
+    def run(self, request: RunRequest, cancelled: Cancelled, resume: Resume | None) -> Iterator[Step]:
+        """See `TraceSource.run`. An empty prompt starts from the tokenizer's end-of-text token. A resumed run
+        counts `max_new_tokens` from the branching point.
+
+        Raises SpecVizError before the first step where the request cannot be run.
+        """
+        plan = make_plan(request)
+        who = self._models.participants(request, isinstance(plan.drafter, UsesModel))
+        text = who.target.tokenizer
+        prompt_ids = _context(resume, text) if resume is not None else _encode(text, request.prompt)
+        drafter = with_model(plan.drafter, who.drafter.model if who.drafter is not None else None)
+        method = Method(drafter, plan.verifier, plan.sampling, SeededDice(request.seed))
+        start = Start(prompt_ids) if resume is None else Start(prompt_ids, resume.forced_token, resume.round)
+        session = Session(who.target.model, method, start, _ending(request, who))
+        self._prepare(drafter, who, request)
+        memory = None
+        if request.memory == "warm":
+            memory = self._memories.recall(drafter, text.sha256, request.memory_file)
+        datastore = self._consult(drafter, request, text)
+        header = started(request, who, method, prompt_ids, resume, memory, datastore)
+        yield from decode(header, session, Recorder(text, request.top, request.record), cancelled, self._models.lane)
+        if request.memory != "cold":
+            self._memories.keep(drafter, text.sha256, memory is None, request.memory_file)
+
+    def _prepare(self, drafter: Drafter[Options], who: Participants, request: RunRequest) -> None:
+        """Tell the tree policy which pair it grows for, and everyone what passes cost on this machine."""
+        growth = policies_of(drafter).growth
+        if growth is not None and who.drafter is not None:
+            target, draft = (one.info.weights_sha256 for one in (who.target, who.drafter))
+            growth.prepare(Pair(target, draft, request.temperature))
+        if self._measure:
+            with self._models.lane:
+                who.measure(model_of(drafter))
+            _tune(drafter, who)
+
+    def _consult(self, drafter: Drafter[Options], request: RunRequest, text: TextCodec) -> DatastoreCard | None:
+        """Hand over the datastore to a drafter that retrieves; what it is."""
+        if not isinstance(drafter, Retrieves) or not drafter.retrieves():
+            return None
+        store = self._datastores.get(text, request.target, request.datastore, self._say)
+        self._models.status = "models ready"
+        drafter.consult(store)
+        return store.card
+
+    def _say(self, status: str) -> None:
+        self._models.status = status
+
+
+def _ending(request: RunRequest, who: Participants) -> Ending:
+    """When the text is over; special tokens have no bytes in which a stop string could be found."""
+    text, eos = who.target.tokenizer, frozenset(who.target.info.eos_ids)
+    special = frozenset(text.special_ids)
+    limits = Limits(request.max_new_tokens, eos, request.stop)
+    return Ending(limits, lambda token: b"" if token in special else text.token_bytes(token))
+
+
+def _tune(drafter: Drafter[Options], who: Participants) -> None:
+    """Tell drafter and growth policy what passes cost here; what they make of it is in their options, and so in the
+    header."""
+    costs = StepCosts([(one.rows, one.median_s) for one in who.step_times], who.draft_step_s or 0.0)
+    if costs.target and isinstance(drafter, Tunes):
+        drafter.tune(costs)
+    growth = policies_of(drafter).growth
+    if growth is not None and who.draft_step_s is not None:  # parts of the target cost what no one measured
+        growth.tune(costs)
+
+
+def _encode(text: TextCodec, prompt: str) -> list[int]:
+    """Prompt ids, never empty. Raises PromptError where an empty prompt has nothing to start from."""
+    ids = text.encode(prompt)
+    if not ids and not text.eos_ids:
+        raise PromptError("the prompt is empty and the tokenizer has no end-of-text token to start from; write a word.")
+    return ids or [text.eos_ids[0]]
+
+
+def _context(resume: Resume, text: TextCodec) -> list[int]:
+    """The text as it stood when the round began. Raises OptionError where the trace cannot be continued here."""
+    trace = resume.trace
+    if trace.started.tokenizer.sha256 != text.sha256:
+        raise OptionError(
+            f"the trace was made with the tokenizer of {trace.started.tokenizer.name}, which is not that of "
+            f"{text.name}; continue it with its own target."
+        )
+    if not 0 <= resume.round <= len(trace.rounds):
+        raise OptionError(f"there is no round {resume.round} in this trace; choose 0 to {len(trace.rounds)}.")
+    ids = list(trace.started.prompt_ids)
+    for one in trace.rounds[: resume.round]:
+        ids += [committed.token for committed in one.committed.tokens]
+    return ids
