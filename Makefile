@@ -1,4 +1,10 @@
-# One command each: `make app` serves the page, `make test` runs the whole suite, `make check` holds the house rules.
+# One command each:
+#   make app        serves the page
+#   make test       the whole suite; make test-fast leaves out what is slow or needs a browser
+#   make check      format, lint, types, import contracts; the scripts too where `npm install` has been run
+#   make generate   writes every file that follows from the code anew
+#   make mutants    plants faults and shows that the suite finds each
+#
 #   PYTHON=python3.12             another interpreter, 3.11 or newer
 #   TORCH_ARGS="--index-url …"    further words for the pip call that installs torch
 #   PIP_ARGS="…"                  further words for every other pip call
@@ -14,7 +20,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 FIND_CHROMIUM = command -v "$$CHROMIUM" || command -v chromium || command -v chromium-browser || command -v google-chrome
 export CHROMIUM
 
-.PHONY: app test check bench clean browser
+.PHONY: app test test-fast check generate mutants bench clean browser
 .DELETE_ON_ERROR:
 
 app: $(VENV)/app.stamp
@@ -24,11 +30,25 @@ test: $(VENV)/dev.stamp browser
 	@if [ -n "$$SPECVIZ_NO_BROWSER" ]; then $(BIN)/python -m pytest -m "not browser" $(PYTEST_ARGS); \
 	else CHROMIUM="$$($(FIND_CHROMIUM))" $(BIN)/python -m pytest $(PYTEST_ARGS); fi
 
+# For daily work: under a minute.
+test-fast: $(VENV)/dev.stamp
+	$(BIN)/python -m pytest -m "not slow and not browser" $(PYTEST_ARGS)
+
+mutants: $(VENV)/dev.stamp
+	$(BIN)/python -m tests.mutants
+
+generate: $(VENV)/dev.stamp
+	$(BIN)/python -m tests.generate
+
 check: $(VENV)/dev.stamp
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	@if [ -d node_modules/eslint ]; then \
+	  node="$$($(BIN)/python -c 'from playwright._impl._driver import compute_driver_executable as f; print(f()[0])')"; \
+	  "$$node" node_modules/eslint/bin/eslint.js assets/js tests/js && \
+	  "$$node" node_modules/prettier/bin/prettier.cjs --check assets/js tests/js; fi
 
 bench: $(VENV)/app.stamp
 	$(BIN)/specviz bench

@@ -1,3 +1,78 @@
-"""SpecViz: watch speculative decoding think, step by step, with real models and true numbers."""
+"""SpecViz: watch speculative decoding think, step by step, with real models and true numbers.
 
-__version__ = "0.1.0"
+The public interface: `run` decodes a prompt and gives the trace, `read` and `write` keep traces in files, `check` says
+whether one is true to itself. Importing this loads neither torch nor pydantic; each function brings what it needs.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from specviz.version import __version__
+
+if TYPE_CHECKING:
+    from specviz.protocol.runs import TraceSource
+    from specviz.trace.events import Trace
+    from specviz.trace.problems import Problem
+
+__all__ = ["Trace", "__version__", "check", "read", "run", "write"]
+
+
+def run(prompt: str, **settings: Any) -> Trace:
+    """Decode `prompt` with real models and give the whole trace.
+
+    `settings` are the fields of `specviz.protocol.runs.RunRequest`: `drafter`, `verifier`, `target`, `temperature`,
+    `seed`, `max_new_tokens`, `drafter_options={"gamma": 4}` and so on; what is left out is as on the command line.
+    Models stay loaded for later runs. Raises OptionError, PairingError, PromptError or ModelError with one sentence
+    where the run cannot be made. Needs the extra `engine`.
+    """
+    from dataclasses import fields
+
+    from specviz.errors import OptionError
+    from specviz.protocol.runs import RunRequest
+    from specviz.trace.assemble import assemble
+
+    known = [field.name for field in fields(RunRequest)]
+    for name in settings:
+        if name not in known:
+            raise OptionError(f"a run has no setting '{name}'; it has {', '.join(known)}.")
+    return assemble(_engine().run(RunRequest(prompt, **settings)))
+
+
+def read(path: str | Path) -> Trace:
+    """A trace from a `.json` or `.json.gz` file. Raises TraceError for whatever is none."""
+    from specviz.trace import codec
+
+    return codec.read(path)
+
+
+def write(trace: Trace, path: str | Path) -> None:
+    """Keep a trace in a file, compressed where the name ends in `.gz`."""
+    from specviz.trace import codec
+
+    codec.write(trace, path)
+
+
+def check(trace: Trace) -> list[Problem]:
+    """Where the trace contradicts itself, as `specviz check` reports it: place, sentence and severity."""
+    from specviz.trace.check import check
+
+    return check(trace)
+
+
+@cache
+def _engine() -> TraceSource:
+    from specviz.live.source import LiveSource
+
+    return LiveSource()
+
+
+def __getattr__(name: str) -> Any:
+    """`Trace`, when it is asked for: its module takes longer to import than all of this one."""
+    if name == "Trace":
+        from specviz.trace.events import Trace
+
+        return Trace
+    raise AttributeError(f"module 'specviz' has no attribute '{name}'")

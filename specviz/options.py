@@ -34,6 +34,12 @@ class OptionDescription:
     counts: str = ""
     """what it counts of a draft: `candidates` (all of them; 0 leaves it to the shape), `levels` or `per_level`.
     Machines with a limit on the size of trees read it; options of type `ints` are children per node, level by level"""
+    unless: str = ""
+    """another option of the same method that replaces this one where it is set"""
+    needs: str = ""
+    """another option of the same method without which this one does nothing"""
+    shape: bool = False
+    """it describes the shape of a draft, which a tree policy decides where the run has one"""
 
 
 def option(
@@ -44,10 +50,15 @@ def option(
     maximum: float | None = None,
     choices: tuple[str, ...] = (),
     counts: str = "",
+    unless: str = "",
+    needs: str = "",
+    shape: bool = False,
 ) -> Any:
-    """A dataclass field and what a person needs to know about it. Bounds are inclusive and hold for each of `ints`."""
-    details = {"help": help, "minimum": minimum, "maximum": maximum, "choices": choices, "counts": counts}
-    return field(default=default, metadata=details)
+    """A dataclass field and what a person needs to know about it. Bounds are inclusive and hold for each of `ints`;
+    the other arguments are those of `OptionDescription`."""
+    limits = {"minimum": minimum, "maximum": maximum, "choices": choices}
+    role = {"counts": counts, "unless": unless, "needs": needs, "shape": shape}
+    return field(default=default, metadata={"help": help, **limits, **role})
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +66,16 @@ class Options:
     """Base of every plug-in's options: validated when built."""
 
     def __post_init__(self) -> None:
-        """Raises OptionError for a value of the wrong type or out of range."""
-        for description in describe(type(self)):
+        """Raises OptionError for a value of the wrong type, out of range, or without effect beside the others."""
+        described = describe(type(self))
+        for description in described:
             _check(description, getattr(self, description.name))
+        for description in described:
+            value = getattr(self, description.name)
+            if value != description.default and (reason := why_idle(description, self)):
+                raise OptionError(
+                    f"{description.name} is {_text(value)}, but {reason}; leave it at {_text(description.default)}."
+                )
 
 
 def describe(options: type[Options]) -> list[OptionDescription]:
@@ -82,6 +100,15 @@ def _described(options: type[Options]) -> tuple[OptionDescription, ...]:
     return tuple(described)
 
 
+def why_idle(description: OptionDescription, options: Options) -> str:
+    """Why this option does nothing beside the values of the others, as a clause; empty where it counts."""
+    if description.unless and (other := getattr(options, description.unless)):
+        return f"{description.unless} {_text(other)} replaces it"
+    if description.needs and not getattr(options, description.needs):
+        return f"without {description.needs} it does nothing"
+    return ""
+
+
 def from_mapping(options: type[OptionsT], mapping: Mapping[str, Any]) -> OptionsT:
     """Options from values or strings (command line, link, trace). Raises OptionError on unknown names or bad values."""
     known = {description.name: description for description in describe(options)}
@@ -101,6 +128,18 @@ def to_mapping(options: Options) -> dict[str, int | float | bool | str | list[in
         entry.name: list(value) if isinstance(value := getattr(options, entry.name), tuple) else value
         for entry in dataclasses.fields(options)
     }
+
+
+def in_effect(options: Options, has_policy: bool = False) -> dict[str, int | float | bool | str | list[int] | None]:
+    """The same without the options that do nothing: those that others replace, and, where a tree policy decides the
+    shape (`has_policy`), those that describe it."""
+    idle = {one.name for one in describe(type(options)) if why_idle(one, options) or (has_policy and one.shape)}
+    return {name: value for name, value in to_mapping(options).items() if name not in idle}
+
+
+def _text(value: Value) -> str:
+    """As a flag takes it."""
+    return ",".join(map(str, value)) or "nothing" if isinstance(value, tuple) else str(value)
 
 
 def _details(metadata: Mapping[str, Any]) -> dict[str, Any]:

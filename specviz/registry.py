@@ -1,4 +1,4 @@
-"""Name to plug-in class: how a drafter or a verifier is found.
+"""What plug-ins of every kind have in common, and name to plug-in class: how a drafter or a verifier is found.
 
 One file per plug-in in the registry's folder, or an entry point of another package (group `specviz.<kind>s`);
 nothing else to edit. Knows nothing about what is registered.
@@ -9,13 +9,49 @@ from __future__ import annotations
 import difflib
 import importlib
 import pkgutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib.metadata import EntryPoint, entry_points
-from typing import Generic, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar, get_args
 
 from specviz.errors import OptionError
+from specviz.options import Options, from_mapping
 
-T = TypeVar("T")
+T = TypeVar("T", bound=type[Any])
+OptionsT_co = TypeVar("OptionsT_co", bound=Options, covariant=True)
+
+
+class PlugIn(Generic[OptionsT_co]):
+    """A method of some kind: a name, options, a docstring that people read, and whether it keeps the target's law.
+
+    `class X(Kind[XOptions])` says which options it has, `@KINDS.register("x")` what it is called.
+    """
+
+    name: ClassVar[str]
+    """set by `register`"""
+    options_type: ClassVar[type[Options]] = Options
+    """set by `Kind[XOptions]`"""
+    lossless: ClassVar[bool] = True
+    """False: the text may follow another law than the target's; marked in red wherever it appears"""
+
+    options: OptionsT_co
+    """what it runs with"""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        arguments = [one for base in vars(cls).get("__orig_bases__", ()) for one in get_args(base)]
+        own = [one for one in arguments if isinstance(one, type) and issubclass(one, Options)]
+        if own:
+            cls.options_type = own[0]
+
+    def __init__(self, options: OptionsT_co) -> None:
+        """Cheap: made before any model is loaded, so that a screen can ask what it would do."""
+        self.options = options
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Self:
+        """Made with options from values or strings; the defaults for those not given. Raises OptionError."""
+        chosen: Any = from_mapping(cls.options_type, options)
+        return cls(chosen)
 
 
 class Registry(Generic[T]):
@@ -29,7 +65,10 @@ class Registry(Generic[T]):
         self._discovered = package is None
 
     def register(self, name: str) -> Callable[[T], T]:
-        """Class decorator. Raises OptionError where the name is taken, naming both modules."""
+        """Class decorator: the class is found under this name and carries it as `name`.
+
+        Raises OptionError where the name is taken, naming both modules.
+        """
 
         def decorate(entry: T) -> T:
             taken = self._entries.get(name)
@@ -38,6 +77,7 @@ class Registry(Generic[T]):
                     f"two {self.kind}s are called '{name}': {_home(taken)} and {_home(entry)}; rename one of them."
                 )
             self._entries[name] = entry
+            entry.name = name
             return entry
 
         return decorate
@@ -84,5 +124,5 @@ class Registry(Generic[T]):
             ) from error
 
 
-def _home(entry: object) -> str:
-    return str(getattr(entry, "__module__", repr(entry)))
+def _home(entry: type[Any]) -> str:
+    return entry.__module__

@@ -1,6 +1,7 @@
-"""Where the shipped files are: models, prompts, recorded traces, scripts and styles under `assets/`.
+"""Where the shipped files are: models, prompts, recorded traces, scripts and styles.
 
-Knows nothing about what is in them.
+In the repository they lie in `assets/` at the top; a wheel carries the same folder inside the package. Knows nothing
+about what is in them.
 """
 
 from __future__ import annotations
@@ -9,7 +10,11 @@ from pathlib import Path
 
 from specviz.errors import SpecVizError
 
-ROOT = Path(__file__).resolve().parent.parent / "assets"
+_PACKAGE = Path(__file__).resolve().parent
+INSTALLED = (_PACKAGE / "assets").is_dir()
+"""whether this SpecViz was installed from a wheel and has no repository around it"""
+ROOT = (_PACKAGE if INSTALLED else _PACKAGE.parent) / "assets"
+SPACE_SETTINGS = (ROOT if INSTALLED else ROOT.parent) / "spaces_config.yaml"
 ACCEPTANCE_VECTOR = "acceptance_vector.json"
 """how often each sibling is the accepted one, as `specviz bench vector` measured it on the bundled pair"""
 
@@ -19,7 +24,7 @@ def asset_path(*parts: str) -> Path:
     path = ROOT.joinpath(*parts)
     if not path.exists():
         raise SpecVizError(
-            f"{Path('assets', *parts)} is missing; SpecViz runs from its repository "
-            "(git clone, then `make app`), which carries the assets folder."
+            f"{Path('assets', *parts)} is missing, which SpecViz is shipped with; install it again, or restore the "
+            "file in your clone with `git checkout assets`."
         )
     return path

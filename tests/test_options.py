@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from specviz.errors import OptionError
-from specviz.options import OptionDescription, Options, describe, from_mapping, option, to_mapping
+from specviz.options import OptionDescription, Options, describe, from_mapping, in_effect, option, to_mapping
 
 
 @dataclass(frozen=True)
@@ -124,6 +124,37 @@ def test_the_bounds_themselves_are_legal():
 def test_a_choice_outside_the_list_is_refused_with_the_nearest_one():
     assert refusal(shape="lon") == "shape is 'lon', but must be one of round, long; did you mean 'long'?"
     assert refusal(shape="xyz") == "shape is 'xyz', but must be one of round, long."
+
+
+@dataclass(frozen=True)
+class Bakery(Options):
+    loaves: int = option(4, help="as many", unless="trays", shape=True)
+    trays: tuple[int, ...] = option((), help="instead of loaves", shape=True)
+    glaze: bool = option(False, help="with glaze")
+    sugar: float = option(0.5, help="in the glaze", needs="glaze")
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"loaves": 9, "trays": (3, 2)}, "loaves is 9, but trays 3,2 replaces it; leave it at 4."),
+        ({"sugar": 0.9}, "sugar is 0.9, but without glaze it does nothing; leave it at 0.5."),
+    ],
+)
+def test_a_value_that_would_do_nothing_beside_the_others_is_refused(values, message):
+    with pytest.raises(OptionError) as caught:
+        Bakery(**values)
+    assert str(caught.value) == message
+
+
+def test_values_that_count_and_defaults_that_do_not_are_taken():
+    assert (Bakery(loaves=9).loaves, Bakery(trays=(3,)).loaves, Bakery(glaze=True, sugar=0.9).sugar) == (9, 4, 0.9)
+
+
+def test_only_what_counts_is_reported():
+    assert in_effect(Bakery()) == {"loaves": 4, "trays": [], "glaze": False}
+    assert in_effect(Bakery(trays=(3,), glaze=True)) == {"trays": [3], "glaze": True, "sugar": 0.5}
+    assert in_effect(Bakery(), has_policy=True) == {"glaze": False}
 
 
 def test_an_unknown_option_is_refused_with_the_nearest_one():

@@ -7,14 +7,23 @@ import pytest
 
 from specviz import registry
 from specviz.errors import OptionError
-from specviz.registry import Registry
+from specviz.options import Options
+from specviz.registry import PlugIn, Registry
+
+
+class Pear:
+    pass
+
+
+class Apple:
+    pass
 
 
 @pytest.fixture
 def fruit():
     fruit = Registry("fruit")
-    fruit.register("pear")("a pear")
-    fruit.register("apple")("an apple")
+    fruit.register("pear")(Pear)
+    fruit.register("apple")(Apple)
     return fruit
 
 
@@ -43,12 +52,12 @@ def fruit_of_orchard():
 
 
 def test_a_name_finds_what_was_registered_under_it(fruit):
-    assert fruit.get("pear") == "a pear"
+    assert fruit.get("pear") is Pear
 
 
 def test_names_come_in_alphabetical_order_whatever_the_order_of_registration(fruit):
     assert fruit.names() == ["apple", "pear"]
-    assert fruit.items() == [("apple", "an apple"), ("pear", "a pear")]
+    assert fruit.items() == [("apple", Apple), ("pear", Pear)]
 
 
 def test_the_decorator_returns_the_class_unchanged():
@@ -60,6 +69,34 @@ def test_the_decorator_returns_the_class_unchanged():
 
     assert fruit.get("plum") is Plum
     assert Plum.__name__ == "Plum"
+
+
+class Recipe(Options):
+    """Nothing to choose."""
+
+
+def test_a_class_line_says_which_options_a_plug_in_has_and_its_heirs_have_them_too():
+    class Cake(PlugIn[Recipe]):
+        pass
+
+    class SmallCake(Cake):
+        pass
+
+    class Bread(PlugIn[Options]):
+        pass
+
+    assert [kind.options_type for kind in (Cake, SmallCake, Bread)] == [Recipe, Recipe, Options]
+    assert type(Cake(Recipe()).options) is Recipe
+
+
+def test_the_name_of_a_class_is_that_of_its_registration_whatever_its_body_says():
+    fruit = Registry("fruit")
+
+    @fruit.register("plum")
+    class Plum:
+        name = "prune"
+
+    assert Plum.name == "plum"
 
 
 def test_a_misspelt_name_is_answered_with_the_nearest_one(fruit):
@@ -80,8 +117,8 @@ def test_a_name_taken_twice_names_both_homes():
 
 
 def test_a_module_in_the_folder_is_found_without_being_imported_by_anyone(orchard):
-    orchard("plum", "FRUIT.register('plum')('a plum')")
-    orchard("fig", "FRUIT.register('fig')('a fig')")
+    orchard("plum", "@FRUIT.register('plum')\nclass plum: pass")
+    orchard("fig", "@FRUIT.register('fig')\nclass fig: pass")
     assert fruit_of_orchard().names() == ["fig", "plum"]
 
 
@@ -91,14 +128,14 @@ def test_nothing_is_imported_before_the_first_look(orchard):
 
 
 def test_a_plug_in_may_ask_for_names_while_it_is_imported(orchard):
-    orchard("fig", "FRUIT.register('fig')('a fig')")
-    orchard("plum", "FRUIT.register('plum')(f'after {FRUIT.names()}')")
-    assert fruit_of_orchard().get("plum") == "after ['fig']"
+    orchard("fig", "@FRUIT.register('fig')\nclass fig: pass")
+    orchard("plum", "@FRUIT.register('plum')\nclass plum: known = FRUIT.names()")
+    assert fruit_of_orchard().get("plum").known == ["fig"]
 
 
 def test_a_broken_module_is_reported_at_every_look_not_only_at_the_first(orchard):
     """The list was once marked as complete before it was, so that the second look silently gave half of it."""
-    orchard("fig", "FRUIT.register('fig')('a fig')")
+    orchard("fig", "@FRUIT.register('fig')\nclass fig: pass")
     orchard("plum", "import no_such_module_anywhere")
     for _ in range(2):
         with pytest.raises(ModuleNotFoundError, match="no_such_module_anywhere"):
@@ -114,9 +151,9 @@ def test_an_entry_point_of_another_package_is_loaded_from_the_group_of_its_kind(
 
     monkeypatch.setattr(registry, "entry_points", points)
     orchard.folder.with_name("orchard_abroad.py").write_text(
-        "from orchard import FRUIT\nFRUIT.register('kiwi')('a kiwi')\n"
+        "from orchard import FRUIT\n@FRUIT.register('kiwi')\nclass kiwi: pass\n"
     )
-    assert fruit_of_orchard().get("kiwi") == "a kiwi"
+    assert fruit_of_orchard().get("kiwi").__module__ == "orchard_abroad"
     assert asked == ["specviz.fruits"]
 
 

@@ -1,12 +1,10 @@
 """The Space's settings: one YAML file for the card in README.md and for the limits of each machine.
 
-`python -m specviz.app.space sync` writes the card into README.md's front matter, `… check` says whether it is current.
-Knows nothing about pages or engines.
+`make generate` writes the card into README.md's front matter. Knows nothing about pages or engines.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +13,8 @@ from typing import Any
 import yaml
 
 from specviz.errors import SpecVizError
+from specviz.resources import SPACE_SETTINGS
 
-ROOT = Path(__file__).resolve().parents[2]
 FENCE = "---\n"
 
 
@@ -33,7 +31,7 @@ class Tier:
     queue: int
 
 
-def settings(path: Path = ROOT / "spaces_config.yaml") -> dict[str, Any]:
+def settings(path: Path = SPACE_SETTINGS) -> dict[str, Any]:
     """The whole file. Raises SpecVizError where it is missing or no mapping."""
     try:
         loaded = yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -69,7 +67,7 @@ def _tier_of_hardware(environment: Mapping[str, str]) -> str:
 
 def front_matter() -> str:
     """The card as YAML between its fences, keys in the order of the file."""
-    card = yaml.safe_dump(settings()["card"], sort_keys=False, allow_unicode=True, width=1000)
+    card: str = yaml.safe_dump(settings()["card"], sort_keys=False, allow_unicode=True, width=1000)
     return FENCE + card + FENCE
 
 
@@ -81,25 +79,3 @@ def body(readme: str) -> str:
     if not end:
         raise SpecVizError("README.md opens its front matter with --- but never closes it; add the second ---.")
     return rest
-
-
-def main(arguments: list[str], path: Path = ROOT / "README.md") -> int:
-    """`sync` or `check`; exit code 0 when README.md is current."""
-    written = path.read_text(encoding="utf-8")
-    wanted = front_matter() + body(written)
-    if arguments == ["sync"]:
-        path.write_text(wanted, encoding="utf-8")
-        return 0
-    if arguments == ["check"]:
-        if written == wanted:
-            return 0
-        sys.stderr.write(
-            "README.md's front matter differs from spaces_config.yaml; run python -m specviz.app.space sync\n"
-        )
-        return 1
-    sys.stderr.write("usage: python -m specviz.app.space sync|check\n")
-    return 2
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -1,6 +1,6 @@
 """The command line's root: finds the command, runs it, turns errors into sentences and exit codes.
 
-Place in the flow: one of the two composition roots (the other is `app.py`). Exit codes: 0 done, 1 a check or a run
+Place in the flow: the root of everything that is started, the page included. Exit codes: 0 done, 1 a check or a run
 failed or was stopped, 2 wrong usage or input. A command's module is imported only when it is asked for, so that
 `specviz --help`, `check` and `replay` start without loading torch.
 """
@@ -8,6 +8,7 @@ failed or was stopped, 2 wrong usage or input. A command's module is imported on
 from __future__ import annotations
 
 import argparse
+import difflib
 import importlib
 import os
 import sys
@@ -37,6 +38,13 @@ COMMANDS: Mapping[str, str] = {
 }
 """name → one line for `specviz --help`; the module is `specviz.cli.commands.<name>`"""
 
+EXTRA_OF: Mapping[str, str] = {
+    **dict.fromkeys(("torch", "transformers", "tokenizers", "safetensors", "psutil"), "engine"),
+    **dict.fromkeys(("gradio", "plotly", "yaml"), "app"),
+    "matplotlib": "train",
+}
+"""module that a smaller installation lacks → the extra that brings it"""
+
 DONE, FAILED, WRONG = 0, 1, 2
 
 
@@ -44,13 +52,29 @@ class Parser(argparse.ArgumentParser):
     """Reports wrong usage as one sentence with the cure, exit code 2."""
 
     def error(self, message: str) -> NoReturn:
-        sentence = printable(message, keep="").rstrip(".")
+        sentence = printable(message + self._meant(message), keep="").rstrip(".")
         self.exit(WRONG, f"{self.prog}: {sentence}; `{self.prog} --help` shows the options.\n")
+
+    def _meant(self, message: str) -> str:
+        """The flags of the chosen command that end like one that it does not know, as a question."""
+        unknown = [word.partition("=")[0] for word in message.split() if word.startswith("--")]
+        if not message.startswith("unrecognized arguments") or not unknown:
+            return ""
+        parsers = [
+            one
+            for action in self._actions
+            if isinstance(action, argparse._SubParsersAction)
+            for one in action.choices.values()
+        ]
+        known = sorted({flag for one in parsers for flag in one._option_string_actions})
+        alike = [flag for flag in known if flag.endswith(unknown[0][1:])]
+        alike = alike or difflib.get_close_matches(unknown[0], known, n=1)
+        return f"; did you mean {' or '.join(alike)}?" if alike else ""
 
 
 def build_parser(configured: Sequence[str]) -> argparse.ArgumentParser:
     """The root parser; only the commands named in `configured` get their options (and their imports)."""
-    from specviz import __version__
+    from specviz.version import __version__
 
     parser = Parser(
         prog="specviz",
@@ -80,6 +104,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return stop.code if isinstance(stop.code, int) else DONE if stop.code is None else WRONG
     except SpecVizError as error:
         return _complain(str(error), WRONG)
+    except ModuleNotFoundError as error:
+        missing = (error.name or "").partition(".")[0]
+        if missing not in EXTRA_OF:
+            raise
+        return _complain(
+            f"this needs {missing}, which is not installed: pip install 'specviz[{EXTRA_OF[missing]}]'.", WRONG
+        )
     except KeyboardInterrupt:
         return _complain("stopped.", FAILED)
     except BrokenPipeError:

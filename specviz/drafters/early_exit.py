@@ -7,7 +7,6 @@ Knows nothing about verifiers.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 from specviz.core.clock import now
 from specviz.drafters.base import DRAFTERS, DraftPass, Proposal
@@ -16,19 +15,21 @@ from specviz.drafters.parts.own_layers import OwnLayersDrafter
 from specviz.drafters.parts.shape import ShapeOptions
 from specviz.errors import OptionError
 from specviz.lm.base import Blocks, SplitModel
-from specviz.options import Options, option
+from specviz.options import option
 
 
 @dataclass(frozen=True)
 class EarlyExitOptions(ShapeOptions):
     """Shape of the draft, and after which layer the target is read out."""
 
-    gamma: int = option(2, help="tokens drafted per round, as a chain", minimum=1, maximum=32)
+    gamma: int = option(
+        2, help="tokens drafted per round, as a chain", minimum=1, maximum=32, unless="branching", shape=True
+    )
     exit_layer: int = option(2, help="how many of the target's first layers draft", minimum=1, maximum=512)
 
 
 @DRAFTERS.register("early_exit")
-class EarlyExitDrafter(OwnLayersDrafter):
+class EarlyExitDrafter(OwnLayersDrafter[EarlyExitOptions]):
     """The target's first layers draft, read out through its own norm and head.
 
     Nothing to train or load beside the target, and one cache for both: the target's pass begins after the exit layer,
@@ -36,9 +37,6 @@ class EarlyExitDrafter(OwnLayersDrafter):
     pay. A target that was not trained to be read out early drafts badly.
     LayerSkip (Elhoushi et al., 2404.16710).
     """
-
-    name: ClassVar[str] = "early_exit"
-    options_type: ClassVar[type[Options]] = EarlyExitOptions
 
     def blocks(self, target: SplitModel) -> Blocks:
         layers = target.info.layers

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -17,9 +16,9 @@ from torch import Tensor
 from specviz.core.sampling import Sampling, transform
 from specviz.core.tree import ROOT, DraftTree, Shape
 from specviz.drafters.base import DRAFTERS, DraftContext, Drafter, Outcome, Proposal
+from specviz.drafters.capabilities import Attaches, Observes
 from specviz.lm.base import Cache, LanguageModel
 from specviz.options import Options, option
-from specviz.trace.events import CandidateKind
 from specviz.trace.exhibits import Exhibit, ExhibitRow
 
 SHOWN = 16
@@ -56,7 +55,7 @@ class Iteration:
 
 
 @DRAFTERS.register("jacobi")
-class JacobiDrafter(Drafter):
+class JacobiDrafter(Drafter[JacobiOptions], Attaches, Observes):
     """Guesses a block of tokens and lets the target correct all of it at once, until it no longer changes.
 
     Every iteration freezes at least one token, so it never takes more target passes than plain decoding; behind
@@ -65,13 +64,8 @@ class JacobiDrafter(Drafter):
     Santilli et al. 2305.10427: parallel Jacobi (PJ) and Gauss-Seidel-Jacobi (PGJ) decoding.
     """
 
-    name: ClassVar[str] = "jacobi"
-    options_type: ClassVar[type[Options]] = JacobiOptions
-    lossless: ClassVar[bool] = True
-    needs_model: ClassVar[bool] = False
-
-    def __init__(self, options: Options, model: LanguageModel | None) -> None:
-        super().__init__(options, model)
+    def __init__(self, options: JacobiOptions) -> None:
+        super().__init__(options)
         self._slides = self.options.mode != "gauss_seidel"
         self._vocab_size = 0
         self._answers: Tensor | None = None
@@ -80,12 +74,7 @@ class JacobiDrafter(Drafter):
         """where the block that does not slide ends"""
         self._iterations: list[Iteration] = []
 
-    @classmethod
-    def kinds(cls, options: Options, sampling: Sampling) -> frozenset[CandidateKind]:
-        return frozenset(["point_mass"])
-
-    @classmethod
-    def shape(cls, options: Options, sampling: Sampling) -> Shape:
+    def shape(self, sampling: Sampling) -> Shape:
         return "chain"
 
     def attach(self, target: LanguageModel, cache: Cache) -> None:

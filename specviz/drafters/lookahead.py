@@ -9,18 +9,16 @@ Knows nothing about models or verifiers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
 
-from specviz.core.sampling import Sampling
 from specviz.core.tree import ROOT, DraftTree
 from specviz.drafters.base import DRAFTERS, DraftContext, Drafter, Outcome, Proposal
-from specviz.drafters.parts.lookahead_window import Window, columns_that_fit
-from specviz.drafters.parts.ngram_pool import NgramPool
-from specviz.lm.base import LanguageModel
-from specviz.options import Options, option
-from specviz.trace.events import CandidateKind
+from specviz.drafters.capabilities import Begins, Observes, Remembers
+from specviz.errors import MemoryFileError
+from specviz.options import Options, option, to_mapping
+from specviz.trace.events import Option
 from specviz.trace.exhibits import Exhibit, ExhibitRow
 
 
@@ -34,6 +32,108 @@ class LookaheadOptions(Options):
         5, help="n-grams kept per first token, and guessed in a round where it is the root", minimum=1, maximum=64
     )
     prompt_pool: bool = option(False, help="take the n-grams of the text itself into the pool too")
+
+
+class Window:
+    """`width` columns of up to `height` levels. Token (level l, column i) stands i + l tokens after the root."""
+
+    def __init__(self, width: int, height: int) -> None:
+        self.width = width
+        self.height = height
+        self.levels: list[list[int]] = []
+        """as they were before the root's own token took the place of level 0, column 0"""
+        self._read = 0
+
+    @property
+    def is_full(self) -> bool:
+        """It gives n-grams."""
+        return len(self.levels) == self.height
+
+    def begin(self, tokens: Sequence[int]) -> None:
+        """Level 0 begins with tokens of the text, read in a circle: any guess will do, and this one needs no chance."""
+        self.levels = [self._fresh(tokens, self.width)]
+
+    def column(self, index: int) -> list[int]:
+        """Tokens from level 0 down."""
+        return [level[index] for level in self.levels]
+
+    def advance(self, answers: Sequence[int], committed: int, tokens: Sequence[int]) -> None:
+        """One iteration: `answers` (of the first columns, at least one) become the last level, `committed` tokens went
+        into the text. A full window gives up its first level, which is one position; columns now behind the root
+        leave at the left, and tokens of the text fill up the right."""
+        answered = [*answers, *self._fresh(tokens, self.width - len(answers))]
+        moved = committed - 1 if self.is_full else committed
+        levels = [*self.levels, answered][-self.height :]
+        kept = [level[moved:] for level in levels]
+        self.levels = [[*level, *self._fresh(tokens, self.width - len(level))] for level in kept]
+
+    def _fresh(self, tokens: Sequence[int], count: int) -> list[int]:
+        found = [tokens[(self._read + index) % len(tokens)] for index in range(count)]
+        self._read += count
+        return found
+
+
+def columns_that_fit(window: Window, max_depth: int) -> int:
+    """Columns whose last token is no deeper than `max_depth` below the root."""
+    return max(0, min(window.width, max_depth - len(window.levels) + 2))
+
+
+Ngram = tuple[int, ...]
+
+
+class NgramPool:
+    """First token → the `size` continuations of `length` - 1 tokens that were seen last."""
+
+    def __init__(self, length: int, size: int) -> None:
+        self._length = length
+        self._size = size
+        self._after: dict[int, dict[Ngram, None]] = {}
+
+    def __len__(self) -> int:
+        """N-grams held."""
+        return sum(map(len, self._after.values()))
+
+    def add(self, ngram: Sequence[int]) -> bool:
+        """Take in an n-gram, or make a known one the newest; whether it is new."""
+        first, rest = ngram[0], tuple(ngram[1:])
+        known = self._after.setdefault(first, {})
+        is_new = rest not in known
+        known.pop(rest, None)
+        known[rest] = None
+        if len(known) > self._size:
+            del known[next(iter(known))]
+        return is_new
+
+    def read(self, tokens: Sequence[int], start: int = 0) -> None:
+        """Take in every n-gram of a text that begins at `start` or later."""
+        for position in range(max(0, start), len(tokens) - self._length + 1):
+            self.add(tokens[position : position + self._length])
+
+    def after(self, token: int) -> list[Ngram]:
+        """What followed the token, newest first."""
+        return list(reversed(self._after.get(token, {})))
+
+    def to_bytes(self) -> bytes:
+        """Everything, the oldest first."""
+        return json.dumps([[first, *rest] for first, known in self._after.items() for rest in known]).encode()
+
+    def from_bytes(self, data: bytes) -> None:
+        """Take in what `to_bytes` gave. Raises MemoryFileError where it is no list of n-grams of this length."""
+        try:
+            ngrams = json.loads(data)
+            fits = isinstance(ngrams, list) and all(self._is_ngram(one) for one in ngrams)
+        except ValueError:
+            fits = False
+        if not fits:
+            raise MemoryFileError(
+                f"the memory holds something else than n-grams of {self._length} tokens; begin anew with memory "
+                "'reset'."
+            )
+        for ngram in ngrams:
+            self.add(ngram)
+
+    def _is_ngram(self, one: object) -> bool:
+        return isinstance(one, list) and len(one) == self._length and all(type(token) is int for token in one)
 
 
 @dataclass(slots=True)
@@ -59,7 +159,7 @@ class Layout:
 
 
 @DRAFTERS.register("lookahead")
-class LookaheadDrafter(Drafter):
+class LookaheadDrafter(Drafter[LookaheadOptions], Remembers, Begins, Observes):
     """Lets the target continue several positions ahead at once, and guesses the n-grams that come of it later.
 
     A Jacobi iteration over a window of positions rides along in every target pass; its trajectories are n-grams, kept
@@ -68,23 +168,16 @@ class LookaheadDrafter(Drafter):
     Fu et al. 2402.02057, lookahead decoding (§3; window, n-gram pool and verification branch).
     """
 
-    name: ClassVar[str] = "lookahead"
-    options_type: ClassVar[type[Options]] = LookaheadOptions
-    lossless: ClassVar[bool] = True
-    needs_model: ClassVar[bool] = False
-    remembers: ClassVar[bool] = True
-
-    def __init__(self, options: Options, model: LanguageModel | None) -> None:
-        super().__init__(options, model)
+    def __init__(self, options: LookaheadOptions) -> None:
+        super().__init__(options)
         self._pool = NgramPool(self.options.ngram, self.options.guesses)
         self._window = Window(self.options.window, self.options.ngram - 1)
         self._layout: Layout | None = None
         self._read = 0
         """tokens of the text whose n-grams are in the pool"""
 
-    @classmethod
-    def kinds(cls, options: Options, sampling: Sampling) -> frozenset[CandidateKind]:
-        return frozenset(["point_mass"])
+    def remembered_for(self) -> Mapping[str, Option]:
+        return to_mapping(self.options)
 
     def recall(self, memory: bytes) -> None:
         self._pool.from_bytes(memory)

@@ -7,20 +7,16 @@ How a tree grows is in `specviz/tree_policies`, when a draft ends in `specviz/st
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
-from specviz.core.sampling import Sampling
-from specviz.core.tree import Shape
-from specviz.drafters.base import DRAFTERS, DraftContext, Drafter, Proposal
+from specviz.drafters.base import DRAFTERS, DraftContext, Proposal
+from specviz.drafters.capabilities import Begins, UsesModel
 from specviz.drafters.parts.model_draft import ModelDraft
-from specviz.drafters.parts.shape import ShapeOptions
+from specviz.drafters.parts.shape import GrowingDrafter, ShapeOptions
 from specviz.lm.base import LanguageModel
-from specviz.options import Options
-from specviz.trace.events import CandidateKind
 
 
 @DRAFTERS.register("model")
-class ModelDrafter(Drafter):
+class ModelDrafter(GrowingDrafter[ShapeOptions], UsesModel, Begins):
     """A smaller model of the same vocabulary drafts a chain of gamma tokens, or a tree.
 
     The classic method: worth it when the small model is much cheaper than the target and often agrees with it. Above
@@ -28,36 +24,17 @@ class ModelDrafter(Drafter):
     Leviathan et al. 2211.17192, Chen et al. 2302.01318; trees: SpecInfer 2305.09781, RSD 2402.14160.
     """
 
-    name: ClassVar[str] = "model"
-    options_type: ClassVar[type[Options]] = ShapeOptions
-    lossless: ClassVar[bool] = True
-    needs_model: ClassVar[bool] = True
+    def use(self, model: LanguageModel) -> None:
+        self._draft = ModelDraft(model, self.name)
 
-    grows: ClassVar[bool] = True
-    gives_hidden: ClassVar[bool] = True
-
-    def __init__(self, options: Options, model: LanguageModel | None) -> None:
-        assert isinstance(options, ShapeOptions)
-        assert model is not None, "this drafter needs a model."
-        super().__init__(options, model)
-        self._draft = ModelDraft(model, options.growth, self.name)
-
-    @property
-    def model(self) -> LanguageModel:
+    def drafting_model(self) -> LanguageModel:
         return self._draft.model
 
-    @classmethod
-    def kinds(cls, options: Options, sampling: Sampling) -> frozenset[CandidateKind]:
-        assert isinstance(options, ShapeOptions)
-        return options.growth.kinds(sampling)
-
-    @classmethod
-    def shape(cls, options: Options, sampling: Sampling) -> Shape:
-        assert isinstance(options, ShapeOptions)
-        return options.growth.shape(sampling)
+    def gives_hidden(self) -> bool:
+        return True
 
     def begin(self, tokens: Sequence[int]) -> None:
-        self._draft.begin(tokens, self.habit)
+        self._draft.begin(tokens, self.habit.stop)
 
     def propose(self, context: DraftContext) -> Proposal:
-        return self._draft.propose(context, self.habit)
+        return self._draft.propose(context, self.growth, self.habit.stop)

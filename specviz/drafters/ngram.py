@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from specviz.core.sampling import Sampling
 from specviz.core.tree import ROOT, DraftTree, Shape
 from specviz.drafters.base import DRAFTERS, DraftContext, Drafter, Proposal
+from specviz.drafters.capabilities import Begins
 from specviz.errors import OptionError
-from specviz.lm.base import LanguageModel
 from specviz.options import Options, option
-from specviz.trace.events import CandidateKind, Option
+from specviz.trace.events import Option
 from specviz.trace.exhibits import Exhibit, ExhibitRow
 
 SEARCHED = 32
@@ -78,7 +77,7 @@ class NgramIndex:
 
 
 @DRAFTERS.register("ngram")
-class NgramDrafter(Drafter):
+class NgramDrafter(Drafter[NgramOptions], Begins):
     """Copies what followed earlier occurrences of the text's final n-gram.
 
     Best where the output repeats the input: editing, summarising, code. Longest match first, the latest of equally
@@ -87,25 +86,13 @@ class NgramDrafter(Drafter):
     Prompt lookup decoding (Saxena 2023); LLMA (Yang et al., 2304.04487).
     """
 
-    name: ClassVar[str] = "ngram"
-    options_type: ClassVar[type[Options]] = NgramOptions
-    lossless: ClassVar[bool] = True
-    needs_model: ClassVar[bool] = False
-
-    def __init__(self, options: Options, model: LanguageModel | None = None) -> None:
-        assert isinstance(options, NgramOptions)
-        super().__init__(options, model)
+    def __init__(self, options: NgramOptions) -> None:
+        super().__init__(options)
         kept = SEARCHED if options.continuations > 1 else 1
         self._index = NgramIndex(options.min_ngram, options.max_ngram, kept)
 
-    @classmethod
-    def kinds(cls, options: Options, sampling: Sampling) -> frozenset[CandidateKind]:
-        return frozenset(["point_mass"])
-
-    @classmethod
-    def shape(cls, options: Options, sampling: Sampling) -> Shape:
-        assert isinstance(options, NgramOptions)
-        return "chain" if options.continuations == 1 else "tree"
+    def shape(self, sampling: Sampling) -> Shape:
+        return "chain" if self.options.continuations == 1 else "tree"
 
     def begin(self, tokens: Sequence[int]) -> None:
         self._index.extend(tokens)

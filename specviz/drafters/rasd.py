@@ -8,25 +8,24 @@ Knows nothing about the target, or where the datastore comes from: it is handed 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from torch import Tensor
 
 from specviz.core.sampling import Sampling
-from specviz.core.tree import ROOT, Shape
+from specviz.core.tree import ROOT, DraftTree, Shape
 from specviz.datastore.store import Datastore
-from specviz.drafters.base import DRAFTERS, DraftContext, Drafter, Proposal
-from specviz.drafters.parts.continuations import best_first, matched_before, rows
-from specviz.drafters.parts.fusion import Branches, fuse, prune
+from specviz.drafters.base import DRAFTERS, DraftContext, Proposal
+from specviz.drafters.capabilities import Begins, Retrieves, UsesModel
+from specviz.drafters.parts.continuations import Found, best_first, matched_before, rows
 from specviz.drafters.parts.model_draft import ModelDraft
-from specviz.drafters.parts.shape import ShapeOptions
+from specviz.drafters.parts.shape import GrowingDrafter, ShapeOptions
 from specviz.drafters.parts.snippets import Snippets, Wanted
 from specviz.drafters.parts.suffix_automaton import SuffixAutomaton
 from specviz.errors import DatastoreError
 from specviz.lm.base import LanguageModel
-from specviz.options import Options, option
+from specviz.options import option
 from specviz.trace.events import CandidateKind
 from specviz.trace.exhibits import Exhibit, ExhibitRow
 
@@ -42,7 +41,11 @@ class RasdOptions(ShapeOptions):
     """The model's own tree, where to retrieve, and how much of it survives."""
 
     branching: tuple[int, ...] = option(
-        (2, 1, 1, 1), help="children per node at each level of the model's own tree", minimum=1, maximum=32
+        (2, 1, 1, 1),
+        help="children per node at each level of the model's own tree; empty: a chain of gamma",
+        minimum=1,
+        maximum=32,
+        shape=True,
     )
     max_nodes: int = option(
         16, help="most candidates of the fused tree; all of the model's own are kept", minimum=1, maximum=64
@@ -56,8 +59,64 @@ class RasdOptions(ShapeOptions):
     places: int = option(1000, help="most places read; of more, every k-th", minimum=1, maximum=5000)
 
 
+@dataclass(frozen=True, slots=True)
+class Branches:
+    """A trie of continuations from one source, and what became of it."""
+
+    source: str
+    found: Sequence[Found]
+    nodes: dict[int, int] = field(default_factory=dict)
+    """index into `found` → node of the tree, of those that are in it"""
+    pruned: list[int] = field(default_factory=list)
+    """indices of first tokens that the model's distribution speaks against"""
+
+    def first(self, index: int) -> int:
+        """Index of the first token on the way to `index`."""
+        while self.found[index].parent >= 0:
+            index = self.found[index].parent
+        return index
+
+
+def prune(branches: Branches, q: Tensor | None, keep: int) -> dict[int, float]:
+    """Index → score of what survives: its first token is one of the `keep` most probable in `q` [V].
+
+    The score is q(first token) times the share of the path; without a distribution the share alone.
+    """
+    allowed: Mapping[int, float] | None = None
+    if q is not None:
+        best = q.topk(min(keep, q.shape[-1]))
+        allowed = dict(zip(best.indices.tolist(), best.values.tolist(), strict=True))
+    scores: dict[int, float] = {}
+    for index, one in enumerate(branches.found):
+        first = branches.found[branches.first(index)].token
+        if allowed is None or first in allowed:
+            scores[index] = one.share * (1.0 if allowed is None else allowed[first])
+        elif one.parent < 0:
+            branches.pruned.append(index)
+    return scores
+
+
+def fuse(tree: DraftTree, sources: Sequence[tuple[Branches, Mapping[int, float]]], most: int) -> None:
+    """Add continuations, the best first, until the tree has `most` candidates; those that are in it are only found.
+
+    Parents precede children, because a path's score never rises.
+    """
+    ranked = [(-score, place, index) for place, (_, scores) in enumerate(sources) for index, score in scores.items()]
+    for _, place, index in sorted(ranked):
+        branches = sources[place][0]
+        one = branches.found[index]
+        parent = ROOT if one.parent < 0 else branches.nodes.get(one.parent)
+        if parent is None:
+            continue
+        node = next((child for child in tree.children(parent) if tree.tokens[child] == one.token), None)
+        if node is None and tree.drafted < most:
+            node = tree.add(parent, one.token, "point_mass", None, branches.source)
+        if node is not None:
+            branches.nodes[index] = node
+
+
 @DRAFTERS.register("rasd")
-class RasdDrafter(Drafter):
+class RasdDrafter(GrowingDrafter[RasdOptions], UsesModel, Retrieves, Begins):
     """Fuses what a small model drafts with what followed the same words elsewhere, pruned by that model.
 
     A retrieved branch survives where the model finds its first token likely; it is merged into the model's tree along
@@ -65,54 +124,41 @@ class RasdDrafter(Drafter):
     and a datastore are searched. RASD (2503.03434); pruning criterion and ranking are our reading of it.
     """
 
-    name: ClassVar[str] = "rasd"
-    options_type: ClassVar[type[Options]] = RasdOptions
-    lossless: ClassVar[bool] = True
-    needs_model: ClassVar[bool] = True
-    grows: ClassVar[bool] = True
-    adds: ClassVar[frozenset[CandidateKind]] = frozenset(["point_mass"])
-
-    def __init__(self, options: Options, model: LanguageModel | None) -> None:
-        assert isinstance(options, RasdOptions)
-        assert model is not None, "this drafter needs a model."
-        super().__init__(options, model)
-        self._draft = ModelDraft(model, options.growth, MODEL)
+    def __init__(self, options: RasdOptions) -> None:
+        super().__init__(options)
         self._text = SuffixAutomaton()
         self._read = 0
         self._store: Datastore | None = None
 
-    @property
-    def model(self) -> LanguageModel:
+    def use(self, model: LanguageModel) -> None:
+        self._draft = ModelDraft(model, MODEL)
+
+    def drafting_model(self) -> LanguageModel:
         return self._draft.model
 
-    @classmethod
-    def kinds(cls, options: Options, sampling: Sampling) -> frozenset[CandidateKind]:
-        assert isinstance(options, RasdOptions)
-        return options.growth.kinds(sampling) | cls.adds
+    def kinds(self, sampling: Sampling) -> frozenset[CandidateKind]:
+        return self.growth.kinds(sampling) | {"point_mass"}
 
-    @classmethod
-    def shape(cls, options: Options, sampling: Sampling) -> Shape:
+    def shape(self, sampling: Sampling) -> Shape:
         return "tree"
 
-    @classmethod
-    def retrieves(cls, options: Options) -> bool:
-        assert isinstance(options, RasdOptions)
-        return options.look_in != TEXT
+    def retrieves(self) -> bool:
+        return self.options.look_in != TEXT
 
     def consult(self, datastore: Datastore) -> None:
         self._store = datastore
 
     def begin(self, tokens: Sequence[int]) -> None:
-        if self._store is None and self.retrieves(self.options):
+        if self._store is None and self.retrieves():
             raise DatastoreError(
                 "'rasd' has no datastore to look in; build one with `specviz datastore build`, or look in the text."
             )
-        self._draft.begin(tokens, self.habit)
+        self._draft.begin(tokens, self.habit.stop)
         self._follow(tokens)
 
     def propose(self, context: DraftContext) -> Proposal:
         self._follow(context.tokens)
-        proposal = self._draft.propose(context, self.habit)
+        proposal = self._draft.propose(context, self.growth, self.habit.stop)
         tree, q = proposal.tree, _after_root(proposal)
         own = tree.drafted
         depth = min(self.options.snippet, context.max_depth)

@@ -9,18 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
-from specviz.core.sampling import Sampling
 from specviz.core.tree import DraftTree
 from specviz.datastore.store import Datastore
 from specviz.drafters.base import DRAFTERS, DraftContext, Drafter, Proposal
+from specviz.drafters.capabilities import Begins, Retrieves
 from specviz.drafters.parts.continuations import best_first, plant
 from specviz.drafters.parts.snippets import Snippets, Wanted
 from specviz.errors import DatastoreError, OptionError
-from specviz.lm.base import LanguageModel
 from specviz.options import Options, option
-from specviz.trace.events import CandidateKind
 
 
 @dataclass(frozen=True)
@@ -43,7 +40,7 @@ class RestOptions(Options):
 
 
 @DRAFTERS.register("rest")
-class RestDrafter(Drafter):
+class RestDrafter(Drafter[RestOptions], Retrieves, Begins):
     """Drafts what most often followed the end of the text in a datastore of other texts.
 
     The longest suffix that occurs there decides; every prefix of every snippet is counted, and the most frequent make
@@ -51,22 +48,11 @@ class RestDrafter(Drafter):
     is built by `specviz datastore build`. REST (He et al., 2311.08252).
     """
 
-    name: ClassVar[str] = "rest"
-    options_type: ClassVar[type[Options]] = RestOptions
-    lossless: ClassVar[bool] = True
-    needs_model: ClassVar[bool] = False
-
-    def __init__(self, options: Options, model: LanguageModel | None = None) -> None:
-        assert isinstance(options, RestOptions)
-        super().__init__(options, model)
+    def __init__(self, options: RestOptions) -> None:
+        super().__init__(options)
         self._store: Datastore | None = None
 
-    @classmethod
-    def kinds(cls, options: Options, sampling: Sampling) -> frozenset[CandidateKind]:
-        return frozenset(["point_mass"])
-
-    @classmethod
-    def retrieves(cls, options: Options) -> bool:
+    def retrieves(self) -> bool:
         return True
 
     def consult(self, datastore: Datastore) -> None:

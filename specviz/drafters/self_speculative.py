@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import ClassVar
 
 from specviz.drafters.base import DRAFTERS, Proposal
 from specviz.drafters.parts.borrowed_rows import BorrowedRows
@@ -16,7 +15,7 @@ from specviz.drafters.parts.own_layers import OwnLayersDrafter
 from specviz.drafters.parts.shape import ShapeOptions
 from specviz.errors import OptionError
 from specviz.lm.base import Blocks, SplitModel
-from specviz.options import Options, option
+from specviz.options import option
 from specviz.resources import ROOT as ASSETS
 
 SKIPS_FILE = ASSETS / "skips.json"
@@ -26,7 +25,9 @@ SKIPS_FILE = ASSETS / "skips.json"
 class SelfSpeculativeOptions(ShapeOptions):
     """Shape of the draft, and what is skipped."""
 
-    gamma: int = option(2, help="tokens drafted per round, as a chain", minimum=1, maximum=32)
+    gamma: int = option(
+        2, help="tokens drafted per round, as a chain", minimum=1, maximum=32, unless="branching", shape=True
+    )
     skip_attention: tuple[int, ...] = option(
         (),
         help="layers, from 1, whose attention is skipped; neither this nor skip_mlp: what the search found for this "
@@ -38,16 +39,13 @@ class SelfSpeculativeOptions(ShapeOptions):
 
 
 @DRAFTERS.register("self_speculative")
-class SelfSpeculativeDrafter(OwnLayersDrafter):
+class SelfSpeculativeDrafter(OwnLayersDrafter[SelfSpeculativeOptions]):
     """The target itself drafts, with some attention and MLP sub-layers left out.
 
     No second model and no training: a search finds which sub-layers the target can miss. The target's pass then runs
     every layer anew for every candidate. Goes with the stop policy `draft_verify`, whose threshold adapts.
     Draft & Verify (Zhang et al., 2309.08168).
     """
-
-    name: ClassVar[str] = "self_speculative"
-    options_type: ClassVar[type[Options]] = SelfSpeculativeOptions
 
     def blocks(self, target: SplitModel) -> Blocks:
         attention, mlp = skipped(self.options, target)

@@ -10,17 +10,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from specviz.core.sampling import Sampling
 from specviz.core.tree import DraftTree, Shape
 from specviz.drafters.base import DRAFTERS, DraftContext, Drafter, Outcome, Proposal
+from specviz.drafters.capabilities import Begins, Observes, Remembers
 from specviz.drafters.parts.continuations import Found, best_first, matched_before, plant, rows
 from specviz.drafters.parts.suffix_automaton import Cursor, SuffixAutomaton
 from specviz.errors import MemoryFileError
-from specviz.lm.base import LanguageModel
-from specviz.options import Options, option
-from specviz.trace.events import CandidateKind, Option
+from specviz.options import Options, option, to_mapping
+from specviz.trace.events import Option
 from specviz.trace.exhibits import Exhibit, ExhibitRow
 
 MOST_REMEMBERED = 20_000
@@ -60,7 +59,7 @@ class Match:
 
 
 @DRAFTERS.register("suffix")
-class SuffixDrafter(Drafter):
+class SuffixDrafter(Drafter[SuffixOptions], Remembers, Begins, Observes):
     """Drafts what most often followed the end of the text, in the text itself and in outputs of earlier runs.
 
     The longer the match, the larger the draft. Of the matches of all lengths the one whose candidates' shares sum up
@@ -68,15 +67,8 @@ class SuffixDrafter(Drafter):
     texts repeat. SuffixDecoding (Oliaro et al., 2411.04975).
     """
 
-    name: ClassVar[str] = "suffix"
-    options_type: ClassVar[type[Options]] = SuffixOptions
-    lossless: ClassVar[bool] = True
-    needs_model: ClassVar[bool] = False
-    remembers: ClassVar[bool] = True
-
-    def __init__(self, options: Options, model: LanguageModel | None = None) -> None:
-        assert isinstance(options, SuffixOptions)
-        super().__init__(options, model)
+    def __init__(self, options: SuffixOptions) -> None:
+        super().__init__(options)
         self._text, self._past = SuffixAutomaton(), SuffixAutomaton()
         self._in_past = Cursor(self._past)
         self._outputs: list[list[int]] = []
@@ -84,14 +76,11 @@ class SuffixDrafter(Drafter):
         self._read = 0
         self._prompt_length = 0
 
-    @classmethod
-    def kinds(cls, options: Options, sampling: Sampling) -> frozenset[CandidateKind]:
-        return frozenset(["point_mass"])
+    def shape(self, sampling: Sampling) -> Shape:
+        return "tree" if self.options.tree else "chain"
 
-    @classmethod
-    def shape(cls, options: Options, sampling: Sampling) -> Shape:
-        assert isinstance(options, SuffixOptions)
-        return "tree" if options.tree else "chain"
+    def remembered_for(self) -> Mapping[str, Option]:
+        return to_mapping(self.options)
 
     def recall(self, memory: bytes) -> None:
         """`memory` is a JSON list of outputs, each a list of token ids, the oldest first."""

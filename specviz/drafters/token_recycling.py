@@ -7,25 +7,31 @@ No model, no training, one small matrix. Knows nothing about verifiers and promp
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar
+from math import prod
 
 import numpy as np
 from torch import Tensor
 
-from specviz.core.sampling import Sampling
 from specviz.core.tree import ROOT, DraftTree
 from specviz.drafters.base import DRAFTERS, DraftContext, Drafter, Outcome, Proposal
-from specviz.drafters.parts.followers import Followers
-from specviz.drafters.parts.template import NODES, WIDEST, Path, best_size, by_worth, whole_template
+from specviz.drafters.capabilities import Attaches, Observes, ReadsPrompt, Remembers, Tunes
+from specviz.errors import MemoryFileError
 from specviz.lm.base import Cache, LanguageModel
 from specviz.options import Options, option
-from specviz.trace.events import CandidateKind, Option
+from specviz.trace.events import Option
 from specviz.trace.exhibits import Exhibit, ExhibitRow
 from specviz.tree_policies.base import StepCosts
 
+Path = tuple[int, ...]
+
+LEVELS = (8, 21, 25, 15, 8, 3)
+"""candidates at depth 1, 2, … of the published 80-node template (authors' release, version 2.2.2)"""
+WIDEST = 8
+"""followers per token, hence ranks"""
+NODES = sum(LEVELS)
 HITS = (0.671, 0.060, 0.026, 0.016, 0.010, 0.009, 0.007, 0.006)
 """how often the target's choice was the first, second, … in its row: see docs/methods/token_recycling.md"""
 
@@ -40,8 +46,97 @@ class TokenRecyclingOptions(Options):
     fill: bool = option(True, help="learn from the prompt before the first round")
 
 
+UNKNOWN = -1
+"""stands in rows of tokens that were never seen; no token has this id"""
+
+
+class Followers:
+    """Rows of token ids [vocab_size, width] in int32, the most probable follower first (2408.08696, §3.1)."""
+
+    def __init__(self, vocab_size: int, width: int) -> None:
+        self.width = min(width, vocab_size)
+        self._rows = np.full((vocab_size, self.width), UNKNOWN, dtype=np.int32)
+
+    @property
+    def size_bytes(self) -> int:
+        """The whole matrix, known rows or not."""
+        return self._rows.nbytes
+
+    @property
+    def known(self) -> int:
+        """Tokens whose row was ever written."""
+        return len(self._known_tokens())
+
+    def after(self, token: int) -> list[int]:
+        """The token's row; empty where nothing is known about it."""
+        row = self._rows[token]
+        return [] if row[0] == UNKNOWN else row.tolist()
+
+    def write(self, tokens: Sequence[int], rows: np.ndarray) -> None:
+        """Write rows [len(tokens), width]. Of several rows for one token the last stays."""
+        last = {token: index for index, token in enumerate(tokens)}
+        self._rows[list(last)] = rows[list(last.values())]
+
+    def dump(self) -> bytes:
+        """The known rows as little-endian int32: all their tokens, then row after row."""
+        known = self._known_tokens()
+        return bytes(known.astype("<i4").tobytes() + self._rows[known].astype("<i4").tobytes())
+
+    def load(self, data: bytes) -> None:
+        """Take over what `dump` gave. Raises MemoryFileError where it is no matrix of this width and vocabulary."""
+        count, odd = divmod(len(data), 4 * (1 + self.width))
+        numbers = np.frombuffer(data, dtype="<i4") if odd == 0 else np.empty(0, dtype="<i4")
+        if odd or not all(0 <= end < len(self._rows) for end in (numbers.min(initial=0), numbers.max(initial=0))):
+            raise MemoryFileError(
+                f"the memory holds no rows of {self.width} followers each for a vocabulary of {len(self._rows)} "
+                "tokens; begin anew with --memory reset."
+            )
+        self._rows[numbers[:count]] = numbers[count:].reshape(count, self.width)
+
+    def _known_tokens(self) -> np.ndarray:
+        return np.flatnonzero(self._rows[:, 0] != UNKNOWN)
+
+
+def whole_template() -> list[Path]:
+    """80 paths with the published number at each depth, breadth first.
+
+    Our reading: of the children of what the depth above kept, those with the smallest product of ranks counted from 1,
+    as if a follower's chance fell with its rank as in Zipf's law; among equals the one whose first ranks are lower.
+    """
+    template, level = list[Path](), list[Path]([()])
+    for count in LEVELS:
+        children = [(*path, rank) for path in level for rank in range(WIDEST)]
+        level = sorted(children, key=lambda path: (prod(rank + 1 for rank in path), path))[:count]
+        template += sorted(level)
+    return template
+
+
+def by_worth(template: Sequence[Path], hits: Sequence[float]) -> list[Path]:
+    """The paths in the order in which a smaller tree keeps them, parents always before children.
+
+    `hits` are the chances, each below 1 and falling, that the follower of rank 0, 1, … is what the target says; a
+    path's worth, the chance that it is accepted, is their product. Paths of ranks beyond `hits` are left out.
+    """
+    possible = [path for path in template if max(path) < len(hits)]
+    return sorted(possible, key=lambda path: (-_worth(path, hits), len(path), path))
+
+
+def best_size(ordered: Sequence[Path], hits: Sequence[float], costs: StepCosts) -> int:
+    """How many of the paths, at least one, take the least time per token: one target pass over them and the root,
+    divided by the tokens expected of it."""
+    tokens, best = 1.0, (float("inf"), 1)
+    for size, path in enumerate(ordered, start=1):
+        tokens += _worth(path, hits)
+        best = min(best, (costs.target_s(size + 1) / tokens, size))
+    return best[1]
+
+
+def _worth(path: Path, hits: Sequence[float]) -> float:
+    return prod(hits[rank] for rank in path)
+
+
 @DRAFTERS.register("token_recycling")
-class TokenRecyclingDrafter(Drafter):
+class TokenRecyclingDrafter(Drafter[TokenRecyclingOptions], Attaches, Tunes, Remembers, ReadsPrompt, Observes):
     """Drafts what the target recently found probable after each token, as a static tree.
 
     Every target pass tells the most probable followers of each token it read, accepted or not. They are kept in a
@@ -49,22 +144,9 @@ class TokenRecyclingDrafter(Drafter):
     point masses. Token Recycling (Luo et al., 2408.08696).
     """
 
-    name: ClassVar[str] = "token_recycling"
-    options_type: ClassVar[type[Options]] = TokenRecyclingOptions
-    lossless: ClassVar[bool] = True
-    needs_model: ClassVar[bool] = False
-    reads_prompt: ClassVar[bool] = True
-    remembers: ClassVar[bool] = True
-    memory_options: ClassVar[tuple[str, ...] | None] = ("followers",)
-
-    def __init__(self, options: Options, model: LanguageModel | None = None) -> None:
-        assert isinstance(options, TokenRecyclingOptions)
-        super().__init__(options, model)
+    def __init__(self, options: TokenRecyclingOptions) -> None:
+        super().__init__(options)
         self._matrix = Followers(1, 1)
-
-    @classmethod
-    def kinds(cls, options: Options, sampling: Sampling) -> frozenset[CandidateKind]:
-        return frozenset(["point_mass"])
 
     def attach(self, target: LanguageModel, cache: Cache) -> None:
         self._matrix = Followers(target.info.vocab_size, self.options.followers)
@@ -74,6 +156,9 @@ class TokenRecyclingDrafter(Drafter):
         if self.options.shrink:
             size = best_size(self._ordered[: self.options.nodes], HITS, costs)
             self.options = replace(self.options, nodes=size, shrink=False)
+
+    def remembered_for(self) -> Mapping[str, Option]:
+        return {"followers": self.options.followers}
 
     def recall(self, memory: bytes) -> None:
         self._matrix.load(memory)

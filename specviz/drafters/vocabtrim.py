@@ -7,18 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
-from specviz.core.sampling import Sampling
-from specviz.core.tree import Shape
-from specviz.drafters.base import DRAFTERS, DraftContext, Drafter, Proposal
-from specviz.drafters.parts.shape import ShapeOptions
+from specviz.drafters.base import DRAFTERS, DraftContext, Proposal
+from specviz.drafters.capabilities import Begins, UsesModel
+from specviz.drafters.parts.model_draft import ModelDraft
+from specviz.drafters.parts.shape import GrowingDrafter, ShapeOptions
 from specviz.errors import OptionError
 from specviz.lm.base import LanguageModel, ModelInfo
 from specviz.lm.frequencies import CALIBRATIONS, kept_by, most_frequent, table_of
 from specviz.lm.trimmed import TrimmedModel
-from specviz.options import Options, option
-from specviz.trace.events import CandidateKind
+from specviz.options import option
 
 BY_ID = "ids"
 
@@ -55,7 +53,7 @@ def kept_tokens(info: ModelInfo, size: int, calibration: str) -> list[int]:
 
 
 @DRAFTERS.register("vocabtrim")
-class VocabTrimDrafter(Drafter):
+class VocabTrimDrafter(GrowingDrafter[VocabTrimOptions], UsesModel, Begins):
     """A smaller model drafts, its output head cut down to the most frequent tokens.
 
     In a small drafter the head is a large share of every step, and most of its rows are hardly ever chosen. Rare tokens
@@ -64,41 +62,17 @@ class VocabTrimDrafter(Drafter):
     VocabTrim 2506.22694; FR-Spec 2502.14856 (calibration `raw`).
     """
 
-    name: ClassVar[str] = "vocabtrim"
-    options_type: ClassVar[type[Options]] = VocabTrimOptions
-    lossless: ClassVar[bool] = True
-    needs_model: ClassVar[bool] = True
-    grows: ClassVar[bool] = True
+    def use(self, model: LanguageModel) -> None:
+        self._kept = kept_tokens(model.info, self.options.head_size, self.options.calibration)
+        self._draft = ModelDraft(TrimmedModel(model, self._kept), self.name)
 
-    def __init__(self, options: Options, model: LanguageModel | None) -> None:
-        assert isinstance(options, VocabTrimOptions)
-        assert model is not None, "this drafter needs a model."
-        super().__init__(options, model)
-        self._kept = kept_tokens(model.info, options.head_size, options.calibration)
-        self._inner = DRAFTERS.get("model")(
-            ShapeOptions(gamma=options.gamma, branching=options.branching, draw=options.draw),
-            TrimmedModel(model, self._kept),
-        )
-
-    @property
-    def model(self) -> LanguageModel | None:
-        return self._inner.model
-
-    @classmethod
-    def kinds(cls, options: Options, sampling: Sampling) -> frozenset[CandidateKind]:
-        assert isinstance(options, VocabTrimOptions)
-        return options.growth.kinds(sampling)
-
-    @classmethod
-    def shape(cls, options: Options, sampling: Sampling) -> Shape:
-        assert isinstance(options, VocabTrimOptions)
-        return options.growth.shape(sampling)
+    def drafting_model(self) -> LanguageModel:
+        return self._draft.model
 
     def begin(self, tokens: Sequence[int]) -> None:
-        self._inner.habit = self.habit
-        self._inner.begin(tokens)
+        self._draft.begin(tokens, self.habit.stop)
 
     def propose(self, context: DraftContext) -> Proposal:
-        proposal = self._inner.propose(context)
+        proposal = self._draft.propose(context, self.growth, self.habit.stop)
         proposal.note["head_size"] = len(self._kept)
         return proposal

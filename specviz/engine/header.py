@@ -11,19 +11,19 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 
-from specviz import __version__
+from specviz.drafters.capabilities import policies_of
 from specviz.engine.session import Method
 from specviz.lm.base import LanguageModel, ModelInfo
 from specviz.lm.load import LoadedModel
 from specviz.lm.step_time import bare_pass_s, machine, step_times
-from specviz.options import to_mapping
+from specviz.options import Options, in_effect
 from specviz.protocol.runs import Resume, RunRequest
-from specviz.stop_policies.base import Stop
-from specviz.stop_policies.fixed import FixedStop
+from specviz.stop_policies.base import Stop, StopOptions
 from specviz.trace.events import Branch, MethodCard, ModelCard, SamplingCard, Started, StepTime, TokenizerCard
 from specviz.trace.exhibits import DatastoreCard, MemoryCard
 from specviz.tree_policies.base import Growth
 from specviz.verifiers.base import Verifier
+from specviz.version import __version__
 
 
 @dataclass(slots=True)
@@ -55,7 +55,7 @@ def started(
 ) -> Started:
     """The header; its id is a hash over all the rest, time of creation included."""
     info, text = who.target.info, who.target.tokenizer
-    habit = method.drafter.habit
+    habit = policies_of(method.drafter)
     header = Started(
         run_id="",
         created=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -64,7 +64,7 @@ def started(
         target=model_card(info),
         drafter=MethodCard(
             method.drafter.name,
-            to_mapping(method.drafter.options),
+            in_effect(method.drafter.options, has_policy=habit.growth is not None),
             method.drafter.lossless,
             model_card(who.drafter.info) if who.drafter is not None else None,
         ),
@@ -82,9 +82,7 @@ def started(
         step_times=who.step_times,
         draft_step_s=who.draft_step_s,
         growth=None if habit.growth is None else _card(habit.growth),
-        stopping=None
-        if isinstance(habit.stop, FixedStop)
-        else replace(_card(habit.stop), deployable=habit.stop.deployable),
+        stopping=None if habit.stop.does_nothing() else replace(_card(habit.stop), deployable=habit.stop.deployable),
         memory=memory,
         datastore=datastore,
         branch=None if resume is None else Branch(resume.trace.started.run_id, resume.round, resume.forced_token),
@@ -92,8 +90,8 @@ def started(
     return replace(header, run_id=_fingerprint(header))
 
 
-def _card(method: Verifier | Growth | Stop) -> MethodCard:
-    return MethodCard(method.name, to_mapping(method.options), method.lossless)
+def _card(method: Verifier[Options] | Growth[Options] | Stop[StopOptions]) -> MethodCard:
+    return MethodCard(method.name, in_effect(method.options), method.lossless)
 
 
 def _fingerprint(header: Started) -> str:

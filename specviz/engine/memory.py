@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from specviz.drafters.base import Drafter
+from specviz.drafters.capabilities import Remembers
 from specviz.errors import MemoryFileError
-from specviz.options import to_mapping
+from specviz.options import Options
 from specviz.trace.exhibits import MemoryCard
 
 FORMAT = "specviz-memory 1"
@@ -50,12 +51,13 @@ class Memories:
     def __init__(self) -> None:
         self._known: dict[Owner, Memory] = {}
 
-    def recall(self, drafter: Drafter, tokenizer_sha256: str, file: str = "") -> MemoryCard | None:
+    def recall(self, drafter: Drafter[Options], tokenizer_sha256: str, file: str = "") -> MemoryCard | None:
         """Hand the drafter what is known for it, from `file` if that exists; None where nothing is known.
 
         Raises MemoryFileError where the file is no memory, or one of another drafter, tokenizer or set of options.
         """
-        owner = _owner(drafter, tokenizer_sha256)
+        assert isinstance(drafter, Remembers), f"'{drafter.name}' remembers nothing."
+        owner = _owner(drafter.name, drafter, tokenizer_sha256)
         memory = _read(Path(file)) if file and Path(file).is_file() else self._known.get(owner)
         if memory is None:
             return None
@@ -69,9 +71,10 @@ class Memories:
         self._known[owner] = memory
         return memory.card
 
-    def keep(self, drafter: Drafter, tokenizer_sha256: str, is_new: bool, file: str = "") -> None:
+    def keep(self, drafter: Drafter[Options], tokenizer_sha256: str, is_new: bool, file: str = "") -> None:
         """Take over what the drafter knows after one more run (its first, if `is_new`), and write it to `file`."""
-        owner = _owner(drafter, tokenizer_sha256)
+        assert isinstance(drafter, Remembers), f"'{drafter.name}' remembers nothing."
+        owner = _owner(drafter.name, drafter, tokenizer_sha256)
         before = None if is_new else self._known.get(owner)
         memory = Memory(owner, drafter.memory(), 1 + (before.runs if before is not None else 0))
         self._known[owner] = memory
@@ -79,10 +82,8 @@ class Memories:
             _write(memory, Path(file))
 
 
-def _owner(drafter: Drafter, tokenizer_sha256: str) -> Owner:
-    options, names = to_mapping(drafter.options), drafter.memory_options
-    asked = {name: value for name, value in options.items() if names is None or name in names}
-    return Owner(drafter.name, json.dumps(asked, sort_keys=True), tokenizer_sha256)
+def _owner(name: str, drafter: Remembers, tokenizer_sha256: str) -> Owner:
+    return Owner(name, json.dumps(drafter.remembered_for(), sort_keys=True), tokenizer_sha256)
 
 
 def _read(path: Path) -> Memory:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from specviz.core.sampling import Sampling
 from specviz.drafters.base import Drafter, Habit
+from specviz.drafters.capabilities import Grows, model_of, policies_of
 from specviz.errors import PairingError, VocabularyMismatch
 from specviz.lm.base import GivesHidden, LanguageModel
 from specviz.options import Options
-from specviz.stop_policies.base import Stop
-from specviz.stop_policies.fixed import FixedStop
+from specviz.stop_policies.base import Stop, StopOptions
 from specviz.verifiers.base import Verifier
 
 KIND_WORDS = {
@@ -21,32 +21,43 @@ KIND_WORDS = {
 }
 
 
-def check_pairing(
-    drafter: type[Drafter], options: Options, verifier: type[Verifier], sampling: Sampling, habit: Habit | None = None
-) -> None:
+def follow(drafter: Drafter[Options], habit: Habit) -> None:
+    """Have the drafter follow these policies. Raises PairingError where it grows no trees and is told how to."""
+    if isinstance(drafter, Grows):
+        drafter.follow(habit)
+        return
+    asked = [
+        word
+        for word, given in (("growth policy", habit.growth is not None), ("stop policy", not habit.stop.does_nothing()))
+        if given
+    ]
+    if asked:
+        raise PairingError(
+            f"the drafter '{drafter.name}' makes its drafts in its own way and has no {' and no '.join(asked)}; leave "
+            "growth and stopping at their defaults or choose the drafter 'model'."
+        )
+
+
+def check_pairing(drafter: Drafter[Options], verifier: type[Verifier[Options]], sampling: Sampling) -> None:
     """Raises PairingError where the verifier's rule does not hold for these candidates at this temperature.
 
-    `options` are the drafter's, `habit` its growth and stop policy (None: the default); no weights are needed, so that
-    a screen can ask before anything is loaded.
+    No weights are needed, so that a screen can ask before anything is loaded.
     """
-    growth = habit.growth if habit is not None else None
-    _check_growth(drafter, habit or Habit())
-    _check_stop(drafter, (habit or Habit()).stop, sampling)
+    habit = policies_of(drafter)
+    growth = habit.growth
+    _check_stop(drafter, habit.stop, sampling)
     if verifier.temperatures == "zero" and not sampling.greedy:
         raise PairingError(
             f"the verifier '{verifier.name}' works at temperature 0 only, but the temperature is "
             f"{sampling.temperature:g}; set it to 0 or choose the verifier 'sequential'."
         )
-    alone = growth if growth is not None and not drafter.adds else None
-    who = f"the drafter '{drafter.name}'" if alone is None else f"the growth policy '{alone.name}'"
-    shape = drafter.shape(options, sampling) if alone is None else alone.shape(sampling)
-    if verifier.shapes == "chain" and shape != "chain":
+    who = f"the drafter '{drafter.name}'" + ("" if growth is None else f" with the growth policy '{growth.name}'")
+    if verifier.shapes == "chain" and drafter.shape(sampling) != "chain":
         raise PairingError(
             f"the verifier '{verifier.name}' judges a chain of candidates only, but {who} gives "
             "candidates siblings with these options; draft a chain (no branching) or choose another verifier."
         )
-    kinds = drafter.kinds(options, sampling) if growth is None else growth.kinds(sampling) | drafter.adds
-    unknown = sorted(kinds - verifier.judges)
+    unknown = sorted(drafter.kinds(sampling) - verifier.judges)
     if unknown:
         words = " and ".join(KIND_WORDS.get(kind, kind) for kind in unknown)
         raise PairingError(
@@ -66,23 +77,7 @@ def check_pairing(
         )
 
 
-def _check_growth(drafter: type[Drafter], habit: Habit) -> None:
-    """Raises PairingError where a drafter that grows no trees is told how to."""
-    if drafter.grows:
-        return
-    asked = [
-        word
-        for word, given in (("growth policy", habit.growth), ("stop policy", habit.stop))
-        if given is not None and not isinstance(given, FixedStop)
-    ]
-    if asked:
-        raise PairingError(
-            f"the drafter '{drafter.name}' makes its drafts in its own way and has no {' and no '.join(asked)}; leave "
-            "growth and stopping at their defaults or choose the drafter 'model'."
-        )
-
-
-def _check_stop(drafter: type[Drafter], stop: Stop, sampling: Sampling) -> None:
+def _check_stop(drafter: Drafter[Options], stop: Stop[StopOptions], sampling: Sampling) -> None:
     """Raises PairingError where the stop policy cannot do its work at this temperature or with this drafter."""
     if stop.temperatures == "zero" and not sampling.greedy:
         raise PairingError(
@@ -90,17 +85,17 @@ def _check_stop(drafter: type[Drafter], stop: Stop, sampling: Sampling) -> None:
             f"is not settled beforehand, but the temperature is {sampling.temperature:g}; set it to 0 or choose "
             "another stop policy."
         )
-    if stop.needs_hidden and not drafter.gives_hidden:
+    if stop.needs_hidden and not (isinstance(drafter, Grows) and drafter.gives_hidden()):
         raise PairingError(
             f"the stop policy '{stop.name}' looks at hidden states, but the drafter '{drafter.name}' gives none; "
             "choose the drafter 'model' or another stop policy."
         )
 
 
-def check_models(target: LanguageModel, drafter: Drafter) -> None:
+def check_models(target: LanguageModel, drafter: Drafter[Options]) -> None:
     """Raises VocabularyMismatch where ids of the drafter's model could not mean the target's tokens, PairingError where
     its stop policy cannot work with this model."""
-    model, stop = drafter.model, drafter.habit.stop
+    model, stop = model_of(drafter), policies_of(drafter).stop
     if model is not None and stop.needs_hidden:
         reason = (
             stop.why_not(model.info.hidden_size, model.info.weights_sha256)

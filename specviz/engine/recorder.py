@@ -50,7 +50,7 @@ class TokenTexts(Protocol):
 class Recorder:
     """Writes one run. With `keep_distributions` off, nodes carry no heads and all else is the same."""
 
-    def __init__(self, texts: TokenTexts, top: int = 8, keep_distributions: bool = True) -> None:
+    def __init__(self, texts: TokenTexts, top: int = 10, keep_distributions: bool = True) -> None:
         self._texts = texts
         self._top = top
         self._keep = keep_distributions

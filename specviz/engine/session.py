@@ -20,11 +20,13 @@ from specviz.core.randomness import Dice
 from specviz.core.sampling import Sampling
 from specviz.core.tree import ROOT, DraftTree
 from specviz.drafters.base import DraftContext, Drafter, Outcome, Proposal
+from specviz.drafters.capabilities import Attaches, Begins, Observes, ReadsPrompt, policies_of
 from specviz.engine.pairing import check_models, check_pairing
 from specviz.engine.scoring import Foresight, ScoredTree, score
 from specviz.engine.termination import Ending
 from specviz.errors import DraftError, OptionError, PromptError
 from specviz.lm.base import LanguageModel
+from specviz.options import Options
 from specviz.trace.events import CommittedToken, EndReason, TrimReason
 from specviz.trace.exhibits import Exhibit
 from specviz.tree_policies.base import Opening
@@ -38,8 +40,8 @@ STRETCH = 256
 class Method:
     """How to decode: who drafts, who judges, under which sampling, with which dice."""
 
-    drafter: Drafter
-    verifier: Verifier
+    drafter: Drafter[Options]
+    verifier: Verifier[Options]
     sampling: Sampling
     dice: Dice
 
@@ -106,8 +108,8 @@ class Session:
     def __init__(self, target: LanguageModel, method: Method, start: Start, ending: Ending) -> None:
         """Raises PairingError, VocabularyMismatch, PromptError or OptionError where this cannot be run."""
         drafter = method.drafter
-        check_pairing(type(drafter), drafter.options, type(method.verifier), method.sampling, drafter.habit)
-        check_models(target, method.drafter)
+        check_pairing(drafter, type(method.verifier), method.sampling)
+        check_models(target, drafter)
         _check_start(target, start)
         self.target = target
         self.method = method
@@ -120,7 +122,10 @@ class Session:
         self._opening: Opening | None = None
         self._context_length = target.info.context_length
         self._cache = target.new_cache()
-        drafter.attach(target, self._cache)
+        self._kinds = drafter.kinds(method.sampling)
+        self._habit = policies_of(drafter)
+        if isinstance(drafter, Attaches):
+            drafter.attach(target, self._cache)
 
     @property
     def finished(self) -> EndReason | None:
@@ -132,26 +137,27 @@ class Session:
     @torch.inference_mode()
     def begin(self) -> float:
         """Cache the prompt in the target and let the drafter read it; seconds of both."""
-        stop = self.method.drafter.habit.stop
+        stop, drafter = self._habit.stop, self.method.drafter
         if not stop.deployable:
             stop.consult(Foresight(self.target))
         began = now(self.target.device)
         known = self.tokens[:-1]
-        if known and self.method.drafter.reads_prompt:
-            self._read_aloud(known)
+        if known and isinstance(drafter, ReadsPrompt):
+            self._read_aloud(known, drafter)
         elif known:
             self.target.forward(known, self._cache, last_only=True)
             self._cache.keep(range(len(known)))
-        self.method.drafter.begin(self.tokens)
+        if isinstance(drafter, Begins):
+            drafter.begin(self.tokens)
         return now(self.target.device) - began
 
-    def _read_aloud(self, known: Sequence[int]) -> None:
+    def _read_aloud(self, known: Sequence[int], drafter: ReadsPrompt) -> None:
         """Cache the prompt in stretches and show the drafter the target's logits: never all of [prompt, V] at once."""
         for start in range(0, len(known), STRETCH):
             part = known[start : start + STRETCH]
             logits = self.target.forward(part, self._cache)[:, : self.target.info.vocab_size]
             self._cache.keep(range(start, start + len(part)))
-            self.method.drafter.read_prompt(part, logits)
+            drafter.read_prompt(part, logits)
 
     @torch.inference_mode()
     def round(self) -> RoundRecord:
@@ -172,7 +178,7 @@ class Session:
         left_open = commitment.trimmed == "open"
         self._opening = Opening(verdict.token, logits[verdict.path[-1]]) if left_open else None
         clock.append(now(device))
-        learned = method.drafter.observe(Outcome(proposal.tree, logits, verdict.path, self.tokens))
+        learned = self._observe(Outcome(proposal.tree, logits, verdict.path, self.tokens))
         clock.append(now(device))
         draft, target_s, judge, commit, learning = (after - before for before, after in pairwise(clock))
         times = Times(draft + learning, target_s, judge, commit)
@@ -183,6 +189,10 @@ class Session:
         self.decode_s += times.total
         self.rounds += 1
         return record
+
+    def _observe(self, outcome: Outcome) -> list[Exhibit]:
+        drafter = self.method.drafter
+        return drafter.observe(outcome) if isinstance(drafter, Observes) else []
 
     def _left(self) -> int:
         """Tokens that may still be committed."""
@@ -202,11 +212,18 @@ class Session:
                 f"the drafter '{method.drafter.name}' drafted {max(tree.depths)} levels from token {tree.tokens[0]}, "
                 f"but at most {depth} from token {self.tokens[-1]} were asked for; this is a fault of the drafter."
             )
+        undeclared = set(tree.kinds[1:]) - self._kinds
+        if undeclared:
+            raise DraftError(
+                f"the drafter '{method.drafter.name}' drafted a candidate of kind '{min(undeclared)}', which its "
+                "`kinds` does not declare, so that no one has asked whether the verifier judges it; this is a fault of "
+                "the drafter."
+            )
         return proposal
 
     def _leaves_open(self, accepted: int) -> bool:
         """Whether the last token waits for the next round: where that can draft, and this one does not stand still."""
-        growth = self.method.drafter.habit.growth
+        growth = self._habit.growth
         return growth is not None and growth.opens and accepted > 0 and self._left() >= accepted + 2
 
     def _judge(self, tree: DraftTree, scored: ScoredTree) -> Verdict:

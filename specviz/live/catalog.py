@@ -2,8 +2,8 @@
 datastores from the user's cache.
 
 `build` asks the registries (and so imports torch); `saved` reads the copy of the methods kept in
-`assets/catalog.json`, so that a page can draw its controls before torch is loaded. Write the copy anew with
-`python -m specviz.live.catalog`; a test says when it is stale. Loads no weights; knows nothing about screens.
+`assets/catalog.json`, so that a page can draw its controls before torch is loaded. `make generate` writes the copy
+anew; a test says when it is stale. Loads no weights; knows nothing about screens.
 """
 
 from __future__ import annotations
@@ -79,6 +79,9 @@ def _method_from(data: Mapping[str, Any]) -> MethodDescription:
 
 def describe_method(name: str, method: type[Any]) -> MethodDescription:
     """A registered class as data: its docstring is its text."""
+    from specviz.drafters.base import Drafter
+    from specviz.drafters.capabilities import Grows, Remembers, UsesModel, retrieves
+
     text = inspect.cleandoc(method.__doc__ or "")
     return MethodDescription(
         name=name,
@@ -86,11 +89,12 @@ def describe_method(name: str, method: type[Any]) -> MethodDescription:
         description=text,
         lossless=method.lossless,
         options=tuple(_card(one) for one in describe(method.options_type)),
-        needs_model=getattr(method, "needs_model", False),
+        needs_model=issubclass(method, UsesModel),
         temperatures=getattr(method, "temperatures", "any"),
-        grows=getattr(method, "grows", False),
-        remembers=getattr(method, "remembers", False),
-        retrieves=getattr(method, "retrieves", lambda options: False)(method.options_type()),
+        grows=issubclass(method, Grows),
+        remembers=issubclass(method, Remembers),
+        retrieves=retrieves(method.of({})) if issubclass(method, Drafter) else False,
+        standing=getattr(method, "standing", lambda: "")(),
         learns=getattr(method, "recipe", None) is not None,
         deployable=getattr(method, "deployable", True),
     )
@@ -98,7 +102,7 @@ def describe_method(name: str, method: type[Any]) -> MethodDescription:
 
 def _card(one: OptionDescription) -> OptionCard:
     default = list(one.default) if isinstance(one.default, tuple) else one.default
-    return OptionCard(one.name, one.type, default, one.help, one.minimum, one.maximum, one.choices, one.counts)
+    return OptionCard(**{**{name: getattr(one, name) for name in OptionCard.__dataclass_fields__}, "default": default})
 
 
 def bundled_models() -> tuple[ModelDescription, ...]:
@@ -137,7 +141,3 @@ def bundled_prompts() -> tuple[PromptCard, ...]:
         return ()
     entries = json.loads(path.read_text(encoding="utf-8"))["prompts"]
     return tuple(PromptCard(**{name: one[name] for name in PromptCard.__dataclass_fields__}) for one in entries)
-
-
-if __name__ == "__main__":
-    (ROOT / "catalog.json").write_text(catalog_to_json(build()), encoding="utf-8")

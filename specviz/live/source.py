@@ -18,10 +18,20 @@ from specviz.core.randomness import SeededDice
 from specviz.core.sampling import Sampling
 from specviz.datastore.retrieval import Datastores
 from specviz.drafters.base import DRAFTERS, Drafter, Habit
+from specviz.drafters.capabilities import (
+    Remembers,
+    Retrieves,
+    Tunes,
+    UsesModel,
+    model_of,
+    policies_of,
+    retrieves,
+    with_model,
+)
 from specviz.engine.decode import Cancelled, decode
 from specviz.engine.header import Participants, started
 from specviz.engine.memory import Memories
-from specviz.engine.pairing import check_pairing
+from specviz.engine.pairing import check_pairing, follow
 from specviz.engine.recorder import Recorder
 from specviz.engine.session import Method, Session, Start
 from specviz.engine.termination import Ending, Limits
@@ -32,7 +42,7 @@ from specviz.lm.load import LoadedModel, load
 from specviz.lm.place import choose_device, locate
 from specviz.lm.step_time import use_threads
 from specviz.lm.text import TextCodec, check_vocabularies
-from specviz.options import Options, from_mapping
+from specviz.options import Options, describe, to_mapping
 from specviz.proof.prover import ToyAndPair
 from specviz.protocol.profiles import Profiled, ProfileRequest
 from specviz.protocol.proofs import Prover
@@ -43,7 +53,7 @@ from specviz.trace.events import Trace
 from specviz.trace.exhibits import DatastoreCard
 from specviz.trace.steps import Step
 from specviz.training.stop_classifiers.learn import learn
-from specviz.tree_policies.base import GROWTHS, StepCosts
+from specviz.tree_policies.base import GROWTHS, Pair, StepCosts
 from specviz.verifiers.base import VERIFIERS, Verifier
 
 AUTO_VERIFIER = {True: "greedy", False: "sequential"}
@@ -57,12 +67,10 @@ Loader = Callable[..., LoadedModel]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A request whose names and options are known to be good; nothing is loaded yet."""
+    """A request whose names and options are known to be good; nothing is loaded yet. Its drafter is for one run."""
 
-    drafter: type[Drafter]
-    drafter_options: Options
-    habit: Habit
-    verifier: Verifier
+    drafter: Drafter[Options]
+    verifier: Verifier[Options]
     sampling: Sampling
     limits: Limits
 
@@ -70,27 +78,43 @@ class Plan:
 def make_plan(request: RunRequest) -> Plan:
     """Raises OptionError or PairingError where the request cannot be run."""
     sampling = Sampling(request.temperature, request.top_k, request.top_p)
-    drafter = DRAFTERS.get(request.drafter)
-    options = from_mapping(drafter.options_type, request.drafter_options)
+    kind = DRAFTERS.get(request.drafter)
+    drafter = kind.of(request.drafter_options)
     name = AUTO_VERIFIER[sampling.greedy] if request.verifier == "auto" else request.verifier
     verifier = VERIFIERS.get(name)
-    habit = make_habit(request)
-    check_pairing(drafter, options, verifier, sampling, habit)
+    follow(drafter, make_habit(request))
+    _check_shape(drafter)
+    check_pairing(drafter, verifier, sampling)
     _check_memory(request, drafter)
-    if request.datastore and not drafter.retrieves(options):
+    if request.datastore and not retrieves(drafter):
         raise OptionError(f"the drafter '{request.drafter}' retrieves nothing with these options; leave out datastore.")
     if not 1 <= request.top <= MOST_TOP:
         raise OptionError(f"top is {request.top}, but must lie between 1 and {MOST_TOP}.")
-    judge = verifier(from_mapping(verifier.options_type, request.verifier_options))
+    judge = verifier.of(request.verifier_options)
     limits = Limits(request.max_new_tokens, frozenset(), request.stop)
-    return Plan(drafter, options, habit, judge, sampling, limits)
+    return Plan(drafter, judge, sampling, limits)
 
 
-def _check_memory(request: RunRequest, drafter: type[Drafter]) -> None:
+def _check_shape(drafter: Drafter[Options]) -> None:
+    """Raises OptionError where a shape is asked of the drafter that its tree policy decides."""
+    growth, values = policies_of(drafter).growth, to_mapping(drafter.options)
+    if growth is None:
+        return
+    default = to_mapping(type(drafter.options)())
+    for name in (one.name for one in describe(type(drafter.options)) if one.shape):
+        if values[name] != default[name]:
+            raise OptionError(
+                f"{name} of the drafter '{drafter.name}' is {values[name]}, but the growth policy '{growth.name}' "
+                f"decides the shape of its drafts; leave {name} out and use the policy's own options "
+                f"({', '.join(to_mapping(growth.options))}), or leave growth at '{OWN_GROWTH}'."
+            )
+
+
+def _check_memory(request: RunRequest, drafter: Drafter[Options]) -> None:
     """Raises OptionError where a memory is asked for in a way there is not, or of a drafter that has none."""
     if request.memory not in MEMORY_WAYS:
         raise OptionError(f"memory is '{request.memory}', but must be one of {', '.join(MEMORY_WAYS)}.")
-    if not drafter.remembers and (request.memory != "cold" or request.memory_file):
+    if not isinstance(drafter, Remembers) and (request.memory != "cold" or request.memory_file):
         raise OptionError(
             f"the drafter '{request.drafter}' learns nothing that would outlast a run; leave memory at 'cold' and "
             "memory_file empty."
@@ -102,7 +126,7 @@ def _check_memory(request: RunRequest, drafter: type[Drafter]) -> None:
 def make_habit(request: RunRequest) -> Habit:
     """The growth and stop policy that a request names. Raises OptionError where there is none, or for bad options."""
     stop = STOPS.get(request.stopping)
-    stopping = stop(from_mapping(stop.options_type, request.stopping_options))
+    stopping = stop.of(request.stopping_options)
     if request.stopping_weights is not None:
         stopping.use(request.stopping_weights)
     if request.growth == OWN_GROWTH:
@@ -113,7 +137,7 @@ def make_habit(request: RunRequest) -> Habit:
             )
         return Habit(stop=stopping)
     growth = GROWTHS.get(request.growth)
-    return Habit(growth(from_mapping(growth.options_type, request.growth_options)), stopping)
+    return Habit(growth.of(request.growth_options), stopping)
 
 
 class LiveSource:
@@ -155,7 +179,7 @@ class LiveSource:
         try:
             plan = make_plan(request)
             choose_device(request.device)
-            names = [request.target, request.drafter_model] if plan.drafter.needs_model else [request.target]
+            names = [request.target, request.drafter_model] if isinstance(plan.drafter, UsesModel) else [request.target]
             for name in names:
                 if self._load is load and "/" not in name:
                     locate(name)
@@ -179,14 +203,17 @@ class LiveSource:
         special = frozenset(text.special_ids)
         ending = Ending(limits, lambda token: b"" if token in special else text.token_bytes(token))
         drafting = participants.drafter
-        drafter = plan.drafter(plan.drafter_options, drafting.model if drafting is not None else None)
-        drafter.habit = plan.habit
+        drafter = with_model(plan.drafter, drafting.model if drafting is not None else None)
         method = Method(drafter, plan.verifier, plan.sampling, SeededDice(request.seed))
         start = Start(prompt_ids) if resume is None else Start(prompt_ids, resume.forced_token, resume.round)
         session = Session(participants.target.model, method, start, ending)
+        growth = policies_of(drafter).growth
+        if growth is not None and participants.drafter is not None:
+            target, draft = (one.info.weights_sha256 for one in (participants.target, participants.drafter))
+            growth.prepare(Pair(target, draft, request.temperature))
         if self._measure:
             with self._lane:
-                participants.measure(drafter.model)
+                participants.measure(model_of(drafter))
             _tune(drafter, participants)
         memory = None
         if request.memory == "warm":
@@ -197,9 +224,9 @@ class LiveSource:
         if request.memory != "cold":
             self._memories.keep(drafter, text.sha256, memory is None, request.memory_file)
 
-    def _consult(self, drafter: Drafter, request: RunRequest, text: TextCodec) -> DatastoreCard | None:
+    def _consult(self, drafter: Drafter[Options], request: RunRequest, text: TextCodec) -> DatastoreCard | None:
         """Hand over the datastore to a drafter that retrieves; what it is."""
-        if not drafter.retrieves(drafter.options):
+        if not isinstance(drafter, Retrieves) or not drafter.retrieves():
             return None
         store = self._datastores.get(text, request.target, request.datastore, self._say)
         self._status = "models ready"
@@ -234,7 +261,7 @@ class LiveSource:
 
     def _participants(self, request: RunRequest, plan: Plan) -> Participants:
         target = self._model(request.target, request)
-        drafter = self._model(request.drafter_model, request) if plan.drafter.needs_model else None
+        drafter = self._model(request.drafter_model, request) if isinstance(plan.drafter, UsesModel) else None
         if drafter is not None:
             check_vocabularies(target.tokenizer, drafter.tokenizer)
         self._status = "models ready"
@@ -254,16 +281,15 @@ class LiveSource:
             return self._models[key]
 
 
-def _tune(drafter: Drafter, who: Participants) -> None:
+def _tune(drafter: Drafter[Options], who: Participants) -> None:
     """Tell drafter and growth policy what passes cost here; what they make of it is in their options, and so in the
     header."""
     costs = StepCosts([(one.rows, one.median_s) for one in who.step_times], who.draft_step_s or 0.0)
-    if costs.target:
+    if costs.target and isinstance(drafter, Tunes):
         drafter.tune(costs)
-    if (
-        drafter.habit.growth is not None and who.draft_step_s is not None
-    ):  # parts of the target cost what no one measured
-        drafter.habit.growth.tune(costs)
+    growth = policies_of(drafter).growth
+    if growth is not None and who.draft_step_s is not None:  # parts of the target cost what no one measured
+        growth.tune(costs)
 
 
 def _spare_the_collector() -> None:

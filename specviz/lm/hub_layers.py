@@ -87,9 +87,9 @@ class HubLayers:
             attention = [getattr(layer, name) for name in ATTENTION_NAMES if hasattr(layer, name)][:1]
             mlp = next((names for names in MLP_NAMES if all(hasattr(layer, name) for name in names)), ())
             for module in attention:
-                Switch(module, lambda plan, x, i=i: None if i in plan.blocks.attention else torch.zeros_like(x))
+                Switch(module, _attention(i))
             for name in mlp:
-                Switch(getattr(layer, name), lambda plan, x, i=i: None if i in plan.blocks.mlp else torch.zeros_like(x))
+                Switch(getattr(layer, name), _mlp(i))
             self.halves = self.halves and bool(attention) and bool(mlp)
         layers[-1].register_forward_hook(_remember)
 
@@ -111,6 +111,14 @@ def _layer(i: int) -> Callable[[Plan, Tensor], Tensor | None]:
         return x if i or plan.states is None else plan.states[None]
 
     return instead
+
+
+def _attention(i: int) -> Callable[[Plan, Tensor], Tensor | None]:
+    return lambda plan, x: None if i in plan.blocks.attention else torch.zeros_like(x)
+
+
+def _mlp(i: int) -> Callable[[Plan, Tensor], Tensor | None]:
+    return lambda plan, x: None if i in plan.blocks.mlp else torch.zeros_like(x)
 
 
 def _remember(module: nn.Module, args: Any, out: Any) -> None:

@@ -158,7 +158,7 @@ def _with_transformers(folder: Path, config: Any, info: ModelInfo, device: torch
 
     from specviz.lm.hub import HubModel
 
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    logging.disable_progress_bar()
     with _as_model_error(info.name):
         loaded: Any = AutoModelForCausalLM.from_pretrained(
             folder,

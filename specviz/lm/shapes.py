@@ -6,11 +6,11 @@ out as a plain Llama without biases: time depends on sizes, hardly on weights. K
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from math import prod
 from pathlib import Path
 
+import psutil
 import torch
 
 from specviz.errors import ModelError, OptionError
@@ -66,7 +66,7 @@ def pass_bytes(shape: LlamaShape, number_bytes: int, batch: int, context: int, n
 def check_room(what: str, weight_bytes: int, passing_bytes: int, device: torch.device) -> None:
     """Raises ModelError where weights and the largest pass do not fit into the device's free memory."""
     free = free_bytes(device)
-    if free is not None and weight_bytes + passing_bytes > RESERVE * free:
+    if weight_bytes + passing_bytes > RESERVE * free:
         raise ModelError(
             f"{what} needs {weight_bytes / GB:.1f} GB for weights and {passing_bytes / GB:.1f} GB for the largest "
             f"pass, but {device} has {free / GB:.1f} GB free; "
@@ -74,22 +74,14 @@ def check_room(what: str, weight_bytes: int, passing_bytes: int, device: torch.d
         )
 
 
-def free_bytes(device: torch.device) -> int | None:
-    """Memory that can still be taken; None where the system does not tell."""
+def free_bytes(device: torch.device) -> int:
+    """Memory that can still be taken."""
     if device.type == "cuda":
         return int(torch.cuda.mem_get_info(device)[0])
     if device.type == "mps":
         return int(torch.mps.recommended_max_memory() - torch.mps.current_allocated_memory())
-    known = [one for one in (_available(), _container()) if one is not None]
-    return min(known) if known else _physical()
-
-
-def _available(path: Path = Path("/proc/meminfo")) -> int | None:
-    try:
-        lines = path.read_text(encoding="ascii").splitlines()
-    except OSError:
-        return None
-    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")), None)
+    left, available = _container(), psutil.virtual_memory().available
+    return available if left is None else min(left, available)
 
 
 def _container(folder: Path = Path("/sys/fs/cgroup")) -> int | None:
@@ -99,10 +91,3 @@ def _container(folder: Path = Path("/sys/fs/cgroup")) -> int | None:
     except OSError:
         return None
     return int(limit) - int(used) if limit.isdigit() else None
-
-
-def _physical() -> int | None:
-    names = os.sysconf_names if hasattr(os, "sysconf_names") else {}
-    if "SC_PHYS_PAGES" not in names:
-        return None
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

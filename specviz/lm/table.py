@@ -130,18 +130,18 @@ class TableModel:
 
         AssertionError where rows, mask and positions disagree: a mistake in our own code, never in the input.
         """
-        placement = self._append(tokens, cache, parents)
+        own, placement = self._append(tokens, cache, parents)
         rows = range(placement.stop - 1 if last_only else placement.start, placement.stop)
-        return torch.stack([self.exact_logits(self._attended(cache, placement, row)) for row in rows])
+        return torch.stack([self.exact_logits(self._attended(own, placement, row)) for row in rows])
 
     def why_not_split(self, blocks: Blocks) -> None:
         """See `SplitModel.why_not_split`: there is nothing to run."""
 
     def partial(self, tokens: Sequence[int], cache: Cache, parents: Sequence[int] | None, blocks: Blocks) -> Tensor:
         """See `SplitModel.partial`: whatever the blocks, another table answers, that of `exit`."""
-        placement = self._append(tokens, cache, parents)
+        own, placement = self._append(tokens, cache, parents)
         first = len(self._partly)
-        self._partly += [self._attended(cache, placement, row) for row in range(placement.start, placement.stop)]
+        self._partly += [self._attended(own, placement, row) for row in range(placement.start, placement.stop)]
         return torch.arange(first, len(self._partly)).unsqueeze(1)
 
     def read_out(self, states: Tensor) -> Tensor:
@@ -176,7 +176,9 @@ class TableModel:
         assert texts == known, f"rows of {texts} go on from the states of {known}."
         return logits
 
-    def _append(self, tokens: Sequence[int], cache: Cache, parents: Sequence[int] | None) -> Placement:
+    def _append(
+        self, tokens: Sequence[int], cache: Cache, parents: Sequence[int] | None
+    ) -> tuple[TableCache, Placement]:
         assert isinstance(cache, TableCache), "this cache belongs to another adapter."
         assert cache.model is self, "this cache belongs to another model."
         wrong = [token for token in tokens if not 0 <= token < self.vocab_size]
@@ -185,7 +187,7 @@ class TableModel:
         placement = cache.place(tokens, parents, self._info.context_length)
         cache.stored += zip(placement.tokens, placement.positions, strict=True)
         cache.add(placement)
-        return placement
+        return cache, placement
 
     def forward_hidden(
         self,

@@ -16,12 +16,13 @@ from specviz.core.randomness import Dice
 from specviz.core.sampling import Sampling, transform
 from specviz.datastore.build import from_ids
 from specviz.datastore.store import Datastore
-from specviz.drafters.base import DRAFTERS, Drafter, Habit
+from specviz.drafters.base import DRAFTERS, Habit
+from specviz.drafters.capabilities import Observes, Remembers, Retrieves, with_model
+from specviz.engine.pairing import follow
 from specviz.engine.session import Method, RoundRecord, Session, Start
 from specviz.engine.termination import Ending, Limits
 from specviz.lm.base import LanguageModel
 from specviz.lm.table import TableModel
-from specviz.options import from_mapping
 from specviz.proof.enumerated_randomness import ReplayDice
 from specviz.proof.policy_options import toy_weights
 from specviz.stop_policies.base import STOPS
@@ -73,7 +74,7 @@ class Case:
     def habit(self) -> Habit:
         """New growth and stop policies: a stop policy remembers the rounds of its run."""
         stop = STOPS.get(self.stopping)
-        stopping = stop(from_mapping(stop.options_type, dict(self.stopping_options)))
+        stopping = stop.of(dict(self.stopping_options))
         drafter = self.models()[1].info
         weights = toy_weights(stop, drafter.hidden_size, drafter.weights_sha256)
         if weights is not None:
@@ -81,7 +82,7 @@ class Case:
         if self.growth == "auto":
             return Habit(stop=stopping)
         growth = GROWTHS.get(self.growth)
-        return Habit(growth(from_mapping(growth.options_type, dict(self.growth_options))), stopping)
+        return Habit(growth.of(dict(self.growth_options)), stopping)
 
     def __str__(self) -> str:
         options = ",".join(f"{name}={value}" for name, value in self.options)
@@ -101,15 +102,16 @@ def session_of(case: Case, dice: Dice, models: tuple[LanguageModel, LanguageMode
     """The engine's own session, on the case's toy models or on the given (target, drafter)."""
     target, draft = models or case.models()
     drafter, verifier = DRAFTERS.get(case.drafter), VERIFIERS.get(case.verifier)
-    drafting = drafter(from_mapping(drafter.options_type, dict(case.options)), draft if drafter.needs_model else None)
-    drafting.habit = case.habit()
-    if drafter.retrieves(drafting.options):
+    drafting = with_model(drafter.of(dict(case.options)), draft)
+    follow(drafting, case.habit())
+    if isinstance(drafting, Retrieves) and drafting.retrieves():
         drafting.consult(toy_text(case.vocab_size))
     if case.memory:
+        assert isinstance(drafting, Remembers), f"'{case.drafter}' remembers nothing."
         drafting.recall(case.memory)
     method = Method(
         drafting,
-        verifier(from_mapping(verifier.options_type, {})),
+        verifier.of({}),
         case.sampling,
         dice,
     )
@@ -153,7 +155,7 @@ def law(case: Case, merged: bool = True) -> Law:
     drafter that learns from the target remembers what they differ in, so all its branches are followed.
     """
     total: Law = defaultdict(float)
-    learns = DRAFTERS.get(case.drafter).observe is not Drafter.observe
+    learns = issubclass(DRAFTERS.get(case.drafter), Observes)
     merged = merged and not learns
     _follow(case, (), 1.0, 0, merged, total)
     return dict(total)

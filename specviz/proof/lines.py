@@ -23,7 +23,6 @@ from specviz.engine.pairing import check_pairing
 from specviz.engine.session import RoundRecord
 from specviz.errors import OptionError
 from specviz.lm.table import TableModel
-from specviz.options import from_mapping
 from specviz.proof.enumerated_randomness import SLIVER, ReplayDice, check_probability
 from specviz.proof.exhaustive import Case, session_of
 from specviz.proof.switchable_bugs import fault_of
@@ -134,7 +133,7 @@ def case_of(toy: Toy) -> Case:
     kind = DRAFTERS.get(DRAFTER)
     given: dict[str, object] = {"branching": widths, "draw": draw}
     rule = VERIFIERS.get(toy.verifier)
-    check_pairing(kind, from_mapping(kind.options_type, given), rule, PLAIN)
+    check_pairing(kind.of(given), rule, PLAIN)
     fault = fault_of(toy.broken, widths, DRAWS[draw])
     return Case(DRAFTER, toy.verifier, tuple(given.items()), PLAIN, PROMPT, length=2, fault=fault)
 

@@ -15,14 +15,16 @@ from specviz.core.randomness import Dice
 from specviz.core.sampling import Sampling, transform
 from specviz.core.tree import ROOT, DraftTree
 from specviz.drafters.base import Habit
+from specviz.engine.pairing import follow
 from specviz.engine.session import Method
 from specviz.errors import SpecVizError
+from specviz.options import Options
 from specviz.proof.exhaustive import Case, Distance, distance
 from specviz.proof.faulty_randomness import Generous, OneNumber, thrown
 from specviz.tree_policies.base import Draft
 from specviz.tree_policies.levels import LevelsGrowth, LevelsOptions
 from specviz.tree_policies.parts.draws import Children, Draw, Independent, MostProbable, WithoutReplacement
-from specviz.verifiers.base import TargetRows, Verdict
+from specviz.verifiers.base import TargetRows, Verdict, Verifier
 from specviz.verifiers.naive import NaiveVerifier
 from specviz.verifiers.sequential import SequentialVerifier
 
@@ -80,7 +82,7 @@ class Grown(LevelsGrowth):
         return self._given
 
 
-class TargetForResidual(SequentialVerifier):
+class TargetForResidual(SequentialVerifier[Options]):
     """Draws the correction from the target, as if nothing had been refused."""
 
     def judge(self, tree: DraftTree, target: TargetRows, dice: Dice, position: int) -> Verdict:
@@ -132,13 +134,13 @@ def _share(candidate: tuple[int, Tensor | None]) -> float:
 
 def grows(widths: tuple[int, ...], draw: Any) -> Callable[[Method], Method]:
     def plant(method: Method) -> Method:
-        method.drafter.habit = Habit(Grown(widths, draw))
+        follow(method.drafter, Habit(Grown(widths, draw)))
         return method
 
     return plant
 
 
-def _judged_by(verifier: type[SequentialVerifier] | type[NaiveVerifier]) -> Callable[[Method], Method]:
+def _judged_by(verifier: type[Verifier[Options]]) -> Callable[[Method], Method]:
     return lambda method: replace(method, verifier=verifier(method.verifier.options))
 
 

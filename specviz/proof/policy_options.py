@@ -3,7 +3,7 @@ here."""
 
 from __future__ import annotations
 
-from specviz.stop_policies.base import STOPS, Stop
+from specviz.stop_policies.base import STOPS, Stop, StopOptions
 from specviz.stop_policies.parts.candidate import FEATURES, HEAD
 
 GROWTH_SETS: dict[str, tuple[dict[str, object], ...]] = {
@@ -38,12 +38,14 @@ def stop_sets(stop: str) -> tuple[dict[str, object], ...]:
     return STOP_SETS.get(stop, ({},))
 
 
-def toy_weights(stop: type[Stop], hidden_size: int, drafter_sha256: str) -> dict[str, object] | None:
+def toy_weights(stop: type[Stop[StopOptions]], hidden_size: int, drafter_sha256: str) -> dict[str, object] | None:
     """Untrained weights for a policy that learns, None for the others; they make drafts of all lengths."""
     if stop.recipe is None:
         return None
-    row = [0.0] * FEATURES
-    row[HEAD] = 4.0  # the logarithm of the candidate's own probability
+    features = range(FEATURES) if stop.recipe.features is None else stop.recipe.features
+    row = [4.0 * (one == HEAD) for one in features]  # the logarithm of the candidate's own probability
+    if HEAD not in features:
+        row[0] = 7.0  # that of the largest
     if stop.recipe.from_hidden:
         row = [(-1.0) ** i for i in range(hidden_size)]
     return {

@@ -12,10 +12,10 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from specviz.core.sampling import Sampling
-from specviz.drafters.base import DRAFTERS, Habit
-from specviz.engine.pairing import check_pairing
+from specviz.drafters.base import DRAFTERS
+from specviz.drafters.capabilities import Grows
+from specviz.engine.pairing import check_pairing, follow
 from specviz.errors import OptionError, PairingError
-from specviz.options import from_mapping
 from specviz.proof.drafter_options import option_sets
 from specviz.proof.exhaustive import WARM, Case, branches, distance
 from specviz.proof.policy_options import growth_sets, stop_sets
@@ -81,14 +81,14 @@ def cases(only: Collection[str] = (), full: bool = False) -> list[Case]:
     for drafter, kind in DRAFTERS.items():
         own = _pairs(option_sets(drafter)[0])
         found += [Case(drafter, verifier, own) for verifier in VERIFIERS.names()]
-        for growth in GROWTHS.names() if kind.grows and (full or drafter == GROWING) else ():
+        for growth in GROWTHS.names() if issubclass(kind, Grows) and (full or drafter == GROWING) else ():
             for one in TABLE_SETS.get(growth, growth_sets(growth)[:1]):
                 shape = () if drafter == GROWING else own
                 case = Case(drafter, "naive", shape, growth=growth, growth_options=_pairs(one))
                 found += [replace(case, verifier=verifier) for verifier in VERIFIERS.names()]
     shapes: list[tuple[str, Given]] = [("chain", {"length": 2}), ("levels", {"branching": (2, 1)})]
     for stop in STOPS.names():
-        for growth, given in shapes if not isinstance(Habit().stop, STOPS.get(stop)) else ():
+        for growth, given in shapes if stop != Case.stopping else ():
             case = Case(GROWING, "sequential", growth=growth, growth_options=_pairs(given))
             found.append(replace(case, stopping=stop, stopping_options=_pairs(stop_sets(stop)[0])))
     unknown = sorted(set(only) - {name for case in found for name in names_of(case)})
@@ -111,7 +111,9 @@ def legal(case: Case) -> bool:
     """Whether the pairing check lets these methods run together."""
     kind, rule = DRAFTERS.get(case.drafter), VERIFIERS.get(case.verifier)
     try:
-        check_pairing(kind, from_mapping(kind.options_type, dict(case.options)), rule, case.sampling, case.habit())
+        drafter = kind.of(dict(case.options))
+        follow(drafter, case.habit())
+        check_pairing(drafter, rule, case.sampling)
     except PairingError:
         return False
     return True

@@ -81,17 +81,9 @@ def request_for(trace: Trace, index: int, method: MethodDescription) -> RunReque
     base = request_of(trace.started)
     done = sum(len(one.committed.tokens) for one in trace.rounds[:index])
     request = replace(
-        base, drafter=method.name, drafter_options={}, max_new_tokens=max(1, base.max_new_tokens - done), memory="cold"
+        base.with_drafter(method.name, keeps_policies=method.grows),
+        max_new_tokens=max(1, base.max_new_tokens - done),
     )
-    if not method.grows:
-        plain = RunRequest("")
-        request = replace(
-            request,
-            growth=plain.growth,
-            growth_options={},
-            stopping=plain.stopping,
-            stopping_options={},
-        )
     if trace.started.drafter.model is None:
         request = replace(request, drafter_model=RunRequest("").drafter_model)
     return request

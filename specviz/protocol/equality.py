@@ -65,18 +65,7 @@ def compare(
         verifier_options={},
         record=False,
     )
-    fresh = RunRequest(prompt=cold.prompt)
-    plain = replace(
-        cold,
-        drafter=PLAIN,
-        drafter_options={},
-        growth=fresh.growth,
-        growth_options={},
-        stopping=fresh.stopping,
-        stopping_options={},
-        memory=fresh.memory,
-        memory_file="",
-    )
+    plain = cold.with_drafter(PLAIN)
     for one in (plain, cold):
         reason = source.explain(one)
         if reason is not None:

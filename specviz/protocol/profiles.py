@@ -20,6 +20,7 @@ from specviz.errors import TraceError
 from specviz.trace.events import Machine
 from specviz.trace.guard import json_of, shown, text_of
 from specviz.trace.limits import UPLOAD, Limits
+from specviz.trace.validation import sentence_of
 
 FORMAT = "specviz-hardware"
 VERSION = 1
@@ -175,11 +176,8 @@ def loads(raw: bytes, limits: Limits = LIMITS) -> HardwareCurve:
     try:
         curve = _ADAPTER.validate_json(json.dumps(data), strict=True)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False)[0]
-        place = ".".join(map(str, first["loc"])) or "the curve"
         raise TraceError(
-            f"the curve cannot be used: {shown(place, quote=False)}: {first['msg']}; measure it again with "
-            "`specviz profile`."
+            f"the curve cannot be used: {sentence_of(error, 'curve')} Measure it again with `specviz profile`."
         ) from None
     _check(curve)
     return curve

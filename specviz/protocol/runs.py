@@ -58,8 +58,19 @@ class RunRequest:
     device: str = "auto"
     record: bool = True
     """False: no per-node distributions are kept (benchmarks); the events are otherwise the same"""
-    top: int = 8
+    top: int = 10
     """how many tokens of each distribution the trace keeps"""
+
+    def with_drafter(
+        self, drafter: str, options: Mapping[str, Option] | None = None, keeps_policies: bool = False
+    ) -> RunRequest:
+        """The same request with another drafter, with nothing left that belonged to the one before: its options, tree
+        policy, stop policy and weights, and memory. `keeps_policies`: the new one grows its drafts by the same."""
+        standard = RunRequest(prompt="")
+        policies = ["growth", "growth_options", "stopping", "stopping_options", "stopping_weights"]
+        cleared = ["memory", "memory_file", *([] if keeps_policies else policies)]
+        values: dict[str, Any] = {name: getattr(standard, name) for name in cleared}
+        return replace(self, drafter=drafter, drafter_options=dict(options or {}), **values)
 
 
 def request_of(started: Started) -> RunRequest:
@@ -110,6 +121,12 @@ class OptionCard:
     choices: tuple[str, ...] = ()
     counts: str = ""
     """what it counts of a draft: `candidates`, `levels` or `per_level`; empty: nothing"""
+    unless: str = ""
+    """another option of the same method that replaces this one where it is set"""
+    needs: str = ""
+    """another option of the same method without which this one does nothing"""
+    shape: bool = False
+    """drafters: it describes the shape of a draft, which a tree policy decides where the run has one"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +147,8 @@ class MethodDescription:
     """drafters: can go on with what earlier runs taught it (`RunRequest.memory`)"""
     retrieves: bool = False
     """drafters: looks continuations up in a datastore, with its default options (`RunRequest.datastore`)"""
+    standing: str = ""
+    """what measurements say of it, as a sentence"""
     learns: bool = False
     """stop policies: goes by weights that `TraceSource.learn` makes"""
     deployable: bool = True

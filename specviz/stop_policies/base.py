@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from torch import Tensor
 
 from specviz.errors import OptionError
-from specviz.options import Options
-from specviz.registry import Registry
+from specviz.options import Options, option
+from specviz.registry import PlugIn, Registry
 from specviz.trace.events import Option
 
 
@@ -50,6 +50,22 @@ class DraftView(Protocol):
         ...
 
 
+LONGEST = 32
+"""levels of a draft"""
+
+
+@dataclass(frozen=True)
+class StopOptions(Options):
+    """What every policy can be held to."""
+
+    longest: int = option(
+        0,
+        help="levels at most; a chain goes on to here, also beyond its own length; 0: its own length",
+        minimum=0,
+        maximum=LONGEST,
+    )
+
+
 TargetSays = Callable[[Sequence[int]], int]
 """the token that the target holds most probable after a text, by a pass of its own"""
 
@@ -61,7 +77,9 @@ class Recipe:
     widths: Sequence[int]
     """its hidden layers"""
     from_hidden: bool
-    """it reads the drafter's hidden state at a candidate; otherwise the numbers of `parts.candidate`"""
+    """it reads the drafter's hidden state at a candidate; otherwise numbers of `parts.candidate`"""
+    features: Sequence[int] | None = None
+    """which of those numbers; None: all"""
     reject_weight: float = 1.0
     """how many times more than an acceptance a refusal counts in training"""
     whole_path: bool = False
@@ -75,17 +93,17 @@ class Recipe:
     learning_rate: float = 0.01
 
 
-class Stop(Protocol):
-    """Lives for one run and may remember earlier rounds. Its class carries `name`, `options_type`, `lossless` and its
-    docstring. A policy derives from this class and overrides what it needs.
+StopOptionsT_co = TypeVar("StopOptionsT_co", bound=StopOptions, covariant=True)
+
+
+class Stop(PlugIn[StopOptionsT_co]):
+    """Lives for one run and may remember earlier rounds. A policy derives from this class and overrides what it needs.
 
     Adaptedness: both questions are asked before anything is drawn below the node, and a candidate that was drawn is
     always submitted, so that no rule can bias the text whatever it looks at.
     """
 
-    name: ClassVar[str]
-    options_type: ClassVar[type[Options]]
-    lossless: ClassVar[bool] = True
+    options_type: ClassVar[type[Options]] = StopOptions
     temperatures: ClassVar[str] = "any"
     """`any` or `zero`"""
     deployable: ClassVar[bool] = True
@@ -96,20 +114,18 @@ class Stop(Protocol):
     needs_hidden: ClassVar[bool] = False
     """it looks at the drafter's hidden states"""
 
-    options: Any
-    """what it runs with, an instance of `options_type`"""
-
-    def __init__(self, options: Options) -> None:
-        """`options` is an instance of `options_type`."""
-        self.options = options
+    def does_nothing(self) -> bool:
+        """Whether it is what a run has that names no stop policy."""
+        return False
 
     def learn(self, drafted: int, accepted: int) -> None:
         """Told before each round but the first how many levels the last draft had and how many were accepted."""
         return
 
     def levels(self) -> int | None:
-        """The draft of this round shall be no deeper than this; None: as deep as its growth policy makes it."""
-        return None
+        """The draft of this round shall be no deeper than this, and a chain may go on to here, beyond the length that
+        its tree policy gives it; None: as deep as that makes it."""
+        return self.options.longest or None
 
     def goes_below(self, draft: DraftView, node: int) -> bool:
         """Whether to ask the drafter what follows this candidate, which is kept in any case. Not asked of the root."""
@@ -132,6 +148,11 @@ class Stop(Protocol):
         they do not fit, or where the policy learns nothing."""
         raise OptionError(f"the stop policy '{self.name}' has no weights to replace; leave them out.")
 
+    @classmethod
+    def standing(cls) -> str:
+        """What measurements say of it, as a sentence for a page; empty where nothing was measured."""
+        return ""
+
     def why_not(self, hidden_size: int, drafter_sha256: str) -> str | None:
         """Why it cannot work with a drafter of these weights, as a clause; None where it can."""
         return None
@@ -141,4 +162,4 @@ class Stop(Protocol):
         return {}
 
 
-STOPS: Registry[type[Stop]] = Registry("stop", package="specviz.stop_policies")
+STOPS: Registry[type[Stop[StopOptions]]] = Registry("stop", package="specviz.stop_policies")

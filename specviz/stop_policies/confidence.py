@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
-from specviz.options import Options, option
-from specviz.stop_policies.base import STOPS, DraftView, Stop
+from specviz.options import option
+from specviz.stop_policies.base import STOPS, DraftView, Stop, StopOptions
 
 
 @dataclass(frozen=True)
-class ConfidenceOptions(Options):
+class ConfidenceOptions(StopOptions):
     """How sure the drafter must have been."""
 
     threshold: float = option(
@@ -19,15 +18,12 @@ class ConfidenceOptions(Options):
 
 
 @STOPS.register("confidence")
-class ConfidenceStop(Stop):
+class ConfidenceStop(Stop[ConfidenceOptions]):
     """Keeps a drawn token and then stops where its probability was below the threshold.
 
     Assisted generation in Hugging Face transformers (`assistant_confidence_threshold`, 0.4), a training-free form of
     DISCO (2405.04304). The unlikely token itself is submitted: taking it back would bias the text.
     """
-
-    name: ClassVar[str] = "confidence"
-    options_type: ClassVar[type[Options]] = ConfidenceOptions
 
     def goes_below(self, draft: DraftView, node: int) -> bool:
         return draft.prob(node) >= float(self.options.threshold)

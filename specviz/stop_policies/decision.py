@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from specviz.options import Options, option
+from specviz.options import option
 from specviz.stop_policies.base import STOPS, DraftView, Recipe
-from specviz.stop_policies.parts.trained import CandidateStop
+from specviz.stop_policies.parts.trained import CandidateStop, ThresholdOptions
 
 
 @dataclass(frozen=True)
-class DecisionOptions(Options):
+class DecisionOptions(ThresholdOptions):
     """How sure the classifier must be."""
 
     threshold: float = option(
@@ -25,17 +25,15 @@ class DecisionOptions(Options):
 
 
 @STOPS.register("decision")
-class DecisionStop(CandidateStop):
+class DecisionStop(CandidateStop[DecisionOptions]):
     """Drafts another level below all candidates while a trained classifier believes in any of them.
 
-    The decision model of "Improving Multi-candidate Speculative Decoding" (2409.10644, §3.3) on the entropy and the
-    largest probabilities of the drafter's distribution, for any branch of a level. So a fork keeps its shape until it
-    ends, and its mask stays a block of the whole fork's. Trained by `specviz learn` on logged rounds.
+    The decision model of "Improving Multi-candidate Speculative Decoding" (2409.10644, §3.3), a small network on the
+    entropy and the largest probabilities of the drafter's distribution, for any branch of a level. So a fork keeps its
+    shape until it ends, and its mask stays a block of the whole fork's. Trained by `specviz learn` on logged rounds.
     """
 
-    name: ClassVar[str] = "decision"
-    options_type: ClassVar[type[Options]] = DecisionOptions
-    recipe: ClassVar[Recipe | None] = Recipe(widths=(), from_hidden=False, whole_level=True)
+    recipe: ClassVar[Recipe | None] = Recipe(widths=(32,), from_hidden=False, whole_level=True)
 
     def going_on(self, draft: DraftView, nodes: Sequence[int]) -> list[int]:
         return list(nodes) if any(self.goes_below(draft, node) for node in nodes) else []

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from specviz.options import Options, option
+from specviz.options import option
 from specviz.stop_policies.base import STOPS, Recipe
-from specviz.stop_policies.parts.trained import CandidateStop
+from specviz.stop_policies.parts.candidate import OF_DISTRIBUTION
+from specviz.stop_policies.parts.trained import CandidateStop, ThresholdOptions
 
 
 @dataclass(frozen=True)
-class DiscoOptions(Options):
+class DiscoOptions(ThresholdOptions):
     """How sure the classifier must be."""
 
     threshold: float = option(
@@ -23,14 +24,12 @@ class DiscoOptions(Options):
 
 
 @STOPS.register("disco")
-class DiscoStop(CandidateStop):
+class DiscoStop(CandidateStop[DiscoOptions]):
     """Stops below a candidate that a small trained classifier expects to be refused.
 
-    DISCO (2405.04304): a feed-forward network reads the largest probabilities of the drafter's distribution, its
+    DISCO (2405.04304): a feed-forward network reads the ten largest probabilities of the drafter's distribution, its
     entropy and the candidate's place in the draft. The candidate itself is submitted. Trained by `specviz learn` on
     logged rounds.
     """
 
-    name: ClassVar[str] = "disco"
-    options_type: ClassVar[type[Options]] = DiscoOptions
-    recipe: ClassVar[Recipe | None] = Recipe(widths=(16,), from_hidden=False)
+    recipe: ClassVar[Recipe | None] = Recipe(widths=(16,), from_hidden=False, features=OF_DISTRIBUTION)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
-from specviz.options import Options, option
-from specviz.stop_policies.base import STOPS, DraftView, Stop
+from specviz.options import option
+from specviz.stop_policies.base import STOPS, DraftView, Stop, StopOptions
 from specviz.stop_policies.parts.moving import MovingThreshold
 from specviz.trace.events import Option
 
 
 @dataclass(frozen=True)
-class DraftVerifyOptions(Options):
+class DraftVerifyOptions(StopOptions):
     """The first threshold, and how it moves."""
 
     first_threshold: float = option(0.8, help="the threshold before anything was learned", minimum=0.0, maximum=1.0)
@@ -23,7 +22,7 @@ class DraftVerifyOptions(Options):
 
 
 @STOPS.register("draft_verify")
-class DraftVerifyStop(Stop):
+class DraftVerifyStop(Stop[DraftVerifyOptions]):
     """Stops below an unlikely candidate; the threshold rises when too little is accepted and sinks otherwise.
 
     Draft & Verify (2309.08168, §4.3): a smoothed acceptance rate below the wanted one pulls the threshold up by a
@@ -31,10 +30,7 @@ class DraftVerifyStop(Stop):
     the rounds of its run; a run continued from a trace starts afresh.
     """
 
-    name: ClassVar[str] = "draft_verify"
-    options_type: ClassVar[type[Options]] = DraftVerifyOptions
-
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: DraftVerifyOptions) -> None:
         super().__init__(options)
         given = self.options
         self._moving = MovingThreshold(

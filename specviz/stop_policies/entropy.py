@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import sqrt
-from typing import ClassVar
 
-from specviz.options import Options, option
-from specviz.stop_policies.base import STOPS, DraftView, Stop
+from specviz.options import option
+from specviz.stop_policies.base import STOPS, DraftView, Stop, StopOptions
 from specviz.stop_policies.parts.moving import MovingThreshold
 from specviz.trace.events import Option
 
 
 @dataclass(frozen=True)
-class EntropyOptions(Options):
+class EntropyOptions(StopOptions):
     """The bound, and what it is held against."""
 
     scale: float = option(0.15, help="c in the bound 1 - sqrt(c H)", minimum=0.0, maximum=10.0)
@@ -22,14 +21,20 @@ class EntropyOptions(Options):
         False, help="draw one more token where the bound is too low, then stop (as SVIP does; AdaEDL draws none)"
     )
     moves: bool = option(False, help="the floor follows the acceptance rate (as AdaEDL's does), from `floor` on")
-    wanted: float = option(0.9, help="acceptance rate that a moving floor aims at", minimum=0.0, maximum=1.0)
-    step: float = option(0.01, help="how far a moving floor is pulled at a time", minimum=0.0, maximum=1.0)
-    memory: float = option(0.5, help="weight of the past in the acceptance rate", minimum=0.0, maximum=1.0)
-    inertia: float = option(0.9, help="weight of the old floor in the new one", minimum=0.0, maximum=1.0)
+    wanted: float = option(
+        0.9, help="acceptance rate that a moving floor aims at", minimum=0.0, maximum=1.0, needs="moves"
+    )
+    step: float = option(
+        0.01, help="how far a moving floor is pulled at a time", minimum=0.0, maximum=1.0, needs="moves"
+    )
+    memory: float = option(
+        0.5, help="weight of the past in the acceptance rate", minimum=0.0, maximum=1.0, needs="moves"
+    )
+    inertia: float = option(0.9, help="weight of the old floor in the new one", minimum=0.0, maximum=1.0, needs="moves")
 
 
 @STOPS.register("entropy")
-class EntropyStop(Stop):
+class EntropyStop(Stop[EntropyOptions]):
     """Stops where 1 - sqrt(c H(q)) falls below a floor, H the entropy of the drafter's distribution in nats.
 
     The acceptance rate is estimated to be at least that (AdaEDL, 2410.18351; SVIP, 2411.18462). AdaEDL's form stops
@@ -39,10 +44,7 @@ class EntropyStop(Stop):
     after temperature, top-k and top-p.
     """
 
-    name: ClassVar[str] = "entropy"
-    options_type: ClassVar[type[Options]] = EntropyOptions
-
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: EntropyOptions) -> None:
         super().__init__(options)
         given = self.options
         self._floor = MovingThreshold(float(given.floor), given.wanted, given.step, given.memory, given.inertia)

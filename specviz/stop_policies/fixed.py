@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
-from specviz.options import Options
-from specviz.stop_policies.base import STOPS, Stop
-
-
-@dataclass(frozen=True)
-class FixedOptions(Options):
-    """Nothing to choose."""
+from specviz.stop_policies.base import STOPS, Stop, StopOptions
 
 
 @STOPS.register("fixed")
-class FixedStop(Stop):
+class FixedStop(Stop[StopOptions]):
     """Every draft has its full length.
 
     The baseline of Leviathan et al. 2211.17192: gamma tokens per round, whatever the drafter thinks of them.
     """
 
-    name: ClassVar[str] = "fixed"
-    options_type: ClassVar[type[Options]] = FixedOptions
+    def does_nothing(self) -> bool:
+        return not self.options.longest

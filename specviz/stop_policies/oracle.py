@@ -5,18 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from specviz.options import Options
-from specviz.stop_policies.base import STOPS, DraftView, Stop, TargetSays
+from specviz.stop_policies.base import STOPS, DraftView, Stop, StopOptions, TargetSays
 from specviz.trace.events import Option
 
 
 @dataclass(frozen=True)
-class OracleOptions(Options):
+class OracleOptions(StopOptions):
     """Nothing to choose."""
 
 
 @STOPS.register("oracle")
-class OracleStop(Stop):
+class OracleStop(Stop[OracleOptions]):
     """Stops at the first candidate that the target will refuse: an upper bound that cannot be deployed.
 
     The oracle lookahead of DISCO (2405.04304): no draft goes on below a refused candidate and none ends above one, so
@@ -25,12 +24,10 @@ class OracleStop(Stop):
     from its runs. At temperature 0 alone: above it, what is accepted is not settled before the dice fall.
     """
 
-    name: ClassVar[str] = "oracle"
-    options_type: ClassVar[type[Options]] = OracleOptions
     temperatures: ClassVar[str] = "zero"
     deployable: ClassVar[bool] = False
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: OracleOptions) -> None:
         super().__init__(options)
         self._target_says: TargetSays | None = None
         self._asked = 0

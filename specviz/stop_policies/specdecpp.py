@@ -7,13 +7,13 @@ from typing import ClassVar
 
 from specviz.core.tree import ROOT
 from specviz.errors import DraftError
-from specviz.options import Options, option
+from specviz.options import option
 from specviz.stop_policies.base import STOPS, DraftView, Recipe
-from specviz.stop_policies.parts.trained import TrainedStop
+from specviz.stop_policies.parts.trained import ThresholdOptions, TrainedStop
 
 
 @dataclass(frozen=True)
-class SpecDecPPOptions(Options):
+class SpecDecPPOptions(ThresholdOptions):
     """How much risk is taken, and from which depth on."""
 
     threshold: float = option(
@@ -27,7 +27,7 @@ class SpecDecPPOptions(Options):
 
 
 @STOPS.register("specdecpp")
-class SpecDecPPStop(TrainedStop):
+class SpecDecPPStop(TrainedStop[SpecDecPPOptions]):
     """Stops where a trained head expects that some candidate of the path so far is refused.
 
     SpecDec++ (2405.19715, §3): the optimal policy of a Markov decision process is a threshold on 1 - prod P(accepted),
@@ -35,20 +35,18 @@ class SpecDecPPStop(TrainedStop):
     the candidate, so this last pass is paid for; what follows is then not drawn. Trained by `specviz learn`.
     """
 
-    name: ClassVar[str] = "specdecpp"
-    options_type: ClassVar[type[Options]] = SpecDecPPOptions
     recipe: ClassVar[Recipe | None] = Recipe(
         widths=(16, 16, 16, 16),
         from_hidden=True,
         reject_weight=6.0,
         whole_path=True,
         least=2,
-        steps=100,  # hundreds of inputs and few examples: a longer training only learns these by heart
+        steps=30,  # hundreds of inputs and few examples: a longer training only learns these by heart
         learning_rate=0.003,
     )
     needs_hidden: ClassVar[bool] = True
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: SpecDecPPOptions) -> None:
         super().__init__(options)
         self._survives: dict[int, float] = {}
         """node → probability that its whole path is accepted"""

@@ -16,7 +16,6 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from statistics import fmean
 
-from specviz import __version__
 from specviz.errors import OptionError
 from specviz.theory import metrics
 from specviz.theory.what_if import Clock, Shape, level_rates
@@ -50,6 +49,7 @@ from specviz.trace.layout import families_of, tidy_layout
 from specviz.trace.limits import STANDARD
 from specviz.trace.steps import Step
 from specviz.trace.uniform_draws import uniform
+from specviz.version import __version__
 
 PROMPT, FIX, BONUS, PLAIN, GUESS = range(5)
 """placeholder tokens; GUESS + j is the j-th sibling's"""

@@ -15,18 +15,18 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
-from pydantic_core import ErrorDetails
 
 from specviz.errors import TraceError
 from specviz.trace.assemble import assemble
 from specviz.trace.events import Finished, Node, Round, Started, Trace, VocabEntry
-from specviz.trace.guard import json_of, shown, text_of
+from specviz.trace.guard import json_of, text_of
 from specviz.trace.limits import STANDARD, Limits
 from specviz.trace.steps import Step
 from specviz.trace.structure import bound_counts, structure
+from specviz.trace.validation import sentence_of
 from specviz.trace.versions import to_current
 
-__all__ = ["assemble", "compressed", "dumps", "loads", "place_of", "read", "step_data", "to_data", "write"]
+__all__ = ["assemble", "compressed", "dumps", "loads", "read", "step_data", "to_data", "write"]
 
 TRACE_ADAPTER = TypeAdapter(Trace)
 _VOCAB_ADAPTER = TypeAdapter(Mapping[str, VocabEntry])
@@ -73,7 +73,7 @@ def loads(content: str | bytes, limits: Limits = STANDARD) -> Trace:
     try:
         trace = TRACE_ADAPTER.validate_json(text, strict=True)
     except ValidationError as error:
-        raise TraceError(_sentence(error.errors(include_url=False, include_context=False)[0])) from None
+        raise TraceError(sentence_of(error, "trace")) from None
     for problem in structure(trace):
         raise TraceError(str(problem))
     return trace
@@ -117,22 +117,3 @@ def _plain(text: str, limits: Limits) -> str:
     if len(text) > limits.text_bytes:
         raise TraceError(f"the text has {len(text):,} characters, but at most {limits.text_bytes:,} are read.")
     return text.removeprefix("\ufeff")
-
-
-def _sentence(error: ErrorDetails) -> str:
-    place = place_of(error["loc"]) or "the trace"
-    if error["type"] == "missing":
-        return f"{place} is missing; every trace has it."
-    message = error["msg"].removeprefix("Input ").replace("should be", "must be")
-    return f"{place} is {shown(error['input'])}, but {message[0].lower()}{message[1:]}."
-
-
-def place_of(path: tuple[int | str, ...]) -> str:
-    """("rounds", 3, "nodes") → `rounds[3].nodes`."""
-    place = ""
-    for step in path:
-        if isinstance(step, int):
-            place += f"[{step}]"
-        else:
-            place += f".{shown(step, quote=False)}"
-    return place.lstrip(".")

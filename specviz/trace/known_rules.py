@@ -16,7 +16,7 @@ from specviz.trace.declared_rule import Expression, Numbers, evaluate
 from specviz.trace.events import CandidateKind, Option, Order, Trial
 
 RULES_FILE = "rules.json"
-"""under assets; `python -m specviz.verifiers.parts.declarations` writes it"""
+"""under assets; `make generate` writes it"""
 Options = Mapping[str, Option]
 
 

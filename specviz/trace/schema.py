@@ -1,6 +1,6 @@
 """The JSON Schema of the trace format, generated from the types in `events.py` and from nowhere else.
 
-`python -m specviz.trace.schema` writes it to assets/schema; a test fails when the file lags behind the types.
+`make generate` writes it to assets/schema; a test fails when the file lags behind the types.
 The schema states shapes; what the parts must say to each other is `check`'s matter. Knows nothing about traces.
 """
 
@@ -10,15 +10,15 @@ import ast
 import inspect
 import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from specviz.resources import ROOT
 from specviz.trace import events, exhibits
 from specviz.trace.codec import TRACE_ADAPTER
 from specviz.trace.events import FORMAT, VERSION
 
-SCHEMA_FILE = Path(__file__).parents[2] / "assets" / "schema" / f"trace-{VERSION}.schema.json"
+SCHEMA_FILE = ROOT / "schema" / f"trace-{VERSION}.schema.json"
 
 
 def schema() -> dict[str, Any]:
@@ -70,8 +70,3 @@ def _attribute_docstrings(modules: Sequence[ModuleType]) -> dict[str, dict[str, 
             if isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant):
                 found[item.name][line.target.id] = inspect.cleandoc(str(following.value.value))
     return found
-
-
-if __name__ == "__main__":
-    SCHEMA_FILE.parent.mkdir(parents=True, exist_ok=True)
-    SCHEMA_FILE.write_text(text(), encoding="utf-8")

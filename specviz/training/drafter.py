@@ -13,7 +13,7 @@ from transformers.models.llama.modeling_llama import LlamaDecoderLayer
 from specviz.errors import TrainingError
 from specviz.training.generation import TaughtRows
 from specviz.training.loop import Objective
-from specviz.training.target import layer_outputs, logits_of, model_config, new_model
+from specviz.training.target import layer_outputs, logits_of, model_config, moved, new_model
 from specviz.training.windows import Batch
 
 
@@ -25,9 +25,10 @@ def drafter_from(target: LlamaForCausalLM, layers: int, intermediate: int, seed:
     drafter's own training.
     """
     c = target.config
-    drafter = new_model(
-        model_config(layers, c.hidden_size, c.num_attention_heads, intermediate, c.vocab_size), seed
-    ).to(target.device)
+    drafter = moved(
+        new_model(model_config(layers, c.hidden_size, c.num_attention_heads, intermediate, c.vocab_size), seed),
+        target.device,
+    )
     drafter.model.embed_tokens.load_state_dict(target.model.embed_tokens.state_dict())
     drafter.model.norm.load_state_dict(target.model.norm.state_dict())
     for own, other in zip(drafter.model.layers, target.model.layers, strict=False):

@@ -17,6 +17,7 @@ from specviz.training.loop import Loop, LoopOptions, Report
 from specviz.training.options import TrainOptions
 from specviz.training.schedule import Budget
 from specviz.training.stages import measured_dtype, note_start, started_model, validation, with_autocast
+from specviz.training.target import moved
 from specviz.training.windows import Rotation, load_stream
 
 GENERATED_LENGTH = 192
@@ -29,12 +30,14 @@ def trained_target(options: TrainOptions) -> LlamaForCausalLM:
     folder = options.work_dir / "target" / "model"
     if not folder.is_dir():
         raise TrainingError("No trained target in the work folder: run `specviz train target` first.")
-    return LlamaForCausalLM.from_pretrained(folder).to(options.device).eval()
+    model: LlamaForCausalLM = LlamaForCausalLM.from_pretrained(folder)
+    model.eval()
+    return moved(model, options.device)
 
 
 def teach(options: TrainOptions, report: Report) -> None:
     """Lets the target write text and read corpus windows, and keeps its states; both within `teach_minutes`."""
-    target = trained_target(options).to(measured_dtype(options.dtype, options.device))
+    target = moved(trained_target(options), dtype=measured_dtype(options.dtype, options.device))
     stream = load_stream(options.work_dir / "train.npy")
     seconds = 60 * options.teach_minutes
     shares = {"generated": GENERATED_SHARE_OF_TIME, "corpus": 1 - GENERATED_SHARE_OF_TIME}
@@ -95,7 +98,7 @@ def train_drafter(options: TrainOptions, report: Report) -> LlamaForCausalLM:
     dtype = measured_dtype(options.dtype, options.device)
     drafter = drafter_from(target, options.drafter_layers, options.drafter_intermediate, options.seed)
     if options.drafter_start:
-        drafter = started_model(options.drafter_start, drafter.config).to(options.device)
+        drafter = moved(started_model(options.drafter_start, drafter.config), options.device)
         note_start(options.drafter_start, options.work_dir / "drafter")
     loop = Loop(
         drafter,

@@ -96,8 +96,8 @@ def continuations(model: LoadedModel, starts: Sequence[str], plan: CountPlan) ->
     room = model.info.context_length - plan.tokens
     for number, start in enumerate(starts):
         method = Method(
-            plain(plain.options_type(), None),
-            verifier(verifier.options_type()),
+            plain.of({}),
+            verifier.of({}),
             Sampling(plan.temperature),
             SeededDice(plan.seed + number),
         )

@@ -35,7 +35,7 @@ class ReservedLayer(DynamicLayer):
 
     def __init__(self, length: int) -> None:
         """Room is taken at the first update, when the other sizes are known."""
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.length = length
         self.rooms: tuple[torch.Tensor, torch.Tensor] | None = None
 

@@ -10,6 +10,8 @@ import re
 import torch
 from transformers import LlamaForCausalLM
 
+from specviz.training.target import moved
+
 LAYER = re.compile(r"(model\.layers\.)(\d+)(\..*)")
 
 
@@ -27,7 +29,7 @@ def grown(model: LlamaForCausalLM) -> LlamaForCausalLM:
     config.num_hidden_layers = 2 * depth
     if getattr(config, "layer_types", None):
         config.layer_types = list(config.layer_types) * 2
-    deeper = LlamaForCausalLM(config).to(device=model.device, dtype=model.dtype)
+    deeper = moved(LlamaForCausalLM(config), model.device, model.dtype)
     shallow = dict(model.named_parameters())
     for name, parameter in deeper.named_parameters():
         parameter.copy_(shallow[source_of(name, depth)])

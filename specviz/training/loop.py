@@ -135,7 +135,7 @@ class Loop:
                 group["lr"] = rate * factor
         batch = self.batches.batch(self.progress.step).to(self.model.device)
         loss = self.objective(self.model, batch, self.progress.step)
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.options.clip_norm)
         for optimiser in self.optimisers:
             optimiser.step()

@@ -17,7 +17,7 @@ from transformers import GenerationConfig, LlamaForCausalLM, PreTrainedTokenizer
 
 from specviz.errors import TrainingError
 from specviz.training.loop import Report
-from specviz.training.target import losses_by_layer
+from specviz.training.target import losses_by_layer, moved
 from specviz.training.windows import TokenStream, held_out_batches
 
 
@@ -33,7 +33,7 @@ class HeldOut:
 def export_model(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, folder: Path) -> None:
     """Writes bfloat16 weights, configuration and tokenizer; the model in memory stays as it is."""
     folder.mkdir(parents=True, exist_ok=True)
-    published = LlamaForCausalLM(model.config).to(torch.bfloat16)
+    published = moved(LlamaForCausalLM(model.config), dtype=torch.bfloat16)
     published.load_state_dict(model.state_dict())
     published.generation_config = GenerationConfig(
         bos_token_id=tokenizer.bos_token_id,
@@ -51,7 +51,9 @@ def load_exported(folder: Path) -> LlamaForCausalLM:
     """The exported weights in fp32, as the engine uses them on a CPU: rounded once, computed exactly."""
     if not (folder / "config.json").is_file():
         raise TrainingError(f"No exported model in '{folder.name}': run `specviz train export` first.")
-    return LlamaForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
+    model: LlamaForCausalLM = LlamaForCausalLM.from_pretrained(folder, dtype=torch.float32)
+    model.eval()
+    return model
 
 
 def bits_per_byte(nats_per_token: float, tokens: int, n_bytes: int) -> float:

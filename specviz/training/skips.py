@@ -12,6 +12,7 @@ import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -102,9 +103,9 @@ def search_skips(options: TrainOptions, report: Report) -> None:
 
 def write(path: Path, known: dict[str, object]) -> None:
     """The file, whole or not at all."""
-    partial = path.with_name(path.name + ".partial")
-    partial.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
-    partial.replace(path)
+    unfinished = path.with_name(path.name + ".partial")
+    unfinished.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
+    unfinished.replace(path)
 
 
 def own_texts(target: SplitModel, stream: TokenStream, seed: int) -> list[Sample]:
@@ -135,6 +136,10 @@ def share_of_agreement(target: SplitModel, samples: Sequence[Sample], blocks: Bl
     return same / total
 
 
+def _partial_pass(target: SplitModel, cache: Cache, blocks: Blocks) -> torch.Tensor:
+    return target.read_out(target.partial([1], cache, None, blocks))
+
+
 @torch.inference_mode()
 def costs(target: SplitModel) -> Costs:
     """Times passes over a text of medium length, interleaved; medians."""
@@ -147,11 +152,9 @@ def costs(target: SplitModel) -> Costs:
     seconds: dict[str, list[float]] = {name: [] for name in (*parts, *(f"wide {g}" for g in DRAFT_LENGTHS))}
     for _ in range(REPEATS):
         for name, blocks in parts.items():
-            seconds[name].append(
-                _timed(cache, lambda blocks=blocks: target.read_out(target.partial([1], cache, None, blocks)))
-            )
+            seconds[name].append(_timed(cache, partial(_partial_pass, target, cache, blocks)))
         for g in DRAFT_LENGTHS:
-            seconds[f"wide {g}"].append(_timed(cache, lambda g=g: target.forward([1] * (g + 1), cache)))
+            seconds[f"wide {g}"].append(_timed(cache, partial(target.forward, [1] * (g + 1), cache)))
     median = {name: statistics.median(values) for name, values in seconds.items()}
     whole = median["whole"]
     mlp, attention = whole - median["attention"], whole - median["mlp"]

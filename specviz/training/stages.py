@@ -20,7 +20,7 @@ from specviz.errors import TrainingError
 from specviz.training.loop import Loop, LoopOptions, Objective, Report
 from specviz.training.options import TrainOptions
 from specviz.training.schedule import Budget
-from specviz.training.target import held_out_loss, model_config, new_model, target_objective
+from specviz.training.target import held_out_loss, model_config, moved, new_model, target_objective
 from specviz.training.tokenizer import load_tokenizer, train_tokenizer
 from specviz.training.windows import Batch, Windows, held_out_batches, load_stream, pack, save_stream
 
@@ -99,7 +99,7 @@ def target_loop(options: TrainOptions) -> Loop:
         options.vocabulary,
     )
     model = started_model(options.start, config) if options.start else new_model(config, options.seed)
-    model = model.to(device=options.device)
+    model = moved(model, options.device)
     autocast_dtype = measured_dtype(options.dtype, options.device)
     stream = load_stream(options.work_dir / "train.npy")
     return Loop(
@@ -122,12 +122,13 @@ def started_model(folder: str, config: LlamaConfig) -> LlamaForCausalLM:
     """A trained model to go on from, in fp32; raises where its shape is not the one asked for."""
     if not (Path(folder) / "config.json").is_file():
         raise TrainingError(f"No model in {folder}: give the folder of a trained one.")
-    model = LlamaForCausalLM.from_pretrained(folder, dtype=torch.float32)
+    model: LlamaForCausalLM = LlamaForCausalLM.from_pretrained(folder, dtype=torch.float32)
     for name in ("vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads"):
         found, wanted = getattr(model.config, name), getattr(config, name)
         if found != wanted:
             raise TrainingError(f"The model in {folder} has {name} {found}, and {wanted} is asked for: use its shape.")
-    return model.train()
+    model.train()
+    return model
 
 
 def with_autocast(objective: Objective, device: str, dtype: torch.dtype) -> Objective:

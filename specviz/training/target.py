@@ -27,12 +27,19 @@ def model_config(
         num_attention_heads=heads,
         num_key_value_heads=heads,
         max_position_embeddings=1024,
-        rope_theta=10000.0,
+        rope_parameters={"rope_type": "default", "rope_theta": 10000.0},
         tie_word_embeddings=True,
         bos_token_id=0,
         eos_token_id=0,
         pad_token_id=1,
     )
+
+
+def moved(
+    model: LlamaForCausalLM, device: torch.device | str | None = None, dtype: torch.dtype | None = None
+) -> LlamaForCausalLM:
+    """The same model on another device or in another precision; torch's own `to`, whose types survive."""
+    return torch.nn.Module.to(model, device=device, dtype=dtype)
 
 
 def new_model(config: LlamaConfig, seed: int) -> LlamaForCausalLM:
@@ -42,7 +49,8 @@ def new_model(config: LlamaConfig, seed: int) -> LlamaForCausalLM:
     for layer in model.model.layers:
         torch.nn.init.zeros_(layer.self_attn.o_proj.weight)
         torch.nn.init.zeros_(layer.mlp.down_proj.weight)
-    return model.train()
+    model.train()
+    return model
 
 
 def layer_outputs(model: LlamaForCausalLM, ids: torch.Tensor) -> list[torch.Tensor]:

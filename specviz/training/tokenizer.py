@@ -49,4 +49,5 @@ def train_tokenizer(texts: Iterable[str], vocabulary_size: int = VOCABULARY_SIZE
 
 def load_tokenizer(folder: Path) -> PreTrainedTokenizerFast:
     """Loads a saved tokenizer without touching the network."""
-    return PreTrainedTokenizerFast.from_pretrained(folder)
+    tokenizer: PreTrainedTokenizerFast = PreTrainedTokenizerFast.from_pretrained(folder)
+    return tokenizer

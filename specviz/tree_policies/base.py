@@ -8,9 +8,10 @@ below which drafting may go on, whoever decided that.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 from torch import Tensor
@@ -19,7 +20,7 @@ from specviz.core.randomness import Dice
 from specviz.core.sampling import Sampling
 from specviz.core.tree import DraftTree, Shape
 from specviz.options import Options, option
-from specviz.registry import Registry
+from specviz.registry import OptionsT_co, PlugIn, Registry
 from specviz.trace.events import CandidateKind, Option
 
 MOST_NODES = 512
@@ -62,6 +63,11 @@ class Draft(Protocol):
         ...
 
     @property
+    def chain_levels(self) -> int | None:
+        """How long the stop policy lets a chain become; None: as long as its own options say."""
+        ...
+
+    @property
     def note(self) -> dict[str, Option]:
         """What the policy wants to be recorded with the round."""
         ...
@@ -92,16 +98,13 @@ class Draft(Protocol):
         ...
 
 
-class Growth(Protocol):
-    """Stateless across rounds. Its class carries `name`, `options_type`, `lossless` and its docstring.
+class Growth(PlugIn[OptionsT_co], ABC):
+    """Stateless across rounds.
 
     Adaptedness: whether a candidate exists, and its place among its siblings, may depend on anything but its own value
     unless it is a point mass.
     """
 
-    name: ClassVar[str]
-    options_type: ClassVar[type[Options]]
-    lossless: ClassVar[bool]
     opens: ClassVar[bool] = False
     """its first level comes from the target: a round that accepted something leaves its last token open, to be the
     first of the next round's candidates for its place"""
@@ -109,28 +112,36 @@ class Growth(Protocol):
     """how many children a node gets is settled before any of them is drawn; rules that judge siblings by their number
     need it, and a policy that does not declare it is taken to decide while drawing"""
 
-    options: Any
-    """what it runs with, an instance of `options_type`"""
-
-    def __init__(self, options: Options) -> None:
-        """`options` is an instance of `options_type`."""
-        self.options = options
-
+    @abstractmethod
     def kinds(self, sampling: Sampling) -> frozenset[CandidateKind]:
         """Which candidate kinds it will draw under this sampling; the pairing check reads it."""
-        ...
 
     def shape(self, sampling: Sampling) -> Shape:
         """`chain` where no candidate will ever have a sibling."""
         return "tree"
 
+    @abstractmethod
     def grow(self, draft: Draft) -> None:
         """Grow the tree, which is a root alone, by asking `expand` and adding candidates."""
-        ...
+
+    def prepare(self, pair: Pair) -> None:
+        """Told once, before the first round, whose draft is judged by whom. What a policy makes of it goes into its
+        options, and so into the header. Most policies do not ask."""
+        return
 
     def tune(self, costs: StepCosts) -> None:
-        """Told once, before the first round, what passes cost on this machine. Most policies do not ask."""
+        """Told once, before the first round, what passes cost on this machine; only what a request asks for may depend
+        on it, for no two measurements are equal. Most policies do not ask."""
         return
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Which weights draft for which, and at which temperature both are sampled."""
+
+    target_sha256: str
+    drafter_sha256: str
+    temperature: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,4 +187,4 @@ class GrowthOptions(Options):
         return levels < wanted or (nodes < self.budget and levels < DEEPEST)
 
 
-GROWTHS: Registry[type[Growth]] = Registry("growth", package="specviz.tree_policies")
+GROWTHS: Registry[type[Growth[Options]]] = Registry("growth", package="specviz.tree_policies")

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from specviz.core.sampling import Sampling
 from specviz.core.tree import Shape
-from specviz.options import Options, option
+from specviz.options import option
 from specviz.trace.events import CandidateKind
 from specviz.tree_policies.base import DEEPEST, GROWTHS, Draft, Growth, GrowthOptions
 from specviz.tree_policies.parts.draws import DRAWS, Draw, choose_draw
@@ -27,15 +27,12 @@ class ChainOptions(GrowthOptions):
 
 
 @GROWTHS.register("chain")
-class ChainGrowth(Growth):
+class ChainGrowth(Growth[ChainOptions]):
     """One token after the other, each drawn from what the drafter says follows.
 
     Speculative decoding as first published: Leviathan et al. 2211.17192, Chen et al. 2302.01318.
     """
 
-    name: ClassVar[str] = "chain"
-    options_type: ClassVar[type[Options]] = ChainOptions
-    lossless: ClassVar[bool] = True
     settles_siblings: ClassVar[bool] = True
 
     def kinds(self, sampling: Sampling) -> frozenset[CandidateKind]:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from specviz.core.sampling import Sampling
-from specviz.core.tree import ROOT
-from specviz.options import Options, option
+from specviz.core.tree import ROOT, DraftTree
+from specviz.options import option
 from specviz.trace.events import CandidateKind
 from specviz.tree_policies.base import GROWTHS, MOST_NODES, Draft, Growth, GrowthOptions
-from specviz.tree_policies.parts.block_order import depth_first, touched_tiles
 from specviz.tree_policies.parts.siblings import Siblings, sibling_kinds, siblings_of
 
 
@@ -31,17 +30,13 @@ class DySpecOptions(GrowthOptions):
 
 
 @GROWTHS.register("dyspec")
-class DySpecGrowth(Growth):
+class DySpecGrowth(Growth[DySpecOptions]):
     """Spends a budget of nodes where they are most likely to be reached, by the drafter's own probabilities.
 
     DySpec (2410.11744), algorithm 1: a slot is worth the probability that verification tries it, the product of the
     drafter's probabilities down to it and of the refusals before it. With a threshold, level by level. Nodes are laid
     out subtree by subtree, and the blocks that the mask then touches are counted.
     """
-
-    name: ClassVar[str] = "dyspec"
-    options_type: ClassVar[type[Options]] = DySpecOptions
-    lossless: ClassVar[bool] = True
 
     def kinds(self, sampling: Sampling) -> frozenset[CandidateKind]:
         return sibling_kinds(sampling)
@@ -94,3 +89,25 @@ class DySpecGrowth(Growth):
                     values[child] = value * taken.prob
                     if values[child] >= threshold:
                         level.append(child)
+
+
+def depth_first(tree: DraftTree) -> list[int]:
+    """All nodes, subtree by subtree; siblings keep their order, because it is the order of the trials."""
+    children = tree.families()
+    order, stack = list[int](), [ROOT]
+    while stack:
+        node = stack.pop()
+        order.append(node)
+        stack.extend(reversed(children[node]))
+    return order
+
+
+def touched_tiles(parents: Sequence[int], tile: int) -> int:
+    """How many tile × tile blocks of the ancestor mask (a node sees itself and its ancestors) hold anything."""
+    touched = set()
+    for node in range(len(parents)):
+        seen = node
+        while seen >= 0:
+            touched.add((node // tile, seen // tile))
+            seen = parents[seen]
+    return len(touched)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from specviz.core.sampling import Sampling
 from specviz.core.tree import ROOT
-from specviz.options import Options, option
+from specviz.options import option
 from specviz.trace.events import CandidateKind
 from specviz.tree_policies.base import GROWTHS, MOST_NODES, Draft, Growth, GrowthOptions
 
@@ -22,16 +21,12 @@ class Eagle2Options(GrowthOptions):
 
 
 @GROWTHS.register("eagle2")
-class Eagle2Growth(Growth):
+class Eagle2Growth(Growth[Eagle2Options]):
     """Expands the nodes with the largest cumulative probability and keeps the best of all scored ones.
 
     EAGLE-2 (2406.16858, §4): the drafter's confidence stands in for the acceptance rate. Nothing is drawn, so
     candidates are point masses at every temperature. The paper keeps 60 nodes of depth 6 from 10 per level.
     """
-
-    name: ClassVar[str] = "eagle2"
-    options_type: ClassVar[type[Options]] = Eagle2Options
-    lossless: ClassVar[bool] = True
 
     def kinds(self, sampling: Sampling) -> frozenset[CandidateKind]:
         return frozenset(["point_mass"])

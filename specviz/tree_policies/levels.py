@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from specviz.core.sampling import Sampling
 from specviz.core.tree import Shape
-from specviz.options import Options, option
+from specviz.options import option
 from specviz.trace.events import CandidateKind
 from specviz.tree_policies.base import GROWTHS, WIDEST, Draft, Growth, GrowthOptions
 from specviz.tree_policies.parts.draws import DRAWS, Draw, choose_draw
@@ -33,15 +33,12 @@ class LevelsOptions(GrowthOptions):
 
 
 @GROWTHS.register("levels")
-class LevelsGrowth(Growth):
+class LevelsGrowth(Growth[LevelsOptions]):
     """The same number of children below every node of a level; i.i.d., without replacement or the most probable.
 
     With i.i.d. children the tree of SpecInfer (2305.09781) and MCSD (2401.06706).
     """
 
-    name: ClassVar[str] = "levels"
-    options_type: ClassVar[type[Options]] = LevelsOptions
-    lossless: ClassVar[bool] = True
     settles_siblings: ClassVar[bool] = True
 
     def kinds(self, sampling: Sampling) -> frozenset[CandidateKind]:

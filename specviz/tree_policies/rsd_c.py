@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from specviz.core.sampling import Sampling
 from specviz.core.tree import Shape
-from specviz.options import Options, option
+from specviz.options import option
 from specviz.trace.events import CandidateKind
 from specviz.tree_policies.base import GROWTHS, WIDEST, Draft, Growth, GrowthOptions
 from specviz.tree_policies.parts.draws import Draw, choose_draw
@@ -28,16 +28,13 @@ class RsdCOptions(GrowthOptions):
 
 
 @GROWTHS.register("rsd_c")
-class RsdCGrowth(Growth):
+class RsdCGrowth(Growth[RsdCOptions]):
     """Recursive speculative decoding with constant branching: distinct children at every node, in the order drawn.
 
     RSD-C of Jeong et al. 2402.14160, §3.2. Gumbel-top-k in decreasing order of the keys is the same as drawing one
     after the other without replacement, and that is how it is drawn here. At temperature 0 the most probable.
     """
 
-    name: ClassVar[str] = "rsd_c"
-    options_type: ClassVar[type[Options]] = RsdCOptions
-    lossless: ClassVar[bool] = True
     settles_siblings: ClassVar[bool] = True
 
     def kinds(self, sampling: Sampling) -> frozenset[CandidateKind]:

@@ -11,13 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 
 from specviz.core.sampling import Sampling
 from specviz.core.tree import ROOT
-from specviz.options import Options, option
+from specviz.options import option
 from specviz.trace.events import CandidateKind
 from specviz.tree_policies.base import DEEPEST, GROWTHS, WIDEST, Draft, Growth, GrowthOptions
 from specviz.tree_policies.parts.siblings import Siblings, sibling_kinds, siblings_of
@@ -88,16 +87,12 @@ class RankedRace(Race):
 
 
 @GROWTHS.register("rsd_s")
-class RsdSGrowth(Growth):
+class RsdSGrowth(Growth[RsdSOptions]):
     """Recursive speculative decoding with stochastic beam search: the most promising paths share a fixed width.
 
     RSD-S of Jeong et al. 2402.14160, §3.3, after Kool et al. 1903.06059. How many children a node gets is random;
     siblings stand in the order of their keys, so that the sequential rule holds. At temperature 0 beam search.
     """
-
-    name: ClassVar[str] = "rsd_s"
-    options_type: ClassVar[type[Options]] = RsdSOptions
-    lossless: ClassVar[bool] = True
 
     def kinds(self, sampling: Sampling) -> frozenset[CandidateKind]:
         return sibling_kinds(sampling)

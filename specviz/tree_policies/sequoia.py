@@ -11,10 +11,10 @@ import numpy as np
 
 from specviz.core.sampling import Sampling
 from specviz.core.tree import ROOT
-from specviz.options import Options, option
+from specviz.options import option
 from specviz.trace.events import CandidateKind
-from specviz.tree_policies.base import DEEPEST, GROWTHS, Draft, Growth, GrowthOptions, StepCosts
-from specviz.tree_policies.parts.acceptance_vector import measured_vector, parse_vector
+from specviz.tree_policies.base import DEEPEST, GROWTHS, Draft, Growth, GrowthOptions, Pair, StepCosts
+from specviz.tree_policies.parts.acceptance_vector import parse_vector, vector_for
 from specviz.tree_policies.parts.siblings import sibling_kinds, siblings_of
 
 
@@ -27,10 +27,10 @@ class SequoiaOptions(GrowthOptions):
     acceptance: str = option(
         "auto",
         help="probability that the first, second, … sibling is the accepted one, such as 0.6,0.1,0.05; "
-        "auto: as measured on the bundled pair",
+        "auto: as measured for the pair and the temperature in use, or else for the bundled pair",
     )
     fit: bool = option(
-        True, help="choose fewer candidates or levels where this machine's measured step times ask for it"
+        False, help="choose fewer candidates or levels where this machine's measured step times ask for it"
     )
 
     def __post_init__(self) -> None:
@@ -39,7 +39,7 @@ class SequoiaOptions(GrowthOptions):
 
     @property
     def vector(self) -> tuple[float, ...]:
-        return measured_vector() if self.acceptance == "auto" else parse_vector(self.acceptance)
+        return vector_for(None)[1] if self.acceptance == "auto" else parse_vector(self.acceptance)
 
 
 class Planned(NamedTuple):
@@ -94,21 +94,24 @@ class Plans:
 
 
 @GROWTHS.register("sequoia")
-class SequoiaGrowth(Growth):
-    """The tree shape with the most expected tokens for its size, sized by the measured step times.
+class SequoiaGrowth(Growth[SequoiaOptions]):
+    """The tree shape with the most expected tokens for its size; on request sized by the measured step times.
 
     Sequoia (2402.12374): an acceptance vector says how often each sibling is the accepted one, dynamic programming
-    finds the best shape, and nodes and levels are chosen to minimise time per token. Candidates are drawn without
-    replacement with fresh noise every round; at temperature 0 the most probable.
+    finds the best shape; with `fit`, nodes and levels are chosen to minimise time per token. Candidates are drawn
+    without replacement with fresh noise every round; at temperature 0 the most probable.
     """
 
-    name: ClassVar[str] = "sequoia"
-    options_type: ClassVar[type[Options]] = SequoiaOptions
-    lossless: ClassVar[bool] = True
     settles_siblings: ClassVar[bool] = True
 
     def kinds(self, sampling: Sampling) -> frozenset[CandidateKind]:
         return sibling_kinds(sampling)
+
+    def prepare(self, pair: Pair) -> None:
+        """Fix the vector; from then on the options hold its numbers, and say what they were measured on."""
+        if self.options.acceptance == "auto":
+            name, values = vector_for(pair)
+            self.options = replace(self.options, acceptance=f"{name}: {','.join(map(str, values))}")
 
     def tune(self, costs: StepCosts) -> None:
         """Fix nodes and levels for these step times; from then on the options say what was chosen."""

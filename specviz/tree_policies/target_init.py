@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from specviz.core.sampling import Sampling, transform, without
 from specviz.core.tree import FROM_TARGET, ROOT
-from specviz.options import Options, option
+from specviz.options import option
 from specviz.trace.events import CandidateKind
 from specviz.tree_policies.base import DEEPEST, GROWTHS, WIDEST, Draft, Growth, GrowthOptions, Opening
 from specviz.tree_policies.parts.draws import Draw, choose_draw
@@ -33,7 +33,7 @@ class TargetInitOptions(GrowthOptions):
 
 
 @GROWTHS.register("target_init")
-class TargetInitGrowth(Growth):
+class TargetInitGrowth(Growth[TargetInitOptions]):
     """Lossy: the first level comes from the target's own distribution, one chain below each candidate.
 
     "Improving Multi-candidate Speculative Decoding" (Lu et al., 2409.10644, §3.1). A round leaves its last token open;
@@ -42,8 +42,6 @@ class TargetInitGrowth(Growth):
     Where the target's answer is not known (the first round, after a refusal of all) the drafter proposes.
     """
 
-    name: ClassVar[str] = "target_init"
-    options_type: ClassVar[type[Options]] = TargetInitOptions
     lossless: ClassVar[bool] = False
     settles_siblings: ClassVar[bool] = True
     opens: ClassVar[bool] = True

@@ -5,16 +5,17 @@ One file per verifier. Knows nothing about drafters, models, caches or traces.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar, Protocol
 
 from torch import Tensor
 
 from specviz.core.randomness import Dice
 from specviz.core.tree import DraftTree, Shape
 from specviz.options import Options
-from specviz.registry import Registry
+from specviz.registry import OptionsT_co, PlugIn, Registry
 from specviz.trace.declared_rule import Rule
 from specviz.trace.events import CandidateKind, Order, Origin
 
@@ -74,16 +75,13 @@ class Verdict:
     """how the trials went through the tree"""
 
 
-class Verifier(Protocol):
-    """Stateless across rounds. Its class carries `name`, `options_type`, `lossless` and its docstring."""
+class Verifier(PlugIn[OptionsT_co], ABC):
+    """Stateless across rounds."""
 
-    name: ClassVar[str]
-    options_type: ClassVar[type[Options]]
-    lossless: ClassVar[bool]
     judges: ClassVar[frozenset[CandidateKind]]
     """candidate kinds for which the rule is what it claims to be, each judged by its own kind where several of them
     stand in one tree"""
-    temperatures: ClassVar[str]
+    temperatures: ClassVar[str] = "any"
     """`any` or `zero`"""
     shapes: ClassVar[Shape] = "tree"
     """`chain`: judges trees without siblings only"""
@@ -98,20 +96,13 @@ class Verifier(Protocol):
     rule: ClassVar[Rule | None] = None
     """how it decides, as data for those who check or show a trace; None: they show its numbers and recompute nothing"""
 
-    options: Any
-    """what it runs with, an instance of `options_type`"""
-
-    def __init__(self, options: Options) -> None:
-        """`options` is an instance of `options_type`."""
-        self.options = options
-
+    @abstractmethod
     def judge(self, tree: DraftTree, target: TargetRows, dice: Dice, position: int) -> Verdict:
         """`position` is the index in the text of the first token to be decided (a child of the root).
 
         Keys: ("accept", position, node) for trials; ("target", position + depth, 0) for the draw that ends the
         round, so that the naive rule and plain decoding use the same noise for the same position.
         """
-        ...
 
 
 def ending(tree: DraftTree, children: Sequence[int]) -> Origin:
@@ -121,4 +112,4 @@ def ending(tree: DraftTree, children: Sequence[int]) -> Origin:
     return "bonus" if tree.drafted else "target"
 
 
-VERIFIERS: Registry[type[Verifier]] = Registry("verifier", package="specviz.verifiers")
+VERIFIERS: Registry[type[Verifier[Options]]] = Registry("verifier", package="specviz.verifiers")

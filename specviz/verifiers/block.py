@@ -27,7 +27,7 @@ class BlockOptions(Options):
 
 
 @VERIFIERS.register("block")
-class BlockVerifier(Verifier):
+class BlockVerifier(Verifier[BlockOptions]):
     """Block verification: accepts the longest prefix of a chain whose coin falls below h_i; never worse than by token.
 
     P_0 = 1, P_i = min(1, P_{i-1} p(x_i) / q(x_i)); s_i = sum max(0, P_i p - q) over the distributions after x_i;
@@ -35,9 +35,6 @@ class BlockVerifier(Verifier):
     norm(max(0, P_i p - q)). No rule for a single chain accepts more. Sun et al. (2403.10444, algorithm 2).
     """
 
-    name: ClassVar[str] = "block"
-    options_type: ClassVar[type[Options]] = BlockOptions
-    lossless: ClassVar[bool] = True
     judges: ClassVar[frozenset[CandidateKind]] = frozenset(["iid", "without_replacement", "point_mass"])
     temperatures: ClassVar[str] = "any"
     shapes: ClassVar[Shape] = "chain"

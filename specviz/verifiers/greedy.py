@@ -22,16 +22,13 @@ class GreedyOptions(Options):
 
 
 @VERIFIERS.register("greedy")
-class GreedyVerifier(Verifier):
+class GreedyVerifier(Verifier[GreedyOptions]):
     """Accepts a candidate exactly when it is the target's most probable token.
 
     Temperature zero only, where it gives the text of plain greedy decoding whatever was drafted.
     Leviathan et al. (2211.17192, §2.2): argmax is sampling from a point mass.
     """
 
-    name: ClassVar[str] = "greedy"
-    options_type: ClassVar[type[Options]] = GreedyOptions
-    lossless: ClassVar[bool] = True
     judges: ClassVar[frozenset[CandidateKind]] = frozenset(["iid", "without_replacement", "point_mass"])
     temperatures: ClassVar[str] = "zero"
     rule: ClassVar[Rule | None] = Rule(

@@ -74,7 +74,7 @@ class Level:
 
 
 @VERIFIERS.register("kseq")
-class KSeqVerifier(Verifier):
+class KSeqVerifier(Verifier[KSeqOptions]):
     """K-SEQ: accepts each of K i.i.d. candidates with probability min(1, p / (rho q)).
 
     rho in [1, K] solves 1 - (1 - beta)^K = rho beta with beta = sum min(p / rho, q). If all are rejected, the
@@ -84,9 +84,6 @@ class KSeqVerifier(Verifier):
     SpecTr (Sun et al., 2310.15141, algorithms 2 and 3).
     """
 
-    name: ClassVar[str] = "kseq"
-    options_type: ClassVar[type[Options]] = KSeqOptions
-    lossless: ClassVar[bool] = True
     judges: ClassVar[frozenset[CandidateKind]] = frozenset(["iid"])
     temperatures: ClassVar[str] = "any"
     counts_siblings: ClassVar[bool] = True

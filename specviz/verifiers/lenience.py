@@ -34,7 +34,7 @@ _EXACT = SequentialVerifier.rule
 
 
 @VERIFIERS.register("lenience")
-class LenienceVerifier(SequentialVerifier):
+class LenienceVerifier(SequentialVerifier[LenienceOptions]):
     """Lossy: accepts each candidate with probability min(1, p / (l Q)); the smaller l, the more passes.
 
     On a chain no token comes out with more than 1/l times its probability. A refusal leaves norm(max(0, p - Q)), as in
@@ -43,8 +43,6 @@ class LenienceVerifier(SequentialVerifier):
     Leviathan et al. (2211.17192, appendix A.5).
     """
 
-    name: ClassVar[str] = "lenience"
-    options_type: ClassVar[type[Options]] = LenienceOptions
     lossless: ClassVar[bool] = False
     rule: ClassVar[Rule | None] = replace(
         _EXACT,
@@ -60,7 +58,6 @@ class LenienceVerifier(SequentialVerifier):
     )
 
     def level(self, tree: DraftTree, target: TargetRows, node: int) -> Level:
-        assert isinstance(self.options, LenienceOptions)
         return ForgivingLevel(tree, target, node, self.options.lenience)
 
 

@@ -23,7 +23,7 @@ class LongestPathOptions(Options):
 
 
 @VERIFIERS.register("longest_path")
-class LongestPathVerifier(Verifier):
+class LongestPathVerifier(Verifier[LongestPathOptions]):
     """Lossy: tries every candidate by itself with probability min(1, p/q) and keeps the longest accepted path.
 
     Siblings do not make up for each other's refusals and the longer branch wins, so the first token is no longer the
@@ -32,8 +32,6 @@ class LongestPathVerifier(Verifier):
     Multi-candidate Speculative Decoding" (Lu et al., 2409.10644, §3), whose target-initialised trees need it.
     """
 
-    name: ClassVar[str] = "longest_path"
-    options_type: ClassVar[type[Options]] = LongestPathOptions
     lossless: ClassVar[bool] = False
     judges: ClassVar[frozenset[CandidateKind]] = frozenset(["iid", "without_replacement", "point_mass"])
     temperatures: ClassVar[str] = "any"

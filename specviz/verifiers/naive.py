@@ -22,7 +22,7 @@ class NaiveOptions(Options):
 
 
 @VERIFIERS.register("naive")
-class NaiveVerifier(Verifier):
+class NaiveVerifier(Verifier[NaiveOptions]):
     """Draws the target's own token at each visited node and follows it if a child has it.
 
     The text is the target's own sample: with the same seed, token for token that of plain decoding. Needs nothing
@@ -30,9 +30,6 @@ class NaiveVerifier(Verifier):
     Called naive sampling in SpecInfer (2305.09781, §4.3).
     """
 
-    name: ClassVar[str] = "naive"
-    options_type: ClassVar[type[Options]] = NaiveOptions
-    lossless: ClassVar[bool] = True
     judges: ClassVar[frozenset[CandidateKind]] = frozenset(["iid", "without_replacement", "point_mass"])
     temperatures: ClassVar[str] = "any"
     samples_target: ClassVar[bool] = True

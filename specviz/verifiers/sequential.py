@@ -15,20 +15,15 @@ from torch import Tensor
 from specviz.core.randomness import Dice
 from specviz.core.sampling import residual, without
 from specviz.core.tree import ROOT, DraftTree
-from specviz.options import Options
+from specviz.registry import OptionsT_co
 from specviz.trace.declared_rule import Rule
 from specviz.trace.events import CandidateKind
 from specviz.verifiers.base import VERIFIERS, TargetRows, TrialRecord, Verdict, Verifier, ending
 from specviz.verifiers.parts.candidates import drawn_before
 
 
-@dataclass(frozen=True)
-class SequentialOptions(Options):
-    """Nothing to choose."""
-
-
 @VERIFIERS.register("sequential")
-class SequentialVerifier(Verifier):
+class SequentialVerifier(Verifier[OptionsT_co]):
     """Accepts each candidate with probability min(1, p/Q); a refusal leaves norm(max(0, p - Q)) for the next.
 
     Q is what that very candidate was drawn from: q itself (i.i.d.), q without the siblings drawn before it, or a
@@ -37,11 +32,7 @@ class SequentialVerifier(Verifier):
     sampling (2402.14160).
     """
 
-    name: ClassVar[str] = "sequential"
-    options_type: ClassVar[type[Options]] = SequentialOptions
-    lossless: ClassVar[bool] = True
     judges: ClassVar[frozenset[CandidateKind]] = frozenset(["iid", "without_replacement", "point_mass"])
-    temperatures: ClassVar[str] = "any"
     rule: ClassVar[Rule | None] = Rule(
         threshold="ratio(p, q)",
         words="min(1, p/q)",

@@ -6,7 +6,6 @@ they were drawn beyond that.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from specviz.options import Options
@@ -15,13 +14,8 @@ from specviz.verifiers.base import VERIFIERS
 from specviz.verifiers.sequential import SequentialVerifier
 
 
-@dataclass(frozen=True)
-class SpecInferOptions(Options):
-    """Nothing to choose."""
-
-
 @VERIFIERS.register("specinfer")
-class SpecInferVerifier(SequentialVerifier):
+class SpecInferVerifier(SequentialVerifier[Options]):
     """Multi-step speculative sampling: tries i.i.d. siblings one after the other, each against its predecessors' rest.
 
     A child is accepted with probability min(1, p/q); a refusal turns p into norm(max(0, p - q)) for the next sibling,
@@ -29,6 +23,4 @@ class SpecInferVerifier(SequentialVerifier):
     SpecInfer (Miao et al., 2305.09781, §4.3, algorithm 2, theorem 4.2).
     """
 
-    name: ClassVar[str] = "specinfer"
-    options_type: ClassVar[type[Options]] = SpecInferOptions
     judges: ClassVar[frozenset[CandidateKind]] = frozenset(["iid"])

@@ -26,7 +26,7 @@ class TraversalOptions(Options):
 
 
 @VERIFIERS.register("traversal")
-class TraversalVerifier(Verifier):
+class TraversalVerifier(Verifier[TraversalOptions]):
     """Traversal verification: tries the left-most leaf's whole path, and deletes the leaf where that is refused.
 
     A(root) = 1, A(child) = min(1, A p/Q). A leaf's path is accepted with probability A. A refused leaf leaves its
@@ -35,9 +35,6 @@ class TraversalVerifier(Verifier):
     verification. Traversal Verification (Weng et al., 2505.12398, algorithms 1 and 2).
     """
 
-    name: ClassVar[str] = "traversal"
-    options_type: ClassVar[type[Options]] = TraversalOptions
-    lossless: ClassVar[bool] = True
     judges: ClassVar[frozenset[CandidateKind]] = frozenset(["iid", "without_replacement", "point_mass"])
     temperatures: ClassVar[str] = "any"
     rule: ClassVar[Rule | None] = Rule(

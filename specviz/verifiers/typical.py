@@ -34,7 +34,7 @@ class TypicalOptions(Options):
 
 
 @VERIFIERS.register("typical")
-class TypicalVerifier(Verifier):
+class TypicalVerifier(Verifier[TypicalOptions]):
     """Lossy: accepts a candidate when p > min(epsilon, delta e^(-H(p))), keeps the longest path, ends greedily.
 
     H is the entropy (in nats) of the target's distribution at the parent, after temperature. The round's last token is
@@ -42,8 +42,6 @@ class TypicalVerifier(Verifier):
     length: the more probable one. Nothing is random. Medusa (Cai et al., 2401.10774, §2.3.1).
     """
 
-    name: ClassVar[str] = "typical"
-    options_type: ClassVar[type[Options]] = TypicalOptions
     lossless: ClassVar[bool] = False
     judges: ClassVar[frozenset[CandidateKind]] = frozenset(["iid", "without_replacement", "point_mass"])
     temperatures: ClassVar[str] = "any"

@@ -58,7 +58,9 @@ def test_python_version_is_text_and_new_enough(card):
 
 def test_every_runtime_requirement_stands_alike_in_both_files():
     requirements = set(re.findall(r"^([A-Za-z][^#\s]*)", (ROOT / "requirements.txt").read_text(), re.MULTILINE))
-    declared = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"])
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    declared = {*project["dependencies"], *extras["engine"], *extras["app"]}
     assert requirements - declared == {"pytest>=9"}
     assert declared <= requirements
 
@@ -72,41 +74,14 @@ def test_the_readme_carries_the_card():
     assert readme == space.front_matter() + space.body(readme)
 
 
-@pytest.fixture
-def readme(tmp_path):
-    path = tmp_path / "README.md"
-    path.write_text("---\ntitle: Old\n---\n# Heading\n---\nafter a rule\n", encoding="utf-8")
-    return path
+def test_only_the_front_matter_of_a_readme_is_replaced():
+    assert space.body("---\ntitle: Old\n---\n# Heading\n---\nafter a rule\n") == "# Heading\n---\nafter a rule\n"
+    assert space.body("# Heading\n") == "# Heading\n"
 
 
-def test_sync_rewrites_the_front_matter_and_nothing_else(readme):
-    assert space.main(["sync"], readme) == 0
-    assert readme.read_text(encoding="utf-8") == space.front_matter() + "# Heading\n---\nafter a rule\n"
-
-
-def test_sync_puts_front_matter_on_a_readme_that_has_none(readme):
-    readme.write_text("# Heading\n", encoding="utf-8")
-    space.main(["sync"], readme)
-    assert readme.read_text(encoding="utf-8") == space.front_matter() + "# Heading\n"
-
-
-def test_check_says_what_to_run_and_passes_afterwards(readme, capsys):
-    assert space.main(["check"], readme) == 1
-    assert "run python -m specviz.app.space sync" in capsys.readouterr().err
-    space.main(["sync"], readme)
-    assert space.main(["check"], readme) == 0
-
-
-def test_front_matter_that_never_ends_is_refused(readme):
-    readme.write_text("---\ntitle: Old\n", encoding="utf-8")
+def test_front_matter_that_never_ends_is_refused():
     with pytest.raises(SpecVizError, match="never closes it"):
-        space.main(["sync"], readme)
-    assert readme.read_text(encoding="utf-8") == "---\ntitle: Old\n"
-
-
-def test_any_other_word_is_answered_with_the_usage(capsys):
-    assert space.main(["sink"]) == 2
-    assert "usage: python -m specviz.app.space sync|check" in capsys.readouterr().err
+        space.body("---\ntitle: Old\n")
 
 
 @pytest.mark.parametrize("name", ["cpu-basic", "cpu-upgrade", "gpu", "local"])

@@ -4,14 +4,19 @@ import ast
 import re
 import subprocess
 import sys
+import tomllib
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = sorted((ROOT / "specviz").rglob("*.py"))
-BELOW_THE_WAIST = {"core", "lm", "tree_policies", "stop_policies", "drafters", "verifiers", "engine"}
-"""folders that decode a text: nothing in them waits, prints or draws from a generator of its own"""
+CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
+LAYERS = [re.split(r"\s*\|\s*", layer) for layer in CONTRACTS[0]["layers"]]
+"""names of `specviz`'s folders and single modules, the highest layer first"""
+DECODING = {name for layer in LAYERS[LAYERS.index(["engine"]) : LAYERS.index(["theory"])] for name in layer}
+"""folders that decode a text: nothing in them waits or draws from a generator of its own"""
 MAY_PRINT = {"cli", "__main__.py", "command.py"}
 
 
@@ -24,12 +29,23 @@ def folder(path):
     return path.relative_to(ROOT / "specviz").parts[0]
 
 
+@cache
 def parsed(path):
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
-def functions(path):
-    return [node for node in ast.walk(parsed(path)) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
+@cache
+def nodes(path):
+    return tuple(ast.walk(parsed(path)))
+
+
+def offenders(findings):
+    """`module: what`, for the modules in which `findings(path)` finds something."""
+    return [f"{relative(path)}: {found}" for path in MODULES for found in findings(path)]
+
+
+def is_call_of(node, *names):
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names
 
 
 def test_import_contracts_are_kept():
@@ -39,37 +55,58 @@ def test_import_contracts_are_kept():
     assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.parametrize("path", MODULES, ids=relative)
-def test_a_module_says_what_it_is_and_stays_small(path):
-    assert ast.get_docstring(parsed(path)), "has no docstring"
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
+def test_the_contracts_name_every_folder():
+    """The layers are exhaustive by themselves; a new folder must stand in the contracts about the screen too."""
+    named = {contract["name"]: contract for contract in CONTRACTS}
+    folders = {f"specviz.{path.parent.name}" for path in (ROOT / "specviz").glob("*/__init__.py")}
+    lower = set(named["only the page knows the screen"]["source_modules"])
+    assert folders - lower == {"specviz.app", "specviz.cli"}
+    reads = named["the screen reads traces only"]
+    seen = {*reads["source_modules"], *reads["forbidden_modules"]} | {"specviz.cli", "specviz.bench"}
+    assert folders - seen == {"specviz.corpus", "specviz.datastore"}, "reached only through what is forbidden"
 
 
-@pytest.mark.parametrize("path", MODULES, ids=relative)
-def test_no_function_is_longer_than_sixty_lines(path):
-    long = [f"{f.name} ({f.end_lineno - f.lineno + 1})" for f in functions(path) if f.end_lineno - f.lineno >= 60]
-    assert not long
+def test_every_module_says_what_it_is():
+    assert not offenders(lambda path: [] if ast.get_docstring(parsed(path)) else ["has no docstring"])
 
 
-@pytest.mark.parametrize("path", MODULES, ids=relative)
-def test_nothing_runs_text_as_code_or_swallows_every_error(path):
-    for node in ast.walk(parsed(path)):
-        if isinstance(node, ast.ExceptHandler):
-            assert node.type is not None, f"bare except in line {node.lineno}"
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            assert node.func.id not in ("eval", "exec"), f"line {node.lineno}"
+def test_no_module_is_longer_than_four_hundred_lines():
+    lines = {relative(path): len(path.read_text(encoding="utf-8").splitlines()) for path in MODULES}
+    assert len(lines) > 300
+    assert {name: count for name, count in lines.items() if count > 400} == {}
 
 
-@pytest.mark.parametrize("path", MODULES, ids=relative)
-def test_only_the_command_layer_prints(path):
-    if MAY_PRINT & set(path.parts):
-        return
-    calls = [n for n in ast.walk(parsed(path)) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)]
-    assert not [f"line {call.lineno}" for call in calls if call.func.id == "print"]
+def test_no_function_is_longer_than_sixty_lines():
+    def long(path):
+        kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
+        found = [(one.name, one.end_lineno - one.lineno + 1) for one in nodes(path) if isinstance(one, kinds)]
+        return [f"{name} has {length} lines" for name, length in found if length > 60]
+
+    assert not offenders(long)
+
+
+def test_nothing_runs_text_as_code_or_swallows_every_error():
+    def bad(path):
+        return [
+            f"line {one.lineno}"
+            for one in nodes(path)
+            if (isinstance(one, ast.ExceptHandler) and one.type is None) or is_call_of(one, "eval", "exec")
+        ]
+
+    assert not offenders(bad)
+
+
+def test_only_the_command_layer_prints():
+    def prints(path):
+        if MAY_PRINT & set(path.parts):
+            return []
+        return [f"line {one.lineno}" for one in nodes(path) if is_call_of(one, "print")]
+
+    assert not offenders(prints)
 
 
 def test_the_engine_never_sleeps():
-    engine = [path for path in MODULES if folder(path) in BELOW_THE_WAIST]
+    engine = [path for path in MODULES if folder(path) in DECODING]
     assert len(engine) > 20
     assert not [relative(path) for path in engine if re.search(r"\bsleep\(", path.read_text(encoding="utf-8"))]
 
@@ -79,7 +116,7 @@ def test_the_engine_draws_only_through_its_dice():
     foreign = re.compile(
         r"^\s*(import|from) random\b|\bnp\.random\b|manual_seed|torch\.(rand|multinomial|bernoulli)", re.MULTILINE
     )
-    engine = [path for path in MODULES if folder(path) in BELOW_THE_WAIST - {"lm"}]
+    engine = [path for path in MODULES if folder(path) in DECODING - {"lm"}]
     assert len(engine) > 10
     assert not [relative(path) for path in engine if foreign.search(path.read_text(encoding="utf-8"))]
 
@@ -94,28 +131,27 @@ def test_methods_of_one_kind_share_only_the_base_and_parts(kind):
     """So that a method can be read, copied and deleted as one file. A verifier may be a variant of the master rule."""
     modules = sorted((ROOT / "specviz" / kind).glob("*.py"))
     assert len(modules) > 3
-    allowed = (f"specviz.{kind}.base", f"specviz.{kind}.parts")
-    found = []
-    for path in modules:
-        for node in ast.walk(parsed(path)):
-            sources = (
-                [alias.name for alias in node.names]
-                if isinstance(node, ast.Import)
-                else [node.module or ""]
-                if isinstance(node, ast.ImportFrom)
-                else []
-            )
-            found += [
-                f"{relative(path)}:{node.lineno}"
-                for s in sources
-                if s.startswith(f"specviz.{kind}") and not s.startswith(allowed)
-            ]
+    allowed = (f"specviz.{kind}.base", f"specviz.{kind}.capabilities", f"specviz.{kind}.parts")
+    found = [
+        f"{relative(path)}:{node.lineno}"
+        for path in modules
+        for node in nodes(path)
+        for source in imported(node)
+        if source.startswith(f"specviz.{kind}") and not source.startswith(allowed)
+    ]
     assert not found
 
 
-def names_compared(tree):
+def imported(node):
+    """The modules that an import statement names."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    return [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+
+
+def names_compared(nodes):
     """(line, texts) of every comparison and every `case` in the code: `x == "a"`, `x in ("a", "b")`, `case "a":`."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, (ast.Compare, ast.MatchValue)):
             constants = [one.value for one in ast.walk(node) if isinstance(one, ast.Constant)]
             yield (
@@ -128,7 +164,7 @@ def names_compared(tree):
     "code", ["x == 'ngram'", "'ngram' != x", "x in ('a', 'ngram')", "match x:\n case 'ngram': pass"]
 )
 def test_every_way_to_branch_on_a_name_is_seen(code):
-    assert any("ngram" in texts for _, texts in names_compared(ast.parse(code)))
+    assert any("ngram" in texts for _, texts in names_compared(ast.walk(ast.parse(code))))
 
 
 def test_no_branch_on_the_name_of_a_method():
@@ -142,7 +178,7 @@ def test_no_branch_on_the_name_of_a_method():
     names = {*DRAFTERS.names(), *GROWTHS.names(), *STOPS.names(), *VERIFIERS.names()} - words
     assert {"ngram", "greedy"} <= names
     modules = [path for path in MODULES if "trace" not in path.parts]
-    found = [f"{relative(p)}:{line}" for p in modules for line, texts in names_compared(parsed(p)) if texts & names]
+    found = [f"{relative(p)}:{line}" for p in modules for line, texts in names_compared(nodes(p)) if texts & names]
     assert not found
 
 
@@ -154,11 +190,10 @@ def test_colours_stand_in_the_style_sheets_and_the_theme_alone():
     assert not found
 
 
-@pytest.mark.parametrize(
-    "module", ["specviz.trace.codec", "specviz.trace.check", "specviz.theory.metrics", "specviz.app.page.build"]
-)
-def test_the_screen_side_starts_without_torch(module):
-    script = f"import sys, {module}; sys.exit('torch' in sys.modules or 'transformers' in sys.modules)"
+def test_trace_and_theory_start_without_torch():
+    """The page itself: `tests/app/test_building.py`."""
+    modules = "specviz.trace.codec, specviz.trace.check, specviz.theory.metrics"
+    script = f"import sys, {modules}; sys.exit('torch' in sys.modules or 'transformers' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script], cwd=ROOT).returncode == 0
 
 

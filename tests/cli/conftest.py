@@ -73,8 +73,12 @@ def golden() -> Path:
 
 
 GAMMA = OptionCard("gamma", "int", 4, "speculation length", 1, 64)
+SHAPE = (
+    replace(GAMMA, unless="branching", shape=True),
+    OptionCard("branching", "ints", [], "tree", shape=True),
+)
 METHODS = (
-    MethodDescription("model", "Drafts with a model.", "", True, (GAMMA, OptionCard("branching", "ints", [], "tree"))),
+    MethodDescription("model", "Drafts with a model.", "", True, SHAPE),
     MethodDescription("ngram", "Copies.", "", True, (GAMMA, OptionCard("max_ngram", "int", 3, "longest suffix"))),
     MethodDescription("none", "Plain decoding.", "", True, ()),
 )

@@ -1,8 +1,10 @@
-"""`specviz app`: the page of `app.py`, at the host and port asked for."""
+"""`specviz app`: the page at the host and port asked for; `app.py` is the same under another name."""
 
 from __future__ import annotations
 
+import runpy
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,19 +13,14 @@ Call = Callable[..., Any]
 
 
 class FakePage:
-    """What `app.py` offers, with a server that only notes how it was started."""
-
-    LIMITS = "limits"
+    """A page whose server only notes how it was started."""
 
     def __init__(self) -> None:
         self.launched: dict[str, Any] = {}
         self.calls: list[str] = []
         self.demo = self
         self.source = self
-
-    def launch_settings(self, limits: str) -> dict[str, Any]:
-        assert limits == self.LIMITS
-        return {"server_name": "127.0.0.1", "show_error": True}
+        self.settings = {"server_name": "127.0.0.1", "show_error": True}
 
     def launch(self, **settings: Any) -> None:
         if settings.get("server_port") == 1:
@@ -62,3 +59,21 @@ def test_a_port_that_is_taken_or_impossible_is_a_sentence(specviz: Call, page: F
         "specviz: cannot serve on port 1: Cannot find empty port; choose another --port.\n"
     )
     assert specviz("app", "--port", "70000").code == 2
+
+
+def test_app_py_is_the_same_command(page: FakePage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", ["app.py", "--port", "8080"])
+    with pytest.raises(SystemExit) as end:
+        runpy.run_path(str(Path(__file__).parents[2] / "app.py"), run_name="__main__")
+    assert end.value.code == 0
+    assert page.launched["server_port"] == 8080
+
+
+def test_a_missing_extra_is_named(specviz: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    def without() -> None:
+        raise ModuleNotFoundError("No module named 'gradio'", name="gradio.themes")
+
+    monkeypatch.setattr("specviz.cli.commands.app.load_page", without)
+    answer = specviz("app")
+    assert answer.err == "specviz: this needs gradio, which is not installed: pip install 'specviz[app]'.\n"
+    assert answer.code == 2

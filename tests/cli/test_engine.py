@@ -119,6 +119,12 @@ def test_what_cannot_run_is_refused_before_it_starts(specviz: Call, arguments: l
     assert result.err.count("\n") == 1
 
 
+def equal_outputs(rows: list[dict]) -> list[int]:
+    """Per contestant the runs that gave plain decoding's tokens, of five."""
+    assert [row["statistics"]["runs"] for row in rows] == [5] * len(rows)
+    return [row["statistics"]["same_output"] for row in rows]
+
+
 @pytest.mark.slow
 def test_bench_measures_everyone_and_writes_its_report(specviz: Call) -> None:
     arguments = ["--max-new-tokens", "6", "--gammas", "2,3", "--prompts", "1", "--repeats", "1", "--json", "b.json"]
@@ -128,7 +134,7 @@ def test_bench_measures_everyone_and_writes_its_report(specviz: Call) -> None:
     names = [row["name"] for row in report["rows"]]
     assert names[0] == "ours: plain"
     assert {"transformers: generate", "ours: model γ=2", "ours: ngram γ=3", "ours: model tree 3,2,1"} <= set(names)
-    assert all(row["same_output"] == row["runs"] == 5 for row in report["rows"]), "float32 greedy outputs are equal"
+    assert equal_outputs(report["rows"]) == [5] * len(names), "float32 greedy outputs are equal"
     assert report["complete"] is True
     assert report["rows"][0]["ratio"]["median"] == 1.0
     assert "| ours: plain |" in result.out
@@ -174,16 +180,16 @@ def test_bench_drafters_runs_every_drafter_or_says_why_not(specviz: Call) -> Non
         ("suffix", "cold"),
         ("suffix", "warm"),
     ]
-    assert all(row["same_output"] == row["runs"] == 5 for row in rows), "float32 greedy outputs are equal"
+    assert equal_outputs(rows) == [5] * len(rows), "float32 greedy outputs are equal"
     assert "exit_layer is 2" in report["absent"]["early_exit"], "the tiny target has two layers"
 
 
 def test_bench_vector_says_on_what_it_was_measured(specviz: Call) -> None:
     result = specviz("bench", "vector", "--width", "3", "--step", "64", "--prompts", "1", "--json", "-")
     data = json.loads(result.out)
-    assert len(data["vector"]) == 3
-    assert 0.0 < sum(data["vector"]) <= 1.0
-    assert (data["temperature"], data["step"], data["target"]["name"]) == (0.8, 64, "target")
+    assert [(one["temperature"], len(one["vector"])) for one in data["vectors"]] == [(0, 3), (0.6, 3), (0.8, 3), (1, 3)]
+    assert all(0.0 < sum(one["vector"]) <= 1.0 for one in data["vectors"][1:])
+    assert (data["step"], data["target"]["name"]) == (64, "target")
 
 
 def test_a_bench_without_time_says_so(specviz: Call) -> None:

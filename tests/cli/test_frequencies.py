@@ -24,9 +24,8 @@ def toys(monkeypatch, tmp_path):
     monkeypatch.setattr(command, "SharedModels", toy_loader_without_settings)
     monkeypatch.setattr(corpus, "collect", lambda seed: Corpus(documents, (), seed))
     monkeypatch.setattr(catalog, "bundled_prompts", lambda: (card,))
-    monkeypatch.setattr(frequencies, "ROOT", tmp_path)
-    monkeypatch.setattr(frequencies, "FOLDER", tmp_path / "frequencies")
-    monkeypatch.setattr(frequencies.table_of, "__defaults__", (tmp_path / "frequencies",))
+    monkeypatch.setattr(frequencies, "FOLDER", tmp_path / "assets" / "frequencies")
+    monkeypatch.setattr(frequencies.table_of, "__defaults__", (tmp_path / "assets" / "frequencies",))
 
 
 def toy_loader_without_settings():

@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 
 from specviz.cli.commands import run as run_command
+from specviz.cli.commands.run import own_flags
+from specviz.cli.parts.method_flags import flag_of
 from specviz.protocol.runs import request_of
 from specviz.trace import codec
 
@@ -44,6 +46,21 @@ def test_json_is_exactly_one_object_with_text_ids_and_summary(specviz: Call, pla
     assert result.out.isascii(), "JSON for machines escapes whatever a terminal could act on"
 
 
+def test_summary_json_and_replay_name_every_method_of_a_run(
+    specviz: Call, played: Any, golden: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace = codec.read(golden)
+    card = replace(trace.started.verifier, name="bush", options={"branching": [3, 1]})
+    started = replace(trace.started, growth=card, stopping=replace(card, name="doubt", options={"threshold": 0.2}))
+    data = run_command.as_data(replace(trace, started=started), None)
+    assert (data["growth"]["name"], data["stopping"]["options"]) == ("bush", {"threshold": 0.2})
+    codec.write(replace(trace, started=started), tmp_path / "t.json")
+    said = "tree policy bush branching=3,1 · stop policy doubt threshold=0.2 · verifier sequential"
+    assert specviz("replay", tmp_path / "t.json").out.count(said) == 2, "in the header and in the summary"
+    assert "run with  drafter sample branching=3,2,1 gamma=4" in specviz("run", "--prompt", "x").out
+    assert json.loads(specviz("run", "--prompt", "x", "--json").out)["growth"] is None
+
+
 def test_accepted_tokens_are_coloured_in_a_terminal(terminal: Call, played: Any) -> None:
     shown = terminal("run", "--prompt", "x", "--quiet")
     assert "\x1b[32mreturn\x1b[0m" in shown
@@ -60,7 +77,8 @@ def test_every_flag_reaches_the_request(specviz: Call, played: Any) -> None:
         "run", "--prompt", "x", "--target", "big", "--drafter", "ngram", "--drafter-model", "small",
         "--verifier", "sequential", "--temperature", "0.5", "--top-k", "3", "--top-p", "0.9", "--seed", "1",
         "--max-new-tokens", "9", "--stop", "a", "--stop", "b", "--dtype", "float32", "--device", "cpu", "--gamma", "2",
-        "--verifier-top-k", "5",
+        "--verifier-top-k", "5", "--growth", "bush", "--growth-branching", "3", "--stopping", "doubt",
+        "--stopping-threshold", "0.2",
     )  # fmt: skip
     request = played.requests[0]
     assert (request.prompt, request.target, request.drafter, request.drafter_model) == ("x", "big", "ngram", "small")
@@ -68,7 +86,8 @@ def test_every_flag_reaches_the_request(specviz: Call, played: Any) -> None:
     assert (request.seed, request.max_new_tokens, request.stop) == (1, 9, ("a", "b"))
     assert (request.dtype, request.device) == ("float32", "cpu")
     assert request.drafter_options == {"gamma": "2"}
-    assert request.verifier_options == {"top_k": "5"}, "a verifier option whose name is taken carries its role"
+    assert request.verifier_options == {"top_k": "5"}, "an option of any method but a drafter carries its kind"
+    assert (request.growth_options, request.stopping_options) == ({"branching": "3"}, {"threshold": "0.2"})
 
 
 def test_without_flags_the_request_is_the_documented_default(specviz: Call, played: Any) -> None:
@@ -85,6 +104,61 @@ def test_a_flag_of_another_drafter_is_refused_with_its_owner(specviz: Call, play
         "leave it out or add --drafter model.\n"
     )
     assert played.requests == []
+
+
+def test_a_flag_of_another_policy_is_refused_by_its_own_name(specviz: Call, played: Any) -> None:
+    result = specviz("run", "--prompt", "x", "--stopping-threshold", "0.2")
+    assert result.err == (
+        "specviz: --stopping-threshold belongs to stopping 'doubt', but 'fixed' was chosen; "
+        "leave it out or add --stopping doubt.\n"
+    )
+
+
+def test_an_unknown_flag_is_answered_with_those_that_end_like_it(specviz: Call, played: Any) -> None:
+    result = specviz("run", "--prompt", "x", "--threshold", "0.2")
+    assert result.err.startswith("specviz: unrecognized arguments: --threshold 0.2; did you mean --stopping-threshold?")
+    assert "did you mean --prompt?" in specviz("run", "--promt", "x").err
+
+
+@pytest.mark.parametrize(
+    ("role", "option", "flag"),
+    [
+        ("drafter", "max_ngram", "--max-ngram"),
+        ("growth", "budget", "--growth-budget"),
+        ("stopping", "threshold", "--stopping-threshold"),
+        ("verifier", "top_k", "--verifier-top-k"),
+        ("drafter", "top_k", "--drafter-top-k"),
+        ("drafter", "model", "--model"),
+        ("drafter", "growth_budget", "--drafter-growth-budget"),
+        ("stopping", "weights", "--stopping-option-weights"),
+    ],
+)
+def test_a_flags_name_depends_on_its_method_and_on_no_other(role: str, option: str, flag: str) -> None:
+    """Another drafter's option once renamed the flags of policies."""
+    assert flag_of(role, option, own_flags()) == flag
+
+
+def test_a_shape_that_would_be_ignored_is_refused_with_the_flags_to_use_instead(specviz: Call, played: Any) -> None:
+    result = specviz("run", "--prompt", "x", "--growth", "bush", "--gamma", "4")
+    assert result.err == (
+        "specviz: --gamma is an option of the drafter 'model' for runs without a growth policy, but --growth bush "
+        "decides the shape; use --growth-branching instead, or leave --growth out.\n"
+    )
+    assert specviz("run", "--prompt", "x", "--gamma", "4", "--branching", "3,2").err == (
+        "specviz: --gamma does nothing beside --branching, which replaces it; leave one of them out.\n"
+    )
+    assert played.requests == []
+
+
+def test_a_resumed_runs_own_shape_gives_way_to_a_policy(
+    specviz: Call, played: Any, golden: Path, tmp_path: Path
+) -> None:
+    trace = codec.read(golden)
+    drafter = replace(trace.started.drafter, name="model")
+    codec.write(replace(trace, started=replace(trace.started, drafter=drafter)), tmp_path / "t.json")
+    specviz("run", "--resume", tmp_path / "t.json")
+    specviz("run", "--resume", tmp_path / "t.json", "--growth", "bush")
+    assert [one.drafter_options for one in played.requests] == [{"branching": [3, 2, 1], "gamma": 4}, {}]
 
 
 def test_prompt_from_standard_input(specviz: Call, played: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,15 +247,11 @@ def test_resume_takes_prompt_and_settings_from_the_trace_and_flags_over_them(
 
 
 def test_growth_and_stopping_are_choices_with_options_of_their_own(specviz: Call, played: Any) -> None:
-    chosen = ("--growth", "bush", "--growth-branching", "3,1", "--stopping", "doubt", "--threshold", "0.2")
+    chosen = ("--growth", "bush", "--growth-branching", "3,1", "--stopping", "doubt", "--stopping-threshold", "0.2")
     assert specviz("run", "--prompt", "x", *chosen).code == 0
     request = played.requests[0]
     assert (request.growth, request.growth_options) == ("bush", {"branching": "3,1"})
     assert (request.stopping, request.stopping_options) == ("doubt", {"threshold": "0.2"})
-
-
-def test_a_flag_of_another_stop_policy_is_refused(specviz: Call, played: Any) -> None:
-    assert "add --stopping doubt" in specviz("run", "--prompt", "x", "--threshold", "0.2").err
 
 
 def test_a_resumed_run_keeps_its_growth_and_stop_policy(golden: Path) -> None:

@@ -14,10 +14,12 @@ from specviz.core.sampling import Sampling
 from specviz.datastore.build import from_ids
 from specviz.datastore.store import Datastore
 from specviz.drafters.base import DRAFTERS
+from specviz.drafters.capabilities import retrieves, with_model
+from specviz.engine.pairing import follow
 from specviz.engine.session import Method, Session, Start
 from specviz.engine.termination import Ending, Limits
+from specviz.live.source import make_habit
 from specviz.lm.load import LoadedModel, load
-from specviz.options import from_mapping
 from specviz.protocol.runs import RunRequest
 from specviz.verifiers.base import VERIFIERS
 from tests.lm.tiny_models import VOCABULARY, random_model, random_tokens, write_tokenizer
@@ -54,15 +56,13 @@ class Pair:
         """The session that a request asks for; prompts are ids here, and nothing but `eos` ends a text early."""
         drafter, verifier = DRAFTERS.get(request.drafter), VERIFIERS.get(request.verifier)
         method = Method(
-            drafter(
-                from_mapping(drafter.options_type, request.drafter_options),
-                self.drafter.model if drafter.needs_model else None,
-            ),
-            verifier(from_mapping(verifier.options_type, request.verifier_options)),
+            with_model(drafter.of(request.drafter_options), self.drafter.model),
+            verifier.of(request.verifier_options),
             Sampling(request.temperature, request.top_k, request.top_p),
             SeededDice(request.seed),
         )
-        if drafter.retrieves(method.drafter.options):
+        follow(method.drafter, make_habit(request))
+        if retrieves(method.drafter):
             method.drafter.consult(some_text())
         ending = Ending(Limits(request.max_new_tokens, frozenset(eos)), lambda token: b"")
         return Session(self.target.model, method, Start(list(prompt_ids)), ending)

@@ -11,7 +11,8 @@ import pytest
 import torch
 
 from specviz.core.sampling import Sampling
-from specviz.drafters.base import DRAFTERS, Drafter
+from specviz.drafters.base import DRAFTERS
+from specviz.drafters.capabilities import Attaches, Observes, ReadsPrompt, Remembers
 from specviz.errors import MemoryFileError, PairingError, PromptError
 from specviz.live.source import collect, make_plan
 from specviz.proof.drafter_options import option_sets
@@ -163,7 +164,7 @@ def test_after_every_round_the_cache_is_that_of_the_text_alone(pair, drafter, op
 def test_a_drafter_that_learns_nothing_from_the_target_drafts_as_one_that_begins_here(pair, drafter, options):
     """Nothing of the rounds before is left behind in it but what the text says."""
     kind = DRAFTERS.get(drafter)
-    if kind.reads_prompt or any(getattr(kind, name) is not getattr(Drafter, name) for name in ("observe", "attach")):
+    if any(issubclass(kind, one) for one in (ReadsPrompt, Observes, Attaches)):
         pytest.skip("it learns from the target's answers, or drafts with the target itself")
     request = request_for(drafter, options, verifier="greedy", max_new_tokens=16)
     session = pair.session(request, [1, 2, 3, 1, 2])
@@ -190,7 +191,7 @@ def test_what_is_shown_of_a_draft_names_its_own_nodes_and_places(source, drafter
                     assert text[row.position : row.position + len(row.tokens)] == row.tokens
 
 
-REMEMBERING = [(name, options) for name, options in METHODS if DRAFTERS.get(name).remembers]
+REMEMBERING = [(name, options) for name, options in METHODS if issubclass(DRAFTERS.get(name), Remembers)]
 
 
 @pytest.mark.parametrize(("drafter", "options"), REMEMBERING, ids=str)
@@ -220,7 +221,7 @@ def test_kinds_are_declared_as_they_are_drawn(pair, drafter, options):
         request = request_for(drafter, options, verifier=verifier, temperature=temperature)
         session = pair.session(request, [1, 2, 3, 1, 2])
         session.begin()
-        declared = type(session.method.drafter).kinds(session.method.drafter.options, Sampling(temperature))
+        declared = session.method.drafter.kinds(Sampling(temperature))
         while session.finished is None:
             assert set(session.round().proposal.tree.kinds[1:]) <= declared
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 import pytest
 import torch
 
-from specviz.live.source import collect, make_habit
+from specviz.live.source import collect
 from specviz.proof.policy_options import growth_sets, stop_sets, temperature, toy_weights
 from specviz.protocol.runs import RunRequest
 from specviz.stop_policies.base import STOPS
@@ -43,7 +43,6 @@ def request_for(pair, habit, **changes) -> RunRequest:
 
 def session_of(pair, request, prompt):
     session = pair.session(request, prompt)
-    session.method.drafter.habit = make_habit(request)
     session.begin()
     return session
 
@@ -107,11 +106,11 @@ def test_the_drafters_cache_holds_nothing_but_the_text(pair, habit):
     """After a round's first pass the drafter knows the committed text as a fresh pass would."""
     request = request_for(pair, habit, verifier="sequential", temperature=0.9, max_new_tokens=16)
     session = session_of(pair, request, [1, 2, 3, 1, 2])
-    drafter = session.method.drafter
+    model = session.method.drafter.drafting_model()
     while session.finished is None:
         text = list(session.tokens)
         beliefs = session.round().proposal.beliefs
-        fresh = drafter.model.forward(text, drafter.model.new_cache())
+        fresh = model.forward(text, model.new_cache())
         for nodes, logits in beliefs[:1]:
             assert nodes == [0]
             torch.testing.assert_close(logits[0], fresh[-1, : logits.shape[-1]], atol=1e-4, rtol=0.0)
@@ -124,7 +123,7 @@ def test_every_nodes_belief_is_that_of_its_path_alone(pair, growth):
         pair, {"growth": growth, "growth_options": {"budget": 12}}, verifier="sequential", temperature=0.9
     )
     session = session_of(pair, request, [1, 2, 3, 1, 2])
-    model = session.method.drafter.model
+    model = session.method.drafter.drafting_model()
     for _ in range(2):
         text = list(session.tokens)
         proposal = session.round().proposal

@@ -17,7 +17,6 @@ from specviz.drafters.base import DRAFTERS
 from specviz.engine.pairing import check_pairing
 from specviz.errors import PairingError
 from specviz.live.source import collect
-from specviz.options import from_mapping
 from specviz.protocol.runs import RunRequest
 from specviz.trace.check import check, errors
 from specviz.trace.codec import dumps, loads
@@ -49,7 +48,7 @@ def legal() -> list[tuple[str, dict[str, object], float]]:
         for options in DRAFTS:
             for temperature in (0.0, 0.9):
                 try:
-                    check_pairing(model, from_mapping(model.options_type, options), rule, Sampling(temperature))
+                    check_pairing(model.of(options), rule, Sampling(temperature))
                 except PairingError:
                     continue
                 found.append((name, options, temperature))

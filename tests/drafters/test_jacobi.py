@@ -25,7 +25,7 @@ REQUEST = RunRequest("abc", drafter="jacobi", max_new_tokens=24)
 
 
 def drafter_of(**options):
-    drafter = JacobiDrafter(JacobiOptions(**options), None)
+    drafter = JacobiDrafter(JacobiOptions(**options))
     drafter.attach(TableModel(6, 1), TableModel(6, 1).new_cache())
     return drafter
 

@@ -10,9 +10,7 @@ import torch
 from specviz.core.randomness import SeededDice
 from specviz.core.sampling import Sampling
 from specviz.drafters.base import DraftContext, Outcome
-from specviz.drafters.lookahead import LookaheadDrafter, LookaheadOptions
-from specviz.drafters.parts.lookahead_window import Window, columns_that_fit
-from specviz.drafters.parts.ngram_pool import NgramPool
+from specviz.drafters.lookahead import LookaheadDrafter, LookaheadOptions, NgramPool, Window, columns_that_fit
 from specviz.errors import MemoryFileError
 from specviz.live.source import LiveSource, collect
 from specviz.protocol.runs import RunRequest
@@ -41,7 +39,7 @@ def paths(tree):
 
 
 def drafter_of(text, **options):
-    drafter = LookaheadDrafter(LookaheadOptions(**options), None)
+    drafter = LookaheadDrafter(LookaheadOptions(**options))
     drafter.begin(text)
     return drafter
 

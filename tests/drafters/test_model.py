@@ -8,6 +8,7 @@ import torch
 from specviz.core.randomness import SeededDice
 from specviz.core.sampling import Sampling, transform
 from specviz.drafters.base import DraftContext
+from specviz.drafters.capabilities import with_model
 from specviz.drafters.model import ModelDrafter
 from specviz.drafters.parts.shape import ShapeOptions
 from specviz.errors import OptionError
@@ -21,7 +22,7 @@ WARM = Sampling(0.9)
 
 
 def drafter_of(**options):
-    return ModelDrafter(ShapeOptions(**options), TableModel(6, seed=2))
+    return with_model(ModelDrafter(ShapeOptions(**options)), TableModel(6, seed=2))
 
 
 def propose(drafter, tokens, sampling=WARM, round=0, max_depth=9):
@@ -62,7 +63,7 @@ def test_the_accepted_branch_of_a_tree_stays_cached():
 
 
 def test_equal_siblings_share_a_row():
-    drafter = ModelDrafter(ShapeOptions(branching=(3, 1), draw="iid"), TableModel(2, seed=2))
+    drafter = with_model(ModelDrafter(ShapeOptions(branching=(3, 1), draw="iid")), TableModel(2, seed=2))
     proposal = propose(drafter, [1, 0])
     assert proposal.tree.drafted == 6
     assert rows_of(proposal)[1][0] == 2
@@ -70,7 +71,7 @@ def test_equal_siblings_share_a_row():
 
 def test_proposals_are_the_models_own_distributions_under_the_runs_sampling():
     model, sampling = TableModel(6, seed=2), Sampling(0.7, top_k=3)
-    tree = propose(ModelDrafter(ShapeOptions(gamma=3), model), [1, 2], sampling).tree
+    tree = propose(with_model(ModelDrafter(ShapeOptions(gamma=3)), model), [1, 2], sampling).tree
     for node in (1, 2, 3):
         text = [1, 2, *tree.token_path(tree.parents[node])]
         assert torch.equal(tree.proposals[node], transform(model.exact_logits(text), sampling))
@@ -83,7 +84,7 @@ def test_siblings_without_replacement_differ_and_never_outnumber_the_support():
 
 def test_temperature_zero_chains_the_most_probable():
     model = TableModel(6, seed=2)
-    tree = propose(ModelDrafter(ShapeOptions(gamma=2), model), [1, 2], Sampling(0.0)).tree
+    tree = propose(with_model(ModelDrafter(ShapeOptions(gamma=2)), model), [1, 2], Sampling(0.0)).tree
     first = int(model.exact_logits([1, 2]).argmax())
     assert tree.tokens[1:] == [first, int(model.exact_logits([1, 2, first]).argmax())]
     assert tree.kinds[1:] == ["point_mass", "point_mass"]
@@ -108,7 +109,7 @@ def test_the_draft_is_no_deeper_than_asked():
 
 
 def test_the_draft_ends_where_the_drafters_own_context_ends():
-    drafter = ModelDrafter(ShapeOptions(gamma=5), TableModel(6, seed=2, context_length=4))
+    drafter = with_model(ModelDrafter(ShapeOptions(gamma=5)), TableModel(6, seed=2, context_length=4))
     assert max(propose(drafter, [1, 2, 3]).tree.depths) == 2
     full = propose(drafter, [1, 2, 3, 4, 5])
     assert (full.tree.drafted, full.note) == (0, {"drafter_context_full": True})

@@ -12,7 +12,7 @@ from specviz.errors import OptionError
 
 
 def draft(tokens, max_depth=9, **options):
-    drafter = NgramDrafter(NgramOptions(**options), None)
+    drafter = NgramDrafter(NgramOptions(**options))
     drafter.begin(tokens[:3])
     proposal = drafter.propose(DraftContext(tokens, 0, max_depth, Sampling(0.0), SeededDice(0)))
     return proposal.tree.tokens[1:], proposal.note
@@ -36,7 +36,7 @@ def test_a_match_that_runs_into_the_end_goes_on_with_itself():
 
 def tree(tokens, max_depth=9, **options):
     """(parent, token) of every candidate, and the exhibits."""
-    drafter = NgramDrafter(NgramOptions(**options), None)
+    drafter = NgramDrafter(NgramOptions(**options))
     proposal = drafter.propose(DraftContext(tokens, 0, max_depth, Sampling(0.0), SeededDice(0)))
     made = proposal.tree
     return [(made.parents[node], made.tokens[node]) for node in range(1, len(made))], proposal.knew
@@ -54,8 +54,8 @@ def test_continuations_share_the_tokens_they_begin_with_and_equal_ones_count_onc
 
 
 def test_only_with_several_continuations_is_the_draft_a_tree():
-    assert NgramDrafter.shape(NgramOptions(), Sampling(0.0)) == "chain"
-    assert NgramDrafter.shape(NgramOptions(continuations=2), Sampling(0.0)) == "tree"
+    assert NgramDrafter(NgramOptions()).shape(Sampling(0.0)) == "chain"
+    assert NgramDrafter(NgramOptions(continuations=2)).shape(Sampling(0.0)) == "tree"
 
 
 def test_each_copied_token_is_linked_to_its_place_in_the_text():

@@ -11,7 +11,7 @@ import torch
 from specviz.core.randomness import SeededDice
 from specviz.core.sampling import Sampling
 from specviz.drafters.early_exit import EarlyExitDrafter, EarlyExitOptions
-from specviz.drafters.none import NoDrafter, NoneOptions
+from specviz.drafters.none import NoDrafter
 from specviz.drafters.self_speculative import SelfSpeculativeDrafter, SelfSpeculativeOptions
 from specviz.engine.session import Method, Session, Start
 from specviz.engine.termination import Ending, Limits
@@ -19,6 +19,7 @@ from specviz.errors import ModelError
 from specviz.lm import hub_layers
 from specviz.lm.base import Blocks, ModelInfo
 from specviz.lm.hub import HubModel
+from specviz.options import Options
 from specviz.verifiers.greedy import GreedyOptions, GreedyVerifier
 from tests.lm.tiny_models import random_model
 
@@ -68,7 +69,7 @@ def same_rows(cache, fresh):
 
 @pytest.mark.parametrize("drafter", drafters(), ids=lambda drafter: drafter.name)
 def test_the_text_is_that_of_plain_decoding_and_only_the_targets_rows_are_left(target, drafter):
-    plain, _ = run(target, NoDrafter(NoneOptions(), None))
+    plain, _ = run(target, NoDrafter(Options()))
     session, _ = run(target, drafter)
     assert session.tokens == plain.tokens
     fresh = target.new_cache()

@@ -10,9 +10,9 @@ from specviz.core.sampling import Sampling
 from specviz.core.tree import ROOT, DraftTree
 from specviz.datastore.build import from_ids
 from specviz.drafters.base import DraftContext, Habit
+from specviz.drafters.capabilities import with_model
 from specviz.drafters.parts.continuations import Found
-from specviz.drafters.parts.fusion import Branches, fuse, prune
-from specviz.drafters.rasd import RasdDrafter, RasdOptions
+from specviz.drafters.rasd import Branches, RasdDrafter, RasdOptions, fuse, prune
 from specviz.engine.pairing import check_pairing
 from specviz.errors import DatastoreError, PairingError
 from specviz.live.source import LiveSource, collect
@@ -42,7 +42,7 @@ def paths(tree, source):
 
 
 def draft(tokens, options, sampling=WARM, store=None):
-    drafter = RasdDrafter(options, TableModel(8, seed=2))
+    drafter = with_model(RasdDrafter(options), TableModel(8, seed=2))
     if store is not None:
         drafter.consult(store)
     drafter.begin(tokens)
@@ -129,12 +129,13 @@ ALLOWED = {"lenience", "longest_path", "naive", "sequential", "traversal", "typi
 @pytest.mark.parametrize("growth", [None, ChainGrowth(ChainOptions())], ids=["own", "chain"])
 @pytest.mark.parametrize("verifier", VERIFIERS.names())
 def test_only_rules_that_judge_drawn_and_retrieved_candidates_side_by_side_are_allowed(verifier, growth):
-    habit = Habit(growth)
+    drafter = RasdDrafter(RasdOptions())
+    drafter.follow(Habit(growth))
     if verifier in ALLOWED:
-        check_pairing(RasdDrafter, RasdOptions(), VERIFIERS.get(verifier), WARM, habit)
+        check_pairing(drafter, VERIFIERS.get(verifier), WARM)
     else:
         with pytest.raises(PairingError, match=f"verifier '{verifier}'"):
-            check_pairing(RasdDrafter, RasdOptions(), VERIFIERS.get(verifier), WARM, habit)
+            check_pairing(drafter, VERIFIERS.get(verifier), WARM)
 
 
 @pytest.mark.parametrize("verifier", ["naive", "sequential", "traversal"])

@@ -10,9 +10,15 @@ from specviz.core.randomness import SeededDice
 from specviz.core.sampling import Sampling
 from specviz.core.tree import DraftTree
 from specviz.drafters.base import DraftContext, Outcome
-from specviz.drafters.parts.followers import Followers
-from specviz.drafters.parts.template import LEVELS, best_size, by_worth, whole_template
-from specviz.drafters.token_recycling import TokenRecyclingDrafter, TokenRecyclingOptions
+from specviz.drafters.token_recycling import (
+    LEVELS,
+    Followers,
+    TokenRecyclingDrafter,
+    TokenRecyclingOptions,
+    best_size,
+    by_worth,
+    whole_template,
+)
 from specviz.errors import MemoryFileError
 from specviz.live.source import LiveSource, collect
 from specviz.lm.table import TableModel

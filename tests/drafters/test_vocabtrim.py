@@ -11,6 +11,7 @@ from specviz.core.randomness import SeededDice
 from specviz.core.sampling import Sampling
 from specviz.drafters import vocabtrim
 from specviz.drafters.base import DRAFTERS, DraftContext
+from specviz.drafters.capabilities import with_model
 from specviz.drafters.vocabtrim import VocabTrimDrafter, VocabTrimOptions, kept_tokens
 from specviz.errors import OptionError
 from specviz.live.source import LiveSource, collect
@@ -62,7 +63,9 @@ def test_a_tokenizer_without_a_table_is_refused_with_the_cure(table):
 
 @pytest.mark.parametrize("options", [{"gamma": 3}, {"branching": (2, 2)}, {"branching": (3, 1), "draw": "iid"}])
 def test_only_kept_tokens_are_drafted_and_all_others_have_probability_zero(options):
-    proposal = propose(VocabTrimDrafter(VocabTrimOptions(head_size=3, **BY_ID, **options), TableModel(6, 2)))
+    proposal = propose(
+        with_model(VocabTrimDrafter(VocabTrimOptions(head_size=3, **BY_ID, **options)), TableModel(6, 2))
+    )
     assert set(proposal.tree.tokens[1:]) <= {0, 1, 2}
     assert all(row[3:].count_nonzero() == 0 for row in proposal.tree.proposals[1:])
     assert proposal.note["head_size"] == 3
@@ -71,8 +74,8 @@ def test_only_kept_tokens_are_drafted_and_all_others_have_probability_zero(optio
 def test_with_the_whole_vocabulary_it_is_the_drafter_model():
     model = TableModel(6, 2)
     inner = DRAFTERS.get("model")
-    ours = propose(VocabTrimDrafter(VocabTrimOptions(head_size=6, **BY_ID), model)).tree
-    theirs = propose(inner(inner.options_type(), model)).tree
+    ours = propose(with_model(VocabTrimDrafter(VocabTrimOptions(head_size=6, **BY_ID)), model)).tree
+    theirs = propose(with_model(inner.of({}), model)).tree
     assert ours.tokens == theirs.tokens
     assert all(map(torch.equal, ours.proposals[1:], theirs.proposals[1:]))
 

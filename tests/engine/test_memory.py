@@ -9,9 +9,10 @@ import pytest
 
 from specviz.core.tree import ROOT, DraftTree
 from specviz.drafters.base import DRAFTERS, Drafter, Proposal
+from specviz.drafters.capabilities import Observes, ReadsPrompt, Remembers
 from specviz.errors import MemoryFileError, OptionError
 from specviz.live.source import LiveSource, collect
-from specviz.options import Options, option
+from specviz.options import Options, option, to_mapping
 from specviz.protocol.runs import RunRequest
 from specviz.trace.check import check
 from specviz.trace.exhibits import Exhibit, ExhibitRow
@@ -25,23 +26,15 @@ class PupilOptions(Options):
     gamma: int = option(1, help="tokens drafted", minimum=1, maximum=2)
 
 
-class Pupil(Drafter):
+class Pupil(Drafter[PupilOptions], Remembers, ReadsPrompt, Observes):
     """Remembers what the target said after each token, and drafts that."""
 
-    name = "pupil"
-    options_type = PupilOptions
-    lossless = True
-    needs_model = False
-    reads_prompt = True
-    remembers = True
-
-    def __init__(self, options, model=None):
-        super().__init__(options, model)
+    def __init__(self, options):
+        super().__init__(options)
         self.after = {}
 
-    @classmethod
-    def kinds(cls, options, sampling):
-        return frozenset({"point_mass"})
+    def remembered_for(self):
+        return to_mapping(self.options)
 
     def recall(self, memory):
         self.after = {int(token): following for token, following in json.loads(memory).items()}

@@ -16,7 +16,7 @@ from specviz.verifiers.base import VERIFIERS
 
 
 def test_the_saved_copy_is_current():
-    """If this fails: python -m specviz.live.catalog"""
+    """If this fails: `make generate`"""
     assert asset_path("catalog.json").read_text(encoding="utf-8") == catalog.catalog_to_json(catalog.build())
 
 

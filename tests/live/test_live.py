@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -16,7 +17,7 @@ from specviz.lm.load import LoadedModel
 from specviz.lm.table import TableModel
 from specviz.options import from_mapping
 from specviz.proof.drafter_options import option_sets
-from specviz.protocol.runs import RunRequest
+from specviz.protocol.runs import RunRequest, request_of
 from specviz.trace.events import StepTime
 from specviz.tree_policies.base import GROWTHS
 from specviz.verifiers.base import VERIFIERS
@@ -122,7 +123,7 @@ def test_a_drafter_of_another_vocabulary_is_refused():
 def test_the_header_holds_what_it_takes_to_run_again():
     started = collect(toy_source(), replace(REQUEST, temperature=0.5, drafter_options={"branching": "2,1"})).started
     assert (started.source, started.seed, started.max_new_tokens) == ("live", 7, 8)
-    assert started.drafter.options == {"gamma": 4, "branching": [2, 1], "draw": "auto"}
+    assert started.drafter.options == {"branching": [2, 1], "draw": "auto"}
     assert (started.target.adapter, started.drafter.model.name) == ("table", "table-6-2")
     assert (started.sampling.temperature, started.sampling.top_k, started.sampling.top_p) == (0.5, 0, 1.0)
     assert (started.prompt_text, started.prompt_ids) == ("abc", [1, 2, 3])
@@ -155,14 +156,14 @@ def test_a_drafter_is_sized_by_the_measured_step_times_and_the_header_says_how(o
 def test_growth_is_not_sized_for_a_drafter_whose_passes_were_not_measured(only_two_rows_are_cheap):
     """Parts of the target are not free: with a draft that costs nothing, trees would come out too deep."""
     target = toy_loader()("target", "cpu", "float64")
-    drafter = DRAFTERS.get("ngram")(from_mapping(DRAFTERS.get("ngram").options_type, {}), None)
+    drafter = DRAFTERS.get("model").of({})
     sequoia = GROWTHS.get("sequoia")
     for drafting, fitted in ((None, False), (target, True)):
-        drafter.habit = Habit(sequoia(from_mapping(sequoia.options_type, {})))
+        drafter.follow(Habit(sequoia.of({"fit": True})))
         who = Participants(target, drafting)
         who.measure()
         _tune(drafter, who)
-        assert (drafter.habit.growth.options.fit is False) == fitted
+        assert (drafter.policies().growth.options.fit is False) == fitted
 
 
 @pytest.mark.parametrize("drafter", DRAFTERS.names())
@@ -179,6 +180,29 @@ def test_every_pairing_runs_or_says_why_not(drafter, verifier, temperature):
         with pytest.raises(PairingError) as caught:
             collect(source, request)
         assert str(caught.value) == reason
+
+
+@pytest.mark.parametrize(
+    ("options", "growth", "sentence"),
+    [
+        ({"gamma": "9"}, "chain", "gamma of the drafter 'model' is 9, but the growth policy 'chain' decides the shape"),
+        ({"branching": "3,2,1"}, "dyspec", r"branching of the drafter 'model' is \[3, 2, 1\], but .* 'dyspec' decides"),
+        ({"draw": "iid"}, "levels", r"leave draw out and use the policy's own options \(budget, branching, draw\)"),
+        ({"gamma": "9", "branching": "2,1"}, "auto", "gamma is 9, but branching 2,1 replaces it; leave it at 4"),
+    ],
+)
+def test_a_shape_that_would_be_ignored_is_refused_with_what_decides_instead(options, growth, sentence):
+    """`--growth chain --gamma 9` once drafted 4 and reported 9."""
+    request = replace(REQUEST, drafter_options=options, growth=growth)
+    assert re.search(sentence, toy_source().explain(request))
+
+
+def test_the_header_reports_no_shape_that_was_not_drafted():
+    request = replace(REQUEST, growth="chain", growth_options={"length": 2})
+    started = collect(toy_source(), request).started
+    assert (started.drafter.options, started.growth.options["length"]) == ({}, 2)
+    again = replace(request_of(started), target=REQUEST.target, drafter_model=REQUEST.drafter_model)
+    assert collect(toy_source(), again).started.growth == started.growth
 
 
 def test_options_of_every_method_survive_the_way_through_text():
@@ -198,7 +222,10 @@ def test_a_request_names_growth_and_stop_policy_and_the_header_says_what_they_we
     )
     started = collect(LiveSource(load=toy_loader(), measure=False), request).started
     assert (started.growth.name, started.growth.options["budget"], started.growth.lossless) == ("sequoia", 3, True)
-    assert (started.stopping.name, started.stopping.options) == ("confidence", {"threshold": 0.1})
+    assert (started.stopping.name, started.stopping.options) == (
+        "confidence",
+        {"longest": 0, "threshold": 0.1},
+    )
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -82,14 +83,13 @@ def test_a_shape_that_does_not_fit_is_refused_before_any_memory_is_taken(monkeyp
 
 
 def test_the_smaller_of_the_systems_and_the_containers_limits_counts(monkeypatch, tmp_path):
-    (tmp_path / "meminfo").write_text("MemTotal: 9 kB\nMemAvailable: 5 kB\n", encoding="ascii")
     (tmp_path / "memory.max").write_text("7000\n", encoding="ascii")
     (tmp_path / "memory.current").write_text("3000\n", encoding="ascii")
-    assert shapes._available(tmp_path / "meminfo") == 5120
     assert shapes._container(tmp_path) == 4000
-    monkeypatch.setattr(shapes, "_available", lambda: 5120)
-    monkeypatch.setattr(shapes, "_container", lambda: 4000)
-    assert shapes.free_bytes(CPU) == 4000
+    monkeypatch.setattr(shapes.psutil, "virtual_memory", lambda: SimpleNamespace(available=5120))
+    for container, smaller in ((4000, 4000), (6000, 5120), (None, 5120)):
+        monkeypatch.setattr(shapes, "_container", lambda left=container: left)
+        assert shapes.free_bytes(CPU) == smaller
 
 
 def test_one_sequence_is_timed_on_the_engines_own_pass(checkpoint):

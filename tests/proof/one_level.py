@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import torch
 
 from specviz.core.tree import DraftTree
-from specviz.options import from_mapping
 from specviz.proof.enumerated_randomness import ReplayDice
 from specviz.verifiers.base import VERIFIERS, Verdict
 
@@ -42,7 +41,7 @@ def verdicts(
 ) -> list[tuple[Verdict, float]]:
     """Every verdict the rule can come to on this very tree, with its probability."""
     kind = VERIFIERS.get(rule)
-    verifier = kind(from_mapping(kind.options_type, options or {}))
+    verifier = kind.of(options or {})
     found, script = [], ()
     while script is not None:
         dice = ReplayDice(script)

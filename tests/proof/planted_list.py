@@ -1,4 +1,4 @@
-"""Which test catches which planted bug, read from the tests themselves; run as a script, it brings the docs up to date.
+"""Which test catches which planted bug, read from the tests themselves; `make generate` puts it into the docs.
 
 A test plants a bug if it carries the mark `planted`, which names the kind, or stands in a file `test_planted_bugs.py`.
 """
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from specviz.proof.document import filled, table
+from specviz.proof.document import table
 from specviz.proof.planted import BUGS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -51,7 +51,3 @@ def section() -> str:
     found = sorted(planted(), key=lambda one: (one.kind == "", one.kind))
     lines = [[one.kind or "of one rule", one.bug, f"`{one.test.removeprefix('tests/')}`"] for one in found]
     return table(["kind", "bug", "caught by (in `tests/`)"], lines)
-
-
-if __name__ == "__main__":
-    DOCUMENT.write_text(filled(DOCUMENT.read_text(encoding="utf-8"), {"planted": section()}), encoding="utf-8")

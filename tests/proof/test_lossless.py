@@ -9,7 +9,6 @@ from specviz.core.sampling import Sampling, residual, transform
 from specviz.drafters.base import DRAFTERS
 from specviz.engine.pairing import check_pairing
 from specviz.errors import PairingError
-from specviz.options import from_mapping
 from specviz.proof.drafter_options import option_sets
 from specviz.proof.exhaustive import WARM, Case, branches, error, exact, expected_in_first_round, law
 from specviz.verifiers.base import VERIFIERS
@@ -35,7 +34,7 @@ def cases() -> list[Case]:
             for verifier, rule in VERIFIERS.items():
                 for sampling in (Sampling(0.0), WARM, NARROW):
                     try:
-                        check_pairing(kind, from_mapping(kind.options_type, options), rule, sampling)
+                        check_pairing(kind.of(options), rule, sampling)
                     except PairingError:
                         continue
                     if not (kind.lossless and rule.lossless):

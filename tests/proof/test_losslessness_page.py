@@ -113,7 +113,7 @@ def test_every_kind_of_bug_is_planted_by_some_test():
 
 
 def test_the_page_lists_which_test_catches_which_bug():
-    """If this fails: `PYTHONPATH=. python tests/proof/planted_list.py`."""
+    """If this fails: `make generate`."""
     assert part("planted").strip() == section()
 
 

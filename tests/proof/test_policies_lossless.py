@@ -9,7 +9,6 @@ from specviz.drafters.base import DRAFTERS, Habit
 from specviz.drafters.parts.growing import GrowingDraft
 from specviz.engine.pairing import check_pairing
 from specviz.errors import DraftError, PairingError, ProofError
-from specviz.options import from_mapping
 from specviz.proof.exhaustive import WARM, Case, branches, error
 from specviz.proof.policy_options import growth_sets, stop_sets, temperature
 from specviz.stop_policies.base import STOPS
@@ -30,7 +29,9 @@ def grown(growth: str, options: dict[str, object], **changes: object) -> Case:
 def legal(verifier: str, sampling: Sampling, habit: Habit) -> bool:
     rule = VERIFIERS.get(verifier)
     try:
-        check_pairing(MODEL, from_mapping(MODEL.options_type, {}), rule, sampling, habit)
+        drafter = MODEL.of({})
+        drafter.follow(habit)
+        check_pairing(drafter, rule, sampling)
     except PairingError:
         return False
     return rule.lossless
@@ -43,7 +44,7 @@ def growth_cases() -> list[Case]:
         if not kind.lossless:
             continue
         for options in growth_sets(growth):
-            habit = Habit(kind(from_mapping(kind.options_type, options)))
+            habit = Habit(kind.of(options))
             found += [
                 Case(
                     "model", verifier, (), sampling, vocab_size=2, growth=growth, growth_options=tuple(options.items())
@@ -78,7 +79,7 @@ def stop_cases() -> list[Case]:
     ] + [
         Case("model", verifier, (("gamma", 3),), vocab_size=2, stopping="confidence", length=4)
         for verifier in VERIFIERS.names()
-        if legal(verifier, WARM, Habit(GROWTHS.get("chain")(from_mapping(GROWTHS.get("chain").options_type, {}))))
+        if legal(verifier, WARM, Habit(GROWTHS.get("chain").of({})))
     ]
 
 

@@ -35,7 +35,7 @@ def test_every_time_has_a_line_of_its_own() -> None:
         (changed(format="specviz-trace"), "no measured step-time curve"),
         (changed(version=2), "version 2"),
         (changed(rows=[]), "rows holds no time"),
-        (changed(rows=[{"n": "1"}]), r"rows\.0\.n"),
+        (changed(rows=[{"n": "1"}]), r"rows\[0\]\.n"),
         (changed(rows=[{}] * (MOST_ROWS + 1)), "at most 2,000 are read"),
         (changed(reading={"median": 0, "low": 0, "high": 0, "how": ""}), "reading is no rate"),
         (changed(name=None), "name"),

@@ -3,20 +3,34 @@
 from __future__ import annotations
 
 from math import log
+from pathlib import Path
 
 import pytest
 import torch
 
+from specviz.core.randomness import SeededDice
+from specviz.core.sampling import Sampling
+from specviz.drafters.base import DraftContext, Habit
+from specviz.drafters.capabilities import with_model
+from specviz.drafters.model import ModelDrafter
+from specviz.drafters.parts.shape import ShapeOptions
 from specviz.errors import OptionError
+from specviz.lm.table import TableModel
+from specviz.options import describe
+from specviz.stop_policies.base import STOPS, Recipe, StopOptions
 from specviz.stop_policies.confidence import ConfidenceOptions, ConfidenceStop
 from specviz.stop_policies.decision import DecisionOptions, DecisionStop
 from specviz.stop_policies.disco import DiscoOptions, DiscoStop
 from specviz.stop_policies.draft_verify import DraftVerifyOptions, DraftVerifyStop
 from specviz.stop_policies.entropy import EntropyOptions, EntropyStop
+from specviz.stop_policies.fixed import FixedStop
 from specviz.stop_policies.heuristic import HeuristicOptions, HeuristicStop
 from specviz.stop_policies.oracle import OracleOptions, OracleStop
+from specviz.stop_policies.parts.candidate import OF_DISTRIBUTION
 from specviz.stop_policies.parts.candidate import features as candidate_features
+from specviz.stop_policies.parts.trained import against_base_rate
 from specviz.stop_policies.specdecpp import SpecDecPPOptions, SpecDecPPStop
+from specviz.training.stop_classifiers.fit import frequency, log_loss
 
 
 class View:
@@ -96,8 +110,8 @@ def test_a_fork_goes_on_as_a_whole_while_any_branch_is_believed_in():
 
 def test_the_decision_model_believes_in_a_candidate_from_its_threshold_on():
     """sigmoid(4 ln p + 2) is 1/2 at p = e^-0.5 = 0.607."""
-    row = [0.0] * 11
-    row[8] = 4.0
+    row = [0.0] * 13
+    row[10] = 4.0
     stop = DecisionStop(DecisionOptions())
     stop.use(weights(row, bias=2.0))
     view = View(probs=(1.0, 0.62, 0.59))
@@ -150,25 +164,25 @@ def test_a_moving_floor_follows_draft_and_verifys_rule_and_a_resting_one_stays()
 
 
 def test_what_a_classifier_sees_of_a_candidate():
-    """Eight largest probabilities and that of the candidate as logarithms, the head's entropy, the depth."""
+    """Ten largest probabilities and that of the candidate as logarithms, the head's entropy, the depth."""
     seen = candidate_features([0.5, 0.25], 0.25, 3)
     assert seen[:2] == pytest.approx([-0.693147, -1.386294], abs=1e-6)
-    assert seen[2:8] == [log(1e-6)] * 6
-    assert seen[8:] == pytest.approx([-1.386294, 1.039721, 3.0], abs=1e-6)
+    assert seen[2:10] == [log(1e-6)] * 8
+    assert seen[10:] == pytest.approx([-1.386294, 1.039721, 3.0], abs=1e-6)
 
 
 def test_disco_keeps_the_candidate_and_stops_below_one_it_does_not_trust():
-    """sigmoid(4 ln p + 2) is 1/2 at p = e^-0.5 = 0.607."""
-    row = [0.0] * 11
-    row[8] = 4.0
+    """By the depth alone: sigmoid(1.5 - depth) is above 1/2 at depth 1 and below at depth 2."""
+    row = [0.0] * 12
+    row[11] = -1.0
     stop = DiscoStop(DiscoOptions())
-    stop.use(weights(row, bias=2.0))
-    view = View(probs=(1.0, 0.62, 0.59))
+    stop.use(weights(row, bias=1.5))
+    view = View()
     assert stop.draws_at(view, 2)
     assert [stop.goes_below(view, node) for node in (1, 2)] == [True, False]
     assert stop.state()["stop_threshold"] == 0.5
     bolder = DiscoStop(DiscoOptions(threshold=0.3))
-    bolder.use(weights(row, bias=2.0))
+    bolder.use(weights(row, bias=1.5))
     assert bolder.goes_below(view, 2)
 
 
@@ -209,3 +223,67 @@ def test_the_oracle_stops_below_what_the_target_would_not_write():
     assert [stop.goes_below(View(), node) for node in (1, 2)] == [True, False]
     assert asked == [[7], [7, 1]]
     assert stop.state() == {"stop_asked_target": 2}
+
+
+@pytest.mark.parametrize("policy", ["disco", "decision", "specdecpp"])
+def test_page_and_docs_say_how_a_trained_policy_stands_against_its_base_rate(policy):
+    standing = STOPS.get(policy).standing()
+    page = (Path(__file__).parents[2] / "docs" / "methods" / f"{policy}.md").read_text(encoding="utf-8")
+    beats = "it beats the base rate" in standing
+    assert beats or "it does not beat the base rate" in standing
+    assert ("network beats the base rate" in page, "does not beat the base rate" in page) == (beats, not beats)
+
+
+def test_a_rejections_weight_is_undone_before_a_network_is_held_against_the_base_rate():
+    """Trained with rejections counting six times, odds of 1 : 6 stand for a frequency of one half."""
+    recipe = Recipe(widths=(), from_hidden=True, reject_weight=6.0)
+    assert frequency(torch.tensor([1 / 7]), recipe).tolist() == pytest.approx([0.5])
+    assert log_loss(torch.tensor([0.5, 0.5]), torch.tensor([1.0, 0.0])) == pytest.approx(log(2))
+    assert against_base_rate(0.5, 0.6).startswith("On held-out rounds it beats")
+    assert against_base_rate(0.6, 0.6).startswith("On held-out rounds it does not beat")
+
+
+def test_disco_does_not_look_at_the_candidates_own_probability():
+    row = [0.0] * 12
+    stop = DiscoStop(DiscoOptions())
+    stop.use(weights(row, bias=1.0))
+    with pytest.raises(OptionError, match="read 13 numbers, but the stop policy gives 12"):
+        stop.use(weights([*row, 0.0]))
+    assert [candidate_features([0.9, 0.1], prob, 1)[10] for prob in (0.9, 0.1)] == [log(0.9), log(0.1)]
+    assert 10 not in OF_DISTRIBUTION
+
+
+@pytest.mark.parametrize(
+    ("stop", "drafted"),
+    [
+        (FixedStop(StopOptions()), 3),
+        (FixedStop(StopOptions(longest=5)), 5),
+        (FixedStop(StopOptions(longest=2)), 2),
+        (HeuristicStop(HeuristicOptions(start_levels=6)), 6),
+        (HeuristicStop(HeuristicOptions(start_levels=2)), 2),
+        (HeuristicStop(HeuristicOptions(start_levels=6, longest=4)), 4),
+        (ConfidenceStop(ConfidenceOptions(threshold=0.0, longest=7)), 7),
+        (ConfidenceStop(ConfidenceOptions(threshold=1.0, longest=7)), 1),
+    ],
+)
+def test_a_policy_can_lengthen_and_shorten_a_chain_of_three(stop, drafted):
+    drafter = with_model(ModelDrafter(ShapeOptions(gamma=3)), TableModel(6, seed=2))
+    drafter.follow(Habit(stop=stop))
+    drafter.begin([1])
+    proposal = drafter.propose(DraftContext([1, 2], 0, 9, Sampling(1.0), SeededDice(0)))
+    assert proposal.tree.drafted == drafted
+
+
+def test_a_tree_is_cut_but_not_lengthened():
+    drafter = with_model(ModelDrafter(ShapeOptions(branching=(2, 1))), TableModel(6, seed=2))
+    drafter.follow(Habit(stop=FixedStop(StopOptions(longest=4))))
+    drafter.begin([1])
+    tree = drafter.propose(DraftContext([1, 2], 0, 9, Sampling(1.0), SeededDice(0))).tree
+    assert (tree.drafted, max(tree.depths)) == (4, 2)
+
+
+@pytest.mark.parametrize("policy", ["disco", "decision", "specdecpp"])
+def test_a_trained_policy_keeps_its_options(policy):
+    """A subclass hook that did not call its parent's once left them all without."""
+    names = {one.name for one in describe(STOPS.get(policy).options_type)}
+    assert {"longest", "threshold"} <= names

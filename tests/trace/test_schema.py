@@ -15,7 +15,7 @@ VALIDATOR = jsonschema.Draft202012Validator(schema())
 
 
 def test_the_shipped_schema_is_the_generated_one() -> None:
-    """If this fails after a change of the types: `python -m specviz.trace.schema`, and think about the version."""
+    """If this fails after a change of the types: `make generate`, and think about the version."""
     assert SCHEMA_FILE.read_text(encoding="utf-8") == text()
 
 

@@ -54,13 +54,13 @@ def test_a_trace_shows_what_the_policy_saw_in_the_run(source, monkeypatch, tempe
     """Or it would learn from other numbers than it is asked with."""
     seen = []
     monkeypatch.setattr(Network, "predict", lambda self, inputs: seen.append(inputs.tolist()) or 1.0)
-    trace = collect(source, replace(RUN, temperature=temperature, stopping="disco"))
+    trace = collect(source, replace(RUN, temperature=temperature, stopping="decision"))
     asked = [one for one in seen if any(one)]
     logged = [one.known[i] for one in logged_rounds(trace) for i in sorted(one.known) if i < len(one.parents) - 1]
     assert len(asked) == len(logged) > 5
     for live, kept in zip(asked, logged, strict=True):
-        assert [exp(x) for x in live[:9]] == pytest.approx([exp(x) for x in kept[:9]], abs=2e-6)
-        assert live[9:] == pytest.approx(kept[9:], abs=1e-4)
+        assert [exp(x) for x in live[:11]] == pytest.approx([exp(x) for x in kept[:11]], abs=2e-6)
+        assert live[11:] == pytest.approx(kept[11:], abs=1e-4)
 
 
 def test_a_lesson_is_repeatable_and_its_weights_run(source, traces):
@@ -94,10 +94,10 @@ def test_a_level_that_goes_on_as_a_whole_is_replayed_as_one(source, traces):
     assert not _rule(Recipe(widths=(), from_hidden=False, whole_level=True), 0.95, scores)(fork, 1)
 
 
-def test_a_classifier_without_hidden_layers_is_learnt_too(source, traces):
+def test_the_decision_network_is_small_and_learnt_alike(source, traces):
     learned = source.learn(traces, "decision")
-    assert [len(one["weight"]) for one in learned.weights["layers"]] == [1]
-    assert len(learned.weights["mean"]) == 11
+    assert [len(one["weight"]) for one in learned.weights["layers"]] == [32, 1]
+    assert len(learned.weights["mean"]) == 13
     trace = collect(source, replace(RUN, stopping="decision", stopping_weights=learned.weights))
     assert trace.rounds[0].drafted.note["stop_weights"] == Network(learned.weights).digest
 
@@ -110,7 +110,7 @@ def test_too_little_to_learn_from_says_how_much_there_is(source, traces):
 
 
 def test_a_trace_with_short_heads_is_refused_with_the_cure(source):
-    with pytest.raises(TrainingError, match=r"keeps 2 tokens .* --top 8"):
+    with pytest.raises(TrainingError, match=r"keeps 2 tokens .* --top 10"):
         source.learn([collect(source, replace(RUN, temperature=1.0, top=2))], "disco")
 
 
@@ -147,5 +147,5 @@ def test_every_policy_that_learns_has_shipped_weights_that_fit_it():
     assert learnable() == ["decision", "disco", "specdecpp"]
     for name in learnable():
         kind = STOPS.get(name)
-        stop = kind(kind.options_type())
+        stop = kind.of({})
         assert stop.network.digest == shipped(name).digest

@@ -10,7 +10,6 @@ from specviz.drafters.base import DraftContext, Habit
 from specviz.drafters.model import ModelDrafter
 from specviz.drafters.parts.shape import ShapeOptions
 from specviz.lm.table import TableModel
-from specviz.options import from_mapping
 from specviz.tree_policies.base import GROWTHS
 
 MODEL = TableModel(40, seed=2)
@@ -18,8 +17,9 @@ MODEL = TableModel(40, seed=2)
 
 def drafted(growth, options, sampling):
     kind = GROWTHS.get(growth)
-    drafter = ModelDrafter(ShapeOptions(), MODEL)
-    drafter.habit = Habit(kind(from_mapping(kind.options_type, options)))
+    drafter = ModelDrafter(ShapeOptions())
+    drafter.use(MODEL)
+    drafter.follow(Habit(kind.of(options)))
     return drafter.propose(DraftContext([1, 2], 0, 40, sampling, SeededDice(3))).tree
 
 

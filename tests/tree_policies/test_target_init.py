@@ -36,8 +36,9 @@ TEXT = [1, 2]
 
 def proposed(token, sampling=WARM, text=TEXT, dice=None, room=9, **options):
     """A draft after a round that left `token` open."""
-    drafter = ModelDrafter(ShapeOptions(), TableModel(3, seed=2))
-    drafter.habit = Habit(TargetInitGrowth(TargetInitOptions(**options)))
+    drafter = ModelDrafter(ShapeOptions())
+    drafter.use(TableModel(3, seed=2))
+    drafter.follow(Habit(TargetInitGrowth(TargetInitOptions(**options))))
     drafter.begin(text)
     opening = Opening(token, TARGET.exact_logits(text))
     return drafter.propose(DraftContext(text, 0, room, sampling, dice or SeededDice(3), opening=opening))

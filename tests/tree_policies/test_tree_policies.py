@@ -18,14 +18,14 @@ from specviz.drafters.base import DraftContext, Habit
 from specviz.drafters.model import ModelDrafter
 from specviz.drafters.parts.shape import ShapeOptions
 from specviz.errors import OptionError
+from specviz.lm.load import load
 from specviz.lm.table import TableModel
 from specviz.proof.enumerated_randomness import ReplayDice
 from specviz.resources import ACCEPTANCE_VECTOR, asset_path
-from specviz.tree_policies.base import StepCosts
-from specviz.tree_policies.dyspec import DySpecGrowth, DySpecOptions
+from specviz.tree_policies.base import Pair, StepCosts
+from specviz.tree_policies.dyspec import DySpecGrowth, DySpecOptions, depth_first, touched_tiles
 from specviz.tree_policies.eagle2 import Eagle2Growth, Eagle2Options
-from specviz.tree_policies.parts.acceptance_vector import measure_vector, parse_vector
-from specviz.tree_policies.parts.block_order import depth_first, touched_tiles
+from specviz.tree_policies.parts.acceptance_vector import measure_ranks, measure_vector, parse_vector
 from specviz.tree_policies.rsd_s import RsdSGrowth, RsdSOptions
 from specviz.tree_policies.sequoia import Plans, SequoiaGrowth, SequoiaOptions
 
@@ -33,8 +33,9 @@ COLD, WARM = Sampling(0.0), Sampling(1.0)
 
 
 def propose(growth, model=None, sampling=COLD, dice=None, depth=9):
-    drafter = ModelDrafter(ShapeOptions(), model or TableModel(6, seed=2))
-    drafter.habit = Habit(growth)
+    drafter = ModelDrafter(ShapeOptions())
+    drafter.use(model or TableModel(6, seed=2))
+    drafter.follow(Habit(growth))
     return drafter.propose(DraftContext([1, 2], 0, depth, sampling, dice or SeededDice(3)))
 
 
@@ -204,7 +205,7 @@ def test_sequoia_takes_fewer_candidates_where_the_target_gets_slower_with_each()
     dear = StepCosts([(1, 0.010), (32, 0.320)], 0.001)
     sizes = []
     for costs in (cheap, dear):
-        growth = SequoiaGrowth(SequoiaOptions(budget=16, depth=6))
+        growth = SequoiaGrowth(SequoiaOptions(budget=16, depth=6, fit=True))
         growth.tune(costs)
         sizes.append(growth.options.budget)
         assert not growth.options.fit
@@ -212,7 +213,7 @@ def test_sequoia_takes_fewer_candidates_where_the_target_gets_slower_with_each()
 
 
 def test_sequoia_goes_less_deep_where_the_drafter_is_dear():
-    growth = SequoiaGrowth(SequoiaOptions(budget=16, depth=6))
+    growth = SequoiaGrowth(SequoiaOptions(budget=16, depth=6, fit=True))
     growth.tune(StepCosts([(1, 0.010), (32, 0.011)], 0.010))
     assert growth.options.depth == 1
 
@@ -229,10 +230,52 @@ def test_the_acceptance_vector_of_two_known_distributions():
     assert measure_vector([(p, q), (p, q)], 3, SeededDice(0)) == pytest.approx([0.5, 0.5, 0.0])
 
 
-def test_auto_is_the_vector_that_ships_with_the_models():
-    shipped = json.loads(asset_path(ACCEPTANCE_VECTOR).read_text(encoding="utf-8"))
-    assert SequoiaOptions().vector == tuple(shipped["vector"])
-    assert {"temperature", "places", "created", "target", "drafter"} <= shipped.keys()
+def test_at_temperature_zero_the_rank_of_the_targets_choice_counts():
+    """Of four choices of the target the draft has two in first place and one in second."""
+    draft = torch.tensor([0.5, 0.3, 0.2])
+    chosen = [torch.eye(3)[token] for token in (0, 1, 2, 0)]
+    assert measure_ranks([(target, draft) for target in chosen], 2) == [0.5, 0.25]
+
+
+def shipped_vectors():
+    return json.loads(asset_path(ACCEPTANCE_VECTOR).read_text(encoding="utf-8"))
+
+
+def test_the_shipped_vectors_were_measured_on_the_shipped_pair():
+    shipped = shipped_vectors()
+    for role in ("target", "drafter"):
+        assert shipped[role]["weights_sha256"] == load(role).info.weights_sha256
+    assert [one["temperature"] for one in shipped["vectors"]] == [0.0, 0.6, 0.8, 1.0]
+
+
+@pytest.mark.parametrize(("temperature", "used"), [(0.0, 0.0), (0.5, 0.6), (0.85, 0.8), (2.0, 1.0)])
+def test_sequoia_takes_the_vector_of_the_pair_at_the_nearest_temperature(temperature, used):
+    shipped = shipped_vectors()
+    target, drafter = (shipped[role]["weights_sha256"] for role in ("target", "drafter"))
+    growth = SequoiaGrowth(SequoiaOptions())
+    growth.prepare(Pair(target, drafter, temperature))
+    (values,) = [one["vector"] for one in shipped["vectors"] if one["temperature"] == used]
+    numbers = ",".join(map(str, values))
+    assert growth.options.acceptance == f"measured T={used:g} {drafter[:8]}: {numbers}"
+    assert growth.options.vector == tuple(values)
+
+
+def test_sequoia_says_when_the_vector_is_another_pairs():
+    growth = SequoiaGrowth(SequoiaOptions())
+    growth.prepare(Pair("other", "weights", 0.8))
+    assert growth.options.acceptance.startswith("of another pair T=0.8 ")
+
+
+def test_a_vector_that_was_given_stays():
+    growth = SequoiaGrowth(SequoiaOptions(acceptance="0.6,0.1"))
+    growth.prepare(Pair("other", "weights", 0.8))
+    assert growth.options.acceptance == "0.6,0.1"
+
+
+def test_the_size_does_not_depend_on_the_clock_unless_asked_for():
+    growth = SequoiaGrowth(SequoiaOptions(budget=16, depth=6))
+    growth.tune(StepCosts([(1, 0.010), (32, 0.011)], 0.010))
+    assert (growth.options.budget, growth.options.depth) == (16, 6)
 
 
 @pytest.mark.parametrize(

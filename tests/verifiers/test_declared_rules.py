@@ -51,7 +51,7 @@ def test_every_threshold_of_a_verifier_is_what_its_declaration_makes_of_the_tria
     for seed in range(60):
         greedy = verifier.temperatures == "zero" or (name == "lenience" and seed % 2 == 0)
         tree, target = drafted(kind, verifier.shapes, greedy, rng)
-        judge = verifier(verifier.options_type())
+        judge = verifier.of({})
         verdict = judge.judge(tree, target, SeededDice(seed), 5)
         assert verdict.order == KNOWN[name].order
         for one in verdict.trials:
@@ -69,9 +69,7 @@ def test_every_threshold_of_a_verifier_is_what_its_declaration_makes_of_the_tria
 def test_every_verifier_declares_its_rule_and_the_shipped_file_holds_all_of_them():
     assert {name for name, kind in VERIFIERS.items() if kind.rule is None} == set()
     assert set(KNOWN) == set(VERIFIERS.names())
-    assert asset_path(RULES_FILE).read_text(encoding="utf-8") == text(), (
-        "run: python -m specviz.verifiers.parts.declarations"
-    )
+    assert asset_path(RULES_FILE).read_text(encoding="utf-8") == text(), "run `make generate`"
 
 
 @pytest.mark.parametrize(

@@ -134,7 +134,7 @@ def test_the_longest_path_wins_over_the_first_sibling():
     sure = torch.tensor([1.0, 1.0])
     kind = VERIFIERS.get("longest_path")
     dice = ScriptedDice([True, True, True, 0])
-    verdict = kind(kind.options_type()).judge(tree, Rows(tree, [sure] * 4), dice, 1)
+    verdict = kind.of({}).judge(tree, Rows(tree, [sure] * 4), dice, 1)
     assert (verdict.path, verdict.order) == ([2, 3], "longest")
 
 

@@ -11,7 +11,6 @@ from specviz.core.tree import DraftTree
 from specviz.drafters.base import DRAFTERS
 from specviz.engine.pairing import check_pairing
 from specviz.errors import DraftError, PairingError
-from specviz.options import from_mapping
 from specviz.trace.uniform_draws import uniform
 from specviz.verifiers.base import VERIFIERS
 from specviz.verifiers.kseq import solve
@@ -22,7 +21,7 @@ P, Q = torch.tensor([0.2, 0.8]).double(), torch.tensor([0.8, 0.2]).double()
 
 def rule(name):
     kind = VERIFIERS.get(name)
-    return kind(kind.options_type())
+    return kind.of({})
 
 
 def chain(tokens, q=Q) -> DraftTree:
@@ -164,9 +163,9 @@ def test_a_draft_that_equals_the_target_is_accepted_whole_in_single_precision(na
         assert verdict.path == [1, 2, 3]
 
 
-def options_of(drafter, **options):
+def drafter_of(drafter, **options):
     kind = DRAFTERS.get(drafter)
-    return kind, from_mapping(kind.options_type, options)
+    return kind.of(options)
 
 
 @pytest.mark.parametrize(
@@ -179,13 +178,13 @@ def options_of(drafter, **options):
 )
 def test_what_a_rule_does_not_hold_for_is_refused_before_anything_runs(verifier, options, sentence):
     with pytest.raises(PairingError, match=sentence):
-        check_pairing(*options_of("model", **options), VERIFIERS.get(verifier), Sampling(1.0))
+        check_pairing(drafter_of("model", **options), VERIFIERS.get(verifier), Sampling(1.0))
 
 
 @pytest.mark.parametrize("drafter", ["none", "ngram"])
 def test_drafters_of_chains_go_with_block(drafter):
-    check_pairing(*options_of(drafter), VERIFIERS.get("block"), Sampling(1.0))
-    check_pairing(*options_of("model", gamma=4), VERIFIERS.get("block"), Sampling(1.0))
+    check_pairing(drafter_of(drafter), VERIFIERS.get("block"), Sampling(1.0))
+    check_pairing(drafter_of("model", gamma=4), VERIFIERS.get("block"), Sampling(1.0))
 
 
 def test_every_verdict_of_a_level_weighs_one_in_all():

@@ -1,7 +1,7 @@
 """The list of the lab's charts: name, title, the question each answers, its figure and its rows for a file.
 
-Place in the flow: read by the Speedup tab and by whoever exports pictures. Adding a chart is a view, a figure and a
-line here. Knows nothing about gradio.
+Place in the flow: read by the Speedup tab and by whoever exports pictures. Adding a chart is a file with
+`figure` and `rows`, and an entry here. Knows nothing about gradio.
 """
 
 from __future__ import annotations
@@ -11,22 +11,7 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from specviz.app.lab import by_position as by_position_view
-from specviz.app.lab import by_position_figure as by_position
-from specviz.app.lab import economy as economy_view
-from specviz.app.lab import economy_figure as economy
-from specviz.app.lab import families as families_view
-from specviz.app.lab import families_figure as families
-from specviz.app.lab import lengths as lengths_view
-from specviz.app.lab import lengths_figure as lengths
-from specviz.app.lab import phases as phases_view
-from specviz.app.lab import phases_figure as phases
-from specviz.app.lab import plane as plane_view
-from specviz.app.lab import plane_figure as plane
-from specviz.app.lab import predicted as predicted_view
-from specviz.app.lab import predicted_figure as predicted
-from specviz.app.lab import waterfall as waterfall_view
-from specviz.app.lab import waterfall_figure as waterfall
+from specviz.app.lab import by_position, economy, families, lengths, phases, plane, predicted, waterfall
 from specviz.app.lab.cases import Rows
 from specviz.app.lab.figure_parts import sentence
 from specviz.protocol.sweeps.points import SweepPoint
@@ -69,7 +54,7 @@ CHARTS = (
         f"drafter at its fastest setting, the {waterfall.MOST} fastest of them; all numbers are sums over its runs.",
         NO_PLAIN,
         waterfall.figure,
-        waterfall_view.rows,
+        waterfall.rows,
     ),
     LabChart(
         "plane",
@@ -80,7 +65,7 @@ CHARTS = (
         "break-even.",
         NO_PLAIN,
         plane.figure,
-        plane_view.rows,
+        plane.rows,
     ),
     LabChart(
         "position",
@@ -90,7 +75,7 @@ CHARTS = (
         "the depths before were accepted. All speculation lengths of a drafter together.",
         NO_DRAFTS,
         by_position.figure,
-        by_position_view.rows,
+        by_position.rows,
     ),
     LabChart(
         "lengths",
@@ -100,7 +85,7 @@ CHARTS = (
         "counted. Each drafter at its fastest setting.",
         NO_DRAFTS,
         lengths.figure,
-        lengths_view.rows,
+        lengths.rows,
     ),
     LabChart(
         "phases",
@@ -110,7 +95,7 @@ CHARTS = (
         "Each drafter at its fastest setting.",
         "These results have no times for a round.",
         phases.figure,
-        phases_view.rows,
+        phases.rows,
     ),
     LabChart(
         "families",
@@ -119,7 +104,7 @@ CHARTS = (
         "Median speedup per family, ★ the fastest there; of several speculation lengths the fastest in that family.",
         NO_DRAFTS,
         families.figure,
-        families_view.rows,
+        families.rows,
     ),
     LabChart(
         "economy",
@@ -129,7 +114,7 @@ CHARTS = (
         "prompts that every setting ran. Tick stop policies above to compare them.",
         "There is no prompt yet that every setting has run: let the sweep go on.",
         economy.figure,
-        economy_view.rows,
+        economy.rows,
     ),
     LabChart(
         "predicted",
@@ -139,7 +124,7 @@ CHARTS = (
         "prediction holds, below it the engine or the moment cost more.",
         "A prediction needs a drafter's acceptance, step times and plain runs, and these results lack one of them.",
         predicted.figure,
-        predicted_view.rows,
+        predicted.rows,
     ),
 )  # fmt: skip
 

@@ -2,7 +2,7 @@
 
 Longer drafts save target passes and waste candidates; a stop policy is good where it saves one without the other.
 Only runs that every case has (prompt, repeat) are counted, because prompts differ more than policies do. Reads sweep
-points; knows nothing about plotly.
+points.
 """
 
 from __future__ import annotations
@@ -10,7 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import plotly.graph_objects as go
+
 from specviz.app.lab.cases import Rows, Sums, cases, fraction
+from specviz.app.lab.figure_parts import HEIGHT, hover, label, look
+from specviz.app.parts.style import TEXT, style
 from specviz.protocol.sweeps.points import SweepPoint
 
 
@@ -81,3 +85,42 @@ def rows(points: Sequence[SweepPoint]) -> Rows:
         }
         for mark in marks(points)
     ]
+
+
+# --- the picture -----------------------------------------------------------------------------------------------------
+
+
+def figure(points: Sequence[SweepPoint]) -> go.Figure | None:
+    """Wasted candidates against target passes: one mark per case, one look per stop policy, a line along the front."""
+    found = marks(points)
+    if not found:
+        return None
+    front = sorted((mark for mark in found if mark.on_front), key=lambda mark: mark.wasted)
+    drawn = go.Figure(
+        go.Scatter(
+            x=[mark.wasted for mark in front], y=[mark.passes for mark in front], mode="lines", name="front",
+            hoverinfo="skip", line={"color": TEXT, "width": 1.5, "dash": "dash"},
+        )
+    )  # fmt: skip
+    for place, policy in enumerate(dict.fromkeys(mark.stopping for mark in found)):
+        own = [mark for mark in found if mark.stopping == policy]
+        drawn.add_trace(_policy(policy, own, *look(place)))
+    drawn.update_xaxes(title="wasted candidates per output token", rangemode="tozero")
+    drawn.update_yaxes(title="target passes per output token", rangemode="tozero")
+    return style(drawn, HEIGHT)
+
+
+def _policy(policy: str, own: Sequence[Mark], colour: str, mark: str) -> go.Scatter:
+    """One look per policy; the marks on the front have their names beside them."""
+    return go.Scatter(
+        x=[one.wasted for one in own],
+        y=[one.passes for one in own],
+        mode="markers+text",
+        name=f"stop policy {label(policy)}",
+        text=[label(one.name) if one.on_front else "" for one in own],
+        textposition="top center",
+        textfont={"size": 11, "color": TEXT},
+        hovertext=[hover(one.name, one.explanation) for one in own],
+        hoverinfo="text",
+        marker={"symbol": mark, "size": 11, "color": colour},
+    )

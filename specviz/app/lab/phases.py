@@ -1,6 +1,6 @@
 """Time per round by phase: engine milliseconds of drafting, target pass, judging and committing, plain decoding beside.
 
-Reads sweep points; knows nothing about plotly.
+Reads sweep points.
 """
 
 from __future__ import annotations
@@ -8,7 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import plotly.graph_objects as go
+
 from specviz.app.lab.cases import PLAIN, Rows, Sums, cases, fastest, fraction, plain_runs
+from specviz.app.lab.figure_parts import HEIGHT, hover, label, look
+from specviz.app.parts.style import style
 from specviz.protocol.sweeps.points import SweepPoint
 
 PHASES: tuple[tuple[str, Callable[[Sums], float]], ...] = (
@@ -61,3 +65,29 @@ def rows(points: Sequence[SweepPoint]) -> Rows:
         if one.sums.timed
         for place, (name, seconds) in enumerate(PHASES)
     ]
+
+
+# --- the picture -----------------------------------------------------------------------------------------------------
+
+
+def figure(points: Sequence[SweepPoint]) -> go.Figure | None:
+    """Time per round as stacked bars, one colour per phase."""
+    found = mean_rounds(points)
+    if not found:
+        return None
+    drawn = go.Figure(
+        [
+            go.Bar(
+                x=[label(one.name) for one in found],
+                y=[one.milliseconds(phase) for one in found],
+                name=name,
+                hovertext=[hover(f"{one.name}: {name}", one.explanation(phase)) for one in found],
+                hoverinfo="text",
+                marker={"color": look(phase)[0]},
+            )
+            for phase, (name, _) in enumerate(PHASES)
+        ]
+    )
+    drawn.update_layout(barmode="stack", bargap=0.3)
+    drawn.update_yaxes(title="engine milliseconds per round", rangemode="tozero")
+    return style(drawn, HEIGHT).update_layout(legend={"traceorder": "normal"})

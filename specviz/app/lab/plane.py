@@ -3,7 +3,7 @@
 The message of Decoding Speculative Decoding (Yan, Agarwal and Venkataraman, 2402.01528): a drafter's latency decides
 as much as its acceptance does. With x the drafting time per round ÷ a plain pass, y the tokens per target pass and k
 the cost of the wider target pass ÷ a plain pass, the speedup without engine overhead is y ÷ (x + k). The lines need one
-k: the median of the measured ones. Reads sweep points; knows nothing about plotly.
+k: the median of the measured ones. Reads sweep points.
 """
 
 from __future__ import annotations
@@ -13,7 +13,11 @@ from dataclasses import dataclass
 from math import log10
 from statistics import median
 
+import plotly.graph_objects as go
+
 from specviz.app.lab.cases import Case, Rows, Sums, cases, fraction, paired
+from specviz.app.lab.figure_parts import HEIGHT, hover, label, left_out, look
+from specviz.app.parts.style import TEXT, style
 from specviz.protocol.sweeps.points import SweepPoint
 
 SPEEDUPS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0)
@@ -112,3 +116,81 @@ def rows(points: Sequence[SweepPoint]) -> Rows:
         }
         for spot in spots(points)
     ]
+
+
+# --- the picture -----------------------------------------------------------------------------------------------------
+
+
+def figure(points: Sequence[SweepPoint]) -> go.Figure | None:
+    """The latency–acceptance plane: drafters as marks, lines of equal speedup behind them."""
+    found = plane(points)
+    if found is None:
+        return None
+    drawn = go.Figure([_equal_speedup(line) for line in found.contours])
+    drawn.add_trace(_labels(found))
+    series = list(dict.fromkeys(spot.series for spot in found.spots))
+    for place, name in enumerate(series):
+        drawn.add_trace(_series([spot for spot in found.spots if spot.series == name], *look(place)))
+    drawn.update_xaxes(
+        title="drafting per round ÷ a plain pass", type="log", range=list(map(log10, found.latency_range)),
+        exponentformat="none", dtick="D2",
+    )  # fmt: skip
+    drawn.update_yaxes(title="tokens per target pass", range=list(found.tokens_range))
+    left_out(drawn, found.without, "no measurable drafting time, so no place on an axis of powers of ten")
+    return style(drawn, HEIGHT)
+
+
+def _equal_speedup(line: Contour) -> go.Scatter:
+    even = line.speedup == 1
+    look = {"color": TEXT, "width": 2 if even else 1, "dash": "dash" if even else "dot"}
+    return go.Scatter(
+        x=list(line.latencies), y=list(line.tokens), mode="lines", showlegend=False, hoverinfo="skip", line=look
+    )
+
+
+def _labels(found: Plane) -> go.Scatter:
+    """Each line's speedup at the last place where it is inside the chart."""
+    places = []
+    for line in found.contours:
+        inside = [at for at, tokens in enumerate(line.tokens) if tokens < 0.97 * found.tokens_range[1]]
+        at = min(inside[-1] if inside else 0, len(line.tokens) - 3)
+        places.append((line, line.latencies[at], line.tokens[at]))
+    return go.Scatter(
+        x=[latency for _, latency, _ in places],
+        y=[tokens for _, _, tokens in places],
+        mode="text",
+        text=[f"{line.speedup:g}×" for line, _, _ in places],
+        textposition="top left",
+        textfont={"size": 12, "color": TEXT},
+        showlegend=False,
+        hovertext=[
+            hover(
+                f"equal speedup {line.speedup:g}×",
+                [
+                    f"tokens per pass = {line.speedup:g} × (drafting ÷ plain pass + {found.pass_cost:.2f}); "
+                    f"{found.pass_cost:.2f} is the median measured cost of the wider target pass in plain passes. "
+                    "Engine overhead is left out."
+                ],
+            )
+            for line, _, _ in places
+        ],
+        hoverinfo="text",
+    )
+
+
+def _series(spots: Sequence[Spot], colour: str, mark: str) -> go.Scatter:
+    """The lengths of one drafter, joined; the longest is named, so that the line has a direction."""
+    ordered = sorted(spots, key=lambda spot: spot.gamma or 0)
+    return go.Scatter(
+        x=[spot.latency for spot in ordered],
+        y=[spot.tokens for spot in ordered],
+        mode="lines+markers+text",
+        name=label(ordered[0].series),
+        text=[*[""] * (len(ordered) - 1), "" if ordered[-1].gamma is None else f"γ={ordered[-1].gamma}"],
+        textposition="bottom center",
+        textfont={"size": 11, "color": TEXT},
+        hovertext=[hover(spot.name, spot.explanation) for spot in ordered],
+        hoverinfo="text",
+        line={"color": colour, "width": 1},
+        marker={"symbol": mark, "size": 11, "color": colour},
+    )

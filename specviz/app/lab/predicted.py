@@ -6,8 +6,7 @@
 a_i is the acceptance of depth i given the ones before, rows the mean number of rows per target pass; t and t_draft are
 the step times measured when the models were loaded, not those of the runs. So the prediction knows no engine overhead
 and no busy moments, and takes acceptance to be independent of how long a draft is. For a full-length chain it is
-formula 1 of Leviathan et al. (2211.17192) with a rate of its own per depth. Reads sweep points; knows nothing about
-plotly.
+formula 1 of Leviathan et al. (2211.17192) with a rate of its own per depth. Reads sweep points.
 """
 
 from __future__ import annotations
@@ -16,8 +15,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
+import plotly.graph_objects as go
+
 from specviz.app.lab.by_position import Place, places
 from specviz.app.lab.cases import Case, Rows, cases, paired, quantity
+from specviz.app.lab.figure_parts import HEIGHT, hover, label, left_out, look
+from specviz.app.parts.style import TEXT, style
 from specviz.protocol.sweeps.points import SweepPoint
 from specviz.theory import formulas as theory
 
@@ -84,3 +87,38 @@ def rows(points: Sequence[SweepPoint]) -> Rows:
         {"case": one.name, "predicted_speedup": one.predicted, "measured_speedup": one.measured}
         for one in predictions(points)
     ]
+
+
+# --- the picture -----------------------------------------------------------------------------------------------------
+
+
+def figure(points: Sequence[SweepPoint]) -> go.Figure | None:
+    """Predicted against measured speedup: on the line the arithmetic explains the clock."""
+    found = predictions(points)
+    if not found:
+        return None
+    top = 1.1 * max(max(one.predicted, one.measured) for one in found)
+    drawn = go.Figure(
+        go.Scatter(
+            x=[0, top], y=[0, top], mode="lines", name="predicted = measured", hoverinfo="skip",
+            line={"color": TEXT, "width": 1.5, "dash": "dash"},
+        )
+    )  # fmt: skip
+    for place, series in enumerate(dict.fromkeys(one.series for one in found)):
+        drawn.add_trace(_series([one for one in found if one.series == series], *look(place)))
+    drawn.update_xaxes(title="predicted speedup (×)", range=[0, top])
+    drawn.update_yaxes(title="measured speedup (×)", range=[0, top])
+    left_out(drawn, unpredicted(points), "the time of a drafter's step is not known")
+    return style(drawn, HEIGHT)
+
+
+def _series(own: Sequence[Prediction], colour: str, mark: str) -> go.Scatter:
+    return go.Scatter(
+        x=[one.predicted for one in own],
+        y=[one.measured for one in own],
+        mode="markers",
+        name=label(own[0].series),
+        hovertext=[hover(one.name, one.explanation) for one in own],
+        hoverinfo="text",
+        marker={"symbol": mark, "size": 11, "color": colour},
+    )

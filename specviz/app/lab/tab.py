@@ -67,16 +67,16 @@ def picture_buttons(plot: str, name: gr.Radio | None = None) -> None:
 def draw(shown: Shown, name: str) -> tuple[object, ...]:
     """What the chosen chart is about, the chart, and its numbers as a file."""
     one = chart(name)
-    return explanation(name), one.build(shown.points), gr.DownloadButton(**_file(one.name, shown.points))
+    return explanation(name), one.build(shown.points), _file(one.name, shown.points)
 
 
-def _file(name: str, points: Sequence[SweepPoint]) -> dict[str, object]:
+def _file(name: str, points: Sequence[SweepPoint]) -> gr.DownloadButton:
     rows = chart(name).rows(points)
     if not rows:
-        return {"value": None, "interactive": False}
+        return gr.DownloadButton(value=None, interactive=False)
     path = Path(tempfile.mkdtemp(prefix="specviz-chart-")) / f"specviz-{name}.csv"
     path.write_text(rows_csv(rows), encoding="utf-8")
-    return {"value": str(path), "interactive": True}
+    return gr.DownloadButton(value=str(path), interactive=True)
 
 
 def explanation(name: str) -> str:

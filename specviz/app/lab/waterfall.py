@@ -9,7 +9,7 @@ letters with 0 for the plain runs of the same prompts:
     measured              τ · (S0/R0) ÷ (S/R)  =  (N/S) ÷ (N0/S0)
 
 so the last step is everything outside drafting and target passes, against what plain decoding spends there itself; it
-may well be a gain. The factors multiply to the measured ratio exactly. Reads sweep points; knows nothing about plotly.
+may well be a gain. The factors multiply to the measured ratio exactly. Reads sweep points.
 """
 
 from __future__ import annotations
@@ -17,7 +17,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import plotly.graph_objects as go
+
 from specviz.app.lab.cases import Case, Rows, Sums, cases, fastest, fraction, paired, quantity
+from specviz.app.lab.figure_parts import HEIGHT, break_even, hover, label
+from specviz.app.parts.style import SERIES, style
 from specviz.protocol.sweeps.points import SweepPoint
 
 STEPS = ("tokens per target pass", "cost of drafting", "cost of the wider pass", "engine overhead", "measured speedup")
@@ -112,3 +116,43 @@ def rows(points: Sequence[SweepPoint]) -> Rows:
         for one in _timed(cases(paired(points)))
         for step in one.steps
     ]
+
+
+# --- the picture -----------------------------------------------------------------------------------------------------
+
+
+COLOURS = (SERIES[0], SERIES[1], SERIES[4], SERIES[3], SERIES[2])
+MOST = 8
+"""drafters drawn; more would be too thin to point at"""
+
+
+def figure(points: Sequence[SweepPoint]) -> go.Figure | None:
+    """The speedup waterfall: per drafter five bars side by side, the middle three hanging between their levels."""
+    found = waterfalls(points, MOST)
+    if not found:
+        return None
+    drawn = go.Figure()
+    for place, (name, colour) in enumerate(zip(STEPS, COLOURS, strict=True)):
+        steps = [one.steps[place] for one in found]
+        drawn.add_trace(
+            go.Bar(
+                x=[label(one.name) for one in found],
+                base=[step.before for step in steps],
+                y=[step.after - step.before for step in steps],
+                name=name,
+                hovertext=[
+                    hover(f"{one.name}: {name}", [_level(step.before, step.after), *step.explanation])
+                    for one, step in zip(found, steps, strict=True)
+                ],
+                hoverinfo="text",
+                marker={"color": colour},
+            )
+        )
+    break_even(drawn)
+    drawn.update_layout(barmode="group", bargap=0.2, bargroupgap=0)
+    drawn.update_yaxes(rangemode="tozero")
+    return style(drawn, HEIGHT)
+
+
+def _level(before: float, after: float) -> str:
+    return f"{after:.2f}×" if before == 0 else f"{before:.2f}× → {after:.2f}×"

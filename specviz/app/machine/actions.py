@@ -145,7 +145,7 @@ def _label(curve: HardwareCurve) -> str:
 def _labelled(own: Own) -> dict[str, HardwareCurve]:
     """The visitor's curves, the newest first, then the shipped ones."""
     shipped = {_label(one): one for one in hardware.curves().values()}
-    return {**dict(reversed(own.items())), **shipped}
+    return {**dict(reversed(list(own.items()))), **shipped}
 
 
 def _with(own: Own, curve: HardwareCurve, origin: str) -> tuple[dict[str, HardwareCurve], str]:

@@ -1,4 +1,4 @@
-"""How the page is served: address, looks, limits. One place for `app.py`, the command line and the tests.
+"""How the page is served: address, looks, limits. One place for the command line and the tests.
 
 Local by default and quiet: no telemetry, no run history, nothing fetched from outside. Knows nothing about tabs.
 """

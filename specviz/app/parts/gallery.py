@@ -99,12 +99,15 @@ def gallery(folder: Path) -> Gallery:
 
 def write_index(folder: Path, first: str | None = None) -> Gallery:
     """Read every trace at `folder` and write its `index.json`; `first` opens the page (default: the first by name)."""
+    (folder / INDEX).write_text(index_text(folder, first), encoding="utf-8")
+    return gallery(folder)
+
+
+def index_text(folder: Path, first: str | None = None) -> str:
+    """What `index.json` must say of the traces at `folder`; the page opens on `first` (default: the first by name)."""
     files = sorted(path.name for path in folder.glob("*.json.gz"))
-    cards = [card_of(codec.read(folder / file), file) for file in files]
-    opening = first or next(iter(files), None)
-    content = {"first": opening, "traces": [asdict(card) for card in cards]}
-    (folder / INDEX).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-    return Gallery(folder, tuple(cards), opening)
+    cards = [asdict(card_of(codec.read(folder / file), file)) for file in files]
+    return json.dumps({"first": first or next(iter(files), None), "traces": cards}, indent=1) + "\n"
 
 
 def _index(folder: Path) -> tuple[dict[str, GalleryCard], str | None]:

@@ -86,11 +86,11 @@ def _label(method: MethodDescription) -> str:
 
 
 def note(kind: Kind, name: str) -> str:
-    """The one-line summary of the chosen method."""
+    """The one-line summary of the chosen method, and what measurements say of it."""
     if name == AUTO and kind.auto:
         return f"Auto: {kind.auto}."
-    summary = next((method.summary for method in kind.methods if method.name == name), "")
-    return f"{summary} {kind.instead}".strip()
+    said = [part for method in kind.methods if method.name == name for part in (method.summary, method.standing)]
+    return " ".join(filter(None, [*said, kind.instead]))
 
 
 def is_lossless(kind: Kind, name: str) -> bool | None:

@@ -78,8 +78,25 @@ def _methods(values: Mapping[str, object], catalog: Catalog, limits: Limits, gro
         if kind.auto and name == AUTO:
             continue
         method = _method(kind.group, {kind.group: name}, kind.methods)
-        found[f"{kind.group}_options"] = within(limits, method, read_options(kind.group, method, values))
+        read = in_effect(method, read_options(kind.group, method, values), growing and _has_policy(values, catalog))
+        found[f"{kind.group}_options"] = within(limits, method, read)
     return found
+
+
+def _has_policy(values: Mapping[str, object], catalog: Catalog) -> bool:
+    """Whether a tree policy decides the shape of drafts, and not the drafter's own options."""
+    return any(kind.instead and (values.get(kind.group) or kind.default) != AUTO for kind in kinds(catalog))
+
+
+def in_effect(method: MethodDescription, options: Mapping[str, Option], has_policy: bool) -> dict[str, Option]:
+    """The options without those that do nothing beside the others: the form always holds a value of each."""
+    return {
+        card.name: options[card.name]
+        for card in method.options
+        if not (card.unless and options[card.unless])
+        and not (card.needs and not options[card.needs])
+        and not (card.shape and has_policy)
+    }
 
 
 def read_options(group: str, method: MethodDescription, values: Mapping[str, object]) -> dict[str, Option]:

@@ -63,7 +63,7 @@ def _exact(actions: ProofActions, tab: gr.Tab) -> list[Any]:
     )  # fmt: skip
     summary = gr.HTML(notices.message(WAITING, "busy"), elem_id="sv-proof-summary")
     table = gr.HTML(elem_id="sv-proof-table")
-    toy = [p, q, verifier, candidates, draw, broken]
+    toy: list[Any] = [p, q, verifier, candidates, draw, broken]
     preset.input(actions.preset, preset, [p, q], **QUIET)
     gr.on([tab.select, *(one.change for one in toy)], actions.exact, toy, [summary, table], **LATEST)
     return toy

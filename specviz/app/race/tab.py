@@ -5,7 +5,7 @@ Lays out and wires; what the buttons do is in `race_actions`. Knows nothing abou
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import gradio as gr
 
@@ -76,7 +76,8 @@ def _place(actions: RaceActions, fields: dict[str, Any], place: int, name: str) 
             min_width=150, elem_id=f"sv-race-drafter-{place + 1}",
         )  # fmt: skip
         length = gr.Number(
-            None if card is None else card.default, label="speculation length γ", precision=0, scale=2, min_width=120,
+            None if card is None else cast(int, card.default),  # a speculation length is a whole number
+            label="speculation length γ", precision=0, scale=2, min_width=120,
             info=None if card is None else card.help, visible=card is not None,
         )  # fmt: skip
     fields[place_key(place, "drafter")], fields[place_key(place, LENGTH)] = who, length

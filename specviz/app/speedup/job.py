@@ -13,11 +13,11 @@ from threading import Event
 from specviz.app.parts import notices
 from specviz.app.parts.background import Background
 from specviz.bench.sweep.runner import sweep
-from specviz.bench.sweep.warm_up import Meeting, able, everyone, meet
+from specviz.bench.sweep.warm_up import able, everyone, meet
 from specviz.protocol.runs import TraceSource
 from specviz.protocol.sweeps.definition import SweepDefinition
 from specviz.protocol.sweeps.points import SweepPoint
-from specviz.protocol.sweeps.result import SweepResult, continued, introduce
+from specviz.protocol.sweeps.result import Meeting, SweepResult, continued, introduce
 from specviz.protocol.sweeps.spec import SweepSpec
 
 PROGRESS_S = 0.25

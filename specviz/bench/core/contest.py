@@ -1,7 +1,6 @@
 """The bench's loop: several ways of decoding the same prompts, interleaved, on one clock.
 
-Place in the flow: contestants (ours, transformers') in, outcomes out; `report.py` makes tables of them.
-Knows nothing about torch, models or the terminal.
+Place in the flow: contestants (ours, transformers') in, outcomes out; `rows.py` makes numbers of them.
 """
 
 from __future__ import annotations
@@ -10,7 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
-from specviz.protocol.runs import PromptCard
+from specviz.errors import BenchError
+from specviz.protocol.runs import Catalog, PromptCard
 from specviz.trace.events import Round
 
 T = TypeVar("T")
@@ -111,3 +111,13 @@ def contest(plan: ContestPlan, cancelled: Callable[[], bool] = lambda: False) ->
                 if measured is None:
                     return
                 yield Outcome(contestant.name, prompt.id, prompt.family, repeat, measured)
+
+
+def first_prompts(catalog: Catalog, per_family: int) -> list[PromptCard]:
+    """The first `per_family` prompts of each family, in the set's order. Raises BenchError for an empty set."""
+    taken: dict[str, list[PromptCard]] = {}
+    for card in catalog.prompts:
+        taken.setdefault(card.family, []).append(card)
+    if not taken:
+        raise BenchError("the prompt set is empty, so there is nothing to measure on; `specviz list prompts` shows it.")
+    return [card for cards in taken.values() for card in cards[:per_family]]

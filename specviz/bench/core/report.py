@@ -1,115 +1,89 @@
-"""From outcomes to the bench's rows: ratios against our plain decoding of the same prompt in the same repeat.
+"""How reports are written: tables in Markdown, plain data for JSON, and the place of tables in the documentation.
 
-Place in the flow: reads what `contest.py` yielded; `table.py` writes it. Plain arithmetic; knows nothing about torch.
+Place in the flow: every experiment's `table.py` puts its report together from these. Knows nothing about how anything
+was measured.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from statistics import median
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
 
-from specviz.bench.core.contest import Outcome
-from specviz.bench.core.efficiency import efficiency
 from specviz.errors import BenchError
-from specviz.protocol.sweeps.points import Quartiles, quartiles
-from specviz.theory import metrics
-from specviz.theory.formulas import StepTimes
-from specviz.trace.events import Round
+from specviz.protocol.sweeps.intervals import Estimate
+from specviz.protocol.sweeps.points import Quartiles
+
+DASH = "–"
 
 
-@dataclass(frozen=True, slots=True)
-class Curves:
-    """Bare passes, measured in the same run: what the engine's time is compared with."""
-
-    target: StepTimes
-    drafter: StepTimes | None
-
-
-@dataclass(frozen=True, slots=True)
-class BenchRow:
-    """One contestant over all its prompts and repeats."""
-
-    name: str
-    runs: int
-    tokens_per_s: float
-    """median, output tokens over the whole call, prompt included"""
-    ratio: Quartiles
-    """tokens/s against our plain decoding, whole call, over the pairs of runs"""
-    decode_ratio: Quartiles
-    """the same with each side's prompt pass left out"""
-    tokens_per_pass: float
-    """output tokens per target pass, over all runs"""
-    acceptance_rate: float | None
-    mean_acceptance_length: float | None
-    acceptance_by_depth: tuple[float, ...]
-    """[d-1]: of the rounds that drafted to depth d, the share that accepted it"""
-    same_output: int
-    """runs whose tokens equal our plain decoding's"""
-    efficiency: float | None
-    """ours alone"""
-    by_family: Mapping[str, float]
-    """median decode ratio per prompt family"""
+def plain_data(value: Any) -> Any:
+    """Dicts and lists all the way down, for JSON: dataclasses and named tuples by the names of their fields."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain_data(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return {name: plain_data(one) for name, one in value._asdict().items()}
+    if isinstance(value, Mapping):
+        return {name: plain_data(one) for name, one in value.items()}
+    return [plain_data(one) for one in value] if isinstance(value, list | tuple) else value
 
 
-def rows(outcomes: Sequence[Outcome], baseline: str, curves: Curves | None) -> list[BenchRow]:
-    """One row per contestant in the order of first appearance, the baseline first. Outcomes whose baseline run
-    is missing (a cancelled bench) are left out. Raises BenchError where no pair is left."""
-    plain = {(one.prompt, one.repeat): one for one in outcomes if one.contestant == baseline}
-    groups: dict[str, list[Outcome]] = {baseline: []}
-    for one in outcomes:
-        if (one.prompt, one.repeat) in plain:
-            groups.setdefault(one.contestant, []).append(one)
-    if not groups[baseline]:
-        raise BenchError("not a single plain run was finished, so there is nothing to compare with; give it more time.")
-    return [_row(group, plain, curves) for group in groups.values()]
+def markdown_table(head: Sequence[str], body: Sequence[Sequence[str]], words: int = 1) -> str:
+    """A table whose first `words` columns are words and whose others are numbers."""
+    lines = [head, [*["---"] * words, *["---:"] * (len(head) - words)], *body]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
 
 
-def overhead(outcomes: Sequence[Outcome], recorded: str) -> Quartiles | None:
-    """Tracing overhead of the contestant that keeps its trace: seconds spent writing it over all its other seconds,
-    both from the same run, so that a busy machine cannot hide or invent it. None where it never ran."""
-    runs = [one.measured for one in outcomes if one.contestant == recorded]
-    return quartiles([one.record_s / (one.wall_s - one.record_s) for one in runs]) if runs else None
+def spread(value: Quartiles | None) -> str:
+    """The median with its quartiles."""
+    return DASH if value is None else f"{value.median:.2f} [{value.low:.2f}–{value.high:.2f}]"
 
 
-def _row(group: Sequence[Outcome], plain: Mapping[tuple[str, int], Outcome], curves: Curves | None) -> BenchRow:
-    pairs = [(one, plain[one.prompt, one.repeat]) for one in group]
-    rounds = [this for one in group for this in one.measured.rounds]
-    tokens = sum(len(one.measured.output_ids) for one in group)
-    return BenchRow(
-        name=group[0].contestant,
-        runs=len(group),
-        tokens_per_s=median(one.measured.tokens_per_s for one in group),
-        ratio=quartiles([one.measured.tokens_per_s / base.measured.tokens_per_s for one, base in pairs]),
-        decode_ratio=quartiles([decode_ratio(one, base) for one, base in pairs]),
-        tokens_per_pass=tokens / max(1, sum(one.measured.target_passes for one in group)),
-        acceptance_rate=metrics.acceptance_rate(rounds),
-        mean_acceptance_length=metrics.mean_acceptance_length(rounds),
-        acceptance_by_depth=_by_depth(rounds),
-        same_output=sum(one.measured.output_ids == base.measured.output_ids for one, base in pairs),
-        efficiency=_efficiency(group, curves),
-        by_family=_by_family(pairs),
-    )
+def with_interval(estimate: Estimate | None, digits: int = 2) -> str:
+    """The value with its interval."""
+    if estimate is None:
+        return DASH
+    return f"{estimate.value:.{digits}f} [{estimate.low:.{digits}f}–{estimate.high:.{digits}f}]"
 
 
-def decode_ratio(one: Outcome, base: Outcome) -> float:
-    """Tokens per second of decoding alone against the baseline's."""
-    return one.measured.decode_tokens_per_s / base.measured.decode_tokens_per_s
+def value_of(estimate: Estimate | None, form: str = "{:.2f}") -> str:
+    """The value alone, where a table has no room for more."""
+    return or_dash(None if estimate is None else estimate.value, form)
 
 
-def _by_depth(rounds: Sequence[Round]) -> tuple[float, ...]:
-    return tuple(kept / asked for asked, kept in metrics.acceptance_by_depth(rounds) if asked)
+def or_dash(value: float | None, form: str) -> str:
+    """The number in that form, or a dash where there is none."""
+    return DASH if value is None else form.format(value)
 
 
-def _efficiency(group: Sequence[Outcome], curves: Curves | None) -> float | None:
-    timed = [(one.measured.rounds, one.measured.decode_s) for one in group if one.measured.rounds]
-    if curves is None or not timed:
-        return None
-    return efficiency(timed, curves.target, curves.drafter)
+def check_marks(page: Path, name: str) -> None:
+    """Raises BenchError where the marks are missing: asked before a long measurement, not after it."""
+    _parts(page, name)
 
 
-def _by_family(pairs: Sequence[tuple[Outcome, Outcome]]) -> dict[str, float]:
-    ratios: dict[str, list[float]] = {}
-    for one, base in pairs:
-        ratios.setdefault(one.family, []).append(decode_ratio(one, base))
-    return {family: median(values) for family, values in ratios.items()}
+def write_between(page: Path, name: str, text: str) -> None:
+    """Put `text` between `<!-- name -->` and `<!-- /name -->` of a page. Raises BenchError where they are missing."""
+    head, tail = _parts(page, name)
+    page.write_text(f"{head}<!-- {name} -->\n{text.rstrip()}\n<!-- /{name} -->{tail}", encoding="utf-8")
+
+
+def between(page: Path, name: str) -> str:
+    """What stands between the marks. Raises BenchError where they are missing."""
+    head, tail = _parts(page, name)
+    text = page.read_text(encoding="utf-8")
+    return text[len(head) : len(text) - len(tail)].removeprefix(f"<!-- {name} -->\n").removesuffix(f"<!-- /{name} -->")
+
+
+def _parts(page: Path, name: str) -> tuple[str, str]:
+    """What stands before and after the marked part."""
+    begin, end = f"<!-- {name} -->\n", f"<!-- /{name} -->"
+    text = page.read_text(encoding="utf-8") if page.is_file() else ""
+    head, found, rest = text.partition(begin)
+    _, closed, tail = rest.partition(end)
+    if not found or not closed:
+        raise BenchError(
+            f"{page.name} has no place for the tables, which stand between '{begin.strip()}' and '{end}'; "
+            "give a page that has these marks."
+        )
+    return head, tail

@@ -1,6 +1,6 @@
 """Who takes part in `specviz bench drafters`: every registered drafter, cold, and warm where it remembers.
 
-Place in the flow: the command asks here for introductions, then for entrants, and hands their contestants to the
+Place in the flow: the command asks here for first runs, then for entrants, and hands their contestants to the
 contest. Drafters come from the source's catalogue; none is named here. Knows nothing about torch, clocks or the
 terminal.
 """
@@ -11,26 +11,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from specviz.bench.core.contest import Contestant, Measured
-from specviz.bench.core.source_contestant import SourceContestant
-from specviz.errors import BenchError, OptionError, SpecVizError
+from specviz.bench.core.run import FirstRun, SourceContestant, first_run, on
+from specviz.errors import BenchError, OptionError
 from specviz.protocol.runs import Catalog, MethodDescription, PromptCard, RunRequest, TraceSource
 from specviz.protocol.sweeps.points import BASELINE
-from specviz.trace.events import Finished, Started
 
 COLD, WARM = "cold", "warm"
 STRETCH = 5
 """contestants between two runs of plain decoding"""
-
-
-@dataclass(frozen=True, slots=True)
-class Introduction:
-    """A drafter's first run, which is not measured: it warms everything up and shows what is missing."""
-
-    method: MethodDescription
-    started: Started | None
-    """None where it could not run"""
-    reason: str = ""
-    """why it could not"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,44 +70,28 @@ def chosen(catalog: Catalog, names: Sequence[str]) -> list[MethodDescription]:
     return [known[name] for name in wanted]
 
 
-def introductions(
+def first_runs(
     source: TraceSource, methods: Sequence[MethodDescription], template: RunRequest, prompt: PromptCard
-) -> Iterator[Introduction]:
+) -> Iterator[tuple[MethodDescription, FirstRun]]:
     """One unmeasured run per drafter, with its default options. Raises BenchError where plain decoding cannot run."""
     for method in methods:
-        request = replace(template, drafter=method.name, prompt=prompt.text, prompt_name=prompt.id)
-        met = _introduce(source, method, request)
-        if method.name == BASELINE and met.started is None:
-            raise BenchError(f"plain decoding, which all drafters are compared with, cannot run: {met.reason}")
-        yield met
-
-
-def _introduce(source: TraceSource, method: MethodDescription, request: RunRequest) -> Introduction:
-    started, reason = None, source.explain(request)
-    if reason is not None:
-        return Introduction(method, None, reason)
-    try:
-        for step in source.run(request):
-            if isinstance(step.event, Started):
-                started = step.event
-            elif isinstance(step.event, Finished) and step.event.reason == "failed":
-                return Introduction(method, None, step.event.message or "its run failed without a message.")
-    except SpecVizError as error:
-        return Introduction(method, None, str(error))
-    return Introduction(method, started)
+        found = first_run(source, [on(prompt, replace(template, drafter=method.name))])
+        assert found is not None, "nobody cancels a warm-up."
+        if method.name == BASELINE and found.started is None:
+            raise BenchError(f"plain decoding, which all drafters are compared with, cannot run: {found.reason}")
+        yield method, found
 
 
 def entrants(
     source: TraceSource,
-    met: Sequence[Introduction],
+    met: Sequence[tuple[MethodDescription, FirstRun]],
     template: RunRequest,
     lessons: Mapping[str, Sequence[PromptCard]],
 ) -> list[Entrant]:
     """Every drafter that can run, and once more with a memory where it remembers and every prompt has lessons."""
     found = []
-    for one in met:
-        method = one.method
-        if one.started is None:
+    for method, first in met:
+        if first.started is None:
             continue
         cold = SourceContestant(method.name, source, replace(template, drafter=method.name))
         found.append(Entrant(method.name, COLD if method.remembers else "", method.lossless, cold))

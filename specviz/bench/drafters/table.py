@@ -1,19 +1,17 @@
-"""The report of `specviz bench drafters` as Markdown and as plain data for JSON.
+"""The report of `specviz bench drafters` as Markdown.
 
-Place in the flow: last step of the command. Knows nothing about how anything was measured.
+Place in the flow: last step of the command; `drafters/stored.py` keeps the report beside its page.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from specviz.bench.core.table import markdown_table, or_dash, plain_data, spread
+from specviz.bench.core.provenance import Origin
+from specviz.bench.core.report import DASH, markdown_table, or_dash, spread, value_of
 from specviz.bench.drafters.rows import DrafterRow, Section
-from specviz.trace.events import Machine, ModelCard
 
-DASH = "–"
 NUMBERS = (
     "× plain, decoding", "× plain, whole call", "acceptance rate", "mean acceptance length",
     "nodes per target pass", "drafting, share of the round", "same output",
@@ -24,14 +22,12 @@ NUMBERS = (
 class DrafterReport:
     """Everything a reader needs to judge the numbers."""
 
-    sections: Sequence[Section]
-    absent: Mapping[str, str]
+    sections: tuple[Section, ...]
+    absent: dict[str, str]
     """drafter → why it has no row"""
-    target: ModelCard
-    drafters: Sequence[ModelCard]
-    """the models that drafted"""
-    machine: Machine
-    created: str
+    origin: Origin
+    later: dict[str, str]
+    """drafter → when it was measured, of those that were not measured with all the others"""
     prompts: int
     lessons: int
     """prompts behind a warm start"""
@@ -41,11 +37,6 @@ class DrafterReport:
     seed: int
     complete: bool
     """False: stopped before everything had run"""
-
-
-def to_data(report: DrafterReport) -> dict[str, Any]:
-    """Plain dicts; quartiles as `low`, `median`, `high`, shares as fractions."""
-    return dict(plain_data(asdict(report)))
 
 
 def markdown(report: DrafterReport) -> str:
@@ -78,16 +69,17 @@ def _table(section: Section) -> str:
 def _cells(row: DrafterRow) -> list[str]:
     name = row.drafter if row.lossless else f"{row.drafter} (lossy)"
     speedup = spread(row.speedup)
+    found = row.statistics
     return [
         f"**{name}**" if row.winner else name,
         row.memory or DASH,
         f"**{speedup}**" if row.winner else speedup,
         spread(row.whole_call),
-        or_dash(row.acceptance_rate, "{:.2f}"),
-        or_dash(row.mean_acceptance_length, "{:.2f}"),
-        f"{row.nodes_per_pass:.1f}",
-        or_dash(row.draft_share, "{:.0%}"),
-        f"{row.same_output}/{row.runs}",
+        value_of(found.acceptance_rate),
+        value_of(found.mean_acceptance_length),
+        value_of(found.nodes_per_pass, "{:.1f}"),
+        or_dash(found.draft_share, "{:.0%}"),
+        f"{found.same_output}/{found.runs}",
     ]
 
 
@@ -98,18 +90,12 @@ def _joined(report: DrafterReport, parts: Sequence[str]) -> str:
 
 
 def _provenance(report: DrafterReport) -> str:
-    machine, target = report.machine, report.target
-    models = "".join(
-        f", drafter {one.name} ({one.parameters:,} parameters, sha256 {one.weights_sha256[:12]})"
-        for one in report.drafters
-    )
+    later = ", ".join(f"{drafter} on {when}" for drafter, when in report.later.items())
     return (
         f"Median [quartiles] over {report.prompts} prompts × {report.repeats} "
         f"repeat{'s' * (report.repeats != 1)}{'' if report.complete else ', stopped early'}, "
         f"{report.max_new_tokens} new tokens, temperature {report.temperature:g}, seed {report.seed}, all drafters "
         "with their default options and plain decoding interleaved in one run; the fastest in bold. Warm: after up to "
-        f"{report.lessons} other prompts of the family. "
-        f"{machine.processor}, {machine.cores} cores, {machine.threads} thread{'s' * (machine.threads != 1)}, "
-        f"{machine.device}, {target.dtype}; Python {machine.python}, torch {machine.torch}. {report.created}. "
-        f"target {target.name} ({target.parameters:,} parameters, sha256 {target.weights_sha256[:12]}){models}."
+        f"{report.lessons} other prompts of the family. {report.origin}"
+        f"{f' Measured later, with plain decoding beside them on the same machine: {later}.' if later else ''}"
     )

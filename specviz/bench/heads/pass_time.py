@@ -6,13 +6,11 @@ from one run. Knows nothing about which tokens a head keeps.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 
-import torch
-
+from specviz.bench.core.clock import pass_clock
 from specviz.lm.base import Cache, LanguageModel
-from specviz.lm.step_time import CACHED_ROWS, synchronize
+from specviz.lm.step_time import CACHED_ROWS, filled_cache, synchronize
 from specviz.protocol.sweeps.points import Quartiles, quartiles
 
 REPEATS = 60
@@ -25,7 +23,7 @@ def step_ratios(
     turn and gives one ratio each."""
     cached_rows = max(1, min(CACHED_ROWS, whole.info.context_length // 2))
     models = {0: whole, **trimmed}
-    caches = {size: _filled_cache(model, cached_rows) for size, model in models.items()}
+    caches = {size: filled_cache(model, cached_rows) for size, model in models.items()}
     for size, model in models.items():
         step_s(model, caches[size])  # the first pass of a shape sets up kernels and buffers
     ratios: dict[int, list[float]] = {size: [] for size in trimmed}
@@ -39,8 +37,7 @@ def step_ratios(
 def step_s(model: LanguageModel, rows: Cache) -> float:
     """Seconds of one pass over one token, whose row is dropped again. On one thread of a CPU those it really worked, so
     that other programs disturb less."""
-    on_one_thread = model.device.type == "cpu" and torch.get_num_threads() == 1
-    clock = time.thread_time if on_one_thread else time.perf_counter
+    clock, _ = pass_clock(model.device)
     synchronize(model.device)
     began = clock()
     model.forward([0], rows)
@@ -48,10 +45,3 @@ def step_s(model: LanguageModel, rows: Cache) -> float:
     took = clock() - began
     rows.keep([])
     return took
-
-
-def _filled_cache(model: LanguageModel, cached_rows: int) -> Cache:
-    rows = model.new_cache()
-    model.forward([0] * cached_rows, rows, last_only=True)
-    rows.keep(range(cached_rows))
-    return rows

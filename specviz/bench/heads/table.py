@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from specviz.bench.core.table import markdown_table, plain_data, spread
+from specviz.bench.core.provenance import Origin
+from specviz.bench.core.report import markdown_table, plain_data, spread
 from specviz.protocol.sweeps.points import Quartiles
-from specviz.trace.events import Machine, ModelCard
 
 TITLES = {"raw": "raw text", "drafter": "drafter's text", "target": "target's text"}
 """calibration text → in words"""
@@ -39,10 +39,7 @@ class HeadReport:
     """behind the acceptance"""
     tokens: int
     """after each of them"""
-    target: ModelCard
-    drafter: ModelCard
-    machine: Machine
-    created: str
+    origin: Origin
 
 
 def to_data(report: HeadReport) -> dict[str, Any]:
@@ -88,20 +85,13 @@ def _alpha_table(report: HeadReport) -> str:
 
 
 def _provenance(report: HeadReport) -> str:
-    machine = report.machine
-    models = ", ".join(
-        f"{role} {one.name} ({one.parameters:,} parameters, sha256 {one.weights_sha256[:12]})"
-        for role, one in (("target", report.target), ("drafter", report.drafter))
-    )
     measured = (
         f"α over {report.tokens} tokens that the target wrote after each of {report.prompts} prompts of the set, anew "
         "at each temperature, the same places for all heads. "
         if report.acceptance
         else ""
     )
-    threads = f"{machine.threads} thread{'s' * (machine.threads != 1)}"
     return (
         f"Coverage of the held-out text. {measured}Step time relative to the whole head, median [quartiles] of "
-        f"interleaved passes. {machine.processor}, {machine.cores} cores, {threads}, {machine.device}, "
-        f"{report.target.dtype}; torch {machine.torch}. {report.created}. {models}."
+        f"interleaved passes. {report.origin}"
     )

@@ -7,24 +7,24 @@ tab ask. Knows nothing about files, terminals or screens.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from statistics import median, quantiles
 from typing import Literal
 
 import torch
 
-from specviz import __version__
+from specviz.bench.core.clock import pass_clock
 from specviz.bench.core.contest import rotated
+from specviz.bench.core.provenance import now_utc
 from specviz.bench.profile.ceilings import Probe, ceiling, probes
 from specviz.bench.profile.models import Loader, Timed, open_model
 from specviz.errors import OptionError
 from specviz.lm.step_time import Clock, machine, synchronize
 from specviz.protocol.profiles import MOST_ROWS, HardwareCurve, PassTime, Profiled, ProfileRequest
 from specviz.trace.events import Machine
+from specviz.version import __version__
 
 FEWEST = 3
 """times of one setting before it counts: quartiles need that many"""
@@ -56,7 +56,7 @@ def profile(
     lane = lane if lane is not None else nullcontext()
     with lane:
         timed = open_model(request, load)
-    clock, name = _clock(timed.device)
+    clock, name = pass_clock(timed.device)
     about = _about(request, timed, name)
     tasks = _tasks(request, timed, clock)
     total, done = len(tasks) * (request.repeats + 1), 0
@@ -86,13 +86,6 @@ def _check(request: ProfileRequest) -> None:
     settings = len(set(request.rows)) * len(set(request.contexts)) * len(set(request.batches))
     if settings > MOST_ROWS:
         raise OptionError(f"that makes {settings:,} settings, but a file holds {MOST_ROWS:,}; leave some out.")
-
-
-def _clock(device: torch.device) -> tuple[Clock, Literal["wall", "thread"]]:
-    """On one thread of a processor the time it really worked, so that other programs disturb less."""
-    if device.type == "cpu" and torch.get_num_threads() == 1:
-        return time.thread_time, "thread"
-    return time.perf_counter, "wall"
 
 
 def _tasks(request: ProfileRequest, timed: Timed, clock: Clock) -> list[_Task]:
@@ -132,7 +125,7 @@ class _About:
 
 def _about(request: ProfileRequest, timed: Timed, clock: Literal["wall", "thread"]) -> _About:
     record = machine(timed.device, str(timed.dtype).removeprefix("torch."))
-    return _About(request, timed, record, clock, datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))
+    return _About(request, timed, record, clock, now_utc())
 
 
 def _curve(about: _About, tasks: Sequence[_Task], complete: bool) -> HardwareCurve | None:

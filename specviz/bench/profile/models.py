@@ -31,11 +31,20 @@ EXPERTS = ("num_experts", "num_local_experts", "n_routed_experts")
 class Timed(Protocol):
     """Something whose passes can be timed."""
 
-    sizes: ModelSizes
-    device: torch.device
-    dtype: torch.dtype
-    way: Literal["engine", "bare"]
-    cuda_graphs: bool
+    @property
+    def sizes(self) -> ModelSizes: ...
+
+    @property
+    def device(self) -> torch.device: ...
+
+    @property
+    def dtype(self) -> torch.dtype: ...
+
+    @property
+    def way(self) -> Literal["engine", "bare"]: ...
+
+    @property
+    def cuda_graphs(self) -> bool: ...
 
     def pass_timer(self, context: int, batch: int, n: int, clock: Clock) -> Callable[[], float]:
         """Makes the pass ready; each call then runs it once and gives its seconds."""

@@ -13,19 +13,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from specviz.bench.core.deployable import check_deployable
-from specviz.errors import BenchError, OptionError
+from specviz.bench.core.run import WARM_UP_TOKENS, collect
+from specviz.errors import OptionError
 from specviz.protocol.races import MOST_RUNNERS, Race, Runner
 from specviz.protocol.runs import RunRequest, TraceSource
 from specviz.protocol.sweeps.points import BASELINE
 from specviz.theory import metrics
-from specviz.trace.assemble import assemble
 from specviz.trace.events import Option, Trace
 
 PLAIN_LABEL = "plain decoding"
 MOST_DRAFTERS = MOST_RUNNERS - 1
-WARM_UP_TOKENS = 8
-"""length of the run before a runner's first timed one: it touches every code path and all of the weights"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,20 +83,7 @@ def progress(spec: RaceSpec, done: int) -> str:
 
 def request_for(spec: RaceSpec, racer: Racer) -> RunRequest:
     """The common request with this drafter; growth, stop policy and memory stay at the drafter's own defaults."""
-    plain = RunRequest(prompt="")
-    return replace(
-        spec.request,
-        drafter=racer.drafter,
-        drafter_options=dict(racer.options),
-        growth=plain.growth,
-        growth_options={},
-        stopping=plain.stopping,
-        stopping_options={},
-        stopping_weights=None,
-        memory=plain.memory,
-        memory_file=plain.memory_file,
-        record=False,
-    )
+    return replace(spec.request.with_drafter(racer.drafter, racer.options), record=False)
 
 
 def check(source: TraceSource, spec: RaceSpec) -> None:
@@ -132,12 +116,12 @@ def race(source: TraceSource, spec: RaceSpec, cancelled: Callable[[], bool] = la
             request = request_for(spec, racer)
             if repeat == 0:
                 short = replace(request, max_new_tokens=min(WARM_UP_TOKENS, request.max_new_tokens))
-                if _run(source, short, racer, cancelled) is None:
+                if collect(source, short, cancelled) is None:
                     return
-            trace = _run(source, request, racer, cancelled)
-            if trace is None:
+            run = collect(source, request, cancelled)
+            if run is None:
                 return
-            yield Lap(place, repeat, trace)
+            yield Lap(place, repeat, run.trace)
 
 
 def result(spec: RaceSpec, laps: Sequence[Lap]) -> Race | None:
@@ -155,17 +139,6 @@ def result(spec: RaceSpec, laps: Sequence[Lap]) -> Race | None:
             counted = tuple(one for one in ratios if one is not None)
             runners.append(Runner(label_of(racer), _median([lap.trace for lap in own]), counted))
     return Race(tuple(runners))
-
-
-def _run(source: TraceSource, request: RunRequest, racer: Racer, cancelled: Callable[[], bool]) -> Trace | None:
-    """One run; None when it was cancelled on the way."""
-    if cancelled():
-        return None
-    trace = assemble(source.run(request, cancelled))
-    check_deployable(trace.started)
-    if trace.finished.reason == "failed":
-        raise BenchError(trace.finished.message or f"the run of {label_of(racer)} failed.")
-    return None if trace.finished.reason == "cancelled" else trace
 
 
 def _median(traces: Sequence[Trace]) -> Trace:

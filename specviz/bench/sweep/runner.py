@@ -9,17 +9,15 @@ engine's, from the trace.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import product
 
 from specviz.bench.core.contest import rotated
-from specviz.bench.core.deployable import check_deployable
-from specviz.errors import BenchError
-from specviz.protocol.runs import PromptCard, RunRequest, TraceSource
+from specviz.bench.core.run import Collected, collect, on
+from specviz.protocol.runs import PromptCard, TraceSource
 from specviz.protocol.sweeps.points import RunCost, SweepPoint
 from specviz.protocol.sweeps.spec import SweepCase, SweepSpec, cases, prompts_of, request_for, run_key
 from specviz.theory import metrics
-from specviz.trace.events import Finished, Round, Started
+from specviz.trace.events import Round
 
 
 def sweep(
@@ -43,9 +41,9 @@ def sweep(
         order = [baseline, *rotated(others, repeat + number)]
         wanted = [case for case in order if run_key(case, prompt.id, repeat, temperature) not in have]
         again = [baseline] if wanted and wanted[0] is not baseline else []
-        plain: _Run | None = None
+        plain: Collected | None = None
         for case in [*again, *wanted]:
-            run = None if cancelled() else _run(source, request_for(spec, case, temperature), prompt, cancelled)
+            run = collect(source, on(prompt, request_for(spec, case, temperature)), cancelled)
             if run is None:
                 return
             plain = plain or run
@@ -53,43 +51,9 @@ def sweep(
                 yield _point(case, run, plain, prompt, (repeat, temperature))
 
 
-@dataclass(frozen=True, slots=True)
-class _Run:
-    """A finished run's events."""
-
-    started: Started
-    rounds: list[Round]
-    finished: Finished
-
-    @property
-    def tokens_per_s(self) -> float:
-        seconds = self.finished.decode_s
-        return len(self.finished.output_ids) / seconds if seconds > 0 else 0.0
-
-
-def _run(source: TraceSource, request: RunRequest, prompt: PromptCard, cancelled: Callable[[], bool]) -> _Run | None:
-    """One run; None when it was cancelled on the way. A run that failed raises BenchError with its message."""
-    request = replace(request, prompt=prompt.text, prompt_name=prompt.id)
-    started: Started | None = None
-    finished: Finished | None = None
-    rounds: list[Round] = []
-    for step in source.run(request, cancelled):
-        match step.event:
-            case Started():
-                check_deployable(step.event)
-                started = step.event
-            case Round():
-                rounds.append(step.event)
-            case Finished():
-                finished = step.event
-    if started is None or finished is None or finished.reason == "cancelled":
-        return None
-    if finished.reason == "failed":
-        raise BenchError(finished.message or f"the run of '{request.drafter}' on prompt '{prompt.id}' failed.")
-    return _Run(started, rounds, finished)
-
-
-def _point(case: SweepCase, run: _Run, plain: _Run, prompt: PromptCard, when: tuple[int, float]) -> SweepPoint:
+def _point(
+    case: SweepCase, run: Collected, plain: Collected, prompt: PromptCard, when: tuple[int, float]
+) -> SweepPoint:
     """`when`: repeat and temperature."""
     return SweepPoint(
         drafter=case.drafter,

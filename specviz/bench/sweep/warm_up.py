@@ -8,15 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from specviz.bench.core.deployable import check_deployable
-from specviz.errors import BenchError, SpecVizError
+from specviz.bench.core.run import WARM_UP_TOKENS, first_run, on
+from specviz.errors import BenchError
 from specviz.protocol.runs import PromptCard, RunRequest, TraceSource
 from specviz.protocol.sweeps.points import BASELINE, title
 from specviz.protocol.sweeps.result import Meeting
 from specviz.protocol.sweeps.spec import SweepCase, SweepDrafter, SweepSpec, cases, prompts_of, request_for
-from specviz.trace.events import Finished, Started
-
-WARM_UP_TOKENS = 8
 
 
 def everyone(spec: SweepSpec) -> tuple[SweepDrafter, ...]:
@@ -29,15 +26,13 @@ def meet(source: TraceSource, spec: SweepSpec, cancelled: Callable[[], bool] = l
     an unknown prompt."""
     prompt = prompts_of(source, spec.prompt_ids)[0]
     for drafter in everyone(spec):
-        if cancelled():
-            return
         own = _cases(spec, drafter)
-        started, reason = _first_run(source, spec, own, prompt, cancelled)
-        if started is None and not reason:
+        first = first_run(source, _requests(spec, own, prompt), cancelled)
+        if first is None:
             return
-        if drafter.name == BASELINE and started is None:
-            raise BenchError(f"plain decoding, which everything is compared with, cannot run: {reason}")
-        yield Meeting(drafter, title(own[0]), started, reason)
+        if drafter.name == BASELINE and first.started is None:
+            raise BenchError(f"plain decoding, which everything is compared with, cannot run: {first.reason}")
+        yield Meeting(drafter, title(own[0]), first.started, first.reason)
 
 
 def able(spec: SweepSpec, meetings: Sequence[Meeting]) -> SweepSpec:
@@ -56,37 +51,11 @@ def _cases(spec: SweepSpec, drafter: SweepDrafter) -> tuple[SweepCase, ...]:
     return tuple(own) or (plain,)
 
 
-def _first_run(
-    source: TraceSource,
-    spec: SweepSpec,
-    own: Sequence[SweepCase],
-    prompt: PromptCard,
-    cancelled: Callable[[], bool],
-) -> tuple[Started | None, str]:
-    """The header of a short run; else the reason why some case cannot run; neither where it was cancelled."""
-    asked = [
-        replace(request_for(spec, case, temperature), prompt=prompt.text, prompt_name=prompt.id)
+def _requests(spec: SweepSpec, own: Sequence[SweepCase], prompt: PromptCard) -> list[RunRequest]:
+    """One short run of every case at every temperature."""
+    tokens = min(WARM_UP_TOKENS, spec.max_new_tokens)
+    return [
+        replace(on(prompt, request_for(spec, case, temperature)), max_new_tokens=tokens)
         for case in own
         for temperature in spec.temperatures
     ]
-    for request in asked:
-        reason = source.explain(request)
-        if reason is not None:
-            return None, reason
-    return _run(source, replace(asked[0], max_new_tokens=min(WARM_UP_TOKENS, spec.max_new_tokens)), cancelled)
-
-
-def _run(source: TraceSource, request: RunRequest, cancelled: Callable[[], bool]) -> tuple[Started | None, str]:
-    started: Started | None = None
-    try:
-        for step in source.run(request, cancelled):
-            if isinstance(step.event, Started):
-                check_deployable(step.event)
-                started = step.event
-            elif isinstance(step.event, Finished) and step.event.reason == "failed":
-                return None, step.event.message or "its run failed without a message."
-            elif isinstance(step.event, Finished) and step.event.reason == "cancelled":
-                return None, ""
-    except SpecVizError as error:
-        return None, str(error)
-    return started, ""

@@ -1,111 +1,79 @@
-"""From outcomes to the rows of `specviz bench trees`, with error bars, and the best shape of each pairing.
+"""From outcomes to the rows of `specviz bench trees`, with error bars and the ranks that they allow.
 
-Place in the flow: reads what `contest.py` yielded for the cases of `tree_plan.py`; `tree_table.py` writes it. Knows
-nothing about torch.
+Place in the flow: reads what the contest yielded for the cases of `trees/plan.py`; `trees/table.py` writes it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from specviz.bench.core.contest import Measured, Outcome
-from specviz.bench.core.report import decode_ratio
+from specviz.bench.core.rows import Plain, RowStatistics, decode_speed, lengths, ratios, statistics
 from specviz.bench.trees.plan import Case, plain_name
-from specviz.protocol.sweeps.intervals import Estimate, ratio_of_sums
+from specviz.bench.trees.ranking import Ranked, ranked
 from specviz.protocol.sweeps.points import Quartiles, quartiles
-from specviz.theory import metrics
-
-Part = Callable[[Measured], tuple[float, float]]
 
 
 @dataclass(frozen=True, slots=True)
 class TreeRow:
-    """One case over all prompts. Intervals are central 95 % over resampled prompts."""
+    """One case over all prompts."""
 
     experiment: str
     temperature: float
     growth: str
     shape: str
     verifier: str
-    prompts: int
-    mean_acceptance_length: Estimate | None
-    """1 + accepted / rounds that drafted"""
-    acceptance_rate: Estimate | None
-    """accepted / drafted"""
-    nodes_per_pass: Estimate | None
-    """candidates drafted / target passes; below the budget where a text ended inside a draft"""
-    target_passes: Estimate | None
-    """per prompt"""
-    tokens_per_pass: Estimate | None
-    """output tokens / target passes"""
+    statistics: RowStatistics
+    standing: Ranked
+    """of its mean acceptance length among the rows of the same experiment and temperature"""
     speedup: Quartiles | None
     """decoding against plain decoding of the same prompt, interleaved; None where speed was not measured"""
-    best_shape: bool = True
-    """of all shapes of this policy with this verifier in this experiment the one with the most accepted tokens"""
 
 
 def rows(cases: Sequence[Case], outcomes: Sequence[Outcome], seed: int = 0) -> list[TreeRow]:
     """One row per case that has run, in the order of the cases."""
-    runs = {(one.contestant, one.prompt): one for one in outcomes}
     grouped: dict[str, list[Outcome]] = {}
     for one in outcomes:
         grouped.setdefault(one.contestant, []).append(one)
+    run = [case for case in cases if case.name in grouped]
+    standings = _standings(run, grouped, seed)
     found = []
+    for case in run:
+        group, plain = grouped[case.name], _plain(grouped.get(plain_name(case.temperature), ()))
+        beside = [one for one in group if (one.prompt, one.repeat) in plain]
+        speeds = [ratio for found in ratios(beside, plain, decode_speed).values() for ratio in found]
+        found.append(
+            TreeRow(
+                experiment=case.experiment,
+                temperature=case.temperature,
+                growth=case.growth,
+                shape=case.shape,
+                verifier=case.verifier,
+                statistics=statistics(group, seed=seed),
+                standing=standings[case.name],
+                speedup=quartiles(speeds) if speeds else None,
+            )
+        )
+    return found
+
+
+def _plain(outcomes: Sequence[Outcome]) -> Plain:
+    return {(one.prompt, one.repeat): [one.measured] for one in outcomes}
+
+
+def _standings(cases: Sequence[Case], grouped: Mapping[str, Sequence[Outcome]], seed: int) -> dict[str, Ranked]:
+    """Case → its place within experiment and temperature, on the prompts that all of these have run."""
+    tables: dict[tuple[str, float], list[str]] = {}
     for case in cases:
-        group = grouped.get(case.name, [])
-        if group:
-            plain = plain_name(case.temperature)
-            ratios = [decode_ratio(one, runs[plain, one.prompt]) for one in group if (plain, one.prompt) in runs]
-            speed = quartiles(ratios) if ratios else None
-            found.append(_row(case, group, speed, seed))
-    return _marked(found)
+        tables.setdefault((case.experiment, case.temperature), []).append(case.name)
+    found: dict[str, Ranked] = {}
+    for names in tables.values():
+        runs = [{one.prompt: one.measured for one in grouped[name]} for name in names]
+        shared = [prompt for prompt in runs[0] if all(prompt in others for others in runs)]
+        found.update(zip(names, ranked([_parts(own, shared) for own in runs], seed), strict=True))
+    return found
 
 
-def _row(case: Case, group: Sequence[Outcome], speed: Quartiles | None, seed: int) -> TreeRow:
-    def estimate(part: Part) -> Estimate | None:
-        return ratio_of_sums([part(one.measured) for one in group], seed)
-
-    return TreeRow(
-        experiment=case.experiment,
-        temperature=case.temperature,
-        growth=case.growth,
-        shape=case.shape,
-        verifier=case.verifier,
-        prompts=len({one.prompt for one in group}),
-        mean_acceptance_length=estimate(_lengths),
-        acceptance_rate=estimate(lambda run: (_accepted(run), _drafted(run))),
-        nodes_per_pass=estimate(lambda run: (_drafted(run), run.target_passes)),
-        target_passes=estimate(lambda run: (run.target_passes, 1.0)),
-        tokens_per_pass=estimate(lambda run: (len(run.output_ids), run.target_passes)),
-        speedup=speed,
-    )
-
-
-def _lengths(run: Measured) -> tuple[float, float]:
-    steps = metrics.num_spec_steps(run.rounds)
-    return _accepted(run) + steps, steps
-
-
-def _accepted(run: Measured) -> int:
-    return metrics.num_accepted_draft_tokens(run.rounds)
-
-
-def _drafted(run: Measured) -> int:
-    return metrics.num_draft_tokens(run.rounds)
-
-
-def _marked(found: Sequence[TreeRow]) -> list[TreeRow]:
-    """Says of each row whether its shape is the best one of its policy and verifier in its experiment."""
-
-    def key(row: TreeRow) -> tuple[str, float, str, str]:
-        return row.experiment, row.temperature, row.growth, row.verifier
-
-    def length(row: TreeRow) -> float:
-        return row.mean_acceptance_length.value if row.mean_acceptance_length else 0.0
-
-    best: dict[tuple[str, float, str, str], TreeRow] = {}
-    for row in found:
-        if key(row) not in best or length(row) > length(best[key(row)]):
-            best[key(row)] = row
-    return [replace(row, best_shape=best[key(row)] is row) for row in found]
+def _parts(runs: Mapping[str, Measured], prompts: Sequence[str]) -> list[tuple[float, float]]:
+    return [lengths(runs[prompt]) for prompt in prompts]

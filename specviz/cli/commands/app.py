@@ -1,18 +1,34 @@
-"""`specviz app`: serves the page that `app.py` builds, at a host and port of one's choice.
+"""`specviz app`: puts the page and the engine together and serves them.
 
-Place in the flow: loads the repository's `app.py` by its place. Knows nothing about the page or the engine.
+The server is up in seconds with a recorded run on the stage; torch and the models are loaded behind it. `python app.py`
+and a Space come here too. Knows nothing about tabs, methods or models.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib.util
-import sys
-from types import ModuleType
-from typing import Any
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from specviz.errors import OptionError
-from specviz.resources import ROOT
+
+if TYPE_CHECKING:
+    import gradio as gr
+
+    from specviz.app.page.deferred import DeferredSource
+    from specviz.app.parts.request import Limits
+    from specviz.app.space import Tier
+    from specviz.protocol.runs import TraceSource
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What is served: the page, the engine that is loaded behind it, and how the server is started."""
+
+    demo: gr.Blocks
+    source: DeferredSource
+    settings: dict[str, Any]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -25,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
         raise OptionError(f"--port is {args.port}, but must lie between 1 and 65535.")
     page = load_page()
     chosen: dict[str, Any] = {"server_name": args.host, "server_port": args.port}
-    settings = page.launch_settings(page.LIMITS) | {name: value for name, value in chosen.items() if value is not None}
+    settings = page.settings | {name: value for name, value in chosen.items() if value is not None}
     try:
         page.demo.launch(prevent_thread_lock=True, **settings)
     except OSError as error:
@@ -35,15 +51,39 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def load_page() -> ModuleType:
-    """`app.py` beside the assets folder. Raises OptionError where SpecViz is not run from its repository."""
-    path = ROOT.parent / "app.py"
-    if not path.is_file():
-        raise OptionError("app.py is missing; `specviz app` runs from the repository (git clone, then `make app`).")
-    spec = importlib.util.spec_from_file_location("app", path)
-    assert spec is not None
-    assert spec.loader is not None
-    page = importlib.util.module_from_spec(spec)
-    sys.modules["app"] = page
-    spec.loader.exec_module(page)
-    return page
+def load_page() -> Page:
+    """Build the page with this machine's limits. Gradio is imported only here: it takes seconds."""
+    os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"  # read when gradio is imported: no telemetry, no version check
+    from specviz.app.page.build import build
+    from specviz.app.page.deferred import DeferredSource
+    from specviz.app.page.settings import launch_settings
+    from specviz.app.parts.gallery import gallery
+    from specviz.app.space import tier
+    from specviz.live import catalog
+    from specviz.resources import ROOT
+
+    machine = tier(os.environ)
+    limits = _limits(machine)
+
+    def engine() -> TraceSource:
+        from specviz.live.source import LiveSource  # only when called: torch takes longer than the whole page
+
+        return LiveSource(threads=machine.torch_threads)
+
+    source = DeferredSource(engine, catalog.saved())
+    return Page(build(source, gallery(ROOT / "traces"), limits), source, launch_settings(limits))
+
+
+def _limits(machine: Tier) -> Limits:
+    from specviz.app.page.settings import on_a_space
+    from specviz.app.parts.request import Limits
+
+    return Limits(
+        max_new_tokens=machine.max_new_tokens,
+        prompt_chars=machine.prompt_chars,
+        import_bytes=machine.import_bytes,
+        max_tree_nodes=machine.max_tree_nodes,
+        waiting=machine.queue,
+        any_model=not on_a_space(),
+        shared_memory=not on_a_space(),
+    )

@@ -9,11 +9,12 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from specviz.bench.core.doc_sections import check_marks, write_between
+from specviz.bench.core.contest import first_prompts
+from specviz.bench.core.provenance import origin_here
+from specviz.bench.core.report import check_marks, write_between
 from specviz.bench.heads.table import TITLES, WHOLE, Acceptance, HeadReport, markdown, to_data
 from specviz.cli.parts.sources import SharedModels
 from specviz.cli.parts.terminal import err, out, printable
@@ -21,6 +22,7 @@ from specviz.errors import OptionError
 from specviz.lm import frequencies
 from specviz.protocol.runs import PromptCard, RunRequest
 from specviz.protocol.sweeps.points import Quartiles
+from specviz.resources import ROOT
 
 if TYPE_CHECKING:
     from specviz.lm.base import LanguageModel
@@ -31,7 +33,7 @@ SPLIT_SEED = 0
 SIZES = (128, 256, 512, 1024, 2048)
 TEMPERATURES = (1.0, 0.0)
 """at which acceptance is measured: the models' own law, and greedy"""
-PAGE = frequencies.ROOT.parent / "docs" / "methods" / "vocabtrim.md"
+PAGE = ROOT.parent / "docs" / "methods" / "vocabtrim.md"
 MARK = "frequencies"
 
 
@@ -94,12 +96,10 @@ def _report(
     sizes: Sequence[int],
     pair: tuple[LoadedModel, LoadedModel],
 ) -> HeadReport:
-    from specviz.engine.header import model_card
     from specviz.live.catalog import build
-    from specviz.lm.step_time import machine
 
     target, drafter = pair
-    prompts = _prompts(build().prompts, args.prompts)
+    prompts = first_prompts(build(), args.prompts)
     return HeadReport(
         vocab_size=table.vocab_size,
         texts={name: f"{text.total} tokens, {text.what}" for name, text in table.texts.items()},
@@ -109,10 +109,7 @@ def _report(
         step_ratio={} if args.no_times else _ratios(drafter, table, sizes),
         prompts=len(prompts),
         tokens=args.tokens,
-        target=model_card(target.info),
-        drafter=model_card(drafter.info),
-        machine=machine(target.model.device, target.info.dtype),
-        created=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        origin=origin_here(target, drafter),
     )
 
 
@@ -140,18 +137,10 @@ def _write(args: argparse.Namespace, target: LoadedModel, drafter: LoadedModel) 
     prompts = [card.text for card in bundled_prompts()]
     table = count_all(target, drafter, documents, prompts, plan, lambda what: err().line(f"counted: {what}"))
     path = frequencies.FOLDER / f"{Path(args.target).name}.json"
-    path.parent.mkdir(exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(frequencies.to_json(table), encoding="utf-8")
     frequencies.read.cache_clear()
-    err().line(f"wrote {path.relative_to(frequencies.ROOT.parent)}")
-
-
-def _prompts(cards: Sequence[PromptCard], per_family: int) -> list[PromptCard]:
-    """The first of each family."""
-    seen: dict[str, list[PromptCard]] = {}
-    for card in cards:
-        seen.setdefault(card.family, []).append(card)
-    return [card for found in seen.values() for card in found[:per_family]]
+    err().line(f"wrote {path.relative_to(frequencies.FOLDER.parent.parent)}")
 
 
 def _acceptance(

@@ -9,12 +9,14 @@ import argparse
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
+from specviz.cli.commands.run import own_flags
+from specviz.cli.parts.method_flags import flag_of, option_help
 from specviz.cli.parts.sources import live_source
-from specviz.cli.parts.summary import option_text
 from specviz.cli.parts.terminal import Terminal, out, printable
-from specviz.protocol.runs import MethodDescription, ModelDescription, OptionCard, PromptCard
+from specviz.protocol.runs import MethodDescription, ModelDescription, PromptCard
 
 KINDS = ("drafters", "growths", "stoppings", "verifiers", "models", "prompts")
 
@@ -39,26 +41,12 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _method(terminal: Terminal, item: MethodDescription) -> None:
+def _method(role: str, terminal: Terminal, item: MethodDescription) -> None:
     marks = ("" if item.lossless else " [lossy]") + (" [temperature 0 alone]" if item.temperatures == "zero" else "")
     marks += "" if item.deployable else " [upper bound, cannot be deployed]"
     terminal.line(f"{terminal.paint(f'{item.name:<14}', 'accepted')} {printable(item.summary, keep='')}{marks}")
     for option in item.options:
-        terminal.line(f"    --{option.name.replace('_', '-'):<12} {printable(option_help(option), keep='')}")
-
-
-def option_help(option: OptionCard) -> str:
-    """Help, legal values and default of an option in one line."""
-    limits = []
-    if option.choices:
-        limits.append("one of " + ", ".join(option.choices))
-    if option.minimum is not None or option.maximum is not None:
-        low = "" if option.minimum is None else f"{option.minimum:g}"
-        high = "" if option.maximum is None else f"{option.maximum:g}"
-        limits.append(f"{low}…{high}")
-    if option.default is not None:
-        limits.append(f"default {option_text(option.default) or 'none'}")
-    return f"{option.help} ({'; '.join(limits)})" if limits else option.help
+        terminal.line(f"    {flag_of(role, option.name, own_flags()):<14} {printable(option_help(option), keep='')}")
 
 
 def _model(terminal: Terminal, item: ModelDescription) -> None:
@@ -73,10 +61,10 @@ def _prompt(terminal: Terminal, item: PromptCard) -> None:
 
 
 SHOWN: Mapping[str, Callable[[Terminal, Any], None]] = {
-    "drafters": _method,
-    "growths": _method,
-    "stoppings": _method,
-    "verifiers": _method,
+    "drafters": partial(_method, "drafter"),
+    "growths": partial(_method, "growth"),
+    "stoppings": partial(_method, "stopping"),
+    "verifiers": partial(_method, "verifier"),
     "models": _model,
     "prompts": _prompt,
 }

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import threading
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
 from specviz.app.race.view import RaceView, RunnerView, lane, race_view
 from specviz.bench.race.runner import Lap, Racer, RaceSpec, check, lap_count, race, result
-from specviz.cli.parts.interrupt import stop_on_interrupt
+from specviz.cli.parts.bench import time_limit
 from specviz.cli.parts.progress import progress
 from specviz.cli.parts.request import add_prompt_flags, prompted
 from specviz.cli.parts.sources import live_source
@@ -72,10 +71,8 @@ def run(args: argparse.Namespace) -> int:
     source = live_source()
     spec = read_spec(args, source.catalog())
     check(source, spec)
-    begun, stopped = threading.Event(), threading.Event()
-    begun.set()
-    with stop_on_interrupt(begun, stopped):
-        laps = list(progress(race(source, spec, stopped.is_set), "race", lap_count(spec)))
+    with time_limit() as cancelled:
+        laps = list(progress(race(source, spec, cancelled), "race", lap_count(spec)))
     return _report(args, spec, laps)
 
 

@@ -6,7 +6,9 @@ Place in the flow: reads one file through the codec and prints. Knows nothing ab
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from specviz.cli.parts.summary import header, show_summary
 from specviz.cli.parts.terminal import MARKS, Terminal, out, printable, visible
@@ -14,6 +16,9 @@ from specviz.cli.parts.token_text import Pieces, label
 from specviz.errors import OptionError
 from specviz.trace import lossy
 from specviz.trace.events import Node, Round, Trace, Trial
+
+if TYPE_CHECKING:
+    from networkx import DiGraph
 
 FATES = {"accepted": "accepted", "rejected": "rejected", "unreached": "never reached"}
 
@@ -55,7 +60,10 @@ def _write_graph(trace: Trace, args: argparse.Namespace) -> None:
     """One round's tree for graph tools. Raises OptionError where the round or the suffix is missing."""
     from specviz.trace.graph import graphml, node_link_json, to_graph
 
-    writers = {".graphml": graphml, ".json": lambda graph: node_link_json(graph).encode()}
+    writers: dict[str, Callable[[DiGraph[int]], bytes]] = {
+        ".graphml": graphml,
+        ".json": lambda graph: node_link_json(graph).encode(),
+    }
     if args.round is None:
         raise OptionError("--graph writes one round's tree; add --round N.")
     if args.graph.suffix not in writers:

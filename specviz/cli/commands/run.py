@@ -10,6 +10,7 @@ import argparse
 import json
 import threading
 from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,24 @@ from specviz.trace.steps import Step
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
+    add_own_flags(parser)
+    catalog, own = live_source().catalog(), own_flags()
+    method_flags.add_flags(parser, "drafter", catalog.drafters, own)
+    method_flags.add_flags(parser, "growth", catalog.growths, own)
+    method_flags.add_flags(parser, "stopping", catalog.stoppings, own)
+    method_flags.add_flags(parser, "verifier", catalog.verifiers, own)
+
+
+@cache
+def own_flags() -> tuple[str, ...]:
+    """The flags that are there whatever methods there are."""
+    parser = argparse.ArgumentParser()
+    add_own_flags(parser)
+    return tuple(parser._option_string_actions)
+
+
+def add_own_flags(parser: argparse.ArgumentParser) -> None:
+    """All but those of the methods' options."""
     request.add_flags(parser)
     parser.add_argument("--trace", metavar="OUT", type=Path, help="write the trace to OUT (.json or .json.gz)")
     parser.add_argument(
@@ -37,11 +56,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     shown = parser.add_mutually_exclusive_group()
     shown.add_argument("--json", action="store_true", help="print one JSON object: text, output_ids, summary and more")
     shown.add_argument("--quiet", action="store_true", help="print the text alone")
-    catalog = live_source().catalog()
-    method_flags.add_flags(parser, "drafter", catalog.drafters)
-    method_flags.add_flags(parser, "growth", catalog.growths)
-    method_flags.add_flags(parser, "stopping", catalog.stoppings)
-    method_flags.add_flags(parser, "verifier", catalog.verifiers)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -101,6 +115,8 @@ def as_data(trace: Trace, path: Path | None) -> dict[str, Any]:
         "prompt_ids": started.prompt_ids,
         "target": asdict(started.target),
         "drafter": _as_part(started.drafter, started),
+        "growth": None if started.growth is None else _as_part(started.growth, started),
+        "stopping": None if started.stopping is None else _as_part(started.stopping, started),
         "verifier": _as_part(started.verifier, started),
         "lossless": not lossy.lossy(started),
         "lossy": [{"name": card.name, "measured": lossy.distance(card)} for card in lossy.lossy(started)],

@@ -9,19 +9,19 @@ import argparse
 import json
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
 
-from specviz.bench.core.contest import ContestPlan, Outcome, contest
 from specviz.cli.parts.interrupt import stop_on_interrupt
-from specviz.cli.parts.progress import progress
 from specviz.cli.parts.terminal import out, printable
 from specviz.errors import OptionError
 from specviz.protocol.runs import RunRequest
 
 T = TypeVar("T")
+Cancelled = Callable[[], bool]
 REQUEST = {field.name: field.default for field in fields(RunRequest)}
 PAIR = ("target", "drafter_model", "seed", "dtype", "device")
 """names of the flags that are also fields of a request"""
@@ -62,14 +62,14 @@ def numbers(args: argparse.Namespace, name: str, kind: Callable[[str], T], examp
         raise OptionError(f"{flag} is '{text}', but must be numbers like {example}.") from None
 
 
-def run_contest(plan: ContestPlan, max_minutes: float | None) -> list[Outcome]:
-    """What was finished before Ctrl-C or the end of the time."""
+@contextmanager
+def time_limit(max_minutes: float | None = None) -> Iterator[Cancelled]:
+    """Says whether to stop: after Ctrl-C, or once the minutes are over."""
     stopped, begun = threading.Event(), threading.Event()
     begun.set()
     deadline = time.monotonic() + max_minutes * 60 if max_minutes else float("inf")
     with stop_on_interrupt(begun, stopped):
-        loop = contest(plan, lambda: stopped.is_set() or time.monotonic() > deadline)
-        return list(progress(loop, "bench", plan.runs))
+        yield lambda: stopped.is_set() or time.monotonic() > deadline
 
 
 def deliver(where: Path | None, data: Mapping[str, Any], tables: str) -> int:

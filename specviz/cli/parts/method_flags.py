@@ -1,39 +1,69 @@
-"""Flags of `run` that no one wrote by hand: one per option of every drafter and verifier.
+"""Flags of `run` that no one wrote by hand: one per option of every method.
 
-Place in the flow: `run` adds them to its parser from the catalog, and reads the chosen method's back.
-Knows methods only as descriptions; ranges are judged where the options are built.
+Place in the flow: `run` adds them to its parser from the catalog, and reads the chosen methods' back. Knows methods
+only as descriptions; ranges are judged where the options are built.
+
+A drafter's option has the plain name, `--gamma`; that of any other method has its kind before it, `--growth-budget`,
+whatever else there is. So no method renames a flag of another. Where the plain name is one of `run` itself or begins
+like those of another kind, the drafter's flag has its kind before it as well.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from specviz.cli.commands.list import option_help
+from specviz.cli.parts.summary import option_text
 from specviz.errors import OptionError
 from specviz.protocol.runs import MethodDescription, OptionCard
 from specviz.trace.events import Option
 
 METAVARS = {"int": "N", "float": "X", "bool": "true|false", "str": "WORD", "ints": "N,N,…"}
+PLAIN = "drafter"
+"""the kind whose options have plain names"""
+KINDS = ("drafter", "growth", "stopping", "verifier")
 
 
-def add_flags(parser: argparse.ArgumentParser, role: str, methods: Sequence[MethodDescription]) -> None:
-    """One flag per option name; methods that share a name share the flag. Where the plain name is taken by another
-    flag of the command, the role stands before it: `--verifier-top-k`."""
+def flag_of(role: str, option: str, taken: Sequence[str]) -> str:
+    """The flag of an option of a method of this kind, `taken` being those that `run` has for itself."""
+    plain = option.replace("_", "-")
+    is_plain = role == PLAIN and f"--{plain}" not in taken and not plain.startswith(tuple(f"{kind}-" for kind in KINDS))
+    flag = f"--{plain}" if is_plain else f"--{role}-{plain}"
+    return f"--{role}-option-{plain}" if flag in taken else flag
+
+
+def option_help(option: OptionCard) -> str:
+    """Help, legal values and default of an option in one line."""
+    limits = []
+    if option.choices:
+        limits.append("one of " + ", ".join(option.choices))
+    if option.minimum is not None or option.maximum is not None:
+        low = "" if option.minimum is None else f"{option.minimum:g}"
+        high = "" if option.maximum is None else f"{option.maximum:g}"
+        limits.append(f"{low}…{high}")
+    if option.default is not None:
+        limits.append(f"default {option_text(option.default) or 'none'}")
+    return f"{option.help} ({'; '.join(limits)})" if limits else option.help
+
+
+def add_flags(
+    parser: argparse.ArgumentParser, role: str, methods: Sequence[MethodDescription], own: Sequence[str]
+) -> None:
+    """One flag per option name; methods of one kind that share a name share it. `own`: the command's own flags."""
+    parser.set_defaults(own_flags=tuple(own))
     group = parser.add_argument_group(f"{role} options")
     owners: dict[str, list[tuple[MethodDescription, OptionCard]]] = {}
     for method in methods:
         for option in method.options:
             owners.setdefault(option.name, []).append((method, option))
     for name, users in owners.items():
-        plain = "--" + name.replace("_", "-")
-        taken = plain in parser._option_string_actions
+        is_switch = all(option.type == "bool" for _, option in users)
         group.add_argument(
-            f"--{role}-{plain[2:]}" if taken else plain,
+            flag_of(role, name, own),
             dest=_dest(role, name),
             metavar=METAVARS.get(users[0][1].type, "VALUE"),
-            nargs="?" if all(option.type == "bool" for _, option in users) else None,
-            const="true" if all(option.type == "bool" for _, option in users) else None,
+            nargs="?" if is_switch else None,
+            const="true" if is_switch else None,
             help="; ".join(f"{method.name}: {option_help(option)}" for method, option in users).replace("%", "%%"),
         )
 
@@ -42,7 +72,8 @@ def read_flags(
     args: argparse.Namespace, role: str, name: str, methods: Sequence[MethodDescription]
 ) -> dict[str, Option]:
     """The options given for method `name`, as text: they are typed and judged in one place, where they are built.
-    A name that the catalog lacks (`auto`) may use any method's. Raises OptionError for a flag of another method.
+    A name that the catalog lacks (`auto`) may use any method's. Raises OptionError for a flag of another method, or one
+    that does nothing beside the others.
     """
     users = [method for method in methods if method.name == name] or list(methods)
     own = {option.name for method in users for option in method.options}
@@ -54,11 +85,33 @@ def read_flags(
                 continue
             if option.name not in own:
                 raise OptionError(
-                    f"--{option.name.replace('_', '-')} belongs to {role} '{method.name}', but '{name}' was chosen; "
-                    f"leave it out or add --{role} {method.name}."
+                    f"{flag_of(role, option.name, args.own_flags)} belongs to {role} '{method.name}', but '{name}' was "
+                    f"chosen; leave it out or add --{role} {method.name}."
                 )
             options[option.name] = text
+    for method in users:
+        _check_beside(args, role, method, options)
     return options
+
+
+def _check_beside(args: argparse.Namespace, role: str, method: MethodDescription, given: Mapping[str, Option]) -> None:
+    """Raises OptionError where two of the flags given for a method do not go together."""
+    for option in method.options:
+        if option.name in given and given.get(option.unless):
+            flag, other = (flag_of(role, one, args.own_flags) for one in (option.name, option.unless))
+            raise OptionError(f"{flag} does nothing beside {other}, which replaces it; leave one of them out.")
+
+
+def check_shape(args: argparse.Namespace, drafter: MethodDescription, growth: MethodDescription) -> None:
+    """Raises OptionError where a flag asks the drafter for a shape that the tree policy decides."""
+    for option in drafter.options:
+        if option.shape and getattr(args, _dest(PLAIN, option.name)) is not None:
+            instead = " or ".join(flag_of("growth", one.name, args.own_flags) for one in growth.options)
+            raise OptionError(
+                f"{flag_of(PLAIN, option.name, args.own_flags)} is an option of the drafter '{drafter.name}' for runs "
+                f"without a growth policy, but --growth {growth.name} decides the shape; use {instead} instead, or "
+                "leave --growth out."
+            )
 
 
 def _dest(role: str, option: str) -> str:

@@ -12,7 +12,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from specviz.cli.parts.method_flags import read_flags
+from specviz.cli.parts.method_flags import check_shape, read_flags
 from specviz.errors import OptionError, PromptError
 from specviz.protocol.runs import Catalog, MethodDescription, Resume, RunRequest, request_of
 
@@ -79,9 +79,24 @@ def build_request(args: argparse.Namespace, catalog: Catalog, resume: Resume | N
     for role, methods in _roles(catalog):
         name = getattr(request, role)
         kept = getattr(base, f"{role}_options") if name == getattr(base, role) else {}
-        options = {f"{role}_options": {**kept, **read_flags(args, role, name, methods)}}
+        options: dict[str, Any] = {f"{role}_options": {**kept, **read_flags(args, role, name, methods)}}
         request = replace(request, **options)
-    return request
+    return _without_shape(args, request, catalog)
+
+
+def _without_shape(args: argparse.Namespace, request: RunRequest, catalog: Catalog) -> RunRequest:
+    """The request, where a tree policy is chosen, without the shape that a resumed trace's drafter had of its own.
+
+    Raises OptionError where a flag asks for such a shape.
+    """
+    growth = next((one for one in catalog.growths if one.name == request.growth), None)
+    drafter = next((one for one in catalog.drafters if one.name == request.drafter), None)
+    if growth is None or drafter is None:
+        return request
+    check_shape(args, drafter, growth)
+    shape = {option.name for option in drafter.options if option.shape}
+    kept = {name: value for name, value in request.drafter_options.items() if name not in shape}
+    return replace(request, drafter_options=kept)
 
 
 def _roles(catalog: Catalog) -> list[tuple[str, tuple[MethodDescription, ...]]]:

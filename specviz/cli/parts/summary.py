@@ -24,10 +24,21 @@ def header(started: Started) -> list[str]:
     lines = [
         f"{started.source} run {started.run_id} of {started.created}",
         f"target {target.name} ({target.architecture}, {_millions(target.parameters)}, {target.dtype})"
-        f" · drafter {method(started.drafter)} · verifier {method(started.verifier)}",
+        f" · {methods(started)}",
         " · ".join([*settings, f"seed {started.seed}", f"at most {started.max_new_tokens} new tokens"]),
     ]
     return [printable(line, keep="") for line in lines]
+
+
+def methods(started: Started) -> str:
+    """Every method of the run by its kind; tree policy and stop policy where it names one."""
+    cards = [
+        ("drafter", started.drafter),
+        ("tree policy", started.growth),
+        ("stop policy", started.stopping),
+        ("verifier", started.verifier),
+    ]
+    return " · ".join(f"{kind} {method(card)}" for kind, card in cards if card is not None)
 
 
 def method(card: MethodCard) -> str:
@@ -56,6 +67,7 @@ def show_summary(terminal: Terminal, trace: Trace) -> None:
 def _rows(trace: Trace) -> list[tuple[str, str]]:
     summary, finished = trace.summary, trace.finished
     rows = [
+        ("run with", methods(trace.started)),
         ("ended by", finished.reason + (f": {finished.message}" if finished.message else "")),
         ("output", f"{summary.num_output_tokens} tokens in {summary.num_target_passes} target passes"),
     ]

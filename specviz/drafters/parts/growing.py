@@ -18,7 +18,7 @@ from specviz.core.sampling import Sampling, transform
 from specviz.core.tree import ROOT, DraftTree
 from specviz.drafters.base import DraftContext, Proposal
 from specviz.errors import DraftError
-from specviz.stop_policies.base import Stop
+from specviz.stop_policies.base import Stop, StopOptions
 from specviz.trace.events import CandidateKind, Option
 from specviz.tree_policies.base import Opening
 
@@ -32,7 +32,7 @@ class GrowingDraft:
 
     context: DraftContext
     proposal: Proposal
-    stop: Stop
+    stop: Stop[StopOptions]
     deepest: int
     """no candidate deeper than this"""
     answer: Answer
@@ -61,6 +61,10 @@ class GrowingDraft:
     @property
     def opening(self) -> Opening | None:
         return self.context.opening
+
+    @property
+    def chain_levels(self) -> int | None:
+        return self.stop.levels()
 
     @property
     def note(self) -> dict[str, Option]:
@@ -156,7 +160,7 @@ class LastDraft:
     levels: int | None = None
     length: int = 0
 
-    def report(self, stop: Stop, context: DraftContext) -> None:
+    def report(self, stop: Stop[StopOptions], context: DraftContext) -> None:
         """Tell the stop policy; nothing before the first draft."""
         if self.levels is not None:
             committed = len(context.tokens) - self.length

@@ -13,33 +13,33 @@ from torch import Tensor
 
 from specviz.core.clock import now
 from specviz.core.tree import ROOT, DraftTree
-from specviz.drafters.base import DraftContext, DraftPass, Habit, Proposal
+from specviz.drafters.base import DraftContext, DraftPass, Proposal
 from specviz.drafters.parts.draft_cache import DraftCache
 from specviz.drafters.parts.growing import GrowingDraft, LastDraft
 from specviz.lm.base import LanguageModel
+from specviz.options import Options
+from specviz.stop_policies.base import Stop, StopOptions
 from specviz.tree_policies.base import Growth
 
 
 class ModelDraft:
     """One model and its cache, for one run."""
 
-    def __init__(self, model: LanguageModel, growth: Growth, source: str) -> None:
-        """`growth` is used where the run's habit names none; `source` is what candidates are marked with."""
+    def __init__(self, model: LanguageModel, source: str) -> None:
+        """`source` is what candidates are marked with."""
         self.model = model
-        self._growth = growth
         self._source = source
         self._cache = DraftCache(model)
         self._last = LastDraft()
 
-    def begin(self, tokens: Sequence[int], habit: Habit) -> None:
+    def begin(self, tokens: Sequence[int], stop: Stop[StopOptions]) -> None:
         """Read the prompt."""
-        self._cache.keeps_hidden = habit.stop.needs_hidden
+        self._cache.keeps_hidden = stop.needs_hidden
         self._cache.begin(tokens)
 
-    def propose(self, context: DraftContext, habit: Habit) -> Proposal:
-        """The tree that the model makes of the text, as growth and stop policy say."""
+    def propose(self, context: DraftContext, growth: Growth[Options], stop: Stop[StopOptions]) -> Proposal:
+        """The tree that the model makes of the text, as tree policy and stop policy say."""
         proposal = Proposal(DraftTree.from_root(context.tokens[-1]))
-        stop = habit.stop
         self._last.report(stop, context)
         room = self._cache.room(len(context.tokens))
         depth = min(room, context.max_depth, stop.levels() or room)
@@ -53,7 +53,7 @@ class ModelDraft:
                 self._source,
                 self._cache.hidden,
             )
-            (habit.growth or self._growth).grow(draft)
+            growth.grow(draft)
             proposal.note.update(stop.state())
         else:
             proposal.note["drafter_context_full"] = room < 1

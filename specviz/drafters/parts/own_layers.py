@@ -2,46 +2,28 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar
 
 from torch import Tensor
 
 from specviz.core.clock import now
-from specviz.core.sampling import Sampling
-from specviz.core.tree import DraftTree, Shape
-from specviz.drafters.base import DraftContext, Drafter, DraftPass, Proposal
+from specviz.core.tree import DraftTree
+from specviz.drafters.base import DraftContext, DraftPass, Proposal
+from specviz.drafters.capabilities import Attaches
 from specviz.drafters.parts.borrowed_rows import BorrowedRows
 from specviz.drafters.parts.growing import GrowingDraft, LastDraft
-from specviz.drafters.parts.shape import ShapeOptions
+from specviz.drafters.parts.shape import GrowingDrafter, ShapeOptionsT_co
 from specviz.errors import ModelError
 from specviz.lm.base import Blocks, Cache, LanguageModel, SplitModel
-from specviz.options import Options
-from specviz.trace.events import CandidateKind
 
 
-class OwnLayersDrafter(Drafter):
+class OwnLayersDrafter(GrowingDrafter[ShapeOptionsT_co], Attaches):
     """Grows a draft from partial passes of the target. A subclass says which blocks run."""
 
-    lossless: ClassVar[bool] = True
-    needs_model: ClassVar[bool] = False
-    grows: ClassVar[bool] = True
-
-    def __init__(self, options: Options, model: LanguageModel | None = None) -> None:
-        assert isinstance(options, ShapeOptions)
-        super().__init__(options, model)
-        self._own_growth = options.growth
+    def __init__(self, options: ShapeOptionsT_co) -> None:
+        super().__init__(options)
         self._last = LastDraft()
-
-    @classmethod
-    def kinds(cls, options: Options, sampling: Sampling) -> frozenset[CandidateKind]:
-        assert isinstance(options, ShapeOptions)
-        return options.growth.kinds(sampling)
-
-    @classmethod
-    def shape(cls, options: Options, sampling: Sampling) -> Shape:
-        assert isinstance(options, ShapeOptions)
-        return options.growth.shape(sampling)
 
     def attach(self, target: LanguageModel, cache: Cache) -> None:
         """Raises ModelError where the target cannot run some of its layers alone."""
@@ -63,13 +45,13 @@ class OwnLayersDrafter(Drafter):
             "of the Llama architecture, or another drafter."
         )
 
+    @abstractmethod
     def blocks(self, target: SplitModel) -> Blocks:
         """Which sub-layers draft. Raises OptionError where the target has no such layers."""
-        raise NotImplementedError
 
+    @abstractmethod
     def close(self, rows: BorrowedRows, proposal: Proposal) -> Proposal:
         """Leave the cache as it was; the proposal with what the target's pass may take over."""
-        raise NotImplementedError
 
     def propose(self, context: DraftContext) -> Proposal:
         proposal = Proposal(DraftTree.from_root(context.tokens[-1]))
@@ -81,7 +63,7 @@ class OwnLayersDrafter(Drafter):
             draft = GrowingDraft(
                 context, proposal, stop, depth, lambda nodes, at: self._ask(rows, proposal, nodes, at), self.name
             )
-            (self.habit.growth or self._own_growth).grow(draft)
+            self.growth.grow(draft)
             proposal.note.update(stop.state())
             proposal = self.close(rows, proposal)
         self._last.remember(proposal.tree, context.tokens)

@@ -1,10 +1,19 @@
-"""The shape of a draft as a drafter's own options, for every drafter whose drafts grow. Registers nothing."""
+"""What all drafters share whose drafts grow: the shape as their own options, and the policies of a run.
+
+Registers nothing.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeVar
 
+from specviz.core.sampling import Sampling
+from specviz.core.tree import Shape
+from specviz.drafters.base import Drafter, Habit
+from specviz.drafters.capabilities import Grows
 from specviz.options import Options, option
+from specviz.trace.events import CandidateKind
 from specviz.tree_policies.base import Growth
 from specviz.tree_policies.levels import LevelsGrowth, LevelsOptions
 from specviz.tree_policies.parts.draws import DRAWS
@@ -15,18 +24,22 @@ from specviz.tree_policies.parts.level_wise import check_size
 class ShapeOptions(Options):
     """Shape of the draft, and how its candidates are drawn."""
 
-    gamma: int = option(4, help="tokens drafted per round, as a chain", minimum=1, maximum=32)
+    gamma: int = option(
+        4, help="tokens drafted per round, as a chain", minimum=1, maximum=32, unless="branching", shape=True
+    )
     branching: tuple[int, ...] = option(
         (),
         help="children per node at each level, such as 3,2,1; makes a tree and replaces gamma",
         minimum=1,
         maximum=32,
+        shape=True,
     )
     draw: str = option(
         "auto",
         help="how candidates are drawn; auto: i.i.d. for a chain, without replacement for a tree, the most probable "
         "at temperature 0",
         choices=("auto", *DRAWS),
+        shape=True,
     )
 
     def __post_init__(self) -> None:
@@ -39,6 +52,37 @@ class ShapeOptions(Options):
         return self.branching or (1,) * self.gamma
 
     @property
-    def growth(self) -> Growth:
+    def growth(self) -> Growth[Options]:
         """The same as a growth policy, for runs that choose none."""
         return LevelsGrowth(LevelsOptions(branching=self.widths, draw=self.draw))
+
+
+ShapeOptionsT_co = TypeVar("ShapeOptionsT_co", bound=ShapeOptions, covariant=True)
+
+
+class GrowingDrafter(Drafter[ShapeOptionsT_co], Grows):
+    """A drafter whose drafts grow by a policy: that of the run, or else what its own options describe."""
+
+    def __init__(self, options: ShapeOptionsT_co) -> None:
+        super().__init__(options)
+        self.habit = Habit()
+
+    def follow(self, habit: Habit) -> None:
+        self.habit = habit
+
+    def policies(self) -> Habit:
+        return self.habit
+
+    @property
+    def growth(self) -> Growth[Options]:
+        """The policy that its drafts follow."""
+        return self.habit.growth or self.options.growth
+
+    def gives_hidden(self) -> bool:
+        return False
+
+    def kinds(self, sampling: Sampling) -> frozenset[CandidateKind]:
+        return self.growth.kinds(sampling)
+
+    def shape(self, sampling: Sampling) -> Shape:
+        return self.growth.shape(sampling)

@@ -1,6 +1,6 @@
 """The JSON Schema of sweep results, generated from their types and from nowhere else.
 
-`python -m specviz.protocol.sweeps.schema` writes it to assets/schema; a test fails when the file lags behind the types.
+`make generate` writes it to assets/schema; a test fails when the file lags behind the types.
 Knows nothing about results.
 """
 
@@ -39,7 +39,3 @@ def schema() -> dict[str, Any]:
 def text() -> str:
     """The file's content: indented, so that a change is read line by line."""
     return json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"
-
-
-if __name__ == "__main__":
-    SCHEMA_FILE.write_text(text(), encoding="utf-8")

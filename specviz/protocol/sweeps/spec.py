@@ -74,9 +74,7 @@ def run_count(spec: SweepSpec) -> int:
 def request_for(spec: SweepSpec, case: SweepCase, temperature: float) -> RunRequest:
     """What one case asks for on any prompt."""
     return replace(
-        spec.template,
-        drafter=case.drafter,
-        drafter_options=dict(case.options),
+        spec.template.with_drafter(case.drafter, case.options),
         growth=case.policies.growth,
         growth_options=dict(case.policies.growth_options),
         stopping=case.policies.stopping,

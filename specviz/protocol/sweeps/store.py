@@ -21,8 +21,9 @@ from specviz.protocol.sweeps.definition import fingerprint
 from specviz.protocol.sweeps.result import KIND, VERSION, SweepResult
 from specviz.protocol.sweeps.toml_file import checked
 from specviz.trace import limits as ceilings
-from specviz.trace.codec import compressed, place_of
+from specviz.trace.codec import compressed
 from specviz.trace.guard import json_of, shown, text_of
+from specviz.trace.validation import sentence_of
 
 LIMITS = replace(ceilings.UPLOAD, what="a sweep result")
 MOST_POINTS = 20_000
@@ -56,12 +57,7 @@ def loads(raw: bytes) -> SweepResult:
     try:
         result: SweepResult = ADAPTER.validate_json(text, strict=True)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False)[0]
-        place = place_of(first["loc"]) or "the result"
-        if first["type"] == "missing":
-            raise BenchError(f"{place} is missing; every sweep result has it.") from None
-        message = first["msg"].removeprefix("Input ").replace("should be", "must be")
-        raise BenchError(f"{place} is {shown(first['input'])}, but {message[0].lower()}{message[1:]}.") from None
+        raise BenchError(sentence_of(error, "sweep result")) from None
     check(result)
     return result
 

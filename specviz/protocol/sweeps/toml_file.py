@@ -13,12 +13,12 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import tomli_w
 from pydantic import TypeAdapter, ValidationError
 
 from specviz.errors import BenchError, OptionError
 from specviz.protocol.sweeps.definition import DrafterEntry, SweepDefinition, nearest, stated
-from specviz.trace.codec import place_of
-from specviz.trace.guard import shown
+from specviz.trace.validation import sentence_of
 
 MOST_BYTES = 100_000
 MOST_OF_AN_AXIS = 64
@@ -68,10 +68,7 @@ def definition_of(text: str) -> SweepDefinition:
     except OptionError as error:
         raise BenchError(str(error)) from None
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False)[0]
-        message = first["msg"].removeprefix("Input ").replace("should be", "must be")
-        place = place_of(first["loc"]) or "the file"
-        raise BenchError(f"{place} is {shown(first['input'])}, but {message[0].lower()}{message[1:]}.") from None
+        raise BenchError(sentence_of(error, "sweep file")) from None
 
 
 def checked(definition: SweepDefinition) -> SweepDefinition:
@@ -82,9 +79,9 @@ def checked(definition: SweepDefinition) -> SweepDefinition:
     for entry in definition.drafters:
         for value in entry.lengths or ():
             _check_count("lengths", value)
-    for value in definition.temperatures:
-        if not 0.0 <= value <= 10.0:
-            raise BenchError(f"temperatures has {value:g}, but each must lie between 0 and 10.")
+    for temperature in definition.temperatures:
+        if not 0.0 <= temperature <= 10.0:
+            raise BenchError(f"temperatures has {temperature:g}, but each must lie between 0 and 10.")
     for field in fields(definition):
         values = getattr(definition, field.name)
         if isinstance(values, tuple) and len(values) > MOST_OF_AN_AXIS:
@@ -116,15 +113,5 @@ def _check_keys(data: Mapping[str, Any], kind: type, what: str) -> None:
 def to_toml(definition: SweepDefinition) -> str:
     """The definition as a sweep file; only what differs from the defaults is written."""
     content = stated(definition)
-    lines = [f"{name} = {_value(value)}" for name, value in content.items() if name != "drafters"]
-    names = [one["name"] if set(one) == {"name"} else one for one in content.get("drafters", ())]
-    lines += [f"drafters = [{''.join(f'{chr(10)}  {_value(one)},' for one in names)}\n]"] if names else []
-    return "\n".join(lines) + "\n"
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, dict):
-        return "{ " + ", ".join(f"{name} = {_value(one)}" for name, one in value.items()) + " }"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_value, value)) + "]"
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    drafters = [one["name"] if set(one) == {"name"} else one for one in content.pop("drafters", ())]
+    return tomli_w.dumps(content | ({"drafters": drafters} if drafters else {}), indent=2)

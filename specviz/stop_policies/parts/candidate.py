@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import log
 
-HEAD = 8
-"""how many of the largest probabilities are looked at; a trace keeps as many unless told otherwise"""
+HEAD = 10
+"""how many of the largest probabilities are looked at (DISCO, 2405.04304); a trace keeps as many by default"""
 SMALLEST = 1e-6
 """a trace keeps six decimals"""
 FEATURES = HEAD + 3
+OF_DISTRIBUTION = tuple(number for number in range(FEATURES) if number != HEAD)
+"""which of the features do not look at the candidate's own probability: DISCO's (2405.04304)"""
 
 
 def features(head: Sequence[float], prob: float, depth: int) -> list[float]:

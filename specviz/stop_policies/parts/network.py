@@ -48,6 +48,8 @@ class Network:
             self.threshold = float(data["threshold"])
             self.drafter_sha256 = str(data["drafter_sha256"])
             """the drafter whose rounds it was trained on"""
+            self.made_from: Mapping[str, Any] = dict(data.get("made_from", {}))
+            """what is known of its training, such as `held_out_log_loss`"""
             self.predict(torch.zeros(self.inputs))
         except (KeyError, TypeError, ValueError, IndexError, RuntimeError) as error:
             raise OptionError(

@@ -6,26 +6,53 @@ Knows nothing about how weights are made; that is in the policy's `recipe` and i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeVar
 
 import torch
 
-from specviz.options import Options
-from specviz.stop_policies.base import DraftView, Stop
+from specviz.options import option
+from specviz.stop_policies.base import DraftView, Stop, StopOptions
 from specviz.stop_policies.parts.candidate import FEATURES, HEAD, features
 from specviz.stop_policies.parts.network import Network, shipped, sized
 from specviz.trace.events import Option
 
 
-class TrainedStop(Stop):
+@dataclass(frozen=True)
+class ThresholdOptions(StopOptions):
+    """How sure the network must be."""
+
+    threshold: float = option(0.0, help="0: the value found in training", minimum=0.0, maximum=1.0)
+
+
+ThresholdOptionsT_co = TypeVar("ThresholdOptionsT_co", bound=ThresholdOptions, covariant=True)
+
+
+def against_base_rate(log_loss: float, base_rate: float) -> str:
+    """Whether a network tells more about a candidate than the share of accepted ones does, as a sentence; both in nats
+    per held-out candidate."""
+    verb = "beats" if log_loss < base_rate else "does not beat"
+    return (
+        f"On held-out rounds it {verb} the base rate of acceptance: {log_loss:.3f} nats per candidate against "
+        f"{base_rate:.3f}."
+    )
+
+
+class TrainedStop(Stop[ThresholdOptionsT_co]):
     """Goes by a network, with an option `threshold` of which 0 means the value found in training."""
 
     inputs: ClassVar[int | None] = None
     """how many numbers its network reads; None: as many as the drafter's hidden states have"""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: ThresholdOptionsT_co) -> None:
         super().__init__(options)
         self._network: Network | None = None
+
+    @classmethod
+    def standing(cls) -> str:
+        """How its shipped weights do on held-out rounds."""
+        numbers = shipped(cls.name).made_from
+        return against_base_rate(numbers["held_out_log_loss"], numbers["held_out_log_loss_of_base_rate"])
 
     @property
     def network(self) -> Network:
@@ -49,11 +76,15 @@ class TrainedStop(Stop):
         return network if self.inputs is None else sized(network, self.inputs)
 
 
-class CandidateStop(TrainedStop):
+class CandidateStop(TrainedStop[ThresholdOptionsT_co]):
     """One whose network reads the numbers of `candidate`: it says how likely the candidate just drafted is accepted."""
 
-    inputs = FEATURES
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        chosen = None if cls.recipe is None else cls.recipe.features
+        cls.inputs = FEATURES if chosen is None else len(chosen)
 
     def goes_below(self, draft: DraftView, node: int) -> bool:
-        known = features(draft.head(draft.parent(node), HEAD), draft.prob(node), draft.depth(node))
-        return self.network.predict(torch.tensor(known)) >= self.threshold
+        known = torch.tensor(features(draft.head(draft.parent(node), HEAD), draft.prob(node), draft.depth(node)))
+        chosen = None if self.recipe is None else self.recipe.features
+        return self.network.predict(known if chosen is None else known[list(chosen)]) >= self.threshold

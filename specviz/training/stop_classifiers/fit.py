@@ -53,7 +53,7 @@ def fit(inputs: Tensor, chances: Tensor, recipe: Recipe) -> Fitted:
         said = logits(x, layers)
         gain = for_accept * functional.logsigmoid(said) + for_refuse * functional.logsigmoid(-said)
         loss = -gain.sum() / (for_accept + for_refuse).sum()
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         optimiser.step()
     return Fitted(mean, scale, [(weight.detach(), bias.detach()) for weight, bias in layers])
 
@@ -75,6 +75,19 @@ def accuracy(said: Tensor, chances: Tensor) -> float:
     return float(torch.where(said >= 0.5, chances, 1.0 - chances).mean())
 
 
+def frequency(said: Tensor, recipe: Recipe) -> Tensor:
+    """said [n] → the frequencies of acceptance [n] that it stands for: a rejection that counts w times in training
+    makes the odds w times too low."""
+    odds = recipe.reject_weight * said / (1.0 - said).clamp(min=1e-12)
+    return odds / (1.0 + odds)
+
+
+def log_loss(said: Tensor, chances: Tensor) -> float:
+    """Cross-entropy in nats per example of said [n] against chances [n]."""
+    said = said.double().clamp(1e-6, 1.0 - 1e-6)
+    return float(-(chances * said.log() + (1.0 - chances) * (1.0 - said).log()).mean())
+
+
 def auc(said: Tensor, chances: Tensor) -> float | None:
     """Probability that an accepted candidate got more than a refused one, ties counting half; each example is accepted
     with its chance. None where there is only one kind."""
@@ -83,7 +96,7 @@ def auc(said: Tensor, chances: Tensor) -> float | None:
     positives, negatives = float(mass.sum()), float(rest.sum())
     if positives <= 0.0 or negatives <= 0.0:
         return None
-    _, groups = values.unique_consecutive(return_inverse=True)  # type: ignore[no-untyped-call]
+    _, groups = values.unique_consecutive(return_inverse=True)
     by_group = torch.zeros(int(groups.max()) + 1, dtype=torch.float64).index_add(0, groups, rest)
     below = (by_group.cumsum(0) - by_group / 2)[groups]
     return float((mass * below).sum() / (positives * negatives))

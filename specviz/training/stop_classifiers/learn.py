@@ -19,9 +19,11 @@ from specviz.errors import OptionError, TrainingError
 from specviz.lm.base import LanguageModel
 from specviz.protocol.runs import Learned
 from specviz.stop_policies.base import STOPS, Recipe
+from specviz.stop_policies.parts.candidate import FEATURES
+from specviz.stop_policies.parts.trained import against_base_rate
 from specviz.trace.events import Trace
 from specviz.training.stop_classifiers.costs import GoesOn, Outcome, costs_of, outcome
-from specviz.training.stop_classifiers.fit import Fitted, accuracy, auc, fit
+from specviz.training.stop_classifiers.fit import Fitted, accuracy, auc, fit, frequency, log_loss
 from specviz.training.stop_classifiers.hidden import hidden_states
 from specviz.training.stop_classifiers.rounds import LoggedRound, logged_rounds
 
@@ -83,7 +85,11 @@ def _lesson(read: Sequence[tuple[Trace, list[LoggedRound]]], recipe: Recipe, mod
     if recipe.from_hidden:
         drafted = [trace for trace, found in read if found]
         return Lesson(rounds, [states for trace in drafted for states in hidden_states(trace, model_of(trace))])
-    return Lesson(rounds, [{node: torch.tensor(known) for node, known in one.known.items()} for one in rounds])
+    chosen = range(FEATURES) if recipe.features is None else recipe.features
+    return Lesson(
+        rounds,
+        [{node: torch.tensor([known[i] for i in chosen]) for node, known in one.known.items()} for one in rounds],
+    )
 
 
 def _split(rounds: Sequence[LoggedRound]) -> tuple[list[int], list[int]]:
@@ -125,6 +131,7 @@ def _account(
 
     threshold = max(THRESHOLDS, key=lambda one: (at(one, train).tokens_per_cost, -abs(one - 0.5)))
     inputs, chances = lesson.examples(parts[1])
+    _, trained_on = lesson.examples(parts[0])
     said = fitted.predict(inputs) if len(chances) else torch.empty(0)
     always = outcome(held_out, costs, lambda one, node: True, looks_ahead=False)
     reached = at(threshold, held_out)
@@ -132,10 +139,14 @@ def _account(
         "runs": len(traces),
         "prompts": len({one.prompt for one in lesson.rounds}),
         "rounds": len(lesson.rounds),
-        "examples_trained_on": len(lesson.examples(parts[0])[1]),
+        "examples_trained_on": len(trained_on),
         "examples_held_out": len(chances),
         "held_out_accepted": round(float(chances.mean()), 4) if len(chances) else None,
         "held_out_accuracy": round(accuracy(said, chances), 4) if len(chances) else None,
+        "held_out_log_loss": round(log_loss(frequency(said, recipe), chances), 4) if len(chances) else None,
+        "held_out_log_loss_of_base_rate": (
+            round(log_loss(torch.full_like(chances, float(trained_on.mean())), chances), 4) if len(chances) else None
+        ),
         "held_out_auc": None if (area := auc(said, chances)) is None else round(area, 4),
         "threshold": threshold,
         "draft_cost": round(costs.draft / costs.target.at(1), 4),
@@ -210,12 +221,13 @@ def _rounded(row: Tensor) -> list[float]:
 def _sentence(policy: str, numbers: Mapping[str, Any]) -> str:
     """What a visitor is told."""
     area = "" if numbers["held_out_auc"] is None else f" and an AUC of {numbers['held_out_auc']:.3f}"
-    right = numbers["held_out_accuracy"]
+    right, loss = numbers["held_out_accuracy"], numbers["held_out_log_loss"]
     quality = (
         "nothing was left to test it on" if right is None else f"right on {right:.1%} of held-out candidates{area}"
     )
     return (
-        f"{policy} learnt from {numbers['examples_trained_on']} candidates of {numbers['runs']} runs: {quality}. Its "
+        f"{policy} learnt from {numbers['examples_trained_on']} candidates of {numbers['runs']} runs: {quality}. "
+        f"{'' if loss is None else against_base_rate(loss, numbers['held_out_log_loss_of_base_rate']) + ' '}Its "
         f"threshold {numbers['threshold']:.2f} gives the most tokens for the time of the logged rounds, modelled from "
         f"measured passes; on held-out rounds that is {numbers['modelled_gain']:.2f} times what whole drafts give, "
         f"with {numbers['wasted_per_token']:.2f} instead of {numbers['wasted_per_token_whole_drafts']:.2f} wasted "

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cache
 
 import torch
@@ -17,19 +18,51 @@ from specviz.core.randomness import Dice
 from specviz.core.sampling import residual, without
 from specviz.errors import OptionError
 from specviz.resources import ACCEPTANCE_VECTOR, asset_path
+from specviz.tree_policies.base import Pair
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredVector:
+    """One shipped measurement: for which weights, at which temperature."""
+
+    target_sha256: str
+    drafter_sha256: str
+    temperature: float
+    values: tuple[float, ...]
 
 
 @cache
-def measured_vector() -> tuple[float, ...]:
-    """The shipped vector. Raises SpecVizError where the file is missing, OptionError where it holds no vector."""
+def measured_vectors() -> tuple[MeasuredVector, ...]:
+    """The shipped measurements. Raises SpecVizError where the file is missing, OptionError where one is no vector."""
     data = json.loads(asset_path(ACCEPTANCE_VECTOR).read_text(encoding="utf-8"))
-    return parse_vector(",".join(map(str, data["vector"])))
+    target, drafter = (data[role]["weights_sha256"] for role in ("target", "drafter"))
+    return tuple(
+        MeasuredVector(target, drafter, one["temperature"], parse_vector(",".join(map(str, one["vector"]))))
+        for one in data["vectors"]
+    )
+
+
+def vector_for(pair: Pair | None) -> tuple[str, tuple[float, ...]]:
+    """The measured vector of this pair at the nearest temperature, and its name. For a pair that was not measured, or
+    where none is known, the bundled pair's, whose name says so."""
+    wanted = 1.0 if pair is None else pair.temperature
+    nearest = min(measured_vectors(), key=lambda one: (abs(one.temperature - wanted), one.temperature))
+    measured = f"T={nearest.temperature:g} {nearest.drafter_sha256[:8]}"
+    if pair is not None and (pair.target_sha256, pair.drafter_sha256) == (
+        nearest.target_sha256,
+        nearest.drafter_sha256,
+    ):
+        return f"measured {measured}", nearest.values
+    return f"of another pair {measured}", nearest.values
 
 
 def parse_vector(text: str) -> tuple[float, ...]:
-    """`0.6,0.1,0.05` → numbers. Raises OptionError where they are not probabilities that sum to at most 1."""
+    """`0.6,0.1,0.05` → numbers; a name in front, as in `measured T=0.8 476b0fa5: 0.6,0.1`, is skipped.
+
+    Raises OptionError where they are not probabilities that sum to at most 1.
+    """
     try:
-        values = tuple(float(part) for part in text.split(","))
+        values = tuple(float(part) for part in text.rpartition(":")[2].split(","))
     except ValueError:
         values = ()
     if not values or any(not 0.0 <= value <= 1.0 for value in values) or sum(values) > 1.0 + 1e-9:
@@ -63,3 +96,15 @@ def measure_vector(pairs: Iterable[tuple[Tensor, Tensor]], width: int, dice: Dic
             if left <= 0.0:
                 break
     return [total / max(1, count) for total in sums]
+
+
+def measure_ranks(pairs: Iterable[tuple[Tensor, Tensor]], width: int) -> list[float]:
+    """The same at temperature 0, where siblings are the drafter's most probable tokens in order: how often the target's
+    (p [V], q [V], both before anything is cut off) most probable token is the first, second, … of them."""
+    hits, count = [0] * width, 0
+    for target, draft in pairs:
+        count += 1
+        rank = int((draft > draft[target.argmax()]).sum())
+        if rank < width:
+            hits[rank] += 1
+    return [hit / max(1, count) for hit in hits]

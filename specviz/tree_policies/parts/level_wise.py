@@ -30,9 +30,11 @@ def grow_levels(
 
     Where the budget ends inside a level, the first nodes get theirs and the others none; where it reaches further than
     the shape, the last level's width goes on. Who gets how many is settled before anything is drawn. `first` are the
-    nodes to begin below.
+    nodes to begin below. A chain without a budget is as long as the stop policy lets it become.
     """
     level, depth, most = list(first), 0, options.most
+    if draft.chain_levels and not options.budget and set(widths) == {1}:
+        widths = (1,) * draft.chain_levels
     while (
         widths and level and draft.tree.drafted < most and options.goes_deeper(depth, len(widths), draft.tree.drafted)
     ):

@@ -1,7 +1,7 @@
 """What all verifiers declare of their rules, as the text of `assets/rules.json`.
 
-The check of a trace, the player and the documentation read it instead of knowing each rule again. Write it anew with
-`python -m specviz.verifiers.parts.declarations`; a test fails where it lags behind. Knows nothing about who reads it.
+The check of a trace, the player and the documentation read it instead of knowing each rule again. `make generate`
+writes it anew; a test fails where it lags behind. Knows nothing about who reads it.
 """
 
 from __future__ import annotations
@@ -10,13 +10,12 @@ import json
 from dataclasses import asdict
 from typing import Any
 
-from specviz.resources import ROOT
+from specviz.options import Options
 from specviz.trace.declared_rule import parse
-from specviz.trace.known_rules import RULES_FILE
 from specviz.verifiers.base import VERIFIERS, Verifier
 
 
-def declared(verifier: type[Verifier]) -> dict[str, Any]:
+def declared(verifier: type[Verifier[Options]]) -> dict[str, Any]:
     """One verifier's rule and what its class says besides, as JSON data."""
     assert verifier.rule is not None
     return {
@@ -34,7 +33,3 @@ def text() -> str:
     """The file's content: every registered verifier that declares a rule, indented, so that changes are read easily."""
     rules = {name: declared(kind) for name, kind in VERIFIERS.items() if kind.rule is not None}
     return json.dumps(rules, indent=1, ensure_ascii=False) + "\n"
-
-
-if __name__ == "__main__":
-    (ROOT / RULES_FILE).write_text(text(), encoding="utf-8")

@@ -38,6 +38,24 @@ def test_only_the_chosen_drafters_options_are_sent() -> None:
     assert request.drafter_options == {"gamma": 5, "branching": [3, 2, 1]}
 
 
+SHAPED = (replace(GAMMA, shape=True, unless="branching"), replace(BRANCHING, default=[], shape=True))
+
+
+@pytest.mark.parametrize(
+    ("changes", "sent"),
+    [
+        ({}, {"branching": [3, 2, 1]}),
+        ({"drafter.model.branching": ""}, {"gamma": 5, "branching": []}),
+        ({"growth": "levels"}, {}),
+    ],
+    ids=["a tree replaces the chain", "a chain", "a tree policy decides"],
+)
+def test_options_that_do_nothing_beside_the_others_are_not_sent(changes, sent) -> None:
+    none, model, ngram = catalog().drafters
+    known = replace(catalog(), drafters=(none, replace(model, options=SHAPED), ngram))
+    assert request_from(form(**changes), known, Limits()).drafter_options == sent
+
+
 def test_policies_of_growth_are_sent_for_drafters_that_grow_and_for_no_others() -> None:
     policies = {"growth": "levels", "growth.levels.branching": "2,2", "stopping": "doubt", "stopping.doubt.floor": 0.3}
     growing = request_from(form(**policies), catalog(), Limits())

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from specviz.bench.core.contest import ContestPlan, Measured, Outcome, contest
-from specviz.bench.core.report import overhead, rows
-from specviz.bench.core.source_contestant import SourceContestant
+from specviz.bench.core.run import SourceContestant
+from specviz.bench.speed.rows import overhead, rows
 from specviz.errors import SpecVizError
 from specviz.protocol.runs import PromptCard, RunRequest
 from tests.fake_source import FakeSource
@@ -53,15 +53,15 @@ def outcome(name: str, seconds: float, prompt: str = "one", prefill: float = 0.0
 
 def test_ratios_are_per_prompt_and_summarised_by_quartiles() -> None:
     """Plain takes 8 s on one prompt and 4 s on the other; the contestant takes 2 s on both: ratios 4 and 2."""
-    found = rows([outcome("P", 8.0), outcome("P", 4.0, "two"), outcome("C", 2.0), outcome("C", 2.0, "two")], "P", None)
+    found = rows([outcome("P", 8.0), outcome("P", 4.0, "two"), outcome("C", 2.0), outcome("C", 2.0, "two")], "P")
     assert found[0].ratio == (1.0, 1.0, 1.0)
     assert found[1].ratio == (2.5, 3.0, 3.5)
-    assert found[1].tokens_per_pass == 2.0
+    assert found[1].statistics.tokens_per_pass == (2.0, 2.0, 2.0)
 
 
 def test_decoding_ratio_leaves_each_side_s_prompt_pass_out() -> None:
     """Whole call: 8/8 s against 8/4 s, a ratio of 2. Without 2 s of prompt on both sides: 6 s against 2 s."""
-    found = rows([outcome("P", 8.0, prefill=2.0), outcome("C", 4.0, prefill=2.0)], "P", None)
+    found = rows([outcome("P", 8.0, prefill=2.0), outcome("C", 4.0, prefill=2.0)], "P")
     assert found[1].ratio.median == 2.0
     assert found[1].decode_ratio.median == 3.0
 
@@ -69,19 +69,19 @@ def test_decoding_ratio_leaves_each_side_s_prompt_pass_out() -> None:
 def test_tokens_that_came_with_the_prompt_s_pass_are_not_counted_as_decoding() -> None:
     """8 tokens, 2 of them with a prompt's pass of 2 s: 6 in the 3 s after it, against 1 a second."""
     theirs = Outcome("C", "one", "code", 0, Measured([1] * 8, 5.0, 2.0, target_passes=4, prefill_tokens=2))
-    assert rows([outcome("P", 8.0), theirs], "P", None)[1].decode_ratio.median == 2.0
+    assert rows([outcome("P", 8.0), theirs], "P")[1].decode_ratio.median == 2.0
 
 
 def test_outputs_that_differ_are_counted_not_hidden() -> None:
-    found = rows([outcome("P", 8.0), outcome("C", 4.0, output=2)], "P", None)
-    assert (found[0].same_output, found[1].same_output) == (1, 0)
+    found = rows([outcome("P", 8.0), outcome("C", 4.0, output=2)], "P")
+    assert (found[0].statistics.same_output, found[1].statistics.same_output) == (1, 0)
 
 
 def test_outcomes_without_their_plain_run_are_left_out() -> None:
-    found = rows([outcome("P", 8.0), outcome("C", 4.0), outcome("C", 1.0, "two")], "P", None)
-    assert found[1].runs == 1
+    found = rows([outcome("P", 8.0), outcome("C", 4.0), outcome("C", 1.0, "two")], "P")
+    assert found[1].statistics.runs == 1
     with pytest.raises(SpecVizError, match="not a single plain run"):
-        rows([outcome("C", 4.0)], "P", None)
+        rows([outcome("C", 4.0)], "P")
 
 
 def test_tracing_overhead_is_the_extra_share_of_the_same_decode() -> None:

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from specviz.bench.core.contest import Measured, Outcome
-from specviz.bench.core.doc_sections import check_marks
-from specviz.bench.core.source_contestant import SourceContestant
-from specviz.bench.drafters.plan import Entrant, chosen, entrants, introductions, lessons, lineup
+from specviz.bench.core.report import check_marks
+from specviz.bench.core.run import SourceContestant
+from specviz.bench.drafters.plan import Entrant, chosen, entrants, first_runs, lessons, lineup
 from specviz.bench.drafters.rows import DrafterRow, sections
-from specviz.cli.commands import bench_drafters
+from specviz.cli.commands.bench import drafters as bench_drafters
 from specviz.cli.main import main
 from specviz.errors import DraftError, SpecVizError
 from specviz.protocol.runs import Catalog, MethodDescription, PromptCard, Resume, RunRequest
@@ -41,6 +41,9 @@ class Drafters(FakeSource):
     prompts: tuple[PromptCard, ...] = CARDS
     drafters: tuple[MethodDescription, ...] = DRAFTERS
     broken: set[str] = field(default_factory=set)
+    copies: int = 1
+    """candidates that `copy` drafts, all of them accepted"""
+    created: str = "2026-01-01T00:00:00Z"
 
     def catalog(self) -> Catalog:
         return Catalog((), self.drafters, (), self.prompts)
@@ -56,8 +59,11 @@ class Drafters(FakeSource):
         if request.drafter == "odd":
             yield Step(events.Finished("failed", "its table is missing.", [], "", 0.0, 0.0, 0.0), {})
             return
-        gamma = {"copy": 1, "learn": 3 if request.memory == "warm" else 0}.get(request.drafter, 0)
-        yield from super().run(replace(request, drafter_options={"gamma": gamma}), cancelled)
+        gamma = {"copy": self.copies, "learn": 3 if request.memory == "warm" else 0}.get(request.drafter, 0)
+        for step in super().run(replace(request, drafter_options={"gamma": gamma}), cancelled):
+            if isinstance(step.event, events.Started):
+                step = Step(replace(step.event, created=self.created), step.vocab)
+            yield step
 
 
 @pytest.fixture
@@ -82,8 +88,8 @@ def test_drafters_come_from_the_catalogue_plain_decoding_first() -> None:
 def test_who_cannot_run_is_named_with_the_reason() -> None:
     source = Drafters(broken={"copy"})
     methods = chosen(source.catalog(), ())
-    met = list(introductions(source, methods, RunRequest(prompt=""), CARDS[0]))
-    assert {one.method.name: one.reason for one in met if one.started is None} == {
+    met = list(first_runs(source, methods, RunRequest(prompt=""), CARDS[0]))
+    assert {method.name: first.reason for method, first in met if first.started is None} == {
         "copy": "it does not fit.",
         "needy": "there is no datastore;\nbuild one.",
         "odd": "its table is missing.",
@@ -95,12 +101,12 @@ def test_who_cannot_run_is_named_with_the_reason() -> None:
 def test_without_plain_decoding_there_is_nothing_to_compare_with() -> None:
     source = Drafters(broken={"none"})
     with pytest.raises(SpecVizError, match=r"plain decoding.*cannot run: it does not fit"):
-        list(introductions(source, chosen(source.catalog(), ()), RunRequest(prompt=""), CARDS[0]))
+        list(first_runs(source, chosen(source.catalog(), ()), RunRequest(prompt=""), CARDS[0]))
 
 
 def test_a_warm_start_has_run_the_other_prompts_of_the_family_and_never_its_own() -> None:
     source = Drafters()
-    met = list(introductions(source, [DRAFTERS[1]], RunRequest(prompt=""), CARDS[0]))
+    met = list(first_runs(source, [DRAFTERS[1]], RunRequest(prompt=""), CARDS[0]))
     warm = entrants(source, met, RunRequest(prompt=""), lessons(source.catalog(), CARDS[:2], 4))[1].contestant
     source.requests.clear()
     for _ in range(2):
@@ -111,7 +117,7 @@ def test_a_warm_start_has_run_the_other_prompts_of_the_family_and_never_its_own(
 
 def test_a_family_of_one_prompt_teaches_nothing_so_nobody_is_warm() -> None:
     source = Drafters(prompts=CARDS[:1])
-    met = list(introductions(source, [DRAFTERS[1]], RunRequest(prompt=""), CARDS[0]))
+    met = list(first_runs(source, [DRAFTERS[1]], RunRequest(prompt=""), CARDS[0]))
     found = entrants(source, met, RunRequest(prompt=""), lessons(source.catalog(), CARDS[:1], 4))
     assert [one.memory for one in found] == ["cold"]
 
@@ -149,7 +155,7 @@ def test_speedups_are_medians_over_prompts_of_the_medians_of_their_repeats() -> 
 def test_one_slow_run_of_plain_decoding_moves_no_ratio() -> None:
     outcomes = [outcome("none", CARDS[0], seconds) for seconds in (8, 80, 8)] + [outcome("copy", CARDS[0], 4)]
     assert row_of(outcomes, "code", "copy").speedup == (2.0, 2.0, 2.0)
-    assert row_of(outcomes, "code", "none").runs == 3
+    assert row_of(outcomes, "code", "none").statistics.runs == 3
 
 
 def test_plain_decoding_runs_before_every_fifth_of_the_others() -> None:
@@ -159,8 +165,9 @@ def test_plain_decoding_runs_before_every_fifth_of_the_others() -> None:
 
 def test_a_row_counts_candidates_and_the_share_of_drafting() -> None:
     """3 of 4 accepted in each of two rounds; 1 s of a round's 4 s is drafting."""
-    row = row_of([outcome("none", CARDS[0], 16), outcome("copy", CARDS[0], 8, drafting=1)], "code", "copy")
-    assert (row.acceptance_rate, row.mean_acceptance_length, row.nodes_per_pass) == (0.75, 4.0, 4.0)
+    row = row_of([outcome("none", CARDS[0], 16), outcome("copy", CARDS[0], 8, drafting=1)], "code", "copy").statistics
+    found = (row.acceptance_rate, row.mean_acceptance_length, row.nodes_per_pass)
+    assert found == ((0.75,) * 3, (4.0,) * 3, (4.0,) * 3)
     assert (row.draft_share, row.same_output, row.runs, row.prompts) == (0.25, 1, 1, 1)
 
 
@@ -175,18 +182,15 @@ def test_the_fastest_of_each_family_wins_even_if_it_is_plain_decoding() -> None:
 def test_after_an_early_end_nobody_wins_on_fewer_prompts_and_runs_without_a_plain_one_do_not_count() -> None:
     outcomes = [outcome("none", card, 8) for card in CARDS[:2]] + [outcome("copy", CARDS[0], 1)]
     assert row_of(outcomes, "code", "none").winner
-    assert row_of([*outcomes, outcome("copy", CARDS[4], 1)], "", "copy").runs == 1
+    assert row_of([*outcomes, outcome("copy", CARDS[4], 1)], "", "copy").statistics.runs == 1
     with pytest.raises(SpecVizError, match="not a single plain run"):
         sections([], outcomes[2:])
 
 
 def test_the_command_writes_its_tables_between_the_marks_of_both_pages(
-    source: Drafters, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    source: Drafters, pages: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for name in ("README", "PAGE"):
-        page = tmp_path / f"{name}.md"
-        page.write_text("a\n<!-- bench drafters -->\n<!-- /bench drafters -->\nb\n", encoding="utf-8")
-        monkeypatch.setattr(bench_drafters, name, page)
+    tmp_path = pages
     assert bench("--prompts", 2, "--write", "--json", tmp_path / "b.json") == 0
     full = (tmp_path / "PAGE.md").read_text(encoding="utf-8")
     assert capsys.readouterr().out in full
@@ -201,6 +205,59 @@ def test_the_command_writes_its_tables_between_the_marks_of_both_pages(
     row = data["sections"][0]["rows"][3]
     assert (row["drafter"], row["memory"], row["speedup"]) == ("learn", "warm", {"low": 4, "median": 4, "high": 4})
     assert (data["absent"]["odd"], data["complete"]) == ("its table is missing.", True)
+
+
+@pytest.fixture
+def pages(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Both pages, empty between their marks."""
+    for name in ("README", "PAGE"):
+        page = tmp_path / f"{name}.md"
+        page.write_text("a\n<!-- bench drafters -->\n<!-- /bench drafters -->\nb\n", encoding="utf-8")
+        monkeypatch.setattr(bench_drafters, name, page)
+    return tmp_path
+
+
+def test_one_drafter_measured_anew_leaves_the_rows_of_the_others(source: Drafters, pages: Path, capsys: Any) -> None:
+    """`copy` drafts nothing any more: its rows alone change, and the page says that they were measured later."""
+    assert bench("--write") == 0
+    before = (pages / "PAGE.md").read_text(encoding="utf-8")
+    source.copies, source.created = 0, "2026-02-02T00:00:00Z"
+    source.requests.clear()
+    assert bench("--drafters", "copy", "--write") == 0
+    assert {one.drafter for one in source.requests} == {"none", "copy"}
+    after = (pages / "PAGE.md").read_text(encoding="utf-8")
+    changed = [(old, new) for old, new in zip(before.splitlines(), after.splitlines(), strict=True) if old != new]
+    rows = [(old[:20], new[:20]) for old, new in changed[:-1]]
+    assert rows == [("| copy | – | 2.00 [2", "| copy | – | 1.00 [1")] * 3
+    assert "Measured later, with plain decoding beside them on the same machine: copy on 2026-02-02T00:00:00Z." in after
+    assert "`needy`: there is no datastore" in after
+    assert "| **learn** | warm |" in (pages / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("flags", "word"), [(("--prompts", 1), "prompts"), (("--seed", 8), "seed"), (("--temperature", 1), "temperature")]
+)
+def test_rows_that_were_measured_otherwise_are_not_put_beside_each_other(
+    source: Drafters, pages: Path, capsys: Any, flags: tuple[object, ...], word: str
+) -> None:
+    assert bench("--write") == 0
+    before = (pages / "PAGE.md").read_text(encoding="utf-8")
+    source.requests.clear()
+    assert bench("--drafters", "copy", "--write", *flags) == 2
+    assert f"were measured with other {word}" in capsys.readouterr().err
+    assert len(source.requests) == 2, "the warm-up alone: it was found out before the measurement"
+    assert (pages / "PAGE.md").read_text(encoding="utf-8") == before
+
+
+def test_rows_that_are_kept_nowhere_are_not_overwritten(source: Drafters, pages: Path, capsys: Any) -> None:
+    page = pages / "PAGE.md"
+    page.write_text("<!-- bench drafters -->\n| old |\n<!-- /bench drafters -->\n", encoding="utf-8")
+    assert bench("--drafters", "copy", "--write") == 2
+    assert "PAGE.md has rows, but PAGE.json" in capsys.readouterr().err
+    assert source.requests == []
+    (pages / "PAGE.json").write_text("{}", encoding="utf-8")
+    assert bench("--drafters", "copy", "--write") == 2
+    assert "PAGE.json holds no report" in capsys.readouterr().err
 
 
 def test_the_command_keeps_what_is_done_when_its_time_is_over(source: Drafters, capsys: Any) -> None:

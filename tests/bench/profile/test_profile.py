@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+from specviz.bench.core.clock import pass_clock
 from specviz.bench.profile import measure as profiling
 from specviz.bench.profile.ceilings import Probe, ceiling, probes
 from specviz.bench.profile.measure import command_of, machine_name, profile
@@ -145,7 +146,7 @@ def test_the_command_names_what_is_not_default_and_no_folder():
 
 def test_one_thread_of_a_processor_is_timed_by_the_time_it_worked(monkeypatch):
     monkeypatch.setattr(torch, "get_num_threads", lambda: 1)
-    assert profiling._clock(SimpleNamespace(type="cpu"))[1] == "thread"
-    assert profiling._clock(SimpleNamespace(type="cuda"))[1] == "wall"
+    assert pass_clock(SimpleNamespace(type="cpu"))[1] == "thread"
+    assert pass_clock(SimpleNamespace(type="cuda"))[1] == "wall"
     monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
-    assert profiling._clock(SimpleNamespace(type="cpu"))[1] == "wall"
+    assert pass_clock(SimpleNamespace(type="cpu"))[1] == "wall"

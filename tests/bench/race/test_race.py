@@ -18,6 +18,7 @@ from specviz.protocol.runs import RunRequest
 from specviz.resources import asset_path
 from specviz.trace.assemble import assemble
 from specviz.trace.events import CommittedToken, Trace, VocabEntry
+from specviz.trace.steps import Step
 
 REQUEST = RunRequest(prompt="a", temperature=0.0, seed=3, max_new_tokens=20, memory="warm", growth="chain")
 SPEC = RaceSpec(REQUEST, (Racer("ngram", {"gamma": 1}), Racer("model", {"gamma": 3})))
@@ -132,7 +133,7 @@ def test_a_field_that_cannot_start_is_refused_before_anything_runs(
 def test_a_failed_run_ends_the_race_with_its_sentence(fake_source: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     failed = trace_of(fake_source, 0)
     failed = replace(failed, finished=replace(failed.finished, reason="failed", message="no memory left."))
-    monkeypatch.setattr("specviz.bench.race.runner.assemble", lambda steps: failed)
+    monkeypatch.setattr(fake_source, "run", lambda *_: iter([Step(failed.started, {}), Step(failed.finished, {})]))
     with pytest.raises(BenchError, match="no memory left"):
         list(race(fake_source, SPEC))
 

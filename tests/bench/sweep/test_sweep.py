@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from specviz.bench.core.deployable import check_deployable
+from specviz.bench.core.run import check_deployable
 from specviz.bench.sweep.runner import sweep
 from specviz.errors import BenchError, SpecVizError
 from specviz.protocol.sweeps.points import Policies, summarise, title

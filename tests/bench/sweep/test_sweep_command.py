@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from specviz.cli.commands import bench_sweep
+from specviz.cli.commands.bench import sweep as bench_sweep
 from specviz.cli.main import main
+from specviz.cli.parts import bench as bench_parts
 from specviz.protocol.runs import Catalog, MethodDescription, OptionCard, RunRequest
 from specviz.protocol.sweeps import store as sweep_store
 from tests.fake_source import FakeSource
@@ -67,7 +68,9 @@ def test_a_stopped_sweep_keeps_what_is_done_and_the_same_command_runs_the_rest(
     source: Drafters, capsys: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seconds = count()
-    monkeypatch.setattr(bench_sweep, "time", SimpleNamespace(monotonic=lambda: float(next(seconds))))
+    clock = SimpleNamespace(monotonic=lambda: float(next(seconds)))
+    for module in (bench_sweep, bench_parts):
+        monkeypatch.setattr(module, "time", clock)
     assert bench("--out", "r.json.gz", "--max-minutes", "0.6") == 0
     kept = sweep_store.read("r.json.gz")
     assert 1 <= len(kept.points) < 6

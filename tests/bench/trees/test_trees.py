@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,21 +13,24 @@ import pytest
 import torch
 
 from specviz.bench.core.contest import Measured, Outcome
-from specviz.bench.core.doc_sections import check_marks, write_between
+from specviz.bench.core.report import check_marks, write_between
 from specviz.bench.trees import level_acceptance as ladder
 from specviz.bench.trees.level_acceptance import Ladder
 from specviz.bench.trees.plan import Case, TreePlan, branchings, cases, plain_name, shapes_of_budget
+from specviz.bench.trees.ranking import ranked
 from specviz.bench.trees.rows import rows
+from specviz.bench.trees.same_trees import Setup, judge_all
 from specviz.bench.trees.table import _tree_table
 from specviz.core.randomness import SeededDice
 from specviz.drafters.base import DraftContext, Habit
+from specviz.drafters.capabilities import policies_of, with_model
 from specviz.drafters.model import ModelDrafter
 from specviz.drafters.parts.shape import ShapeOptions
 from specviz.errors import SpecVizError
 from specviz.live.source import LiveSource, make_plan
 from specviz.lm.table import TableModel
-from specviz.protocol.runs import RunRequest
-from specviz.protocol.sweeps.intervals import mean, ratio_of_sums
+from specviz.protocol.runs import PromptCard, RunRequest
+from specviz.protocol.sweeps.intervals import differences, mean, ratio_of_sums
 from tests.fake_source import make_round
 
 PLAN = TreePlan((2,), (6, 14), (0.0, 1.0), 3, (0.6, 0.2, 0.1), RunRequest(prompt="", max_new_tokens=8))
@@ -43,8 +48,9 @@ def test_every_case_of_a_budget_drafts_exactly_that_many_candidates() -> None:
     for case in found():
         kind, _, size = case.experiment.partition(" ")
         plan = make_plan(case.request)
-        drafter = ModelDrafter(ShapeOptions(), TableModel(32, seed=1, spread=0.3))
-        drafter.habit = Habit(plan.habit.growth)
+        drafter = ModelDrafter(ShapeOptions())
+        drafter.use(TableModel(32, seed=1, spread=0.3))
+        drafter.follow(Habit(policies_of(plan.drafter).growth))
         tree = drafter.propose(DraftContext([1, 2], 0, 30, plan.sampling, SeededDice(3))).tree
         if kind == "budget":
             assert tree.drafted == int(size), case.name
@@ -132,19 +138,106 @@ def case(shape: str) -> Case:
     return Case("budget 4", 1.0, "levels", shape, "naive", RunRequest(prompt=""))
 
 
-def test_rows_count_accepted_candidates_and_mark_the_best_shape() -> None:
+def test_rows_count_accepted_candidates() -> None:
     """Two rounds of 4 candidates each: 3 accepted in each is a length of 4, a rate of ¾; 8 tokens in half the time."""
     shapes = [case("4"), case("2,1")]
     plain = outcome(plain_name(1.0), 0, seconds=8.0)
-    short, long = rows(shapes, [plain, outcome(shapes[0].name, 1), outcome(shapes[1].name, 3)])
-    assert (short.best_shape, long.best_shape) == (False, True)
-    assert (long.mean_acceptance_length, long.acceptance_rate) == ((4.0, 4.0, 4.0), (0.75, 0.75, 0.75))
-    assert (long.nodes_per_pass, long.target_passes, long.tokens_per_pass) == ((4.0,) * 3, (2.0,) * 3, (4.0,) * 3)
+    _, long = rows(shapes, [plain, outcome(shapes[0].name, 1), outcome(shapes[1].name, 3)])
+    assert (long.statistics.mean_acceptance_length, long.statistics.acceptance_rate) == (
+        (4.0, 4.0, 4.0),
+        (0.75, 0.75, 0.75),
+    )
+    counts = long.statistics
+    assert (counts.nodes_per_pass, counts.target_passes, counts.tokens_per_pass) == ((4.0,) * 3, (2.0,) * 3, (4.0,) * 3)
     assert long.speedup == (2.0, 2.0, 2.0)
     assert rows(shapes, [outcome(shapes[0].name, 1)])[0].speedup is None
-    table = _tree_table([short, long])
-    assert "| levels | 2,1 | naive | 4.00 [4.00–4.00] | 0.75 [0.75–0.75] | 4.0 | 2.0 | 2.00 [2.00–2.00] |" in table
-    assert "| levels | 4 |" not in table
+    line = "| – | levels | 2,1 | naive | 4.00 [4.00–4.00] | – | 0.75 [0.75–0.75] | 4.0 | 2.0 | 2.00 [2.00–2.00] |"
+    assert line in _tree_table([long])
+
+
+def test_every_shape_has_a_row_of_its_own_and_a_rank_only_where_a_difference_is_shown() -> None:
+    """On each of 12 prompts `2,1` accepts one or two more than `4`; `1,1` is now one better and now one worse."""
+    shapes = [case("4"), case("2,1"), case("1,1")]
+    found = []
+    for number in range(12):
+        for shape, accepted in zip(shapes, (1, 2 + number % 2, 2 + (number + 1) % 2), strict=True):
+            found.append(replace(outcome(shape.name, accepted), prompt=f"p{number}"))
+    low, high, other = rows(shapes, found)
+    assert (low.standing.rank, high.standing.rank, other.standing.rank) == (3, 1, 1)
+    behind = low.standing.behind
+    assert behind is not None
+    assert (behind.value, behind.low > 0.0) == (1.5, True)
+    table = _tree_table([low, high, other]).splitlines()[2:]
+    assert [line.split(" | ")[:3] for line in table] == [
+        ["| 1", "levels", "1,1"], ["| 1", "levels", "2,1"], ["| 3", "levels", "4"],
+    ]  # fmt: skip
+    assert "no difference shown" in table[0]
+    few = rows(shapes, [one for one in found if int(one.prompt[1:]) < 9])
+    assert [row.standing.rank for row in few] == [None, None, None], "9 prompts are too few to rank"
+
+
+def test_what_a_prompt_does_to_both_rows_cancels_out() -> None:
+    """Prompts differ a hundredfold; one row is 0.1 or 0.2 higher on each. Apart the intervals overlap, paired not."""
+    low = [(float(10**power), 1.0) for power in (0, 1, 2)] * 4
+    high = [(value + 0.1 + 0.1 * (place % 2), 1.0) for place, (value, _) in enumerate(low)]
+    apart = [ratio_of_sums(row) for row in (low, high)]
+    assert apart[0] is not None
+    assert apart[1] is not None
+    assert apart[0].high > apart[1].low
+    paired = differences([low, high])[1][0]
+    assert 0.1 < paired.low < paired.value < paired.high < 0.2
+    assert differences([low, low])[0][1] == (0.0, 0.0, 0.0)
+    assert differences([low[:1], high[:1]])[1][0].low == -math.inf, "one prompt says nothing about others"
+
+
+def test_intervals_hold_for_all_pairs_of_a_table_at_once() -> None:
+    """Rows of noise alone: on their own one pair in twenty would seem to differ; together hardly any table has one."""
+    rng = np.random.default_rng(5)
+    shown = 0
+    for _ in range(40):
+        noise = [[(float(value), 1.0) for value in rng.normal(3.0, 1.0, 20)] for _ in range(8)]
+        shown += any(standing.rank != 1 for standing in ranked(noise, 0))
+    assert shown <= 4
+
+
+def test_rows_over_other_prompts_cannot_be_compared() -> None:
+    with pytest.raises(SpecVizError, match="rows over the same prompts"):
+        differences([[(1.0, 1.0)], [(1.0, 1.0), (2.0, 1.0)]])
+    with pytest.raises(SpecVizError, match="drafted nothing"):
+        differences([[(1.0, 0.0)], [(1.0, 1.0)]])
+
+
+def test_verifiers_judge_the_very_same_trees_with_the_same_draws() -> None:
+    """The default one continues the text: its accepted candidates are those of its own run, round by round."""
+    from specviz.engine.session import Method, Session, Start
+    from specviz.engine.termination import Ending, Limits
+
+    target, drafter = (TableModel(16, seed=seed, spread=1.0) for seed in (1, 2))
+
+    def method_of(request: RunRequest) -> Method:
+        plan = make_plan(request)
+        return Method(with_model(plan.drafter, drafter), plan.verifier, plan.sampling, SeededDice(request.seed))
+
+    words: Any = SimpleNamespace(model=target, info=target.info, tokenizer=SimpleNamespace(encode=lambda text: [1, 2]))
+    plan = replace(
+        PLAN, lengths=(), budgets=(6,), temperatures=(1.0,), shapes=1, template=RunRequest("", max_new_tokens=30)
+    )
+    chosen = found(plan)
+    judged = list(judge_all(Setup(words, method_of), chosen, [PromptCard("p", "code", "", "", "x")]))
+    assert {one.tree[2] for one in judged} == {"chain", "dyspec", "eagle2", "levels", "rsd_c", "rsd_s", "sequoia"}
+    for one in judged:
+        request = next(case.request for case in chosen if case.growth == one.tree[2] and case.verifier == "sequential")
+        alone = Session(target, method_of(request), Start([1, 2]), Ending(Limits(30), lambda token: b""))
+        alone.begin()
+        records = []
+        while alone.finished is None:
+            records.append(alone.round())
+        drafted = [record for record in records if record.proposal.tree.drafted]
+        assert one.rounds == len(drafted)
+        assert one.accepted["sequential"] == sum(len(record.verdict.path) for record in drafted)
+    chain = next(one for one in judged if one.tree[2] == "chain")
+    assert chain.accepted["specinfer"] == chain.accepted["sequential"], "the same rule on a chain"
+    assert chain.accepted["block"] >= chain.accepted["sequential"], "block verification accepts no fewer on any draw"
 
 
 def test_tables_go_between_the_marks_and_nowhere_else(tmp_path: Path) -> None:
@@ -157,7 +250,7 @@ def test_tables_go_between_the_marks_and_nowhere_else(tmp_path: Path) -> None:
 
 
 def test_the_shipped_page_has_its_marks() -> None:
-    from specviz.cli.commands import bench_trees
+    from specviz.cli.commands.bench import trees as bench_trees
 
     check_marks(bench_trees.PAGE, bench_trees.MARK)
 

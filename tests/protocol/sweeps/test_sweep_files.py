@@ -210,7 +210,7 @@ def test_other_json_is_no_sweep_result() -> None:
 
 
 def test_the_shipped_schema_is_the_generated_one_and_holds_for_results(fake_source: Any) -> None:
-    """After a change of the types: `python -m specviz.protocol.sweeps.schema`; think about the version."""
+    """After a change of the types: `make generate`; think about the version."""
     assert sweep_schema.SCHEMA_FILE.read_text(encoding="utf-8") == sweep_schema.text()
     schema = sweep_schema.schema()
     jsonschema.Draft202012Validator.check_schema(schema)

@@ -1,0 +1,81 @@
+"""From outcomes to the rows of `specviz bench`: ratios against our plain decoding of the same prompt and repeat.
+
+Place in the flow: reads what the contest yielded and the replays found; `speed/table.py` writes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from specviz.bench.core.contest import Outcome
+from specviz.bench.core.rows import (
+    Plain,
+    RowStatistics,
+    Speed,
+    beside_plain,
+    decode_speed,
+    ratios,
+    statistics,
+    whole_speed,
+)
+from specviz.bench.speed.efficiency import Efficiency
+from specviz.protocol.sweeps.points import Quartiles, quartiles
+
+
+@dataclass(frozen=True, slots=True)
+class BenchRow:
+    """One contestant over all its prompts and repeats."""
+
+    name: str
+    tokens_per_s: float
+    """median, output tokens over the whole call, prompt included"""
+    ratio: Quartiles
+    """tokens/s against our plain decoding, whole call, over the pairs of runs"""
+    decode_ratio: Quartiles
+    """the same with each side's prompt pass left out"""
+    by_family: Mapping[str, float]
+    """median decode ratio per prompt family"""
+    efficiency: Efficiency | None
+    """ours alone"""
+    statistics: RowStatistics
+
+
+def rows(
+    outcomes: Sequence[Outcome], baseline: str, efficiency: Mapping[str, Efficiency] | None = None
+) -> list[BenchRow]:
+    """One row per contestant in the order of first appearance, the baseline first. Outcomes whose baseline run
+    is missing (a cancelled bench) are left out. Raises BenchError where no pair is left."""
+    paired, plain = beside_plain(outcomes, baseline)
+    groups: dict[str, list[Outcome]] = {baseline: []}
+    for one in paired:
+        groups.setdefault(one.contestant, []).append(one)
+    return [_row(group, plain, (efficiency or {}).get(name)) for name, group in groups.items()]
+
+
+def overhead(outcomes: Sequence[Outcome], recorded: str) -> Quartiles | None:
+    """Tracing overhead of the contestant that keeps its trace: seconds spent writing it over all its other seconds,
+    both from the same run, so that a busy machine cannot hide or invent it. None where it never ran."""
+    runs = [one.measured for one in outcomes if one.contestant == recorded]
+    return quartiles([one.record_s / (one.wall_s - one.record_s) for one in runs]) if runs else None
+
+
+def _row(group: Sequence[Outcome], plain: Plain, efficiency: Efficiency | None) -> BenchRow:
+    families = dict.fromkeys(one.family for one in group)
+    return BenchRow(
+        name=group[0].contestant,
+        tokens_per_s=median(one.measured.tokens_per_s for one in group),
+        ratio=_over_pairs(group, plain, whole_speed),
+        decode_ratio=_over_pairs(group, plain, decode_speed),
+        by_family={
+            family: _over_pairs([one for one in group if one.family == family], plain, decode_speed).median
+            for family in families
+        },
+        efficiency=efficiency,
+        statistics=statistics(group, plain),
+    )
+
+
+def _over_pairs(group: Sequence[Outcome], plain: Plain, speed: Speed) -> Quartiles:
+    return quartiles([ratio for found in ratios(group, plain, speed).values() for ratio in found])

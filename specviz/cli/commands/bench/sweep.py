@@ -1,0 +1,155 @@
+"""`specviz bench sweep FILE`: a declared sweep, measured, kept after every prompt, and continued where it stopped.
+
+Place in the flow: an experiment of `specviz bench`; the same runs as the page's Speedup tab. Knows nothing about how
+decoding works.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from specviz.bench.core.report import markdown_table, or_dash
+from specviz.bench.sweep.runner import sweep
+from specviz.bench.sweep.warm_up import able, everyone, meet
+from specviz.cli.parts.bench import Cancelled, time_limit
+from specviz.cli.parts.progress import progress
+from specviz.cli.parts.sources import SharedModels, live_source
+from specviz.cli.parts.terminal import err, out, printable
+from specviz.protocol.runs import TraceSource
+from specviz.protocol.sweeps import store as sweep_store
+from specviz.protocol.sweeps.csv_file import sweep_csv
+from specviz.protocol.sweeps.definition import SweepDefinition, expand
+from specviz.protocol.sweeps.points import BASELINE, SweepPoint, SweepRow, summarise, title
+from specviz.protocol.sweeps.result import SweepResult, check_definition, continued, introduce, points_of, with_points
+from specviz.protocol.sweeps.spec import SweepSpec
+from specviz.protocol.sweeps.toml_file import read_definition
+
+SUMMARY = "measure the sweep that a file declares: drafters, lengths, trees, policies, temperatures, prompts"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("file", type=Path, metavar="FILE", help="the sweep, as TOML; assets/sweeps has examples")
+    kept = "keep the result here (.json, .json.gz) after every prompt; one that is there already is gone on with"
+    add("--out", type=Path, metavar="RESULT.json", help=kept)
+    add("--csv", type=Path, metavar="FILE", help="also write one line per run")
+    add("--max-minutes", type=float, metavar="M", help="stop after M minutes; what is done is kept, as after Ctrl-C")
+    add("--json", action="store_true", help="print the whole result in place of the table")
+
+
+def run(args: argparse.Namespace) -> int:
+    definition = read_definition(args.file)
+    kept = _kept(args.out, definition)
+    source = live_source(SharedModels(), definition.threads or 1)
+    result = measure(args, definition, source, kept)
+    points = points_of(result)
+    if args.csv is not None:
+        args.csv.write_text(sweep_csv(points), encoding="utf-8")
+    if args.json:
+        out().write(sweep_store.dumps(result))
+    else:
+        out().write(printable(_table(summarise(points)) if points else "nothing was measured.\n"))
+    return 0
+
+
+def _kept(where: Path | None, definition: SweepDefinition) -> SweepResult | None:
+    """What `--out` holds already. Raises BenchError where it is no result of this sweep, or could not be written."""
+    if where is None:
+        return None
+    sweep_store.check_place(where)
+    if not where.exists():
+        return None
+    kept = sweep_store.read(where)
+    check_definition(kept, definition)
+    return kept
+
+
+def measure(
+    args: argparse.Namespace, definition: SweepDefinition, source: TraceSource, kept: SweepResult | None
+) -> SweepResult:
+    """Warm up, then run what is not there yet, keeping the result after each prompt."""
+    with time_limit(args.max_minutes) as cancelled:
+        result, spec = _warmed_up(args, definition, source, cancelled)
+        result = result if kept is None else continued(kept, result)
+        points = [] if kept is None else points_of(kept)
+        for _ in _prompt_by_prompt(sweep(source, spec, cancelled, tuple(points)), points, result.planned_runs):
+            _keep(args.out, result, points)
+    result = with_points(result, points)
+    _keep(args.out, result, points)
+    if not result.complete:
+        cure = "the same command goes on." if args.out else "with --out the same command would go on."
+        err().line(f"stopped: {len(points)} of {result.planned_runs} runs are done; {cure}")
+    return result
+
+
+def _warmed_up(
+    args: argparse.Namespace, definition: SweepDefinition, source: TraceSource, cancelled: Cancelled
+) -> tuple[SweepResult, SweepSpec]:
+    """The result before its first point, and the sweep of those that can run here, the others being named."""
+    spec = expand(definition, source.catalog())
+    names = everyone(spec)
+    err().line(f"warming up {len(names)} settings…")
+    meetings = list(progress(meet(source, spec, cancelled), "warm-up", len(names)))
+    for one in meetings:
+        if one.started is None:
+            err().line(printable(f"left out: {one.name}: {one.reason}"))
+    spec = able(spec, meetings)
+    return introduce(source, definition, spec, meetings, f"specviz bench sweep {args.file.name}"), spec
+
+
+def _prompt_by_prompt(found: Iterator[SweepPoint], points: list[SweepPoint], total: int) -> Iterator[None]:
+    """Add the points as they come, with progress; yields whenever a prompt is done."""
+    before, began = len(points), time.monotonic()
+    err().line(f"{total - before} runs of {total} to do…")
+    last: tuple[str, int, float] | None = None
+    for point in progress(found, "sweep", total - before):
+        place = (point.prompt, point.repeat, point.temperature)
+        if last is not None and place != last:
+            yield
+            _say(len(points), total, (time.monotonic() - began) / (len(points) - before))
+        last = place
+        points.append(point)
+
+
+def _say(done: int, total: int, seconds_each: float) -> None:
+    """Progress where no terminal shows a bar."""
+    if not err().stream.isatty():
+        err().line(f"{done} of {total} runs, about {seconds_each * (total - done) / 60:.1f} min left")
+
+
+def _keep(where: Path | None, result: SweepResult, points: Sequence[SweepPoint]) -> None:
+    if where is not None and points:
+        sweep_store.write(with_points(result, points), where)
+
+
+HEAD = (
+    "setting", "γ", "temperature", "× plain, decoding", "95 % interval", "acceptance rate", "mean acceptance length",
+    "candidates per pass", "tokens/s", "same output",
+)  # fmt: skip
+
+
+def _table(rows: Sequence[SweepRow]) -> str:
+    note = (
+        "\n\nSpeedup: median over the prompts (each the median of its repeats) of tokens per second ÷ plain decoding's "
+        "on the same prompt in the same repeat; interval: central 95 % over 2000 resamples of the prompts.\n"
+    )
+    return markdown_table(HEAD, list(map(_cells, rows))) + note
+
+
+def _cells(row: SweepRow) -> list[str]:
+    plain = row.drafter == BASELINE
+    return [
+        "plain decoding" if plain else title(row),
+        "–" if row.gamma is None else str(row.gamma),
+        f"{row.temperature:g}",
+        f"{row.ratio_median:.2f}",
+        "–" if plain or row.prompts == 1 else f"{row.ratio_low:.2f} to {row.ratio_high:.2f}",
+        or_dash(row.acceptance_rate, "{:.2f}"),
+        or_dash(row.mean_acceptance_length, "{:.2f}"),
+        f"{row.drafted_per_round:.1f}",
+        f"{row.tokens_per_s_median:.0f}",
+        f"{row.same_output}/{row.runs}",
+    ]

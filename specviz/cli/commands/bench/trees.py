@@ -1,0 +1,205 @@
+"""`specviz bench trees`: which tree policy and which verifier accept how much, and what is left to gain.
+
+Place in the flow: an experiment of `specviz bench`; builds cases from a trace source, runs them prompt by prompt, has
+all verifiers judge the same trees, reads p and q of the prompts' texts for the ladder, prints and writes the report.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from specviz.bench.core.contest import ContestPlan, contest, first_prompts
+from specviz.bench.core.provenance import origin_here
+from specviz.bench.core.report import check_marks, plain_data, write_between
+from specviz.bench.core.run import SourceContestant
+from specviz.cli.parts.bench import (
+    PAIR,
+    Cancelled,
+    add_count,
+    add_pair_flags,
+    at_least_one,
+    deliver,
+    numbers,
+    time_limit,
+)
+from specviz.cli.parts.progress import progress
+from specviz.cli.parts.sources import SharedModels, live_source
+from specviz.cli.parts.terminal import err
+from specviz.errors import OptionError
+from specviz.protocol.runs import PromptCard, RunRequest, TraceSource
+from specviz.resources import ROOT
+
+if TYPE_CHECKING:
+    from specviz.bench.trees.level_acceptance import Ladder
+    from specviz.bench.trees.plan import Case, TreePlan
+    from specviz.bench.trees.rows import TreeRow
+    from specviz.bench.trees.same_trees import SameTreeRow
+    from specviz.bench.trees.table import TreeReport
+    from specviz.engine.session import Method
+    from specviz.lm.load import LoadedModel
+
+SUMMARY = "compare tree policies and verifiers at a fixed draft length and at a fixed target budget"
+PAGE = ROOT.parent / "docs" / "bench_trees.md"
+MARK = "bench trees"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--lengths", default="3", metavar="N,N,…", help="fixed draft lengths (default %(default)s); empty: none")
+    add("--budgets", default="6,14", metavar="N,N,…",
+        help="fixed target budgets in candidates (default %(default)s); empty: none")  # fmt: skip
+    add("--temperatures", default="0,1", metavar="T,T,…", help="sampling temperatures (default %(default)s)")
+    add_count(parser, "--shapes", 1, "shapes tried per policy and budget, each a row of its own")
+    add_count(parser, "--prompts", 4, "prompts per family")
+    add_count(parser, "--max-new-tokens", 48, "tokens per run")
+    add("--speed", action="store_true", help="also measure decoding speed against plain decoding, interleaved")
+    add("--ladder-candidates", default="2,4", metavar="N,N,…",
+        help="candidates of the gain ladder's level (default %(default)s); empty: no ladder")  # fmt: skip
+    add("--ladder-temperature", type=float, default=1.0, metavar="T", help="its temperature (default %(default)s)")
+    add_count(parser, "--ladder-step", 4, "it looks at every Nth token of the prompts")
+    add("--max-minutes", type=float, metavar="M", help="stop after M minutes and report what is done")
+    add("--json", type=Path, metavar="FILE", help="write the report as JSON; - prints it instead of the tables")
+    add("--write", type=Path, nargs="?", const=PAGE, metavar="PAGE",
+        help="write the tables between the marks of a page, docs/bench_trees.md where none is named")  # fmt: skip
+    add_pair_flags(parser)
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """What all parts of the experiment work on."""
+
+    args: argparse.Namespace
+    plan: TreePlan
+    source: TraceSource
+    cases: Sequence[Case]
+    prompts: Sequence[PromptCard]
+    target: LoadedModel
+    drafter: LoadedModel
+
+
+def run(args: argparse.Namespace) -> int:
+    from specviz.bench.trees.plan import cases
+    from specviz.bench.trees.table import markdown
+
+    at_least_one(args, ("shapes", "prompts", "max_new_tokens", "ladder_step", "threads"))
+    plan = _plan(args)
+    if args.write is not None:
+        check_marks(args.write, MARK)
+    models = SharedModels()
+    source = live_source(models, args.threads)
+    prompts = first_prompts(source.catalog(), args.prompts)
+    chosen = cases(source, plan) if plan.lengths or plan.budgets else []
+    pair = (models(name, device=args.device, dtype=args.dtype) for name in (args.target, args.drafter_model))
+    report = _report(Bench(args, plan, source, chosen, prompts, *pair))
+    if args.write is not None:
+        write_between(args.write, MARK, markdown(report))
+    return deliver(args.json, plain_data(report), markdown(report))
+
+
+def _plan(args: argparse.Namespace) -> TreePlan:
+    """Raises OptionError for flags that are no numbers, or sizes below one."""
+    from specviz.bench.trees.plan import TreePlan
+    from specviz.tree_policies.parts.acceptance_vector import vector_for
+
+    sizes = {name: numbers(args, name, int, "6,14") for name in ("lengths", "budgets", "ladder_candidates")}
+    for name, values in sizes.items():
+        if any(value < 1 for value in values):
+            raise OptionError(f"--{name.replace('_', '-')} is '{getattr(args, name)}', but must be at least 1 each.")
+    return TreePlan(
+        lengths=sizes["lengths"],
+        budgets=sizes["budgets"],
+        temperatures=numbers(args, "temperatures", float, "0,1"),
+        shapes=args.shapes,
+        vector=vector_for(None)[1],
+        template=RunRequest(
+            prompt="", max_new_tokens=args.max_new_tokens, **{name: getattr(args, name) for name in PAIR}
+        ),
+    )
+
+
+def _report(bench: Bench) -> TreeReport:
+    from specviz.bench.trees.table import TreeReport
+
+    args = bench.args
+    with time_limit(args.max_minutes) as cancelled:
+        rows, all_run = _runs(bench, cancelled)
+        same_trees, all_judged = _same_trees(bench, cancelled)
+    ladder = _ladder(bench)
+    return TreeReport(
+        rows=rows,
+        same_trees=same_trees,
+        ladder=ladder.rungs(),
+        ladder_temperature=args.ladder_temperature,
+        places=ladder.places,
+        origin=origin_here(bench.target, bench.drafter),
+        prompts=len(bench.prompts),
+        max_new_tokens=args.max_new_tokens,
+        seed=args.seed,
+        complete=all_run and all_judged,
+    )
+
+
+def _runs(bench: Bench, cancelled: Cancelled) -> tuple[list[TreeRow], bool]:
+    """The rows, and whether everything has run. All cases of a prompt run with the same seed."""
+    from specviz.bench.trees.plan import plain_name
+    from specviz.bench.trees.rows import rows
+
+    args, source, plan = bench.args, bench.source, bench.plan
+    contestants = [SourceContestant(case.name, source, case.request) for case in bench.cases]
+    if args.speed and contestants:
+        base = replace(plan.template, drafter="none", record=False)
+        contestants = [
+            *(SourceContestant(plain_name(t), source, replace(base, temperature=t)) for t in plan.temperatures),
+            *contestants,
+        ]
+    err().line(f"{len(contestants)} contestants × {len(bench.prompts)} prompts…")
+    runs = ContestPlan(contestants, bench.prompts, repeats=1, warm_up=args.speed)
+    outcomes = list(progress(contest(runs, cancelled), "bench", runs.runs))
+    return rows(bench.cases, outcomes, args.seed), len(outcomes) == runs.runs
+
+
+def _same_trees(bench: Bench, cancelled: Cancelled) -> tuple[list[SameTreeRow], bool]:
+    """The verifiers on the same trees, and whether everything was judged."""
+    from specviz.bench.trees import same_trees
+
+    setup = same_trees.Setup(bench.target, lambda request: _method(bench, request))
+    total = len(same_trees.same_trees(bench.cases)) * len(bench.prompts)
+    err().line(f"the same trees for all verifiers: {total} runs…")
+    loop = same_trees.judge_all(setup, bench.cases, bench.prompts, cancelled)
+    judged = list(progress(loop, "same trees", total))
+    return same_trees.rows(judged, bench.args.seed), len(judged) == total
+
+
+def _method(bench: Bench, request: RunRequest) -> Method:
+    """A fresh drafter with its tree policy, as a run of this request has it."""
+    from specviz.core.randomness import SeededDice
+    from specviz.drafters.capabilities import policies_of, with_model
+    from specviz.engine.session import Method
+    from specviz.live.source import make_plan
+    from specviz.tree_policies.base import Pair
+
+    plan = make_plan(request)
+    drafter = with_model(plan.drafter, bench.drafter.model)
+    policy = policies_of(drafter).growth
+    if policy is not None:
+        target, draft = (one.info.weights_sha256 for one in (bench.target, bench.drafter))
+        policy.prepare(Pair(target, draft, request.temperature))
+    return Method(drafter, plan.verifier, plan.sampling, SeededDice(request.seed))
+
+
+def _ladder(bench: Bench) -> Ladder:
+    from specviz.bench.core.contexts import Places, distributions
+    from specviz.bench.trees.level_acceptance import Ladder
+    from specviz.core.sampling import Sampling
+
+    args = bench.args
+    ladder = Ladder(numbers(args, "ladder_candidates", int, "2,4"), args.seed)
+    if ladder.candidates:
+        places = Places(bench.prompts, args.ladder_step, Sampling(args.ladder_temperature))
+        for _, p, q in distributions(bench.target, bench.drafter, places):
+            ladder.add(p, q)
+    return ladder

@@ -1,0 +1,153 @@
+"""What a drafter can do beside proposing: one small protocol each, asked for with `isinstance` and nothing else.
+
+    follow ─► use ─► attach ─► tune ─► recall ─► consult ─► read_prompt ─► begin ─► (propose ─► observe) …
+
+Whoever has the methods has the capability; a drafter names the protocols it means in its class line, so that a type
+checker compares the signatures. Knows nothing about any drafter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol, runtime_checkable
+
+from torch import Tensor
+
+from specviz.datastore.store import Datastore
+from specviz.drafters.base import Drafter, Habit, Outcome
+from specviz.lm.base import Cache, LanguageModel
+from specviz.options import Options
+from specviz.trace.events import Option
+from specviz.trace.exhibits import Exhibit
+from specviz.tree_policies.base import StepCosts
+
+
+@runtime_checkable
+class UsesModel(Protocol):
+    """It drafts with a language model of its own, `RunRequest.drafter_model`."""
+
+    def use(self, model: LanguageModel) -> None:
+        """Called once, before any text is read. Raises OptionError where the options do not fit the model."""
+        ...
+
+    def drafting_model(self) -> LanguageModel:
+        """The model as it drafts with it, after `use`."""
+        ...
+
+
+@runtime_checkable
+class Attaches(Protocol):
+    """It drafts with parts of the target."""
+
+    def attach(self, target: LanguageModel, cache: Cache) -> None:
+        """Called once, before `begin`, with the target and the run's own cache of it. What is written to the cache must
+        be dropped again, but for what the target's pass over the tree takes over."""
+        ...
+
+
+@runtime_checkable
+class Grows(Protocol):
+    """Its drafts are made by a tree policy and ended by a stop policy (see `parts/shape.py`)."""
+
+    def follow(self, habit: Habit) -> None:
+        """Called once, as soon as it is made, with the policies of the run."""
+        ...
+
+    def policies(self) -> Habit:
+        """What it follows; the default before it was told."""
+        ...
+
+    def gives_hidden(self) -> bool:
+        """Whether a stop policy may look at the hidden states of its model."""
+        ...
+
+
+@runtime_checkable
+class Tunes(Protocol):
+    """It makes something of what passes cost on this machine."""
+
+    def tune(self, costs: StepCosts) -> None:
+        """Told once, after `attach`. What it makes of that belongs into `options`, and so into the header."""
+        ...
+
+
+@runtime_checkable
+class Remembers(Protocol):
+    """It can hand what it learnt to a later run."""
+
+    def remembered_for(self) -> Mapping[str, Option]:
+        """The options that a memory depends on, none that `tune` may change; with these alike it is shared."""
+        ...
+
+    def recall(self, memory: bytes) -> None:
+        """Called before `begin` with what an earlier run's `memory` gave. Raises MemoryFileError where it does not
+        fit the options."""
+        ...
+
+    def memory(self) -> bytes:
+        """All it learnt, for `recall` of a later run with the same options."""
+        ...
+
+
+@runtime_checkable
+class Retrieves(Protocol):
+    """It looks continuations up in a datastore."""
+
+    def retrieves(self) -> bool:
+        """Whether it does with its options."""
+        ...
+
+    def consult(self, datastore: Datastore) -> None:
+        """Called before `begin` with the datastore of the target's tokenizer, where `retrieves` says so."""
+        ...
+
+
+@runtime_checkable
+class ReadsPrompt(Protocol):
+    """It wants the target's logits at every position of the prompt."""
+
+    def read_prompt(self, tokens: Sequence[int], logits: Tensor) -> None:
+        """Called before `begin`, once per stretch of the prompt in order: logits [n, V] are what the target says
+        follows each of the n `tokens`. Its time counts as prefill."""
+        ...
+
+
+@runtime_checkable
+class Begins(Protocol):
+    """It reads the prompt before the first round."""
+
+    def begin(self, tokens: Sequence[int]) -> None:
+        """Called once with the text so far. Its time counts as prefill."""
+        ...
+
+
+@runtime_checkable
+class Observes(Protocol):
+    """It learns from the target's answers."""
+
+    def observe(self, outcome: Outcome) -> list[Exhibit]:
+        """Called after every round; returns what that changed, for showing. Its time counts as drafting."""
+        ...
+
+
+def retrieves(drafter: Drafter[Options]) -> bool:
+    """Whether this drafter, with its options, wants a datastore."""
+    return isinstance(drafter, Retrieves) and drafter.retrieves()
+
+
+def model_of(drafter: Drafter[Options]) -> LanguageModel | None:
+    """The model it drafts with, where it has one of its own."""
+    return drafter.drafting_model() if isinstance(drafter, UsesModel) else None
+
+
+def policies_of(drafter: Drafter[Options]) -> Habit:
+    """The policies that its drafts follow; the default where it grows none."""
+    return drafter.policies() if isinstance(drafter, Grows) else Habit()
+
+
+def with_model(drafter: Drafter[Options], model: LanguageModel | None) -> Drafter[Options]:
+    """The drafter, once it has been given its model where it uses one."""
+    if isinstance(drafter, UsesModel):
+        assert model is not None, f"the drafter '{drafter.name}' needs a model."
+        drafter.use(model)
+    return drafter

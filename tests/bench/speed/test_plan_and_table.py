@@ -1,0 +1,101 @@
+"""Who takes part in the bench, and how the report reads."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from specviz.bench.core.contest import Measured, Outcome, first_prompts
+from specviz.bench.core.provenance import Origin
+from specviz.bench.core.report import plain_data
+from specviz.bench.speed import plan as plans
+from specviz.bench.speed.rows import rows
+from specviz.bench.speed.table import Report, markdown
+from specviz.errors import SpecVizError
+from specviz.protocol.runs import Catalog, PromptCard
+from specviz.trace import events
+
+MACHINE = events.Machine("cpu", "float32", 1, 2, "A processor", "3.11", "2.13", "5.23", "Linux")
+MODEL = events.ModelCard(
+    "target", "LlamaForCausalLM", "lean-llama", 15_700_000, 8, 384, 4096, 1024, "float32", "ab" * 32
+)
+
+
+def test_the_plan_holds_plain_chains_tree_ngram_and_a_recorded_chain(fake_source: Any) -> None:
+    names = [one.name for one in plans.ours(fake_source, plans.BenchOptions(gammas=(2, 4)))]
+    assert names == [
+        "ours: plain",
+        "ours: model γ=2",
+        "ours: model γ=4",
+        "ours: model tree 3,2,1",
+        "ours: ngram γ=2",
+        "ours: ngram γ=4",
+        "ours: model γ=4, recorded",
+    ]
+
+
+def test_only_the_recorded_contestant_records(fake_source: Any) -> None:
+    ours = plans.ours(fake_source, plans.BenchOptions())
+    assert [one.name for one in ours if one.request.record] == ["ours: model γ=4, recorded"]
+
+
+def test_prompts_are_taken_evenly_from_every_family() -> None:
+    cards = tuple(PromptCard(f"{family}{i}", family, "", "", "x") for family in ("code", "prose") for i in range(3))
+    chosen = first_prompts(Catalog((), (), (), cards), 2)
+    assert [card.id for card in chosen] == ["code0", "code1", "prose0", "prose1"]
+    with pytest.raises(SpecVizError, match="prompt set is empty"):
+        first_prompts(Catalog((), (), (), ()), 2)
+
+
+def test_quick_is_one_length_one_prompt_one_repeat_and_few_tokens() -> None:
+    quick = plans.quick(plans.BenchOptions(gammas=(2, 4, 6)))
+    assert (quick.gammas, quick.prompts_per_family, quick.repeats) == ((4,), 1, 1)
+    assert quick.template.max_new_tokens == 32
+
+
+@pytest.fixture
+def report() -> Report:
+    """Plain: 8 tokens in 8 s of which none for the prompt. transformers: 10 s. A drafter: 4 s, and another text."""
+
+    def outcome(name: str, seconds: float, token: int) -> Outcome:
+        return Outcome(name, "one", "code", 0, Measured([token] * 8, seconds, 0.0, target_passes=8))
+
+    outcomes = [
+        outcome("ours: plain", 8, 1),
+        outcome("ours: model γ=4", 4, 2),
+        outcome("transformers: generate", 10, 1),
+    ]
+    origin = Origin(MODEL, (replace(MODEL, name="drafter"),), MACHINE, "2026-01-01T00:00:00Z")
+    return Report(rows(outcomes, "ours: plain"), origin, 0.0, 8, 1, 1, True, {"target": {1: 0.001}}, None)
+
+
+def test_the_table_shows_ratios_against_plain_with_their_spread(report: Report) -> None:
+    text = markdown(report)
+    assert "| ours: plain | 1.0 | 1.00 [1.00–1.00] | 1.00 [1.00–1.00] | 1.00 | – | – | – | 1/1 | – |" in text
+    assert "| ours: model γ=4 | 2.0 | 2.00 [2.00–2.00] | 2.00 [2.00–2.00] | 1.00 | – | – | – | 0/1 | – |" in text
+
+
+def test_aims_stand_beside_what_was_measured(report: Report) -> None:
+    text = markdown(report)
+    assert "- our plain decoding against transformers.generate (aim ≥ 1): 1.25×" in text
+    assert "- best drafter against our plain decoding (aim ≥ 1.6): 2.00× (ours: model γ=4)" in text
+
+
+def test_the_machine_versions_and_weights_are_named_and_the_host_is_not(report: Report) -> None:
+    text = markdown(report)
+    for part in ("A processor, 2 cores, 1 thread, cpu, float32", "torch 2.13", "sha256 abababababab", "2026-01-01"):
+        assert part in text
+
+
+def test_a_bench_that_was_stopped_says_so(report: Report) -> None:
+    assert "stopped early" not in markdown(report)
+    assert "stopped early" in markdown(replace(report, complete=False))
+
+
+def test_json_names_quartiles_and_survives_a_round_trip(report: Report) -> None:
+    data = json.loads(json.dumps(plain_data(report)))
+    assert data["rows"][1]["ratio"] == {"low": 2.0, "median": 2.0, "high": 2.0}
+    assert data["origin"]["machine"]["processor"] == "A processor"

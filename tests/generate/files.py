@@ -1,0 +1,90 @@
+"""Every file, or marked part of a file, that follows from the code alone: where it lies and what it must say.
+
+Each part is a function that gives file → text. Parts are computed one after the other, so that two of them may write
+different marked sections of one page.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from specviz.app import space
+from specviz.app.parts.gallery import INDEX, index_text
+from specviz.live import catalog
+from specviz.proof.document import filled
+from specviz.protocol.sweeps import schema as sweep_schema
+from specviz.resources import ROOT as ASSETS
+from specviz.trace import schema as trace_schema
+from specviz.trace.known_rules import RULES_FILE
+from specviz.verifiers.parts import declarations
+from tests.generate import flags, method_pages, picture
+from tests.proof import planted_list
+
+ROOT = Path(__file__).resolve().parents[2]
+Files = Mapping[Path, str]
+
+
+def catalogue() -> Files:
+    """The methods and their options, for a page that opens before torch is loaded."""
+    return {ASSETS / "catalog.json": catalog.catalog_to_json(catalog.build())}
+
+
+def schemas() -> Files:
+    """The formats of traces and sweep results, from their types."""
+    return {trace_schema.SCHEMA_FILE: trace_schema.text(), sweep_schema.SCHEMA_FILE: sweep_schema.text()}
+
+
+def rules() -> Files:
+    """What every verifier declares of its rule, for the check of a trace and the player."""
+    return {ASSETS / RULES_FILE: declarations.text()}
+
+
+def space_card() -> Files:
+    """The Space's card in the README's front matter, from `spaces_config.yaml`."""
+    readme = ROOT / "README.md"
+    return {readme: space.front_matter() + space.body(readme.read_text(encoding="utf-8"))}
+
+
+def recorded_runs() -> Files:
+    """What the page's chooser says of each recorded run, from the traces."""
+    folder = ASSETS / "traces"
+    opening = tomllib.loads((folder / "recordings.toml").read_text(encoding="utf-8"))["first"]
+    return {folder / INDEX: index_text(folder, f"{opening}.json.gz")}
+
+
+def planted_bugs() -> Files:
+    """Which test catches which planted bug, from the tests."""
+    page = planted_list.DOCUMENT
+    return {page: filled(page.read_text(encoding="utf-8"), {"planted": planted_list.section()})}
+
+
+def imports() -> Files:
+    """Which folder imports which, from the imports."""
+    page = ROOT / "docs" / "architecture.md"
+    return {page: filled(page.read_text(encoding="utf-8"), {"imports": picture.section()})}
+
+
+def method_flags() -> Files:
+    """The flags of `specviz run` that come from methods, from the methods."""
+    page = ROOT / "docs" / "cli.md"
+    return {page: filled(page.read_text(encoding="utf-8"), {"method flags": flags.section()})}
+
+
+def pages_of_methods() -> Files:
+    """The options on each method's page, and a first page for a method that has none."""
+    return method_pages.pages(catalog.build(), ROOT / "docs" / "methods")
+
+
+PARTS: tuple[Callable[[], Files], ...] = (
+    catalogue, schemas, rules, space_card, recorded_runs, planted_bugs, imports, method_flags, pages_of_methods,
+)  # fmt: skip
+
+
+def stale() -> Iterator[tuple[Path, str]]:
+    """Each file that does not say what it must, with what it must say."""
+    for part in PARTS:
+        for path, text in part().items():
+            if not path.is_file() or path.read_text(encoding="utf-8") != text:
+                yield path, text
