@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -57,7 +58,7 @@ class _Rejecting:
         return int(probs.argmax())
 
 
-def law(verifier: Verifier, logits: Tensor, q: Tensor, sampling: Sampling) -> Tensor:
+def law(verifier: Verifier[Any], logits: Tensor, q: Tensor, sampling: Sampling) -> Tensor:
     """The next token's law [V] after one candidate drawn from q [V], with the target's logits [V] at the root."""
     found = torch.zeros(len(q), dtype=torch.float64)
     for token in torch.nonzero(q > RARE).flatten().tolist():
