@@ -1,7 +1,8 @@
-/* What a stored head (the most probable tokens and the mass outside) says about its distribution under another temperature,
-   top-k and top-p, and after refusals: bounds that hold for every distribution with that head, never a guess. Pure; knows
-   nothing about rounds, verdicts or the page. An interval is [low, high]. A spread is what is known of one distribution:
-   {known: Map token → interval, most: what any other token has at most, rest: interval of all others' mass}. */
+/* What a stored head (the most probable tokens and the mass outside) says about its distribution under another
+   temperature, top-k and top-p, and after refusals: bounds that hold for every distribution with that head, never a
+   guess. Pure; knows nothing about rounds, verdicts or the page. An interval is [low, high]. A spread is what is
+   known of one distribution: {known: Map token → interval, most: what any other token has at most, rest: interval of
+   all others' mass}. */
 globalThis.SpecViz = globalThis.SpecViz || {};
 (function (S) {
   "use strict";
@@ -12,9 +13,12 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   const around = (value) => unit(value - SLACK, value + SLACK);
   const total = (intervals) => intervals.reduce(([low, high], [one, other]) => [low + one, high + other], [0, 0]);
   const less = ([low, high], [one, other]) => [Math.max(0, low - other), Math.max(0, high - one)];
-  const both = ([a, b], [c, d]) => [Math.max(a, c), Math.min(b, d)];
+  const both = ([low, high], [least, most]) => [Math.max(low, least), Math.min(high, most)];
   /** w / (w + others) for everything that w and the others can be. */
-  const share = ([low, high], [fewest, most]) => [low > 0 ? low / (low + most) : 0, high > 0 ? high / (high + fewest) : 0];
+  const share = ([low, high], [fewest, most]) => [
+    low > 0 ? low / (low + most) : 0,
+    high > 0 ? high / (high + fewest) : 0,
+  ];
   const probAt = (spread, token) => spread.known.get(token) || [0, spread.most];
 
   /** What the unlisted tokens of a head have together, and what one of them has at most. */
@@ -37,32 +41,51 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return closed(known, outside(head).most);
   }
 
-  /** Σ rᵃ over the `count` largest of `among` tokens, none above `most`, `mass` together. Hotter (a < 1) it is largest where
-      all are equal, colder (a > 1) where few have everything; at a = 1 it is the mass itself. */
+  /** Σ rᵃ over the `count` largest of `among` tokens, none above `most`, `mass` together. Hotter (a < 1) it is
+      largest where all are equal, colder (a > 1) where few have everything; at a = 1 it is the mass itself. */
   function powers(mass, most, a, count, among) {
     if (count <= 0 || mass[1] <= 0) return [0, 0];
-    const least = mass[0] * Math.min(1, count / among), top = Math.min(mass[1], count * most);
-    return a >= 1 ? [count * (least / count) ** a, top * most ** (a - 1)] : [least * most ** (a - 1), count * (top / count) ** a];
+    const least = mass[0] * Math.min(1, count / among),
+      top = Math.min(mass[1], count * most);
+    return a >= 1
+      ? [count * (least / count) ** a, top * most ** (a - 1)]
+      : [least * most ** (a - 1), count * (top / count) ** a];
   }
 
   const sure = (items) => items.filter((item) => item.state === "in");
-  const weighed = (items) => [total(sure(items).map((item) => item.weight))[0], total(items.filter((item) => item.state !== "out").map((item) => item.weight))[1]];
+  const weighed = (items) => [
+    total(sure(items).map((item) => item.weight))[0],
+    total(items.filter((item) => item.state !== "out").map((item) => item.weight))[1],
+  ];
 
-  /** Of tokens stored with the same value nobody can say which is larger: where a cut goes through them, each may be cut. */
+  /** Of tokens stored with the same value nobody can say which is larger: where a cut goes through them, each may be
+     cut. */
   function ties(items) {
-    const torn = items.filter((item) => item.value !== null && items.some((other) => other.value === item.value && other.state !== item.state));
+    const torn = items.filter(
+      (item) => item.value !== null && items.some((other) => other.value === item.value && other.state !== item.state),
+    );
     for (const item of torn) item.state = "maybe";
   }
 
-  /** The spread behind `head` when its probabilities are raised to `a` (temperature before / temperature after) and cut by
-      top-k and top-p, in this order. `size`: tokens in all; `extras`: Map token → interval, for tokens outside the head. */
+  /** The spread behind `head` when its probabilities are raised to `a` (temperature before / temperature after) and
+      cut by top-k and top-p, in this order. `size`: tokens in all; `extras`: Map token → interval, for tokens
+      outside the head. */
   function reshaped(head, extras, size, a, topK, topP) {
     if (!head.probs.length || head.probs[0] <= SLACK) return nothingKnown();
     const { mass, most } = outside(head);
-    const scale = head.probs[0], listed = head.probs.length;
-    const item = (token, value, [low, high]) => ({ token, value, weight: [(low / scale) ** a, (high / scale) ** a], state: "in" });
+    const scale = head.probs[0],
+      listed = head.probs.length;
+    const item = (token, value, [low, high]) => ({
+      token,
+      value,
+      weight: [(low / scale) ** a, (high / scale) ** a],
+      state: "in",
+    });
     const capped = [...extras].map(([token, [low, high]]) => [token, [Math.min(low, most), Math.min(high, most)]]);
-    const items = [...head.tokens.map((token, place) => item(token, head.probs[place], around(head.probs[place]))), ...capped.map(([token, own]) => item(token, null, own))];
+    const items = [
+      ...head.tokens.map((token, place) => item(token, head.probs[place], around(head.probs[place]))),
+      ...capped.map(([token, own]) => item(token, null, own)),
+    ];
     const others = Math.max(0, size - items.length);
     const cut = topK > 0 && topK < size;
     const room = cut ? Math.max(0, Math.min(others, topK - listed)) : others;
@@ -70,19 +93,26 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const left = less(mass, total(capped.map(([, own]) => own))).map((value) => value / scale);
     const largest = Math.min(most / scale, left[1]);
     const beyond = [powers(left, largest, a, fewest, others)[0], powers(left, largest, a, room, others)[1]];
-    if (cut) items.forEach((one, place) => { one.state = place < Math.min(topK, listed) ? "in" : place < listed || topK <= listed ? "out" : "maybe"; });
+    if (cut)
+      items.forEach((one, place) => {
+        one.state = place < Math.min(topK, listed) ? "in" : place < listed || topK <= listed ? "out" : "maybe";
+      });
     ties(items);
     return nucleus(items, listed, { mass: beyond, most: room > 0 ? largest ** a : 0 }, topP);
   }
 
-  /** Keeps the most probable tokens up to the one at which their mass reaches `topP`, and makes what is left whole again. */
+  /** Keeps the most probable tokens up to the one at which their mass reaches `topP`, and makes what is left whole
+      again. */
   function nucleus(items, listed, beyond, topP) {
     const others = (one) => total([weighed(items.filter((other) => other !== one)), beyond.mass]);
     let kept = [1, 1];
     if (topP < 1) {
       const whole = items.map((one) => share(one.weight, others(one)));
-      const before = (place) => share(weighed(items.slice(0, place)), total([weighed(items.slice(place)), beyond.mass]));
-      const starts = items.map((_, place) => (place < listed ? before(place) : [before(listed)[0], 1 - whole[place][0]]));
+      const before = (place) =>
+        share(weighed(items.slice(0, place)), total([weighed(items.slice(place)), beyond.mass]));
+      const starts = items.map((_, place) =>
+        place < listed ? before(place) : [before(listed)[0], 1 - whole[place][0]],
+      );
       if (before(listed)[0] >= topP) beyond = { mass: [0, 0], most: 0 };
       else beyond = { ...beyond, mass: [0, beyond.mass[1]] };
       items.forEach((one, place) => {
@@ -90,16 +120,21 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         else if (starts[place][1] >= topP && one.state === "in") one.state = "maybe";
       });
       ties(items);
-      items.forEach((one, place) => { one.whole = whole[place]; });
-      const last = sure(items.slice(0, listed)).at(-1) || items[0]; // the set may end here or later, so by at most this much above top-p
+      items.forEach((one, place) => {
+        one.whole = whole[place];
+      });
+      // the set may end here or later, so by at most this much above top-p
+      const last = sure(items.slice(0, listed)).at(-1) || items[0];
       kept = [topP, Math.min(1, topP + last.whole[1])];
     }
-    const known = new Map(items.map((one) => {
-      if (one.state === "out") return [one.token, [0, 0]];
-      const found = share(one.weight, others(one));
-      const [low, high] = one.whole ? both(found, [one.whole[0] / kept[1], one.whole[1] / kept[0]]) : found;
-      return [one.token, one.state === "in" ? [low, high] : [0, high]];
-    }));
+    const known = new Map(
+      items.map((one) => {
+        if (one.state === "out") return [one.token, [0, 0]];
+        const found = share(one.weight, others(one));
+        const [low, high] = one.whole ? both(found, [one.whole[0] / kept[1], one.whole[1] / kept[0]]) : found;
+        return [one.token, one.state === "in" ? [low, high] : [0, high]];
+      }),
+    );
     const most = beyond.most > 0 ? share([0, beyond.most], [weighed(items)[0], 0])[1] : 0;
     const spread = closed(known, most);
     return most > 0 ? { ...spread, rest: both(spread.rest, share(beyond.mass, weighed(items))) } : spread;
@@ -129,11 +164,19 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const beyond = [less(away(p), away(q))[0], away(p)[1]];
     const listed = total([...left.values()]);
     const empty = listed[0] + beyond[0] <= 0; // it may be that nothing is left
-    const known = new Map([...left].map(([one, own]) => {
-      const others = total([[...left].filter(([other]) => other !== one).map(([, value]) => value).reduce((sum, value) => total([sum, value]), [0, 0]), beyond]);
-      const [low, high] = share(own, others);
-      return [one, empty ? [0, Math.max(high, probAt(p, one)[1])] : [low, high]];
-    }));
+    const known = new Map(
+      [...left].map(([one, own]) => {
+        const others = total([
+          [...left]
+            .filter(([other]) => other !== one)
+            .map(([, value]) => value)
+            .reduce((sum, value) => total([sum, value]), [0, 0]),
+          beyond,
+        ]);
+        const [low, high] = share(own, others);
+        return [one, empty ? [0, Math.max(high, probAt(p, one)[1])] : [low, high]];
+      }),
+    );
     return closed(known, p.most > 0 ? Math.max(empty ? p.most : 0, share([0, p.most], [listed[0], 0])[1]) : 0);
   }
 
@@ -141,15 +184,15 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   function withoutTokens(q, tokens) {
     const gone = total(tokens.map((token) => probAt(q, token)));
     const high = (value) => (value <= 0 ? 0 : gone[1] >= 1 ? 1 : Math.min(1, value / (1 - gone[1])));
-    const known = new Map([...q.known].map(([token, own]) => [token, tokens.includes(token) ? [0, 0] : [gone[0] >= 1 ? 0 : Math.min(1, own[0] / (1 - gone[0])), high(own[1])]]));
+    const known = new Map(
+      [...q.known].map(([token, own]) => [
+        token,
+        tokens.includes(token) ? [0, 0] : [gone[0] >= 1 ? 0 : Math.min(1, own[0] / (1 - gone[0])), high(own[1])],
+      ]),
+    );
     for (const token of tokens) known.set(token, [0, 0]);
     return closed(known, high(q.most));
   }
 
-  /** Chance to be accepted, min(1, p / (l Q)); a candidate with Q = 0 passes where p is above 0. */
-  function chance([low, high], [least, most], lenience) {
-    return [most > 0 ? Math.min(1, low / (lenience * most)) : low > 0 ? 1 : 0, least > 0 ? Math.min(1, high / (lenience * least)) : high > 0 ? 1 : 0];
-  }
-
-  Object.assign(S, { around, probAt, asStored, reshaped, together, afterRefusal, withoutTokens, chance, nothingKnown });
+  Object.assign(S, { around, probAt, asStored, reshaped, together, afterRefusal, withoutTokens, nothingKnown });
 })(globalThis.SpecViz);

@@ -13,7 +13,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     if (!known) cache.set(trace.vocab, (known = new Map()));
     if (!known.has(token)) {
       const entry = trace.vocab[String(token)];
-      known.set(token, entry ? Uint8Array.from(atob(entry.bytes), (c) => c.charCodeAt(0)) : new Uint8Array());
+      known.set(token, entry ? Uint8Array.from(atob(entry.bytes), (letter) => letter.charCodeAt(0)) : new Uint8Array());
     }
     return known.get(token);
   }
@@ -49,6 +49,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 
   const SIGNS = { " ": "␣", "\n": "⏎", "\r": "␍", "\t": "⇥", "\u00a0": "⍽" };
   // controls, zero-width, line and paragraph separators, direction marks, byte order mark, lone surrogates
+  // eslint-disable-next-line no-control-regex -- control characters are what it looks for
   const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/;
 
   /** Text → [{text, sign}]: what a reader could not see is replaced by a sign. */
@@ -56,7 +57,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const parts = [];
     for (const char of text) {
       const sign = char in SIGNS || UNSEEN.test(char);
-      const shown = SIGNS[char] || (sign ? `‹${char.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}›` : char);
+      const shown =
+        SIGNS[char] || (sign ? `‹${char.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}›` : char);
       const last = parts[parts.length - 1];
       if (last && last.sign === sign) last.text += shown;
       else parts.push({ text: shown, sign });
@@ -70,7 +72,9 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       return "⟨" + Array.from(bytes, (b) => b.toString(16).toUpperCase().padStart(2, "0")).join(" ") + "⟩";
     }
     if (text === "") return "(empty)";
-    return signs(text).map((part) => part.text.replace(/␣{5,}/g, (run) => `␣×${run.length}`)).join("");
+    return signs(text)
+      .map((part) => part.text.replace(/␣{5,}/g, (run) => `␣×${run.length}`))
+      .join("");
   }
 
   /** How a token reads by itself (in lists, where nothing stands before it). */

@@ -11,9 +11,17 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const node = now.round.nodes[id];
     if (id === 0) return "the last committed token · root of this round's tree";
     const siblings = now.round.nodes.filter((other) => other.parent === node.parent);
-    const among = siblings.length > 1 ? ` · ${S.ordinal(siblings.indexOf(node) + 1)} of ${siblings.length} siblings` : "";
+    const among =
+      siblings.length > 1 ? ` · ${S.ordinal(siblings.indexOf(node) + 1)} of ${siblings.length} siblings` : "";
     return `${S.FATES[now.stateOf(id)]} · depth ${node.depth}${among}`;
   }
+
+  /** What decided about a candidate that passed and is not on the path. */
+  const pathKept = ({ judged }) => [
+    "path",
+    S.count(judged.path.length, "token"),
+    "the longest path that passed is kept, and this is not on it: refused",
+  ];
 
   /** Words, numbers, formula and code for what is selected, as far as the view has got. */
   function explain(now, id) {
@@ -22,7 +30,10 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const node = round.nodes[id];
     if (id === 0) {
       const cached = `Its row was not in the cache yet, so the target pass computes it together with the candidates.`;
-      return { words: at.scored ? cached : `Everything drafted in this round continues from ${S.quote(labels[0])}.`, numbers: [] };
+      return {
+        words: at.scored ? cached : `Everything drafted in this round continues from ${S.quote(labels[0])}.`,
+        numbers: [],
+      };
     }
     const odds = [];
     if (node.kind !== "point_mass") odds.push(["q", S.prob(node.draft_prob), "draft"]);
@@ -32,12 +43,32 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     if (trial && now.judged(id)) {
       const rule = S.ruleOf(round);
       const facts = S.trialFacts(now.trace, round, labels, trial);
-      const longer = trial.accepted && state === "rejected" ? " It passed, but another path was longer." : "";
-      return { words: rule.words(facts) + longer, numbers: rule.numbers(facts), steps: rule.steps(facts, now.at.trials), formula: rule.formula, code: rule.code };
+      const beaten = trial.accepted && state === "rejected"; // only where whole paths compete
+      const longer = beaten ? " It passed, but another path is kept: refused." : "";
+      const numbers = beaten ? [...rule.numbers(facts), pathKept(round)] : rule.numbers(facts);
+      return {
+        words: rule.words(facts) + longer,
+        numbers,
+        steps: rule.steps(facts, now.at.trials),
+        formula: rule.formula,
+        code: rule.code,
+      };
     }
-    if (state === "unreached") return { words: `${S.unreached(round, labels, id)} The pass had scored it all the same.`, numbers: odds };
-    const how = node.kind === "point_mass" ? "proposed as it is, not drawn" : `drawn by the drafter with probability ${S.prob(node.draft_prob)}`;
-    return { words: at.scored ? `The target gives ${S.quote(labels[id])} ${S.prob(node.target_prob)}. Its verdict comes next.` : `${S.quote(labels[id])} was ${how}.`, numbers: odds };
+    if (state === "unreached")
+      return {
+        words: `${S.unreached(now.trace, round, labels, id)} The pass had scored it all the same.`,
+        numbers: odds,
+      };
+    const how =
+      node.kind === "point_mass"
+        ? "proposed as it is, not drawn"
+        : `drawn by the drafter with probability ${S.prob(node.draft_prob)}`;
+    return {
+      words: at.scored
+        ? `The target gives ${S.quote(labels[id])} ${S.prob(node.target_prob)}. Its verdict comes next.`
+        : `${S.quote(labels[id])} was ${how}.`,
+      numbers: odds,
+    };
   }
 
   function ended(now) {
@@ -45,13 +76,25 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const final = now.round.nodes[judged.final_node];
     const from = judged.residual ? judged.residual : final.target;
     const chance = S.known(from, judged.token);
-    const numbers = [[judged.residual ? "r" : "p", chance === null ? `<${S.prob(S.atMost(from))}` : S.prob(chance), judged.residual ? "in what was left over" : "in the target's distribution"]];
+    const numbers = [
+      [
+        judged.residual ? "r" : "p",
+        chance === null ? `<${S.prob(S.atMost(from))}` : S.prob(chance),
+        judged.residual ? "in what was left over" : "in the target's distribution",
+      ],
+    ];
     const rule = S.ruleOf(now.round);
     if (judged.residual) numbers.push(["mass", S.prob(judged.residual_mass), rule.rest]);
     if (judged.u !== null) numbers.push(["u", S.prob(judged.u), "the draw that picked it"]);
-    const formula = judged.residual ? [rule.restFormula].filter(Boolean) : judged.u === null ? ["x = argmax p"] : ["x is drawn from p"];
+    const formula = judged.residual
+      ? [rule.restFormula].filter(Boolean)
+      : judged.u === null
+        ? ["x = argmax p"]
+        : ["x is drawn from p"];
     const code = judged.residual ? ["token = draw(r)"] : [judged.u === null ? "token = p.argmax()" : "token = draw(p)"];
-    const last = judged.trials.findLast((trial) => now.round.nodes[trial.node].parent === judged.final_node) || judged.trials.at(-1);
+    const last =
+      judged.trials.findLast((trial) => now.round.nodes[trial.node].parent === judged.final_node) ||
+      judged.trials.at(-1);
     const steps = last ? rule.steps(S.trialFacts(now.trace, now.round, now.labels, last), now.at.trials) : null;
     return { words: S.ending(now.round, now.labels), numbers, steps, formula, code };
   }
@@ -60,13 +103,51 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   function worksheet(now, id, steps, act) {
     const row = (one) => {
       const node = one.node ?? one.trial.node;
-      const fate = one.trial ? (one.trial.accepted ? "accepted" : "rejected") : now.stateOf(node);
-      const name = h("button", { type: "button", class: "svp-name", title: now.nameOf(node), onclick: () => act.select(node) }, S.glyph(fate), S.short(now.labels[node], 10));
-      return h("tr", { class: node === id ? "is-selected" : null }, h("th", { scope: "row" }, name), one.cells.map((cell) => h("td", {}, cell)));
+      const fate = now.stateOf(node);
+      const name = h(
+        "button",
+        { type: "button", class: "svp-name", title: now.nameOf(node), onclick: () => act.select(node) },
+        S.glyph(fate),
+        S.short(now.labels[node], 10),
+      );
+      return h(
+        "tr",
+        { class: node === id ? "is-selected" : null },
+        h("th", { scope: "row" }, name),
+        one.cells.map((cell) => h("td", {}, cell)),
+      );
     };
-    return h("div", { class: "svp-steps" }, h("p", { class: "svp-small" }, steps.title), h("div", { class: "svp-steps-box", tabindex: steps.rows.length > 8 ? "0" : null, role: "group", "aria-label": steps.title }, h("table", {},
-      steps.head.length ? h("thead", {}, h("tr", {}, steps.head.map((name) => h("th", { scope: "col" }, name)))) : null, h("tbody", {}, steps.rows.map(row)))),
-    steps.foot ? h("p", { class: "svp-small" }, steps.foot) : null);
+    return h(
+      "div",
+      { class: "svp-steps" },
+      h("p", { class: "svp-small" }, steps.title),
+      h(
+        "div",
+        {
+          class: "svp-steps-box",
+          tabindex: steps.rows.length > 8 ? "0" : null,
+          role: "group",
+          "aria-label": steps.title,
+        },
+        h(
+          "table",
+          {},
+          steps.head.length
+            ? h(
+                "thead",
+                {},
+                h(
+                  "tr",
+                  {},
+                  steps.head.map((name) => h("th", { scope: "col" }, name)),
+                ),
+              )
+            : null,
+          h("tbody", {}, steps.rows.map(row)),
+        ),
+      ),
+      steps.foot ? h("p", { class: "svp-small" }, steps.foot) : null,
+    );
   }
 
   function cardPanel(box, act) {
@@ -78,9 +159,25 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const table = h("dl", { class: "svp-numbers" });
     const math = h("div", { class: "svp-math" });
     const steps = h("div");
-    const choices = h("div", { class: "svp-depth", role: "group", "aria-label": "how much detail" }, DEPTHS.map((name) => h("button", {
-      type: "button", "data-depth": name, onclick: () => { depth = name; S.memory.set("depth", name); act.draw(); },
-    }, name)));
+    const choices = h(
+      "div",
+      { class: "svp-depth", role: "group", "aria-label": "how much detail" },
+      DEPTHS.map((name) =>
+        h(
+          "button",
+          {
+            type: "button",
+            "data-depth": name,
+            onclick: () => {
+              depth = name;
+              S.memory.set("depth", name);
+              act.draw();
+            },
+          },
+          name,
+        ),
+      ),
+    );
     box.append(h("header", {}, title, kind), chart, words, table, steps, math, choices);
 
     return function draw(now) {
@@ -92,13 +189,21 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       const said = explain(now, id);
       words.replaceChildren(...S.sentence(said.words));
       const level = DEPTHS.indexOf(depth);
-      table.replaceChildren(...(level > 0 ? said.numbers : []).map(([name, value, note]) => h("div", {}, h("dt", {}, name), h("dd", {}, h("b", {}, value), h("span", {}, note)))));
+      table.replaceChildren(
+        ...(level > 0 ? said.numbers : []).map(([name, value, note]) =>
+          h("div", {}, h("dt", {}, name), h("dd", {}, h("b", {}, value), h("span", {}, note))),
+        ),
+      );
       const lines = level > 1 ? said : {};
-      math.replaceChildren(...(lines.formula || []).map((text) => h("p", { class: "svp-formula" }, text)), ...(lines.code && lines.code.length ? [h("pre", {}, lines.code.join("\n"))] : []));
+      math.replaceChildren(
+        ...(lines.formula || []).map((text) => h("p", { class: "svp-formula" }, text)),
+        ...(lines.code && lines.code.length ? [h("pre", {}, lines.code.join("\n"))] : []),
+      );
       steps.replaceChildren(...(level > 0 && said.steps ? [worksheet(now, id, said.steps, act)] : []));
       for (const button of choices.children) S.set(button, "aria-pressed", button.dataset.depth === depth);
       return () => {
-        const list = steps.querySelector(".svp-steps-box"), row = steps.querySelector("tr.is-selected");
+        const list = steps.querySelector(".svp-steps-box"),
+          row = steps.querySelector("tr.is-selected");
         if (row && list.scrollHeight > list.clientHeight) list.scrollTop = row.offsetTop - list.clientHeight / 2;
       };
     };

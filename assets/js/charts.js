@@ -1,4 +1,5 @@
-/* Charts as files and links. Plotly draws them and makes its own pictures; here they get the page's ground and a name. A link
+/* Charts as files and links. Plotly draws them and makes its own pictures; here they get the page's ground and a
+   name. A link
    is the page's address with the tab and the chart in its query, which the server reads when the page opens. */
 globalThis.SpecViz = globalThis.SpecViz || {};
 (function (S) {
@@ -20,9 +21,16 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     if (!drawn || !globalThis.Plotly) return;
     const { width, height } = drawn.getBoundingClientRect();
     const page = getComputedStyle(document.body);
-    const layout = { ...drawn.layout, paper_bgcolor: page.backgroundColor, font: { ...drawn.layout.font, color: page.color } };
+    const layout = {
+      ...drawn.layout,
+      paper_bgcolor: page.backgroundColor,
+      font: { ...drawn.layout.font, color: page.color },
+    };
     const filename = `specviz-${name}`;
-    await globalThis.Plotly.downloadImage({ data: drawn.data, layout }, { format, filename, width, height, scale: SCALE[format] });
+    await globalThis.Plotly.downloadImage(
+      { data: drawn.data, layout },
+      { format, filename, width, height, scale: SCALE[format] },
+    );
   }
 
   /** Put the chart into the page's address and onto the clipboard; the sentence says which of the two worked. */

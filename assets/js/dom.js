@@ -35,14 +35,20 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     for (const chunk of text.split(/(\n| +)/)) {
       if (chunk === "") continue;
       if (chunk === "\n") parts.push(h("span", { class: "svp-sign", text: "⏎" }), breaks ? "\n" : "");
-      else if (chunk[0] === " ") parts.push(spaces ? h("span", { class: "svp-sign", text: "␣".repeat(chunk.length) }) : chunk);
-      else for (const part of S.signs(chunk)) parts.push(part.sign ? h("span", { class: "svp-sign", text: part.text }) : part.text);
+      else if (chunk[0] === " ")
+        parts.push(spaces ? h("span", { class: "svp-sign", text: "␣".repeat(chunk.length) }) : chunk);
+      else
+        for (const part of S.signs(chunk))
+          parts.push(part.sign ? h("span", { class: "svp-sign", text: part.text }) : part.text);
     }
     return parts;
   }
 
   /** A sentence whose tokens (between U+2068 and U+2069) are set apart. */
-  const sentence = (text) => text.split(/\u2068([^\u2069]*)\u2069/).map((part, place) => (place % 2 ? h("span", { class: "svp-word", text: part }) : part));
+  const sentence = (text) =>
+    text
+      .split(/\u2068([^\u2069]*)\u2069/)
+      .map((part, place) => (place % 2 ? h("span", { class: "svp-word", text: part }) : part));
 
   const SHAPES = {
     root: "M-6,0a6,6 0 1,0 12,0a6,6 0 1,0 -12,0M-2,0a2,2 0 1,0 4,0a2,2 0 1,0 -4,0",
@@ -57,15 +63,28 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   };
 
   /** A fate's shape as a little picture beside words. */
-  const glyph = (fate) => svg("svg", { class: "svp-glyph", viewBox: "-10 -10 20 20", "aria-hidden": "true" }, svg("path", { d: SHAPES[fate], class: `svp-mark is-${fate}` }));
+  const glyph = (fate) =>
+    svg(
+      "svg",
+      { class: "svp-glyph", viewBox: "-10 -10 20 20", "aria-hidden": "true" },
+      svg("path", { d: SHAPES[fate], class: `svp-mark is-${fate}` }),
+    );
 
   /** What the visitor prefers, remembered where the browser allows it. */
   const memory = {
     get(name, otherwise) {
-      try { return localStorage.getItem(`specviz.${name}`) ?? otherwise; } catch { return otherwise; }
+      try {
+        return localStorage.getItem(`specviz.${name}`) ?? otherwise;
+      } catch {
+        return otherwise;
+      }
     },
     set(name, value) {
-      try { localStorage.setItem(`specviz.${name}`, value); } catch { /* a private window: not remembered */ }
+      try {
+        localStorage.setItem(`specviz.${name}`, value);
+      } catch {
+        /* a private window: not remembered */
+      }
     },
   };
 

@@ -1,4 +1,5 @@
-/* What the drafter knew and what the target's answer taught it: exhibits, rows of tokens under a title. Every word comes from
+/* What the drafter knew and what the target's answer taught it: exhibits, rows of tokens under a title. Every word
+   comes from
    the trace, so this file knows no drafter. A row points at the nodes made from it and at its place in the text. */
 globalThis.SpecViz = globalThis.SpecViz || {};
 (function (S) {
@@ -21,48 +22,131 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 
   /** Pure: the exhibits to show at a moment; what was learned shows when the round is over. */
   function exhibits(trace, round, at) {
-    const tell = (list, learned) => (list || []).map((one) => ({
-      title: one.title, learned, marked: one.marked || "", more: Math.max(0, one.rows.length - MOST_ROWS),
-      rows: one.rows.slice(0, MOST_ROWS).map((row) => ({
-        label: row.label, chips: chips(trace, row), more: Math.max(0, row.tokens.length - MOST_CHIPS), nodes: row.nodes || [],
-        position: row.position ?? null, count: row.tokens.length,
-      })),
-    }));
+    const tell = (list, learned) =>
+      (list || []).map((one) => ({
+        title: one.title,
+        learned,
+        marked: one.marked || "",
+        more: Math.max(0, one.rows.length - MOST_ROWS),
+        rows: one.rows
+          .slice(0, MOST_ROWS)
+          .map((row) => ({
+            label: row.label,
+            chips: chips(trace, row),
+            more: Math.max(0, row.tokens.length - MOST_CHIPS),
+            nodes: row.nodes || [],
+            position: row.position ?? null,
+            count: row.tokens.length,
+          })),
+      }));
     return [...tell(round.drafted.knew, false), ...tell(at.committed ? round.drafted.learned : [], true)];
   }
 
-  const hasExhibits = (trace) => trace.rounds.some((round) => (round.drafted.knew || []).length || (round.drafted.learned || []).length);
+  const hasExhibits = (trace) =>
+    trace.rounds.some((round) => (round.drafted.knew || []).length || (round.drafted.learned || []).length);
 
   function exhibitsPanel(box, act) {
     const list = h("div", { class: "svp-exhibits" });
     box.append(h("h3", { class: "svp-small svp-heading" }, "What the drafter knew"), list);
     let key = null;
 
-    const chip = (one, marked) => h("span", { class: `svp-chip${one.marked ? " is-marked" : ""}`, title: [one.score === null ? "" : `score ${S.ratio(one.score)}`, one.marked ? marked : ""].filter(Boolean).join(", ") || null },
-      S.short(one.text, 16), one.score === null ? null : h("small", {}, S.ratio(one.score)));
+    const chip = (one, marked) =>
+      h(
+        "span",
+        {
+          class: `svp-chip${one.marked ? " is-marked" : ""}`,
+          title:
+            [one.score === null ? "" : `score ${S.ratio(one.score)}`, one.marked ? marked : ""]
+              .filter(Boolean)
+              .join(", ") || null,
+        },
+        S.short(one.text, 16),
+        one.score === null ? null : h("small", {}, S.ratio(one.score)),
+      );
 
     function line(row, exhibit, known) {
       const nodes = row.nodes.filter((id) => id < known);
-      const made = nodes.length ? h("button", { type: "button", class: "svp-link", onclick: () => act.select(nodes[0]) }, S.count(nodes.length, "node")) : null;
-      const place = row.position === null ? null : h("button", { type: "button", class: "svp-link", onclick: () => act.cite({ position: row.position, count: row.count }) }, `token ${(row.position + 1).toLocaleString("en")} of the text`);
+      const made = nodes.length
+        ? h(
+            "button",
+            { type: "button", class: "svp-link", onclick: () => act.select(nodes[0]) },
+            S.count(nodes.length, "node"),
+          )
+        : null;
+      const place =
+        row.position === null
+          ? null
+          : h(
+              "button",
+              {
+                type: "button",
+                class: "svp-link",
+                onclick: () => act.cite({ position: row.position, count: row.count }),
+              },
+              `token ${(row.position + 1).toLocaleString("en")} of the text`,
+            );
       const over = (on) => () => act.name(on ? nodes : []);
-      return h("li", { class: "svp-exhibit-row", onpointerenter: over(true), onpointerleave: over(false), onfocusin: over(true), onfocusout: over(false) },
-        h("span", { class: "svp-exhibit-label" }, row.label), h("span", { class: "svp-chips" }, row.chips.map((one) => chip(one, exhibit.marked)), row.more ? h("span", { class: "svp-quiet" }, `and ${row.more} more`) : null),
-        made || place ? h("span", { class: "svp-exhibit-links" }, made, place) : null);
+      return h(
+        "li",
+        {
+          class: "svp-exhibit-row",
+          onpointerenter: over(true),
+          onpointerleave: over(false),
+          onfocusin: over(true),
+          onfocusout: over(false),
+        },
+        h("span", { class: "svp-exhibit-label" }, row.label),
+        h(
+          "span",
+          { class: "svp-chips" },
+          row.chips.map((one) => chip(one, exhibit.marked)),
+          row.more ? h("span", { class: "svp-quiet" }, `and ${row.more} more`) : null,
+        ),
+        made || place ? h("span", { class: "svp-exhibit-links" }, made, place) : null,
+      );
     }
 
     function block(exhibit, known) {
-      return h("div", { class: "svp-exhibit" }, h("p", { class: "svp-exhibit-title" }, exhibit.title, exhibit.learned ? h("span", { class: "svp-quiet" }, "after the target's answer") : null, exhibit.marked ? h("span", { class: "svp-quiet" }, h("span", { class: "svp-chip is-marked", "aria-hidden": "true" }, "…"), exhibit.marked) : null),
-        h("ul", {}, exhibit.rows.map((row) => line(row, exhibit, known))), exhibit.more ? h("p", { class: "svp-quiet" }, `and ${S.count(exhibit.more, "more row", "more rows")}`) : null);
+      return h(
+        "div",
+        { class: "svp-exhibit" },
+        h(
+          "p",
+          { class: "svp-exhibit-title" },
+          exhibit.title,
+          exhibit.learned ? h("span", { class: "svp-quiet" }, "after the target's answer") : null,
+          exhibit.marked
+            ? h(
+                "span",
+                { class: "svp-quiet" },
+                h("span", { class: "svp-chip is-marked", "aria-hidden": "true" }, "…"),
+                exhibit.marked,
+              )
+            : null,
+        ),
+        h(
+          "ul",
+          {},
+          exhibit.rows.map((row) => line(row, exhibit, known)),
+        ),
+        exhibit.more ? h("p", { class: "svp-quiet" }, `and ${S.count(exhibit.more, "more row", "more rows")}`) : null,
+      );
     }
 
     return function draw(now) {
       if (!key || key.trace !== now.trace) box.hidden = !hasExhibits(now.trace);
-      if (box.hidden || (key && key.trace === now.trace && key.round === now.round && key.over === now.at.committed)) { key = { trace: now.trace, round: now.round, over: now.at.committed }; return; }
+      if (box.hidden || (key && key.trace === now.trace && key.round === now.round && key.over === now.at.committed)) {
+        key = { trace: now.trace, round: now.round, over: now.at.committed };
+        return;
+      }
       key = { trace: now.trace, round: now.round, over: now.at.committed };
       const shown = exhibits(now.trace, now.round, now.at);
       act.name([]);
-      list.replaceChildren(...(shown.length ? shown.map((one) => block(one, now.round.nodes.length)) : [h("p", { class: "svp-quiet" }, "Nothing to show in this round.")]));
+      list.replaceChildren(
+        ...(shown.length
+          ? shown.map((one) => block(one, now.round.nodes.length))
+          : [h("p", { class: "svp-quiet" }, "Nothing to show in this round.")]),
+      );
     };
   }
 

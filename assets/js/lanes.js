@@ -3,7 +3,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 (function (S) {
   "use strict";
 
-  const { h, END } = S;
+  const { h } = S;
 
   /** The target's cache: rows that were there, rows this pass computes, which of them stay. */
   function cachePanel(box, act) {
@@ -17,12 +17,20 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return function draw(now) {
       const { committed, scored } = now.round;
       const rows = now.at.scored ? scored.target_pass.rows : 0;
-      const state = now.at.committed ? `${committed.cache_kept.toLocaleString("en")} kept, ${committed.cache_dropped} dropped` : rows ? `${S.count(rows, "row")} being judged` : "waiting for the target pass";
+      const state = now.at.committed
+        ? `${committed.cache_kept.toLocaleString("en")} kept, ${committed.cache_dropped} dropped`
+        : rows
+          ? `${S.count(rows, "row")} being judged`
+          : "waiting for the target pass";
       S.setText(words, `cache · ${S.count(committed.cache_before, "row")} before · ${state}`);
       const cells = now.round.nodes.slice(0, rows).map((node) => {
         const fate = now.stateOf(node.id);
         const gone = now.at.committed && fate !== "accepted" && fate !== "root";
-        return h("i", { class: `svp-cell is-${fate}${gone ? " is-gone" : ""}${node.id === now.selected ? " is-selected" : ""}`, "data-node": node.id, title: now.nameOf(node.id) });
+        return h("i", {
+          class: `svp-cell is-${fate}${gone ? " is-gone" : ""}${node.id === now.selected ? " is-selected" : ""}`,
+          "data-node": node.id,
+          title: now.nameOf(node.id),
+        });
       });
       lane.replaceChildren(h("span", { class: "svp-before" }, committed.cache_before.toLocaleString("en")), ...cells);
     };
@@ -44,15 +52,35 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       const plain = now.trace.started.step_times.find((time) => time.rows === 1);
       const tokens = now.round.committed.tokens.length;
       const steps = plain ? tokens * plain.median_s : null;
-      const against = plain ? ` · ${S.count(tokens, "plain step")}: about ${S.seconds(steps)}${total > steps ? ", so slower here" : ""}` : "";
+      const against = plain
+        ? ` · ${S.count(tokens, "plain step")}: about ${S.seconds(steps)}${total > steps ? ", so slower here" : ""}`
+        : "";
       S.setText(words, `this round, ${clock}: ${S.seconds(total)} for ${S.count(tokens, "token")}${against}`);
-      words.title = !plain ? "" : clock === "modelled" ? `the simulation's clock counts ${S.seconds(plain.median_s)} for a one-token step of the target` : `a bare one-token step of the target took ${S.seconds(plain.median_s)} (median) on the same machine`;
-      bar.replaceChildren(...times.map((part) => {
-        const piece = h("i", { class: `svp-time is-${part.name.split(" ")[0]}`, title: `${part.name}: ${S.seconds(part.seconds)}` });
-        piece.style.flexGrow = String(total ? part.seconds / total : 0);
-        return piece;
-      }));
-      parts.replaceChildren(...times.map((part) => h("span", {}, h("i", { class: `svp-swatch is-${part.name.split(" ")[0]}` }), `${part.name} ${S.seconds(part.seconds)}`)));
+      words.title = !plain
+        ? ""
+        : clock === "modelled"
+          ? `the simulation's clock counts ${S.seconds(plain.median_s)} for a one-token step of the target`
+          : `a bare one-token step of the target took ${S.seconds(plain.median_s)} (median) on the same machine`;
+      bar.replaceChildren(
+        ...times.map((part) => {
+          const piece = h("i", {
+            class: `svp-time is-${part.name.split(" ")[0]}`,
+            title: `${part.name}: ${S.seconds(part.seconds)}`,
+          });
+          piece.style.flexGrow = String(total ? part.seconds / total : 0);
+          return piece;
+        }),
+      );
+      parts.replaceChildren(
+        ...times.map((part) =>
+          h(
+            "span",
+            {},
+            h("i", { class: `svp-swatch is-${part.name.split(" ")[0]}` }),
+            `${part.name} ${S.seconds(part.seconds)}`,
+          ),
+        ),
+      );
     };
   }
 
@@ -62,11 +90,31 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const list = [
       { name: "target passes", value: sum.passes.toLocaleString("en"), note: "one per round" },
       { name: "tokens", value: sum.tokens.toLocaleString("en"), note: "committed so far, the prompt not counted" },
-      { name: "acceptance rate", value: S.ratio(sum.rate), note: sum.rate === null ? "nothing was drafted" : `accepted / drafted = ${sum.accepted} / ${sum.drafted}; corrections and bonuses are not in it` },
-      { name: "mean acceptance length", value: S.ratio(sum.length), note: sum.length === null ? "nothing was drafted" : `1 + accepted / rounds that drafted = 1 + ${sum.accepted} / ${sum.spec}` },
+      {
+        name: "acceptance rate",
+        value: S.ratio(sum.rate),
+        note:
+          sum.rate === null
+            ? "nothing was drafted"
+            : `accepted / drafted = ${sum.accepted} / ${sum.drafted}; corrections and bonuses are not in it`,
+      },
+      {
+        name: "mean acceptance length",
+        value: S.ratio(sum.length),
+        note:
+          sum.length === null
+            ? "nothing was drafted"
+            : `1 + accepted / rounds that drafted = 1 + ${sum.accepted} / ${sum.spec}`,
+      },
     ];
     if (trace.started.source !== "simulated" && sum.seconds > 0) {
-      list.push({ name: "tokens per second", value: S.ratio(sum.tokens / sum.seconds), note: `tokens / engine seconds of the rounds = ${sum.tokens} / ${S.seconds(sum.seconds)}; measured, drawing not in it` });
+      list.push({
+        name: "tokens per second",
+        value: S.ratio(sum.tokens / sum.seconds),
+        note:
+          `tokens / engine seconds of the rounds = ${sum.tokens} / ${S.seconds(sum.seconds)}; measured, ` +
+          `drawing not in it`,
+      });
     }
     return list;
   }
@@ -76,29 +124,75 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return function draw(now) {
       if (shown === now.trace) return;
       shown = now.trace;
-      box.replaceChildren(...counterList(now.trace).map((one, place) => {
-        const id = `svp-note-${now.id}-${place}`;
-        return h("span", { class: "svp-counter", tabindex: "0", "aria-describedby": id }, h("b", {}, one.value), ` ${one.name}`, h("span", { class: "svp-note", role: "tooltip", id }, one.note));
-      }));
+      box.replaceChildren(
+        ...counterList(now.trace).map((one, place) => {
+          const id = `svp-note-${now.id}-${place}`;
+          return h(
+            "span",
+            { class: "svp-counter", tabindex: "0", "aria-describedby": id },
+            h("b", {}, one.value),
+            ` ${one.name}`,
+            h("span", { class: "svp-note", role: "tooltip", id }, one.note),
+          );
+        }),
+      );
     };
   }
 
-  /** Pure: where the run comes from: the source, then [{text, note, lossy}], every method with its options as the note. */
+  /** Pure: where the run comes from: the source, then [{text, note, lossy}], every method with its options as the
+     note. */
   function provenance(started) {
-    const set = (options) => Object.entries(options || {}).map(([name, value]) => `${name.replace(/_/g, " ")} ${value}`).join(", ");
-    const named = [["drafter", started.drafter], ["growth", started.growth], ["stop", started.stopping], ["verifier", started.verifier]].filter(([, card]) => card);
-    const clock = started.source === "simulated" ? [{ text: "no model ran, times modelled", note: started.machine.processor }] : [];
-    const methods = named.map(([kind, card]) => ({ text: `${kind} ${card.name}${card.model ? ` (${card.model.name})` : ""}`, note: set(card.options), lossy: card.lossless === false }));
-    const law = clock.length || methods.some((one) => one.lossy) ? [] : [{ text: "✓ lossless", note: "the output follows the target's distribution exactly" }];
-    const settings = `temperature ${started.sampling.temperature} · seed ${started.seed} · ${started.created.slice(0, 10)}`;
-    const warm = started.memory ? [{ text: `warm start: ${S.count(started.memory.runs, "run")}`, note: `the drafter began with what it learnt before (${started.memory.origin})` }] : [];
-    return { source: started.source, parts: [...clock, { text: `target ${started.target.name}` }, ...methods, ...warm, ...law, { text: settings }] };
+    const set = (options) =>
+      Object.entries(options || {})
+        .map(([name, value]) => `${name.replace(/_/g, " ")} ${value}`)
+        .join(", ");
+    const named = [
+      ["drafter", started.drafter],
+      ["growth", started.growth],
+      ["stop", started.stopping],
+      ["verifier", started.verifier],
+    ].filter(([, card]) => card);
+    const clock =
+      started.source === "simulated" ? [{ text: "no model ran, times modelled", note: started.machine.processor }] : [];
+    const methods = named.map(([kind, card]) => ({
+      text: `${kind} ${card.name}${card.model ? ` (${card.model.name})` : ""}`,
+      note: set(card.options),
+      lossy: card.lossless === false,
+    }));
+    const law =
+      clock.length || methods.some((one) => one.lossy)
+        ? []
+        : [{ text: "✓ lossless", note: "the output follows the target's distribution exactly" }];
+    const settings =
+      `temperature ${started.sampling.temperature} · seed ${started.seed} · ` + `${started.created.slice(0, 10)}`;
+    const warm = started.memory
+      ? [
+          {
+            text: `warm start: ${S.count(started.memory.runs, "run")}`,
+            note: `the drafter began with what it learnt before (${started.memory.origin})`,
+          },
+        ]
+      : [];
+    return {
+      source: started.source,
+      parts: [...clock, { text: `target ${started.target.name}` }, ...methods, ...warm, ...law, { text: settings }],
+    };
   }
 
   /** The same as elements. */
   function provenanceRow(started) {
     const { source, parts } = provenance(started);
-    return [h("span", { class: "svp-source" }, source), ...parts.map((one) => h("span", { class: "svp-small", title: one.note || null }, one.text, one.lossy ? h("b", { class: "svp-lossy" }, "✕ lossy") : null))];
+    return [
+      h("span", { class: "svp-source" }, source),
+      ...parts.map((one) =>
+        h(
+          "span",
+          { class: "svp-small", title: one.note || null },
+          one.text,
+          one.lossy ? h("b", { class: "svp-lossy" }, "✕ lossy") : null,
+        ),
+      ),
+    ];
   }
 
   Object.assign(S, { cachePanel, timePanel, countersPanel, counterList, provenance, provenanceRow });

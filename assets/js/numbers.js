@@ -5,7 +5,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 
   const NONE = "–";
 
-  /** A probability: two digits where that says something, never "0.00" for what is not zero or "1.00" for less than one. */
+  /** A probability: two digits where that says something, never "0.00" for what is not zero or "1.00" for less than
+      one. */
   function prob(p, digits = 2) {
     if (p === null || p === undefined || Number.isNaN(p)) return NONE;
     if (p === 0 || p === 1) return String(p);
@@ -34,22 +35,31 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     if (!Number.isFinite(x)) return "∞";
     if (x > 0 && x < 0.0001) return "<0.0001";
     if (x >= 1000) return Math.round(x).toLocaleString("en");
-    return x >= 100 ? x.toFixed(0) : x >= 10 ? x.toFixed(1) : x === 0 ? "0" : x >= 0.1 ? x.toFixed(2) : String(Number(x.toPrecision(2)));
+    return x >= 100
+      ? x.toFixed(0)
+      : x >= 10
+        ? x.toFixed(1)
+        : x === 0
+          ? "0"
+          : x >= 0.1
+            ? x.toFixed(2)
+            : String(Number(x.toPrecision(2)));
   }
 
   /** Seconds in the unit that fits. */
-  function seconds(s) {
-    if (s === null || s === undefined) return NONE;
-    if (s === 0) return "0";
-    if (s < 1e-6) return "<1 µs";
-    if (s < 0.9995e-3) return `${Number((s * 1e6).toPrecision(2))} µs`;
-    if (s < 0.9995) return `${Number((s * 1e3).toPrecision(3))} ms`;
-    return `${s < 9.995 ? s.toFixed(2) : s.toFixed(1)} s`;
+  function seconds(value) {
+    if (value === null || value === undefined) return NONE;
+    if (value === 0) return "0";
+    if (value < 1e-6) return "<1 µs";
+    if (value < 0.9995e-3) return `${Number((value * 1e6).toPrecision(2))} µs`;
+    if (value < 0.9995) return `${Number((value * 1e3).toPrecision(3))} ms`;
+    return `${value < 9.995 ? value.toFixed(2) : value.toFixed(1)} s`;
   }
 
   const count = (n, one, many = one + "s") => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
 
-  /** What the whole run so far amounts to; definitions as in the trace format's summary. Null where nothing is to divide by. */
+  /** What the whole run so far amounts to; definitions as in the trace format's summary. Null where nothing is to
+     divide by. */
   function counters(rounds) {
     const spec = rounds.filter((round) => round.nodes.length > 1).length;
     const drafted = rounds.reduce((sum, round) => sum + round.nodes.length - 1, 0);
@@ -58,13 +68,23 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const tokens = rounds.reduce((sum, round) => sum + round.committed.tokens.length, 0);
     const time = rounds.reduce((sum, round) => sum + roundSeconds(round), 0);
     return {
-      passes: rounds.length, spec, drafted, accepted, tokens, seconds: time,
+      passes: rounds.length,
+      spec,
+      drafted,
+      accepted,
+      tokens,
+      seconds: time,
       rate: drafted ? accepted / drafted : null,
       length: spec ? 1 + (accepted - open) / spec : null,
     };
   }
 
-  const PARTS = [["draft", "drafted"], ["target pass", "scored"], ["verdicts", "judged"], ["commit", "committed"]];
+  const PARTS = [
+    ["draft", "drafted"],
+    ["target pass", "scored"],
+    ["verdicts", "judged"],
+    ["commit", "committed"],
+  ];
 
   /** The engine's measured seconds of a round, by phase. */
   const roundTimes = (round) => PARTS.map(([name, key]) => ({ name, seconds: round[key].seconds }));
@@ -79,13 +99,14 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   /** What an unlisted token can have at most. */
   const atMost = (head) => (head.probs.length ? Math.min(head.rest, head.probs[head.probs.length - 1]) : head.rest);
 
-  /** Draft and target (and what is left of the target) on one axis of tokens.
-      heads: {draft, target, residual?}; exact: Map token → {draft, target} known beyond the heads; keep: tokens that must show.
-      Rows fall by target; `rest` is the mass of everything that has no row. */
+  /** Draft and target (and what is left of the target) on one axis of tokens. heads: {draft, target, residual?};
+      exact: Map token → {draft, target} known beyond the heads; keep: tokens that must show. Rows fall by target;
+      `rest` is the mass of everything that has no row. */
   function bars(heads, exact, keep, limit = 9) {
     const names = ["draft", "target", "residual"].filter((name) => heads[name]);
     const listed = new Set(keep);
-    for (const name of ["target", "draft", "residual"]) for (const token of heads[name] ? heads[name].tokens : []) listed.add(token);
+    for (const name of ["target", "draft", "residual"])
+      for (const token of heads[name] ? heads[name].tokens : []) listed.add(token);
     const rows = [...listed].map((token) => {
       const row = { token, most: {} };
       for (const name of names) {
@@ -105,7 +126,9 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const weight = (row) => [row.target ?? -1, row.draft ?? -1];
     rows.sort((a, b) => weight(b)[0] - weight(a)[0] || weight(b)[1] - weight(a)[1] || a.token - b.token);
     const must = new Set(keep);
-    const worth = rows.filter((row) => must.has(row.token) || (row.target ?? 0) > 0 || (row.draft ?? 0) > 0 || (row.residual ?? 0) > 0);
+    const worth = rows.filter(
+      (row) => must.has(row.token) || (row.target ?? 0) > 0 || (row.draft ?? 0) > 0 || (row.residual ?? 0) > 0,
+    );
     let room = limit - worth.filter((row) => must.has(row.token)).length;
     const shown = worth.filter((row) => must.has(row.token) || room-- > 0);
     const rest = {};

@@ -1,5 +1,6 @@
 /* The race: texts that grow side by side from recorded time stamps, with lanes of draft and verify work below.
-   `SpecViz.mountRace(element, props, watch)`; `props.value` is a race as JSON text (specviz/app/race/view.py). What is replayed is
+   `SpecViz.mountRace(element, props, ` +
+     `watch)`; `props.value` is a race as JSON text (specviz/app/race/view.py). What is replayed is
    engine time; the pace of the animation is said beside it. Nothing here asks a server. */
 globalThis.SpecViz = globalThis.SpecViz || {};
 (function (S) {
@@ -17,34 +18,78 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   /** One runner: its name, what it is doing, its text so far. */
   function runnerCard(race, runner) {
     const state = h("p", { class: "svp-small svr-state" });
-    const tokens = runner.arrivals.map(([, text, origin], place) => h("span", {
-      class: `svp-tok is-${origin === "draft" ? "accepted" : origin}${place === runner.differs_at ? " is-different" : ""}`, hidden: true,
-    }, S.tokenText(text, { spaces: false })));
-    const page = h("div", { class: "svp-page svr-page", tabindex: "0", role: "region", "aria-label": `text of ${runner.label}` }, tokens);
-    const head = h("h3", { class: "svr-name", title: runner.methods }, runner.label, runner.lossless ? null : h("b", { class: "svp-lossy" }, "✕ lossy"));
+    const tokens = runner.arrivals.map(([, text, origin], place) =>
+      h(
+        "span",
+        {
+          class:
+            `svp-tok ` +
+            `is-${origin === "draft" ? "accepted" : origin}${place === runner.differs_at ? " is-different" : ""}`,
+          hidden: true,
+        },
+        S.tokenText(text, { spaces: false }),
+      ),
+    );
+    const page = h(
+      "div",
+      { class: "svp-page svr-page", tabindex: "0", role: "region", "aria-label": `text of ${runner.label}` },
+      tokens,
+    );
+    const head = h(
+      "h3",
+      { class: "svr-name", title: runner.methods },
+      runner.label,
+      runner.lossless ? null : h("b", { class: "svp-lossy" }, "✕ lossy"),
+    );
     let shown = 0;
     function draw(t) {
       const count = S.written(runner, t);
-      for (let place = Math.min(shown, count); place < Math.max(shown, count); place++) tokens[place].hidden = place >= count;
+      for (let place = Math.min(shown, count); place < Math.max(shown, count); place++)
+        tokens[place].hidden = place >= count;
       const doing = S.doing(runner, t);
-      S.setText(state, doing && !S.raceFinished(runner, t) ? `${S.count(count, "token")} · ${doing}` : `${S.count(count, "token")} · finished ${S.ordinal(S.placeOf(race, runner))} at ${S.seconds(runner.finish_s)}`);
+      S.setText(
+        state,
+        doing && !S.raceFinished(runner, t)
+          ? `${S.count(count, "token")} · ${doing}`
+          : `${S.count(count, "token")} · finished ${S.ordinal(S.placeOf(race, runner))} at ` +
+              `${S.seconds(runner.finish_s)}`,
+      );
       const moved = shown !== count;
       shown = count;
-      return moved ? () => { page.scrollTop = page.scrollHeight; } : null;
+      return moved
+        ? () => {
+            page.scrollTop = page.scrollHeight;
+          }
+        : null;
     }
     return { box: h("article", { class: "svr-runner" }, head, state, page), draw };
   }
 
   /** One runner's two lanes: drafting above, target pass and verdicts below, and a flag where it ends. */
   function laneRow(runner, race, id) {
-    const stripes = svg("pattern", { id, width: 5, height: 5, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, svg("rect", { class: "svr-draft", width: 5, height: 5 }), svg("rect", { class: "svr-stripe", width: 2, height: 5 }));
+    const stripes = svg(
+      "pattern",
+      { id, width: 5, height: 5, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
+      svg("rect", { class: "svr-draft", width: 5, height: 5 }),
+      svg("rect", { class: "svr-stripe", width: 2, height: 5 }),
+    );
     const draft = svg("path", { fill: `url(#${id})` });
     const target = svg("path", { class: "svr-target" });
     const rest = svg("path", { class: "svr-rest" });
     const veil = svg("rect", { class: "svr-veil", y: 0, height: LANES.height });
     const flag = svg("g", { class: "svr-flag" }, svg("path", { d: FLAG }), svg("text", { x: 17, y: 15 }));
     const now = svg("path", { class: "svr-now", d: `M0 0v${LANES.height}` });
-    const picture = svg("svg", { class: "svr-lane", height: LANES.height, "aria-hidden": "true" }, svg("defs", {}, stripes), draft, target, rest, veil, flag, now);
+    const picture = svg(
+      "svg",
+      { class: "svr-lane", height: LANES.height, "aria-hidden": "true" },
+      svg("defs", {}, stripes),
+      draft,
+      target,
+      rest,
+      veil,
+      flag,
+      now,
+    );
     flag.querySelector("text").textContent = S.seconds(runner.finish_s);
     let scale = 0;
     function measure() {
@@ -62,36 +107,140 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       S.set(veil, "width", Math.max(0, runner.finish_s * scale - x));
       S.set(flag, "class", `svr-flag${S.raceFinished(runner, t) ? " is-reached" : ""}`);
     }
-    return { box: h("div", { class: "svr-row" }, h("span", { class: "svr-label" }, runner.label), picture), picture, measure, draw };
+    return {
+      box: h("div", { class: "svr-row" }, h("span", { class: "svr-label" }, runner.label), picture),
+      picture,
+      measure,
+      draw,
+    };
   }
 
   /** Everything that was measured, as a table: also what the lanes show, for those who do not see them. */
   function resultTable(race) {
     const names = ["runner", "ratio", "tokens per target pass", "target passes", "engine time", "output"];
-    const rows = race.runners.map((runner) => h("tr", { class: runner.ratio !== null && runner.ratio < 1 ? "is-slower" : null },
-      h("th", { scope: "row" }, runner.label), h("td", { class: "svr-ratio", title: runner.formula || null }, runner.verdict),
-      h("td", { title: `${runner.tokens} tokens / ${runner.passes} target passes` }, S.ratio(runner.tokens_per_pass)), h("td", {}, runner.passes.toLocaleString("en")),
-      h("td", { title: `reading the prompt took ${S.seconds(runner.prefill_s)} before that` }, S.seconds(runner.finish_s)),
-      h("td", {}, runner.output === "" ? "what the others are held against" : runner.differs_at === null ? runner.output : `differs from token ${runner.differs_at + 1} on`)));
-    return h("div", { class: "svr-table" }, h("table", {}, h("thead", {}, h("tr", {}, names.map((name) => h("th", { scope: "col" }, name)))), h("tbody", {}, rows)));
+    const rows = race.runners.map((runner) =>
+      h(
+        "tr",
+        { class: runner.ratio !== null && runner.ratio < 1 ? "is-slower" : null },
+        h("th", { scope: "row" }, runner.label),
+        h("td", { class: "svr-ratio", title: runner.formula || null }, runner.verdict),
+        h("td", { title: `${runner.tokens} tokens / ${runner.passes} target passes` }, S.ratio(runner.tokens_per_pass)),
+        h("td", {}, runner.passes.toLocaleString("en")),
+        h(
+          "td",
+          { title: `reading the prompt took ${S.seconds(runner.prefill_s)} before that` },
+          S.seconds(runner.finish_s),
+        ),
+        h(
+          "td",
+          {},
+          runner.output === ""
+            ? "what the others are held against"
+            : runner.differs_at === null
+              ? runner.output
+              : `differs from token ${runner.differs_at + 1} on`,
+        ),
+      ),
+    );
+    return h(
+      "div",
+      { class: "svr-table" },
+      h(
+        "table",
+        {},
+        h(
+          "thead",
+          {},
+          h(
+            "tr",
+            {},
+            names.map((name) => h("th", { scope: "col" }, name)),
+          ),
+        ),
+        h("tbody", {}, rows),
+      ),
+    );
   }
 
   function mountRace(element, props, watch) {
     const root = element.querySelector(".sv-race") || element.appendChild(h("div", { class: "sv-player sv-race" }));
-    const own = { id: (stages += 1), race: null, t: 0, pace: S.PACES[0], playing: 0, last: 0, parts: [], times: [], source: "" };
+    const own = {
+      id: (stages += 1),
+      race: null,
+      t: 0,
+      pace: S.PACES[0],
+      playing: 0,
+      last: 0,
+      parts: [],
+      times: [],
+      source: "",
+    };
     const empty = h("p", { class: "svp-empty" }, "No race to show yet.");
     const where = h("p", { class: "svr-where" });
-    const prompt = h("p", { class: "svr-prompt svp-prompt", tabindex: "0", role: "region", "aria-label": "the prompt's end" });
+    const prompt = h("p", {
+      class: "svr-prompt svp-prompt",
+      tabindex: "0",
+      role: "region",
+      "aria-label": "the prompt's end",
+    });
     const runners = h("div", { class: "svr-runners" });
-    const play = h("button", { type: "button", class: "svp-btn is-play", title: "play or pause (Space)", onclick: () => run("play") });
-    const paces = S.PACES.map((pace) => h("button", { type: "button", class: "svp-btn svr-pace", onclick: () => { own.pace = pace; draw(); } }, pace.name));
+    const play = h("button", {
+      type: "button",
+      class: "svp-btn is-play",
+      title: "play or pause (Space)",
+      onclick: () => run("play"),
+    });
+    const paces = S.PACES.map((pace) =>
+      h(
+        "button",
+        {
+          type: "button",
+          class: "svp-btn svr-pace",
+          onclick: () => {
+            own.pace = pace;
+            draw();
+          },
+        },
+        pace.name,
+      ),
+    );
     const clock = h("p", { class: "svp-small svr-clock" });
-    const lanes = h("div", { class: "svr-lanes", role: "slider", tabindex: "0", "aria-label": "engine time", "aria-valuemin": "0" });
+    const lanes = h("div", {
+      class: "svr-lanes",
+      role: "slider",
+      tabindex: "0",
+      "aria-label": "engine time",
+      "aria-valuemin": "0",
+    });
     const say = h("p", { class: "svr-standing", role: "status", "aria-live": "polite" });
     const result = h("section", { class: "svr-result", "aria-label": "result" });
     const swatch = (name, text) => h("span", {}, h("i", { class: `svp-swatch ${name}` }), text);
-    const legend = h("p", { class: "svp-barlegend" }, swatch("is-draft", "draft"), swatch("is-target", "target pass"), swatch("svr-swatch-rest", "verdicts and commit"), h("span", {}, "keys: Space, ← → a token, Shift ← → a tenth, Home, End"));
-    const stage = h("div", { class: "svr" }, where, h("div", {}, h("p", { class: "svp-small" }, "how the prompt ends"), prompt), runners, h("div", { class: "svp-buttons" }, play, h("span", { class: "svr-paces", role: "group", "aria-label": "pace of the animation" }, paces), clock), lanes, legend, say, result);
+    const legend = h(
+      "p",
+      { class: "svp-barlegend" },
+      swatch("is-draft", "draft"),
+      swatch("is-target", "target pass"),
+      swatch("svr-swatch-rest", "verdicts and commit"),
+      h("span", {}, "keys: Space, ← → a token, Shift ← → a tenth, Home, End"),
+    );
+    const stage = h(
+      "div",
+      { class: "svr" },
+      where,
+      h("div", {}, h("p", { class: "svp-small" }, "how the prompt ends"), prompt),
+      runners,
+      h(
+        "div",
+        { class: "svp-buttons" },
+        play,
+        h("span", { class: "svr-paces", role: "group", "aria-label": "pace of the animation" }, paces),
+        clock,
+      ),
+      lanes,
+      legend,
+      say,
+      result,
+    );
     root.append(empty, stage);
 
     const end = () => own.race.longest_s;
@@ -150,10 +299,16 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         return draw();
       }
       pause();
-      go({
-        next: () => S.neighbour(own.times, own.t, 1), previous: () => S.neighbour(own.times, own.t, -1),
-        leap: () => own.t + LEAP * end(), leapBack: () => own.t - LEAP * end(), start: () => 0, end,
-      }[name]());
+      go(
+        {
+          next: () => S.neighbour(own.times, own.t, 1),
+          previous: () => S.neighbour(own.times, own.t, -1),
+          leap: () => own.t + LEAP * end(),
+          leapBack: () => own.t - LEAP * end(),
+          start: () => 0,
+          end,
+        }[name](),
+      );
     }
 
     function measure() {
@@ -161,7 +316,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       draw();
     }
 
-    /** Another race: one that was opened stands at its end, one just recorded starts by itself where motion is welcome. */
+    /** Another race: one that was opened stands at its end, one just recorded starts by itself where motion is
+       welcome. */
     function load(arrived) {
       const source = props.value || "";
       if (source === own.source) return;
@@ -175,7 +331,10 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       own.parts = [...cards, ...rows];
       own.times = S.moments(race);
       own.pace = S.paceFor(race);
-      where.replaceChildren(h("span", { class: "svp-source" }, race.source), h("span", { class: "svp-small" }, race.provenance));
+      where.replaceChildren(
+        h("span", { class: "svp-source" }, race.source),
+        h("span", { class: "svp-small" }, race.provenance),
+      );
       S.setText(prompt, race.prompt);
       runners.replaceChildren(...cards.map((card) => card.box));
       lanes.replaceChildren(...rows.map((row) => row.box));
@@ -192,18 +351,26 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       pause();
       go(((event.clientX - area.left) / Math.max(1, area.width - FLAG_PX)) * end());
     };
-    lanes.addEventListener("pointerdown", (event) => { lanes.setPointerCapture(event.pointerId); scrub(event); });
-    lanes.addEventListener("pointermove", (event) => { if (lanes.hasPointerCapture(event.pointerId)) scrub(event); });
+    lanes.addEventListener("pointerdown", (event) => {
+      lanes.setPointerCapture(event.pointerId);
+      scrub(event);
+    });
+    lanes.addEventListener("pointermove", (event) => {
+      if (lanes.hasPointerCapture(event.pointerId)) scrub(event);
+    });
     document.addEventListener("keydown", (event) => {
       if (!root.isConnected || !root.getClientRects().length || event.defaultPrevented) return;
-      const tab = event.key === " " && event.target instanceof Element && event.target.closest("[role=tab][aria-selected=true]");
+      const tab =
+        event.key === " " && event.target instanceof Element && event.target.closest("[role=tab][aria-selected=true]");
       if (event.target !== lanes && !tab && S.taken(event)) return;
       const name = S.raceCommand(event);
       if (!name) return;
       event.preventDefault();
       run(name);
     });
-    new ResizeObserver(() => { if (own.race && root.getClientRects().length) measure(); }).observe(root);
+    new ResizeObserver(() => {
+      if (own.race && root.getClientRects().length) measure();
+    }).observe(root);
     if (watch) watch("value", () => load(true));
     load();
     draw();

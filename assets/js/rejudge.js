@@ -1,106 +1,182 @@
-/* A recorded round judged again under other settings, from what its trace stores: a counterfactual for this round alone, with
-   the same candidates and the same chance numbers. A verdict that the stored heads do not settle stays untold. Pure; knows
-   nothing about the page. Settings are {temperature, topK (0: off), topP (1: off), gamma (null: as drafted), lenience}. */
+/* A recorded round judged again under other settings, from what its trace stores: a counterfactual for this round
+   alone, with the same candidates and the same chance numbers. A verdict that the stored heads do not settle stays
+   untold. Pure; knows nothing about the page. Settings are {temperature, topK (0: off), topP (1: off), gamma (null:
+   as drafted), lenience}. */
 globalThis.SpecViz = globalThis.SpecViz || {};
 (function (S) {
   "use strict";
 
-  const RULES = new Set(["sequential", "specinfer", "lenience", "greedy", "longest_path"]);
+  const FORGIVING = "lenience"; // at l = 1 the exact rule
   const EXACT = (value) => [value, value];
-  const children = (round, parent, gamma) => round.nodes.filter((node) => node.parent === parent && (gamma === null || node.depth <= gamma));
+  const children = (round, parent, gamma) =>
+    round.nodes.filter((node) => node.parent === parent && (gamma === null || node.depth <= gamma));
 
   /** The settings a run was recorded under. */
   function recorded(trace) {
     const { sampling, verifier } = trace.started;
-    return { temperature: sampling.temperature, topK: sampling.top_k, topP: sampling.top_p, gamma: null, lenience: verifier.name === "lenience" ? verifier.options.lenience : 1 };
+    return {
+      temperature: sampling.temperature,
+      topK: sampling.top_k,
+      topP: sampling.top_p,
+      gamma: null,
+      lenience: verifier.name === "lenience" ? verifier.options.lenience : 1,
+    };
   }
 
-  const sameSampling = (one, other) => one.temperature === other.temperature && one.topK === other.topK && one.topP === other.topP;
-  const sameSettings = (one, other) => sameSampling(one, other) && one.gamma === other.gamma && one.lenience === other.lenience;
-  const canRejudge = (round) => RULES.has(round.judged.rule) && round.judged.trials.length > 0;
+  const sameSampling = (one, other) =>
+    one.temperature === other.temperature && one.topK === other.topK && one.topP === other.topP;
+  const sameSettings = (one, other) =>
+    sameSampling(one, other) && one.gamma === other.gamma && one.lenience === other.lenience;
+  const canRejudge = (round) => !!S.declared(round.judged.rule)?.one_by_one && round.judged.trials.length > 0;
   const storedTop = (round) => Math.max(0, ...round.nodes.map((node) => (node.target_raw || node.target).probs.length));
 
   /** Everything about a round that judging it again needs. */
-  function scene(trace, round, settings) {
+  function sceneOf(trace, round, settings) {
     const before = recorded(trace);
     const { target, drafter } = trace.started;
     return {
-      round, settings, before, same: sameSampling(settings, before), plain: before.temperature === 1 && before.topK === 0 && before.topP === 1, uncut: before.topK === 0 && before.topP === 1,
-      sizes: { target: target.vocab_size, draft: (drafter.model || target).vocab_size }, trials: new Map(round.judged.trials.map((trial) => [trial.node, trial])),
+      round,
+      settings,
+      before,
+      same: sameSampling(settings, before),
+      plain: before.temperature === 1 && before.topK === 0 && before.topP === 1,
+      uncut: before.topK === 0 && before.topP === 1,
+      sizes: { target: target.vocab_size, draft: (drafter.model || target).vocab_size },
+      trials: new Map(round.judged.trials.map((trial) => [trial.node, trial])),
     };
   }
 
   /** A model's own belief at a node (`which` is target or draft), where the trace has it. */
-  const belief = (c, node, which) => node[`${which}_raw`] || (c.plain ? node[which] : null);
+  const belief = (scene, node, which) => node[`${which}_raw`] || (scene.plain ? node[which] : null);
 
   /** What is known of the distribution behind a node's children under the new settings. */
-  function spreadAt(c, node, which) {
-    const { temperature, topK, topP } = c.settings;
+  function spreadAt(scene, node, which) {
+    const { temperature, topK, topP } = scene.settings;
     const head = node[which];
-    const below = c.round.nodes.filter((child) => child.parent === node.id && (which === "target" || child.kind !== "point_mass"));
+    const below = scene.round.nodes.filter(
+      (child) => child.parent === node.id && (which === "target" || child.kind !== "point_mass"),
+    );
     if (which === "draft" && new Set(below.map((child) => child.source)).size > 1) return S.nothingKnown();
     const beside = new Map(below.map((child) => [child.token, child[`${which}_prob`]]));
-    if (c.same) return head ? S.asStored(head, beside) : S.nothingKnown();
-    const warm = c.before.temperature;
+    if (scene.same) return head ? S.asStored(head, beside) : S.nothingKnown();
+    const warm = scene.before.temperature;
     const outside = (list) => [...beside].filter(([token]) => !list.tokens.includes(token));
     const found = [];
-    const raw = belief(c, node, which);
-    if (raw) found.push(S.reshaped(raw, new Map(outside(raw).flatMap(([token, value]) => unseen(raw, head, token, value, warm))), c.sizes[which], 1 / temperature, topK, topP));
-    if (head && c.uncut && warm > 0) found.push(S.reshaped(head, new Map(outside(head).map(([token, value]) => [token, S.around(value)])), c.sizes[which], warm / temperature, topK, topP));
+    const raw = belief(scene, node, which);
+    if (raw)
+      found.push(
+        S.reshaped(
+          raw,
+          new Map(outside(raw).flatMap(([token, value]) => unseen(raw, head, token, value, warm))),
+          scene.sizes[which],
+          1 / temperature,
+          topK,
+          topP,
+        ),
+      );
+    if (head && scene.uncut && warm > 0)
+      found.push(
+        S.reshaped(
+          head,
+          new Map(outside(head).map(([token, value]) => [token, S.around(value)])),
+          scene.sizes[which],
+          warm / temperature,
+          topK,
+          topP,
+        ),
+      );
     return S.together(found);
   }
 
-  /** What a token outside a raw head has there: its recorded probability, taken back to temperature 1 beside the first choice. */
+  /** What a token outside a raw head has there: its recorded probability, taken back to temperature 1 beside the
+     first choice. */
   function unseen(raw, head, token, value, warm) {
     const first = head && warm > 0 ? head.tokens.indexOf(raw.tokens[0]) : -1;
     const [low, high] = S.around(value);
     if (first < 0 || low <= 0) return [];
-    const [least, most] = S.around(head.probs[first]), [bottom, top] = S.around(raw.probs[0]);
+    const [least, most] = S.around(head.probs[first]),
+      [bottom, top] = S.around(raw.probs[0]);
     return [[token, [bottom * (low / most) ** warm, top * (high / least) ** warm]]];
   }
 
   /** The target's first choice and a token's share of it, at temperature 0: {hit: interval, share: interval}. */
-  function coldly(c, parent, child) {
-    const raw = belief(c, parent, "target"), trial = c.trials.get(child.id), list = raw || parent.target;
-    const stored = c.same && trial ? (trial.terms || {}).share : undefined;
+  function coldly(scene, parent, child) {
+    const raw = belief(scene, parent, "target"),
+      trial = scene.trials.get(child.id),
+      list = raw || parent.target;
+    const stored = scene.same && trial ? (trial.terms || {}).share : undefined;
     const tied = list.tokens.filter((_, place) => list.probs[place] === list.probs[0]);
-    const firsts = c.before.temperature === 0 ? parent.target.tokens.slice(0, 1) : tied;
+    const firsts = scene.before.temperature === 0 ? parent.target.tokens.slice(0, 1) : tied;
     const hit = !firsts.length ? [0, 1] : !firsts.includes(child.token) ? [0, 0] : firsts.length > 1 ? [0, 1] : [1, 1];
     if (stored !== undefined) return { hit, share: EXACT(stored) };
     if (!raw || !raw.probs.length) return { hit, share: hit };
-    const [low, high] = S.probAt(S.asStored(raw, new Map()), child.token), [least, most] = S.around(raw.probs[0]);
+    const [low, high] = S.probAt(S.asStored(raw, new Map()), child.token),
+      [least, most] = S.around(raw.probs[0]);
     return { hit, share: hit[0] === 1 ? [1, 1] : [low / most, Math.min(1, high / least)] };
   }
 
-  /** One candidate under the new settings: p, q and its chance as intervals. `p` is what refusals have left of the target. */
-  function judged(c, parent, child, p, gone) {
-    const { temperature, lenience } = c.settings;
-    const trial = c.trials.get(child.id);
-    if (child.source === "target" && c.round.judged.rule === "longest_path") return { p: S.probAt(p(), child.token), q: null, chance: [1, 1], coin: false };
+  /** Whether the rule asks nothing of this candidate, because the target proposed it. */
+  const given = (scene, child) =>
+    child.source === "target" && Object.hasOwn(S.declared(scene.round.judged.rule).terms, "given");
+
+  /** One candidate under the new settings: p, q and its chance as intervals. `p` is what refusals have left of the
+      target. */
+  function judged(scene, parent, child, p, gone) {
+    const { temperature, lenience } = scene.settings;
+    const trial = scene.trials.get(child.id);
+    if (given(scene, child))
+      return {
+        p: S.probAt(p(), child.token),
+        q: null,
+        chance: S.thresholdOf(scene.round.judged.rule, { given: [1, 1] }),
+        coin: false,
+      };
     if (temperature === 0) {
-      const { hit, share } = coldly(c, parent, child);
-      return { p: hit, q: null, share: lenience < 1 ? share : null, chance: lenience < 1 ? [Number(share[0] >= lenience), Number(share[1] >= lenience)] : hit, coin: false };
+      const { hit, share } = coldly(scene, parent, child);
+      return {
+        p: hit,
+        q: null,
+        share: lenience < 1 ? share : null,
+        chance: lenience < 1 ? S.thresholdOf(FORGIVING, { share, lenience: EXACT(lenience) }) : hit,
+        coin: false,
+      };
     }
-    const exact = c.same && trial;
-    const first = c.same && !gone.length;
+    const exact = scene.same && trial;
+    const first = scene.same && !gone.length;
     const own = exact ? EXACT(trial.target_prob) : first ? S.around(child.target_prob) : S.probAt(p(), child.token);
-    const draft = child.kind === "point_mass" ? [1, 1] : exact ? EXACT(trial.draft_prob) : S.probAt(proposal(c, parent, child, gone), child.token);
-    return { p: own, q: draft, chance: S.chance(own, draft, lenience), coin: true };
+    const draft =
+      child.kind === "point_mass"
+        ? [1, 1]
+        : exact
+          ? EXACT(trial.draft_prob)
+          : S.probAt(proposal(scene, parent, child, gone), child.token);
+    return {
+      p: own,
+      q: draft,
+      chance: S.thresholdOf(FORGIVING, { p: own, q: draft, lenience: EXACT(lenience) }),
+      coin: true,
+    };
   }
 
   /** Q of a drawn candidate: q, or without replacement q without the refused siblings of the same draw. */
-  function proposal(c, parent, child, gone) {
-    const q = spreadAt(c, parent, "draft");
-    const taken = child.kind === "without_replacement" ? gone.filter((other) => other.kind === child.kind && other.source === child.source).map((other) => other.token) : [];
+  function proposal(scene, parent, child, gone) {
+    const q = spreadAt(scene, parent, "draft");
+    const taken =
+      child.kind === "without_replacement"
+        ? gone.filter((other) => other.kind === child.kind && other.source === child.source).map((other) => other.token)
+        : [];
     return taken.length ? S.withoutTokens(q, taken) : q;
   }
 
-  const was = (c, id) => (c.trials.has(id) ? (c.trials.get(id).accepted ? "accepted" : "refused") : "untried");
+  const was = (scene, id) =>
+    scene.trials.has(id) ? (scene.trials.get(id).accepted ? "accepted" : "refused") : "untried";
 
-  /** accepted, refused or untold, and why it is untold: `bounds` (the head is too short) or `coin` (no number was drawn). */
-  function verdict(c, id, found, u) {
+  /** accepted, refused or untold, and why it is untold: `bounds` (the head is too short) or `coin` (no number was
+      drawn). */
+  function verdict(scene, id, found, u) {
     const [low, high] = found.chance;
-    if (c.same && c.settings.lenience === c.before.lenience && c.trials.has(id)) return { now: was(c, id) };
+    if (scene.same && scene.settings.lenience === scene.before.lenience && scene.trials.has(id))
+      return { now: was(scene, id) };
     if (low >= 1) return { now: "accepted" };
     if (high <= 0) return { now: "refused" };
     if (!found.coin) return { now: "untold", why: "bounds" };
@@ -109,63 +185,98 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   }
 
   /** Every candidate again, in the order in which the rule asks. → Map node → {was, now, why, p, q, chance, u, …} */
-  function judgeAll(c) {
-    const { gamma } = c.settings;
-    const all = new Map(c.round.nodes.slice(1).map((node) => [node.id, { node: node.id, was: was(c, node.id), now: gamma !== null && node.depth > gamma ? "cut" : "untried" }]));
-    const doubt = (node) => { // what is asked only if an untold verdict falls one way
+  function judgeAll(scene) {
+    const { gamma } = scene.settings;
+    const all = new Map(
+      scene.round.nodes
+        .slice(1)
+        .map((node) => [
+          node.id,
+          { node: node.id, was: was(scene, node.id), now: gamma !== null && node.depth > gamma ? "cut" : "untried" },
+        ]),
+    );
+    const doubt = (node) => {
+      // what is asked only if an untold verdict falls one way
       all.get(node.id).now = "untold";
       all.get(node.id).why = "before";
-      children(c.round, node.id, gamma).forEach(doubt);
+      children(scene.round, node.id, gamma).forEach(doubt);
     };
-    const single = c.round.judged.rule === "longest_path";
+    const single = S.declared(scene.round.judged.rule).order === "longest";
     const visit = (parent) => {
       const gone = [];
       let left = null;
-      const p = () => (left = left || spreadAt(c, parent, "target"));
+      const p = () => (left = left || spreadAt(scene, parent, "target"));
       let open = false;
-      for (const child of children(c.round, parent.id, gamma)) {
-        if (open && !single) { doubt(child); continue; }
-        const found = judged(c, parent, child, p, gone);
-        const u = (c.trials.get(child.id) || {}).u ?? null;
-        Object.assign(all.get(child.id), found, verdict(c, child.id, found, u), { u });
+      for (const child of children(scene.round, parent.id, gamma)) {
+        if (open && !single) {
+          doubt(child);
+          continue;
+        }
+        const found = judged(scene, parent, child, p, gone);
+        const u = (scene.trials.get(child.id) || {}).u ?? null;
+        Object.assign(all.get(child.id), found, verdict(scene, child.id, found, u), { u });
         const { now } = all.get(child.id);
-        if (now === "untold") { children(c.round, child.id, gamma).forEach(doubt); open = true; }
-        if (now === "accepted") { visit(child); if (!single) return; }
+        if (now === "untold") {
+          children(scene.round, child.id, gamma).forEach(doubt);
+          open = true;
+        }
+        if (now === "accepted") {
+          visit(child);
+          if (!single) return;
+        }
         if (now === "refused" && !single) {
-          if (c.settings.temperature > 0) left = S.afterRefusal(p(), child.kind === "point_mass" ? null : proposal(c, parent, child, gone), child.token);
+          if (scene.settings.temperature > 0)
+            left = S.afterRefusal(
+              p(),
+              child.kind === "point_mass" ? null : proposal(scene, parent, child, gone),
+              child.token,
+            );
           gone.push(child);
         }
       }
     };
-    visit(c.round.nodes[0]);
+    visit(scene.round.nodes[0]);
     return all;
   }
 
   /** What became of a node's verdict, as a mark: null where nothing did. */
   function change(one) {
-    if (one.was === "untried") return one.now === "untried" || one.now === "cut" || one.why === "before" ? null : one.now;
+    if (one.was === "untried")
+      return one.now === "untried" || one.now === "cut" || one.why === "before" ? null : one.now;
     return one.now === one.was ? null : one.now;
   }
 
   /** How many tokens are accepted, null where that hangs on an untold verdict. */
-  function reach(c, all) {
+  function reach(scene, all) {
     const passed = (id) => all.get(id).now === "accepted";
     if ([...all.values()].some((one) => one.now === "untold")) return null;
-    return Math.max(0, ...c.round.nodes.slice(1).filter((node) => passed(node.id)).map((node) => node.depth));
+    return Math.max(
+      0,
+      ...scene.round.nodes
+        .slice(1)
+        .filter((node) => passed(node.id))
+        .map((node) => node.depth),
+    );
   }
 
   /** The round under `settings`; null where its rule cannot be judged again or nothing was tried. */
   function rejudge(trace, round, settings) {
     if (!canRejudge(round)) return null;
-    const c = scene(trace, round, settings);
-    const all = judgeAll(c);
+    const scene = sceneOf(trace, round, settings);
+    const all = judgeAll(scene);
     const tried = [...all.values()].filter((one) => one.was !== "untried");
     const many = (wanted) => tried.filter(wanted).length;
     return {
-      all, top: storedTop(round), trials: tried.length, accepted: [round.judged.path.length, reach(c, all)],
+      all,
+      top: storedTop(round),
+      trials: tried.length,
+      accepted: [round.judged.path.length, reach(scene, all)],
       flips: many((one) => one.now !== one.was && (one.now === "accepted" || one.now === "refused")),
-      bounds: many((one) => one.now === "untold" && one.why === "bounds"), coins: many((one) => one.now === "untold" && one.why === "coin"),
-      before: many((one) => one.now === "untold" && one.why === "before"), gone: many((one) => one.now === "untried"), cut: many((one) => one.now === "cut"),
+      bounds: many((one) => one.now === "untold" && one.why === "bounds"),
+      coins: many((one) => one.now === "untold" && one.why === "coin"),
+      before: many((one) => one.now === "untold" && one.why === "before"),
+      gone: many((one) => one.now === "untried"),
+      cut: many((one) => one.now === "cut"),
       fresh: [...all.values()].filter((one) => one.was === "untried" && change(one)).length,
     };
   }
@@ -180,9 +291,13 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     if (found.before) parts.push(`${found.before} cannot be told because of one before`);
     if (found.gone) parts.push(is(found.gone, "no longer tried"));
     if (found.cut) parts.push(is(found.cut, "cut off"));
-    if (found.fresh) parts.push(`${S.count(found.fresh, "candidate")} never tried ${found.fresh === 1 ? "is" : "are"} reached`);
+    if (found.fresh)
+      parts.push(`${S.count(found.fresh, "candidate")} never tried ${found.fresh === 1 ? "is" : "are"} reached`);
     const [before, after] = found.accepted;
-    return `${parts.join("; ")}. Accepted candidates: ${before} recorded, ${after === null ? "now not told" : `${after} now`}.`;
+    return (
+      `${parts.join("; ")}. Accepted candidates: ${before} recorded, ` +
+      `${after === null ? "now not told" : `${after} now`}.`
+    );
   }
 
   Object.assign(S, { recorded, sameSettings, canRejudge, rejudge, rejudged, changeOf: change });

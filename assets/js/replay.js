@@ -1,11 +1,17 @@
 /* A recorded race as a function of engine time: who has written what, who has finished, where the next token falls.
    Pure; knows nothing about the page. A race is what specviz/app/race/view.py makes of it: per runner `segments`
-   [start, end, phase, round], `arrivals` [time, text, origin] and `finish_s`, all in seconds of the runner's engine clock. */
+   [start, end, phase, round], `arrivals` [time, text, origin] and `finish_s`, all in seconds of the runner's ' +
+     'engine clock. */
 globalThis.SpecViz = globalThis.SpecViz || {};
 (function (S) {
   "use strict";
 
-  const PACES = [{ rate: 1, name: "real time" }, { rate: 1 / 4, name: "1/4" }, { rate: 1 / 10, name: "1/10" }, { rate: 1 / 50, name: "1/50" }];
+  const PACES = [
+    { rate: 1, name: "real time" },
+    { rate: 1 / 4, name: "1/4" },
+    { rate: 1 / 10, name: "1/10" },
+    { rate: 1 / 50, name: "1/50" },
+  ];
   const WORTH_WATCHING_S = 4;
   const DOING = { draft: "drafting", target: "target pass", judge: "verdicts", commit: "committing" };
 
@@ -45,12 +51,19 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   }
 
   /** The fastest pace at which the whole race lasts long enough to be seen. */
-  const paceFor = (race) => PACES.find((pace) => race.longest_s / pace.rate >= WORTH_WATCHING_S) || PACES[PACES.length - 1];
+  const paceFor = (race) =>
+    PACES.find((pace) => race.longest_s / pace.rate >= WORTH_WATCHING_S) || PACES[PACES.length - 1];
 
   /** The outlines of all stretches of some phases as one path, `scale` pixels per second. */
   function lanePath(runner, phases, scale, top, height) {
-    return runner.segments.filter(([, , phase]) => phases.includes(phase))
-      .map(([start, end]) => `M${(start * scale).toFixed(2)} ${top}h${((end - start) * scale).toFixed(2)}v${height}h${((start - end) * scale).toFixed(2)}z`).join("");
+    return runner.segments
+      .filter(([, , phase]) => phases.includes(phase))
+      .map(
+        ([start, end]) =>
+          `M${(start * scale).toFixed(2)} ` +
+          `${top}h${((end - start) * scale).toFixed(2)}v${height}h${((start - end) * scale).toFixed(2)}z`,
+      )
+      .join("");
   }
 
   /** One sentence for engine time `t`: who has finished, in their order. */
@@ -65,8 +78,28 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   function raceCommand(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return null;
     const far = event.shiftKey;
-    return { " ": far ? null : "play", ArrowRight: far ? "leap" : "next", ArrowLeft: far ? "leapBack" : "previous", Home: "start", End: "end" }[event.key] ?? null;
+    return (
+      {
+        " ": far ? null : "play",
+        ArrowRight: far ? "leap" : "next",
+        ArrowLeft: far ? "leapBack" : "previous",
+        Home: "start",
+        End: "end",
+      }[event.key] ?? null
+    );
   }
 
-  Object.assign(S, { PACES, written, raceFinished: finished, doing, placeOf, moments, neighbour, paceFor, lanePath, standing, raceCommand });
+  Object.assign(S, {
+    PACES,
+    written,
+    raceFinished: finished,
+    doing,
+    placeOf,
+    moments,
+    neighbour,
+    paceFor,
+    lanePath,
+    standing,
+    raceCommand,
+  });
 })(globalThis.SpecViz);

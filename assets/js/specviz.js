@@ -13,7 +13,19 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 
   function mount(element, props, watch, branch) {
     const root = element.querySelector(".sv-player") || element.appendChild(h("div", { class: "sv-player" }));
-    const own = { id: (players += 1), trace: null, cursor: { round: 0, beat: 0 }, selected: 0, cited: null, following: false, playing: 0, speed: 1, source: "", labels: null, moved: null };
+    const own = {
+      id: (players += 1),
+      trace: null,
+      cursor: { round: 0, beat: 0 },
+      selected: 0,
+      cited: null,
+      following: false,
+      playing: 0,
+      speed: 1,
+      source: "",
+      labels: null,
+      moved: null,
+    };
     const panels = [];
     const stage = h("div", { class: "svp" });
     const empty = h("p", { class: "svp-empty" }, "No run to show yet.");
@@ -21,7 +33,19 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     root.append(empty, stage, help);
 
     const area = (name, attributes = {}) => stage.appendChild(h("section", { class: `svp-${name}`, ...attributes }));
-    const act = { now, go, select, visit, run, speed, draw, cite, rejudge, name: (nodes) => tree.name(nodes), branch: branch ? (token) => branch({ round: own.cursor.round, node: own.selected, token }) : null };
+    const act = {
+      now,
+      go,
+      select,
+      visit,
+      run,
+      speed,
+      draw,
+      cite,
+      rejudge,
+      name: (nodes) => tree.name(nodes),
+      branch: branch ? (token) => branch({ round: own.cursor.round, node: own.selected, token }) : null,
+    };
     const badge = props.badge ? area("badge", { "aria-label": "where this run comes from" }) : null;
     panels.push(S.textPanel(area("text", { "aria-label": "text" }), act));
     const tree = S.treePanel(area("draft", { "aria-label": "draft tree" }), act);
@@ -38,28 +62,49 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     area("tools").append(
       h("button", { type: "button", class: "svp-link", onclick: download }, "download trace"),
       h("button", { type: "button", class: "svp-link", onclick: copyLink }, "copy link to this moment"),
-      h("button", { type: "button", class: "svp-link", onclick: () => run("help") }, "keys"), note);
+      h("button", { type: "button", class: "svp-link", onclick: () => run("help") }, "keys"),
+      note,
+    );
 
     /** Everything the panels may draw from: trace, cursor, selection and what follows from them. */
     function now() {
       const round = own.trace.rounds[own.cursor.round];
-      if (!own.labels || own.labels.round !== round) own.labels = { round, names: S.nodeLabels(own.trace, own.cursor.round) };
+      if (!own.labels || own.labels.round !== round)
+        own.labels = { round, names: S.nodeLabels(own.trace, own.cursor.round) };
       const names = own.labels.names;
       const at = S.view(round, own.cursor.beat);
-      const states = S.nodeStates(round, at);
+      const states = S.nodeStates(round, at, S.keepsSurvivors(own.trace, round));
       const trials = new Map(round.judged.trials.map((trial) => [trial.node, trial]));
       const said = new Set(round.judged.trials.slice(0, at.trials).map((trial) => trial.node));
       const stateOf = (id) => (id === END ? (at.drawn ? round.judged.origin : "hidden") : states[id]);
-      if (stateOf(own.selected) === undefined || stateOf(own.selected) === "hidden") own.selected = S.subject(round, at);
+      if (stateOf(own.selected) === undefined || stateOf(own.selected) === "hidden")
+        own.selected = S.subject(round, at);
       const nameOf = (id) => {
         const node = id === END ? null : round.nodes[id];
-        const odds = node && node.id > 0 ? `, draft ${S.prob(node.draft_prob)}${at.scored ? `, target ${S.prob(node.target_prob)}` : ""}` : "";
-        return `${names[id]}, ${S.FATES[stateOf(id)]}${odds}${changes.has(id) ? `, ${S.CHANGES[changes.get(id)].words}` : ""}`;
+        const odds =
+          node && node.id > 0
+            ? `, draft ${S.prob(node.draft_prob)}${at.scored ? `, target ${S.prob(node.target_prob)}` : ""}`
+            : "";
+        return (
+          `${names[id]}, ` +
+          `${S.FATES[stateOf(id)]}${odds}${changes.has(id) ? `, ${S.CHANGES[changes.get(id)].words}` : ""}`
+        );
       };
       const rejudged = own.moved && at.drawn ? S.rejudge(own.trace, round, own.moved) : null;
-      const changes = new Map(rejudged ? [...rejudged.all.values()].filter(S.changeOf).map((one) => [one.node, S.changeOf(one)]) : []);
+      const changes = new Map(
+        rejudged ? [...rejudged.all.values()].filter(S.changeOf).map((one) => [one.node, S.changeOf(one)]) : [],
+      );
       return {
-        ...own, round, at, labels: names, stateOf, nameOf, rejudged, changes, trialOf: (id) => trials.get(id), judged: (id) => said.has(id),
+        ...own,
+        round,
+        at,
+        labels: names,
+        stateOf,
+        nameOf,
+        rejudged,
+        changes,
+        trialOf: (id) => trials.get(id),
+        judged: (id) => said.has(id),
       };
     }
 
@@ -76,7 +121,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         const rounds = own.trace.rounds.length;
         const text = S.caption(own.trace, moment.round, moment.labels, moment.at);
         const head = `Round ${own.cursor.round + 1} of ${rounds}${own.trace.finished ? "" : " so far"}`;
-        if (said !== head + text) caption.replaceChildren(h("span", { class: "svp-where" }, head), h("span", {}, S.sentence(text)));
+        if (said !== head + text)
+          caption.replaceChildren(h("span", { class: "svp-where" }, head), h("span", {}, S.sentence(text)));
         said = head + text;
         for (const scroll of scrolls) if (scroll) scroll();
       }
@@ -124,16 +170,24 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       const round = own.trace.rounds[index];
       if (index === own.cursor.round) return select(node);
       const beats = S.beats(round);
-      const at = node === END ? beats.findIndex((beat) => beat.drawn) : beats.findIndex((beat) => beat.trial !== undefined && round.judged.trials[beat.trial].node === node);
+      const at =
+        node === END
+          ? beats.findIndex((beat) => beat.drawn)
+          : beats.findIndex((beat) => beat.trial !== undefined && round.judged.trials[beat.trial].node === node);
       go({ round: index, beat: at }, true, node);
     }
 
     function play(on) {
       clearInterval(own.playing);
-      own.playing = on ? setInterval(() => {
-        const next = S.step(own.trace, own.cursor, 1);
-        if (next === own.cursor && own.trace.finished) { play(false); draw(); } else if (next !== own.cursor) go(next);
-      }, BEAT_MS / own.speed) : 0;
+      own.playing = on
+        ? setInterval(() => {
+            const next = S.step(own.trace, own.cursor, 1);
+            if (next === own.cursor && own.trace.finished) {
+              play(false);
+              draw();
+            } else if (next !== own.cursor) go(next);
+          }, BEAT_MS / own.speed)
+        : 0;
     }
 
     function speed() {
@@ -167,17 +221,27 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         end: () => ({ round: last, beat: Infinity }),
       }[name]();
       if (found) go(found);
-      else say(name === "nextBonus" ? "no later bonus" : name === "nextRefusal" ? "no later refusal" : "no earlier refusal");
+      else
+        say(
+          name === "nextBonus" ? "no later bonus" : name === "nextRefusal" ? "no later refusal" : "no earlier refusal",
+        );
     }
 
     function say(text) {
       S.setText(note, text);
-      setTimeout(() => { if (note.textContent === text) S.setText(note, ""); }, 3000);
+      setTimeout(() => {
+        if (note.textContent === text) S.setText(note, "");
+      }, 3000);
     }
 
     function download() {
       const url = URL.createObjectURL(new Blob([own.source], { type: "application/json" }));
-      const link = h("a", { href: url, download: `specviz-${String(own.trace.started.run_id).replace(/[^\w-]+/g, "_").slice(0, 40)}.json` });
+      const link = h("a", {
+        href: url,
+        download: `specviz-${String(own.trace.started.run_id)
+          .replace(/[^\w-]+/g, "_")
+          .slice(0, 40)}.json`,
+      });
       link.click();
       setTimeout(() => URL.revokeObjectURL(url), 1000);
     }
@@ -185,8 +249,13 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     function copyLink() {
       const hash = S.writeMoment(own.cursor, own.selected);
       history.replaceState(history.state, "", hash);
-      const done = navigator.clipboard ? navigator.clipboard.writeText(location.href) : Promise.reject(new Error("no clipboard"));
-      done.then(() => say("link copied"), () => say("the link is in the address bar"));
+      const done = navigator.clipboard
+        ? navigator.clipboard.writeText(location.href)
+        : Promise.reject(new Error("no clipboard"));
+      done.then(
+        () => say("link copied"),
+        () => say("the link is in the address bar"),
+      );
     }
 
     /** A new text arrived: another run, or the same one grown. */
@@ -197,20 +266,36 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       own.source = source;
       own.trace = source ? JSON.parse(source) : null;
       own.labels = null;
-      if (!own.trace || !own.trace.rounds.length) { play(false); return draw(); }
+      if (!own.trace || !own.trace.rounds.length) {
+        play(false);
+        return draw();
+      }
       if (badge) badge.replaceChildren(...S.provenanceRow(own.trace.started), S.lightButton());
-      const same = before && before.rounds.length && before.started.run_id === own.trace.started.run_id && before.rounds.length <= own.trace.rounds.length;
+      const same =
+        before &&
+        before.rounds.length &&
+        before.started.run_id === own.trace.started.run_id &&
+        before.rounds.length <= own.trace.rounds.length;
       if (same && !own.following) return go(own.cursor, false, own.selected);
       const asked = before ? null : S.readMoment(location.hash);
-      const start = asked || (own.trace.finished && !same ? S.instructive(own.trace) : { round: own.trace.rounds.length - 1, beat: Infinity, node: null });
-      if (!same) { play(false); own.moved = null; }
+      const start =
+        asked ||
+        (own.trace.finished && !same
+          ? S.instructive(own.trace)
+          : { round: own.trace.rounds.length - 1, beat: Infinity, node: null });
+      if (!same) {
+        play(false);
+        own.moved = null;
+      }
       const exists = start.node === END || own.trace.rounds[S.clamp(own.trace, start).round].nodes[start.node];
       go(start, false, exists ? start.node : null);
     }
 
     own.run = run;
     own.visible = () => root.getClientRects().length > 0;
-    root.addEventListener("pointerdown", () => { active = own; });
+    root.addEventListener("pointerdown", () => {
+      active = own;
+    });
     document.addEventListener("keydown", (event) => {
       if (!root.isConnected || !own.visible() || event.defaultPrevented || S.taken(event)) return;
       if (active && active !== own && active.visible()) return;

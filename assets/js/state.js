@@ -28,7 +28,9 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const past = (phase) => PHASES.indexOf(now.phase) > PHASES.indexOf(phase);
     const total = round.judged.trials.length;
     return {
-      ...now, beat: at, beats: list.length,
+      ...now,
+      beat: at,
+      beats: list.length,
       level: now.phase === "draft" ? now.level : Infinity,
       scored: past("draft"),
       trials: now.phase === "verdicts" ? (now.drawn ? total : now.trial + 1) : past("verdicts") ? total : 0,
@@ -40,20 +42,29 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   /** How a round's trials go through its tree: `top_down` (a walk), `bottom_up` (whole paths) or `longest`. */
   const orderOf = (round) => round.judged.order || "top_down";
 
-  /** Node → hidden, root, drafted, accepted, rejected or unreached, as far as the view has got. */
-  function nodeStates(round, at) {
+  /** Node → hidden, root, drafted, accepted, rejected or unreached, as far as the view has got. With `survivors`,
+      nodes of the same text stand and fall together: what hangs below one of them is lost only where none of them
+      was accepted. */
+  function nodeStates(round, at, survivors = false) {
+    const place = survivors ? S.rowsOf(round) : round.nodes.map((node) => node.id);
     const order = orderOf(round);
     const said = new Map(round.judged.trials.slice(0, at.trials).map((trial) => [trial.node, trial.accepted]));
-    const served = new Map(); // walking: parent → the child that was accepted
+    const served = new Map(); // walking: place of the parent → that of the child that was accepted
+    const kept = new Set(); // places of accepted candidates
     for (const [node, accepted] of [...said]) {
-      if (accepted && order === "top_down") served.set(round.nodes[node].parent, node);
-      if (accepted && order === "bottom_up") for (let up = round.nodes[node].parent; up > 0; up = round.nodes[up].parent) said.set(up, true);
+      if (accepted) kept.add(place[node]);
+      if (accepted && order === "top_down") served.set(place[round.nodes[node].parent], place[node]);
+      if (accepted && order === "bottom_up")
+        for (let up = round.nodes[node].parent; up > 0; up = round.nodes[up].parent) said.set(up, true);
     }
     const lost = [];
     return round.nodes.map((node) => {
       const parent = node.parent;
-      const passed = served.has(parent) && served.get(parent) !== node.id && !said.has(node.id);
-      lost[node.id] = node.id > 0 && order !== "bottom_up" && (lost[parent] || said.get(parent) === false || passed);
+      const above = place[parent];
+      const passed = served.has(above) && served.get(above) !== place[node.id] && !said.has(node.id);
+      const fallen =
+        said.get(parent) === false && !kept.has(above) && (!survivors || served.has(place[round.nodes[parent].parent]));
+      lost[node.id] = node.id > 0 && order !== "bottom_up" && (lost[parent] || fallen || passed);
       if (at.drawn || node.id === 0) return node.fate;
       if (node.depth > at.level) return "hidden";
       if (said.has(node.id)) return said.get(node.id) ? "accepted" : "rejected";
@@ -63,7 +74,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 
   /** The node a beat is about. */
   function subject(round, at) {
-    if (at.phase === "draft") return (round.nodes.find((node) => node.depth === at.level && node.depth > 0) || round.nodes[0]).id;
+    if (at.phase === "draft")
+      return (round.nodes.find((node) => node.depth === at.level && node.depth > 0) || round.nodes[0]).id;
     if (at.phase === "target") return round.judged.trials.length ? round.judged.trials[0].node : 0;
     return at.phase === "verdicts" && !at.drawn ? round.judged.trials[at.trial].node : END;
   }
@@ -100,13 +112,19 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   const isRejection = (round, beat) => beat.trial !== undefined && !round.judged.trials[beat.trial].accepted;
   const isBonus = (round, beat) => !!beat.drawn && round.judged.origin === "bonus";
 
-  /** Where to begin: a round with an acceptance, a refusal and a node never reached, at its last verdict, on the refusal. */
+  /** Where to begin: a round with an acceptance, a refusal and a node never reached, at its last verdict, on the
+     refusal. */
   function instructive(trace) {
     const worth = trace.rounds.map((round, index) => {
       const fates = new Set(round.nodes.map((node) => node.fate));
       const shapes = ["accepted", "rejected", "unreached"].filter((fate) => fates.has(fate)).length;
       const good = round.judged.origin === "correction" && !round.committed.trimmed ? 4 : 0;
-      return shapes * 10 + good + Math.min(round.judged.path.length, 3) + (index > 0 && index < trace.rounds.length - 1 ? 1 : 0);
+      return (
+        shapes * 10 +
+        good +
+        Math.min(round.judged.path.length, 3) +
+        (index > 0 && index < trace.rounds.length - 1 ? 1 : 0)
+      );
     });
     const round = worth.indexOf(Math.max(...worth));
     const at = trace.rounds[round];
@@ -126,19 +144,24 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   const writeMoment = (cursor, node) =>
     `#round=${cursor.round + 1}&beat=${cursor.beat + 1}` + (node === null || node === undefined ? "" : `&node=${node}`);
 
-  /** [node, accepted or rejected] in the order of the text. A walk shows each verdict as it falls; where whole paths are
+  /** [node, accepted or rejected] in the order of the text. A walk shows each verdict as it falls; where whole paths
+     are
       judged, the path shows when it is known, with the refused candidates that stood beside it. */
   function alongPath(round, at) {
     const { trials, path } = round.judged;
-    if (orderOf(round) === "top_down") return trials.slice(0, at.trials).map((trial) => [trial.node, trial.accepted ? "accepted" : "rejected"]);
+    if (orderOf(round) === "top_down")
+      return trials.slice(0, at.trials).map((trial) => [trial.node, trial.accepted ? "accepted" : "rejected"]);
     if (!at.drawn) return [];
     return [0, ...path].flatMap((parent, depth) => [
-      ...round.nodes.filter((node) => node.parent === parent && node.fate === "rejected").map((node) => [node.id, "rejected"]),
+      ...round.nodes
+        .filter((node) => node.parent === parent && node.fate === "rejected")
+        .map((node) => [node.id, "rejected"]),
       ...(depth < path.length ? [[path[depth], "accepted"]] : []),
     ]);
   }
 
-  /** The tokens of a run as the text shows them up to a moment, each with its mark; refused ones stay where they died. */
+  /** The tokens of a run as the text shows them up to a moment, each with its mark; refused ones stay where they
+     died. */
   function tokens(trace, cursor) {
     const list = [];
     let pending = S.pieces(trace, trace.started.prompt_ids).pending;
@@ -151,7 +174,10 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         const bytes = S.tokenBytes(trace, token);
         const step = S.complete(pending, bytes);
         const cut = mark !== "rejected" && at.committed && place >= kept;
-        if (mark !== "rejected") { place += 1; pending = step.pending; }
+        if (mark !== "rejected") {
+          place += 1;
+          pending = step.pending;
+        }
         list.push({ round: index, node, token, text: step.text, bytes, mark, cut, current: index === cursor.round });
       };
       for (const [node, mark] of alongPath(round, at)) put(round.nodes[node].token, node, mark);
@@ -179,7 +205,23 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   }
 
   Object.assign(S, {
-    END, PHASES, beats, view, orderOf, nodeStates, subject, step, clamp, seek, isRejection, isBonus, instructive, lastBeat,
-    readMoment, writeMoment, tokens, nodeLabels,
+    END,
+    PHASES,
+    beats,
+    view,
+    orderOf,
+    nodeStates,
+    subject,
+    step,
+    clamp,
+    seek,
+    isRejection,
+    isBonus,
+    instructive,
+    lastBeat,
+    readMoment,
+    writeMoment,
+    tokens,
+    nodeLabels,
   });
 })(globalThis.SpecViz);

@@ -20,32 +20,65 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   }
 
   function tokenSpan(token) {
-    const text = token.text === "" ? [h("span", { class: "svp-sign", text: S.visible("", token.bytes) })]
-      : S.tokenText(token.text, { spaces: token.current || token.mark === "rejected", breaks: token.mark !== "rejected" });
+    const text =
+      token.text === ""
+        ? [h("span", { class: "svp-sign", text: S.visible("", token.bytes) })]
+        : S.tokenText(token.text, {
+            spaces: token.current || token.mark === "rejected",
+            breaks: token.mark !== "rejected",
+          });
     const settled = token.text === "" && !token.current; // its bytes show in the character that a later token completes
-    return h("span", {
-      class: `svp-tok is-${token.mark}${token.cut ? " is-cut" : ""}${token.current && !token.text.includes("\n") ? " is-whole" : ""}`, "data-round": token.round, "data-node": token.node,
-      "data-letter": token.current ? LETTERS[token.mark] : null, title: describe(token),
-    }, settled && token.mark !== "rejected" ? [] : text);
+    return h(
+      "span",
+      {
+        class:
+          `svp-tok ` +
+          `is-${token.mark}${token.cut ? " is-cut" : ""}` +
+          (token.current && !token.text.includes("\n") ? " is-whole" : ""),
+        "data-round": token.round,
+        "data-node": token.node,
+        "data-letter": token.current ? LETTERS[token.mark] : null,
+        title: describe(token),
+      },
+      settled && token.mark !== "rejected" ? [] : text,
+    );
   }
 
   function textPanel(box, act) {
     let open = false;
     let key = "";
     const prompt = h("span", { class: "svp-prompt" });
-    const more = h("button", { type: "button", class: "svp-link", onclick: () => { open = !open; key = ""; act.draw(); } });
+    const more = h("button", {
+      type: "button",
+      class: "svp-link",
+      onclick: () => {
+        open = !open;
+        key = "";
+        act.draw();
+      },
+    });
     const made = h("span", { class: "svp-made" });
-    const page = h("div", { class: "svp-page", tabindex: "0", role: "region", "aria-label": "the text so far" }, prompt, made);
+    const page = h(
+      "div",
+      { class: "svp-page", tabindex: "0", role: "region", "aria-label": "the text so far" },
+      prompt,
+      made,
+    );
     box.append(more, page);
     made.addEventListener("click", (event) => {
       const token = event.target.closest(".svp-tok");
-      if (token) act.visit(Number(token.dataset.round), token.dataset.node === S.END ? S.END : Number(token.dataset.node));
+      if (token)
+        act.visit(Number(token.dataset.round), token.dataset.node === S.END ? S.END : Number(token.dataset.node));
     });
 
     /** The whole prompt with a part of it set apart. */
     function quoted(trace, from, to) {
       const { texts } = S.pieces(trace, trace.started.prompt_ids);
-      return [texts.slice(0, from).join(""), h("mark", { class: "svp-cited" }, texts.slice(from, to).join("")), texts.slice(to).join("")];
+      return [
+        texts.slice(0, from).join(""),
+        h("mark", { class: "svp-cited" }, texts.slice(from, to).join("")),
+        texts.slice(to).join(""),
+      ];
     }
 
     return function draw(now) {
@@ -56,7 +89,9 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       const wanted = `${inPrompt ? `${from} ${to}` : ""}|${text}`;
       if (key !== wanted) {
         const cut = tail(text);
-        prompt.replaceChildren(...(inPrompt ? quoted(now.trace, from, to) : [open ? text : (cut.more ? "…" : "") + cut.short]));
+        prompt.replaceChildren(
+          ...(inPrompt ? quoted(now.trace, from, to) : [open ? text : (cut.more ? "…" : "") + cut.short]),
+        );
         more.hidden = !cut.more;
         S.setText(more, open ? "fold the prompt" : "show the whole prompt");
         key = wanted;
@@ -64,23 +99,36 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       const rounds = new Map();
       let index = given;
       for (const token of S.tokens(now.trace, now.cursor)) {
-        if (token.mark !== "rejected") { token.cited = index >= from && index < to; index += 1; }
+        if (token.mark !== "rejected") {
+          token.cited = index >= from && index < to;
+          index += 1;
+        }
         if (!rounds.has(token.round)) rounds.set(token.round, []);
         rounds.get(token.round).push(token);
       }
-      const spans = [...rounds].map(([round, tokens]) => h("span", {
-        class: `svp-round${round === now.cursor.round ? " is-current" : ""}`,
-      }, tokens.map((token) => {
-        const span = tokenSpan(token);
-        if (token.current && String(token.node) === String(now.selected)) span.classList.add("is-selected");
-        if (token.cited) span.classList.add("svp-cited");
-        return span;
-      })));
-      if (!rounds.has(now.cursor.round)) spans.push(h("span", { class: "svp-round is-current is-waiting", "aria-hidden": "true" }, "\u2003"));
+      const spans = [...rounds].map(([round, tokens]) =>
+        h(
+          "span",
+          { class: `svp-round${round === now.cursor.round ? " is-current" : ""}` },
+          tokens.map((token) => {
+            const span = tokenSpan(token);
+            if (token.current && String(token.node) === String(now.selected)) span.classList.add("is-selected");
+            if (token.cited) span.classList.add("svp-cited");
+            return span;
+          }),
+        ),
+      );
+      if (!rounds.has(now.cursor.round))
+        spans.push(h("span", { class: "svp-round is-current is-waiting", "aria-hidden": "true" }, "\u2003"));
       made.replaceChildren(...spans);
       const current = made.querySelector(".is-current");
       const cited = now.cited ? page.querySelector(".svp-cited") : null;
-      return () => { page.scrollTop = Math.max(0, cited ? cited.offsetTop - 24 : current.offsetTop + current.offsetHeight - page.clientHeight + 12); };
+      return () => {
+        page.scrollTop = Math.max(
+          0,
+          cited ? cited.offsetTop - 24 : current.offsetTop + current.offsetHeight - page.clientHeight + 12,
+        );
+      };
     };
   }
 

@@ -6,15 +6,26 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   const { h } = S;
   const SPEEDS = [0.5, 1, 2, 4];
   const ICONS = {
-    previousRound: "M4 3v14M16 4L7 10l9 6z", previous: "M14 4L5 10l9 6z", next: "M6 4l9 6-9 6z", nextRound: "M16 3v14M4 4l9 6-9 6z",
-    play: "M6 4l9 6-9 6z", pause: "M6 4h2.5v12H6zM11.5 4H14v12h-2.5z",
+    previousRound: "M4 3v14M16 4L7 10l9 6z",
+    previous: "M14 4L5 10l9 6z",
+    next: "M6 4l9 6-9 6z",
+    nextRound: "M16 3v14M4 4l9 6-9 6z",
+    play: "M6 4l9 6-9 6z",
+    pause: "M6 4h2.5v12H6zM11.5 4H14v12h-2.5z",
   };
-  const icon = (name) => S.svg("svg", { class: "svp-icon", viewBox: "0 0 20 20", "aria-hidden": "true" }, S.svg("path", { d: ICONS[name] }));
+  const icon = (name) =>
+    S.svg("svg", { class: "svp-icon", viewBox: "0 0 20 20", "aria-hidden": "true" }, S.svg("path", { d: ICONS[name] }));
   const NAMES = { draft: "draft", target: "target pass", verdicts: "verdicts", commit: "commit" };
   const KEYS = [
-    ["Space", "play or pause"], ["← →", "a beat back, forward (also PageUp, PageDown)"], ["Shift ← →", "a round back, forward"],
-    ["n N", "next, previous refusal"], ["b", "next bonus"], ["Home End", "start, end of the run"],
-    ["Tab", "to the tree; there arrows walk from node to node"], ["f", "fit the tree to its box"], ["?", "these keys"],
+    ["Space", "play or pause"],
+    ["← →", "a beat back, forward (also PageUp, PageDown)"],
+    ["Shift ← →", "a round back, forward"],
+    ["n N", "next, previous refusal"],
+    ["b", "next bonus"],
+    ["Home End", "start, end of the run"],
+    ["Tab", "to the tree; there arrows walk from node to node"],
+    ["f", "fit the tree to its box"],
+    ["?", "these keys"],
   ];
 
   /** Pure: what a key does, if anything. */
@@ -22,23 +33,38 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     if (event.ctrlKey || event.metaKey || event.altKey) return null;
     const shift = event.shiftKey;
     switch (event.key) {
-      case " ": return shift ? null : "play";
-      case "ArrowRight": return shift ? "nextRound" : "next";
-      case "ArrowLeft": return shift ? "previousRound" : "previous";
-      case "PageDown": return "next";
-      case "PageUp": return "previous";
-      case "n": return "nextRefusal";
-      case "N": return "previousRefusal";
-      case "b": return "nextBonus";
-      case "Home": return "start";
-      case "End": return "end";
-      case "f": return "fit";
-      case "?": return "help";
-      default: return null;
+      case " ":
+        return shift ? null : "play";
+      case "ArrowRight":
+        return shift ? "nextRound" : "next";
+      case "ArrowLeft":
+        return shift ? "previousRound" : "previous";
+      case "PageDown":
+        return "next";
+      case "PageUp":
+        return "previous";
+      case "n":
+        return "nextRefusal";
+      case "N":
+        return "previousRefusal";
+      case "b":
+        return "nextBonus";
+      case "Home":
+        return "start";
+      case "End":
+        return "end";
+      case "f":
+        return "fit";
+      case "?":
+        return "help";
+      default:
+        return null;
     }
   }
 
-  const TYPING = "input, textarea, select, [contenteditable], [role=slider], [role=spinbutton], [role=textbox], [role=combobox], [role=listbox], [role=option], [role=radio], [role=tab], [role=menu], dialog";
+  const TYPING =
+    "input, textarea, select, [contenteditable], [role=slider], [role=spinbutton], [role=textbox], " +
+    "[role=combobox], [role=listbox], [role=option], [role=radio], [role=tab], [role=menu], dialog";
   const PRESSING = "button, a, summary, label, [role=button]";
 
   /** Whether a key belongs to what has the focus and not to the player. */
@@ -49,14 +75,35 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   }
 
   function transportPanel(box, act) {
-    const button = (name, title) => h("button", { type: "button", class: `svp-btn is-${name}`, title, "aria-label": title, onclick: () => act.run(name) }, icon(name));
+    const button = (name, title) =>
+      h(
+        "button",
+        { type: "button", class: `svp-btn is-${name}`, title, "aria-label": title, onclick: () => act.run(name) },
+        icon(name),
+      );
     const play = button("play", "play or pause (Space)");
     const rail = h("div", { class: "svp-rail", role: "group", "aria-label": "beats of this round" });
     const rounds = h("div", { class: "svp-rounds", role: "slider", tabindex: "0", "aria-label": "round" });
-    const speed = h("button", { type: "button", class: "svp-btn is-speed", title: "speed of playing", onclick: () => act.speed() });
-    box.append(h("div", { class: "svp-buttons" },
-      button("previousRound", "a round back (Shift ←)"), button("previous", "a beat back (←)"), play,
-      button("next", "a beat forward (→)"), button("nextRound", "a round forward (Shift →)"), speed), rail, rounds);
+    const speed = h("button", {
+      type: "button",
+      class: "svp-btn is-speed",
+      title: "speed of playing",
+      onclick: () => act.speed(),
+    });
+    box.append(
+      h(
+        "div",
+        { class: "svp-buttons" },
+        button("previousRound", "a round back (Shift ←)"),
+        button("previous", "a beat back (←)"),
+        play,
+        button("next", "a beat forward (→)"),
+        button("nextRound", "a round forward (Shift →)"),
+        speed,
+      ),
+      rail,
+      rounds,
+    );
 
     rail.addEventListener("click", (event) => {
       const beat = event.target.closest("[data-beat]");
@@ -68,11 +115,19 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       const round = Math.floor(share * act.now().trace.rounds.length);
       if (round !== act.now().cursor.round) act.go({ round, beat: Infinity }, false);
     };
-    rounds.addEventListener("pointerdown", (event) => { rounds.setPointerCapture(event.pointerId); scrub(event); });
-    rounds.addEventListener("pointermove", (event) => { if (rounds.hasPointerCapture(event.pointerId)) scrub(event); });
+    rounds.addEventListener("pointerdown", (event) => {
+      rounds.setPointerCapture(event.pointerId);
+      scrub(event);
+    });
+    rounds.addEventListener("pointermove", (event) => {
+      if (rounds.hasPointerCapture(event.pointerId)) scrub(event);
+    });
     rounds.addEventListener("keydown", (event) => {
       const by = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
-      if (by) { event.preventDefault(); act.run(by > 0 ? "nextRound" : "previousRound"); }
+      if (by) {
+        event.preventDefault();
+        act.run(by > 0 ? "nextRound" : "previousRound");
+      }
     });
 
     let drawn = null;
@@ -81,46 +136,116 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       const what = now.playing ? "pause" : "play";
       if (play.textContent !== what) play.replaceChildren(icon(what), what);
       S.setText(speed, `${now.speed}×`);
-      if (railed !== now.round) { railed = now.round; drawRail(now); }
+      if (railed !== now.round) {
+        railed = now.round;
+        drawRail(now);
+      }
       for (const cell of rail.querySelectorAll("[data-beat]")) {
         const beat = Number(cell.dataset.beat);
-        S.set(cell, "class", `svp-beat${beat < now.cursor.beat ? " is-past" : beat === now.cursor.beat ? " is-now" : ""}`);
+        S.set(
+          cell,
+          "class",
+          `svp-beat${beat < now.cursor.beat ? " is-past" : beat === now.cursor.beat ? " is-now" : ""}`,
+        );
       }
-      for (const part of rail.children) S.set(part, "class", `svp-phase is-${part.dataset.phase}${part.dataset.phase === now.at.phase ? " is-now" : ""}`);
-      if (drawn !== now.trace) { drawn = now.trace; drawRounds(now); }
-      [...rounds.children].forEach((column, index) => S.set(column, "class", `svp-column${index === now.cursor.round ? " is-now" : index < now.cursor.round ? " is-past" : ""}`));
+      for (const part of rail.children)
+        S.set(
+          part,
+          "class",
+          `svp-phase is-${part.dataset.phase}${part.dataset.phase === now.at.phase ? " is-now" : ""}`,
+        );
+      if (drawn !== now.trace) {
+        drawn = now.trace;
+        drawRounds(now);
+      }
+      [...rounds.children].forEach((column, index) =>
+        S.set(
+          column,
+          "class",
+          `svp-column${index === now.cursor.round ? " is-now" : index < now.cursor.round ? " is-past" : ""}`,
+        ),
+      );
       S.set(rounds, "aria-valuemin", 1);
       S.set(rounds, "aria-valuemax", now.trace.rounds.length);
       S.set(rounds, "aria-valuenow", now.cursor.round + 1);
-      S.set(rounds, "aria-valuetext", `round ${now.cursor.round + 1} of ${now.trace.rounds.length}, ${S.count(now.round.committed.tokens.length, "token")}`);
+      S.set(
+        rounds,
+        "aria-valuetext",
+        `round ${now.cursor.round + 1} of ${now.trace.rounds.length}, ` +
+          `${S.count(now.round.committed.tokens.length, "token")}`,
+      );
     };
 
     function drawRail(now) {
       const list = S.beats(now.round);
-      rail.replaceChildren(...S.PHASES.map((phase) => {
-        const cells = list.flatMap((beat, index) => (beat.phase === phase ? [h("i", { "data-beat": index })] : []));
-        const part = h("span", { "data-phase": phase }, h("button", { type: "button", class: "svp-link", "data-beat-start": phase, onclick: () => act.go({ round: act.now().cursor.round, beat: list.findIndex((beat) => beat.phase === phase) }) }, NAMES[phase]), h("span", { class: "svp-beats" }, cells));
-        part.style.flexGrow = String(Math.min(8, cells.length));
-        return part;
-      }));
+      rail.replaceChildren(
+        ...S.PHASES.map((phase) => {
+          const cells = list.flatMap((beat, index) => (beat.phase === phase ? [h("i", { "data-beat": index })] : []));
+          const part = h(
+            "span",
+            { "data-phase": phase },
+            h(
+              "button",
+              {
+                type: "button",
+                class: "svp-link",
+                "data-beat-start": phase,
+                onclick: () =>
+                  act.go({ round: act.now().cursor.round, beat: list.findIndex((beat) => beat.phase === phase) }),
+              },
+              NAMES[phase],
+            ),
+            h("span", { class: "svp-beats" }, cells),
+          );
+          part.style.flexGrow = String(Math.min(8, cells.length));
+          return part;
+        }),
+      );
     }
 
     function drawRounds(now) {
       const most = Math.max(...now.trace.rounds.map((round) => round.committed.tokens.length));
-      rounds.replaceChildren(...now.trace.rounds.map((round, index) => {
-        const bars = round.committed.tokens.map((made) => h("i", { class: `is-${made.origin}` }));
-        const column = h("span", { title: `round ${index + 1}: ${S.count(round.committed.tokens.length, "token")}` }, bars);
-        column.style.setProperty("--most", String(most));
-        return column;
-      }));
+      rounds.replaceChildren(
+        ...now.trace.rounds.map((round, index) => {
+          const bars = round.committed.tokens.map((made) => h("i", { class: `is-${made.origin}` }));
+          const column = h(
+            "span",
+            { title: `round ${index + 1}: ${S.count(round.committed.tokens.length, "token")}` },
+            bars,
+          );
+          column.style.setProperty("--most", String(most));
+          return column;
+        }),
+      );
     }
   }
 
   function helpDialog() {
-    const dialog = h("dialog", { class: "svp-help", "aria-label": "keys" }, h("h3", {}, "Keys"),
-      h("dl", {}, KEYS.map(([key, what]) => h("div", {}, h("dt", {}, key.split(" ").map((one) => h("kbd", {}, one))), h("dd", {}, what)))),
-      h("form", { method: "dialog" }, h("button", { class: "svp-btn" }, "close")));
-    dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
+    const dialog = h(
+      "dialog",
+      { class: "svp-help", "aria-label": "keys" },
+      h("h3", {}, "Keys"),
+      h(
+        "dl",
+        {},
+        KEYS.map(([key, what]) =>
+          h(
+            "div",
+            {},
+            h(
+              "dt",
+              {},
+              key.split(" ").map((one) => h("kbd", {}, one)),
+            ),
+            h("dd", {}, what),
+          ),
+        ),
+      ),
+      h("form", { method: "dialog" }, h("button", { class: "svp-btn" }, "close")),
+    );
+    dialog.addEventListener("click", (event) => {
+      if (event.target === dialog) dialog.close();
+    });
     return dialog;
   }
 

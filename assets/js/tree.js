@@ -20,8 +20,20 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     }
     const leaf = !round.nodes.some((node) => node.parent === final.id);
     const shift = (y) => (!leaf && y > below ? y + 1 : y);
-    const spots = round.nodes.map((node) => ({ id: node.id, parent: node.parent, depth: node.depth, row: shift(node.y), label: S.short(labels[node.id], LONGEST) }));
-    spots.push({ id: END, parent: final.id, depth: final.depth + 1, row: leaf ? final.y : below + 1, label: S.short(labels[END], LONGEST) });
+    const spots = round.nodes.map((node) => ({
+      id: node.id,
+      parent: node.parent,
+      depth: node.depth,
+      row: shift(node.y),
+      label: S.short(labels[node.id], LONGEST),
+    }));
+    spots.push({
+      id: END,
+      parent: final.id,
+      depth: final.depth + 1,
+      row: leaf ? final.y : below + 1,
+      label: S.short(labels[END], LONGEST),
+    });
     const rows = Math.max(...spots.map((spot) => spot.row)) + 1;
     const height = rowHeight(rows);
     const columns = [];
@@ -31,32 +43,55 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const wide = (chars, depth) => Math.max(chars * CHAR, numbers && depth ? ODDS : 0);
     const needed = columns.reduce((sum, chars, depth) => sum + wide(chars, depth) + 50, 0);
     const spread = Math.max(0, Math.min(90, (room - needed - 10) / Math.max(1, columns.length - 1)));
-    columns.forEach((chars, depth) => { lefts[depth + 1] = lefts[depth] + wide(chars, depth) + 50 + spread; });
+    columns.forEach((chars, depth) => {
+      lefts[depth + 1] = lefts[depth] + wide(chars, depth) + 50 + spread;
+    });
     for (const spot of spots) {
       spot.x = lefts[spot.depth];
       spot.y = 22 + spot.row * height;
       spot.wide = Math.max(Array.from(spot.label).length * CHAR, 18);
       spot.clear = Math.max(spot.wide, numbers && spot.id !== END && spot.depth ? ODDS : 0);
     }
-    return { spots, width: lefts[columns.length] - spread - 10, height: 44 + (rows - 1) * height + 8, row: height, numbers };
+    return {
+      spots,
+      width: lefts[columns.length] - spread - 10,
+      height: 44 + (rows - 1) * height + 8,
+      row: height,
+      numbers,
+    };
   }
 
   const rowHeight = (rows) => (rows <= 7 ? 44 : rows <= 14 ? 38 : rows <= 24 ? 28 : 24);
 
   const edge = (from, to) => {
-    const start = from.x + 14 + (from.y === to.y ? from.wide : from.clear) + 5, end = to.x - 11;
+    const start = from.x + 14 + (from.y === to.y ? from.wide : from.clear) + 5,
+      end = to.x - 11;
     const middle = Math.max((start + end) / 2, end - 40);
-    return from.y === to.y ? `M${start},${from.y}H${end}` : `M${start},${from.y}C${middle},${from.y} ${middle},${to.y} ${end},${to.y}`;
+    return from.y === to.y
+      ? `M${start},${from.y}H${end}`
+      : `M${start},${from.y}C${middle},${from.y} ${middle},${to.y} ${end},${to.y}`;
   };
 
   function treePanel(box, act) {
     const list = h("ul", { class: "svp-legend" });
-    for (const [fate, words] of [["accepted", "accepted"], ["rejected", "refused"], ["unreached", "never reached"], ["correction", "correction"], ["bonus", "bonus"], ["target", "the target's own"]]) {
+    for (const [fate, words] of [
+      ["accepted", "accepted"],
+      ["rejected", "refused"],
+      ["unreached", "never reached"],
+      ["correction", "correction"],
+      ["bonus", "bonus"],
+      ["target", "the target's own"],
+    ]) {
       list.append(h("li", {}, S.glyph(fate), words));
     }
     list.append(h("li", {}, "draft q → target p"));
     const scroll = h("div", { class: "svp-scroll" });
-    const table = h("details", { class: "svp-table" }, h("summary", {}, "as a table"), h("div", { class: "svp-table-box" }));
+    const table = h(
+      "details",
+      { class: "svp-table" },
+      h("summary", {}, "as a table"),
+      h("div", { class: "svp-table-box" }),
+    );
     table.addEventListener("toggle", () => act.draw());
     box.append(scroll, h("div", { class: "svp-treefoot" }, list, table));
 
@@ -77,15 +112,45 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         const mark = svg("path", {});
         const numbers = plan.numbers ? svg("text", { class: "svp-odds", x: 14, y: 17 }) : null;
         const change = svg("text", { class: "svp-changed", x: -27, y: 4.5, "aria-hidden": "true" });
-        const group = svg("g", { role: "treeitem", tabindex: -1, "data-node": spot.id, "aria-level": spot.depth + 1, transform: `translate(${spot.x},${spot.y})` },
-          svg("rect", { class: "svp-hit", x: -13, y: -Math.max(12, plan.row / 2), width: spot.wide + 34, height: Math.max(24, plan.row), rx: 6 }),
-          mark, svg("text", { class: "svp-label", x: 14, y: numbers ? 2 : 4.5, text: spot.label }), numbers, change, svg("title", {}));
+        const group = svg(
+          "g",
+          {
+            role: "treeitem",
+            tabindex: -1,
+            "data-node": spot.id,
+            "aria-level": spot.depth + 1,
+            transform: `translate(${spot.x},${spot.y})`,
+          },
+          svg("rect", {
+            class: "svp-hit",
+            x: -13,
+            y: -Math.max(12, plan.row / 2),
+            width: spot.wide + 34,
+            height: Math.max(24, plan.row),
+            rx: 6,
+          }),
+          mark,
+          svg("text", { class: "svp-label", x: 14, y: numbers ? 2 : 4.5, text: spot.label }),
+          numbers,
+          change,
+          svg("title", {}),
+        );
         group.style.setProperty("--share", (spot.x / plan.width).toFixed(3));
         nodes.append(group);
         parts.set(spot.id, { group, mark, numbers, change, line, title: group.lastChild });
       }
       const sweep = svg("rect", { class: "svp-sweep", x: -60, y: 0, width: 60, height: plan.height });
-      const drawing = svg("svg", { role: "tree", "aria-label": `draft tree of round ${now.cursor.round + 1}`, viewBox: `0 0 ${plan.width} ${plan.height}` }, sweep, edges, nodes);
+      const drawing = svg(
+        "svg",
+        {
+          role: "tree",
+          "aria-label": `draft tree of round ${now.cursor.round + 1}`,
+          viewBox: `0 0 ${plan.width} ${plan.height}`,
+        },
+        sweep,
+        edges,
+        nodes,
+      );
       drawing.style.setProperty("--sweep", `${plan.width + 60}px`);
       scroll.replaceChildren(drawing);
       return { round: now.round, room, parts, plan, drawing };
@@ -120,14 +185,22 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 
     function draw(now) {
       reserve(now.trace);
-      if (!built || built.round !== now.round || built.room !== scroll.clientWidth) { built = build(now); size(); }
+      if (!built || built.round !== now.round || built.room !== scroll.clientWidth) {
+        built = build(now);
+        size();
+      }
       const rank = new Map(built.plan.spots.map((spot) => [spot.id, now.stateOf(spot.id)]));
       for (const [id, part] of built.parts) {
         const state = rank.get(id);
         const before = part.group.dataset.state;
         const faded = now.at.committed && (state === "rejected" || state === "unreached");
         S.set(part.group, "data-state", state);
-        S.set(part.group, "class", `svp-node is-${state}${faded ? " is-gone" : ""}${id === now.selected ? " is-selected" : ""}${before && before !== state ? " is-new" : ""}`);
+        S.set(
+          part.group,
+          "class",
+          `svp-node is-${state}${faded ? " is-gone" : ""}${id === now.selected ? " is-selected" : ""}` +
+            (before && before !== state ? " is-new" : ""),
+        );
         S.set(part.mark, "d", S.SHAPES[state] || S.SHAPES.drafted);
         S.set(part.mark, "class", `svp-mark is-${state}`);
         S.set(part.group, "aria-label", now.nameOf(id));
@@ -142,7 +215,11 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         else part.group.removeAttribute("data-changed");
         if (part.line) S.set(part.line, "class", `svp-edge is-${state}${faded ? " is-gone" : ""}`);
       }
-      S.set(built.drawing, "class", `svp-tree${now.at.phase === "target" ? " is-sweeping" : ""}${now.at.scored ? " is-scored" : ""}`);
+      S.set(
+        built.drawing,
+        "class",
+        `svp-tree${now.at.phase === "target" ? " is-sweeping" : ""}${now.at.scored ? " is-scored" : ""}`,
+      );
       if (table.open) table.lastChild.replaceChildren(twin(now));
       return () => reveal(now.selected);
     }
@@ -152,19 +229,42 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       const scale = Number(built.drawing.getAttribute("width")) / built.plan.width;
       if (!spot || !scroll.clientWidth) return;
       const { scrollLeft: x, scrollTop: y, clientWidth: wide, clientHeight: high } = scroll;
-      const left = spot.x * scale - 40, right = (spot.x + spot.wide + 40) * scale, top = (spot.y - 30) * scale, bottom = (spot.y + 30) * scale;
+      const left = spot.x * scale - 40,
+        right = (spot.x + spot.wide + 40) * scale,
+        top = (spot.y - 30) * scale,
+        bottom = (spot.y + 30) * scale;
       if (left < x || right > x + wide) scroll.scrollLeft = left < x ? left : right - wide;
       if (top < y || bottom > y + high) scroll.scrollTop = top < y ? top : bottom - high;
     }
 
     /** The same tree for those who read tables. */
     function twin(now) {
-      const cells = (tag, values) => h("tr", {}, values.map((value) => h(tag, {}, value)));
-      const rows = now.round.nodes.filter((node) => now.stateOf(node.id) !== "hidden").map((node) => cells("td", [
-        String(node.id), now.labels[node.id], node.parent < 0 ? "–" : String(node.parent), String(node.depth),
-        S.prob(node.draft_prob), now.at.scored ? S.prob(node.target_prob) : "–", S.FATES[now.stateOf(node.id)] + (now.changes.has(node.id) ? `; ${S.CHANGES[now.changes.get(node.id)].words}` : ""),
-      ]));
-      return h("table", {}, h("thead", {}, cells("th", ["node", "token", "parent", "depth", "draft q", "target p", "fate"])), h("tbody", {}, rows));
+      const cells = (tag, values) =>
+        h(
+          "tr",
+          {},
+          values.map((value) => h(tag, {}, value)),
+        );
+      const rows = now.round.nodes
+        .filter((node) => now.stateOf(node.id) !== "hidden")
+        .map((node) =>
+          cells("td", [
+            String(node.id),
+            now.labels[node.id],
+            node.parent < 0 ? "–" : String(node.parent),
+            String(node.depth),
+            S.prob(node.draft_prob),
+            now.at.scored ? S.prob(node.target_prob) : "–",
+            S.FATES[now.stateOf(node.id)] +
+              (now.changes.has(node.id) ? `; ${S.CHANGES[now.changes.get(node.id)].words}` : ""),
+          ]),
+        );
+      return h(
+        "table",
+        {},
+        h("thead", {}, cells("th", ["node", "token", "parent", "depth", "draft q", "target p", "fate"])),
+        h("tbody", {}, rows),
+      );
     }
 
     /** Which node an arrow key leads to. */
@@ -173,7 +273,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       const here = spots.find((spot) => spot.id === id) || spots[0];
       if (key === "ArrowLeft") return here.parent < 0 ? null : here.parent;
       if (key === "ArrowRight") return spots.find((spot) => spot.parent === here.id)?.id ?? null;
-      const column = spots.filter((spot) => spot.depth === here.depth).sort((a, b) => a.y - b.y);
+      const column = spots.filter((spot) => spot.depth === here.depth).sort((one, other) => one.y - other.y);
       return column[column.indexOf(here) + (key === "ArrowDown" ? 1 : -1)]?.id ?? null;
     }
 
@@ -193,13 +293,23 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       act.select(next);
       built.parts.get(next).group.focus();
     });
-    if (globalThis.ResizeObserver) new ResizeObserver(() => { if (built && built.room !== scroll.clientWidth) act.draw(); }).observe(scroll);
+    if (globalThis.ResizeObserver)
+      new ResizeObserver(() => {
+        if (built && built.room !== scroll.clientWidth) act.draw();
+      }).observe(scroll);
     /** Point at nodes, while something elsewhere on the page speaks of them. */
     function name(nodes) {
       if (built) for (const [id, part] of built.parts) part.group.toggleAttribute("data-named", nodes.includes(id));
     }
 
-    return { draw, name, fit() { fitted = !fitted; size(); } };
+    return {
+      draw,
+      name,
+      fit() {
+        fitted = !fitted;
+        size();
+      },
+    };
   }
 
   Object.assign(S, { treePanel, layout });

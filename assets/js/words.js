@@ -17,22 +17,46 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   };
 
   const FATES = {
-    root: "root", hidden: "not drafted yet", drafted: "waiting for its verdict", accepted: "accepted", rejected: "refused",
-    unreached: "never reached", correction: "correction", bonus: "bonus", target: "the target's own", forced: "forced",
+    root: "root",
+    hidden: "not drafted yet",
+    drafted: "waiting for its verdict",
+    accepted: "accepted",
+    rejected: "refused",
+    unreached: "never reached",
+    correction: "correction",
+    bonus: "bonus",
+    target: "the target's own",
+    forced: "forced",
   };
 
   /** Everything a sentence about one trial may need. */
   function trialFacts(trace, round, labels, trial) {
     const node = round.nodes[trial.node];
-    const siblings = round.nodes.filter((other) => other.parent === node.parent);
-    const before = round.judged.trials.slice(0, round.judged.trials.indexOf(trial)).filter((other) => round.nodes[other.node].parent === node.parent);
-    const kept = round.judged.trials.find((other) => other.accepted && round.nodes[other.node].parent === node.parent);
+    const family = S.offered(trace, round, node.parent);
+    const inFamily = (other) => family.includes(round.nodes[other.node]);
+    const before = round.judged.trials.slice(0, round.judged.trials.indexOf(trial)).filter(inFamily);
+    const kept = round.judged.trials.find((other) => other.accepted && inFamily(other));
     const drawn = kept ? labels[kept.node] : node.parent === round.judged.final_node ? labels[S.END] : null;
     const first = round.nodes[node.parent].target.tokens[0];
     return {
-      ...trial, trial, round, labels, terms: trial.terms || {}, options: trace.started.verifier.options || {},
-      token: labels[trial.node], kind: node.kind, depth: node.depth, source: node.source, p0: node.target_prob, q0: node.draft_prob,
-      siblings: siblings.length, place: siblings.indexOf(node) + 1, earlier: before.length, drawn, first: first === undefined ? null : S.label(trace, first, labels.after(node.parent)),
+      ...trial,
+      trial,
+      round,
+      labels,
+      terms: trial.terms || {},
+      options: trace.started.verifier.options || {},
+      token: labels[trial.node],
+      kind: node.kind,
+      depth: node.depth,
+      source: node.source,
+      p0: node.target_prob,
+      q0: node.draft_prob,
+      family,
+      siblings: family.length,
+      place: family.indexOf(node) + 1,
+      earlier: before.length,
+      drawn,
+      first: first === undefined ? null : S.label(trace, first, labels.after(node.parent)),
       ratio: trial.draft_prob > 0 ? trial.target_prob / trial.draft_prob : Infinity,
     };
   }
@@ -41,23 +65,44 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   function ending(round, labels) {
     const { origin, residual, residual_mass: mass } = round.judged;
     const token = q(labels[S.END]);
-    const tried = round.judged.trials.filter((trial) => round.nodes[trial.node].parent === round.judged.final_node).length;
-    const none = tried === 1 ? "The candidate here was refused" : tried === 2 ? "Both candidates here were refused" : `All ${tried} candidates here were refused`;
-    if (origin === "bonus") return `A whole path was accepted, so the same pass already knows what comes next: ${token}, a bonus.`;
+    const { trials, path } = round.judged;
+    const last = trials.findIndex((trial) => trial.node === path[path.length - 1]);
+    const walked = S.orderOf(round) === "top_down";
+    const tried = walked
+      ? trials.length - 1 - last
+      : trials.filter((trial) => round.nodes[trial.node].parent === round.judged.final_node).length;
+    const none =
+      tried === 1
+        ? "The candidate here was refused"
+        : tried === 2
+          ? "Both candidates here were refused"
+          : `All ${tried} candidates here were refused`;
+    if (origin === "bonus")
+      return `A whole path was accepted, so the same pass already knows what comes next: ${token}, a bonus.`;
     if (origin === "target") return `No draft to judge: the target says ${token} itself.`;
     if (origin === "forced") return `The token ${token} was given, not drawn.`;
-    if (residual) return `${none}. The correction ${token} is drawn from what is left of the target (${S.prob(mass)} of its mass).`;
+    if (residual)
+      return `${none}. The correction ${token} is drawn from what is left of the target (${S.prob(mass)} of its mass).`;
     return `${none}: the target's own ${token} corrects the draft.`;
   }
 
   function drafting(trace, round, labels, at) {
-    const fresh = round.nodes.filter((node) => node.depth > 0 && (node.depth === at.level || round.drafted.passes.length === 0));
-    if (!fresh.length) return round.judged.origin === "forced" ? "A token is forced here; nothing is drafted." : "Nothing is drafted: the target works alone in this round.";
+    const fresh = round.nodes.filter(
+      (node) => node.depth > 0 && (node.depth === at.level || round.drafted.passes.length === 0),
+    );
+    if (!fresh.length)
+      return round.judged.origin === "forced"
+        ? "A token is forced here; nothing is drafted."
+        : "Nothing is drafted: the target works alone in this round.";
     const names = list(fresh.map((node) => q(labels[node.id])));
-    const known = Object.entries(round.drafted.note).map(([key, value]) => `${key.replace(/_/g, " ")} ${value}`).join(", ");
+    const known = Object.entries(round.drafted.note)
+      .map(([key, value]) => `${key.replace(/_/g, " ")} ${value}`)
+      .join(", ");
     const because = known ? ` (${known})` : "";
     if (at.level === 1 || !round.drafted.passes.length) return `The drafter proposes ${names}${because}.`;
-    return fresh.length === 1 ? `It goes on with ${names}.` : `Level ${at.level}: ${fresh.length} more candidates, ${names}.`;
+    return fresh.length === 1
+      ? `It goes on with ${names}.`
+      : `Level ${at.level}: ${fresh.length} more candidates, ${names}.`;
   }
 
   function committing(round) {
@@ -65,11 +110,21 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const path = round.judged.path.length;
     const drafted = round.nodes.length - 1;
     const how = `${S.count(made.tokens.length, "token")} from one target pass`;
-    if (made.trimmed === "open") return `${how}. The last token stays open: the next round tries other candidates of the target in its place.`;
-    if (made.trimmed) return `${how}. The text ends here (${{ eos: "end of text", stop: "stop string", length: "length limit" }[made.trimmed] || made.trimmed}); ${S.count(made.trimmed_tokens, "verified token")} cut off.`;
-    if (drafted && !path) return `Nothing was accepted: ${how}, as many as without drafting, and the time for drafting was spent in vain.`;
-    const rows = made.cache_dropped ? ` ${S.count(made.cache_dropped, "row")} of refused or unreached candidates leave the cache.` : "";
-    return `${how}${path ? `: ${path} accepted and ${round.judged.origin === "bonus" ? "a bonus" : "one more of the target's own"}` : ""}.${rows}`;
+    if (made.trimmed === "open")
+      return `${how}. The last token stays open: the next round tries other candidates of the target in its place.`;
+    if (made.trimmed)
+      return (
+        `${how}. The text ends here ` +
+        `(${{ eos: "end of text", stop: "stop string", length: "length limit" }[made.trimmed] || made.trimmed}); ` +
+        `${S.count(made.trimmed_tokens, "verified token")} cut off.`
+      );
+    if (drafted && !path)
+      return `Nothing was accepted: ${how}, as many as without drafting, and the time for drafting was spent in vain.`;
+    const rows = made.cache_dropped
+      ? ` ${S.count(made.cache_dropped, "row")} of refused or unreached candidates leave the cache.`
+      : "";
+    const last = round.judged.origin === "bonus" ? "a bonus" : "one more of the target's own";
+    return `${how}${path ? `: ${path} accepted and ${last}` : ""}.${rows}`;
   }
 
   /** One sentence for where the cursor stands. */
@@ -77,21 +132,32 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     if (at.phase === "draft") return drafting(trace, round, labels, at);
     if (at.phase === "target") {
       const pass = round.scored.target_pass;
-      const what = round.nodes.length > 1 ? `the root and ${round.nodes.length === 2 ? "its candidate" : `all ${round.nodes.length - 1} candidates`} at once` : "the root alone";
-      return `One target pass scores ${what}: ${S.count(pass.rows, "new row")} on top of ${pass.cached_rows.toLocaleString("en")} in the cache.`;
+      const what =
+        round.nodes.length > 1
+          ? `the root and ` +
+            `${round.nodes.length === 2 ? "its candidate" : `all ${round.nodes.length - 1} candidates`} at once`
+          : "the root alone";
+      return (
+        `One target pass scores ${what}: ${S.count(pass.rows, "new row")} on top of ` +
+        `${pass.cached_rows.toLocaleString("en")} in the cache.`
+      );
     }
     if (at.phase === "commit") return committing(round);
-    return at.drawn ? ending(round, labels) : S.ruleOf(round).words(trialFacts(trace, round, labels, round.judged.trials[at.trial]));
+    return at.drawn
+      ? ending(round, labels)
+      : S.ruleOf(round).words(trialFacts(trace, round, labels, round.judged.trials[at.trial]));
   }
 
   /** Why a node was never reached. */
-  function unreached(round, labels, id) {
+  function unreached(trace, round, labels, id) {
     const trials = new Map(round.judged.trials.map((trial) => [trial.node, trial.accepted]));
     if (S.orderOf(round) === "bottom_up") return "Never reached: a whole path was accepted first.";
     for (let node = round.nodes[id]; node.id > 0; node = round.nodes[node.parent]) {
       if (trials.get(node.id) === false) return `Never reached: ${q(labels[node.id])} on the way to it was refused.`;
-      const chosen = round.judged.trials.find((trial) => trial.accepted && round.nodes[trial.node].parent === node.parent);
-      if (chosen && chosen.node !== node.id) return `Never reached: its sibling ${q(labels[chosen.node])} was accepted first.`;
+      const family = S.offered(trace, round, node.parent);
+      const chosen = round.judged.trials.find((trial) => trial.accepted && family.includes(round.nodes[trial.node]));
+      if (chosen && chosen.node !== node.id)
+        return `Never reached: its sibling ${q(labels[chosen.node])} was accepted first.`;
     }
     return "Never reached.";
   }

@@ -108,12 +108,11 @@ class KSeqVerifier(Verifier[KSeqOptions]):
         """`terms` of a trial: `rho`, and `beta`, the chance of one candidate."""
         node, path, trials = ROOT, list[int](), list[TrialRecord]()
         while True:
-            children = self._candidates(tree, node)
+            children, level = self.level(tree, target, node)
             place = ("target", position + len(path), 0)
-            if not children:
+            if level is None:
                 drawn = dice.draw(target.probs(node), place)
                 return Verdict(path, drawn.token, ending(tree, children), trials, u=drawn.u)
-            level = solve(target.probs(node), _shared(tree, children), len(children))
             accepted = None
             for child in children:
                 p, q = target.candidate_prob(child), tree.proposal_prob(child)
@@ -129,6 +128,15 @@ class KSeqVerifier(Verifier[KSeqOptions]):
                 return Verdict(path, drawn.token, ending(tree, children), trials, left, mass, drawn.u)
             node = accepted
             path.append(node)
+
+    def level(self, tree: DraftTree, target: TargetRows, node: int) -> tuple[list[int], Level | None]:
+        """The candidates for the token after `node` and how they are judged; None where there are none.
+
+        Raises DraftError where they were not drawn from one distribution."""
+        children = self._candidates(tree, node)
+        if not children:
+            return [], None
+        return children, solve(target.probs(node), _shared(tree, children), len(children))
 
     def _candidates(self, tree: DraftTree, node: int) -> list[int]:
         """What the drafts that are still alive offer below `node`, in draw order."""

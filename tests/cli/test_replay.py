@@ -115,3 +115,13 @@ def test_a_graph_without_a_round_or_in_another_form_is_refused(
 ) -> None:
     result = specviz("replay", golden, *arguments)
     assert (result.code, result.err) == (2, f"specviz: {sentence}\n")
+
+
+def test_a_candidate_that_passed_beside_a_longer_path_is_never_called_rejected_by_its_u(specviz: Call) -> None:
+    """On longest-path runs u below the threshold passes, and the length of the path decides."""
+    result = specviz("replay", Path("assets") / "traces" / "verifier-longest-path.json.gz")
+    beaten = [line for line in result.out.splitlines() if "a longer path" in line]
+    assert beaten
+    assert all("passed" in line and " < it" in line for line in beaten)
+    assert not [line for line in result.out.splitlines() if "rejected ·" in line and " < it" in line]
+    assert "✕ lossy: the text does not follow the target's distribution; longest_path: total variation 0." in result.out

@@ -3,7 +3,11 @@ const assert = require("node:assert");
 const { S } = require("./load.js");
 
 const bytes = (...values) => Uint8Array.from(values);
-const traceOf = (...tokens) => ({ vocab: Object.fromEntries(tokens.map((token, id) => [id, { bytes: Buffer.from(token).toString("base64"), text: "" }])) });
+const traceOf = (...tokens) => ({
+  vocab: Object.fromEntries(
+    tokens.map((token, id) => [id, { bytes: Buffer.from(token).toString("base64"), text: "" }]),
+  ),
+});
 
 test("a character belongs to the token that completes it", () => {
   const trace = traceOf([0x61], [0xf0, 0x9f], [0x9a, 0x80, 0x21]);

@@ -2,15 +2,34 @@ const test = require("node:test");
 const assert = require("node:assert");
 const { S, sample } = require("./load.js");
 
-const trace = { vocab: { 1: { bytes: Buffer.from("a").toString("base64") }, 2: { bytes: Buffer.from(" ").toString("base64") } } };
+const trace = {
+  vocab: { 1: { bytes: Buffer.from("a").toString("base64") }, 2: { bytes: Buffer.from(" ").toString("base64") } },
+};
 const row = { label: "line", tokens: [1, 2], marks: [1], nodes: [3], position: 7, scores: [0.5, 0.25] };
 
 test("an exhibit is its rows of tokens with marks and scores, its nodes and its place", () => {
   const round = { drafted: { knew: [{ title: "matched", rows: [row], marked: "frozen" }] } };
-  assert.deepEqual(S.exhibits(trace, round, { committed: false }), [{
-    title: "matched", learned: false, marked: "frozen", more: 0,
-    rows: [{ label: "line", chips: [{ text: "a", marked: false, score: 0.5 }, { text: "␣", marked: true, score: 0.25 }], more: 0, nodes: [3], position: 7, count: 2 }],
-  }]);
+  assert.deepEqual(S.exhibits(trace, round, { committed: false }), [
+    {
+      title: "matched",
+      learned: false,
+      marked: "frozen",
+      more: 0,
+      rows: [
+        {
+          label: "line",
+          chips: [
+            { text: "a", marked: false, score: 0.5 },
+            { text: "␣", marked: true, score: 0.25 },
+          ],
+          more: 0,
+          nodes: [3],
+          position: 7,
+          count: 2,
+        },
+      ],
+    },
+  ]);
 });
 
 test("what was learned shows when the round is over, not before", () => {

@@ -3,14 +3,27 @@ const assert = require("node:assert");
 const { S, sample } = require("./load.js");
 
 test("a small probability is never 0.00 and one below certainty never 1.00", () => {
-  const cases = [[0, "0"], [1, "1"], [0.5, "0.50"], [0.62, "0.62"], [0.031, "0.031"], [0.0004, "0.0004"], [0.00001, "<0.0001"],
-    [0.0099, "0.0099"], [0.997, "0.997"], [0.99996, ">0.9999"], [0.9996, "0.9996"], [null, "–"], [undefined, "–"]];
+  const cases = [
+    [0, "0"],
+    [1, "1"],
+    [0.5, "0.50"],
+    [0.62, "0.62"],
+    [0.031, "0.031"],
+    [0.0004, "0.0004"],
+    [0.00001, "<0.0001"],
+    [0.0099, "0.0099"],
+    [0.997, "0.997"],
+    [0.99996, ">0.9999"],
+    [0.9996, "0.9996"],
+    [null, "–"],
+    [undefined, "–"],
+  ];
   for (const [p, text] of cases) assert.equal(S.prob(p), text, String(p));
 });
 
 test("every probability in (0, 1) reads as something strictly between", () => {
-  for (let i = 1; i < 5000; i++) {
-    for (const p of [i / 5000, Math.exp(-i / 200), 1 - Math.exp(-i / 200)]) {
+  for (let step = 1; step < 5000; step++) {
+    for (const p of [step / 5000, Math.exp(-step / 200), 1 - Math.exp(-step / 200)]) {
       const text = S.prob(p);
       if (p > 0 && p < 1) assert.ok(/^[<>]/.test(text) || (Number(text) > 0 && Number(text) < 1), `${p} reads ${text}`);
     }
@@ -22,14 +35,23 @@ test("two numbers that were compared never read the same, unless they are", () =
   assert.deepEqual(S.compared(0.500001, 0.5), ["0.500001", "0.500000"]);
   assert.deepEqual(S.compared(0.1234, 0.1231), ["0.1234", "0.1231"]);
   assert.deepEqual(S.compared(0.2, 0.2), ["0.20", "0.20"]);
-  for (let i = 1; i < 200; i++) {
-    const [a, b] = S.compared(0.3, 0.3 + 10 ** (-i / 20));
+  for (let step = 1; step < 200; step++) {
+    const [a, b] = S.compared(0.3, 0.3 + 10 ** (-step / 20));
     assert.notEqual(a, b);
   }
 });
 
 test("seconds come in the unit that fits", () => {
-  assert.deepEqual([0, 2e-7, 0.0005, 0.0085, 0.5, 2, 12.34, null].map(S.seconds), ["0", "<1 µs", "500 µs", "8.5 ms", "500 ms", "2.00 s", "12.3 s", "–"]);
+  assert.deepEqual([0, 2e-7, 0.0005, 0.0085, 0.5, 2, 12.34, null].map(S.seconds), [
+    "0",
+    "<1 µs",
+    "500 µs",
+    "8.5 ms",
+    "500 ms",
+    "2.00 s",
+    "12.3 s",
+    "–",
+  ]);
 });
 
 test("counters follow the definitions of the stored summary", () => {
@@ -46,16 +68,30 @@ test("counters follow the definitions of the stored summary", () => {
 });
 
 test("without drafting there is no rate, not a zero", () => {
-  const sum = S.counters([{ nodes: [{}], judged: { path: [], seconds: 0 }, committed: { tokens: [1], seconds: 0 }, drafted: { seconds: 0 }, scored: { seconds: 0 } }]);
+  const sum = S.counters([
+    {
+      nodes: [{}],
+      judged: { path: [], seconds: 0 },
+      committed: { tokens: [1], seconds: 0 },
+      drafted: { seconds: 0 },
+      scored: { seconds: 0 },
+    },
+  ]);
   assert.deepEqual([sum.rate, sum.length, sum.tokens], [null, null, 1]);
 });
 
 const head = (probs, rest) => ({ tokens: Object.keys(probs).map(Number), probs: Object.values(probs), rest });
 
 test("bars share one axis: the union of both heads, by target, the rest last", () => {
-  const heads = { draft: { tokens: [5, 3], probs: [0.6, 0.2], rest: 0.2 }, target: { tokens: [3, 7], probs: [0.5, 0.3], rest: 0.2 } };
+  const heads = {
+    draft: { tokens: [5, 3], probs: [0.6, 0.2], rest: 0.2 },
+    target: { tokens: [3, 7], probs: [0.5, 0.3], rest: 0.2 },
+  };
   const { rows, rest } = S.bars(heads, new Map(), new Set());
-  assert.deepEqual(rows.map((row) => row.token), [3, 7, 5]);
+  assert.deepEqual(
+    rows.map((row) => row.token),
+    [3, 7, 5],
+  );
   assert.deepEqual([rows[0].overlap, rows[0].excess], [0.2, 0.3]);
   assert.equal(rows[1].draft, null);
   assert.equal(rows[1].most.draft, 0.2);
@@ -65,11 +101,17 @@ test("bars share one axis: the union of both heads, by target, the rest last", (
 
 test("a complete head makes an unlisted token zero, not unknown", () => {
   const { rows } = S.bars({ draft: head({ 1: 1 }, 0), target: head({ 2: 1 }, 0) }, new Map(), new Set());
-  assert.deepEqual(rows.map((row) => [row.token, row.draft, row.target, row.excess]), [[2, 0, 1, 1], [1, 1, 0, 0]]);
+  assert.deepEqual(
+    rows.map((row) => [row.token, row.draft, row.target, row.excess]),
+    [
+      [2, 0, 1, 1],
+      [1, 1, 0, 0],
+    ],
+  );
 });
 
 test("what a node knows exactly beats the head, and kept tokens always have a row", () => {
-  const many = Object.fromEntries(Array.from({ length: 12 }, (_, i) => [i, 0.08 - i * 0.001]));
+  const many = Object.fromEntries(Array.from({ length: 12 }, (_, step) => [step, 0.08 - step * 0.001]));
   const heads = { draft: head(many, 0.1), target: head(many, 0.1) };
   const { rows, rest } = S.bars(heads, new Map([[99, { draft: 0.01, target: 0.001 }]]), new Set([99]), 9);
   assert.equal(rows.length, 9);

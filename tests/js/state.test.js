@@ -10,7 +10,10 @@ const moments = (trace) => {
 
 test("a round is drafted level by level, scored once, judged trial by trial, ended and committed", () => {
   const { rounds } = sample();
-  assert.deepEqual(S.beats(rounds[0]).map((beat) => beat.level || (beat.trial ?? beat.drawn ?? beat.phase)), [1, 2, 3, 4, "target", 0, 1, 2, true, "commit"]);
+  assert.deepEqual(
+    S.beats(rounds[0]).map((beat) => beat.level || (beat.trial ?? beat.drawn ?? beat.phase)),
+    [1, 2, 3, 4, "target", 0, 1, 2, true, "commit"],
+  );
 });
 
 test("a proposal without passes arrives in one beat", () => {
@@ -24,14 +27,20 @@ test("stepping back is the way there, reversed", () => {
     const back = [there.at(-1)];
     for (let next = S.step(trace, back[0], -1); next !== back.at(-1); next = S.step(trace, next, -1)) back.push(next);
     assert.deepEqual(back.reverse(), there);
-    assert.equal(there.length, trace.rounds.reduce((sum, round) => sum + S.beats(round).length, 0));
+    assert.equal(
+      there.length,
+      trace.rounds.reduce((sum, round) => sum + S.beats(round).length, 0),
+    );
   }
 });
 
 test("after the last verdict every node's state is the fate in the trace", () => {
   for (const trace of [sample(), greedy()]) {
     for (const round of trace.rounds) {
-      assert.deepEqual(S.nodeStates(round, S.view(round, S.lastBeat(round))), round.nodes.map((node) => node.fate));
+      assert.deepEqual(
+        S.nodeStates(round, S.view(round, S.lastBeat(round))),
+        round.nodes.map((node) => node.fate),
+      );
     }
   }
 });
@@ -42,8 +51,12 @@ test("no verdict shows before it was spoken, and none changes afterwards", () =>
     for (let beat = 0; beat <= S.lastBeat(round); beat++) {
       const at = S.view(round, beat);
       const states = S.nodeStates(round, at);
-      if (at.phase === "draft" || at.phase === "target") assert.ok(states.every((state) => ["root", "hidden", "drafted"].includes(state)));
-      if (before) states.forEach((state, node) => { if (["accepted", "rejected", "unreached"].includes(before[node])) assert.equal(state, before[node]); });
+      if (at.phase === "draft" || at.phase === "target")
+        assert.ok(states.every((state) => ["root", "hidden", "drafted"].includes(state)));
+      if (before)
+        states.forEach((state, node) => {
+          if (["accepted", "rejected", "unreached"].includes(before[node])) assert.equal(state, before[node]);
+        });
       before = states;
     }
   }
@@ -59,15 +72,28 @@ test("a node below a refused one is lost at that moment, not at the end", () => 
 test("the text keeps refused tokens where they died", () => {
   const trace = sample();
   const list = S.tokens(trace, { round: 0, beat: S.lastBeat(trace.rounds[0]) });
-  assert.deepEqual(list.map((token) => [token.text, token.mark]), [["    ", "accepted"], ["return", "accepted"], [" c", "rejected"], [" a", "correction"]]);
+  assert.deepEqual(
+    list.map((token) => [token.text, token.mark]),
+    [
+      ["    ", "accepted"],
+      ["return", "accepted"],
+      [" c", "rejected"],
+      [" a", "correction"],
+    ],
+  );
   assert.deepEqual(S.tokens(trace, { round: 0, beat: 0 }), []);
 });
 
 test("the tokens of a whole run, refused and cut ones left out, are its output", () => {
   for (const trace of [sample(), greedy()]) {
     const last = trace.rounds.length - 1;
-    const list = S.tokens(trace, { round: last, beat: S.lastBeat(trace.rounds[last]) }).filter((token) => token.mark !== "rejected" && !token.cut);
-    assert.deepEqual(list.map((token) => token.token), trace.finished.output_ids);
+    const list = S.tokens(trace, { round: last, beat: S.lastBeat(trace.rounds[last]) }).filter(
+      (token) => token.mark !== "rejected" && !token.cut,
+    );
+    assert.deepEqual(
+      list.map((token) => token.token),
+      trace.finished.output_ids,
+    );
   }
 });
 
@@ -99,7 +125,8 @@ test("a moment survives the address bar; nonsense is ignored", () => {
   assert.deepEqual(S.readMoment(S.writeMoment({ round: 4, beat: 2 }, 3)), { round: 4, beat: 2, node: 3 });
   assert.deepEqual(S.readMoment(S.writeMoment({ round: 4, beat: 2 }, S.END)), { round: 4, beat: 2, node: S.END });
   assert.deepEqual(S.readMoment("#round=2&tab=x"), { round: 1, beat: 0, node: null });
-  for (const text of ["", "#", "#round=x", "#round=-1", "#round=1e9", "#beat=2", "#%E0%A4%A"]) assert.equal(S.readMoment(text), null, text);
+  for (const text of ["", "#", "#round=x", "#round=-1", "#round=1e9", "#beat=2", "#%E0%A4%A"])
+    assert.equal(S.readMoment(text), null, text);
 });
 
 test("any cursor lands inside the trace", () => {
@@ -110,8 +137,26 @@ test("any cursor lands inside the trace", () => {
 
 test("keys mean what the help says, and nothing with Ctrl, Alt or Meta", () => {
   const key = (name, more = {}) => S.command({ key: name, shiftKey: false, ...more });
-  assert.deepEqual(["ArrowRight", "ArrowLeft", "PageDown", "PageUp", " ", "n", "N", "b", "Home", "End", "f", "?", "x"].map((name) => key(name)),
-    ["next", "previous", "next", "previous", "play", "nextRefusal", "previousRefusal", "nextBonus", "start", "end", "fit", "help", null]);
+  assert.deepEqual(
+    ["ArrowRight", "ArrowLeft", "PageDown", "PageUp", " ", "n", "N", "b", "Home", "End", "f", "?", "x"].map((name) =>
+      key(name),
+    ),
+    [
+      "next",
+      "previous",
+      "next",
+      "previous",
+      "play",
+      "nextRefusal",
+      "previousRefusal",
+      "nextBonus",
+      "start",
+      "end",
+      "fit",
+      "help",
+      null,
+    ],
+  );
   assert.equal(key("ArrowRight", { shiftKey: true }), "nextRound");
   assert.equal(key("f", { ctrlKey: true }), null);
 });
@@ -128,33 +173,77 @@ test("no two nodes of a tree stand on one another, the round's last token includ
 
 /** A root with two children, 1 and 2, and a grandchild, 3, below 1; judged as said. */
 function small(order, trials, path, fates) {
-  const at = [[-1, 0], [0, 1], [0, 1], [1, 2]];
+  const at = [
+    [-1, 0],
+    [0, 1],
+    [0, 1],
+    [1, 2],
+  ];
   return {
     nodes: at.map(([parent, depth], id) => ({ id, parent, depth, token: id, fate: fates[id] })),
     drafted: { passes: [] },
-    judged: { order, path, token: 9, origin: "correction", trials: trials.map(([node, accepted]) => ({ node, accepted })) },
+    judged: {
+      order,
+      path,
+      token: 9,
+      origin: "correction",
+      trials: trials.map(([node, accepted]) => ({ node, accepted })),
+    },
     committed: { tokens: [...path, 9] },
   };
 }
-const drawn = (round, trials) => S.nodeStates(round, S.view(round, S.beats(round).findIndex((beat) => beat.trial === trials - 1)));
+const drawn = (round, trials) =>
+  S.nodeStates(
+    round,
+    S.view(
+      round,
+      S.beats(round).findIndex((beat) => beat.trial === trials - 1),
+    ),
+  );
 const marks = (round) => {
   const trace = { started: { prompt_ids: [] }, vocab: {}, rounds: [round] };
   return S.tokens(trace, { round: 0, beat: 99 }).map((token) => `${token.node} ${token.mark}`);
 };
 
 test("bottom up: an accepted path takes its ancestors along, and refused leaves stay beside it", () => {
-  const round = small("bottom_up", [[3, false], [1, true]], [1], ["root", "accepted", "unreached", "rejected"]);
+  const round = small(
+    "bottom_up",
+    [
+      [3, false],
+      [1, true],
+    ],
+    [1],
+    ["root", "accepted", "unreached", "rejected"],
+  );
   assert.deepEqual(drawn(round, 1), ["root", "drafted", "drafted", "rejected"]);
   assert.deepEqual(drawn(round, 2), ["root", "accepted", "drafted", "rejected"]);
   assert.deepEqual(marks(round), ["1 accepted", "3 rejected", "end correction"]);
   const whole = small("bottom_up", [[3, true]], [1, 3], ["root", "accepted", "unreached", "accepted"]);
   assert.deepEqual(drawn(whole, 1), ["root", "accepted", "drafted", "accepted"]);
-  const none = small("bottom_up", [[3, false], [1, false], [2, false]], [], ["root", "rejected", "rejected", "rejected"]);
+  const none = small(
+    "bottom_up",
+    [
+      [3, false],
+      [1, false],
+      [2, false],
+    ],
+    [],
+    ["root", "rejected", "rejected", "rejected"],
+  );
   assert.deepEqual(marks(none), ["1 rejected", "2 rejected", "end correction"]);
 });
 
 test("longest: whoever passed but is not on the path is refused in the end, not before", () => {
-  const round = small("longest", [[1, true], [2, true], [3, true]], [1, 3], ["root", "accepted", "rejected", "accepted"]);
+  const round = small(
+    "longest",
+    [
+      [1, true],
+      [2, true],
+      [3, true],
+    ],
+    [1, 3],
+    ["root", "accepted", "rejected", "accepted"],
+  );
   assert.deepEqual(drawn(round, 3), ["root", "accepted", "accepted", "accepted"]);
   assert.deepEqual(S.nodeStates(round, S.view(round, 99)), ["root", "accepted", "rejected", "accepted"]);
   assert.deepEqual(marks(round), ["2 rejected", "1 accepted", "3 accepted", "end correction"]);

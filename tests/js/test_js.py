@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-from pathlib import Path
+from specviz.app.page.scripts import SCRIPTS, scripts
+from tests.js.node import ROOT, run
 
-import pytest
-
-from specviz.app.page.scripts import SCRIPTS
-
-ROOT = Path(__file__).parents[2]
-NODE = shutil.which("node")
-needs_node = pytest.mark.skipif(NODE is None, reason="node is not installed; it runs the scripts' own tests")
-
-
-def run(*arguments: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([str(NODE), *arguments], cwd=ROOT, capture_output=True, text=True, check=False, input=stdin)
+LONGEST, MOST_LINES = 120, 400
 
 
 def test_every_script_is_shipped_and_short() -> None:
     files = sorted((ROOT / "assets" / "js").glob("*.js"))
     assert {file.name for file in files} == set(SCRIPTS)
-    assert {file.name: lines for file in files if (lines := len(file.read_text().splitlines())) > 300} == {}
+    for file in (*files, *(ROOT / "tests" / "js").glob("*.js")):
+        lines = file.read_text(encoding="utf-8").splitlines()
+        assert len(lines) <= MOST_LINES, f"{file.name} has {len(lines)} lines; split it."
+        long = [number for number, line in enumerate(lines, 1) if len(line) > LONGEST]
+        assert not long, f"{file.name} has lines of more than {LONGEST} characters: {long}"
 
 
 def test_no_script_writes_markup_or_fetches() -> None:
@@ -32,14 +25,18 @@ def test_no_script_writes_markup_or_fetches() -> None:
             assert word not in text, f"{file.name} contains {word}"
 
 
-@needs_node
 def test_every_script_parses() -> None:
     for name in SCRIPTS:
         checked = run("--check", str(ROOT / "assets" / "js" / name))
         assert checked.returncode == 0, checked.stderr
 
 
-@needs_node
 def test_the_pure_functions() -> None:
     tested = run("--test", *map(str, sorted((ROOT / "tests" / "js").glob("*.test.js"))))
     assert tested.returncode == 0, tested.stdout + tested.stderr
+
+
+def test_what_the_verifiers_declare_stands_before_the_scripts_and_cannot_end_them() -> None:
+    text = scripts()
+    assert text.startswith('globalThis.SpecViz = { DECLARED: {"block":')
+    assert "<" not in text[: text.index("};\n")]

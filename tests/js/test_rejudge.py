@@ -15,7 +15,7 @@ from specviz.core.tree import DraftTree
 from specviz.engine.recorder import heads
 from specviz.engine.scoring import ScoredTree
 from specviz.verifiers.base import VERIFIERS, Verdict
-from tests.js.test_js import needs_node, run
+from tests.js.node import run
 
 VOCAB = 12
 SHAPE = [(0, 3), (1, 2), (2, 2), (4, 1)]
@@ -128,7 +128,6 @@ def again(asked: list[dict]) -> list[list[dict]]:
     return found
 
 
-@needs_node
 @pytest.mark.parametrize(("top", "told"), [(VOCAB, 0.95), (4, 0.88)], ids=["whole distributions", "the top four"])
 def test_what_is_told_is_what_the_engine_says_and_its_numbers_lie_within_the_bounds(top: int, told: float) -> None:
     asked, truth = cases(top, range(200))

@@ -17,10 +17,13 @@ test("a chain under the sequential rule, told beat by beat", () => {
     "It goes on with ␣+.",
     "One target pass scores the root and all 4 candidates at once: 5 new rows on top of 7 in the cache.",
     "The target likes ␣␣␣␣ at least as much as the draft did: kept without a doubt.",
-    "The target likes return only 0.83 times as much as the draft did. Its chance to stay is 0.83; the coin says 0.58: kept.",
-    "The target likes ␣c only 0.20 times as much as the draft did. Its chance to stay is 0.20; the coin says 0.90: refused.",
+    "The target likes return only 0.83 times as much as the draft did. Its chance to stay is 0.83; the coin says " +
+      "0.58: kept.",
+    "The target likes ␣c only 0.20 times as much as the draft did. Its chance to stay is 0.20; the coin says " +
+      "0.90: refused.",
     "The candidate here was refused. The correction ␣a is drawn from what is left of the target (0.49 of its mass).",
-    "3 tokens from one target pass: 2 accepted and one more of the target's own. 2 rows of refused or unreached candidates leave the cache.",
+    "3 tokens from one target pass: 2 accepted and one more of the target's own. 2 rows of refused or unreached " +
+      "candidates leave the cache.",
   ]);
 });
 
@@ -43,20 +46,24 @@ test("greedy names the target's first choice", () => {
 
 test("a round in which nothing survives says so", () => {
   const trace = sample();
-  const index = trace.rounds.findIndex((round) => round.nodes.length > 1 && !round.judged.path.length && !round.committed.trimmed);
+  const index = trace.rounds.findIndex(
+    (round) => round.nodes.length > 1 && !round.judged.path.length && !round.committed.trimmed,
+  );
   assert.match(captions(trace, index).at(-1), /^Nothing was accepted: 1 token from one target pass/);
 });
 
 test("every beat of every round has a sentence without holes", () => {
   for (const trace of [sample(), greedy()]) {
     trace.rounds.forEach((_, index) => {
-      for (const text of captions(trace, index)) assert.ok(text.length > 10 && !/undefined|null|NaN|\[object/.test(text), text);
+      for (const text of captions(trace, index))
+        assert.ok(text.length > 10 && !/undefined|null|NaN|\[object/.test(text), text);
     });
   }
 });
 
 test("every node explains itself at every beat, under a rule nobody knows too", () => {
-  for (const rule of ["sequential", "naive", "from the future"]) { // the others: rules.test.js
+  for (const rule of ["sequential", "naive", "from the future"]) {
+    // the others: rules.test.js
     const trace = sample();
     trace.rounds.forEach((round, index) => {
       round.judged.rule = rule;
@@ -66,10 +73,21 @@ test("every node explains itself at every beat, under a rule nobody knows too", 
         const at = S.view(round, beat);
         const states = S.nodeStates(round, at);
         const said = new Set(round.judged.trials.slice(0, at.trials).map((trial) => trial.node));
-        const now = { trace, round, labels, at, stateOf: (id) => states[id], trialOf: (id) => trials.get(id), judged: (id) => said.has(id) };
+        const now = {
+          trace,
+          round,
+          labels,
+          at,
+          stateOf: (id) => states[id],
+          trialOf: (id) => trials.get(id),
+          judged: (id) => said.has(id),
+        };
         for (const node of [...round.nodes.map((one) => one.id), ...(at.drawn ? [S.END] : [])]) {
           const { words, numbers } = S.explain(now, node);
-          assert.ok(!/undefined|null|NaN/.test(words + JSON.stringify(numbers)), `${rule}: ${words} ${JSON.stringify(numbers)}`);
+          assert.ok(
+            !/undefined|null|NaN/.test(words + JSON.stringify(numbers)),
+            `${rule}: ${words} ${JSON.stringify(numbers)}`,
+          );
         }
       }
     });
@@ -84,14 +102,32 @@ test("a rule without words of its own still tells its chance and its coin", () =
 
 test("counters carry formula, numerator and denominator; a simulated run has no speed", () => {
   const list = S.counterList(sample());
-  assert.deepEqual(list.map((one) => one.name), ["target passes", "tokens", "acceptance rate", "mean acceptance length"]);
+  assert.deepEqual(
+    list.map((one) => one.name),
+    ["target passes", "tokens", "acceptance rate", "mean acceptance length"],
+  );
   assert.match(list[2].note, /^accepted \/ drafted = \d+ \/ \d+/);
 });
 
 test("never reached says why", () => {
   const trace = sample();
-  assert.equal(plain(S.unreached(trace.rounds[0], S.nodeLabels(trace, 0), 4)), "Never reached: ␣c on the way to it was refused.");
-  const round = trace.rounds.findIndex((one) => one.nodes.some((node) => node.fate === "unreached" && one.nodes[node.parent].fate !== "rejected" && one.nodes[node.parent].fate !== "unreached"));
-  const node = trace.rounds[round].nodes.find((one) => one.fate === "unreached" && ["accepted", "root"].includes(trace.rounds[round].nodes[one.parent].fate));
-  assert.match(plain(S.unreached(trace.rounds[round], S.nodeLabels(trace, round), node.id)), /^Never reached: its sibling .+ was accepted first\.$/);
+  assert.equal(
+    plain(S.unreached(trace, trace.rounds[0], S.nodeLabels(trace, 0), 4)),
+    "Never reached: ␣c on the way to it was refused.",
+  );
+  const round = trace.rounds.findIndex((one) =>
+    one.nodes.some(
+      (node) =>
+        node.fate === "unreached" &&
+        one.nodes[node.parent].fate !== "rejected" &&
+        one.nodes[node.parent].fate !== "unreached",
+    ),
+  );
+  const node = trace.rounds[round].nodes.find(
+    (one) => one.fate === "unreached" && ["accepted", "root"].includes(trace.rounds[round].nodes[one.parent].fate),
+  );
+  assert.match(
+    plain(S.unreached(trace, trace.rounds[round], S.nodeLabels(trace, round), node.id)),
+    /^Never reached: its sibling .+ was accepted first\.$/,
+  );
 });

@@ -8,6 +8,7 @@ import pytest
 
 from specviz.core.sampling import Sampling
 from specviz.proof.exhaustive import WARM, Case, branches, error, expected_in_first_round
+from specviz.proof.survivors import expected
 from specviz.verifiers import kseq
 from specviz.verifiers.kseq import KSeqOptions, KSeqVerifier, Level
 
@@ -51,6 +52,16 @@ def test_without_survivors_the_law_is_the_targets_too():
 def test_surviving_drafts_accept_more(branching, vocab_size):
     case = drafts(*branching, vocab_size=vocab_size)
     assert expected_in_first_round(case, accepted) > expected_in_first_round(by_node(case), accepted) + 0.001
+
+
+@pytest.mark.parametrize("branching", [(2, 1), (3, 1)])
+def test_the_expectation_of_a_drafted_tree_is_that_of_all_its_verdicts(branching):
+    """What `specviz prove survivors` works out per tree, over all trees, is what the walk over all runs counts."""
+    case = drafts(*branching)
+    rule = KSeqVerifier(KSeqOptions())
+    exact = expected_in_first_round(case, accepted)
+    told = expected_in_first_round(case, lambda record: expected(rule, record.proposal.tree, record.scored))
+    assert told == pytest.approx(exact, abs=1e-12)
 
 
 def test_a_draft_rejected_before_goes_on_with_the_one_accepted_after_it():

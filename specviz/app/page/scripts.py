@@ -6,13 +6,16 @@ nothing about gradio or traces.
 
 from __future__ import annotations
 
+import json
 from functools import cache
 from pathlib import Path
 
 from specviz.resources import asset_path
+from specviz.trace.known_rules import declarations
 
 SCRIPTS = (
-    "bytes.js", "numbers.js", "state.js", "bounds.js", "rejudge.js", "rules.js", "words.js", "dom.js", "light.js",
+    "declared.js", "bytes.js", "numbers.js", "state.js", "bounds.js", "rejudge.js", "sibling_rules.js", "path_rules.js",
+    "rules.js", "words.js", "dom.js", "light.js",
     "text.js", "tree.js", "bars.js", "card.js", "rejudging.js", "exhibits.js", "lanes.js", "transport.js", "specviz.js",
     "charts.js", "replay.js", "race.js",
 )  # fmt: skip
@@ -22,8 +25,14 @@ STYLES = ("tokens.css", "player.css", "race.css")
 
 @cache
 def scripts() -> str:
-    """All scripts, joined."""
-    return "\n".join(asset_path("js", name).read_text(encoding="utf-8") for name in SCRIPTS)
+    """All scripts, joined, after what the verifiers declare of their rules."""
+    return "\n".join([_declared(), *(asset_path("js", name).read_text(encoding="utf-8") for name in SCRIPTS)])
+
+
+def _declared() -> str:
+    """`assets/rules.json` as a script: no `<`, so that nothing in it can end the script element."""
+    rules = json.dumps(declarations(), separators=(",", ":")).replace("<", "\\u003c")
+    return f"globalThis.SpecViz = {{ DECLARED: {rules} }};"
 
 
 @cache

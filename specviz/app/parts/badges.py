@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from specviz.trace import lossy
 from specviz.trace.events import MethodCard, Option, Started
 
 Tone = Literal["live", "recorded", "simulated", "plain", "lossless", "lossy"]
@@ -87,7 +88,8 @@ def _method(kind: str, card: MethodCard) -> Badge:
         return Badge(f"{text}: upper bound, not deployable", "simulated", why)
     if card.lossless:
         return Badge(text, "plain", options or "no options")
-    return Badge(f"{text} ✕ lossy", "lossy", f"the output does not follow the target's distribution; {options}")
+    told = f"the output does not follow the target's distribution; {lossy.distance(card)}; {options}"
+    return Badge(f"{text} ✕ lossy", "lossy", told)
 
 
 def _value(value: Option) -> str:

@@ -1,6 +1,6 @@
-"""`specviz prove survivors`: what K-SEQ gains by keeping the surviving drafts, measured on the bundled pair.
+"""`specviz prove survivors` and `lossy`: what K-SEQ gains, and how lossy the lossy rules are, on the bundled pair.
 
-Place in the flow: runs through the live source, prints a table or JSON. Knows nothing about how a rule judges.
+Place in the flow: asks `specviz.proof`, prints a table or JSON. Knows nothing about how a rule judges.
 """
 
 from __future__ import annotations
@@ -8,9 +8,9 @@ from __future__ import annotations
 import argparse
 import json
 from dataclasses import asdict
+from datetime import UTC, datetime
 
-from specviz.cli.parts.progress import bar
-from specviz.cli.parts.sources import live_source
+from specviz.cli.parts.progress import progress
 from specviz.cli.parts.terminal import out
 from specviz.errors import OptionError
 
@@ -26,21 +26,67 @@ def survivors_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def survivors(args: argparse.Namespace) -> int:
-    from specviz.bench.trees.survivors import measure, request
+    from specviz.live.catalog import bundled_prompts
+    from specviz.lm.load import load
+    from specviz.proof.survivors import case, gain, runs
 
     for name in ("drafts", "levels", "seeds", "tokens"):
         if getattr(args, name) < 1:
             raise OptionError(f"--{name} is {getattr(args, name)}, but must be at least 1.")
-    source = live_source()
-    prompts = source.catalog().prompts
-    asked = request(args.drafts, args.levels, args.temperature, args.tokens)
-    with bar(2 * len(prompts) * args.seeds, "runs") as shown:
-        found = measure(source, asked, prompts, range(args.seeds), shown.update)
+    target, drafter = (load(name, device="cpu", dtype="float32") for name in ("target", "drafter"))
+    prompts = [tuple(target.tokenizer.encode(card.text)) for card in bundled_prompts()]
+    cases = [case(args.drafts, args.levels, args.temperature, args.tokens, prompt) for prompt in prompts]
+    running = runs((target.model, drafter.model), cases, args.seeds)
+    found = gain(list(progress(running, "prompts", len(cases))))
     if args.json:
-        out().line(json.dumps([asdict(one) for one in found]))
+        out().line(json.dumps(asdict(found)))
         return 0
-    for one in found:
-        name = "surviving drafts go on" if one.survivors else "the accepted node's own go on"
-        value, low, high = one.per_round
-        out().line(f"{name:<30} {value:.3f} [{low:.3f}–{high:.3f}] accepted per round, {one.rounds} rounds")
+    out().line(f"accepted per round, {found.rounds} rounds of {len(cases)} prompts")
+    for name, one in (
+        ("expected, survivors go on", found.survivors),
+        ("expected, own children only", found.own),
+        ("counted, survivors go on", found.counted),
+    ):
+        out().line(f"{name:<28} {one.value:.3f} [{one.low:.3f}–{one.high:.3f}]")
+    return 0
+
+
+def lossy_flags(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--temperature", type=float, default=0.8, metavar="T", help="above 0 (default %(default)s)")
+    add("--write", action="store_true", help="also put the table into assets/lossy_distances.json, where runs read it")
+    add("--json", action="store_true", help="print one JSON object")
+
+
+def lossy(args: argparse.Namespace) -> int:
+    """How far each lossy verifier takes the next token's law from the target's; the sequential rule for comparison."""
+    import torch
+
+    from specviz.live.catalog import bundled_prompts
+    from specviz.lm.load import load
+    from specviz.proof.lossy import distances
+    from specviz.resources import ROOT
+    from specviz.trace.lossy import DISTANCES_FILE
+
+    if args.temperature <= 0:
+        raise OptionError(f"--temperature is {args.temperature:g}, but must be above 0.")
+    pair = [load(name, device="cpu", dtype="float32") for name in ("target", "drafter")]
+    prompts = [tuple(pair[0].tokenizer.encode(card.text)) for card in bundled_prompts()]
+    with torch.inference_mode():
+        rows = list(distances((pair[0].model, pair[1].model), prompts, args.temperature))
+    data = {
+        "rows": [asdict(row) for row in rows],
+        "measured": "exact law of the next token after one candidate drawn by the bundled drafter, default options",
+        "command": f"specviz prove lossy --temperature {args.temperature:g} --write",
+        "created": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "models": {one.info.name: one.info.weights_sha256 for one in pair},
+    }
+    if args.write:
+        (ROOT / DISTANCES_FILE).write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+    if args.json:
+        out().line(json.dumps(data))
+        return 0
+    for row in rows:
+        told = f"total variation {row.total_variation:.4f}, at most {row.largest:.4f}, {row.prompts} prompts"
+        out().line(f"{row.verifier:<14} {told}")
     return 0

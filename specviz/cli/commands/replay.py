@@ -14,6 +14,7 @@ from specviz.cli.parts.summary import header, show_summary
 from specviz.cli.parts.terminal import MARKS, Terminal, out, printable, visible
 from specviz.cli.parts.token_text import Pieces, label
 from specviz.errors import OptionError
+from specviz.trace import lossy
 from specviz.trace.events import Node, Round, Trace, Trial
 
 if TYPE_CHECKING:
@@ -40,6 +41,9 @@ def run(args: argparse.Namespace) -> int:
     rounds = trace.rounds if args.round is None else [_pick(trace, args.round)]
     for line in header(trace.started):
         terminal.line(terminal.paint(line, "dim"))
+    notice = lossy.sentence(trace.started)
+    if notice is not None:
+        terminal.line(terminal.paint(f"✕ {printable(notice, keep='')}", "error"))
     if args.round is None:
         terminal.line(f"prompt {terminal.paint(visible(trace.started.prompt_text), 'bold')}")
     for one in rounds:
@@ -103,6 +107,9 @@ def _node_line(terminal: Terminal, trace: Trace, node: Node, trial: Trial | None
     if trial:
         verdict = "" if trial.u is None else f", u {trial.u:.4f} {'<' if trial.u < trial.threshold else '≥'} it"
         said.append(f"threshold {trial.threshold:.4f}{verdict}")
+        if trial.accepted and node.fate == "rejected":
+            said[0] = "passed"
+            said.append("rejected: a longer path, or one drafted earlier, is kept")
     return f"{terminal.paint(f'{mark:<28}', node.fate)} {' · '.join(said)}"
 
 

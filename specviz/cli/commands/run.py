@@ -22,7 +22,8 @@ from specviz.cli.parts.summary import show_summary
 from specviz.cli.parts.terminal import Terminal, err, out, printable
 from specviz.cli.parts.token_text import Pieces
 from specviz.errors import OptionError, TraceError
-from specviz.trace.events import Round, Started, Trace, VocabEntry
+from specviz.trace import lossy
+from specviz.trace.events import MethodCard, Round, Started, Trace, VocabEntry
 from specviz.trace.steps import Step
 
 
@@ -113,10 +114,12 @@ def as_data(trace: Trace, path: Path | None) -> dict[str, Any]:
         "prompt": started.prompt_text,
         "prompt_ids": started.prompt_ids,
         "target": asdict(started.target),
-        "drafter": asdict(started.drafter),
-        "growth": None if started.growth is None else asdict(started.growth),
-        "stopping": None if started.stopping is None else asdict(started.stopping),
-        "verifier": asdict(started.verifier),
+        "drafter": _as_part(started.drafter, started),
+        "growth": None if started.growth is None else _as_part(started.growth, started),
+        "stopping": None if started.stopping is None else _as_part(started.stopping, started),
+        "verifier": _as_part(started.verifier, started),
+        "lossless": not lossy.lossy(started),
+        "lossy": [{"name": card.name, "measured": lossy.distance(card)} for card in lossy.lossy(started)],
         "sampling": asdict(started.sampling),
         "seed": started.seed,
         "run_id": started.run_id,
@@ -125,6 +128,11 @@ def as_data(trace: Trace, path: Path | None) -> dict[str, Any]:
         "machine": asdict(started.machine),
         "trace": None if path is None else str(path),
     }
+
+
+def _as_part(card: MethodCard, started: Started) -> dict[str, Any]:
+    """A method as it took part: nothing of a lossy run is called lossless."""
+    return {**asdict(card), "lossless": not lossy.lossy(started)}
 
 
 def _check_place(path: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from specviz.cli.parts.terminal import Terminal, printable
+from specviz.trace import lossy
 from specviz.trace.events import MethodCard, Started, Trace
 
 
@@ -55,7 +56,10 @@ def option_text(value: Any) -> str:
 
 
 def show_summary(terminal: Terminal, trace: Trace) -> None:
-    """The block after the text."""
+    """The block after the text; a lossy run says so in red, with what was measured of it."""
+    notice = lossy.sentence(trace.started)
+    if notice is not None:
+        terminal.line(terminal.paint(f"{'✕ lossy':>22}  {printable(notice.removeprefix('lossy: '), keep='')}", "error"))
     for name, text in _rows(trace):
         terminal.line(f"{terminal.paint(f'{name:>22}', 'dim')}  {printable(text, keep='')}")
 

@@ -1,0 +1,91 @@
+"""How far a lossy verifier takes the text from the target: the law of the next token after one drafted candidate.
+
+For every candidate that the drafter may draw, the verifier's own code says with which chance it passes and what is
+drawn otherwise; summed over the drafter's distribution that is the exact law, and no sample is drawn. Longer drafts and
+trees differ; what is measured is named with the number. Knows nothing about how results are shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from specviz.core.randomness import Drawn, Toss
+from specviz.core.sampling import Sampling, transform
+from specviz.core.tree import DraftTree
+from specviz.engine.scoring import ScoredTree
+from specviz.options import to_mapping
+from specviz.proof.exhaustive import Text
+from specviz.proof.sampled import Models
+from specviz.trace.uniform_draws import Key
+from specviz.verifiers.base import VERIFIERS, Verifier
+
+RARE = 1e-9
+"""candidates drawn less often than this are left out; what they weigh together bounds the error"""
+
+
+@dataclass(frozen=True, slots=True)
+class Distance:
+    """One verifier at its default options, over all prompts."""
+
+    verifier: str
+    options: dict[str, object]
+    temperature: float
+    prompts: int
+    total_variation: float
+    """mean over prompts, between the law of the next token and the target's"""
+    largest: float
+    """over prompts"""
+
+
+class _Rejecting:
+    """Dice that reject whatever has no certain verdict, and keep the row that is drawn from then."""
+
+    row: Tensor | None = None
+
+    def accept(self, probability: float, key: Key) -> Toss:
+        return Toss(probability >= 1.0, None)
+
+    def draw(self, probs: Tensor, key: Key) -> Drawn:
+        self.row = probs
+        return Drawn(int(probs.argmax()), None)
+
+    def foresee(self, probs: Tensor, key: Key) -> int:
+        return int(probs.argmax())
+
+
+def law(verifier: Verifier[Any], logits: Tensor, q: Tensor, sampling: Sampling) -> Tensor:
+    """The next token's law [V] after one candidate drawn from q [V], with the target's logits [V] at the root."""
+    found = torch.zeros(len(q), dtype=torch.float64)
+    for token in torch.nonzero(q > RARE).flatten().tolist():
+        tree, dice = DraftTree.from_root(0), _Rejecting()
+        tree.add(0, token, "iid", q, "model")
+        verdict = verifier.judge(tree, ScoredTree(tree, logits.expand(2, -1), sampling), dice, 1)
+        chance = verdict.trials[0].threshold
+        found[token] += float(q[token]) * chance
+        if chance < 1.0 and dice.row is not None:
+            found += float(q[token]) * (1.0 - chance) * dice.row.double()
+        elif chance < 1.0:
+            found[verdict.token] += float(q[token]) * (1.0 - chance)
+    return found / found.sum()
+
+
+def distances(models: Models, prompts: Sequence[Text], temperature: float) -> Iterator[Distance]:
+    """Every lossy verifier, and the sequential rule for comparison."""
+    sampling = Sampling(temperature)
+    rows = [[model.forward(list(one), model.new_cache(), last_only=True)[0] for model in models] for one in prompts]
+    names = ["sequential", *(name for name, kind in VERIFIERS.items() if not kind.lossless)]
+    for name in names:
+        verifier = VERIFIERS.get(name)(VERIFIERS.get(name).options_type())
+        found = []
+        for target, draft in rows:
+            logits = target[: models[0].info.vocab_size]
+            p, q = transform(logits, sampling), transform(draft[: len(logits)], sampling)
+            found.append(float((law(verifier, logits, q, sampling) - p.double()).abs().sum() / 2))
+        yield Distance(
+            name, dict(to_mapping(verifier.options)), temperature, len(found), sum(found) / len(found), max(found)
+        )

@@ -1,0 +1,78 @@
+"""What K-SEQ gains by keeping the drafts that share the accepted token, on the drafts of real runs.
+
+Of each drafted tree the expected number of accepted candidates follows from the thresholds alone, exactly, with
+survivors and without: both numbers of one tree, so nothing but the rule differs. Knows nothing about how results are
+shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from specviz.core.randomness import SeededDice
+from specviz.core.sampling import Sampling
+from specviz.core.tree import ROOT, DraftTree
+from specviz.proof.exhaustive import Case, Text, session_of
+from specviz.proof.sampled import Models
+from specviz.protocol.sweeps.intervals import Estimate, ratio_of_sums
+from specviz.verifiers.base import TargetRows
+from specviz.verifiers.kseq import KSeqOptions, KSeqVerifier
+
+
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """Accepted candidates per round, the round's last token not counted."""
+
+    rounds: int
+    survivors: Estimate
+    """expected, where the drafts that share an accepted token go on"""
+    own: Estimate
+    """expected of the same trees, where only the children of the accepted node do"""
+    counted: Estimate
+    """what the runs, which keep the survivors, really accepted"""
+
+
+def expected(verifier: KSeqVerifier, tree: DraftTree, target: TargetRows, node: int = ROOT) -> float:
+    """Expected number of accepted candidates below `node`: each is reached where those before it are rejected."""
+    children, level = verifier.level(tree, target, node)
+    if level is None:
+        return 0.0
+    total, left = 0.0, 1.0
+    for child in children:
+        chance = level.threshold(target.candidate_prob(child), tree.proposal_prob(child))
+        if left * chance > 0.0:
+            total += left * chance * (1.0 + expected(verifier, tree, target, child))
+        left *= 1.0 - chance
+    return total
+
+
+def case(drafts: int, levels: int, temperature: float, tokens: int, prompt: Text) -> Case:
+    """`drafts` independent chains of `levels` tokens from the model drafter, judged by K-SEQ."""
+    options = (("branching", (drafts, *[1] * (levels - 1))), ("draw", "iid"))
+    return Case("model", "kseq", options, Sampling(temperature), prompt, tokens)
+
+
+def runs(models: Models, cases: Sequence[Case], seeds: int) -> Iterator[list[tuple[float, float, int]]]:
+    """Per case, over its runs: (with survivors, without, really accepted) of every round."""
+    kinds = (KSeqVerifier(KSeqOptions()), KSeqVerifier(KSeqOptions(survivors=False)))
+    for one in cases:
+        found = []
+        for seed in range(seeds):
+            session = session_of(one, SeededDice(seed), models)
+            session.begin()
+            while session.finished is None:
+                record = session.round()
+                both = [expected(kind, record.proposal.tree, record.scored) for kind in kinds]
+                found.append((both[0], both[1], len(record.verdict.path)))
+        yield found
+
+
+def gain(found: Sequence[Sequence[tuple[float, float, int]]]) -> Gain:
+    """Of all cases, with 95 % intervals over resampled cases. Raises BenchError for nothing."""
+    columns = []
+    for place in range(3):
+        estimate = ratio_of_sums([(float(sum(one[place] for one in rounds)), float(len(rounds))) for rounds in found])
+        assert estimate is not None, "every run has a round."
+        columns.append(estimate)
+    return Gain(sum(map(len, found)), *columns)
