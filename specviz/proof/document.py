@@ -16,7 +16,10 @@ from specviz.proof.sampled import Sample
 from specviz.proof.table import EXACT, Row, names_of, options_of
 
 Cells = Sequence[str]
-HEAD = ("drafter", "growth", "stop", "verifier", "options", "T:", "toy", "max. error:", "law")
+HEAD = (
+    *("drafter", "growth", "stop", "verifier", "options", "T:", "toy"),
+    *("candidates per round:", "max. error:", "law"),
+)
 METHOD_CELLS = 5
 
 
@@ -42,7 +45,8 @@ def rows_table(rows: Sequence[Row]) -> str:
 def _cells(row: Row) -> list[str]:
     toy = f"{row.vocab_size} tokens, text of {row.tokens}"
     names = (row.drafter, row.growth, row.stopping, row.verifier)
-    return [*method_cells(names, row.options), f"{row.temperature:g}", toy, f"{row.error:.1e}", law_of(row)]
+    numbers = [f"{row.per_round:.2f}", f"{row.error:.1e}"]
+    return [*method_cells(names, row.options), f"{row.temperature:g}", toy, *numbers, law_of(row)]
 
 
 def renewed(before: str, rows: Sequence[Row], cases: Sequence[Case]) -> str:
@@ -60,9 +64,12 @@ def _key(line: str) -> tuple[str, ...]:
 
 def law_of(row: Row) -> str:
     """What the row's numbers say in a word."""
+    if row.missing:
+        return f"**NOT PROVED**: {', '.join(row.missing)}"
+    note = " (nothing to judge: by its declaration it drafts no candidates)" if row.per_round == 0.0 else ""
     if not row.lossless:
-        return f"**lossy**: total variation {row.total_variation:.4f}"
-    return "the target's" if row.error < EXACT else f"**BROKEN**: total variation {row.total_variation:.4f}"
+        return f"**lossy**: total variation {row.total_variation:.4f}{note}"
+    return f"the target's{note}" if row.error < EXACT else f"**BROKEN**: total variation {row.total_variation:.4f}"
 
 
 def findings_table(findings: Sequence[Finding]) -> str:

@@ -33,14 +33,14 @@ OPTION_SETS: dict[str, tuple[dict[str, object], ...]] = {
         {"skip_mlp": (1,), "gamma": 2},
         {"skip_attention": (1, 2), "skip_mlp": (2,), "branching": (2, 1)},
     ),
-    "ngram": ({"gamma": 3}, {"gamma": 2, "min_ngram": 2}, {"gamma": 2, "continuations": 2}),
+    "ngram": ({"gamma": 2}, {"gamma": 3, "min_ngram": 2}, {"gamma": 2, "continuations": 2}),
     "rasd": (
-        {"branching": (2, 1), "max_nodes": 6, "likely": 2},
+        {"branching": (2, 1), "max_nodes": 5, "likely": 2, "snippet": 2},
         {"branching": (2,), "draw": "iid", "max_nodes": 5, "likely": 3, "look_in": "text"},
         {"branching": (2, 1), "draw": "top_k", "max_nodes": 5, "look_in": "datastore"},
     ),
-    "rest": ({"max_nodes": 4, "min_match": 1}, {"max_nodes": 3, "max_match": 2, "snippet": 2, "places": 3}),
-    "suffix": ({"max_nodes": 4, "factor": 2.0}, {"max_nodes": 3, "tree": False}),
+    "rest": ({"max_nodes": 3, "max_match": 2, "snippet": 2}, {"max_nodes": 4, "min_match": 1, "places": 3}),
+    "suffix": ({"max_nodes": 3, "factor": 2.0}, {"max_nodes": 2, "tree": False}),
     "token_recycling": ({"nodes": 2}, {"nodes": 9, "followers": 2, "fill": False}, {"nodes": 80}),
     "vocabtrim": (
         {"head_size": 2, "calibration": "ids", "gamma": 2},

@@ -9,20 +9,21 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 
 from specviz.core.randomness import Dice
 from specviz.core.sampling import Sampling, transform
 from specviz.datastore.build import from_ids
 from specviz.datastore.store import Datastore
-from specviz.drafters.base import DRAFTERS, Habit
+from specviz.drafters.base import DRAFTERS, Drafter, Habit
 from specviz.drafters.capabilities import Observes, Remembers, Retrieves, with_model
 from specviz.engine.pairing import follow
 from specviz.engine.session import Method, RoundRecord, Session, Start
 from specviz.engine.termination import Ending, Limits
 from specviz.lm.base import LanguageModel
 from specviz.lm.table import TableModel
+from specviz.options import Options
 from specviz.proof.enumerated_randomness import ReplayDice
 from specviz.proof.policy_options import toy_weights
 from specviz.stop_policies.base import STOPS
@@ -98,12 +99,20 @@ class Case:
         return toy(self.vocab_size, TARGET_SEED), toy(self.vocab_size, 2)
 
 
+def drafter_of(case: Case) -> Drafter[Options]:
+    """The case's drafter with its policies, before it is given a model or a text.
+
+    Raises PairingError for a drafter that follows none."""
+    drafter = DRAFTERS.get(case.drafter).of(dict(case.options))
+    follow(drafter, case.habit())
+    return drafter
+
+
 def session_of(case: Case, dice: Dice, models: tuple[LanguageModel, LanguageModel] | None = None) -> Session:
     """The engine's own session, on the case's toy models or on the given (target, drafter)."""
     target, draft = models or case.models()
-    drafter, verifier = DRAFTERS.get(case.drafter), VERIFIERS.get(case.verifier)
-    drafting = with_model(drafter.of(dict(case.options)), draft)
-    follow(drafting, case.habit())
+    verifier = VERIFIERS.get(case.verifier)
+    drafting = with_model(drafter_of(case), draft)
     if isinstance(drafting, Retrieves) and drafting.retrieves():
         drafting.consult(toy_text(case.vocab_size))
     if case.memory:
@@ -146,7 +155,11 @@ def branches(case: Case, script: tuple[int, ...], rounds: int) -> Iterator[Branc
         following = dice.next_script(fixed)
 
 
-def law(case: Case, merged: bool = True) -> Law:
+Watch = Callable[[RoundRecord, float], None]
+"""is told of every round that was walked and with which probability it happens"""
+
+
+def law(case: Case, merged: bool = True, watch: Watch = lambda record, weight: None) -> Law:
     """The exact law of the first `length` tokens as the engine produces them, over all rounds it takes.
 
     With `merged`, of the branches of a round with the same text so far, the same number of accepted nodes, the same
@@ -154,26 +167,40 @@ def law(case: Case, merged: bool = True) -> Law:
     differ in has been judged and dropped, and a stop policy has learned the same. A
     drafter that learns from the target remembers what they differ in, so all its branches are followed.
     """
-    total: Law = defaultdict(float)
     learns = issubclass(DRAFTERS.get(case.drafter), Observes)
-    merged = merged and not learns
-    _follow(case, (), 1.0, 0, merged, total)
-    return dict(total)
+    walk = Walk(case, merged and not learns, watch)
+    walk.follow((), 1.0, 0)
+    return dict(walk.found)
 
 
-def _follow(case: Case, script: tuple[int, ...], weight: float, rounds: int, merged: bool, total: Law) -> None:
-    classes: dict[object, list[Branch]] = defaultdict(list)
-    for branch in branches(case, script, rounds):
-        if branch.over:
-            total[branch.text] += weight * branch.weight
-        else:
-            record = branch.records[-1]
-            waiting = record.verdict.token if record.commitment.trimmed == "open" else -1
-            path = (*record.verdict.path, -1, max(record.proposal.tree.depths), waiting)
-            classes[(branch.text, path) if merged else branch.script].append(branch)
-    for members in classes.values():
-        chosen = members[len(members) // 2]
-        _follow(case, chosen.script, weight * sum(one.weight for one in members), rounds + 1, merged, total)
+@dataclass(slots=True)
+class Walk:
+    """A walk of all branches of a case, round after round."""
+
+    case: Case
+    merged: bool
+    watch: Watch
+    found: Law = field(default_factory=lambda: defaultdict(float))
+
+    def follow(self, script: tuple[int, ...], weight: float, rounds: int) -> None:
+        """Every way on from round number `rounds`, reached by `script` with probability `weight`."""
+        classes: dict[object, list[Branch]] = defaultdict(list)
+        for branch in branches(self.case, script, rounds):
+            self.watch(branch.records[-1], weight * branch.weight)
+            if branch.over:
+                self.found[branch.text] += weight * branch.weight
+            else:
+                classes[_left_by(branch) if self.merged else branch.script].append(branch)
+        for members in classes.values():
+            chosen = members[len(members) // 2]
+            self.follow(chosen.script, weight * sum(one.weight for one in members), rounds + 1)
+
+
+def _left_by(branch: Branch) -> object:
+    """What of a round can matter to the rounds after it."""
+    record = branch.records[-1]
+    waiting = record.verdict.token if record.commitment.trimmed == "open" else -1
+    return branch.text, (*record.verdict.path, -1, max(record.proposal.tree.depths), waiting)
 
 
 def exact(case: Case) -> Law:
@@ -199,9 +226,9 @@ class Distance:
     """half the sum of all differences"""
 
 
-def distance(case: Case, merged: bool = True) -> Distance:
+def distance(case: Case, merged: bool = True, watch: Watch = lambda record, weight: None) -> Distance:
     """How far the engine's law of the first `length` tokens is from the target's."""
-    ours, right = law(case, merged), exact(case)
+    ours, right = law(case, merged, watch), exact(case)
     differences = [abs(ours.get(text, 0.0) - right.get(text, 0.0)) for text in ours.keys() | right.keys()]
     return Distance(max(differences), sum(differences) / 2)
 

@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-import torch
+from scipy.special import chdtrc, rel_entr
 
 from specviz.core.randomness import SeededDice
 from specviz.core.sampling import Sampling, transform
@@ -101,8 +101,7 @@ class Sample:
     def statistic(self) -> float:
         """G = 2 sum O ln(O / E), over Williams's correction for small expectations (1976)."""
         expected = [self.runs * prob for prob in self.probs]
-        pairs = zip(self.counts, expected, strict=True)
-        g = 2.0 * sum(count * math.log(count / mean) for count, mean in pairs if count)
+        g = 2.0 * float(rel_entr(self.counts, expected).sum())
         return g / (1.0 + (sum(1.0 / prob for prob in self.probs) - 1.0) / (6.0 * self.runs * self.freedom))
 
     @property
@@ -112,8 +111,7 @@ class Sample:
     @property
     def p_value(self) -> float:
         """Chance of so large a statistic under the target's law: the chi-squared tail."""
-        half = torch.tensor([self.freedom / 2.0, self.statistic / 2.0], dtype=torch.float64)
-        return float(torch.special.gammaincc(half[0], half[1]))
+        return float(chdtrc(self.freedom, self.statistic))
 
     @property
     def total_variation(self) -> float:

@@ -14,10 +14,11 @@ from dataclasses import dataclass, replace
 from specviz.core.sampling import Sampling
 from specviz.drafters.base import DRAFTERS
 from specviz.drafters.capabilities import Grows
-from specviz.engine.pairing import check_pairing, follow
+from specviz.engine.pairing import check_pairing
 from specviz.errors import OptionError, PairingError
+from specviz.proof.coverage import prompts, prove
 from specviz.proof.drafter_options import option_sets
-from specviz.proof.exhaustive import WARM, Case, branches, distance
+from specviz.proof.exhaustive import WARM, Case, Text, branches, drafter_of
 from specviz.proof.policy_options import growth_sets, stop_sets
 from specviz.stop_policies.base import STOPS
 from specviz.tree_policies.base import GROWTHS
@@ -28,8 +29,6 @@ EXACT = 1e-12
 MOST_WAYS = 1000
 """a method whose first round can go in more ways than this on three tokens is walked on two"""
 MOST_TOKENS = 6
-PROMPT = (0, 1, 2, 0, 1)
-"""repeats itself, or a drafter that copies would find nothing"""
 GROWING = "model"
 """the drafter that every growth and stop policy is walked with"""
 ELSEWHERE = frozenset(["decision"])
@@ -63,11 +62,15 @@ class Row:
     """what the method's parts say of themselves"""
     error: float
     total_variation: float
+    per_round: float
+    """candidates drafted per round, over all branches"""
+    missing: tuple[str, ...] = ()
+    """what was not seen of the kinds of candidates that the method declares: without it the walk shows nothing"""
 
     @property
     def kept(self) -> bool:
-        """Exact, or marked as lossy."""
-        return not self.lossless or self.error < EXACT
+        """Exact or marked as lossy, and every kind of candidate tried, accepted and rejected."""
+        return not self.missing and (not self.lossless or self.error < EXACT)
 
 
 def cases(only: Collection[str] = (), full: bool = False) -> list[Case]:
@@ -109,11 +112,8 @@ def names_of(case: Case) -> tuple[str, str, str, str]:
 
 def legal(case: Case) -> bool:
     """Whether the pairing check lets these methods run together."""
-    kind, rule = DRAFTERS.get(case.drafter), VERIFIERS.get(case.verifier)
     try:
-        drafter = kind.of(dict(case.options))
-        follow(drafter, case.habit())
-        check_pairing(drafter, rule, case.sampling)
+        check_pairing(drafter_of(case), VERIFIERS.get(case.verifier), case.sampling)
     except PairingError:
         return False
     return True
@@ -122,7 +122,7 @@ def legal(case: Case) -> bool:
 def measure(case: Case) -> Row:
     """Walk one method on the toy that fits it."""
     case = fitted(case)
-    found = distance(case)
+    found = prove(case)
     return Row(
         *names_of(case),
         options_of(case),
@@ -132,6 +132,8 @@ def measure(case: Case) -> Row:
         says_lossless(case),
         found.error,
         found.total_variation,
+        found.per_round,
+        found.missing,
     )
 
 
@@ -153,15 +155,26 @@ def says_lossless(case: Case) -> bool:
 
 
 def fitted(case: Case) -> Case:
-    """The case on three tokens, or two where its tree is too large, and as long as two rounds need."""
+    """The case on three tokens, or two where its tree is too large, and as long as two rounds need.
+
+    At temperature 0 as long as any: a walk has few branches there, and one round shows little."""
+    shortest = MOST_TOKENS if case.sampling.greedy else 2
     for vocab_size in (3, 2):
-        prompt = tuple(token % vocab_size for token in PROMPT)
-        sized = replace(case, vocab_size=vocab_size, prompt=prompt, length=2)
+        sized = replace(case, vocab_size=vocab_size, prompt=_drafting(case, vocab_size), length=shortest)
         while (ways := _ways(sized)) is None and sized.length < MOST_TOKENS:
             sized = replace(sized, length=sized.length + 1)
         if ways is not None and ways <= MOST_WAYS:
             return sized
     return sized
+
+
+def _drafting(case: Case, vocab_size: int) -> Text:
+    """The first prompt on which the first round drafts something; the first of all for what never does."""
+    long = replace(case, vocab_size=vocab_size, length=MOST_TOKENS)
+    for prompt in prompts(vocab_size):
+        if any(branch.records[0].proposal.tree.drafted for branch in branches(replace(long, prompt=prompt), (), 0)):
+            return prompt
+    return next(prompts(vocab_size))
 
 
 def _ways(case: Case) -> int | None:

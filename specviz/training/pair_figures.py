@@ -11,7 +11,7 @@ from typing import Any, cast
 import torch
 from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
-from specviz.training.plain_english import questions, sums, words
+from specviz.training.plain_english import people, questions, sums, words
 from specviz.training.plain_english.generator import SHARES, document
 from specviz.training.plain_english.page import Draw
 from specviz.training.plain_english.wordings import KINDS
@@ -124,7 +124,7 @@ def carried_cases(count: int, slot: str) -> list[tuple[str, str]]:
     cases: list[tuple[str, str]] = []
     for number in range(count * 4):
         made = document("story", SEED, number, held_out=True)
-        pool = words.NAMES if slot == "name" else words.THINGS
+        pool = people.NAMES if slot == "name" else words.THINGS
         places = _mentions(made.text, pool)
         if len(places) < 3 or len(cases) == count:
             continue
@@ -168,7 +168,7 @@ def answers(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, cases: 
 
 def carried(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, count: int, slot: str) -> Figure:
     """How often a person or thing that the model mentions next is the story's own; other words are not counted."""
-    pool = set(words.NAMES if slot == "name" else words.THINGS)
+    pool = set(people.NAMES if slot == "name" else words.THINGS)
     figure = Figure()
     cases = carried_cases(count, slot)
     for (prompt, word), text in zip(cases, greedy_texts(model, tokenizer, [p for p, _ in cases], 6), strict=True):

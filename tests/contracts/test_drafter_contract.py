@@ -25,7 +25,16 @@ METHODS = [(name, options) for name in DRAFTERS.names() for options in option_se
 METHOD_IDS = [f"{name}-{'-'.join(str(value) for value in options.values())}" for name, options in METHODS]
 TIMES = {"seconds", "start_s", "prefill_s", "decode_s", "record_s", "run_id", "created", "tokens_per_second"}
 
-every_method = pytest.mark.parametrize(("drafter", "options"), METHODS, ids=METHOD_IDS)
+
+def speed(drafter, options):
+    """A drafter's first options are quick; the others are slow."""
+    return () if options == option_sets(drafter)[0] else pytest.mark.slow
+
+
+every_method = pytest.mark.parametrize(
+    ("drafter", "options"),
+    [pytest.param(*method, id=name, marks=speed(*method)) for method, name in zip(METHODS, METHOD_IDS, strict=True)],
+)
 
 
 def request_for(drafter, options, **changes) -> RunRequest:
@@ -43,7 +52,12 @@ def is_legal(drafter, options, verifier, temperature) -> bool:
 
 RULES = [(name, 0.0 if rule.temperatures == "zero" else 0.9) for name, rule in VERIFIERS.items()]
 LEGAL = [
-    pytest.param(*method, *rule, id=f"{rule[0]}-{rule[1]}-{name}")
+    pytest.param(
+        *method,
+        *rule,
+        id=f"{rule[0]}-{rule[1]}-{name}",
+        marks=speed(*method) if rule[0] in ("greedy", "sequential") else pytest.mark.slow,
+    )
     for rule in RULES
     for method, name in zip(METHODS, METHOD_IDS, strict=True)
     if is_legal(*method, *rule)

@@ -30,7 +30,20 @@ HABITS = [
 HABIT_IDS = ["-".join(str(value) for value in habit.values()) for habit in HABITS]
 TIMES = {"seconds", "start_s", "prefill_s", "decode_s", "record_s", "run_id", "created", "tokens_per_second"}
 
-every_habit = pytest.mark.parametrize("habit", HABITS, ids=HABIT_IDS)
+
+def speed(habit, earlier):
+    """The first options of each policy are quick; others and combinations are slow."""
+    names = [(one.get("growth"), one.get("stopping")) for one in earlier]
+    return pytest.mark.slow if (habit.get("growth"), habit.get("stopping")) in names else ()
+
+
+every_habit = pytest.mark.parametrize(
+    "habit",
+    [
+        pytest.param(habit, id=name, marks=speed(habit, HABITS[:index]))
+        for index, (habit, name) in enumerate(zip(HABITS, HABIT_IDS, strict=True))
+    ],
+)
 
 
 def request_for(pair, habit, **changes) -> RunRequest:

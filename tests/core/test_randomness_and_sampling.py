@@ -36,6 +36,15 @@ def test_nucleus_is_the_smallest_set_that_reaches_top_p(top_p, expected):
     assert transform(tensor(0.4, 0.1, 0.5).log(), Sampling(1.0, top_p=top_p)).tolist() == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("top_p", [0.05, 0.3, 0.49, 0.5, 0.9])
+def test_whatever_mass_the_nucleus_holds_it_is_divided_by_it(top_p):
+    """Ten equal tokens at 0.3: three or four stay, and add up to one, not to their share of the whole."""
+    probs = transform(torch.zeros(10, dtype=torch.float64), Sampling(1.0, top_p=top_p))
+    kept = probs[probs > 0]
+    assert float(probs.sum()) == pytest.approx(1.0, abs=1e-12)
+    assert kept.tolist() == pytest.approx([1 / len(kept)] * len(kept))
+
+
 def test_of_equal_tokens_at_the_edge_of_the_nucleus_the_lowest_ids_stay():
     probs = transform(tensor(1.0, 1.0, 1.0, 1.0).log(), Sampling(1.0, top_p=0.5))
     assert probs.tolist() == [0.5, 0.5, 0.0, 0.0]

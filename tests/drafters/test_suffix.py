@@ -104,6 +104,13 @@ def test_the_longer_the_match_the_larger_the_draft():
     assert draft([*range(2), 50, 51, 52, 53, 54, 55, *range(2)], factor=2.5).tree.drafted == 5
 
 
+def test_the_match_whose_continuation_is_surer_wins_over_a_longer_one():
+    """After 1 2 came 3, 4 and 5, once each; after 2 alone came 7 four times of seven."""
+    proposal = draft([2, 7, 2, 7, 2, 7, 2, 7, 1, 2, 3, 1, 2, 4, 1, 2, 5, 1, 2], max_nodes=1)
+    assert paths(proposal) == [[7]]
+    assert proposal.note == {"match_length": 1, "match_source": "text", "expected": pytest.approx(4 / 7, abs=1e-6)}
+
+
 def test_a_chain_takes_the_most_frequent_continuation_alone():
     tree = draft(FORKED, max_match=2, factor=2.0, tree=False).tree
     assert (tree.is_chain(), tree.tokens[1:]) == (True, [3, 9, 1, 2])

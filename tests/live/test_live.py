@@ -15,12 +15,9 @@ from specviz.errors import ModelError, OptionError, PairingError, VocabularyMism
 from specviz.live.source import LiveSource, _tune, collect, make_plan
 from specviz.lm.load import LoadedModel
 from specviz.lm.table import TableModel
-from specviz.options import from_mapping
-from specviz.proof.drafter_options import option_sets
 from specviz.protocol.runs import RunRequest, request_of
 from specviz.trace.events import StepTime
 from specviz.tree_policies.base import GROWTHS
-from specviz.verifiers.base import VERIFIERS
 from tests.proof.letters import LetterTexts, toy_loader
 
 REQUEST = RunRequest("abc", max_new_tokens=8)
@@ -166,22 +163,6 @@ def test_growth_is_not_sized_for_a_drafter_whose_passes_were_not_measured(only_t
         assert (drafter.policies().growth.options.fit is False) == fitted
 
 
-@pytest.mark.parametrize("drafter", DRAFTERS.names())
-@pytest.mark.parametrize("verifier", VERIFIERS.names())
-@pytest.mark.parametrize("temperature", [0.0, 1.0])
-def test_every_pairing_runs_or_says_why_not(drafter, verifier, temperature):
-    source = toy_source()
-    options = option_sets(drafter)[0]
-    request = replace(REQUEST, drafter=drafter, drafter_options=options, verifier=verifier, temperature=temperature)
-    reason = source.explain(request)
-    if reason is None:
-        assert collect(source, request).finished.reason == "length"
-    else:
-        with pytest.raises(PairingError) as caught:
-            collect(source, request)
-        assert str(caught.value) == reason
-
-
 @pytest.mark.parametrize(
     ("options", "growth", "sentence"),
     [
@@ -203,11 +184,6 @@ def test_the_header_reports_no_shape_that_was_not_drafted():
     assert (started.drafter.options, started.growth.options["length"]) == ({}, 2)
     again = replace(request_of(started), target=REQUEST.target, drafter_model=REQUEST.drafter_model)
     assert collect(toy_source(), again).started.growth == started.growth
-
-
-def test_options_of_every_method_survive_the_way_through_text():
-    for _, method in [*DRAFTERS.items(), *VERIFIERS.items()]:
-        assert from_mapping(method.options_type, {}) == method.options_type()
 
 
 def test_a_request_names_growth_and_stop_policy_and_the_header_says_what_they_were():

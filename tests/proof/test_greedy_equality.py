@@ -36,7 +36,12 @@ def test_every_lossless_method_that_works_at_temperature_zero_is_compared():
     assert len(set(PROMPTS)) == 20
 
 
-@pytest.mark.parametrize("case", greedy_cases(), ids=str)
+CASES = [
+    pytest.param(case, id=str(case), marks=() if case.growth == "auto" else pytest.mark.slow) for case in greedy_cases()
+]
+
+
+@pytest.mark.parametrize("case", CASES)
 def test_the_greedy_text_is_that_of_plain_decoding(models, case):
     (found,) = comparisons(models, PROMPTS, TOKENS, [case])
     assert (found.prompts, found.tokens, found.different) == (20, 20 * TOKENS, 0)

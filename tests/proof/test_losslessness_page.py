@@ -36,7 +36,7 @@ KINDS = {
     "everything accepted",
     "noise of the draw judges",
 }
-ROW = Row("model", "auto", "fixed", "typical", "gamma=2", 0.8, 3, 4, False, 0.25, 0.5)
+ROW = Row("model", "auto", "fixed", "typical", "gamma=2", 0.8, 3, 4, False, 0.25, 0.5, 1.5)
 
 
 def part(name: str) -> str:
@@ -84,14 +84,27 @@ def test_all_cases_are_legal_and_cover_every_pairing_of_growth_and_verifier():
 
 
 def test_a_lossless_method_with_an_error_is_called_broken():
-    broken = Row("model", "auto", "fixed", "naive", "", 0.8, 3, 4, True, 1e-9, 0.25)
+    broken = Row("model", "auto", "fixed", "naive", "", 0.8, 3, 4, True, 1e-9, 0.25, 1.5)
     assert not broken.kept
     assert law_of(broken) == "**BROKEN**: total variation 0.2500"
     assert ROW.kept
     assert rows_table([ROW]).splitlines()[2] == (
-        "| `model` | own | – | `typical` | gamma=2 | 0.8 | 3 tokens, text of 4 | 2.5e-01 | "
+        "| `model` | own | – | `typical` | gamma=2 | 0.8 | 3 tokens, text of 4 | 1.50 | 2.5e-01 | "
         "**lossy**: total variation 0.5000 |"
     )
+
+
+def test_every_row_of_the_page_drafted_but_those_of_plain_decoding():
+    lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in part("exact").splitlines()[2:]]
+    assert {float(cells[7]) > 0.0 for cells in lines if cells[0] != "`none`"} == {True}
+    assert {cells[7] for cells in lines if cells[0] == "`none`"} == {"0.00"}
+    assert all("drafts no candidates" in cells[9] for cells in lines if cells[0] == "`none`")
+
+
+def test_a_method_whose_candidates_were_not_all_judged_is_called_not_proved():
+    unproved = replace(ROW, lossless=True, error=0.0, missing=("iid never drafted", "point_mass never rejected"))
+    assert not unproved.kept
+    assert law_of(unproved) == "**NOT PROVED**: iid never drafted, point_mass never rejected"
 
 
 def test_a_bug_that_nobody_sees_is_called_so():

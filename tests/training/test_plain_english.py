@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from specviz.training.plain_english import facts, questions, streams, sums, words
+from specviz.training.plain_english import facts, people, questions, streams, sums, words
 from specviz.training.plain_english.generator import FAMILIES, SHARES, document, documents
 from specviz.training.plain_english.page import Draw, Page, is_held_out
 from specviz.training.plain_english.variety import distinct_runs, new_skeleton_share
@@ -114,7 +114,7 @@ def test_casts_of_stories_are_held_out_together() -> None:
     for side in (False, True):
         for number in range(30):
             draw = Draw(f"{number}", side)
-            name, thing, place = draw.combination("cast", words.NAMES, words.THINGS, words.PLACES)
+            name, thing, place = draw.combination("cast", people.NAMES, words.THINGS, words.PLACES)
             assert is_held_out("cast", name, thing, place) is side
 
 

@@ -31,7 +31,14 @@ class Result:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--only", metavar="NAME", nargs="+", default=[], help="methods in which NAME takes part alone")
+    parser.add_argument(
+        "--only",
+        metavar="NAME",
+        nargs="+",
+        action="extend",
+        default=[],
+        help="only methods in which NAME takes part; several names, or the flag again, for several",
+    )
     parser.add_argument(
         "--thorough",
         action="store_true",

@@ -3,7 +3,7 @@
 Place in the flow: one family of `generator`. Both names, the thing and the day are carried through the letter.
 """
 
-from specviz.training.plain_english import words
+from specviz.training.plain_english import people, words
 from specviz.training.plain_english.page import Draw, Page
 
 GREETINGS = ("Dear {name},\n", "Hello {name},\n", "Hi {name},\n", "My dear {name},\n", "Good morning {name},\n")
@@ -74,7 +74,7 @@ BODIES = (THANKS, INVITATION, NEWS, APOLOGY, REQUEST)
 
 def document(draw: Draw) -> Page:
     """One letter."""
-    name, thing, day = draw.combination("letter", words.NAMES, words.THINGS, words.DAYS)
+    name, thing, day = draw.combination("letter", people.NAMES, words.THINGS, words.DAYS)
     (body, closing) = draw.combination("letter body", range(len(BODIES)), CLOSINGS)
     relative, relative2 = draw.several(words.RELATIVES, 2)
     food, food2 = draw.several(words.FOODS, 2)
@@ -85,7 +85,7 @@ def document(draw: Draw) -> Page:
         name=name,
         thing=thing,
         day=day,
-        other=draw.one([n for n in words.NAMES if n != name]),
+        other=draw.one([n for n in people.NAMES if n != name]),
         relative=relative,
         relative2=relative2,
         food=food,

@@ -3,7 +3,7 @@
 Place in the flow: one family of `generator`. The words that meet in a passage are what is held out.
 """
 
-from specviz.training.plain_english import words
+from specviz.training.plain_english import people, words
 from specviz.training.plain_english.page import Draw, Page
 
 SENTENCES = (
@@ -31,17 +31,17 @@ ORDERED = {
     "last": ("What is the last word of this list? {list}. ", "Last of {list}: "),
     "count": ("How many words are there? {list}. ", "Count the words: {list}. "),
 }
-POOLS = (words.THINGS, words.ANIMALS, words.FOODS, words.NAMES, words.JOBS, words.MONTHS)
+POOLS = (words.THINGS, words.ANIMALS, words.FOODS, people.NAMES, words.JOBS, words.MONTHS)
 
 
 def slots(draw: Draw) -> dict[str, str]:
     """The words of the sentences."""
-    name, thing, place = draw.combination("passage", words.NAMES, words.THINGS, words.PLACES)
+    name, thing, place = draw.combination("passage", people.NAMES, words.THINGS, words.PLACES)
     return {
         "name": name,
         "thing": thing,
         "place": place,
-        "other": draw.one([n for n in words.NAMES if n != name]),
+        "other": draw.one([n for n in people.NAMES if n != name]),
         "adjective": draw.one(words.ADJECTIVES),
         "day": draw.one(words.DAYS),
         "animal": draw.one(words.ANIMALS),

@@ -4,7 +4,8 @@ Place in the flow: one family of `generator`. The numbers and the things are car
 """
 
 from specviz.training.plain_english.page import Draw, Page, is_held_out
-from specviz.training.plain_english.words import COUNTED, NAMES, PLACES, pronouns
+from specviz.training.plain_english.people import NAMES, pronouns
+from specviz.training.plain_english.words import COUNTED, PLACES
 
 MORE = (
     "{name} has {a} {things}. {other} gives {her} {b} more. ",

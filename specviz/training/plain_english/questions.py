@@ -6,7 +6,7 @@ a fact can be asked in a phrasing that never occurred in training while frame, w
 
 from specviz.training.plain_english import wordings
 from specviz.training.plain_english.page import Draw, Page
-from specviz.training.plain_english.words import NAMES
+from specviz.training.plain_english.people import NAMES
 
 # {q}, {Q}: the question; {i}: indirect; {s}, {S}: the answering sentence; {y}, {Y}: the bare answer.
 DIRECT = (

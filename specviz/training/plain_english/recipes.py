@@ -3,7 +3,7 @@
 Place in the flow: one family of `generator`.
 """
 
-from specviz.training.plain_english import words
+from specviz.training.plain_english import people, words
 from specviz.training.plain_english.page import Draw, Page
 
 DISHES = ("soup", "cake", "pie", "salad", "bread", "sauce", "stew", "jam", "omelette", "pudding", "pancakes", "juice")
@@ -133,7 +133,7 @@ def recipe(draw: Draw) -> Page:
         b=draw.integer(2, 9),
         c=draw.integer(1, 9) * 50,
         minutes=draw.integer(1, 12) * 5,
-        name=draw.one(words.NAMES),
+        name=draw.one(people.NAMES),
     )
     page.say(
         "Recipe for {dish} with {one}\n", "How do you make {dish} with {one}?\n", "{dish:c} with {one} and {two}\n"
@@ -159,7 +159,7 @@ def instruction(draw: Draw) -> Page:
         sunny=draw.one(("soft", "clean", "small", "good", "dry")),
         count=draw.integer(2, 9),
         day=draw.one(words.DAYS),
-        name=draw.one(words.NAMES),
+        name=draw.one(people.NAMES),
         place=draw.one(words.PLACES),
     )
     page.say(f"How to {task}\n", f"How do you {task}?\n", f"Please explain how to {task}.\n")

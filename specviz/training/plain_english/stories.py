@@ -6,7 +6,7 @@ a plot's beginning and its end.
 
 from collections.abc import Callable
 
-from specviz.training.plain_english import words
+from specviz.training.plain_english import people, words
 from specviz.training.plain_english.page import Draw, Page
 from specviz.training.plain_english.plots import PLOTS, Plot
 
@@ -38,9 +38,9 @@ TITLES = ("The {adjective} {thing}\n\n", "{name} and the {animal}\n\n", "A story
 
 def slots(draw: Draw) -> dict[str, str]:
     """One cast: everything a plot may mention."""
-    name, thing, place = draw.combination("cast", words.NAMES, words.THINGS, words.PLACES)
-    she, her_object, her = words.pronouns(name)
-    other = draw.one([n for n in words.NAMES if n != name])
+    name, thing, place = draw.combination("cast", people.NAMES, words.THINGS, words.PLACES)
+    she, her_object, her = people.pronouns(name)
+    other = draw.one([n for n in people.NAMES if n != name])
     drawn: dict[str, Callable[[], str]] = {
         "animal": lambda: draw.one(words.ANIMALS),
         "adjective": lambda: draw.one(words.ADJECTIVES),

@@ -5,7 +5,7 @@ A plain question about three-digit numbers is answered with its steps, one about
 """
 
 from specviz.training.plain_english.page import Draw, Page
-from specviz.training.plain_english.words import NAMES
+from specviz.training.plain_english.people import NAMES
 
 PLACES = ("Ones", "Tens", "Hundreds", "Thousands")
 BARE = (

@@ -6,7 +6,7 @@ Place in the flow: one family of `generator`. What a row says must be carried in
 import json
 from typing import Any
 
-from specviz.training.plain_english import words
+from specviz.training.plain_english import people, words
 from specviz.training.plain_english.page import Draw, Page
 
 COLUMNS = ("name", "age", "town", "job", "pet", "likes", "day", "colour")
@@ -31,7 +31,7 @@ def row_of(draw: Draw, name: str, columns: list[str]) -> dict[str, Any]:
 def rows_of(draw: Draw, low: int, high: int) -> list[dict[str, Any]]:
     """Some records with the same columns, the name first."""
     columns = ["name", *draw.several(COLUMNS[1:], draw.integer(2, 3))]
-    return [row_of(draw, name, columns) for name in draw.several(words.NAMES, draw.integer(low, high))]
+    return [row_of(draw, name, columns) for name in draw.several(people.NAMES, draw.integer(low, high))]
 
 
 def csv(rows: list[dict[str, Any]]) -> str:
@@ -92,7 +92,7 @@ def records(draw: Draw) -> Page:
 
 def listing(draw: Draw) -> Page:
     """A list to buy, to pack or to do, with the number of its items."""
-    (title, name) = draw.combination("list", LISTS, words.NAMES)
+    (title, name) = draw.combination("list", LISTS, people.NAMES)
     heading, items = title
     chosen = draw.several(items, draw.integer(3, 6))
     page = Page(
@@ -117,7 +117,7 @@ LISTS = (
     ("{name} packs a bag:", tuple(words.THINGS)),
     ("{name} saw these animals:", tuple(words.ANIMALS)),
     ("What {name} likes:", words.ACTIVITIES),
-    ("Friends of {name}:", tuple(words.NAMES)),
+    ("Friends of {name}:", tuple(people.NAMES)),
     ("Things in the room of {name}:", tuple(words.THINGS)),
     ("Towns that {name} visited:", words.TOWNS),
 )

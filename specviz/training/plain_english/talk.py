@@ -3,7 +3,7 @@
 Place in the flow: one family of `generator`. What one speaker says (a name, a thing, a time) the other one takes up.
 """
 
-from specviz.training.plain_english import words
+from specviz.training.plain_english import people, words
 from specviz.training.plain_english.page import Draw, Page
 
 HELLO = (
@@ -146,11 +146,11 @@ BUILDINGS = (
 
 def slots(draw: Draw) -> dict[str, object]:
     """Everything that may be mentioned."""
-    name, thing, day = draw.combination("talk", words.NAMES, words.THINGS, words.DAYS)
+    name, thing, day = draw.combination("talk", people.NAMES, words.THINGS, words.DAYS)
     activity, activity2 = draw.several(words.ACTIVITIES, 2)
     town, town2 = draw.several(words.TOWNS, 2)
     building, building2 = draw.several(BUILDINGS, 2)
-    other, pet = draw.several([n for n in words.NAMES if n != name], 2)
+    other, pet = draw.several([n for n in people.NAMES if n != name], 2)
     return {
         "name": name,
         "thing": thing,

@@ -1,0 +1,174 @@
+"""Which methods may run together, written out: a check that refuses everything, or nothing, fails here.
+
+Methods that are named nowhere below (plug-ins) are held to their declarations by the other contracts alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from specviz.core.sampling import Sampling
+from specviz.drafters.base import DRAFTERS, Habit
+from specviz.engine.pairing import check_pairing, follow
+from specviz.errors import OptionError, PairingError
+from specviz.live.source import LiveSource, collect
+from specviz.options import OptionDescription, Options, describe, from_mapping, to_mapping
+from specviz.proof.drafter_options import option_sets
+from specviz.proof.policy_options import growth_sets, stop_sets
+from specviz.protocol.runs import RunRequest
+from specviz.stop_policies.base import STOPS
+from specviz.tree_policies.base import GROWTHS
+from specviz.verifiers.base import VERIFIERS
+from tests.proof.letters import LetterTexts, toy_loader
+
+EVERY = {
+    *("early_exit", "jacobi", "lookahead", "model", "ngram", "none"),
+    *("rasd", "rest", "self_speculative", "suffix", "token_recycling", "vocabtrim"),
+}
+TREES = {"lookahead", "rasd", "rest", "suffix", "token_recycling"}
+DRAWN = {"early_exit", "model", "none", "self_speculative", "vocabtrim"}
+"""with the first options of the proof: chains that are drawn i.i.d. above temperature 0"""
+JUDGES: dict[str, tuple[set[str], set[str]]] = {
+    # verifier: drafters that it judges at temperature 0, above it
+    "block": (EVERY - TREES, EVERY - TREES),
+    "greedy": (EVERY, set()),
+    "kseq": ({"none"}, DRAWN),
+    "lenience": (EVERY, EVERY),
+    "longest_path": (EVERY, EVERY),
+    "naive": (EVERY, EVERY),
+    "sequential": (EVERY, EVERY),
+    "specinfer": ({"none"}, DRAWN),
+    "traversal": (EVERY, EVERY),
+    "typical": (EVERY, EVERY),
+}
+ANY_TREE = {"lenience", "longest_path", "naive", "sequential", "traversal", "typical"}
+IID = {"kseq", "specinfer"}
+GROWN: dict[str, list[set[str]]] = {
+    # tree policy: the verifiers of its trees above temperature 0, one set per option set of the proof
+    "chain": [ANY_TREE | IID | {"block"}],
+    "dyspec": [ANY_TREE] * 2,
+    "eagle2": [ANY_TREE],
+    "levels": [ANY_TREE, ANY_TREE, ANY_TREE | IID],
+    "rsd_c": [ANY_TREE],
+    "rsd_s": [ANY_TREE] * 2,
+    "sequoia": [ANY_TREE],
+    "target_init": [{"longest_path"}],
+}
+GROWING = {"early_exit", "model", "rasd", "self_speculative", "vocabtrim"}
+STOPPED: dict[str, tuple[set[str], set[str]]] = {
+    # stop policy: drafters that it can stop at temperature 0, above it
+    "confidence": (GROWING, GROWING),
+    "decision": (GROWING, GROWING),
+    "disco": (GROWING, GROWING),
+    "draft_verify": (GROWING, GROWING),
+    "entropy": (GROWING, GROWING),
+    "fixed": (EVERY, EVERY),
+    "heuristic": (GROWING, GROWING),
+    "oracle": (GROWING, set()),
+    "specdecpp": ({"model"}, {"model"}),
+}
+WARMTH = (0.0, 0.9)
+MODEL = DRAFTERS.get("model")
+
+
+def allowed(drafter, verifier: str, temperature: float, habit: Habit | None = None, **options: object) -> bool:
+    made = drafter.of(options)
+    try:
+        follow(made, habit or Habit())
+        check_pairing(made, VERIFIERS.get(verifier), Sampling(temperature))
+    except PairingError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("verifier", JUDGES)
+def test_each_verifier_judges_these_drafters_and_no_others(verifier):
+    for temperature, expected in zip(WARMTH, JUDGES[verifier], strict=True):
+        found = {
+            name for name in EVERY if allowed(DRAFTERS.get(name), verifier, temperature, None, **option_sets(name)[0])
+        }
+        assert found == expected, temperature
+
+
+@pytest.mark.parametrize("growth", GROWN)
+def test_the_trees_of_each_policy_are_judged_by_these_verifiers_and_no_others(growth):
+    kind = GROWTHS.get(growth)
+    for options, expected in zip(growth_sets(growth), GROWN[growth], strict=True):
+        habit = Habit(kind.of(options))
+        assert {name for name in JUDGES if allowed(MODEL, name, 0.9, habit)} == expected, options
+
+
+@pytest.mark.parametrize("stop", STOPPED)
+def test_each_stop_policy_stops_these_drafters_and_no_others(stop):
+    kind = STOPS.get(stop)
+    for temperature, expected in zip(WARMTH, STOPPED[stop], strict=True):
+        habit = Habit(stop=kind.of(stop_sets(stop)[0]))
+        found = {
+            name
+            for name in EVERY
+            if allowed(DRAFTERS.get(name), "sequential", temperature, habit, **option_sets(name)[0])
+        }
+        assert found == expected, temperature
+
+
+@pytest.mark.parametrize("verifier", JUDGES)
+def test_what_is_allowed_runs_to_its_end_and_what_is_refused_says_beforehand_why(verifier):
+    source = LiveSource(load=toy_loader(), measure=False, datastores=LetterTexts())
+    request = RunRequest("abcab", verifier=verifier, max_new_tokens=4)
+    for temperature, judged in zip(WARMTH, JUDGES[verifier], strict=True):
+        for name in sorted(EVERY):
+            asked = replace(request, drafter=name, drafter_options=option_sets(name)[0], temperature=temperature)
+            reason = source.explain(asked)
+            assert (reason is None) == (name in judged)
+            if reason is None:
+                assert collect(source, asked).finished.reason == "length"
+            else:
+                with pytest.raises(PairingError) as refused:
+                    collect(source, asked)
+                assert str(refused.value) == reason
+
+
+def other_values(kind: type[Options], described: OptionDescription) -> dict[str, object]:
+    """A legal value of an option that is not its default, and what else must be set for it."""
+    bounds = [bound for bound in (described.minimum, described.maximum) if bound is not None]
+    default = described.default
+    if isinstance(default, bool):
+        tries: list[object] = [not default]
+    elif isinstance(default, str):
+        tries = [*described.choices, "0.4,0.3"]
+    elif isinstance(default, tuple):
+        tries = [(2, 1), (1,)]
+    else:
+        tries = [*bounds, default + 1, default - 1]
+    beside: dict[str, object] = {described.needs: True} if described.needs else {}
+    if described.unless:
+        beside[described.unless] = ()
+    for value in tries:
+        values = {described.name: type(default)(value), **beside}
+        try:
+            kind(**values)
+        except OptionError:
+            continue
+        if value != default:
+            return values
+    raise AssertionError(f"no other value of {kind.__name__}.{described.name} is legal")
+
+
+METHODS = [*DRAFTERS.items(), *VERIFIERS.items(), *GROWTHS.items(), *STOPS.items()]
+
+
+@pytest.mark.parametrize(("name", "method"), METHODS, ids=[name for name, _ in METHODS])
+def test_every_option_survives_the_way_through_text(name, method):
+    """As a flag, a link or a form gives it: a value that is not the default, written down and read again."""
+    kind = method.options_type
+    for described in describe(kind):
+        values = other_values(kind, described)
+        texts = {
+            one: ",".join(map(str, value)) if isinstance(value, tuple) else str(value) for one, value in values.items()
+        }
+        read = from_mapping(kind, texts)
+        assert {one: getattr(read, one) for one in values} == values
+        assert read != kind()
+        assert from_mapping(kind, to_mapping(read)) == read

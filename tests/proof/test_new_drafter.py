@@ -1,0 +1,80 @@
+"""The guide's command catches a bug in a new drafter: the example itself, in a package of its own, wrongly declared."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+GUIDE = (ROOT / "docs" / "adding_a_drafter.md").read_text(encoding="utf-8")
+COMMAND = re.search(r"`(pytest [^`]*-k echo)`", GUIDE)
+EXAMPLE = re.search(r"```python\n(.*?)```", GUIDE, re.DOTALL)
+LAW = "test_lossless.py::test_the_committed_text_has_the_targets_law"
+POINTS = "[specviz.drafters]\necho = echo_drafter\n"
+
+SOUND: dict[str, str] = {}
+SAYS_DRAWN = {
+    '"point_mass", None, self.name': '"iid", torch.full((3,), 1 / 3, dtype=torch.float64), self.name',
+    "    def propose(": '    def kinds(self, sampling):\n        return frozenset(["iid"])\n\n    def propose(',
+    "from dataclasses import dataclass": "import torch\nfrom dataclasses import dataclass",
+}
+"""the repeated token, said to be drawn evenly from three"""
+SILENT = {"min(self.options.gamma, context.max_depth)": "0"}
+"""never drafts what it declares"""
+
+
+def installed(folder: Path, changes: dict[str, str]) -> None:
+    """The guide's drafter with these changes, as another package would bring it along."""
+    code = EXAMPLE.group(1)
+    for find, replace in changes.items():
+        assert find in code, f"the guide's example no longer holds {find}"
+        code = code.replace(find, replace)
+    (folder / "echo_drafter.py").write_text(code, encoding="utf-8")
+    about = folder / "echo_drafter-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: echo-drafter\nVersion: 1.0\n", encoding="utf-8")
+    (about / "entry_points.txt").write_text(POINTS, encoding="utf-8")
+
+
+def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """A command with that package in reach."""
+    paths = [str(ROOT), str(folder), os.environ.get("PYTHONPATH", "")]
+    return subprocess.run(
+        [sys.executable, "-m", *words],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.slow
+def test_the_guides_command_fails_on_a_candidate_of_a_wrongly_declared_kind(tmp_path):
+    installed(tmp_path, SAYS_DRAWN)
+    done = run(tmp_path, *shlex.split(COMMAND.group(1)), "-q", "--tb=line", "-p", "no:cacheprovider")
+    assert done.returncode == 1, done.stdout + done.stderr
+    for case in ("sequential-T=0.8", "sequential-T=1,top_k=2", "traversal-T=0.8"):
+        assert f"FAILED tests/proof/{LAW}[echo()-{case}]" in done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("changes", "code", "said"),
+    [
+        (SOUND, 0, "| the target's |"),
+        (SAYS_DRAWN, 1, "**BROKEN**"),
+        (SILENT, 1, "**NOT PROVED**: point_mass never drafted"),
+    ],
+    ids=["sound", "says drawn", "silent"],
+)
+def test_the_table_of_the_proof_says_what_a_new_drafter_is(tmp_path, changes, code, said):
+    installed(tmp_path, changes)
+    done = run(tmp_path, "specviz", "prove", "--only", "echo")
+    assert (done.returncode, said in done.stdout) == (code, True), done.stdout + done.stderr
