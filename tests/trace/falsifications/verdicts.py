@@ -1,0 +1,124 @@
+"""Trials dropped and exchanged, rounds under other rules, marks that are not so."""
+
+from __future__ import annotations
+
+from tests.trace.falsifications.falsifying import (
+    Change,
+    Data,
+    falsification,
+    later,
+    node_of,
+    rounds_with,
+    trials,
+    undecided,
+)
+
+
+@falsification("the last trial dropped", "tree")
+@falsification("the last trial of a greedy tree dropped", "tree, greedy")
+@falsification("the last trial of a naive tree dropped", "naive")
+def last_trial_dropped(data: Data) -> None:
+    def wanted(this: Data, trial: Data) -> bool:
+        return trial is this["judged"]["trials"][-1] and not trial["accepted"] and later(this, trial)
+
+    this, trial = next(trials(data, wanted))
+    this["judged"]["trials"].remove(trial)
+    node_of(this, trial)["fate"] = "unreached"
+
+
+@falsification("all trials dropped", "chain")
+@falsification("all trials of a greedy round dropped", "chain, greedy")
+def all_trials_dropped(data: Data) -> None:
+    this = next(this for this in data["rounds"] if this["judged"]["trials"] and not this["judged"]["path"])
+    this["judged"]["trials"] = []
+    for node in this["nodes"][1:]:
+        node["fate"] = "unreached"
+
+
+@falsification("a rejected first sibling dropped", "tree")
+def first_trial_dropped(data: Data) -> None:
+    this, trial = next(trials(data, lambda this, one: not one["accepted"] and not later(this, one)))
+    this["judged"]["trials"].remove(trial)
+    node_of(this, trial)["fate"] = "unreached"
+
+
+@falsification("a trial of an unreached candidate", "chain")
+def trial_invented(data: Data) -> None:
+    this = next(this for this in data["rounds"] if any(node["fate"] == "unreached" for node in this["nodes"]))
+    node = next(node for node in this["nodes"] if node["fate"] == "unreached")
+    node["fate"] = "rejected"
+    p, q = node["target_prob"], node["draft_prob"]
+    trial = {"node": node["id"], "target_prob": p, "draft_prob": q, "threshold": min(1.0, p / q), "terms": {}}
+    this["judged"]["trials"].append(trial | {"u": (1 + min(1.0, p / q)) / 2, "accepted": False})
+
+
+@falsification("two siblings tried in another order", "tree")
+def trials_exchanged(data: Data) -> None:
+    this, trial = next(trials(data, later))
+    index = this["judged"]["trials"].index(trial)
+    order = this["judged"]["trials"]
+    order[index - 1], order[index] = order[index], order[index - 1]
+
+
+@falsification("a threshold", "lenience")
+@falsification("a threshold bottom-up", "traversal")
+@falsification("a threshold of a relaxed rule", "longest path")
+def threshold_alone(data: Data) -> None:
+    _, trial = next(trials(data, lambda this, one: undecided(this, one) and not one["accepted"]))
+    trial["threshold"] *= 0.9
+
+
+@falsification("one round under another rule", "chain")
+@falsification("one greedy round under another rule", "tree, greedy")
+def rule_of_a_round(data: Data) -> None:
+    rounds_with(data)["judged"]["rule"] = "naive"
+
+
+@falsification("one round under a rule that nobody knows", "chain")
+def unknown_rule_of_a_round(data: Data) -> None:
+    rounds_with(data)["judged"]["rule"] = "mystery"
+
+
+@falsification("another verifier in the header", "chain")
+@falsification("a lossless verifier in a lenient run's header", "lenience")
+def verifier_in_header(data: Data) -> None:
+    data["started"]["verifier"] = {"name": "specinfer", "options": {}, "lossless": True, "model": None}
+
+
+def all_under(rule: str) -> Change:
+    def change(data: Data) -> None:
+        data["started"]["verifier"] |= {"name": rule, "lossless": True, "options": {}}
+        for this in data["rounds"]:
+            this["judged"]["rule"] = rule
+
+    return change
+
+
+falsification("a lenient run as sequential", "lenience")(all_under("sequential"))
+falsification("a naive run as sequential", "naive")(all_under("sequential"))
+falsification("a sequential tree as naive", "tree")(all_under("naive"))
+falsification("a sequential tree as specinfer", "tree")(all_under("specinfer"))
+falsification("a K-SEQ run as specinfer", "kseq")(all_under("specinfer"))
+falsification("a relaxed run as sequential", "longest path")(all_under("sequential"))
+falsification("a block run as traversal", "block")(all_under("sequential"))
+falsification("a sampled run as greedy", "naive")(all_under("greedy"))
+falsification("a greedy run as sequential", "chain, greedy")(all_under("sequential"))
+falsification("a bottom-up tree as block", "traversal")(all_under("block"))
+falsification("a typical run as greedy", "typical")(all_under("greedy"))
+
+
+def marked(part: str, **marks: bool) -> Change:
+    def change(data: Data) -> None:
+        data["started"][part] |= marks
+
+    return change
+
+
+falsification("lenience called lossless", "lenience")(marked("verifier", lossless=True))
+falsification("typical acceptance called lossless", "typical")(marked("verifier", lossless=True))
+falsification("longest path called lossless", "longest path")(marked("verifier", lossless=True))
+falsification("the sequential rule called lossy", "chain")(marked("verifier", lossless=False))
+falsification("target initialisation called lossless", "target init")(marked("growth", lossless=True))
+falsification("a drafter called lossy", "ngram")(marked("drafter", lossless=False))
+falsification("a stop policy called lossy", "entropy")(marked("stopping", lossless=False))
+falsification("an oracle called deployable", "oracle")(marked("stopping", deployable=True))
