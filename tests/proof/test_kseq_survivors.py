@@ -11,6 +11,7 @@ from specviz.proof.exhaustive import WARM, Case, branches, error, expected_in_fi
 from specviz.verifiers import kseq
 from specviz.verifiers.kseq import KSeqOptions, KSeqVerifier, Level
 
+pytestmark = pytest.mark.slow
 CAUGHT = 1e-6
 NARROW = Sampling(temperature=1.0, top_k=2)
 
