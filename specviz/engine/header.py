@@ -5,10 +5,8 @@ Knows nothing about the loop.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from specviz.drafters.capabilities import policies_of
@@ -21,6 +19,7 @@ from specviz.protocol.runs import Resume, RunRequest
 from specviz.stop_policies.base import Stop, StopOptions
 from specviz.trace.events import Branch, MethodCard, ModelCard, SamplingCard, Started, StepTime, TokenizerCard
 from specviz.trace.exhibits import DatastoreCard, MemoryCard
+from specviz.trace.seal import seal
 from specviz.tree_policies.base import Growth
 from specviz.verifiers.base import Verifier
 from specviz.version import __version__
@@ -87,15 +86,11 @@ def started(
         datastore=datastore,
         branch=None if resume is None else Branch(resume.trace.started.run_id, resume.round, resume.forced_token),
     )
-    return replace(header, run_id=_fingerprint(header))
+    return replace(header, run_id=seal(header))
 
 
 def _card(method: Verifier[Options] | Growth[Options] | Stop[StopOptions]) -> MethodCard:
     return MethodCard(method.name, in_effect(method.options), method.lossless)
-
-
-def _fingerprint(header: Started) -> str:
-    return hashlib.sha256(json.dumps(asdict(header), sort_keys=True).encode()).hexdigest()[:16]
 
 
 def model_card(info: ModelInfo) -> ModelCard:

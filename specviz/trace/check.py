@@ -1,8 +1,8 @@
 """Is a trace true to itself? Every invariant of the format, from its tree to its summary.
 
-`loads` only makes a trace safe to walk; this says whether its parts agree. The rules are in `rules_tree`,
-`rules_verdict`, `rules_round` and `rules_run`; docs/trace_format.md lists them in words. Knows nothing about files or
-engines.
+`loads` only makes a trace safe to walk; this says whether its parts agree. The rules are in `rules/`, one file per
+concern; docs/trace_format.md lists them in words. What no rule can find out is in `unchecked`. Knows nothing about
+files or engines.
 """
 
 from __future__ import annotations
@@ -12,23 +12,61 @@ from itertools import chain
 from pathlib import Path
 
 from specviz.errors import TraceError
-from specviz.trace import rules_round, rules_run, rules_tree, rules_verdict
 from specviz.trace.codec import read
 from specviz.trace.events import FORMAT, Trace
 from specviz.trace.limits import STANDARD, Limits
 from specviz.trace.problems import Problem
+from specviz.trace.rules import (
+    bottom_up,
+    commit,
+    distributions,
+    draft,
+    ending,
+    header,
+    last_token,
+    noise,
+    residuals,
+    run,
+    thresholds,
+    times,
+    transform,
+    verdicts,
+)
+from specviz.trace.rules.scene import Scene
 from specviz.trace.structure import structure
 
 __all__ = ["Problem", "check", "errors", "read_checked"]
 
 _ROUND_RULES = (
-    rules_tree.tree,
-    rules_verdict.verdicts,
-    rules_round.adjusted,
-    rules_round.last_token,
-    rules_round.committed,
+    distributions.tree,
+    transform.transformed,
+    draft.candidates,
+    draft.passes,
+    draft.exhibits,
+    verdicts.verdicts,
+    thresholds.thresholds,
+    thresholds.reaches,
+    noise.needed,
+    noise.uniforms,
+    noise.candidates,
+    noise.followed,
+    residuals.adjusted,
+    residuals.residual,
+    bottom_up.scaled_residuals,
+    thresholds.kseq_residual,
+    last_token.last_token,
+    noise.last_drawn,
+    commit.committed,
 )
-_RUN_RULES = (rules_run.vocabulary, rules_run.chain, rules_run.times, rules_run.output, rules_run.summary)
+_RUN_RULES = (
+    header.header,
+    ending.prompt,
+    run.vocabulary,
+    run.chain,
+    times.times,
+    ending.output,
+    run.summary,
+)
 
 
 def check(trace: Trace) -> list[Problem]:
@@ -36,10 +74,16 @@ def check(trace: Trace) -> list[Problem]:
     broken = list(_identity(trace)) + list(structure(trace))
     if broken:
         return broken
-    scenes = [rules_tree.Scene(f"rounds[{i}]", trace.started, this) for i, this in enumerate(trace.rounds)]
-    in_rounds = chain.from_iterable(rule(scene) for scene in scenes for rule in _ROUND_RULES)
+    in_rounds = chain.from_iterable(rule(scene) for scene in _scenes(trace) for rule in _ROUND_RULES)
     in_run = chain.from_iterable(rule(trace) for rule in _RUN_RULES)
     return [*in_rounds, *in_run]
+
+
+def _scenes(trace: Trace) -> Iterator[Scene]:
+    text = tuple(trace.started.prompt_ids)
+    for index, this in enumerate(trace.rounds):
+        yield Scene(f"rounds[{index}]", trace.started, this, text)
+        text += tuple(token.token for token in this.committed.tokens)
 
 
 def errors(problems: list[Problem]) -> list[Problem]:

@@ -19,13 +19,18 @@ from specviz.training.options import TrainOptions
 Stage = Callable[[TrainOptions, Callable[[dict[str, Any]], None]], Any]
 
 STAGES = ("prepare", "target", "teach", "drafter", "export", "measure", "skips")
+EXTRA_STAGES = ("figures", "keep")  # asked for by name; `all` does without
 PROGRESS_EVERY_S = 15.0
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Adds the options of `specviz train`; defaults come from `TrainOptions` alone."""
     parser.add_argument(
-        "stage", nargs="?", default="all", choices=["all", *STAGES], help="one stage, or all in order (default)"
+        "stage",
+        nargs="?",
+        default="all",
+        choices=["all", *STAGES, *EXTRA_STAGES],
+        help="one stage, or all in order (default)",
     )
     for field in fields(TrainOptions):
         flag = "--" + field.name.replace("_", "-")
@@ -42,7 +47,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def stage_functions() -> Mapping[str, Stage]:
     """Name to function, in order; imported here because torch is slow to load and `--help` does without."""
-    from specviz.training import drafter_stages, publication, skips, stages
+    from specviz.training import drafter_stages, publication, skips, stages, target_stages
 
     functions: tuple[Stage, ...] = (
         lambda options, report: report(stages.prepare(options)),
@@ -52,8 +57,10 @@ def stage_functions() -> Mapping[str, Stage]:
         publication.export,
         publication.measure,
         skips.search_skips,
+        target_stages.figures,
+        target_stages.keep,
     )
-    return dict(zip(STAGES, functions, strict=True))
+    return dict(zip((*STAGES, *EXTRA_STAGES), functions, strict=True))
 
 
 def run(args: argparse.Namespace) -> int:

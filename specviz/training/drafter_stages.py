@@ -98,7 +98,7 @@ def train_drafter(options: TrainOptions, report: Report) -> LlamaForCausalLM:
     dtype = measured_dtype(options.dtype, options.device)
     drafter = drafter_from(target, options.drafter_layers, options.drafter_intermediate, options.seed)
     if options.drafter_start:
-        drafter = moved(started_model(options.drafter_start, drafter.config), options.device)
+        drafter = moved(started_model(options.drafter_start, options, drafter.config), options.device)
         note_start(options.drafter_start, options.work_dir / "drafter")
     loop = Loop(
         drafter,

@@ -35,6 +35,7 @@ class LoopOptions:
     momentum: float = 0.95
     newton_schulz_iterations: int = 4
     warm_up_steps: int = 20
+    decay: float = 1.0
     clip_norm: float = 1.0
     product_dtype: torch.dtype = torch.float32
     is_compiled: bool = False
@@ -128,7 +129,7 @@ class Loop:
         used = self.fraction()
         if self.options.grow_at > 0 and not self.progress.has_grown and used >= self.options.grow_at:
             self._grow()
-        factor = learning_rate_factor(used, self.progress.step, self.options.warm_up_steps)
+        factor = learning_rate_factor(used, self.progress.step, self.options.warm_up_steps, self.options.decay)
         muon, adamw = self.optimisers
         for optimiser, rate in ((muon, self.options.matrix_lr), (adamw, self.options.embedding_lr)):
             for group in optimiser.param_groups:

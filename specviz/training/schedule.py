@@ -22,7 +22,10 @@ class Budget:
         return min(1.0, used)
 
 
-def learning_rate_factor(progress: float, step: int, warm_up_steps: int) -> float:
-    """Linear warm-up over `warm_up_steps`, then linear decay to exactly zero at progress 1."""
+def learning_rate_factor(progress: float, step: int, warm_up_steps: int, decay: float = 1.0) -> float:
+    """Linear warm-up over `warm_up_steps`, then constant, then linear decay to exactly zero at progress 1.
+
+    `decay` in (0, 1] is the share of the budget, at its end, in which the rate falls; with 1 it falls all the time.
+    """
     warm_up = min(1.0, (step + 1) / max(1, warm_up_steps))
-    return warm_up * max(0.0, 1.0 - progress)
+    return warm_up * min(1.0, max(0.0, 1.0 - progress) / decay)

@@ -18,11 +18,14 @@ from specviz.corpus.packages import package_documents
 from specviz.corpus.standard_library import Corpus, collect, manifest
 from specviz.errors import TrainingError
 from specviz.training.loop import Loop, LoopOptions, Objective, Report
+from specviz.training.mixture import DocumentWindows, Mixture, load_packed
 from specviz.training.options import TrainOptions
+from specviz.training.plain_english import streams
 from specviz.training.schedule import Budget
 from specviz.training.target import held_out_loss, model_config, moved, new_model, target_objective
 from specviz.training.tokenizer import load_tokenizer, train_tokenizer
-from specviz.training.windows import Batch, Windows, held_out_batches, load_stream, pack, save_stream
+from specviz.training.transfer import carry_embeddings
+from specviz.training.windows import Batch, Batches, Windows, held_out_batches, load_stream, pack, save_stream
 
 VALIDATION_WINDOWS = 24
 
@@ -36,12 +39,19 @@ def prepare(options: TrainOptions, corpus: Corpus | None = None) -> dict[str, An
     work.mkdir(parents=True, exist_ok=True)
     split = manifest(corpus)
     (work / "split.json").write_text(json.dumps(split, indent=1) + "\n", encoding="utf-8")
-    tokenizer = train_tokenizer((document.text for document in corpus.train), options.vocabulary)
+    texts = [document.text for document in corpus.train]
+    english = streams.write(options.english_seed, options.english_characters) if options.english > 0 else None
+    if options.tokenizer:
+        tokenizer = load_tokenizer(Path(options.tokenizer))
+    else:
+        tokenizer = train_tokenizer(texts + (english.tokenizer_texts() if english else []), options.vocabulary)
     tokenizer.save_pretrained(work / "tokenizer")
-    train = pack([document.text for document in corpus.train], tokenizer, options.seed)
+    train = pack(texts, tokenizer, options.seed)
     held_out = pack([document.text for document in corpus.held_out], tokenizer, None)
     save_stream(work / "train.npy", train)
     save_stream(work / "held_out.npy", held_out)
+    if english:
+        english.save(work, tokenizer, texts)
     return {
         "train_files": len(corpus.train),
         "held_out_files": len(corpus.held_out),
@@ -81,8 +91,14 @@ def measured_dtype(choice: str, device: str) -> torch.dtype:
 
 def validation(options: TrainOptions) -> Callable[[LlamaForCausalLM], float]:
     """Held-out loss on a small fixed sample of windows, in nats per token."""
-    stream = load_stream(options.work_dir / "held_out.npy")
-    batches = held_out_batches(stream, options.window, 4, VALIDATION_WINDOWS)
+    names = ["held_out.npy", *(["held_out_english.npy"] if options.english > 0 else [])]
+    batches = [
+        batch
+        for name in names
+        for batch in held_out_batches(
+            load_stream(options.work_dir / name), options.window, 4, VALIDATION_WINDOWS // len(names)
+        )
+    ]
     return lambda model: held_out_loss(model, batches)
 
 
@@ -98,18 +114,18 @@ def target_loop(options: TrainOptions) -> Loop:
         options.intermediate,
         options.vocabulary,
     )
-    model = started_model(options.start, config) if options.start else new_model(config, options.seed)
+    model = started_model(options.start, options, config) if options.start else new_model(config, options.seed)
     model = moved(model, options.device)
     autocast_dtype = measured_dtype(options.dtype, options.device)
-    stream = load_stream(options.work_dir / "train.npy")
     return Loop(
         model,
-        Windows(stream, options.window, options.batch_size, options.seed, options.copies),
+        target_batches(options),
         with_autocast(target_objective, options.device, autocast_dtype),
         LoopOptions(
             Budget(options.tokens, options.minutes),
             matrix_lr=options.matrix_lr,
             embedding_lr=options.embedding_lr,
+            decay=options.decay,
             grow_at=options.grow_at,
             product_dtype=autocast_dtype,
             is_compiled=options.compile,
@@ -118,8 +134,22 @@ def target_loop(options: TrainOptions) -> Loop:
     )
 
 
-def started_model(folder: str, config: LlamaConfig) -> LlamaForCausalLM:
-    """A trained model to go on from, in fp32; raises where its shape is not the one asked for."""
+def target_batches(options: TrainOptions) -> Batches:
+    """Windows of Python alone, or of plain English and Python in the asked shares."""
+    if options.english == 0:
+        stream = load_stream(options.work_dir / "train.npy")
+        return Windows(stream, options.window, options.batch_size, options.seed, options.copies)
+    english, python = (load_packed(options.work_dir / f"train_{name}.npy") for name in ("english", "python"))
+    return Mixture(
+        DocumentWindows(english, options.window, options.seed),
+        DocumentWindows(python, options.window, options.seed, options.copies),
+        options.english,
+        options.batch_size,
+    )
+
+
+def started_model(folder: str, options: TrainOptions, config: LlamaConfig) -> LlamaForCausalLM:
+    """A trained model to go on from, in fp32, under the prepared tokenizer; raises where its shape is another one."""
     if not (Path(folder) / "config.json").is_file():
         raise TrainingError(f"No model in {folder}: give the folder of a trained one.")
     model: LlamaForCausalLM = LlamaForCausalLM.from_pretrained(folder, dtype=torch.float32)
@@ -127,6 +157,8 @@ def started_model(folder: str, config: LlamaConfig) -> LlamaForCausalLM:
         found, wanted = getattr(model.config, name), getattr(config, name)
         if found != wanted:
             raise TrainingError(f"The model in {folder} has {name} {found}, and {wanted} is asked for: use its shape.")
+    if (Path(folder) / "tokenizer.json").is_file():
+        carry_embeddings(model, load_tokenizer(Path(folder)), prepared_tokenizer(options))
     model.train()
     return model
 

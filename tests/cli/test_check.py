@@ -32,6 +32,27 @@ def test_a_sound_trace_passes(specviz: Call, golden: Path) -> None:
     assert result.err == ""
 
 
+def test_what_no_trace_can_show_is_said(specviz: Call, golden: Path) -> None:
+    result = specviz("check", golden)
+    assert "not recomputed: that the models say what is recorded of them; no model at hand" in result.out
+
+
+def test_a_verifier_unknown_here_is_not_recomputed_and_never_called_sound(
+    specviz: Call, golden: Path, tmp_path: Path
+) -> None:
+    """Another package's rule: nothing contradicts it, and nothing was worked out anew."""
+    trace = codec.read(golden)
+    rounds = [replace(this, judged=replace(this.judged, rule="dreamt_up")) for this in trace.rounds]
+    verifier = replace(trace.started.verifier, name="dreamt_up")
+    path = tmp_path / "unknown.json"
+    codec.write(replace(trace, rounds=rounds, started=replace(trace.started, verifier=verifier)), path)
+    result = specviz("check", path)
+    assert result.code == 0
+    assert "sound" not in result.out
+    assert "unknown.json: not recomputed, 8 rounds" in result.out
+    assert "lossless mark of the verifier 'dreamt_up', which is unknown here" in result.out
+
+
 def test_every_error_is_named_and_the_code_is_1(specviz: Call, broken: Path) -> None:
     result = specviz("check", broken)
     assert result.code == 1
@@ -52,6 +73,8 @@ def test_json_lists_files_and_problems(specviz: Call, golden: Path, broken: Path
     assert result.code == 1
     assert data["ok"] is False
     assert [file["ok"] for file in data["files"]] == [True, False]
+    assert [file["verdict"] for file in data["files"]] == ["sound", "false"]
+    assert any("no model at hand" in gap for gap in data["files"][0]["not_recomputed"])
     assert {"place", "sentence", "severity"} <= set(data["files"][1]["problems"][0])
 
 

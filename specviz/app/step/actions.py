@@ -44,6 +44,7 @@ from specviz.protocol.runs import Catalog, Resume, RunRequest, TraceSource
 from specviz.trace import codec
 from specviz.trace.events import Started, Summary, Trace
 from specviz.trace.limits import UPLOAD
+from specviz.trace.unchecked import outcome
 
 log = logging.getLogger(__name__)
 
@@ -242,9 +243,11 @@ class StepActions(Stoppable):
     def open_file(self, path: str | None) -> Updates:
         """An imported trace, read with the limits for strangers' files."""
         try:
-            return _stage(imported(path, self.limits.import_bytes))
+            trace = imported(path, self.limits.import_bytes)
         except TraceError as error:
             return _refused(error)
+        *shown, _ = _stage(trace)
+        return *shown, notices.message(f"{_shown(trace)} {outcome(trace)}")
 
 
 def _frame_updates(frame: Frame) -> Updates:

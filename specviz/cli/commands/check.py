@@ -1,4 +1,4 @@
-"""`specviz check`: every problem of every trace named, exit code 1 if any is an error.
+"""`specviz check`: every problem of every trace named, exit code 1 if any is an error, and what was not recomputed.
 
 Place in the flow: reads files through the codec, asks `trace.check`, prints. Knows nothing about engines.
 """
@@ -36,22 +36,29 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _report(path: Path) -> dict[str, Any]:
-    from specviz.trace import check, codec
+    from specviz.trace import check, codec, unchecked
 
     try:
         trace = codec.read(path)
     except TraceError as error:
-        return _verdict(path, [{"place": "", "sentence": str(error), "severity": "error"}], 0)
-    return _verdict(path, [_as_data(problem) for problem in check.check(trace)], len(trace.rounds))
+        unreadable = [{"place": "", "sentence": str(error), "severity": "error"}]
+        return _with_verdict(path, unreadable, known=False)
+    found = [_as_data(problem) for problem in check.check(trace)]
+    report = _with_verdict(path, found, known=unchecked.verdicts_known(trace))
+    return report | {"rounds": len(trace.rounds), "not_recomputed": unchecked.unchecked(trace)}
 
 
 def _as_data(problem: Problem) -> dict[str, str]:
     return {str(key): str(value) for key, value in asdict(problem).items()}
 
 
-def _verdict(path: Path, problems: list[dict[str, str]], rounds: int) -> dict[str, Any]:
+def _with_verdict(path: Path, problems: list[dict[str, str]], known: bool) -> dict[str, Any]:
+    """`sound` is said only of a trace whose every verdict was recomputed."""
     ok = all(problem["severity"] != "error" for problem in problems)
-    return {"file": str(path), "ok": ok, "rounds": rounds, "problems": problems}
+    verdict = "false" if not ok else "sound" if known else "not recomputed"
+    return {
+        "file": str(path), "ok": ok, "verdict": verdict, "rounds": 0, "problems": problems, "not_recomputed": [],
+    }  # fmt: skip
 
 
 def _print(report: dict[str, Any]) -> None:
@@ -65,4 +72,8 @@ def _print(report: dict[str, Any]) -> None:
     if report["ok"]:
         warnings = len(report["problems"])
         note = f", {warnings} warning{'s' * (warnings != 1)}" if warnings else ""
-        terminal.line(f"{name}: {terminal.paint('sound', 'accepted')}, {report['rounds']} rounds{note}")
+        sound = report["verdict"] == "sound"
+        verdict = terminal.paint("sound", "accepted") if sound else terminal.paint("not recomputed", "correction")
+        terminal.line(f"{name}: {verdict}, {report['rounds']} rounds{note}")
+        for gap in report["not_recomputed"]:
+            terminal.line(f"  not recomputed: {printable(gap, keep='')}")

@@ -214,7 +214,10 @@ def test_a_branch_without_a_place_or_a_whole_run_says_so() -> None:
 
 
 def test_a_good_file_is_shown_and_a_bad_one_is_refused_with_a_sentence(actions: StepActions, tmp_path: Path) -> None:
-    assert "Showing a simulated run" in actions.open_file(str(SAMPLE))[3]
+    opened = actions.open_file(str(SAMPLE))[3]
+    assert "Showing a simulated run" in opened
+    assert "Checked against itself: sound." in opened
+    assert "no model at hand" in opened
     bad = tmp_path / "bad.json"
     bad.write_text('{"format":"something else"}', encoding="utf-8")
     update = actions.open_file(str(bad))

@@ -1,17 +1,17 @@
-"""Rules inside one round, second part: how trials, path and fates agree, and what each threshold was worked out from.
+"""Rules inside one round: trials, path and fates tell the same story, in the order that the rule goes.
 
-The order of the trials is data (`judged.order`); what a threshold must be is looked up in `known_rules`. Called by
-`check` on a structurally sound round. Knows nothing about the run around it.
+The order of the trials is data (`judged.order`). Called by `check` on a structurally sound round. Knows nothing about
+where thresholds come from.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from math import prod
 
 from specviz.trace.events import Fate, Order, Trial
-from specviz.trace.known_rules import KNOWN, first_reach
 from specviz.trace.problems import Problem
-from specviz.trace.rules_tree import EXACT, ROUNDING, Scene
+from specviz.trace.rules.scene import SINGLE, Scene
 
 
 def verdicts(scene: Scene) -> Iterator[Problem]:
@@ -33,7 +33,9 @@ def verdicts(scene: Scene) -> Iterator[Problem]:
     if judged.final_node != end:
         yield Problem(f"{scene.place}.judged.final_node", f"is {judged.final_node}, but the path ends at {end}")
     yield from _fates(scene, tried)
-    yield from _thresholds(scene)
+    if scene.rule is not None and judged.trials and judged.order != scene.rule.order:
+        told = f"is '{judged.order}', but '{judged.rule}' goes '{scene.rule.order}'"
+        yield Problem(f"{scene.place}.judged.order", told)
 
 
 def _fates(scene: Scene, tried: set[int]) -> Iterator[Problem]:
@@ -48,13 +50,13 @@ def _fates(scene: Scene, tried: set[int]) -> Iterator[Problem]:
 def _numbers(place: str, trial: Trial) -> Iterator[Problem]:
     for name in ("target_prob", "draft_prob", "threshold"):
         value = getattr(trial, name)
-        if not 0 <= value <= 1 + ROUNDING:
+        if not 0 <= value <= 1 + SINGLE:
             yield Problem(f"{place}.{name}", f"is {value}, but must lie between 0 and 1")
     if trial.u is not None:
         if not 0 <= trial.u < 1:
             yield Problem(f"{place}.u", f"is {trial.u}, but a uniform draw lies in [0, 1)")
         if trial.accepted != (trial.u < trial.threshold):
-            verdict = "accepted" if trial.accepted else "refused"
+            verdict = "accepted" if trial.accepted else "rejected"
             yield Problem(
                 place, f"is {verdict} with u {trial.u} and threshold {trial.threshold}; accepted means u < threshold"
             )
@@ -75,12 +77,17 @@ def _top_down(scene: Scene) -> Iterator[Problem]:
             walked.append(trial.node)
     if judged.path != walked:
         yield Problem(f"{scene.place}.judged.path", f"is {judged.path}, but the accepted trials are {walked}")
+    end = judged.path[-1] if judged.path else 0
     for parent in (0, *judged.path):
         drawn = [child.id for child in scene.offered(parent)]
         tried = [trial.node for trial in judged.trials if trial.node in drawn]
         if tried != drawn[: len(tried)]:
             place = f"{scene.place}.judged.trials"
             yield Problem(place, f"tries the children of node {parent} as {tried}, but they were drawn as {drawn}")
+        elif scene.rule is not None and parent == end and len(tried) < len(drawn):
+            place = f"{scene.place}.judged.trials"
+            told = f"reject {tried} below node {parent}, but never try its other children {drawn[len(tried) :]}"
+            yield Problem(place, told)
 
 
 def _bottom_up(scene: Scene) -> Iterator[Problem]:
@@ -133,6 +140,21 @@ def _longest(scene: Scene) -> Iterator[Problem]:
         yield Problem(
             f"{scene.place}.judged.path", f"has {len(judged.path)} nodes, but a path of {deepest} nodes passed"
         )
+    elif judged.path and scene.rule is not None:
+        yield from _of_the_longest(scene, [node for node in passed if nodes[node].depth == deepest])
+
+
+def _of_the_longest(scene: Scene, ends: list[int]) -> Iterator[Problem]:
+    """Of equally long paths a rule that draws keeps the one drafted first, one that does not the most probable."""
+    judged, nodes = scene.round.judged, scene.round.nodes
+    if scene.rule is not None and scene.rule.draws:
+        best = {min(ends)}
+    else:
+        worth = {end: prod(nodes[node].target_prob or 0.0 for node in scene.path_to(end) if node) for end in ends}
+        best = {end for end in ends if worth[end] >= max(worth.values()) * (1 - SINGLE) - SINGLE}
+    if judged.path[-1] not in best:
+        told = f"is {judged.path}, but of the longest paths '{judged.rule}' keeps that to node {min(best)}"
+        yield Problem(f"{scene.place}.judged.path", told)
 
 
 _ORDERS: Mapping[Order, Callable[[Scene], Iterator[Problem]]] = {
@@ -140,64 +162,3 @@ _ORDERS: Mapping[Order, Callable[[Scene], Iterator[Problem]]] = {
     "bottom_up": _bottom_up,
     "longest": _longest,
 }
-
-
-def _thresholds(scene: Scene) -> Iterator[Problem]:
-    """What the rule's own equation gives, for the rules that the format knows."""
-    judged, options = scene.round.judged, scene.started.verifier.options
-    rule = KNOWN.get(judged.rule)
-    if rule is None:
-        if judged.trials:
-            told = f"is '{judged.rule}', which declares no rule here: its thresholds are not recomputed"
-            yield Problem(f"{scene.place}.judged.rule", told, "warning")
-        return
-    if judged.trials and judged.order != rule.order:
-        yield Problem(f"{scene.place}.judged.order", f"is '{judged.order}', but '{judged.rule}' goes '{rule.order}'")
-    for index, trial in enumerate(judged.trials):
-        place = f"{scene.place}.judged.trials[{index}]"
-        try:
-            threshold = rule.threshold(trial, options)
-        except (KeyError, OverflowError) as error:
-            yield Problem(f"{place}.terms", f"give no threshold ({error}), which '{judged.rule}' needs")
-            continue
-        if abs(trial.threshold - threshold) > EXACT:
-            yield Problem(f"{place}.threshold", f"is {trial.threshold}, but {rule.words} is {threshold}")
-    yield from _kseq_factor(scene)
-    yield from _reaches(scene)
-
-
-def _kseq_factor(scene: Scene) -> Iterator[Problem]:
-    """rho is that of K siblings: 1 - (1 - beta)^K = rho beta."""
-    for index, trial in enumerate(scene.round.judged.trials):
-        terms = trial.terms
-        if not {"rho", "beta"} <= terms.keys():
-            continue
-        siblings = len(scene.offered(scene.round.nodes[trial.node].parent))
-        beta = min(1.0, max(0.0, terms["beta"]))
-        if abs(1 - (1 - beta) ** siblings - terms["rho"] * terms["beta"]) > ROUNDING:
-            yield Problem(
-                f"{scene.place}.judged.trials[{index}].terms",
-                f"have rho {terms['rho']:.6g} and beta {terms['beta']:.6g}, which do not fit {siblings} siblings",
-            )
-
-
-def _reaches(scene: Scene) -> Iterator[Problem]:
-    """The chance of a path is handed down: from 1 at the root, and from each node to its children."""
-    judged, nodes = scene.round.judged, scene.round.nodes
-    below: dict[int, list[Trial]] = {}
-    for index, trial in enumerate(judged.trials):
-        if "parent_reach" not in trial.terms:
-            continue
-        place = f"{scene.place}.judged.trials[{index}].terms"
-        parent = nodes[trial.node].parent
-        handed = trial.terms["parent_reach"]
-        if parent == 0 and abs(handed - 1) > EXACT:
-            yield Problem(place, f"have parent_reach {handed}, but the root's is 1")
-        children = below.get(trial.node, [])
-        if children and abs(children[0].terms["parent_reach"] - first_reach(trial)) > EXACT:
-            yield Problem(
-                place, f"make the chance of the path {first_reach(trial)}, but its first child was told other"
-            )
-        if children and abs(children[-1].terms["parent_reach"] - trial.terms.get("reach", -1.0)) > EXACT:
-            yield Problem(place, "have another reach than the last refused child was told")
-        below.setdefault(parent, []).append(trial)

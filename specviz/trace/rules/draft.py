@@ -1,0 +1,220 @@
+"""Rules inside one round: the tree is one that this drafter, tree policy and options make, judged by a rule that may.
+
+What is known of the methods stands in `known_methods` and `known_rules`. Called by `check` on a structurally sound
+round. Knows nothing about probabilities.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from specviz.trace.events import MethodCard, Node
+from specviz.trace.known_methods import DRAFTERS, FROM_TARGET, TREE_POLICIES
+from specviz.trace.problems import Problem
+from specviz.trace.rules.scene import SINGLE, Scene
+
+LEVEL_WISE = ("chain", "levels", "rsd_c")
+"""tree policies that give every node of a level the same number of children"""
+
+
+def candidates(scene: Scene) -> Iterator[Problem]:
+    """Sources, kinds and sizes are those of the header's methods."""
+    started, nodes = scene.started, scene.round.nodes
+    yield from _judged(scene)
+    drafter, growth = DRAFTERS.get(started.drafter.name), started.growth
+    if drafter is None or (growth is not None and growth.name not in TREE_POLICIES):
+        return
+    sources = drafter.sources | ({FROM_TARGET} if growth is not None and growth.name == "target_init" else set())
+    kind = _drawn_kind(scene)
+    for node in nodes[1:]:
+        place = f"{scene.place}.nodes[{node.id}]"
+        if node.source not in sources:
+            told = f"is '{node.source}', but '{started.drafter.name}' marks its candidates {_listed(sources)}"
+            yield Problem(f"{place}.source", told)
+        elif drafter.draws and node.source not in ("text", "datastore") and kind is not None and node.kind != kind:
+            yield Problem(f"{place}.kind", f"is '{node.kind}', but by the header's options it is drawn as '{kind}'")
+        elif not drafter.draws and node.kind != "point_mass":
+            told = f"is '{node.kind}', but '{started.drafter.name}' draws nothing: its candidates are point masses"
+            yield Problem(f"{place}.kind", told)
+    yield from _bounded(scene, started.drafter, drafter.most, drafter.deepest)
+    own = [node for node in nodes[1:] if node.source not in ("text", "datastore")]
+    if drafter.draws:
+        yield from _shape(scene, own)
+
+
+def _listed(names: Sequence[str] | frozenset[str]) -> str:
+    return " or ".join(f"'{name}'" for name in sorted(names)) or "with nothing: it drafts nothing"
+
+
+def _judged(scene: Scene) -> Iterator[Problem]:
+    """The rule is the header's verifier, and may judge these candidates at this temperature."""
+    judged, rule, verifier = scene.round.judged, scene.rule, scene.started.verifier
+    if judged.origin == "forced":
+        return
+    if judged.rule != verifier.name:
+        yield Problem(f"{scene.place}.judged.rule", f"is '{judged.rule}', but the run's verifier is '{verifier.name}'")
+    if rule is None:
+        return
+    if rule.greedy and not scene.greedy:
+        yield Problem(f"{scene.place}.judged.rule", f"is '{judged.rule}', which judges at temperature 0 only")
+    for node in scene.round.nodes[1:]:
+        if node.kind not in rule.judges:
+            told = f"is '{node.kind}', which '{judged.rule}' does not judge"
+            yield Problem(f"{scene.place}.nodes[{node.id}].kind", told)
+    if rule.chains and any(len(family) > 1 for family in scene.families):
+        yield Problem(f"{scene.place}.nodes", f"hold siblings, but '{judged.rule}' judges chains only")
+
+
+def _drawn_kind(scene: Scene) -> str | None:
+    """How the header says the model's candidates are drawn; None where the options do not say."""
+    growth, options = scene.started.growth, scene.started.drafter.options
+    if growth is not None and growth.name in ("rsd_c", "rsd_s", "sequoia", "dyspec", "target_init"):
+        return "point_mass" if scene.greedy else "without_replacement"
+    if growth is not None and growth.name == "eagle2":
+        return "point_mass"
+    draw = (growth.options if growth is not None else options).get("draw")
+    if draw != "auto":
+        return {"iid": "iid", "without_replacement": "without_replacement", "top_k": "point_mass"}.get(str(draw))
+    if scene.greedy:
+        return "point_mass"
+    return "iid" if max(_widths(scene) or [1]) == 1 else "without_replacement"
+
+
+def _widths(scene: Scene) -> list[int] | None:
+    """Children per node level by level, as the header's options say; None where they say nothing of the kind."""
+    growth = scene.started.growth
+    options = growth.options if growth is not None else scene.started.drafter.options
+    branching = options.get("branching")
+    if isinstance(branching, list) and branching:
+        return branching
+    length = options.get("length" if growth is not None else "gamma")
+    return [1] * length if isinstance(length, int) and (growth is None or growth.name == "chain") else None
+
+
+def _bounded(scene: Scene, card: MethodCard, most: str | None, deepest: str | None) -> Iterator[Problem]:
+    drafted = len(scene.round.nodes) - 1
+    depth = max(node.depth for node in scene.round.nodes)
+    for name, value, what in ((most, drafted, "candidates"), (deepest, depth, "levels")):
+        bound = card.options.get(name) if name else None
+        if isinstance(bound, int) and value > bound:
+            told = f"hold {value} {what}, but '{card.name}' ran with {name} {bound}"
+            yield Problem(f"{scene.place}.nodes", told)
+
+
+def _shape(scene: Scene, own: list[Node]) -> Iterator[Problem]:
+    """Depth, width and number of the model's candidates against the options of the tree policy."""
+    growth = scene.started.growth
+    budget = growth.options.get("budget", 0) if growth is not None else 0
+    if isinstance(budget, int) and 0 < budget < len(own):
+        yield Problem(f"{scene.place}.nodes", f"hold {len(own)} candidates, but the budget is {budget}")
+    if growth is not None and growth.name not in LEVEL_WISE:
+        yield from _beam(scene, growth, own)
+        return
+    widths = _widths(scene)
+    if widths is None or not isinstance(budget, int):
+        return
+    depth = max((node.depth for node in own), default=0)
+    if not budget and depth > len(widths) and scene.started.stopping is None:  # which may also make drafts longer
+        yield Problem(f"{scene.place}.nodes", f"reach depth {depth}, but the options make {len(widths)} levels")
+        return
+    for parent in scene.round.nodes:
+        width = widths[min(parent.depth, len(widths) - 1)]
+        children = sum(child.source in {one.source for one in own} for child in scene.children(parent.id))
+        if children > width:
+            told = f"has {children} children, but the options give {width} at its level"
+            yield Problem(f"{scene.place}.nodes[{parent.id}]", told)
+    if not budget:
+        yield from _whole(scene, own, widths)
+
+
+def _beam(scene: Scene, growth: MethodCard, own: list[Node]) -> Iterator[Problem]:
+    """Policies that choose the shape as they go keep to their width per level and their depth."""
+    depth, width, budget = (growth.options.get(name) for name in ("depth", "width", "budget"))
+    deepest = max((node.depth for node in own), default=0)
+    bounded = growth.name == "sequoia" or (growth.name in ("rsd_s", "target_init") and not budget)
+    if bounded and isinstance(depth, int) and deepest > depth:
+        yield Problem(f"{scene.place}.nodes", f"reach depth {deepest}, but '{growth.name}' ran with depth {depth}")
+    if growth.name in ("rsd_s", "target_init") and isinstance(width, int):
+        for level in range(1, deepest + 1):
+            count = sum(node.depth == level for node in own)
+            if count > width:
+                told = f"hold {count} candidates at depth {level}, but '{growth.name}' ran with width {width}"
+                yield Problem(f"{scene.place}.nodes", told)
+
+
+def _whole(scene: Scene, own: list[Node], widths: Sequence[int]) -> Iterator[Problem]:
+    """Without a stop policy a level-wise tree is whole: what was drawn is submitted, or the text is biased."""
+    started = scene.started
+    if started.stopping is not None or scene.round.judged.origin == "forced" or started.drafter.name == "rasd":
+        return
+    rooms = [len(widths), room_below(scene)]
+    if started.drafter.model is not None:
+        rooms.append(started.drafter.model.context_length - scene.round.base_length + 1)
+    deepest = min(rooms)
+    for parent in scene.round.nodes:
+        if parent.depth >= deepest:
+            continue
+        width, children = widths[parent.depth], len(scene.children(parent.id))
+        support = scene.started.target.vocab_size
+        if parent.draft is not None and parent.draft.rest <= SINGLE and not scene.greedy:
+            support = len(parent.draft.tokens)  # more than the distribution holds cannot be drawn without replacement
+        if children < min(width, support):
+            told = f"has {children} children, but the options give {width} at its level"
+            yield Problem(f"{scene.place}.nodes[{parent.id}]", told)
+
+
+def room_below(scene: Scene) -> int:
+    """How deep a draft may be: the round's last token is committed too."""
+    from_text = scene.started.target.context_length - scene.round.base_length
+    asked = len(scene.started.prompt_ids) + scene.started.max_new_tokens - scene.round.base_length
+    return min(from_text, asked) - 1
+
+
+def passes(scene: Scene) -> Iterator[Problem]:
+    """The drafter's passes follow one another in its cache, and lead from the text into the tree."""
+    this, place = scene.round, f"{scene.place}.drafted.passes"
+    made = this.drafted.passes
+    drafter = DRAFTERS.get(scene.started.drafter.name)
+    if made and drafter is not None and not drafter.draws and scene.started.drafter.name != "simulated":
+        yield Problem(place, f"are {len(made)}, but '{scene.started.drafter.name}' has no model to pass through")
+    if (
+        not made
+        and drafter is not None
+        and drafter.draws
+        and any(n.source in drafter.sources - {"text", "datastore"} for n in this.nodes)
+    ):
+        yield Problem(place, "are missing, but the candidates come from a model")
+    growth = scene.started.growth
+    dropping = growth is not None and growth.name == "eagle2"  # expanded nodes need not be kept
+    deepest = max(node.depth for node in this.nodes)
+    for index, one in enumerate(made):
+        at = f"{place}[{index}]"
+        before = made[index - 1].cached_rows + made[index - 1].rows if index else None
+        if before is None and one.cached_rows + one.rows != this.base_length:
+            told = f"make {one.cached_rows + one.rows} cached rows, but the text has {this.base_length} tokens"
+            yield Problem(at, told)
+        elif before is not None and one.cached_rows != before:
+            yield Problem(f"{at}.cached_rows", f"is {one.cached_rows}, but the pass before left {before}")
+        if index == 0 and one.depth not in (1, None):
+            yield Problem(f"{at}.depth", f"is {one.depth}, but the round's first pass makes depth 1 possible")
+        if one.depth is None or index == 0 or dropping or drafter is None:
+            continue
+        level = sum(node.depth == one.depth - 1 for node in this.nodes)
+        if one.depth < 2 or one.depth > deepest + 1:
+            yield Problem(f"{at}.depth", f"is {one.depth}, but the tree reaches depth {deepest}")
+        elif one.rows > level:
+            yield Problem(f"{at}.rows", f"is {one.rows}, but only {level} nodes stand at depth {one.depth - 1}")
+
+
+def exhibits(scene: Scene) -> Iterator[Problem]:
+    """What the drafter shows: nodes made from a row have its tokens, and a row taken from the text stands there."""
+    for number, exhibit in enumerate(scene.round.drafted.knew):
+        for index, row in enumerate(exhibit.rows):
+            place = f"{scene.place}.drafted.knew[{number}].rows[{index}]"
+            for node in row.nodes:
+                if scene.round.nodes[node].token not in row.tokens:
+                    yield Problem(f"{place}.nodes", f"name node {node}, whose token is not in the row")
+            if row.position is not None and scene.text:
+                there = list(scene.text[row.position : row.position + len(row.tokens)])
+                if there != row.tokens[: len(there)]:
+                    yield Problem(f"{place}.position", f"is {row.position}, but the text has other tokens there")

@@ -1,0 +1,83 @@
+"""Rules about the header: who took part, what is claimed of them, and the seal over all of it.
+
+Called by `check` on a structurally sound trace. Knows nothing about rounds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from specviz.trace.events import ModelCard, Started, Trace
+from specviz.trace.known_methods import DRAFTERS, STOP_POLICIES, TREE_POLICIES
+from specviz.trace.known_rules import KNOWN
+from specviz.trace.problems import Problem
+from specviz.trace.rules.scene import producer_of
+from specviz.trace.seal import seal
+
+_HEX = re.compile(r"[0-9a-f]*")
+
+
+def header(trace: Trace) -> Iterator[Problem]:
+    """Marks, hashes and models agree with the methods named, and the run's id seals the whole header."""
+    started = trace.started
+    yield from _marks(started)
+    yield from _models(started)
+    if started.source == "simulated" and producer_of(started) == "engine":
+        yield Problem("started.source", "is 'simulated', but the header was written by the engine, which computes")
+    if started.source != "simulated" and producer_of(started) == "simulation":
+        yield Problem("started.source", f"is '{started.source}', but the header was written by a simulation")
+    if producer_of(started) == "engine" and started.run_id != (due := seal(started)):
+        yield Problem("started.run_id", f"is {started.run_id!a}, but this header's is '{due}': the header was changed")
+
+
+def _marks(started: Started) -> Iterator[Problem]:
+    """A method's `lossless` and `deployable` are what is known of it."""
+    claims: list[tuple[str, bool, bool | None]] = [
+        ("verifier.lossless", started.verifier.lossless, _lossless_rule(started)),
+        ("drafter.lossless", started.drafter.lossless, True if started.drafter.name in DRAFTERS else None),
+    ]
+    if started.growth is not None:
+        claims.append(("growth.lossless", started.growth.lossless, TREE_POLICIES.get(started.growth.name)))
+    if (stopping := started.stopping) is not None:
+        known = STOP_POLICIES.get(stopping.name)
+        claims.append(("stopping.lossless", stopping.lossless, None if known is None else True))
+        claims.append(("stopping.deployable", stopping.deployable, known))
+    for place, told, known in claims:
+        if known is not None and told != known:
+            method = getattr(started, place.split(".")[0]).name
+            yield Problem(f"started.{place}", f"is {told}, but '{method}' is known to be otherwise")
+
+
+def _lossless_rule(started: Started) -> bool | None:
+    rule = KNOWN.get(started.verifier.name)
+    return None if rule is None else rule.lossless
+
+
+def _models(started: Started) -> Iterator[Problem]:
+    cards: list[tuple[str, ModelCard]] = [("started.target", started.target)]
+    if started.drafter.model is not None:
+        cards.append(("started.drafter.model", started.drafter.model))
+    for place, card in cards:
+        yield from _hash(f"{place}.weights_sha256", card.weights_sha256)
+        for name in ("parameters", "layers", "hidden_size", "vocab_size", "context_length"):
+            if getattr(card, name) < 0:
+                yield Problem(f"{place}.{name}", f"is {getattr(card, name)}, but counts start at 0")
+    if len(cards) == 2 and cards[0][1].weights_sha256 == cards[1][1].weights_sha256 != "":
+        same = ("parameters", "layers", "hidden_size", "vocab_size")
+        if any(getattr(cards[0][1], name) != getattr(cards[1][1], name) for name in same):
+            yield Problem("started.drafter.model", "has the target's weights, but another size")
+    yield from _hash("started.tokenizer.sha256", started.tokenizer.sha256)
+    known = DRAFTERS.get(started.drafter.name)
+    if known is not None and known.model != (started.drafter.model is not None):
+        has = "names no model" if known.model else "names a model"
+        does = "has one of its own" if known.model else "has none of its own"
+        yield Problem("started.drafter.model", f"{has}, but '{started.drafter.name}' {does}")
+    for what, card_with_hash in (("memory", started.memory), ("datastore", started.datastore)):
+        if card_with_hash is not None:
+            yield from _hash(f"started.{what}.sha256", card_with_hash.sha256)
+
+
+def _hash(place: str, told: str) -> Iterator[Problem]:
+    if not _HEX.fullmatch(told) or len(told) > 64:
+        yield Problem(place, f"is {told!a}, but a SHA-256 is 64 hexadecimal digits")

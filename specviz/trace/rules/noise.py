@@ -1,0 +1,128 @@
+"""Rules inside one round: every uniform draw u is the one that belongs to the seed, and what was drawn follows from it.
+
+The same seed gives the same u for the same decision, so u can be recomputed from the header alone. Called by `check` on
+a structurally sound round, and asked of traces by this engine (and its simulations) only: others may number their
+decisions differently. Knows nothing about thresholds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from specviz.trace.events import Node
+from specviz.trace.problems import Problem
+from specviz.trace.rules.bounds import Bounds
+from specviz.trace.rules.distributions import drawn_by
+from specviz.trace.rules.scene import SINGLE, Scene, producer_of
+from specviz.trace.uniform_draws import Key, uniform
+
+
+def uniforms(scene: Scene) -> Iterator[Problem]:
+    """u of every trial and of the last token against seed and key."""
+    judged, seed, place = scene.round.judged, scene.started.seed, f"{scene.place}.judged"
+    if producer_of(scene.started) == "other":
+        return
+    for index, trial in enumerate(judged.trials):
+        if trial.u is not None and trial.u != (due := uniform(seed, _trial_key(scene, trial.node))):
+            yield Problem(f"{place}.trials[{index}].u", f"is {trial.u}, but seed {seed} gives {due} there")
+    if judged.u is not None and judged.u != (due := uniform(seed, _last_key(scene))):
+        yield Problem(f"{place}.u", f"is {judged.u}, but seed {seed} gives {due} there")
+
+
+def _trial_key(scene: Scene, node: int) -> Key:
+    if producer_of(scene.started) == "simulation":
+        return ("simulated", scene.round.index, node)
+    return ("accept", scene.round.base_length, node)
+
+
+def _last_key(scene: Scene) -> Key:
+    if producer_of(scene.started) == "simulation":
+        return ("simulated", scene.round.index, 0)
+    return ("target", scene.round.base_length + len(scene.round.judged.path), 0)
+
+
+def needed(scene: Scene) -> Iterator[Problem]:
+    """u is there where a known rule needs one, and nowhere else."""
+    judged, rule, place = scene.round.judged, scene.rule, f"{scene.place}.judged"
+    if judged.origin == "forced":
+        if judged.u is not None:
+            yield Problem(f"{place}.u", "is given, but a forced token is not drawn")
+        return
+    if rule is None:
+        return
+    for index, trial in enumerate(judged.trials):
+        if (trial.u is not None) != rule.compares:
+            said = "is missing" if rule.compares else f"is {trial.u}"
+            does = "compares one with the threshold" if rule.compares else "needs none"
+            yield Problem(f"{place}.trials[{index}].u", f"{said}, but '{judged.rule}' {does}")
+    if (judged.u is not None) != rule.draws:
+        said = "is missing" if rule.draws else f"is {judged.u}"
+        does = "draws the last token" if rule.draws else "takes the most probable token"
+        yield Problem(f"{place}.u", f"{said}, but '{judged.rule}' {does}")
+
+
+def last_drawn(scene: Scene) -> Iterator[Problem]:
+    """The last token lies where its u points to in the distribution it was drawn from (inverse-CDF, ids in order)."""
+    judged = scene.round.judged
+    if judged.u is None or producer_of(scene.started) != "engine":
+        return
+    head = judged.residual or scene.round.nodes[judged.final_node].target
+    yield from _points_to(f"{scene.place}.judged.token", judged.token, judged.u, Bounds.of_head(head))
+
+
+def followed(scene: Scene) -> Iterator[Problem]:
+    """The naive rule draws the target's token at every visited node and follows it: each must lie where u points."""
+    judged, nodes, seed = scene.round.judged, scene.round.nodes, scene.started.seed
+    if judged.rule != "naive" or producer_of(scene.started) != "engine":
+        return
+    for index, node in enumerate(judged.path):
+        u = uniform(seed, ("target", scene.round.base_length + nodes[node].depth - 1, 0))
+        bounds = Bounds.of_head(nodes[nodes[node].parent].target)
+        yield from _points_to(f"{scene.place}.judged.path[{index}]", nodes[node].token, u, bounds)
+
+
+def candidates(scene: Scene) -> Iterator[Problem]:
+    """Drawn candidates lie where their u points to, where the draws of a round are numbered like its nodes."""
+    if producer_of(scene.started) != "engine" or not numbered_like_nodes(scene):
+        return
+    begun = scene.started.branch.round if scene.started.branch is not None else 0
+    for node in scene.round.nodes[1:]:
+        if node.kind == "point_mass" or node.source != drawn_by(scene, node.parent):
+            continue
+        u = uniform(scene.started.seed, ("draft", begun + scene.round.index, node.id - 1))
+        place = f"{scene.place}.nodes[{node.id}].token"
+        yield from _points_to(place, node.token, u, _proposal(scene, node))
+
+
+NUMBERED = (None, "chain", "levels", "rsd_c", "sequoia")
+"""tree policies whose draws are made in the order of the nodes; None: as the drafter's own options say"""
+DRAWING = ("model", "vocabtrim", "early_exit", "self_speculative", "rasd")
+"""drafters whose drawn candidates all come from the policy, and before any others"""
+
+
+def numbered_like_nodes(scene: Scene) -> bool:
+    """Whether the n-th node is the n-th draw of its round."""
+    growth = scene.started.growth
+    return scene.started.drafter.name in DRAWING and (None if growth is None else growth.name) in NUMBERED
+
+
+def _proposal(scene: Scene, node: Node) -> Bounds:
+    """What a candidate was drawn from: its parent's q, less the siblings drawn before it without replacement."""
+    q = Bounds.of_head(scene.round.nodes[node.parent].draft)
+    if node.kind == "iid":
+        return q
+    siblings = scene.children(node.parent)
+    return q.without(
+        other.token
+        for other in siblings
+        if other.id < node.id and (other.kind, other.source) == (node.kind, node.source)
+    )
+
+
+def _points_to(place: str, token: int, u: float, bounds: Bounds) -> Iterator[Problem]:
+    below, own = bounds.total_below(token), bounds[token]
+    if not below.low - SINGLE <= u < below.high + own.high + SINGLE:
+        yield Problem(
+            place,
+            f"is token {token}, drawn by a u from {below.low:.6g} to {below.high + own.high:.6g} at most, but u is {u}",
+        )

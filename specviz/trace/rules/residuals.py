@@ -1,0 +1,166 @@
+"""Rules inside one round: the p and Q of every trial, carried through what rejected candidates leave of the target.
+
+Re-derived from the nodes' heads as ranges, so that a stored number is contradicted wherever the heads determine it.
+Called by `check` on a structurally sound round. Knows nothing about thresholds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from specviz.trace.events import Node, TopK, Trial
+from specviz.trace.problems import Problem
+from specviz.trace.rules.bounds import Bounds, Range
+from specviz.trace.rules.distributions import drawn_by
+from specviz.trace.rules.scene import SINGLE, Scene
+
+
+@dataclass
+class Level:
+    """The children of one node while they are tried: what the rejected ones have left of the target there."""
+
+    scene: Scene
+    parent: Node
+    rejected: list[Node] = field(default_factory=list)
+    mass: Range | None = None
+    """left over by the last rejected child; None: nothing was rejected"""
+    reach: float = 1.0
+    """A: by how much the target is scaled before a rejected candidate is subtracted (bottom-up rules)"""
+    _left: Bounds | None = None
+    _unscaled: Bounds = field(default_factory=Bounds)
+    """what the last rejected child left, before it was normalised"""
+
+    @property
+    def left(self) -> Bounds:
+        """The target's distribution after the rejected children."""
+        if self._left is None:
+            probs = {child.token: child.target_prob for child in self.children if child.target_prob is not None}
+            self._left = Bounds.of_head(self.parent.target, probs)
+        return self._left
+
+    @property
+    def children(self) -> list[Node]:
+        return self.scene.offered(self.parent.id)
+
+    @cached_property
+    def _drawn_from(self) -> tuple[str | None, Bounds]:
+        """Whose the recorded proposal is, and the proposal."""
+        source = drawn_by(self.scene, self.parent.id)
+        drawn = [child for child in self.children if child.kind != "point_mass" and child.source == source]
+        probs = {child.token: child.draft_prob for child in drawn if child.draft_prob is not None}
+        return source, Bounds.of_head(self.parent.draft if drawn else None, probs)
+
+    def proposal(self, child: Node) -> Bounds:
+        """Q of a child after the rejected ones: what it was really drawn from."""
+        if child.kind == "point_mass":
+            return Bounds.of_point(child.token)
+        source, q = self._drawn_from
+        if child.source != source:
+            return Bounds()
+        if child.kind == "iid":
+            return q
+        return q.without(other.token for other in self.rejected if (other.kind, other.source) == (child.kind, source))
+
+    def reject(self, child: Node) -> None:
+        """max(0, A p − Q), normalised, is what the next one is tried against."""
+        left, mass = self.left.minus(self.proposal(child), self.reach)
+        nothing = mass.low <= 0.0  # then the whole target may have been kept instead (p equals Q up to rounding)
+        self._left = Bounds() if nothing else left.over(mass)
+        self._unscaled = left
+        self.mass = mass
+        self.rejected.append(child)
+
+    def leaves(self, head: TopK, mass: float) -> Iterator[str]:
+        """What is wrong with a recorded distribution of this mass as that which the rejected children leave."""
+        if not self.rejected or mass <= SINGLE:
+            return  # nothing is left but rounding errors, or the target itself
+        yield from unlike(head, self._unscaled.over(Range(mass * (1 - SINGLE), mass * (1 + SINGLE))))
+
+
+def unlike(head: TopK, bounds: Bounds) -> Iterator[str]:
+    """What contradicts the bounds in a recorded head, in words."""
+    for token, prob in zip(head.tokens, head.probs, strict=True):
+        if not bounds[token].holds(prob):
+            yield f"gives token {token} {prob:.6g}, but the nodes leave it {bounds[token]}"
+            return
+    least = head.probs[-1] if head.tokens else 1.0
+    named = set(head.tokens)
+    for token, there in bounds.of.items():
+        bound = min(least, head.rest)
+        if token not in named and not Range(0.0, bound).holds(there.low):
+            yield f"has token {token} outside its head, but the nodes leave it {there}"
+            return
+
+
+def adjusted(scene: Scene) -> Iterator[Problem]:
+    """The p and Q of each trial of a known rule, re-derived from the nodes as far as their heads determine them."""
+    rule = scene.rule
+    if rule is None or rule.numbers == "scaled":
+        return
+    levels: dict[int, Level] = {}
+    for index, trial in enumerate(scene.round.judged.trials):
+        node = scene.round.nodes[trial.node]
+        fresh = rule.numbers == "plain"
+        parent = scene.level_of(node)
+        level = levels.setdefault(parent, Level(scene, scene.round.nodes[parent]))
+        yield from compare(f"{scene.place}.judged.trials[{index}]", trial, node, level)
+        if not trial.accepted and not fresh:
+            level.reject(node)
+
+
+def compare(place: str, trial: Trial, node: Node, level: Level) -> Iterator[Problem]:
+    """A trial's p and Q against what the level says."""
+    for name, told, derived in (
+        ("draft_prob", trial.draft_prob, level.proposal(node)[node.token]),
+        ("target_prob", trial.target_prob, level.left[node.token]),
+    ):
+        if not derived.holds(told):
+            yield Problem(f"{place}.{name}", f"is {told:.6g}, but the nodes give {derived}")
+
+
+def residual(scene: Scene) -> Iterator[Problem]:
+    """The correction's distribution and its mass are what the rejected candidates leave."""
+    judged, rule, place = scene.round.judged, scene.rule, f"{scene.place}.judged"
+    yield from _given(scene)
+    if rule is None or rule.numbers != "residual" or judged.residual_mass is None:
+        return
+    level = Level(scene, scene.round.nodes[judged.final_node])
+    for trial in rejected_below(scene, judged.final_node):
+        level.reject(scene.round.nodes[trial.node])
+    yield from compare_residual(place, level, judged.residual, judged.residual_mass)
+
+
+def compare_residual(place: str, level: Level, head: TopK | None, mass: float) -> Iterator[Problem]:
+    """A recorded residual and its mass against what the level leaves."""
+    if level.mass is not None and not level.mass.holds(mass):
+        yield Problem(f"{place}.residual_mass", f"is {mass:.6g}, but the nodes leave {level.mass}")
+    elif head is not None:
+        for told in level.leaves(head, mass):
+            yield Problem(f"{place}.residual", told)
+
+
+def _given(scene: Scene) -> Iterator[Problem]:
+    """Residual and mass are there where the rule subtracts something, and nowhere else."""
+    judged, rule, place = scene.round.judged, scene.rule, f"{scene.place}.judged"
+    mass = judged.residual_mass
+    if mass is not None and not 0 <= mass <= 1 + SINGLE:
+        yield Problem(f"{place}.residual_mass", f"is {mass}, but must lie between 0 and 1")
+    if judged.residual is not None and mass is None:
+        yield Problem(f"{place}.residual_mass", "is missing, but a residual is given")
+    if rule is None:
+        return
+    due = judged.origin == "correction" and rule.subtracts
+    if due and mass is None:
+        yield Problem(f"{place}.residual_mass", f"is missing, but '{judged.rule}' draws a correction from what is left")
+    if due and scene.keeps_heads and judged.residual is None:
+        yield Problem(f"{place}.residual", f"is missing, but '{judged.rule}' draws a correction from what is left")
+    if not due and mass is not None:
+        yield Problem(f"{place}.residual_mass", f"is {mass}, but '{judged.rule}' subtracts nothing here")
+
+
+def rejected_below(scene: Scene, node: int) -> Sequence[Trial]:
+    """Trials of the node's children that were rejected, in order."""
+    below = {child.id for child in scene.offered(node)}
+    return [trial for trial in scene.round.judged.trials if trial.node in below and not trial.accepted]

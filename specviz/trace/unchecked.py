@@ -1,0 +1,65 @@
+"""What the check of a trace cannot find out, in words: nobody should take its silence there for an answer.
+
+Some of it no trace can show (what the models really say), some this release does not know (another package's methods),
+some the trace left out. Knows nothing about files or screens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from specviz.trace.events import Trace
+from specviz.trace.known_methods import DRAFTERS, STOP_POLICIES, TREE_POLICIES
+from specviz.trace.known_rules import KNOWN
+from specviz.trace.rules.scene import producer_of
+
+NO_MODEL = (
+    "that the models say what is recorded of them; no model at hand",
+    "how long the passes really took; no clock at hand",
+)
+
+
+def unchecked(trace: Trace) -> list[str]:
+    """Each a clause that follows `not recomputed: `; those that every trace has come last."""
+    return [*gaps(trace), *NO_MODEL]
+
+
+def gaps(trace: Trace) -> list[str]:
+    """What could have been recomputed if the methods were known or the trace had kept more; often empty."""
+    return [*_verdicts(trace), *_methods(trace), *_left_out(trace)]
+
+
+def outcome(trace: Trace) -> str:
+    """What may be said of a trace in which `check` found no error, and what may not: for a line on a page."""
+    verdict = "Checked against itself: sound." if verdicts_known(trace) else "Checked against itself: not recomputed."
+    return f"{verdict} Not recomputed: {'; '.join(unchecked(trace))}."
+
+
+def verdicts_known(trace: Trace) -> bool:
+    """Whether every round's rule is known, so that its verdicts were recomputed; only then is a trace called sound."""
+    return not list(_verdicts(trace))
+
+
+def _verdicts(trace: Trace) -> Iterator[str]:
+    rules = {this.judged.rule for this in trace.rounds if this.judged.origin != "forced"}
+    for rule in sorted({*rules, trace.started.verifier.name} - KNOWN.keys()):
+        yield f"verdicts, thresholds and the lossless mark of the verifier {rule!a}, which is unknown here"
+
+
+def _methods(trace: Trace) -> Iterator[str]:
+    started = trace.started
+    known = (
+        ("drafter", started.drafter, DRAFTERS),
+        ("tree policy", started.growth, TREE_POLICIES),
+        ("stop policy", started.stopping, STOP_POLICIES),
+    )
+    for what, card, table in known:
+        if card is not None and card.name not in table:
+            yield f"whether the drafts are those of the {what} {card.name!a}, which is unknown here"
+
+
+def _left_out(trace: Trace) -> Iterator[str]:
+    if producer_of(trace.started) == "other":
+        yield f"uniform draws against the seed, and the header's id: written by {trace.started.producer!a}"
+    if trace.rounds and not any(node.target.tokens for this in trace.rounds for node in this.nodes):
+        yield "probabilities, residuals and draws: the trace kept no distributions"

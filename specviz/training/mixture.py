@@ -1,0 +1,118 @@
+"""Half plain English, half Python: packs both into streams with document starts and draws windows from them.
+
+Place in the flow: `prepare` packs with it, the target's training loop reads its batches. A batch is a pure function
+of the step. It knows nothing about models, losses or how a document was made.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from transformers import PreTrainedTokenizerFast
+
+from specviz.errors import TrainingError
+from specviz.training.windows import Batch, TokenStream, twice
+
+Starts = NDArray[np.int64]
+
+BLOCK_START = re.compile(r"(?<=\n\n)(?=[^\s])")
+TEXTS_AT_ONCE = 4096
+
+
+def code_blocks(text: str) -> list[str]:
+    """A module cut where a top-level statement follows an empty line; joined, the blocks are the module again."""
+    return BLOCK_START.split(text)
+
+
+def pack_with_starts(
+    documents: Iterable[Sequence[str]], tokenizer: PreTrainedTokenizerFast
+) -> tuple[TokenStream, Starts]:
+    """Encodes documents, given as their blocks, and joins them, each followed by end-of-text.
+
+    Returns the stream, uint16 [tokens], and the position of every block's first token, int64 [blocks].
+    """
+    blocks: list[str] = []
+    is_last: list[bool] = []
+    for document in documents:
+        blocks += document
+        is_last += [False] * (len(document) - 1) + [True]
+    pieces: list[TokenStream] = []
+    starts, position = np.zeros(len(blocks), dtype=np.int64), 0
+    for first in range(0, len(blocks), TEXTS_AT_ONCE):
+        encoded = tokenizer(blocks[first : first + TEXTS_AT_ONCE], add_special_tokens=False, verbose=False)["input_ids"]
+        for index, ids in enumerate(encoded, start=first):
+            starts[index] = position
+            ending = [tokenizer.eos_token_id] if is_last[index] else []
+            pieces.append(np.asarray([*ids, *ending], dtype=np.uint16))
+            position += len(pieces[-1])
+    return np.concatenate(pieces), starts
+
+
+def save_packed(path: Path, packed: tuple[TokenStream, Starts]) -> None:
+    """Writes NAME.npy and NAME.starts.npy."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    np.save(path, packed[0])
+    np.save(path.with_suffix(".starts.npy"), packed[1])
+
+
+def load_packed(path: Path) -> tuple[TokenStream, Starts]:
+    """Maps what `save_packed` wrote; raises where it has not been prepared."""
+    if not path.with_suffix(".starts.npy").is_file():
+        raise TrainingError(f"No document starts of {path.name} in the work folder: run `specviz train prepare` first.")
+    return np.load(path, mmap_mode="r"), np.load(path.with_suffix(".starts.npy"))
+
+
+def window_starts(starts: Starts, n_tokens: int, length: int, first: int = 0) -> Starts:
+    """Starts of windows of `length` + 1 tokens that cover the stream from the document `first` on.
+
+    Each begins at a document's start: the document that a window cuts off begins the next one. Only a document longer
+    than a window goes on where the window ended.
+    """
+    found, position = [], int(starts[first])
+    while position + length + 1 <= n_tokens:
+        found.append(position)
+        following = int(starts[np.searchsorted(starts, position + length, side="right") - 1])
+        position = following if following > position else position + length
+    return np.asarray(found, dtype=np.int64)
+
+
+class DocumentWindows:
+    """Windows of one stream that begin at document starts, shuffled anew in every epoch; see `twice` for `copies`."""
+
+    def __init__(self, packed: tuple[TokenStream, Starts], length: int, seed: int, copies: float = 0.0) -> None:
+        """`length` is the number of predicted tokens per window."""
+        self.stream, self.starts = packed
+        self.length, self.seed, self.copies = length, seed, copies
+        self.window_starts = window_starts(self.starts, len(self.stream), length)
+        if len(self.window_starts) == 0:
+            raise TrainingError(f"{len(self.stream)} tokens are too few for a window of {length}: add text.")
+
+    def window(self, index: int) -> TokenStream:
+        """The numbered window, [length + 1]; a pure function of the number."""
+        epoch, place = divmod(index, len(self.window_starts))
+        order = np.random.default_rng((self.seed, epoch)).permutation(len(self.window_starts))
+        start = int(self.window_starts[order[place]])
+        window = self.stream[start : start + self.length + 1]
+        return window if self.copies == 0 else twice(window, np.random.default_rng((self.seed, 1, index)), self.copies)
+
+
+class Mixture:
+    """Batches whose rows come from plain English in the share `english`, evenly spread, and else from Python."""
+
+    def __init__(self, english: DocumentWindows, python: DocumentWindows, share: float, batch_size: int) -> None:
+        """`share` lies in (0, 1)."""
+        if not 0 < share < 1:
+            raise TrainingError(f"The share of plain English is {share}: choose --english between 0 and 1.")
+        self.english, self.python, self.share, self.batch_size = english, python, share, batch_size
+
+    def batch(self, step: int) -> Batch:
+        """Token ids without a teacher."""
+        rows = [self._row(step * self.batch_size + index) for index in range(self.batch_size)]
+        return Batch(torch.from_numpy(np.stack(rows).astype(np.int64)))
+
+    def _row(self, index: int) -> TokenStream:
+        before, after = int(index * self.share), int((index + 1) * self.share)
+        return self.english.window(before) if after > before else self.python.window(index - before)

@@ -1,0 +1,98 @@
+"""The people of the small world: their names, and the words that stand for them.
+
+Place in the flow: slot lists that the families draw from. Data only.
+"""
+
+GIRLS = [
+    "Mia",
+    "Zoe",
+    "Anna",
+    "Lily",
+    "Emma",
+    "Nora",
+    "Ruth",
+    "Clara",
+    "Alice",
+    "Maya",
+    "Ella",
+    "Rosa",
+    "Ivy",
+    "Jane",
+    "Lucy",
+    "Sara",
+    "Tina",
+    "Vera",
+    "Wendy",
+    "Amy",
+    "Ada",
+    "Bella",
+    "Dora",
+    "Eva",
+    "Grace",
+    "Hanna",
+    "Ida",
+    "June",
+    "Kate",
+    "Lena",
+    "Mary",
+    "Nina",
+    "Olga",
+    "Paula",
+    "Rita",
+    "Sophie",
+    "Tara",
+    "Una",
+    "Willa",
+    "Yara",
+]
+BOYS = [
+    "Leo",
+    "Tom",
+    "Ben",
+    "Max",
+    "Sam",
+    "Jack",
+    "Finn",
+    "Noah",
+    "Paul",
+    "Oscar",
+    "Hugo",
+    "Adam",
+    "Carl",
+    "David",
+    "Eric",
+    "Felix",
+    "George",
+    "Henry",
+    "Ian",
+    "John",
+    "Kurt",
+    "Luke",
+    "Mark",
+    "Nick",
+    "Owen",
+    "Peter",
+    "Quinn",
+    "Ron",
+    "Simon",
+    "Theo",
+    "Victor",
+    "Will",
+    "Alex",
+    "Bruno",
+    "Dan",
+    "Emil",
+    "Frank",
+    "Greg",
+    "Ivan",
+    "Jim",
+]
+PRONOUNS = {"she": ("she", "her", "her"), "he": ("he", "him", "his")}
+
+
+def pronouns(name: str) -> tuple[str, str, str]:
+    """Subject, object and possessive form for a name of the lists above."""
+    return PRONOUNS["she" if name in GIRLS else "he"]
+
+
+NAMES = [*GIRLS, *BOYS]

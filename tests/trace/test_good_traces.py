@@ -1,0 +1,137 @@
+"""Whatever the engine writes is accepted without a finding: bounds follow from the precision that is stored.
+
+Every registered drafter and tree policy with every verifier that may judge it, above temperature 0, over many seeds and
+sampling transforms. Single precision and rounded heads must not look like contradictions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+
+from specviz.drafters.base import DRAFTERS
+from specviz.errors import SpecVizError
+from specviz.live.source import LiveSource, collect, make_plan
+from specviz.lm.load import LoadedModel
+from specviz.lm.table import TableModel
+from specviz.proof.drafter_options import option_sets
+from specviz.proof.policy_options import growth_sets
+from specviz.protocol.runs import RunRequest
+from specviz.trace.check import check
+from specviz.trace.events import Round, Trial
+from specviz.tree_policies.base import GROWTHS
+from specviz.verifiers.base import VERIFIERS
+from tests.proof.letters import Letters, LetterTexts
+
+SAMPLINGS = [(0.8, 0, 1.0), (0.3, 0, 1.0), (1.6, 0, 1.0), (1.0, 3, 1.0), (0.7, 0, 0.8), (1.3, 4, 0.6)]
+"""temperature, top-k, top-p"""
+SEEDS = range(12)
+
+
+class SingleTable(TableModel):
+    """A toy whose logits have single precision, as those of real models do."""
+
+    def forward(self, *args: Any, **kwargs: Any) -> torch.Tensor:
+        return super().forward(*args, **kwargs).float()
+
+
+def loader(size: int, precise: bool, spread: float = 1.5, order: int = 4) -> Callable[..., LoadedModel]:
+    """Stands in for `load`: `spread` says how peaked distributions are, `order` how much text they look at."""
+    kind = TableModel if precise else SingleTable
+    seeds = {"target": 1, "drafter": 2}
+
+    def load(name: str, device: str, dtype: str) -> LoadedModel:
+        model = kind(size, seeds[name], 48, order=order, spread=spread)
+        return LoadedModel(model, Letters(size), model.info)
+
+    return load
+
+
+def requests(**fixed: Any) -> Iterator[RunRequest]:
+    """A request for each verifier that may judge what is fixed."""
+    for verifier in VERIFIERS.names():
+        request = RunRequest("abcab", max_new_tokens=24, verifier=verifier, **fixed)
+        try:
+            make_plan(replace(request, temperature=0.8))
+        except SpecVizError:
+            continue
+        yield request
+
+
+DRAFTS = [
+    *({"drafter": name, "drafter_options": options} for name in DRAFTERS.names() for options in option_sets(name)),
+    *({"growth": name, "growth_options": options} for name in GROWTHS.names() for options in growth_sets(name)),
+]
+
+
+@pytest.mark.parametrize("draft", DRAFTS, ids=lambda draft: "-".join(map(str, draft.values())))
+def test_a_trace_of_a_toy_has_no_finding(draft: dict[str, Any]) -> None:
+    sources = [
+        LiveSource(load=loader(6, precise=True), measure=False, datastores=LetterTexts()),
+        LiveSource(load=loader(24, precise=False), measure=False, datastores=LetterTexts()),
+    ]
+    judged = list(requests(**draft))
+    for seed in SEEDS:
+        request = judged[seed % len(judged)]
+        temperature, top_k, top_p = SAMPLINGS[seed % len(SAMPLINGS)]
+        sampled = replace(request, seed=seed, temperature=temperature, top_k=top_k, top_p=top_p, top=3 + seed % 6)
+        assert check(collect(sources[seed % 2], sampled)) == [], sampled
+
+
+@pytest.mark.parametrize("seed", [1, 5])
+def test_probabilities_that_single_precision_adds_up_to_more_than_1_are_no_contradiction(seed: int) -> None:
+    """A rejected guess of no probability leaves the whole target: a mass of 1.0000012 here."""
+    source = LiveSource(load=loader(4096, precise=False, spread=3.0, order=2), measure=False)
+    request = RunRequest(
+        "abcab", drafter="jacobi", verifier="sequential", max_new_tokens=24, temperature=0.8, seed=seed
+    )
+    trace = collect(source, request)
+    assert max(this.judged.residual_mass or 0.0 for this in trace.rounds) > 1 + 1e-6
+    assert check(trace) == []
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_rounding_does_to_a_small_remainder_is_no_contradiction(seed: int) -> None:
+    """Where earlier siblings took nearly all of q, six decimals of it say little about what was left."""
+    source = LiveSource(load=loader(512, precise=False, spread=6.0, order=2), measure=False)
+    request = RunRequest(
+        "abcab", drafter_options={"branching": (3, 2, 1)}, max_new_tokens=24, temperature=0.8, seed=seed
+    )
+    trace = collect(source, request)
+    assert any(_off(this, trial) for this in trace.rounds for trial in this.judged.trials)
+    assert check(trace) == []
+
+
+def _off(this: Round, trial: Trial) -> bool:
+    """Whether Q of a trial differs from what the rounded numbers give by more than rounding alone."""
+    node = this.nodes[trial.node]
+    earlier = [one for one in this.nodes if one.parent == node.parent and one.id < node.id]
+    left = 1 - sum(one.draft_prob or 0.0 for one in earlier)
+    return left <= 0 or abs((node.draft_prob or 0.0) / left - trial.draft_prob) > 1e-4 * (1 + trial.draft_prob)
+
+
+MODELS: list[dict[str, Any]] = [
+    *({"drafter": name} for name in DRAFTERS.names()),
+    {"drafter_options": {"branching": (3, 2, 1)}},
+    {"drafter_options": {"branching": (3, 2, 1)}, "verifier": "traversal"},
+    {"drafter_options": {"branching": (3, 2), "draw": "iid"}, "verifier": "kseq"},
+    {"drafter_options": {"gamma": 5}, "verifier": "block"},
+    {"growth": "dyspec"},
+    {"growth": "target_init", "verifier": "longest_path"},
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("draft", MODELS, ids=lambda draft: "-".join(map(str, draft.values())))
+def test_a_trace_of_the_bundled_pair_has_no_finding(draft: dict[str, Any]) -> None:
+    """Its vocabulary is so large that a softmax of single precision adds up to 1.000002."""
+    source = LiveSource(measure=False)
+    for seed, dtype in enumerate(["float32", "float32", "bfloat16", "float32"]):
+        temperature, top_k, top_p = [(0.8, 0, 1.0), (0.6, 20, 1.0), (0.8, 50, 0.95), (1.4, 0, 0.9)][seed]
+        request = RunRequest("def read(path):\n", max_new_tokens=32, seed=seed, dtype=dtype, **draft)
+        sampled = replace(request, temperature=temperature, top_k=top_k, top_p=top_p)
+        assert check(collect(source, sampled)) == [], sampled
