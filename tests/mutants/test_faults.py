@@ -14,7 +14,7 @@ AREAS = {
     "tree policies": "specviz/tree_policies/",
     "drafters": "specviz/drafters/",
     "recorder": "specviz/engine/recorder",
-    "checker": "specviz/trace/rules",
+    "checker": "specviz/trace/rules/",
     "player": "assets/js/",
 }
 

@@ -12,6 +12,7 @@ from specviz.proof.survivors import expected
 from specviz.verifiers import kseq
 from specviz.verifiers.kseq import KSeqOptions, KSeqVerifier, Level
 
+pytestmark = pytest.mark.slow
 CAUGHT = 1e-6
 NARROW = Sampling(temperature=1.0, top_k=2)
 
