@@ -76,5 +76,5 @@ def test_the_picture_has_every_folder_and_no_arrow_upwards():
     graph = picture.folders()
     package = ASSETS.parent / "specviz"
     assert {path.parent.name for path in package.glob("*/__init__.py")} == set(graph) - {picture.GROUND}
-    assert graph.edges["app", "trace"]["count"] > 5
+    assert graph.has_edge("app", "trace")
     assert not graph.has_edge("trace", "app")
