@@ -1,0 +1,93 @@
+"""One trace, round by round: the checkpoints are held against the header's hashes, then everything is recomputed.
+
+Knows nothing about commands and screens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
+
+from specviz.errors import ModelError, TraceError
+from specviz.live.audit.checkpoints import Checkpoint, tokenizer_of
+from specviz.live.audit.heads import heads
+from specviz.live.audit.laws import SLACKS
+from specviz.live.audit.models_say import ModelsSay
+from specviz.live.audit.tally import Tally
+from specviz.live.audit.text import text
+from specviz.live.audit.trials import Trials
+from specviz.protocol.audits import Audit
+from specviz.trace.check import check, errors
+from specviz.trace.events import ModelCard, Started, Trace
+from specviz.trace.rules.scene import Scene
+
+
+def audit(
+    trace: Trace,
+    cancelled: Callable[[], bool] = lambda: False,
+    places: Mapping[str, str] | None = None,
+    lane: AbstractContextManager[object] | None = None,
+) -> Iterator[Audit]:
+    """See `Audits.audit`; `lane` is held while a round is computed and given back between rounds."""
+    refuse_what_cannot_be(trace)
+    lane = lane if lane is not None else nullcontext()
+    with lane:
+        target = _checkpoint(trace.started.target, places or {})
+        own = trace.started.drafter.model
+        drafter = None if own is None else _checkpoint(own, places or {})
+        codec = tokenizer_of(target, trace.started.tokenizer)
+    tally = Tally(len(trace.rounds), how(trace.started))
+    text(trace, codec, tally)
+    yield tally.so_far(0)
+    context = tuple(trace.started.prompt_ids)
+    for index, this in enumerate(trace.rounds):
+        if cancelled():
+            return
+        scene = Scene(f"rounds[{index}]", trace.started, this, context)
+        with lane:
+            _round(ModelsSay(scene, target, drafter), tally)
+        context += tuple(token.token for token in this.committed.tokens)
+        yield tally.so_far(index + 1)
+
+
+def _round(say: ModelsSay, tally: Tally) -> None:
+    heads(say, tally)
+    rule, judged = say.scene.rule, say.scene.round.judged
+    if rule is not None:
+        Trials(say, tally, rule).audit()
+    elif judged.origin != "forced":
+        tally.skip(f"verdicts of the verifier {judged.rule!a}, which declares no rule here")
+
+
+def refuse_what_cannot_be(trace: Trace) -> None:
+    """Raises TraceError for a run without checkpoints behind it, or one that contradicts itself."""
+    if trace.started.source == "simulated" or trace.started.target.adapter == "table":
+        raise TraceError("no checkpoint stands behind this run (it was simulated, or ran on a toy table).")
+    for problem in errors(check(trace)):
+        raise TraceError(f"it contradicts itself before anything is recomputed: {problem} See `specviz check`.")
+
+
+def _checkpoint(card: ModelCard, places: Mapping[str, str]) -> Checkpoint:
+    place = places.get(card.name, card.name)
+    try:
+        return Checkpoint(card, place)
+    except ModelError as error:
+        if place == card.name and str(error).startswith("there is no model"):
+            raise ModelError(f"{error} Say where it lies with `specviz audit --model {card.name}=FOLDER`.") from error
+        raise
+
+
+def how(started: Started) -> tuple[str, ...]:
+    """With what it is recomputed, and how close counts as equal."""
+    from transformers import __version__
+
+    ran = started.target.dtype
+    slack = SLACKS.get(ran, SLACKS["bfloat16"])
+    sentences = (
+        f"Recomputed with transformers {__version__} in float32, one full forward per text and path, without a cache.",
+        f"The run computed in {ran}: its logits may lie {slack:.2g} from these, its records are rounded to six "
+        "decimals; what follows from both counts as equal.",
+    )
+    if ran != "float32":
+        return (*sentences, f"A run in {ran} is only held to that format: small changes of its numbers are not found.")
+    return sentences

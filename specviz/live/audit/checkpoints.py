@@ -1,0 +1,84 @@
+"""The checkpoints that a trace's header names, as `transformers` loads them, and full forwards over whole texts.
+
+Weights and tokenizer are held against the header's hashes first. Knows nothing about rounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from specviz.errors import ModelError
+from specviz.lm.checkpoint import sha256_of, weight_files
+from specviz.lm.place import choose_device, fetch_weights, locate
+from specviz.lm.text import TextCodec
+from specviz.trace.events import ModelCard, TokenizerCard
+
+BATCH = 16
+"""texts in one forward"""
+
+
+class Checkpoint:
+    """One model of the header, in float32."""
+
+    def __init__(self, card: ModelCard, place: str) -> None:
+        """Raises ModelError where the checkpoint is missing or another one than the run's."""
+        self.card = card
+        self.folder = locate(place)
+        fetch_weights(place, self.folder)
+        found = sha256_of(weight_files(self.folder, card.name))
+        if found != card.weights_sha256:
+            raise ModelError(
+                f"the run was made with weights of {card.name} whose hash begins {card.weights_sha256[:12]}, but the "
+                f"checkpoint at hand has {found[:12]}; nothing was recomputed: audit it with its own checkpoint."
+            )
+        self._model = _loaded(self.folder, card.name)
+
+    def logits(self, text: Sequence[int], tails: Sequence[Sequence[int]]) -> list[Tensor]:
+        """Per tail the logits [1 + len(tail), V] after `text` and after each token of the tail, in float64: one full
+        forward per text and tail, without a cache, shorter ones filled up behind their end, where nothing looks."""
+        found: list[Tensor] = []
+        for first in range(0, len(tails), BATCH):
+            batch = tails[first : first + BATCH]
+            longest = max(map(len, batch))
+            rows = [[*text, *tail, *[0] * (longest - len(tail))] for tail in batch]
+            ids = torch.tensor(rows, device=self._model.device)
+            with torch.inference_mode():
+                out = self._model(input_ids=ids, use_cache=False, logits_to_keep=longest + 1).logits
+            wide = out[..., : self.card.vocab_size].double().cpu()
+            found += [row[: len(tail) + 1] for row, tail in zip(wide, batch, strict=True)]
+        return found
+
+
+def _loaded(folder: Path, name: str) -> Any:
+    from transformers import AutoModelForCausalLM
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()
+    try:
+        model: Any = AutoModelForCausalLM.from_pretrained(
+            folder,
+            dtype=torch.float32,
+            attn_implementation="eager",
+            use_safetensors=True,
+            trust_remote_code=False,
+            local_files_only=True,
+        )
+    except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
+        raise ModelError(f"transformers cannot load {name} ({error}); nothing was recomputed.") from error
+    return model.to(choose_device("auto")).eval()
+
+
+def tokenizer_of(checkpoint: Checkpoint, card: TokenizerCard) -> TextCodec:
+    """The target's tokenizer. Raises ModelError where it is another one than the run's."""
+    text = TextCodec.from_folder(checkpoint.folder, card.name)
+    if text.sha256 != card.sha256:
+        raise ModelError(
+            f"the run was made with a tokenizer whose hash begins {card.sha256[:12]}, but the checkpoint of "
+            f"{checkpoint.card.name} has {text.sha256[:12]}; nothing was recomputed."
+        )
+    return text

@@ -1,0 +1,122 @@
+"""A recomputed number, and a recomputed distribution, with how far the run's own may lie from it.
+
+The run's logits are those of the same weights in its own number format and order of additions, so each may be off by
+`logit_slack`; everything else follows by arithmetic in double precision. Knows nothing about rounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import expm1
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from specviz.trace.events import SamplingCard, TopK
+
+Row = npt.NDArray[np.float64]
+SLACKS = {"float32": 2.0**-14, "float16": 2.0**-4, "bfloat16": 0.5, "float64": 2.0**-30}
+"""run's number format → how far one of its logits may lie from that of a float32 forward of the same weights"""
+SINGLE = 2.0**-18
+"""relative: softmax, quotients and sums of single precision behind the logits"""
+
+
+class Number(NamedTuple):
+    value: float
+    near: float = 0.0
+    """the run's own lies at most so far away"""
+
+    def holds(self, stored: float, rounding: float = 0.0) -> bool:
+        return abs(stored - self.value) <= self.near + rounding + 1e-9
+
+
+def spread(function: Callable[..., float], *numbers: Number) -> Number:
+    """A function of numbers, monotone in each: its value, and how far its values at their ends lie from it."""
+    value = function(*(one.value for one in numbers))
+    ends = [(max(0.0, one.value - one.near), one.value + one.near) for one in numbers]
+    return Number(value, max(abs(function(*corner) - value) for corner in product(*ends)))
+
+
+@dataclass(frozen=True, slots=True)
+class Law:
+    """A distribution over the vocabulary."""
+
+    probs: Row
+    near: Row
+
+    def __getitem__(self, token: int) -> Number:
+        return Number(float(self.probs[token]), float(self.near[token]))
+
+    def below(self, token: int) -> Number:
+        """Mass of all tokens with smaller ids: where inverse-CDF sampling begins to give this token."""
+        near = min(float(self.near[: token + 1].sum()), float(self.near[token:].sum()))
+        return Number(float(self.probs[:token].sum()), near)
+
+    def points_to(self, token: int, u: float) -> bool:
+        """Whether the uniform draw u gives this token."""
+        start, own = self.below(token), self[token]
+        slack = start.near + own.near + SINGLE
+        return start.value - slack <= u < start.value + own.value + slack
+
+    def is_most_probable(self, token: int) -> bool:
+        best = int(self.probs.argmax())
+        return self[token].value + self[token].near >= self[best].value - self[best].near
+
+
+def point(token: int, size: int) -> Law:
+    """A point mass [size]."""
+    probs = np.zeros(size)
+    probs[token] = 1.0
+    return Law(probs, np.zeros(size))
+
+
+def belief(logits: Tensor, slack: float) -> Law:
+    """logits [V] → the model's own softmax."""
+    probs = logits.softmax(-1).numpy()
+    return Law(probs, probs * (expm1(2 * slack) + SINGLE))
+
+
+def law(logits: Tensor, sampling: SamplingCard, slack: float, shown: TopK | None) -> Law:
+    """logits [V] → the distribution after temperature, top-k and nucleus as transformers applies them.
+
+    `shown` is what the run recorded: of tokens so close that either may come first its own choice is followed.
+    """
+    if sampling.temperature == 0:
+        best = int(logits.argmax())
+        if shown is not None and shown.tokens and float(logits[best] - logits[shown.tokens[0]]) <= 2 * slack:
+            best = shown.tokens[0]
+        return point(best, len(logits))
+    probs = _closest([_warped(logits, sampling, edge) for edge in _edges(sampling, slack)], shown)
+    return Law(probs, probs * (expm1(2 * slack / sampling.temperature) + SINGLE))
+
+
+def _edges(sampling: SamplingCard, slack: float) -> Sequence[float]:
+    """Values of top-p between which a token at the edge of the nucleus may fall on either side."""
+    if sampling.top_p >= 1:
+        return (1.0,)
+    off = expm1(2 * slack / sampling.temperature) + SINGLE
+    return (sampling.top_p, sampling.top_p * (1 - off), min(1.0, sampling.top_p * (1 + off)))
+
+
+def _warped(logits: Tensor, sampling: SamplingCard, top_p: float) -> Row:
+    from transformers import TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
+
+    scores, ids = logits.unsqueeze(0), torch.zeros(1, 1, dtype=torch.long)
+    scores = TemperatureLogitsWarper(sampling.temperature)(ids, scores)
+    if sampling.top_k > 0:
+        scores = TopKLogitsWarper(sampling.top_k)(ids, scores)
+    if top_p < 1:
+        scores = TopPLogitsWarper(top_p)(ids, scores)
+    found: Row = scores[0].softmax(-1).numpy()
+    return found
+
+
+def _closest(found: Sequence[Row], shown: TopK | None) -> Row:
+    if len(found) == 1 or shown is None or not shown.tokens:
+        return found[0]
+    return min(found, key=lambda row: float(np.abs(row[shown.tokens] - shown.probs).sum()))

@@ -1,0 +1,189 @@
+"""A round's trials, verdicts, residual and last token, from recomputed p and q and the stored uniform draws.
+
+Thresholds follow from the rules' declarations (`trace.known_rules`), what rejected candidates leave from `levels`.
+Knows nothing about models.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import exp
+
+import numpy as np
+
+from specviz.live.audit.laws import Law, Number, spread
+from specviz.live.audit.levels import Level, kseq_beta, kseq_left, ratio
+from specviz.live.audit.models_say import ModelsSay
+from specviz.live.audit.tally import Tally
+from specviz.protocol.audits import LAST_TOKENS, RESIDUALS, TRIALS, VERDICTS
+from specviz.trace.declared_rule import evaluate
+from specviz.trace.events import Node, Trial
+from specviz.trace.known_rules import KnownRule
+from specviz.trace.rules.residuals import rejected_below
+from specviz.trace.rules.scene import producer_of
+from specviz.trace.uniform_draws import uniform
+
+UNKNOWN = "trials whose p or Q follows a candidate that was drawn from what is not recomputed"
+ROUNDING = "trials after a rejection that left nothing but rounding"
+
+
+@dataclass
+class Trials:
+    """One round while its trials are gone through."""
+
+    say: ModelsSay
+    tally: Tally
+    rule: KnownRule
+    levels: dict[int, Level] = field(default_factory=dict)
+
+    def audit(self) -> None:
+        """Trials in their order, then the residual and the last token."""
+        scene = self.say.scene
+        subtracts = self.rule.numbers != "plain" or self.rule.order == "bottom_up"
+        for index, trial in enumerate(scene.round.judged.trials):
+            node = scene.round.nodes[trial.node]
+            level = self._level(scene.level_of(node))
+            self._trial(f"{scene.place}.judged.trials[{index}]", trial, node, level)
+            if not trial.accepted and subtracts:
+                level.reject(node, scales=self.rule.order == "bottom_up")
+        self._last_token()
+
+    def _level(self, parent: int) -> Level:
+        if parent not in self.levels:
+            self.levels[parent] = Level(self.say.target(parent), self.say.proposal, self._first_reach(parent))
+        return self.levels[parent]
+
+    def _first_reach(self, node_id: int) -> Number:
+        """A of a node none of whose children was rejected; 1 where the rule does not scale."""
+        if node_id == 0 or self.rule.order != "bottom_up":
+            return Number(1.0)
+        node = self.say.scene.round.nodes[node_id]
+        above = self._level(node.parent)
+        p, q = self._numbers(node, above, None)
+        return Number(0.5, 0.5) if p is None else above.chance(node, p, q)
+
+    def _numbers(self, node: Node, level: Level, trial: Trial | None) -> tuple[Number | None, Number]:
+        """p and Q of a candidate at its level; the recorded Q where it is not recomputed."""
+        drawn_from = level.proposal(node)
+        told = trial.draft_prob if trial is not None else node.draft_prob
+        q = drawn_from[node.token] if drawn_from is not None else Number(told or 0.0)
+        return (None if level.left is None else level.left[node.token]), q
+
+    def _trial(self, place: str, trial: Trial, node: Node, level: Level) -> None:
+        p, q = self._numbers(node, level, trial)
+        if p is None:
+            self.tally.skip(ROUNDING if level.mass is not None else UNKNOWN)
+            return
+        self.tally.number(TRIALS, f"{place}.target_prob", trial.target_prob, p, 0.0)
+        if level.proposal(node) is not None:
+            self.tally.number(TRIALS, f"{place}.draft_prob", trial.draft_prob, q, 0.0)
+        terms = self._terms(trial, node, level, p, q)
+        for name, due in terms.items():
+            if name in trial.terms:
+                self.tally.number(TRIALS, f"{place}.terms.{name}", trial.terms[name], due, 0.0)
+        threshold = self._threshold(trial, p, q, terms)
+        self.tally.number(TRIALS, f"{place}.threshold", trial.threshold, threshold, 0.0)
+        self._verdict(place, trial, node, level, threshold)
+
+    def _threshold(self, trial: Trial, p: Number, q: Number, terms: dict[str, Number]) -> Number:
+        """The rule's declared equation over recomputed numbers."""
+        options = self.say.scene.started.verifier.options
+        fixed = {name: float(value) for name, value in options.items() if isinstance(value, (int, float))}
+        given = trial.terms | fixed
+        names = ["p", "q", *(name for name in terms if name in trial.terms)]
+
+        def equation(*numbers: float) -> float:
+            return evaluate(self.rule.expression, given | dict(zip(names, numbers, strict=True)))
+
+        return spread(equation, p, q, *(terms[name] for name in names[2:]))
+
+    def _verdict(self, place: str, trial: Trial, node: Node, level: Level, threshold: Number) -> None:
+        """Whether u, or what the rule goes by instead, makes of the threshold what was recorded."""
+        scene, told = self.say.scene, "accepted" if trial.accepted else "rejected"
+        if scene.round.judged.rule == "naive":
+            if scene.greedy or producer_of(scene.started) != "engine":
+                due = level.left is not None and level.left.is_most_probable(node.token)
+                holds = trial.accepted == due if scene.greedy else True
+            else:
+                u = uniform(scene.started.seed, ("target", scene.round.base_length + node.depth - 1, 0))
+                assert level.left is not None
+                certain = level.left.points_to(node.token, u)
+                holds = certain if trial.accepted else not self._surely(level.left, node.token, u)
+            self.tally.compare(VERDICTS, place, holds, told, "the other verdict")
+            return
+        u = 0.5 if trial.u is None else trial.u
+        close = abs(u - threshold.value) <= threshold.near
+        due_told = "accepted" if u < threshold.value else "rejected"
+        said = f"{told} with u {u:.6g}" if trial.u is not None else told
+        holds = close or told == due_told
+        self.tally.compare(VERDICTS, place, holds, said, f"{due_told} (threshold {threshold.value:.6g})")
+
+    def _surely(self, law: Law, token: int, u: float) -> bool:
+        """Whether u gives this token whatever rounding did."""
+        start, own = law.below(token), law[token]
+        slack = start.near + own.near + 1e-5
+        return start.value + slack <= u < start.value + own.value - slack
+
+    def _terms(self, trial: Trial, node: Node, level: Level, p: Number, q: Number) -> dict[str, Number]:
+        """What the rule names of how its threshold came about, recomputed."""
+        rule = self.say.scene.round.judged.rule
+        if self.rule.order == "bottom_up":
+            below = self.levels.get(node.id)
+            terms = {"parent_reach": level.reach, "reach": level.chance(node, p, q)}
+            if below is not None and below.rejected:
+                left = below.mass
+                terms["reach"] = below.before
+                return terms if left is None else terms | {"left": left}
+            return terms
+        law = self.say.target(node.parent)
+        if rule == "kseq" and (q_law := self.say.draft(node.parent)) is not None:
+            return {"beta": kseq_beta(law, q_law, trial.terms["rho"])}
+        if rule == "typical":
+            return self._entropy(law)
+        if rule == "lenience" and self.say.scene.greedy:
+            raw = self.say.target_raw(node.parent)
+            return {"share": spread(ratio, raw[node.token], raw[int(raw.probs.argmax())])}
+        return {}
+
+    def _entropy(self, law: Law) -> dict[str, Number]:
+        """H in nats, and the bar min(epsilon, delta e^(-H))."""
+        logs = np.log(np.where(law.probs > 0, law.probs, 1.0))
+        entropy = Number(float(-(law.probs * logs).sum()), float((law.near * (np.abs(logs) + 1)).sum()))
+        options = self.say.scene.started.verifier.options
+        epsilon, delta = float(str(options["epsilon"])), float(str(options["delta"]))
+        return {"entropy": entropy, "bar": spread(lambda h: min(epsilon, delta * exp(-h)), entropy)}
+
+    def _residual(self) -> tuple[Law | None, Number | None]:
+        """What the correction was drawn from, and its mass."""
+        scene, judged = self.say.scene, self.say.scene.round.judged
+        level = self._level(scene.rows.index(scene.rows[judged.final_node]) if judged.rule == "kseq" else judged.final_node)
+        below = rejected_below(scene, judged.final_node)
+        if judged.rule != "kseq" or not below:
+            return level.left, level.mass
+        q = self.say.draft(scene.round.nodes[below[0].node].parent)
+        if q is None or level.left is None:
+            return None, None
+        return kseq_left(level.left, q, below[0].terms["rho"], len(below))
+
+    def _last_token(self) -> None:
+        scene, judged, tally = self.say.scene, self.say.scene.round.judged, self.tally
+        place = f"{scene.place}.judged"
+        law: Law | None = self.say.target(judged.final_node)
+        if judged.residual_mass is not None:
+            law, mass = self._residual()
+            if mass is None:
+                tally.skip("residuals of candidates that were drawn from what is not recomputed")
+                return
+            tally.number(RESIDUALS, f"{place}.residual_mass", judged.residual_mass, mass, 0.0)
+            if law is None:
+                tally.skip("residuals and last tokens where nothing but rounding was left")
+                return
+            if judged.residual is not None:
+                tally.head(RESIDUALS, f"{place}.residual", judged.residual, law)
+        assert law is not None
+        if judged.u is None:
+            tally.compare(LAST_TOKENS, f"{place}.token", law.is_most_probable(judged.token), judged.token,
+                          int(law.probs.argmax()))  # fmt: skip
+        elif producer_of(scene.started) == "engine":
+            due = int(np.searchsorted(law.probs.cumsum(), judged.u, side="right"))
+            tally.compare(LAST_TOKENS, f"{place}.token", law.points_to(judged.token, judged.u), judged.token, due)
