@@ -22,6 +22,7 @@ COMMANDS: Mapping[str, str] = {
     "list": "drafters, verifiers, models and prompts to choose from",
     "run": "decode a prompt and print the text as it comes",
     "check": "check trace files against every rule of the format",
+    "audit": "recompute a trace from its checkpoints through plain transformers forwards",
     "others": "show what every other drafter would have drafted at one round of a trace",
     "replay": "show a trace in the terminal, round by round",
     "simulate": "model what a draft would bring, simulate a run of it, or put a trace on another clock",

@@ -2,19 +2,20 @@
 
     RunRequest ─► plan (names, options, pairing) ─► models ─► run (session ─► decode) ─► Steps
 
-One door to what stands beside it: `run`, `profile`, `train` and `prove`, over the same `models`. Knows nothing about
+One door to what stands beside it: `run`, `profile`, `audit`, `train` and `prove`, over the same `models`. Knows nothing about
 screens and commands.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from specviz.datastore.retrieval import Datastores
 from specviz.drafters.capabilities import UsesModel
 from specviz.engine.decode import Cancelled
 from specviz.errors import SpecVizError
 from specviz.live import catalog
+from specviz.live.audit.audit import audit
 from specviz.live.models import Loader, Models
 from specviz.live.plan import make_plan
 from specviz.live.profile import profiled
@@ -24,6 +25,7 @@ from specviz.live.train import learned
 from specviz.lm.load import load as load_by_name
 from specviz.lm.place import choose_device, locate
 from specviz.lm.step_time import use_threads
+from specviz.protocol.audits import Audit
 from specviz.protocol.profiles import Profiled, ProfileRequest
 from specviz.protocol.proofs import Prover
 from specviz.protocol.runs import Catalog, Learned, Resume, RunRequest, TraceSource
@@ -84,6 +86,12 @@ class LiveSource:
     def profile(self, request: ProfileRequest, cancelled: Cancelled = lambda: False) -> Iterator[Profiled]:
         """See `Profiles.profile`."""
         return profiled(self.models, request, cancelled)
+
+    def audit(
+        self, trace: Trace, cancelled: Cancelled = lambda: False, places: Mapping[str, str] | None = None
+    ) -> Iterator[Audit]:
+        """See `Audits.audit`; the checkpoints are loaded anew, by `transformers` and not by us."""
+        return audit(trace, cancelled, places, self.models.lane)
 
     def learn(self, traces: Sequence[Trace], policy: str) -> Learned:
         """See `TraceSource.learn`."""

@@ -7,10 +7,11 @@ the door is made by the function it is given.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from threading import Event, Thread
 
 from specviz.errors import ModelError, SpecVizError
+from specviz.protocol.audits import Audit, Audits
 from specviz.protocol.profiles import Profiled, ProfileRequest
 from specviz.protocol.proofs import Prover
 from specviz.protocol.runs import Catalog, Learned, Profiles, Resume, RunRequest, TraceSource
@@ -97,6 +98,18 @@ class DeferredSource:
         if not isinstance(source, Profiles):
             raise ModelError("there is no machine behind this page; run `specviz profile` where there is one.")
         yield from source.profile(request, cancelled)
+
+    def audit(
+        self, trace: Trace, cancelled: Callable[[], bool] = lambda: False, places: Mapping[str, str] | None = None
+    ) -> Iterator[Audit]:
+        """See `Audits.audit`."""
+        while not self._built.wait(WAIT_S):
+            if cancelled():
+                return
+        source = self._loaded()
+        if not isinstance(source, Audits):
+            raise ModelError("there are no checkpoints behind this page; run `specviz audit` where there are.")
+        yield from source.audit(trace, cancelled, places)
 
     def prover(self) -> Prover:
         self._built.wait()

@@ -17,6 +17,7 @@ from gradio.components import Component
 from specviz.app.parts import notices
 from specviz.app.parts.badges import badges
 from specviz.app.parts.cancellable import Stoppable
+from specviz.app.parts.cancellation import Stops
 from specviz.app.parts.gallery import Gallery
 from specviz.app.parts.live_run import Frame, ending, frames
 from specviz.app.parts.methods import (
@@ -81,6 +82,7 @@ class StepActions(Stoppable):
         self.limits = limits
         self.catalog: Catalog = source.catalog()
         self.lessons = Lessons()
+        self.audits = Stops()
 
     # --- opening -------------------------------------------------------------------------------------------------
 
@@ -163,6 +165,7 @@ class StepActions(Stoppable):
         """The visitor closed the page: their run, if any, need not go on."""
         super().leave(visitor)
         self.lessons.leave(_name(visitor))
+        self.audits.leave(_name(visitor))
 
     def run_live(self, controls: form.Controls) -> Callable[..., Iterator[Updates]]:
         def run(given: Given, visitor: gr.Request) -> Iterator[Updates]:

@@ -16,6 +16,7 @@ from specviz.app.parts.gallery import shelf
 from specviz.app.parts.methods import kinds
 from specviz.app.parts.prompts import chip_label, families
 from specviz.app.step import controls as form
+from specviz.app.step.audit_actions import AuditActions, AuditParts, audit_controls, wire_audit
 from specviz.app.step.actions import Opening, StepActions
 from specviz.app.step.retraining_actions import LessonActions, wire_lesson
 from specviz.protocol.runs import RunRequest
@@ -50,6 +51,7 @@ class StepParts:
     others: gr.Button
     others_round: gr.Number
     others_shown: gr.HTML
+    audit: AuditParts
     chips: list[tuple[str, gr.Button]]
     prompt_note: gr.HTML
     recorded: gr.Dropdown
@@ -90,6 +92,7 @@ def _stage(actions: StepActions, opening: Opening) -> StepParts:
         )
         others_round = gr.Number(0, visible="hidden", elem_id="sv-others-round")
     others_shown = gr.HTML("", elem_id="sv-others")
+    audit = audit_controls()
     with gr.Accordion("How much of the draft was accepted", open=False):
         panels = gr.HTML(opening.panels, elem_id="sv-panels")
     with gr.Row(elem_classes="sv-shelf"):
@@ -109,7 +112,7 @@ def _stage(actions: StepActions, opening: Opening) -> StepParts:
     return StepParts(
         badges=badges, player=player, message=message, panels=panels, run=run, stop=stop, branch_row=branch_row,
         branch_text=branch_text, branch_state=gr.State(None), branch_run=branch_run, branch_drop=branch_drop,
-        others=others, others_round=others_round, others_shown=others_shown,
+        others=others, others_round=others_round, others_shown=others_shown, audit=audit,
         chips=chips, prompt_note=prompt_note, recorded=recorded, upload=upload,
     )  # fmt: skip
 
@@ -175,6 +178,8 @@ def _wire_runs(actions: StepActions, controls: form.Controls, parts: StepParts) 
     parts.others.click(
         actions.ask_others, [parts.player, parts.others_round], parts.others_shown, js=WITH_ROUND, **ENGINE
     )
+
+    wire_audit(AuditActions(actions.source, actions.limits, actions.audits), parts.audit, parts.player)
 
     parts.recorded.input(actions.open_recorded, parts.recorded, parts.stage(), **QUIET)
     parts.upload.upload(actions.open_file, parts.upload, parts.stage(), **QUIET)

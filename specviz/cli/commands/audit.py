@@ -1,0 +1,104 @@
+"""`specviz audit`: a trace recomputed from its checkpoints, with every recorded value they do not give.
+
+Place in the flow: reads traces, asks the live engine's source (`Audits`), prints. `check` asks whether a trace agrees
+with itself, this one whether it agrees with the models. Exit codes: 1 differences, 2 nothing could be recomputed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import threading
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from specviz.cli.parts.interrupt import stop_on_interrupt
+from specviz.cli.parts.progress import bar
+from specviz.cli.parts.sources import live_source
+from specviz.cli.parts.terminal import err, out, printable
+from specviz.errors import OptionError, SpecVizError, TraceError
+from specviz.protocol.audits import Audit, Audits
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("traces", nargs="+", metavar="TRACE", type=Path, help="trace files, .json or .json.gz")
+    add("--model", action="append", default=[], metavar="NAME=WHERE", help="take the header's model NAME from there: "
+        "bundled name, folder or hub id")  # fmt: skip
+    add("--json", action="store_true", help="print one JSON object instead of lines")
+
+
+def run(args: argparse.Namespace) -> int:
+    missing = [path for path in args.traces if not path.is_file()]
+    if missing:
+        raise TraceError(f"there is no file '{missing[0]}'; check the path.")
+    reports = [_report(path, places(args.model)) for path in args.traces]
+    if args.json:
+        out().line(json.dumps({"ok": all(one["ok"] for one in reports), "files": reports}))
+    else:
+        for report in reports:
+            _print(report)
+    if any(one["refused"] for one in reports):
+        return 2
+    return 0 if all(one["ok"] for one in reports) else 1
+
+
+def places(given: list[str]) -> dict[str, str]:
+    """`target=./folder` → {"target": "./folder"}. Raises OptionError."""
+    pairs = [text.partition("=") for text in given]
+    for text, (name, _, place) in zip(given, pairs, strict=True):
+        if not name or not place:
+            raise OptionError(f"--model is '{text}', but must be a name in the header and where it lies, as target=./folder.")
+    return {name: place for name, _, place in pairs}
+
+
+def _report(path: Path, where: dict[str, str]) -> dict[str, Any]:
+    try:
+        found = recompute(path, where)
+    except SpecVizError as error:
+        nothing = {"rounds": 0, "recomputed": 0, "compared": 0, "wrong": 0, "counts": {}, "differences": []}
+        return {"file": str(path), "ok": False, "refused": str(error), **nothing, "not_recomputed": [], "how": []}
+    return {
+        "file": str(path), "ok": found.complete and not found.wrong, "refused": None, "rounds": found.rounds,
+        "recomputed": found.done, "compared": found.compared, "wrong": found.wrong,
+        "counts": {kind: asdict(count) for kind, count in found.counts.items()},
+        "differences": [asdict(one) | {"sentence": str(one)} for one in found.differences],
+        "not_recomputed": list(found.not_recomputed), "how": list(found.how),
+    }  # fmt: skip
+
+
+def recompute(path: Path, where: dict[str, str]) -> Audit:
+    """With a bar; Ctrl-C keeps what is done. Raises SpecVizError where nothing can be recomputed."""
+    from specviz.trace import codec
+
+    trace, source = codec.read(path), live_source()
+    assert isinstance(source, Audits)
+    stopped, begun = threading.Event(), threading.Event()
+    found: Audit | None = None
+    with stop_on_interrupt(begun, stopped), bar(len(trace.rounds), "rounds") as shown:
+        for found in source.audit(trace, stopped.is_set, where):
+            begun.set()
+            shown.update(found.done - shown.n)
+    assert found is not None
+    return found
+
+
+def _print(report: dict[str, Any]) -> None:
+    terminal = out() if report["ok"] else err()
+    name = printable(report["file"], keep="")
+    if report["refused"]:
+        terminal.line(f"{name}: {terminal.paint('not audited', 'error')}: {printable(report['refused'], keep='')}")
+        return
+    for one in report["differences"]:
+        terminal.line(f"{name}: {terminal.paint('differs', 'error')}: {printable(one['sentence'], keep='')}")
+    told = "audited" if report["recomputed"] == report["rounds"] else "stopped early"
+    rounds = f"{report['recomputed']} of {report['rounds']} rounds"
+    verdict = f"{report['compared']:,} values compared, {report['wrong']:,} wrong"
+    terminal.line(f"{name}: {terminal.paint(told, 'accepted' if report['ok'] else 'error')}, {rounds}: {verdict}")
+    for kind, count in report["counts"].items():
+        terminal.line(f"  {kind}: {count['compared']:,} compared, {count['wrong']:,} wrong")
+    for gap in report["not_recomputed"]:
+        terminal.line(f"  not recomputed: {printable(gap, keep='')}")
+    for sentence in report["how"]:
+        terminal.line(f"  {printable(sentence, keep='')}")

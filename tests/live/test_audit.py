@@ -1,0 +1,205 @@
+"""An audit finds nothing in sound runs on tiny checkpoints, and what was falsified in the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from specviz.errors import ModelError, TraceError
+from specviz.live.audit.audit import audit
+from specviz.live.source import LiveSource, collect
+from specviz.protocol.audits import DRAFT_HEADS, KINDS, LAST_TOKENS, RESIDUALS, TARGET_HEADS, TRIALS, VERDICTS, Audit
+from specviz.protocol.runs import RunRequest
+from specviz.trace.check import check, errors
+from specviz.trace.events import Node, Trace
+from specviz.trace.seal import seal
+from tests.lm.tiny_models import random_model, write_tokenizer
+
+PROMPT = "w1 w2 w3 w1 w2"
+Run = Callable[..., Trace]
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Two checkpoints of one vocabulary, by the names that headers give them."""
+    torch.set_num_threads(1)
+    found = {}
+    for name, layers in (("tiny-target", 2), ("tiny-drafter", 1)):
+        folder = tmp_path_factory.mktemp("checkpoints") / name
+        random_model("llama", num_hidden_layers=layers).save_pretrained(folder)
+        write_tokenizer(folder)
+        found[name] = str(folder)
+    return found
+
+
+@pytest.fixture(scope="module")
+def run(folders: dict[str, str]) -> Run:
+    source = LiveSource(measure=False)
+
+    def decode(**how: Any) -> Trace:
+        target, drafter = folders["tiny-target"], folders["tiny-drafter"]
+        request = RunRequest(PROMPT, target=target, drafter_model=drafter, max_new_tokens=12, temperature=1.0, seed=3)
+        trace = collect(source, replace(request, **how))
+        assert errors(check(trace)) == []
+        return trace
+
+    return decode
+
+
+def audited(trace: Trace, folders: dict[str, str]) -> Audit:
+    return list(audit(trace, places=folders))[-1]
+
+
+SOUND: dict[str, dict[str, Any]] = {
+    "chain": {},
+    "chain, greedy": {"temperature": 0.0},
+    "chain, sharpened": {"temperature": 0.6},
+    "chain, nucleus": {"top_p": 0.7},
+    "chain, top-k": {"temperature": 0.7, "top_k": 5},
+    "tree without replacement": {"drafter_options": {"branching": [3, 2], "draw": "without_replacement"}},
+    "tree, i.i.d.": {"drafter_options": {"branching": [3, 2], "draw": "iid"}, "verifier": "specinfer"},
+    "traversal": {"drafter_options": {"branching": [3, 2]}, "verifier": "traversal"},
+    "block": {"verifier": "block"},
+    "kseq": {"drafter_options": {"branching": [3, 2], "draw": "iid"}, "verifier": "kseq"},
+    "naive": {"verifier": "naive"},
+    "typical": {"verifier": "typical"},
+    "lenience, greedy": {"verifier": "lenience", "temperature": 0.0},
+    "longest path": {"drafter_options": {"branching": [3, 2]}, "verifier": "longest_path"},
+    "ngram": {"drafter": "ngram"},
+    "ngram, greedy": {"drafter": "ngram", "temperature": 0.0},
+    "plain": {"drafter": "none"},
+}
+
+
+@pytest.mark.parametrize("how", SOUND.values(), ids=SOUND)
+def test_a_sound_run_differs_nowhere(how: dict[str, Any], run: Run, folders: dict[str, str]) -> None:
+    found = audited(run(**how), folders)
+    assert found.complete
+    assert found.differences == ()
+    assert found.counts[TARGET_HEADS].compared > 100
+
+
+def test_everything_that_a_chain_records_is_compared(run: Run, folders: dict[str, str]) -> None:
+    trace = run()
+    found = audited(trace, folders)
+    trials = sum(len(this.judged.trials) for this in trace.rounds)
+    assert all(found.counts[kind].compared > 0 for kind in KINDS)
+    assert found.counts[VERDICTS].compared == trials
+    assert found.counts[TRIALS].compared == 3 * trials  # p, Q and threshold
+    assert found.counts[LAST_TOKENS].compared == len(trace.rounds)
+    assert found.not_recomputed == ()
+
+
+def test_point_masses_have_no_q_and_the_audit_says_so(run: Run, folders: dict[str, str]) -> None:
+    found = audited(run(drafter="ngram"), folders)
+    assert found.counts[DRAFT_HEADS].compared == 0
+    assert any(one.startswith("q of point masses") for one in found.not_recomputed)
+
+
+def test_another_checkpoint_is_refused_by_its_hash(run: Run, folders: dict[str, str]) -> None:
+    with pytest.raises(ModelError, match="weights of tiny-target whose hash begins .* nothing was recomputed"):
+        audited(run(), {**folders, "tiny-target": folders["tiny-drafter"]})
+
+
+def test_a_checkpoint_that_is_not_at_hand_is_said_with_the_flag(run: Run) -> None:
+    with pytest.raises(ModelError, match=r"no model 'tiny-target'.*--model tiny-target=FOLDER"):
+        audited(run(), {})
+
+
+def test_a_header_that_claims_another_checkpoints_weights_is_found(run: Run, folders: dict[str, str]) -> None:
+    """Its hash fits, none of its numbers does."""
+    trace = run(drafter="ngram")
+    weights = run().started.drafter.model.weights_sha256
+    started = replace(trace.started, target=replace(trace.started.target, weights_sha256=weights))
+    trace = replace(trace, started=replace(started, run_id=seal(started)))
+    assert errors(check(trace)) == []
+    found = audited(trace, {**folders, "tiny-target": folders["tiny-drafter"]})
+    assert found.counts[TARGET_HEADS].wrong > 100
+    assert found.counts[LAST_TOKENS].wrong > 0
+
+
+def with_node(trace: Trace, index: int, node: Node) -> Trace:
+    this = trace.rounds[index]
+    nodes = [node if one.id == node.id else one for one in this.nodes]
+    rounds = [replace(this, nodes=nodes) if one.index == index else one for one in trace.rounds]
+    return replace(trace, rounds=rounds)
+
+
+def test_a_changed_probability_that_the_trace_does_not_contradict_is_found(run: Run, folders: dict[str, str]) -> None:
+    """The target's head at a candidate that was never reached: 0.0001 more of it inside."""
+    trace = run()
+    index, node = next(
+        (this.index, node) for this in trace.rounds for node in this.nodes if node.fate == "unreached" and node.id == 4
+    )
+    head = node.target
+    moved = replace(head, probs=[head.probs[0] + 0.0001, *head.probs[1:]], rest=head.rest - 0.0001)
+    lie = with_node(trace, index, replace(node, target=moved))
+    assert errors(check(lie)) == []
+    places = [one.place for one in audited(lie, folders).differences]
+    assert places == [f"rounds[{index}].nodes[4].target.probs[0]", f"rounds[{index}].nodes[4].target.rest"]
+
+
+def test_a_changed_draft_head_that_the_trace_does_not_contradict_is_found(run: Run, folders: dict[str, str]) -> None:
+    trace = run(temperature=0.0)
+    index, node = next((this.index, this.nodes[3]) for this in trace.rounds if this.nodes[3].fate == "unreached")
+    assert node.draft_raw is not None
+    moved = replace(node.draft_raw, probs=[node.draft_raw.probs[0] + 0.001, *node.draft_raw.probs[1:]],
+                    rest=node.draft_raw.rest - 0.001)  # fmt: skip
+    lie = with_node(trace, index, replace(node, draft_raw=moved))
+    assert errors(check(lie)) == []
+    found = audited(lie, folders)
+    assert found.counts[DRAFT_HEADS].wrong == found.wrong == 2
+
+
+def test_trials_and_last_tokens_are_judged_from_the_checkpoints_and_not_from_the_record(
+    run: Run, folders: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A record of lies that agree with each other, which no check can find."""
+    monkeypatch.setattr("specviz.live.audit.audit.check", lambda trace: [])
+    trace = run()
+    index = next(this.index for this in trace.rounds if this.judged.residual is not None)
+    this = trace.rounds[index]
+    first = this.judged.trials[0]
+    lied = replace(
+        first, accepted=not first.accepted, threshold=1.0 - first.threshold, target_prob=first.target_prob + 0.01
+    )
+    judged = replace(
+        this.judged, trials=[lied, *this.judged.trials[1:]], residual_mass=(this.judged.residual_mass or 0) + 0.01
+    )
+    judged = replace(judged, token=(judged.token + 7) % 60)
+    rounds = [replace(this, judged=judged) if one.index == index else one for one in trace.rounds]
+    found = audited(replace(trace, rounds=rounds), folders)
+    wrong = {kind: count.wrong for kind, count in found.counts.items()}
+    assert wrong[TRIALS] >= 2
+    assert wrong[VERDICTS] >= 1
+    assert wrong[RESIDUALS] >= 1
+    assert wrong[LAST_TOKENS] == 1
+
+
+def test_a_changed_text_is_found(run: Run, folders: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("specviz.live.audit.audit.check", lambda trace: [])
+    trace = run()
+    lie = replace(trace, finished=replace(trace.finished, text=trace.finished.text + "!"))
+    assert [one.place for one in audited(lie, folders).differences] == ["finished.text"]
+
+
+def test_a_trace_that_contradicts_itself_is_refused(run: Run, folders: dict[str, str]) -> None:
+    trace = run()
+    with pytest.raises(TraceError, match="contradicts itself"):
+        audited(replace(trace, finished=replace(trace.finished, text="other")), folders)
+
+
+def test_a_simulated_run_is_refused(run: Run, folders: dict[str, str]) -> None:
+    trace = run()
+    with pytest.raises(TraceError, match="no checkpoint stands behind"):
+        audited(replace(trace, started=replace(trace.started, source="simulated")), folders)
+
+
+def test_a_cancelled_audit_ends_with_what_it_has(run: Run, folders: dict[str, str]) -> None:
+    steps = list(LiveSource(measure=False).audit(run(), lambda: True, folders))
+    assert [(one.done, one.complete) for one in steps] == [(0, False)]
