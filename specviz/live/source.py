@@ -2,8 +2,8 @@
 
     RunRequest ─► plan (names, options, pairing) ─► models ─► run (session ─► decode) ─► Steps
 
-One door to what stands beside it: `run`, `profile`, `audit`, `train` and `prove`, over the same `models`. Knows nothing about
-screens and commands.
+One door to what stands beside it: `run`, `profile`, `audit`, `train` and `prove`, over the same `models`. Knows nothing
+about screens and commands.
 """
 
 from __future__ import annotations

@@ -11,9 +11,16 @@ from typing import Protocol, runtime_checkable
 
 from specviz.trace.events import Trace
 
-TARGET_HEADS, DRAFT_HEADS, TRIALS, VERDICTS, RESIDUALS, LAST_TOKENS, TEXT = KINDS = (
-    "p: target heads", "q: draft heads", "p, Q and thresholds of trials", "verdicts", "residuals", "last tokens", "text",
-)  # fmt: skip
+KINDS = (
+    TARGET_HEADS := "p: target heads",
+    DRAFT_HEADS := "q: draft heads",
+    TRIALS := "p, Q and thresholds of trials",
+    VERDICTS := "verdicts",
+    RESIDUALS := "residuals",
+    LAST_TOKENS := "last tokens",
+    TEXT := "text",
+)
+"""kinds of recorded values, in the order in which they are shown"""
 MOST_DIFFERENCES = 50
 """so many are kept with both values; the others are counted"""
 

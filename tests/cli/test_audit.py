@@ -22,7 +22,9 @@ class Auditor:
         self.wrong, self.refused, self.done = wrong, refused, done
         self.places: Mapping[str, str] | None = None
 
-    def audit(self, trace: object, cancelled: object = None, places: Mapping[str, str] | None = None) -> Iterator[Audit]:
+    def audit(
+        self, trace: object, cancelled: object = None, places: Mapping[str, str] | None = None
+    ) -> Iterator[Audit]:
         self.places = places
         if self.refused:
             raise ModelError(self.refused)
@@ -79,9 +81,7 @@ def test_what_cannot_be_recomputed_is_a_sentence_and_the_code_is_2(
     assert result.err.count("not audited: the run was made with other weights.") == 2
 
 
-def test_json_holds_counts_differences_and_gaps(
-    specviz: Call, golden: Path, auditor: Callable[..., Auditor]
-) -> None:
+def test_json_holds_counts_differences_and_gaps(specviz: Call, golden: Path, auditor: Callable[..., Auditor]) -> None:
     auditor(wrong=2)
     result = specviz("audit", golden, "--json")
     report = json.loads(result.out)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -102,7 +101,7 @@ def test_point_masses_have_no_q_and_the_audit_says_so(run: Run, folders: dict[st
 
 
 def test_another_checkpoint_is_refused_by_its_hash(run: Run, folders: dict[str, str]) -> None:
-    with pytest.raises(ModelError, match="weights of tiny-target whose hash begins .* nothing was recomputed"):
+    with pytest.raises(ModelError, match=r"weights of tiny-target whose hash begins .* nothing was recomputed"):
         audited(run(), {**folders, "tiny-target": folders["tiny-drafter"]})
 
 

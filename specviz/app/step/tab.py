@@ -16,8 +16,8 @@ from specviz.app.parts.gallery import shelf
 from specviz.app.parts.methods import kinds
 from specviz.app.parts.prompts import chip_label, families
 from specviz.app.step import controls as form
-from specviz.app.step.audit_actions import AuditActions, AuditParts, audit_controls, wire_audit
 from specviz.app.step.actions import Opening, StepActions
+from specviz.app.step.audit_actions import AuditActions, AuditParts, audit_controls, wire_audit
 from specviz.app.step.retraining_actions import LessonActions, wire_lesson
 from specviz.protocol.runs import RunRequest
 

@@ -49,7 +49,9 @@ def places(given: list[str]) -> dict[str, str]:
     pairs = [text.partition("=") for text in given]
     for text, (name, _, place) in zip(given, pairs, strict=True):
         if not name or not place:
-            raise OptionError(f"--model is '{text}', but must be a name in the header and where it lies, as target=./folder.")
+            raise OptionError(
+                f"--model is '{text}', but must be a name in the header and where it lies, as target=./folder."
+            )
     return {name: place for name, _, place in pairs}
 
 

@@ -15,6 +15,7 @@ from specviz.live.audit.laws import Law, Number, point, spread
 from specviz.trace.declared_rule import OPERATIONS
 from specviz.trace.events import Node
 
+WHOLE = Number(1.0)
 ratio, end_here = OPERATIONS["ratio"], OPERATIONS["end_here"]
 
 
@@ -26,9 +27,9 @@ class Level:
     """the target's distribution after the rejected ones; None: it cannot be recomputed any more"""
     proposal_of: Callable[[Node, Sequence[Node]], Law | None]
     """(candidate, rejected before it) → what it was drawn from; None: not recomputed"""
-    reach: Number = Number(1.0)
+    reach: Number = WHOLE
     """A: by how much the target is scaled before a candidate is subtracted (bottom-up rules); 1 elsewhere"""
-    before: Number = Number(1.0)
+    before: Number = WHOLE
     """A before the last rejected one"""
     mass: Number | None = None
     """s: what the last rejected one left"""

@@ -12,7 +12,7 @@ from math import exp
 import numpy as np
 
 from specviz.live.audit.laws import Law, Number, spread
-from specviz.live.audit.levels import Level, kseq_beta, kseq_left, ratio
+from specviz.live.audit.levels import WHOLE, Level, kseq_beta, kseq_left, ratio
 from specviz.live.audit.models_say import ModelsSay
 from specviz.live.audit.tally import Tally
 from specviz.protocol.audits import LAST_TOKENS, RESIDUALS, TRIALS, VERDICTS
@@ -56,7 +56,7 @@ class Trials:
     def _first_reach(self, node_id: int) -> Number:
         """A of a node none of whose children was rejected; 1 where the rule does not scale."""
         if node_id == 0 or self.rule.order != "bottom_up":
-            return Number(1.0)
+            return WHOLE
         node = self.say.scene.round.nodes[node_id]
         above = self._level(node.parent)
         p, q = self._numbers(node, above, None)
@@ -100,16 +100,8 @@ class Trials:
     def _verdict(self, place: str, trial: Trial, node: Node, level: Level, threshold: Number) -> None:
         """Whether u, or what the rule goes by instead, makes of the threshold what was recorded."""
         scene, told = self.say.scene, "accepted" if trial.accepted else "rejected"
-        if scene.round.judged.rule == "naive":
-            if scene.greedy or producer_of(scene.started) != "engine":
-                due = level.left is not None and level.left.is_most_probable(node.token)
-                holds = trial.accepted == due if scene.greedy else True
-            else:
-                u = uniform(scene.started.seed, ("target", scene.round.base_length + node.depth - 1, 0))
-                assert level.left is not None
-                certain = level.left.points_to(node.token, u)
-                holds = certain if trial.accepted else not self._surely(level.left, node.token, u)
-            self.tally.compare(VERDICTS, place, holds, told, "the other verdict")
+        if self.rule.draws and not self.rule.compares:
+            self._followed(place, trial, node, level)
             return
         u = 0.5 if trial.u is None else trial.u
         close = abs(u - threshold.value) <= threshold.near
@@ -117,6 +109,21 @@ class Trials:
         said = f"{told} with u {u:.6g}" if trial.u is not None else told
         holds = close or told == due_told
         self.tally.compare(VERDICTS, place, holds, said, f"{due_told} (threshold {threshold.value:.6g})")
+
+    def _followed(self, place: str, trial: Trial, node: Node, level: Level) -> None:
+        """The rule draws the target's own token at every visited node and accepts the candidate that has it."""
+        scene = self.say.scene
+        assert level.left is not None, "nothing is subtracted here."
+        if producer_of(scene.started) != "engine":
+            self.tally.skip("verdicts that follow a draw: another program's uniform draws are unknown here")
+            return
+        u = uniform(scene.started.seed, ("target", scene.round.base_length + node.depth - 1, 0))
+        if trial.accepted:
+            holds = level.left.points_to(node.token, u)
+        else:
+            holds = not self._surely(level.left, node.token, u)
+        told, other = ("accepted", "rejected") if trial.accepted else ("rejected", "accepted")
+        self.tally.compare(VERDICTS, place, holds, told, f"{other}, by a u of {u:.6g}")
 
     def _surely(self, law: Law, token: int, u: float) -> bool:
         """Whether u gives this token whatever rounding did."""
@@ -126,7 +133,6 @@ class Trials:
 
     def _terms(self, trial: Trial, node: Node, level: Level, p: Number, q: Number) -> dict[str, Number]:
         """What the rule names of how its threshold came about, recomputed."""
-        rule = self.say.scene.round.judged.rule
         if self.rule.order == "bottom_up":
             below = self.levels.get(node.id)
             terms = {"parent_reach": level.reach, "reach": level.chance(node, p, q)}
@@ -136,11 +142,11 @@ class Trials:
                 return terms if left is None else terms | {"left": left}
             return terms
         law = self.say.target(node.parent)
-        if rule == "kseq" and (q_law := self.say.draft(node.parent)) is not None:
+        if "rho" in trial.terms and (q_law := self.say.draft(node.parent)) is not None:
             return {"beta": kseq_beta(law, q_law, trial.terms["rho"])}
-        if rule == "typical":
+        if "entropy" in trial.terms:
             return self._entropy(law)
-        if rule == "lenience" and self.say.scene.greedy:
+        if "share" in trial.terms:
             raw = self.say.target_raw(node.parent)
             return {"share": spread(ratio, raw[node.token], raw[int(raw.probs.argmax())])}
         return {}
@@ -156,11 +162,12 @@ class Trials:
     def _residual(self) -> tuple[Law | None, Number | None]:
         """What the correction was drawn from, and its mass."""
         scene, judged = self.say.scene, self.say.scene.round.judged
-        level = self._level(scene.rows.index(scene.rows[judged.final_node]) if judged.rule == "kseq" else judged.final_node)
         below = rejected_below(scene, judged.final_node)
-        if judged.rule != "kseq" or not below:
+        first = scene.round.nodes[below[0].node] if below else None
+        level = self._level(judged.final_node if first is None else scene.level_of(first))
+        if first is None or "rho" not in below[0].terms:
             return level.left, level.mass
-        q = self.say.draft(scene.round.nodes[below[0].node].parent)
+        q = self.say.draft(first.parent)
         if q is None or level.left is None:
             return None, None
         return kseq_left(level.left, q, below[0].terms["rho"], len(below))
