@@ -62,7 +62,7 @@ SOUND: dict[str, dict[str, Any]] = {
     "chain, top-k": {"temperature": 0.7, "top_k": 5},
     "tree without replacement": {"drafter_options": {"branching": [3, 2], "draw": "without_replacement"}},
     "tree, i.i.d.": {"drafter_options": {"branching": [3, 2], "draw": "iid"}, "verifier": "specinfer"},
-    "traversal": {"drafter_options": {"branching": [3, 2]}, "verifier": "traversal"},
+    "traversal": {"drafter_options": {"branching": [2, 3, 2]}, "verifier": "traversal"},
     "block": {"verifier": "block"},
     "kseq": {"drafter_options": {"branching": [3, 2], "draw": "iid"}, "verifier": "kseq"},
     "naive": {"verifier": "naive"},

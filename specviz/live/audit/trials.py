@@ -99,7 +99,7 @@ class Trials:
 
     def _verdict(self, place: str, trial: Trial, node: Node, level: Level, threshold: Number) -> None:
         """Whether u, or what the rule goes by instead, makes of the threshold what was recorded."""
-        scene, told = self.say.scene, "accepted" if trial.accepted else "rejected"
+        told = "accepted" if trial.accepted else "rejected"
         if self.rule.draws and not self.rule.compares:
             self._followed(place, trial, node, level)
             return
