@@ -1,7 +1,4 @@
-"""What a recomputation of a trace from its checkpoints found, as plain data, and who can be asked for one.
-
-Knows nothing about how it is computed.
-"""
+"""What a recomputation of a trace from its checkpoints found, as plain data, and who can be asked for one."""
 
 from __future__ import annotations
 

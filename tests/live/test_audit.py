@@ -130,7 +130,7 @@ def with_node(trace: Trace, index: int, node: Node) -> Trace:
 
 
 def test_a_changed_probability_that_the_trace_does_not_contradict_is_found(run: Run, folders: dict[str, str]) -> None:
-    """The target's head at a candidate that was never reached: 0.0001 more of it inside."""
+    """The target's head at a candidate that was unreached: 0.0001 more of it inside."""
     trace = run()
     index, node = next(
         (this.index, node) for this in trace.rounds for node in this.nodes if node.fate == "unreached" and node.id == 4

@@ -1,7 +1,4 @@
-"""The button under a run that recomputes it from the checkpoints, and the one that stops it.
-
-Knows nothing about torch; whoever answers is behind `Audits`.
-"""
+"""The button under a run that recomputes it from the checkpoints, and the one that stops it."""
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ from gradio.components import Component
 
 from specviz.app.page.events import ENGINE, QUIET
 from specviz.app.parts import notices
-from specviz.app.parts.cancellation import Stops
+from specviz.app.parts.cancellation import Cancellations
 from specviz.app.parts.request import Limits
 from specviz.app.step.audit_card import card
 from specviz.errors import ModelError, SpecVizError
@@ -49,9 +46,9 @@ def audit_controls() -> AuditParts:
 
 
 class AuditActions:
-    """Over one source; of a visitor their stop switch is kept."""
+    """Over one source; of a visitor their cancellation switch is kept."""
 
-    def __init__(self, source: TraceSource, limits: Limits, stops: Stops) -> None:
+    def __init__(self, source: TraceSource, limits: Limits, stops: Cancellations) -> None:
         self._source = source
         self._limits = limits
         self._stops = stops
@@ -78,7 +75,7 @@ class AuditActions:
             yield said, *idle
         except SpecVizError as error:
             yield notices.message(f"not audited: {error}", "error"), *idle
-        except Exception as error:  # a fault of ours: the page must stay usable, the log keeps the rest
+        except Exception as error:  # a fault of specviz: the page must stay usable, the log keeps the rest
             log.exception("an audit failed")
             text = f"The audit failed ({type(error).__name__}); the server's log says more."
             yield notices.message(text, "error"), *idle

@@ -1,7 +1,6 @@
 """What an audit found, as HTML: how far it is, a table of counts, the differences, what was not recomputed.
 
-Places and values come from traces that may be hostile: everything goes through `html.escape`. Knows nothing about
-how anything is recomputed.
+Places and values come from traces that may be hostile: everything goes through `html.escape`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""One trace, round by round: the checkpoints are held against the header's hashes, then everything is recomputed.
-
-Knows nothing about commands and screens.
-"""
+"""One trace, round by round: the checkpoints are held against the header's hashes, then everything is recomputed."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The checkpoints that a trace's header names, as `transformers` loads them, and full forwards over whole texts.
 
-Weights and tokenizer are held against the header's hashes first. Knows nothing about rounds.
+Weights and tokenizer are held against the header's hashes first.
 """
 
 from __future__ import annotations

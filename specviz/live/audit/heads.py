@@ -1,4 +1,4 @@
-"""A round's recorded heads, and each node's p and q, against what the checkpoints say. Knows nothing about verdicts."""
+"""A round's recorded heads, and each node's p and q, against what the checkpoints say."""
 
 from __future__ import annotations
 

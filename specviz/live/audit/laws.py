@@ -1,7 +1,7 @@
 """A recomputed number, and a recomputed distribution, with how far the run's own may lie from it.
 
 The run's logits are those of the same weights in its own number format and order of additions, so each may be off by
-`logit_slack`; everything else follows by arithmetic in double precision. Knows nothing about rounds.
+`logit_slack`; everything else follows by arithmetic in double precision.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """What rejected candidates leave of the target below one node, in double precision over the whole vocabulary.
 
-The arithmetic of the rules that subtract, written down from their equations and not taken from the verifiers. Knows
-nothing about thresholds.
+The arithmetic of the rules that subtract, written down from their equations and not taken from the verifiers.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ class Level:
     def proposal(self, child: Node) -> Law | None:
         return self.proposal_of(child, self.rejected)
 
-    def chance(self, child: Node, p: Number, q: Number) -> Number:
+    def probability(self, child: Node, p: Number, q: Number) -> Number:
         """min(1, A p/Q): A of a candidate from A of its parent."""
         return spread(lambda a, x, y: ratio(a * x, y), self.reach, p, q)
 

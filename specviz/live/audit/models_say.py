@@ -1,7 +1,4 @@
-"""What the checkpoints say at every node of one round: the target after it, and the drafter's model where it has one.
-
-Knows nothing about verdicts.
-"""
+"""What the checkpoints say at every node of one round: the target after it, and the drafter's model where it has one."""
 
 from __future__ import annotations
 

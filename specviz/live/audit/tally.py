@@ -1,4 +1,4 @@
-"""What was compared and what was wrong, counted as it goes. Knows nothing about where numbers come from."""
+"""What was compared and what was wrong, counted as it goes."""
 
 from __future__ import annotations
 

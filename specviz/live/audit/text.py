@@ -1,4 +1,4 @@
-"""The text of a run against the tokenizer of its target: prompt, vocabulary, output. Knows nothing about models."""
+"""The text of a run against the tokenizer of its target: prompt, vocabulary, output."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """A round's trials, verdicts, residual and last token, from recomputed p and q and the stored uniform draws.
 
 Thresholds follow from the rules' declarations (`trace.known_rules`), what rejected candidates leave from `levels`.
-Knows nothing about models.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ class Trials:
         node = self.say.scene.round.nodes[node_id]
         above = self._level(node.parent)
         p, q = self._numbers(node, above, None)
-        return Number(0.5, 0.5) if p is None else above.chance(node, p, q)
+        return Number(0.5, 0.5) if p is None else above.probability(node, p, q)
 
     def _numbers(self, node: Node, level: Level, trial: Trial | None) -> tuple[Number | None, Number]:
         """p and Q of a candidate at its level; the recorded Q where it is not recomputed."""
@@ -135,7 +134,7 @@ class Trials:
         """What the rule names of how its threshold came about, recomputed."""
         if self.rule.order == "bottom_up":
             below = self.levels.get(node.id)
-            terms = {"parent_reach": level.reach, "reach": level.chance(node, p, q)}
+            terms = {"parent_reach": level.reach, "reach": level.probability(node, p, q)}
             if below is not None and below.rejected:
                 left = below.mass
                 terms["reach"] = below.before

@@ -9,7 +9,7 @@ from pathlib import Path
 import gradio as gr
 import pytest
 
-from specviz.app.parts.cancellation import Stops
+from specviz.app.parts.cancellation import Cancellations
 from specviz.app.parts.gallery import gallery
 from specviz.app.parts.request import Limits
 from specviz.app.step.actions import StepActions
@@ -56,7 +56,7 @@ def source() -> AuditingSource:
 
 
 def actions(source: ReplaySource, **limits: bool) -> AuditActions:
-    return AuditActions(source, Limits(**limits), Stops())
+    return AuditActions(source, Limits(**limits), Cancellations())
 
 
 PLAYER = codec.dumps(sample())
