@@ -1,4 +1,4 @@
-"""What the checkpoints say at every node of one round: the target after it, and the drafter's model where it has one."""
+"""What the checkpoints say at every node of a round: the target after it, and the drafter's model if it has one."""
 
 from __future__ import annotations
 
