@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, TypeVar, get_args, get_origin, get_type_hints
 
 from specviz.errors import OptionError
 
@@ -65,6 +65,9 @@ def option(
 class Options:
     """Base of every plug-in's options: validated when built."""
 
+    former: ClassVar[Mapping[str, str]] = {}
+    """names that options had once → their names now; traces and links made with the old ones are still read"""
+
     def __post_init__(self) -> None:
         """Raises OptionError for a value of the wrong type, out of range, or without effect beside the others."""
         described = describe(type(self))
@@ -113,7 +116,8 @@ def from_mapping(options: type[OptionsT], mapping: Mapping[str, Any]) -> Options
     """Options from values or strings (command line, link, trace). Raises OptionError on unknown names or bad values."""
     known = {description.name: description for description in describe(options)}
     values: dict[str, Value] = {}
-    for name, value in mapping.items():
+    for given, value in mapping.items():
+        name = options.former.get(given, given)
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)
             hint = f"did you mean '{near[0]}'?" if near else f"known: {', '.join(known) or 'none'}."

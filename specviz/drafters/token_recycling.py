@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
+from typing import ClassVar
 
 import numpy as np
 from torch import Tensor
@@ -32,6 +33,8 @@ LEVELS = (8, 21, 25, 15, 8, 3)
 WIDEST = 8
 """followers per token, hence ranks"""
 NODES = sum(LEVELS)
+CPU_NODES = 16
+"""size where a pass over 81 rows costs many over one; the step times measured on two CPU cores asked for 15"""
 HITS = (0.671, 0.060, 0.026, 0.016, 0.010, 0.009, 0.007, 0.006)
 """how often the target's choice was the first, second, … in its row: see docs/methods/token_recycling.md"""
 
@@ -40,8 +43,15 @@ HITS = (0.671, 0.060, 0.026, 0.016, 0.010, 0.009, 0.007, 0.006)
 class TokenRecyclingOptions(Options):
     """Size of the tree and of the matrix."""
 
-    nodes: int = option(NODES, help="candidates per round; the published tree has 80", minimum=1, maximum=NODES)
-    shrink: bool = option(True, help="draft fewer where this machine's measured step times ask for it")
+    former: ClassVar[Mapping[str, str]] = {"shrink": "fit"}
+
+    nodes: int = option(
+        0,
+        help=f"candidates per round; 0: the published {NODES} on a CUDA device, {CPU_NODES} elsewhere",
+        minimum=0,
+        maximum=NODES,
+    )
+    fit: bool = option(False, help="choose fewer candidates where this machine's measured step times ask for it")
     followers: int = option(WIDEST, help="followers kept per token", minimum=1, maximum=WIDEST)
     fill: bool = option(True, help="learn from the prompt before the first round")
 
@@ -149,13 +159,16 @@ class TokenRecyclingDrafter(Drafter[TokenRecyclingOptions], Attaches, Tunes, Rem
         self._matrix = Followers(1, 1)
 
     def attach(self, target: LanguageModel, cache: Cache) -> None:
+        """Fix the size for the kind of device; from then on the options hold the number."""
         self._matrix = Followers(target.info.vocab_size, self.options.followers)
+        if self.options.nodes == 0:
+            self.options = replace(self.options, nodes=NODES if target.device.type == "cuda" else CPU_NODES)
 
     def tune(self, costs: StepCosts) -> None:
-        """Fix the size for these step times; from then on the options say what was chosen."""
-        if self.options.shrink:
+        """Fix the size for these step times, where that is asked for; from then on the options say what was chosen."""
+        if self.options.fit:
             size = best_size(self._ordered[: self.options.nodes], HITS, costs)
-            self.options = replace(self.options, nodes=size, shrink=False)
+            self.options = replace(self.options, nodes=size, fit=False)
 
     def remembered_for(self) -> Mapping[str, Option]:
         return {"followers": self.options.followers}
