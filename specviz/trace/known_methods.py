@@ -25,6 +25,8 @@ class KnownDrafter:
     """the option that bounds its candidates per round"""
     deepest: str | None = None
     """the option that bounds their depth"""
+    riding: str | None = None
+    """source of the nodes that ride along in the target's pass and are no drafts"""
 
 
 def _drafter(*sources: str, **how: bool | str) -> KnownDrafter:
@@ -40,7 +42,7 @@ DRAFTERS: Mapping[str, KnownDrafter] = {
     "rasd": _drafter("model", "text", "datastore", draws=True, model=True),
     "ngram": _drafter("ngram", deepest="gamma"),
     "jacobi": _drafter("jacobi", deepest="block"),
-    "lookahead": _drafter("window", "pool"),
+    "lookahead": _drafter("window", "pool", riding="window"),
     "token_recycling": _drafter("token_recycling", most="nodes"),
     "suffix": _drafter("suffix", most="max_nodes"),
     "rest": _drafter("rest", most="max_nodes"),

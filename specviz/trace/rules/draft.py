@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from specviz.trace.events import MethodCard, Node
-from specviz.trace.known_methods import DRAFTERS, FROM_TARGET, TREE_POLICIES
+from specviz.trace.known_methods import DRAFTERS, FROM_TARGET, TREE_POLICIES, KnownDrafter
 from specviz.trace.problems import Problem
 from specviz.trace.rules.scene import SINGLE, Scene
 
@@ -37,6 +37,7 @@ def candidates(scene: Scene) -> Iterator[Problem]:
             told = f"is '{node.kind}', but '{started.drafter.name}' draws nothing: its candidates are point masses"
             yield Problem(f"{place}.kind", told)
     yield from _bounded(scene, started.drafter, drafter.most, drafter.deepest)
+    yield from _riding(scene, drafter)
     own = [node for node in nodes[1:] if node.source not in ("text", "datastore")]
     if drafter.draws:
         yield from _shape(scene, own)
@@ -99,6 +100,19 @@ def _bounded(scene: Scene, card: MethodCard, most: str | None, deepest: str | No
         if isinstance(bound, int) and value > bound:
             told = f"hold {value} {what}, but '{card.name}' ran with {name} {bound}"
             yield Problem(f"{scene.place}.nodes", told)
+
+
+def _riding(scene: Scene, drafter: KnownDrafter) -> Iterator[Problem]:
+    """What counts as no draft is what the drafter marks so: all of it, or, by engines before that mark, none."""
+    marked = set(scene.round.drafted.riding)
+    rides = {node.id for node in scene.round.nodes if node.source == drafter.riding}
+    if marked and marked != rides:
+        told = (
+            f"names {sorted(marked)}, but those of '{drafter.riding}' are {sorted(rides)}"
+            if rides
+            else (f"names {sorted(marked)}, but all candidates of '{scene.started.drafter.name}' are drafts")
+        )
+        yield Problem(f"{scene.place}.drafted.riding", told)
 
 
 def _shape(scene: Scene, own: list[Node]) -> Iterator[Problem]:
