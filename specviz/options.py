@@ -107,9 +107,14 @@ def why_idle(description: OptionDescription, options: Options) -> str:
     """Why this option does nothing beside the values of the others, as a clause; empty where it counts."""
     if description.unless and (other := getattr(options, description.unless)):
         return f"{description.unless} {_text(other)} replaces it"
-    if description.needs and not getattr(options, description.needs):
+    if description.needs and is_off(getattr(options, description.needs)):
         return f"without {description.needs} it does nothing"
     return ""
+
+
+def is_off(value: object) -> bool:
+    """Whether an option with this value does nothing of its own: it is false, zero or empty, or the choice `none`."""
+    return not value or value == "none"
 
 
 def from_mapping(options: type[OptionsT], mapping: Mapping[str, Any]) -> OptionsT:

@@ -20,7 +20,7 @@ from specviz.drafters.capabilities import Begins, Observes, Remembers, UsesModel
 from specviz.drafters.parts.continuations import Found, best_first, matched_before, plant, rows
 from specviz.drafters.parts.model_draft import ModelDraft
 from specviz.drafters.parts.suffix_automaton import Cursor, SuffixAutomaton
-from specviz.errors import MemoryFileError, OptionError
+from specviz.errors import MemoryFileError
 from specviz.lm.base import LanguageModel
 from specviz.options import Options, from_mapping, option, to_mapping
 from specviz.trace.events import CandidateKind, Option
@@ -51,19 +51,19 @@ class SuffixOptions(Options):
         choices=("none", "model"),
     )
     threshold: float = option(
-        1.0, help="with a fallback: expected accepted candidates below which it drafts", minimum=0.0, maximum=64.0
+        1.0,
+        help="expected accepted candidates below which the fallback drafts",
+        minimum=0.0,
+        maximum=64.0,
+        needs="fallback",
     )
     gamma: int = option(
-        4, help="with a fallback: tokens that it drafts, at most max_nodes, as a chain", minimum=1, maximum=32
+        4,
+        help="tokens that the fallback drafts, at most max_nodes, as a chain",
+        minimum=1,
+        maximum=32,
+        needs="fallback",
     )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name, value, default in (("threshold", self.threshold, 1.0), ("gamma", self.gamma, 4)):
-            if self.fallback == "none" and value != default:
-                raise OptionError(
-                    f"{name} is {value}, but without a fallback it does nothing; set fallback to 'model'."
-                )
 
 
 @dataclass(frozen=True, slots=True)

@@ -215,7 +215,7 @@ def test_without_a_fallback_it_needs_no_model_and_its_options_are_refused():
     kind = DRAFTERS.get("suffix")
     assert isinstance(kind.of(HYBRID), UsesModel)
     assert not isinstance(kind.of({}), UsesModel)
-    with pytest.raises(OptionError, match="without a fallback it does nothing"):
+    with pytest.raises(OptionError, match="without fallback it does nothing"):
         kind.of({"gamma": 2})
 
 
