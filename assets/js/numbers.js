@@ -144,5 +144,18 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return { rows: shown, rest };
   }
 
-  Object.assign(S, { prob, compared, ratio, seconds, count, drafts, counters, roundTimes, roundSeconds, known, atMost, bars });
+  Object.assign(S, {
+    prob,
+    compared,
+    ratio,
+    seconds,
+    count,
+    drafts,
+    counters,
+    roundTimes,
+    roundSeconds,
+    known,
+    atMost,
+    bars,
+  });
 })(globalThis.SpecViz);

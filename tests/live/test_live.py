@@ -147,11 +147,11 @@ def only_two_rows_are_cheap(monkeypatch):
     monkeypatch.setattr("specviz.engine.header.step_times", lambda model: curve)
 
 
-@pytest.mark.parametrize(("fit", "nodes"), [(True, 1), (False, 16)])
+@pytest.mark.parametrize(("options", "nodes"), [({"fit": True}, 1), ({}, 16)])
 def test_a_drafter_is_sized_by_the_measured_step_times_on_request_and_the_header_says_how(
-    only_two_rows_are_cheap, fit, nodes
+    only_two_rows_are_cheap, options, nodes
 ):
-    request = RunRequest("abc", drafter="token_recycling", drafter_options={"fit": fit})
+    request = RunRequest("abc", drafter="token_recycling", drafter_options=options)
     started = collect(LiveSource(load=toy_loader()), request).started
     assert (started.drafter.options["nodes"], started.drafter.options["fit"]) == (nodes, False)
 
