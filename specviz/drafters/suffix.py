@@ -3,7 +3,7 @@
     text ─► automaton ─► matches of every length ─► a trie each, its size by the match's length ─► the best one
 
 A second automaton holds the outputs of earlier runs, where a run is given them; a model drafts where a match promises
-too little, if that is asked for. Knows nothing about the target.
+too little, if that is asked for.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 from specviz.core.sampling import Sampling
 from specviz.core.tree import DraftTree, Shape
-from specviz.drafters.base import DRAFTERS, DraftContext, Drafter, Habit, Outcome, Proposal
+from specviz.drafters.base import DRAFTERS, DraftContext, Drafter, DraftPolicies, Proposal, RoundOutcome
 from specviz.drafters.capabilities import Begins, Observes, Remembers, UsesModel
 from specviz.drafters.parts.continuations import Found, best_first, matched_before, plant, rows
 from specviz.drafters.parts.model_draft import ModelDraft
@@ -25,7 +25,7 @@ from specviz.lm.base import LanguageModel
 from specviz.options import Options, from_mapping, option, to_mapping
 from specviz.trace.events import CandidateKind, Option
 from specviz.trace.exhibits import Exhibit, ExhibitRow
-from specviz.tree_policies.levels import LevelsGrowth, LevelsOptions
+from specviz.tree_policies.levels import LevelsOptions, LevelsTreePolicy
 
 MOST_REMEMBERED = 20_000
 """tokens of earlier outputs; the oldest outputs are forgotten first"""
@@ -153,9 +153,9 @@ class SuffixDrafter(Drafter[SuffixOptions], Remembers, Begins, Observes):
             "expected": round(best.score, 6),
         }
         nodes = plant(tree, best.found, self.name)
-        return Proposal(tree, note=note, knew=list(_exhibits(best, nodes, context.tokens)))
+        return Proposal(tree, note=note, exhibits=list(_exhibits(best, nodes, context.tokens)))
 
-    def observe(self, outcome: Outcome) -> list[Exhibit]:
+    def observe(self, outcome: RoundOutcome) -> list[Exhibit]:
         self._tokens = outcome.tokens
         return []
 
@@ -191,8 +191,8 @@ class SuffixWithModel(SuffixDrafter, UsesModel):
     def __init__(self, options: SuffixOptions) -> None:
         super().__init__(options)
         length = min(options.gamma, options.max_nodes)
-        self._growth = LevelsGrowth(LevelsOptions(branching=(1,) * length))
-        self._stop = Habit().stop
+        self._tree_policy = LevelsTreePolicy(LevelsOptions(branching=(1,) * length))
+        self._stop = DraftPolicies().stop_policy
 
     def use(self, model: LanguageModel) -> None:
         self._draft = ModelDraft(model, MODEL)
@@ -201,7 +201,7 @@ class SuffixWithModel(SuffixDrafter, UsesModel):
         return self._draft.model
 
     def kinds(self, sampling: Sampling) -> frozenset[CandidateKind]:
-        return super().kinds(sampling) | self._growth.kinds(sampling)
+        return super().kinds(sampling) | self._tree_policy.kinds(sampling)
 
     def begin(self, tokens: Sequence[int]) -> None:
         super().begin(tokens)
@@ -213,7 +213,7 @@ class SuffixWithModel(SuffixDrafter, UsesModel):
         if self._score >= self.options.threshold:
             found.note["drafted_by"] = self.name
             return found
-        proposal = self._draft.propose(context, self._growth, self._stop)
+        proposal = self._draft.propose(context, self._tree_policy, self._stop)
         proposal.note.update(found.note, drafted_by=MODEL)
         return proposal
 

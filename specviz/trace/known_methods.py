@@ -1,7 +1,7 @@
 """What the trace format knows of drafters, tree policies and stop policies: who proposes what, of which size.
 
 A table like that of the verifiers. What is not in it (another package's) is held to the general rules alone, and the
-check says so. Knows nothing about the code of any method.
+check says so.
 """
 
 from __future__ import annotations

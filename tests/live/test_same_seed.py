@@ -9,8 +9,8 @@ import pytest
 from specviz.drafters.base import DRAFTERS
 from specviz.live.source import LiveSource, collect
 from specviz.protocol.runs import RunRequest, request_of
-from specviz.stop_policies.base import STOPS
-from specviz.tree_policies.base import GROWTHS
+from specviz.stop_policies.base import STOP_POLICIES
+from specviz.tree_policies.base import TREE_POLICIES
 from tests.proof.letters import LetterTexts, toy_loader
 
 NEED_LAYERS = {"early_exit", "self_speculative"}
@@ -39,11 +39,13 @@ def requests() -> list[RunRequest]:
     ]
     growths = [
         RunRequest(**LONG, growth=name, verifier="longest_path" if name == "target_init" else "auto")
-        for name in GROWTHS.names()
+        for name in TREE_POLICIES.names()
     ]
     stops = [
-        RunRequest(**{**LONG, "temperature": 0.0 if STOPS.get(name).temperatures == "zero" else 0.8}, stopping=name)
-        for name in STOPS.names()
+        RunRequest(
+            **{**LONG, "temperature": 0.0 if STOP_POLICIES.get(name).temperatures == "zero" else 0.8}, stopping=name
+        )
+        for name in STOP_POLICIES.names()
         if name not in NEED_HIDDEN
     ]
     fitted = RunRequest(**LONG, drafter="token_recycling", drafter_options={"fit": True})

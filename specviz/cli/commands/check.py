@@ -1,6 +1,6 @@
 """`specviz check`: every problem of every trace named, exit code 1 if any is an error, and what was not recomputed.
 
-Place in the flow: reads files through the codec, asks `trace.check`, prints. Knows nothing about engines.
+Place in the flow: reads files through the codec, asks `trace.check`, prints.
 """
 
 from __future__ import annotations

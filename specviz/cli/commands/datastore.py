@@ -1,6 +1,6 @@
 """`specviz datastore`: builds the text that `rest` and `rasd` retrieve from, and shows what one is.
 
-Place in the flow: arguments → texts → `specviz.datastore` → one file. Knows nothing about drafting.
+Place in the flow: arguments → texts → `specviz.datastore` → one file.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`specviz frequencies`: what a smaller draft head covers, how often its drafts are accepted and what it saves.
 
 Place in the flow: reads the table of the target's tokenizer (or counts it anew with `--write`), measures acceptance and
-step time, prints both by head size; `--page` writes them into the documentation. Knows nothing about decoding.
+step time, prints both by head size; `--page` writes them into the documentation.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from specviz.bench.core.contest import first_prompts
 from specviz.bench.core.provenance import origin_here
-from specviz.bench.core.report import check_marks, write_between
+from specviz.bench.core.report import check_section, write_between
 from specviz.bench.heads.table import TITLES, WHOLE, Acceptance, HeadReport, markdown, to_data
 from specviz.cli.parts.sources import SharedModels
 from specviz.cli.parts.terminal import err, out, printable
@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
             "least 1 and the last at least 0."
         )
     if args.page is not None:
-        check_marks(args.page, MARK)  # before the measurement, not after it
+        check_section(args.page, MARK)  # before the measurement, not after it
     load = SharedModels()
     target = load(args.target, device=args.device, dtype=args.dtype)
     drafter = load(args.drafter_model, device=args.device, dtype=args.dtype)

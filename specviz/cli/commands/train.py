@@ -1,6 +1,6 @@
 """`specviz train`: hands over to the training package, which owns its options.
 
-Place in the flow: a name under `specviz`. Knows nothing about training.
+Place in the flow: a name under `specviz`.
 """
 
 from __future__ import annotations

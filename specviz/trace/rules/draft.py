@@ -1,7 +1,7 @@
 """Rules inside one round: the tree is one that this drafter, tree policy and options make, judged by a rule that may.
 
 What is known of the methods stands in `known_methods` and `known_rules`. Called by `check` on a structurally sound
-round. Knows nothing about probabilities.
+round.
 """
 
 from __future__ import annotations
@@ -21,10 +21,12 @@ def candidates(scene: Scene) -> Iterator[Problem]:
     """Sources, kinds and sizes are those of the header's methods."""
     started, nodes = scene.started, scene.round.nodes
     yield from _judged(scene)
-    drafter, growth = known_drafter(started.drafter), started.growth
-    if drafter is None or (growth is not None and growth.name not in TREE_POLICIES):
+    drafter, tree_policy = known_drafter(started.drafter), started.growth
+    if drafter is None or (tree_policy is not None and tree_policy.name not in TREE_POLICIES):
         return
-    sources = drafter.sources | ({FROM_TARGET} if growth is not None and growth.name == "target_init" else set())
+    sources = drafter.sources | (
+        {FROM_TARGET} if tree_policy is not None and tree_policy.name == "target_init" else set()
+    )
     kind = _drawn_kind(scene)
     for node in nodes[1:]:
         place = f"{scene.place}.nodes[{node.id}]"
@@ -68,12 +70,12 @@ def _judged(scene: Scene) -> Iterator[Problem]:
 
 def _drawn_kind(scene: Scene) -> str | None:
     """How the header says the model's candidates are drawn; None where the options do not say."""
-    growth, options = scene.started.growth, scene.started.drafter.options
-    if growth is not None and growth.name in ("rsd_c", "rsd_s", "sequoia", "dyspec", "target_init"):
+    tree_policy, options = scene.started.growth, scene.started.drafter.options
+    if tree_policy is not None and tree_policy.name in ("rsd_c", "rsd_s", "sequoia", "dyspec", "target_init"):
         return "point_mass" if scene.greedy else "without_replacement"
-    if growth is not None and growth.name == "eagle2":
+    if tree_policy is not None and tree_policy.name == "eagle2":
         return "point_mass"
-    draw = (growth.options if growth is not None else options).get("draw")
+    draw = (tree_policy.options if tree_policy is not None else options).get("draw")
     if draw != "auto":
         return {"iid": "iid", "without_replacement": "without_replacement", "top_k": "point_mass"}.get(str(draw))
     if scene.greedy:
@@ -83,13 +85,13 @@ def _drawn_kind(scene: Scene) -> str | None:
 
 def _widths(scene: Scene) -> list[int] | None:
     """Children per node level by level, as the header's options say; None where they say nothing of the kind."""
-    growth = scene.started.growth
-    options = growth.options if growth is not None else scene.started.drafter.options
+    tree_policy = scene.started.growth
+    options = tree_policy.options if tree_policy is not None else scene.started.drafter.options
     branching = options.get("branching")
     if isinstance(branching, list) and branching:
         return branching
-    length = options.get("length" if growth is not None else "gamma")
-    return [1] * length if isinstance(length, int) and (growth is None or growth.name == "chain") else None
+    length = options.get("length" if tree_policy is not None else "gamma")
+    return [1] * length if isinstance(length, int) and (tree_policy is None or tree_policy.name == "chain") else None
 
 
 def _bounded(scene: Scene, card: MethodCard, most: str | None, deepest: str | None) -> Iterator[Problem]:
@@ -117,12 +119,12 @@ def _riding(scene: Scene, drafter: KnownDrafter) -> Iterator[Problem]:
 
 def _shape(scene: Scene, own: list[Node]) -> Iterator[Problem]:
     """Depth, width and number of the model's candidates against the options of the tree policy."""
-    growth = scene.started.growth
-    budget = growth.options.get("budget", 0) if growth is not None else 0
+    tree_policy = scene.started.growth
+    budget = tree_policy.options.get("budget", 0) if tree_policy is not None else 0
     if isinstance(budget, int) and 0 < budget < len(own):
         yield Problem(f"{scene.place}.nodes", f"hold {len(own)} candidates, but the budget is {budget}")
-    if growth is not None and growth.name not in LEVEL_WISE:
-        yield from _beam(scene, growth, own)
+    if tree_policy is not None and tree_policy.name not in LEVEL_WISE:
+        yield from _beam(scene, tree_policy, own)
         return
     widths = _widths(scene)
     if widths is None or not isinstance(budget, int):
@@ -141,18 +143,18 @@ def _shape(scene: Scene, own: list[Node]) -> Iterator[Problem]:
         yield from _whole(scene, own, widths)
 
 
-def _beam(scene: Scene, growth: MethodCard, own: list[Node]) -> Iterator[Problem]:
+def _beam(scene: Scene, tree_policy: MethodCard, own: list[Node]) -> Iterator[Problem]:
     """Policies that choose the shape as they go keep to their width per level and their depth."""
-    depth, width, budget = (growth.options.get(name) for name in ("depth", "width", "budget"))
+    depth, width, budget = (tree_policy.options.get(name) for name in ("depth", "width", "budget"))
     deepest = max((node.depth for node in own), default=0)
-    bounded = growth.name == "sequoia" or (growth.name in ("rsd_s", "target_init") and not budget)
+    bounded = tree_policy.name == "sequoia" or (tree_policy.name in ("rsd_s", "target_init") and not budget)
     if bounded and isinstance(depth, int) and deepest > depth:
-        yield Problem(f"{scene.place}.nodes", f"reach depth {deepest}, but '{growth.name}' ran with depth {depth}")
-    if growth.name in ("rsd_s", "target_init") and isinstance(width, int):
+        yield Problem(f"{scene.place}.nodes", f"reach depth {deepest}, but '{tree_policy.name}' ran with depth {depth}")
+    if tree_policy.name in ("rsd_s", "target_init") and isinstance(width, int):
         for level in range(1, deepest + 1):
             count = sum(node.depth == level for node in own)
             if count > width:
-                told = f"hold {count} candidates at depth {level}, but '{growth.name}' ran with width {width}"
+                told = f"hold {count} candidates at depth {level}, but '{tree_policy.name}' ran with width {width}"
                 yield Problem(f"{scene.place}.nodes", told)
 
 
@@ -204,8 +206,8 @@ def passes(scene: Scene) -> Iterator[Problem]:
         and any(n.source in drafter.sources - {"text", "datastore"} for n in this.nodes)
     ):
         yield Problem(place, "are missing, but the candidates come from a model")
-    growth = scene.started.growth
-    dropping = growth is not None and growth.name == "eagle2"  # expanded nodes need not be kept
+    tree_policy = scene.started.growth
+    dropping = tree_policy is not None and tree_policy.name == "eagle2"  # expanded nodes need not be kept
     deepest = max(node.depth for node in this.nodes)
     for index, one in enumerate(made):
         at = f"{place}[{index}]"

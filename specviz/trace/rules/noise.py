@@ -2,7 +2,7 @@
 
 The same seed gives the same u for the same decision, so u can be recomputed from the header alone. Called by `check` on
 a structurally sound round, and asked of traces by this engine (and its simulations) only: others may number their
-decisions differently. Knows nothing about thresholds.
+decisions differently.
 """
 
 from __future__ import annotations
@@ -102,8 +102,8 @@ DRAWING = ("model", "vocabtrim", "early_exit", "self_speculative", "rasd")
 
 def numbered_like_nodes(scene: Scene) -> bool:
     """Whether the n-th node is the n-th draw of its round."""
-    growth = scene.started.growth
-    return scene.started.drafter.name in DRAWING and (None if growth is None else growth.name) in NUMBERED
+    tree_policy = scene.started.growth
+    return scene.started.drafter.name in DRAWING and (None if tree_policy is None else tree_policy.name) in NUMBERED
 
 
 def _proposal(scene: Scene, node: Node) -> Bounds:
