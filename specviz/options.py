@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, TypeVar, get_args, get_origin, get_type_hints
 
 from specviz.errors import OptionError
 
@@ -62,6 +62,9 @@ def option(
 class Options:
     """Base of every plug-in's options: validated when built."""
 
+    former: ClassVar[Mapping[str, str]] = {}
+    """names that options had once → their names now; traces and links made with the old ones are still read"""
+
     def __post_init__(self) -> None:
         """Raises OptionError for a value of the wrong type, out of range, or without effect beside the others."""
         described = describe(type(self))
@@ -101,16 +104,22 @@ def why_idle(description: OptionDescription, options: Options) -> str:
     """Why this option does nothing beside the values of the others, as a clause; empty where it counts."""
     if description.unless and (other := getattr(options, description.unless)):
         return f"{description.unless} {_text(other)} replaces it"
-    if description.needs and not getattr(options, description.needs):
+    if description.needs and is_off(getattr(options, description.needs)):
         return f"without {description.needs} it does nothing"
     return ""
+
+
+def is_off(value: object) -> bool:
+    """Whether an option with this value does nothing of its own: it is false, zero or empty, or the choice `none`."""
+    return not value or value == "none"
 
 
 def from_mapping(options: type[OptionsT], mapping: Mapping[str, Any]) -> OptionsT:
     """Options from values or strings (command line, link, trace). Raises OptionError on unknown names or bad values."""
     known = {description.name: description for description in describe(options)}
     values: dict[str, Value] = {}
-    for name, value in mapping.items():
+    for given, value in mapping.items():
+        name = options.former.get(given, given)
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)
             hint = f"did you mean '{near[0]}'?" if near else f"known: {', '.join(known) or 'none'}."

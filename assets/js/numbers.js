@@ -58,12 +58,19 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 
   const count = (n, one, many = one + "s") => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
 
+  /** The round's candidates: nodes that only ride along in the target's pass (lookahead's window) are none. */
+  const drafts = (round) => {
+    const riding = new Set(round.drafted.riding || []);
+    return round.nodes.slice(1).filter((node) => !riding.has(node.id));
+  };
+  const acceptedDrafts = (round) => drafts(round).filter((node) => round.judged.path.includes(node.id)).length;
+
   /** What the whole run so far amounts to; definitions as in the trace format's summary. Null where nothing is to
      divide by. */
   function counters(rounds) {
-    const spec = rounds.filter((round) => round.nodes.length > 1).length;
-    const drafted = rounds.reduce((sum, round) => sum + round.nodes.length - 1, 0);
-    const accepted = rounds.reduce((sum, round) => sum + round.judged.path.length, 0);
+    const spec = rounds.filter((round) => drafts(round).length > 0).length;
+    const drafted = rounds.reduce((sum, round) => sum + drafts(round).length, 0);
+    const accepted = rounds.reduce((sum, round) => sum + acceptedDrafts(round), 0);
     const open = rounds.filter((round) => round.committed.trimmed === "open").length;
     const tokens = rounds.reduce((sum, round) => sum + round.committed.tokens.length, 0);
     const time = rounds.reduce((sum, round) => sum + roundSeconds(round), 0);
@@ -137,5 +144,18 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return { rows: shown, rest };
   }
 
-  Object.assign(S, { prob, compared, ratio, seconds, count, counters, roundTimes, roundSeconds, known, atMost, bars });
+  Object.assign(S, {
+    prob,
+    compared,
+    ratio,
+    seconds,
+    count,
+    drafts,
+    counters,
+    roundTimes,
+    roundSeconds,
+    known,
+    atMost,
+    bars,
+  });
 })(globalThis.SpecViz);

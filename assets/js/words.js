@@ -132,11 +132,14 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     if (at.phase === "draft") return drafting(trace, round, labels, at);
     if (at.phase === "target") {
       const pass = round.scored.target_pass;
-      const what =
-        round.nodes.length > 1
-          ? `the root and ` +
-            `${round.nodes.length === 2 ? "its candidate" : `all ${round.nodes.length - 1} candidates`} at once`
-          : "the root alone";
+      const drafts = S.drafts(round).length;
+      const riding = round.nodes.length - 1 - drafts;
+      const parts = [
+        "the root",
+        ...(drafts ? [drafts === 1 ? "its candidate" : `all ${drafts} candidates`] : []),
+        ...(riding ? [`${S.count(riding, "node")} that only ${riding === 1 ? "rides" : "ride"} along`] : []),
+      ];
+      const what = parts.length > 1 ? `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)} at once` : "the root alone";
       return (
         `One target pass scores ${what}: ${S.count(pass.rows, "new row")} on top of ` +
         `${pass.cached_rows.toLocaleString("en")} in the cache.`

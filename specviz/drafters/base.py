@@ -49,6 +49,8 @@ class Proposal:
     """(nodes, logits [len(nodes), V]) wherever a model was asked what follows: for showing, nothing is judged by it"""
     exhibits: list[Exhibit] = field(default_factory=list)
     """what the draft was made from, for showing"""
+    riding: Sequence[int] = ()
+    """nodes that ride along for the target's answers there, not as guesses; with a node all below it"""
     unfinished: Unfinished | None = None
     """the nodes' first layers, where the drafter ran them with the target's own: row i is node i"""
 

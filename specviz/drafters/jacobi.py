@@ -19,7 +19,7 @@ from specviz.drafters.base import DRAFTERS, DraftContext, Drafter, Proposal, Rou
 from specviz.drafters.capabilities import Attaches, Observes
 from specviz.lm.base import Cache, LanguageModel
 from specviz.options import Options, option
-from specviz.trace.exhibits import Exhibit, ExhibitRow
+from specviz.trace.exhibits import ITERATIONS, Exhibit, ExhibitRow
 
 SHOWN = 16
 """iterations of a sliding block that are shown together; a block that does not slide is shown whole"""
@@ -133,4 +133,4 @@ class JacobiDrafter(Drafter[JacobiOptions], Attaches, Observes):
             frozen = range(len(final) + one.frozen)
             made = list(range(1, nodes)) if one is self._iterations[-1] else []
             rows.append(ExhibitRow(f"iteration {number}", final + one.guesses, marks=list(frozen), nodes=made))
-        return Exhibit("guesses by iteration", rows, marked="frozen")
+        return Exhibit(ITERATIONS, rows, marked="frozen")

@@ -19,6 +19,9 @@ from specviz.options import Options, option, to_mapping
 from specviz.trace.events import Option
 from specviz.trace.exhibits import Exhibit, ExhibitRow
 
+WINDOW, POOL = "window", "pool"
+"""what nodes are marked with; a node of both branches is a guess"""
+
 
 @dataclass(frozen=True)
 class LookaheadOptions(Options):
@@ -192,13 +195,14 @@ class LookaheadDrafter(Drafter[LookaheadOptions], Remembers, Begins, Observes):
         layout = Layout(DraftTree.from_root(context.tokens[-1]))
         exhibits = [*self._guess(layout, context), self._look_ahead(layout, context)]
         self._layout = layout
-        return Proposal(layout.tree, note={"pool": len(self._pool)}, exhibits=exhibits)
+        riding = [node for node, source in enumerate(layout.tree.sources) if source == WINDOW]
+        return Proposal(layout.tree, note={"pool": len(self._pool)}, exhibits=exhibits, riding=riding)
 
     def _guess(self, layout: Layout, context: DraftContext) -> list[Exhibit]:
         """The verification branch: what followed the root's token before, newest first."""
         rows = list[ExhibitRow]()
         for rest in self._pool.after(context.tokens[-1]):
-            nodes = layout.walk(ROOT, rest[: context.max_depth], "pool")
+            nodes = layout.walk(ROOT, rest[: context.max_depth], POOL)
             rows.append(ExhibitRow("after the root", list(rest), marks=list(range(len(nodes))), nodes=nodes))
         return [Exhibit("n-grams from the pool", rows, marked="drafted")] if rows else []
 
@@ -207,8 +211,8 @@ class LookaheadDrafter(Drafter[LookaheadOptions], Remembers, Begins, Observes):
         window = self._window
         window.levels[0][0] = context.tokens[-1]
         columns = columns_that_fit(window, context.max_depth)
-        trunk = [ROOT, *layout.walk(ROOT, window.levels[0][1:columns], "window")][:columns]
-        chains = [layout.walk(node, window.column(i)[1:], "window") for i, node in enumerate(trunk)]
+        trunk = [ROOT, *layout.walk(ROOT, window.levels[0][1:columns], WINDOW)][:columns]
+        chains = [layout.walk(node, window.column(i)[1:], WINDOW) for i, node in enumerate(trunk)]
         layout.ends = [chain[-1] if chain else node for node, chain in zip(trunk, chains, strict=True)]
         rows = list[ExhibitRow]()
         for level, tokens in enumerate(window.levels):

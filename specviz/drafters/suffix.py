@@ -2,7 +2,8 @@
 
     text ─► automaton ─► matches of every length ─► a trie each, its size by the match's length ─► the best one
 
-A second automaton holds the outputs of earlier runs, where a run is given them.
+A second automaton holds the outputs of earlier runs, where a run is given them; a model drafts where a match promises
+too little, if that is asked for.
 """
 
 from __future__ import annotations
@@ -10,21 +11,25 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from specviz.core.sampling import Sampling
 from specviz.core.tree import DraftTree, Shape
-from specviz.drafters.base import DRAFTERS, DraftContext, Drafter, Proposal, RoundOutcome
-from specviz.drafters.capabilities import Begins, Observes, Remembers
+from specviz.drafters.base import DRAFTERS, DraftContext, Drafter, DraftPolicies, Proposal, RoundOutcome
+from specviz.drafters.capabilities import Begins, Observes, Remembers, UsesModel
 from specviz.drafters.parts.continuations import Found, best_first, matched_before, plant, rows
+from specviz.drafters.parts.model_draft import ModelDraft
 from specviz.drafters.parts.suffix_automaton import Cursor, SuffixAutomaton
 from specviz.errors import MemoryFileError
-from specviz.options import Options, option, to_mapping
-from specviz.trace.events import Option
+from specviz.lm.base import LanguageModel
+from specviz.options import Options, from_mapping, option, to_mapping
+from specviz.trace.events import CandidateKind, Option
 from specviz.trace.exhibits import Exhibit, ExhibitRow
+from specviz.tree_policies.levels import LevelsOptions, LevelsTreePolicy
 
 MOST_REMEMBERED = 20_000
 """tokens of earlier outputs; the oldest outputs are forgotten first"""
-TEXT, MEMORY = "text", "memory"
+TEXT, MEMORY, MODEL = "text", "memory", "model"
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,25 @@ class SuffixOptions(Options):
         0.1, help="no candidate that followed less often than this share of the times", minimum=0.0, maximum=1.0
     )
     tree: bool = option(True, help="several continuations as a tree; false: the most frequent one as a chain")
+    fallback: str = option(
+        "none",
+        help="who drafts where the match promises too little; model: the drafter's model",
+        choices=("none", "model"),
+    )
+    threshold: float = option(
+        1.0,
+        help="expected accepted candidates below which the fallback drafts",
+        minimum=0.0,
+        maximum=64.0,
+        needs="fallback",
+    )
+    gamma: int = option(
+        4,
+        help="tokens that the fallback drafts, at most max_nodes, as a chain",
+        minimum=1,
+        maximum=32,
+        needs="fallback",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +93,19 @@ class SuffixDrafter(Drafter[SuffixOptions], Remembers, Begins, Observes):
 
     def __init__(self, options: SuffixOptions) -> None:
         super().__init__(options)
+        self._score = 0.0
+        """of the last draft; 0 where nothing matched"""
         self._text, self._past = SuffixAutomaton(), SuffixAutomaton()
         self._in_past = Cursor(self._past)
         self._outputs: list[list[int]] = []
         self._tokens: Sequence[int] = []
         self._read = 0
         self._prompt_length = 0
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> SuffixDrafter:
+        chosen = from_mapping(SuffixOptions, options)
+        return (SuffixDrafter if chosen.fallback == "none" else SuffixWithModel)(chosen)
 
     def shape(self, sampling: Sampling) -> Shape:
         return "tree" if self.options.tree else "chain"
@@ -112,6 +143,7 @@ class SuffixDrafter(Drafter[SuffixOptions], Remembers, Begins, Observes):
         self._follow(context.tokens)
         tree = DraftTree.from_root(context.tokens[-1])
         matches = list(self._matches(context.max_depth))
+        self._score = max((one.score for one in matches), default=0.0)
         if not matches:
             return Proposal(tree, note={"match_length": 0})
         best = max(matches, key=lambda one: (one.score, one.source == TEXT, one.length))
@@ -150,6 +182,40 @@ class SuffixDrafter(Drafter[SuffixOptions], Remembers, Begins, Observes):
                 found = best_first(state, automaton.after, most, depth, options.min_share, width)
                 if found:
                     yield Match(length, state, automaton, source, found)
+
+
+class SuffixWithModel(SuffixDrafter, UsesModel):
+    """The hybrid of the paper (2411.04975, §4): where the best match's score, the expected number of accepted
+    candidates, is below a threshold, the drafter's model drafts a chain in its place."""
+
+    def __init__(self, options: SuffixOptions) -> None:
+        super().__init__(options)
+        length = min(options.gamma, options.max_nodes)
+        self._tree_policy = LevelsTreePolicy(LevelsOptions(branching=(1,) * length))
+        self._stop = DraftPolicies().stop_policy
+
+    def use(self, model: LanguageModel) -> None:
+        self._draft = ModelDraft(model, MODEL)
+
+    def drafting_model(self) -> LanguageModel:
+        return self._draft.model
+
+    def kinds(self, sampling: Sampling) -> frozenset[CandidateKind]:
+        return super().kinds(sampling) | self._tree_policy.kinds(sampling)
+
+    def begin(self, tokens: Sequence[int]) -> None:
+        super().begin(tokens)
+        self._draft.begin(tokens, self._stop)
+
+    def propose(self, context: DraftContext) -> Proposal:
+        """Who drafts depends on the text alone, never on what the model would draw."""
+        found = super().propose(context)
+        if self._score >= self.options.threshold:
+            found.note["drafted_by"] = self.name
+            return found
+        proposal = self._draft.propose(context, self._tree_policy, self._stop)
+        proposal.note.update(found.note, drafted_by=MODEL)
+        return proposal
 
 
 def _exhibits(best: Match, nodes: Mapping[int, int], tokens: Sequence[int]) -> Iterator[Exhibit]:

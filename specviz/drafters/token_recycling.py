@@ -11,18 +11,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
+from typing import ClassVar
 
 import numpy as np
 from torch import Tensor
 
 from specviz.core.tree import ROOT, DraftTree
 from specviz.drafters.base import DRAFTERS, DraftContext, Drafter, Proposal, RoundOutcome
-from specviz.drafters.capabilities import Attaches, Observes, ReadsPrompt, Remembers, Tunes
+from specviz.drafters.capabilities import Attaches, Begins, Observes, ReadsPrompt, Remembers, Tunes
 from specviz.errors import MemoryFileError
 from specviz.lm.base import Cache, LanguageModel
 from specviz.options import Options, option
 from specviz.trace.events import Option
-from specviz.trace.exhibits import Exhibit, ExhibitRow
+from specviz.trace.exhibits import MATRIX_AT_START, MATRIX_BEHIND, MATRIX_REWRITTEN, Exhibit, ExhibitRow
 from specviz.tree_policies.base import StepCosts
 
 Path = tuple[int, ...]
@@ -32,6 +33,8 @@ LEVELS = (8, 21, 25, 15, 8, 3)
 WIDEST = 8
 """followers per token, hence ranks"""
 NODES = sum(LEVELS)
+CPU_NODES = 16
+"""size where a pass over 81 rows costs many over one; the step times measured on two CPU cores asked for 15"""
 HITS = (0.671, 0.060, 0.026, 0.016, 0.010, 0.009, 0.007, 0.006)
 """how often the target's choice was the first, second, … in its row: see docs/methods/token_recycling.md"""
 
@@ -40,12 +43,21 @@ HITS = (0.671, 0.060, 0.026, 0.016, 0.010, 0.009, 0.007, 0.006)
 class TokenRecyclingOptions(Options):
     """Size of the tree and of the matrix."""
 
-    nodes: int = option(NODES, help="candidates per round; the published tree has 80", minimum=1, maximum=NODES)
-    shrink: bool = option(True, help="draft fewer where this machine's measured step times ask for it")
+    former: ClassVar[Mapping[str, str]] = {"shrink": "fit"}
+
+    nodes: int = option(
+        0,
+        help=f"candidates per round; 0: the published {NODES} on a CUDA device, {CPU_NODES} elsewhere",
+        minimum=0,
+        maximum=NODES,
+    )
+    fit: bool = option(False, help="choose fewer candidates where this machine's measured step times ask for it")
     followers: int = option(WIDEST, help="followers kept per token", minimum=1, maximum=WIDEST)
     fill: bool = option(True, help="learn from the prompt before the first round")
 
 
+MOST_SHOWN = 1024
+"""rows of the matrix that a trace holds from before the first round"""
 UNKNOWN = -1
 """stands in rows of tokens that were never seen; no token has this id"""
 
@@ -71,6 +83,11 @@ class Followers:
         """The token's row; empty where nothing is known about it."""
         row = self._rows[token]
         return [] if row[0] == UNKNOWN else row.tolist()
+
+    def rows(self, most: int) -> list[tuple[int, list[int]]]:
+        """(token, its row) of the known rows, by ascending token, at most so many."""
+        known = self._known_tokens()[:most]
+        return list(zip(known.tolist(), self._rows[known].tolist(), strict=True))
 
     def write(self, tokens: Sequence[int], rows: np.ndarray) -> None:
         """Write rows [len(tokens), width]. Of several rows for one token the last stays."""
@@ -137,7 +154,7 @@ def _worth(path: Path, hits: Sequence[float]) -> float:
 
 
 @DRAFTERS.register("token_recycling")
-class TokenRecyclingDrafter(Drafter[TokenRecyclingOptions], Attaches, Tunes, Remembers, ReadsPrompt, Observes):
+class TokenRecyclingDrafter(Drafter[TokenRecyclingOptions], Attaches, Tunes, Remembers, ReadsPrompt, Begins, Observes):
     """Drafts what the target recently found probable after each token, as a static tree.
 
     Every target pass tells the most probable followers of each token it read, accepted or not. They are kept in a
@@ -148,15 +165,21 @@ class TokenRecyclingDrafter(Drafter[TokenRecyclingOptions], Attaches, Tunes, Rem
     def __init__(self, options: TokenRecyclingOptions) -> None:
         super().__init__(options)
         self._matrix = Followers(1, 1)
+        self._from_prompt: set[int] = set()
+        self._at_start: list[Exhibit] = []
+        """the whole matrix, until it was shown with the first draft"""
 
     def attach(self, target: LanguageModel, cache: Cache) -> None:
+        """Fix the size for the kind of device; from then on the options hold the number."""
         self._matrix = Followers(target.info.vocab_size, self.options.followers)
+        if self.options.nodes == 0:
+            self.options = replace(self.options, nodes=NODES if target.device.type == "cuda" else CPU_NODES)
 
     def tune(self, costs: StepCosts) -> None:
-        """Fix the size for these step times; from then on the options say what was chosen."""
-        if self.options.shrink:
+        """Fix the size for these step times, where that is asked for; from then on the options say what was chosen."""
+        if self.options.fit:
             size = best_size(self._ordered[: self.options.nodes], HITS, costs)
-            self.options = replace(self.options, nodes=size, shrink=False)
+            self.options = replace(self.options, nodes=size, fit=False)
 
     def remembered_for(self) -> Mapping[str, Option]:
         return {"followers": self.options.followers}
@@ -170,6 +193,14 @@ class TokenRecyclingDrafter(Drafter[TokenRecyclingOptions], Attaches, Tunes, Rem
     def read_prompt(self, tokens: Sequence[int], logits: Tensor) -> None:
         if self.options.fill:
             self._matrix.write(tokens, self._top(logits))
+            self._from_prompt.update(tokens)
+
+    def begin(self, tokens: Sequence[int]) -> None:
+        rows = [
+            ExhibitRow("from the prompt" if token in self._from_prompt else "from earlier runs", [token, *row], [0])
+            for token, row in self._matrix.rows(MOST_SHOWN)
+        ]
+        self._at_start = [Exhibit(MATRIX_AT_START, rows, marked="the row's own token")] if rows else []
 
     def propose(self, context: DraftContext) -> Proposal:
         tree = DraftTree.from_root(context.tokens[-1])
@@ -186,7 +217,8 @@ class TokenRecyclingDrafter(Drafter[TokenRecyclingOptions], Attaches, Tunes, Rem
             "rows_known": self._matrix.known,
             "matrix_bytes": self._matrix.size_bytes,
         }
-        return Proposal(tree, note=note, exhibits=self._rows_behind(tree))
+        exhibits, self._at_start = [*self._rows_behind(tree), *self._at_start], []
+        return Proposal(tree, note=note, exhibits=exhibits)
 
     def observe(self, outcome: RoundOutcome) -> list[Exhibit]:
         """Every node's row is rewritten. Where a token stands at several nodes, what follows it in the committed text
@@ -202,7 +234,7 @@ class TokenRecyclingDrafter(Drafter[TokenRecyclingOptions], Attaches, Tunes, Rem
             for node, token in sorted((node, token) for token, node in writer.items())
             if (now := self._matrix.after(token)) != before[token]
         ]
-        return [Exhibit("matrix rows rewritten by this round", changed, marked="new")] if changed else []
+        return [Exhibit(MATRIX_REWRITTEN, changed, marked="new")] if changed else []
 
     def _rows_behind(self, tree: DraftTree) -> list[Exhibit]:
         """Each matrix row that a candidate came from, once, however many nodes had its token."""
@@ -218,7 +250,7 @@ class TokenRecyclingDrafter(Drafter[TokenRecyclingOptions], Attaches, Tunes, Rem
             drafted = {tree.tokens[node] for node in nodes}
             marks = [rank for rank, one in enumerate(followers) if one in drafted]
             shown.append(ExhibitRow(_after(parents), followers, marks, nodes))
-        return [Exhibit("matrix rows behind the tree", shown, marked="drafted")] if shown else []
+        return [Exhibit(MATRIX_BEHIND, shown, marked="drafted")] if shown else []
 
     def _top(self, logits: Tensor) -> np.ndarray:
         """The followers [n, width] that these logits [n, V] put first."""

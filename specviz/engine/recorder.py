@@ -78,7 +78,7 @@ class Recorder:
             base_length=record.base_length,
             start_s=record.start_s,
             nodes=nodes,
-            drafted=Drafted(passes, times.draft, record.proposal.note, record.proposal.exhibits, record.learned),
+            drafted=_drafted(record, passes),
             scored=Scored(target_pass, times.target),
             judged=judged,
             committed=_committed(record),
@@ -219,6 +219,11 @@ def _fates(tree: DraftTree, verdict: Verdict) -> list[Fate]:
     for node in verdict.path:
         fates[node] = "accepted"
     return fates
+
+
+def _drafted(record: RoundRecord, passes: list[Pass]) -> Drafted:
+    made = record.proposal
+    return Drafted(passes, record.times.draft, made.note, made.exhibits, record.learned, sorted(made.riding))
 
 
 def _committed(record: RoundRecord) -> Committed:

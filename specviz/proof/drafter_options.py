@@ -40,7 +40,11 @@ OPTION_SETS: dict[str, tuple[dict[str, object], ...]] = {
         {"branching": (2, 1), "draw": "top_k", "max_nodes": 5, "look_in": "datastore"},
     ),
     "rest": ({"max_nodes": 3, "max_match": 2, "snippet": 2}, {"max_nodes": 4, "min_match": 1, "places": 3}),
-    "suffix": ({"max_nodes": 3, "factor": 2.0}, {"max_nodes": 2, "tree": False}),
+    "suffix": (
+        {"max_nodes": 3, "factor": 2.0},
+        {"max_nodes": 2, "tree": False},
+        {"max_nodes": 2, "fallback": "model", "gamma": 2, "threshold": 0.9},
+    ),
     "token_recycling": ({"nodes": 2}, {"nodes": 9, "followers": 2, "fill": False}, {"nodes": 80}),
     "vocabtrim": (
         {"head_size": 2, "calibration": "ids", "gamma": 2},

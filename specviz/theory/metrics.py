@@ -16,8 +16,10 @@ from specviz.trace.summary import (
     acceptance_by_depth,
     acceptance_histogram,
     acceptance_rate,
+    accepted_drafts,
     deployable,
     drafted_depth,
+    drafts,
     mean_acceptance_length,
     num_accepted_draft_tokens,
     num_draft_tokens,
@@ -32,12 +34,14 @@ __all__ = [
     "acceptance_by_depth",
     "acceptance_histogram",
     "acceptance_rate",
+    "accepted_drafts",
     "alpha_expected",
     "alpha_reached",
     "conditional_rate_by_depth",
     "cost_ratio",
     "draft_economy",
     "drafted_depth",
+    "drafts",
     "first_trials",
     "levels_by_depth",
     "mean_acceptance_length",
@@ -75,9 +79,10 @@ def levels_by_depth(rounds: Sequence[Round]) -> tuple[tuple[int, int], ...]:
 
 
 def tokens_per_target_pass(rounds: Sequence[Round]) -> float | None:
-    """(accepted + one per round that kept its last token) / rounds: every round counts, drafted or not."""
+    """(lengths of the accepted paths + one per round that kept its last token) / rounds: every round counts, drafted or
+    not, and so does every token, whether its node was a draft or rode along."""
     kept = len(rounds) - num_left_open(rounds)
-    return (num_accepted_draft_tokens(rounds) + kept) / len(rounds) if rounds else None
+    return (sum(len(this.judged.path) for this in rounds) + kept) / len(rounds) if rounds else None
 
 
 def alpha_reached(rounds: Sequence[Round]) -> float | None:
@@ -106,7 +111,8 @@ def first_trials(this: Round) -> list[Trial]:
         return []
     seen: set[int] = set()
     firsts = []
-    for trial in this.judged.trials:
+    riding = set(this.drafted.riding)
+    for trial in (one for one in this.judged.trials if one.node not in riding):
         parent = this.nodes[trial.node].parent
         if parent not in seen:
             seen.add(parent)
@@ -115,10 +121,10 @@ def first_trials(this: Round) -> list[Trial]:
 
 
 def _levels(this: Round) -> list[tuple[int, bool]]:
-    """(depth, was a child accepted) for each visited node that has children."""
-    parents = {node.parent for node in this.nodes}
-    visited = [0, *this.judged.path]
-    return [(depth, depth <= len(this.judged.path)) for depth, node in enumerate(visited, start=1) if node in parents]
+    """(depth, was a child accepted) for each visited node that has children; children that ride along are none."""
+    parents = {node.parent for node in drafts(this)}
+    visited, accepted = [0, *this.judged.path], accepted_drafts(this)
+    return [(depth, depth <= accepted) for depth, node in enumerate(visited, start=1) if node in parents]
 
 
 @dataclass(frozen=True, slots=True)

@@ -221,6 +221,9 @@ class Drafted:
     """the same where it takes more than a number: what the draft was made from"""
     learned: list[Exhibit] = field(default_factory=list)
     """what the target's answer to this round changed in the drafter's memory"""
+    riding: list[int] = field(default_factory=list)
+    """nodes that ride along in the target's pass for the sake of its answers there, such as lookahead's window: work,
+    and counted as no drafts. The verifier may accept them all the same; all nodes below one ride along too"""
 
 
 @dataclass(frozen=True, slots=True)

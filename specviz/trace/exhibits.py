@@ -8,6 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+ITERATIONS = "guesses by iteration"
+"""title of what a parallel decoding shows; a page draws such a run as a whole"""
+MATRIX_AT_START = "the matrix before the first round"
+MATRIX_BEHIND = "matrix rows behind the tree"
+MATRIX_REWRITTEN = "matrix rows rewritten by this round"
+"""titles of what is kept of a matrix of followers: the first has a row's own token in front of its followers, the
+others name nodes; together they give the matrix as it stands after any round"""
+
 
 @dataclass(frozen=True, slots=True)
 class ExhibitRow:

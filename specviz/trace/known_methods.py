@@ -7,7 +7,12 @@ check says so.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from specviz.trace.events import MethodCard
+
+FALLBACK = "model"
+"""value of a hybrid's option `fallback`, and source of the candidates that come of it"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +30,10 @@ class KnownDrafter:
     """the option that bounds its candidates per round"""
     deepest: str | None = None
     """the option that bounds their depth"""
+    hybrid: bool = False
+    """it has a model, and candidates of it, where its option `fallback` says `model`"""
+    riding: str | None = None
+    """source of the nodes that ride along in the target's pass and are no drafts"""
 
 
 def _drafter(*sources: str, **how: bool | str) -> KnownDrafter:
@@ -40,12 +49,21 @@ DRAFTERS: Mapping[str, KnownDrafter] = {
     "rasd": _drafter("model", "text", "datastore", draws=True, model=True),
     "ngram": _drafter("ngram", deepest="gamma"),
     "jacobi": _drafter("jacobi", deepest="block"),
-    "lookahead": _drafter("window", "pool"),
+    "lookahead": _drafter("window", "pool", riding="window"),
     "token_recycling": _drafter("token_recycling", most="nodes"),
-    "suffix": _drafter("suffix", most="max_nodes"),
+    "suffix": _drafter("suffix", most="max_nodes", hybrid=True),
     "rest": _drafter("rest", most="max_nodes"),
     "simulated": _drafter("simulated"),
 }
+
+
+def known_drafter(card: MethodCard) -> KnownDrafter | None:
+    """What is known of a header's drafter with its options; None of one that is not in the table."""
+    known = DRAFTERS.get(card.name)
+    if known is not None and known.hybrid and card.options.get("fallback") == FALLBACK:
+        return replace(known, sources=known.sources | {FALLBACK}, model=True)
+    return known
+
 
 TREE_POLICIES: Mapping[str, bool] = {
     "chain": True,

@@ -179,6 +179,11 @@ def _drafted(place: str, this: Round, vocabulary: _Vocabulary) -> Iterator[Probl
     for index, one in enumerate(drafted.passes):
         yield from _counts(f"{place}.passes[{index}]", one, ("rows", "cached_rows"))
         yield from _times(f"{place}.passes[{index}]", one, ("seconds",))
+    riding = set(drafted.riding)
+    if len(riding) < len(drafted.riding) or not riding <= set(range(1, len(this.nodes))):
+        yield Problem(f"{place}.riding", f"is {drafted.riding}, but names each node once, the root not among them")
+    elif any(node.parent in riding and node.id not in riding for node in this.nodes):
+        yield Problem(f"{place}.riding", "leaves out a node below one that rides along; a draft begins at the root")
     for name in ("knew", "learned"):
         for index, exhibit in enumerate(getattr(drafted, name)):
             for number, row in enumerate(exhibit.rows):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from specviz.trace.events import Finished, Round, Started, Summary
+from specviz.trace.events import Finished, Node, Round, Started, Summary
 
 
 def summary(started: Started, rounds: Sequence[Round], finished: Finished) -> Summary:
@@ -35,24 +35,36 @@ def deployable(started: Started) -> bool:
     return started.stopping is None or started.stopping.deployable
 
 
+def drafts(this: Round) -> list[Node]:
+    """The round's candidates: all nodes but the root and those that only ride along (`Drafted.riding`)."""
+    riding = set(this.drafted.riding)
+    return [node for node in this.nodes[1:] if node.id not in riding]
+
+
+def accepted_drafts(this: Round) -> int:
+    """How many of the accepted path are candidates: its beginning, for below a node that rides along all do."""
+    riding = set(this.drafted.riding)
+    return sum(node not in riding for node in this.judged.path)
+
+
 def drafted_depth(this: Round) -> int:
     """Depth of the deepest candidate of the round; 0 when nothing was drafted."""
-    return max(node.depth for node in this.nodes)
+    return max((node.depth for node in drafts(this)), default=0)
 
 
 def num_spec_steps(rounds: Sequence[Round]) -> int:
     """Rounds in which at least one candidate was drafted."""
-    return sum(len(this.nodes) > 1 for this in rounds)
+    return sum(bool(drafts(this)) for this in rounds)
 
 
 def num_draft_tokens(rounds: Sequence[Round]) -> int:
-    """Candidates drafted: all nodes but the roots."""
-    return sum(len(this.nodes) - 1 for this in rounds)
+    """Candidates drafted: all nodes but the roots and those that only ride along in the target's pass."""
+    return sum(len(drafts(this)) for this in rounds)
 
 
 def num_accepted_draft_tokens(rounds: Sequence[Round]) -> int:
-    """Candidates accepted: the lengths of the accepted paths, added up."""
-    return sum(len(this.judged.path) for this in rounds)
+    """Candidates accepted: those on the accepted paths, added up."""
+    return sum(map(accepted_drafts, rounds))
 
 
 def acceptance_rate(rounds: Sequence[Round]) -> float | None:
@@ -77,7 +89,7 @@ def num_left_open(rounds: Sequence[Round]) -> int:
 
 def acceptance_histogram(rounds: Sequence[Round]) -> list[int]:
     """[j] = spec steps that accepted exactly j candidates, j = 0 … deepest draft; empty without spec steps."""
-    lengths = [len(this.judged.path) for this in rounds if len(this.nodes) > 1]
+    lengths = [accepted_drafts(this) for this in rounds if drafts(this)]
     if not lengths:
         return []
     deepest = max(map(drafted_depth, rounds))
@@ -88,6 +100,6 @@ def acceptance_by_depth(rounds: Sequence[Round]) -> list[list[int]]:
     """[d-1] = [rounds that drafted to depth d, rounds that accepted depth d]."""
     deepest = max(map(drafted_depth, rounds), default=0)
     return [
-        [sum(drafted_depth(this) >= d for this in rounds), sum(len(this.judged.path) >= d for this in rounds)]
+        [sum(drafted_depth(this) >= d for this in rounds), sum(accepted_drafts(this) >= d for this in rounds)]
         for d in range(1, deepest + 1)
     ]

@@ -144,7 +144,8 @@ def other_values(kind: type[Options], described: OptionDescription) -> dict[str,
         tries = [(2, 1), (1,)]
     else:
         tries = [*bounds, default + 1, default - 1]
-    beside: dict[str, object] = {described.needs: True} if described.needs else {}
+    needed = next((one for one in describe(kind) if one.name == described.needs), None)
+    beside: dict[str, object] = {} if needed is None else {needed.name: needed.choices[-1] if needed.choices else True}
     if described.unless:
         beside[described.unless] = ()
     for value in tries:

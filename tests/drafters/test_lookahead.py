@@ -15,6 +15,8 @@ from specviz.errors import MemoryFileError
 from specviz.live.source import LiveSource, collect
 from specviz.protocol.runs import RunRequest
 from specviz.trace.check import check
+from specviz.trace.structure import structure
+from specviz.trace.summary import summary
 from tests.proof.letters import toy_loader
 
 REQUEST = RunRequest("abcabc", drafter="lookahead", max_new_tokens=24)
@@ -154,6 +156,44 @@ def test_its_trace_is_sound_and_shows_window_and_pool(verifier, temperature):
     assert check(trace) == []
     assert any(one.drafted.knew[0].title == "n-grams from the pool" for one in trace.rounds)
     assert all(one.drafted.knew[-1].title == "window" for one in trace.rounds)
+
+
+def test_the_windows_rows_are_work_and_only_the_pools_nodes_are_drafts():
+    """Window 7, 11 over 20, 21; the pool's n-gram 7, 11, 12 shares node 1 with the trunk, which makes it a draft."""
+    drafter = drafter_of([7], window=2, ngram=3)
+    drafter._window.levels = [[0, 11], [20, 21]]
+    drafter._pool.add([7, 11, 12])
+    proposal = propose(drafter, [7])
+    assert proposal.tree.sources == ["root", "pool", "pool", "window", "window"]
+    assert [proposal.tree.tokens[node] for node in proposal.riding] == [20, 21]
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda riding: riding[1:], "but those of 'window' are"),
+        (lambda riding: [0, *riding], "names each node once, the root not among them"),
+        (lambda riding: riding * 2, "names each node once, the root not among them"),
+    ],
+    ids=["one is left out", "the root", "each twice"],
+)
+def test_a_trace_that_counts_other_rows_as_work_is_found(change, told):
+    trace = collect(LiveSource(load=toy_loader(), measure=False), REQUEST)
+    at = next(index for index, one in enumerate(trace.rounds) if len(one.drafted.riding) > 1)
+    this = trace.rounds[at]
+    wrong = replace(this, drafted=replace(this.drafted, riding=change(this.drafted.riding)))
+    rounds = [*trace.rounds[:at], wrong, *trace.rounds[at + 1 :]]
+    assert any(
+        told in str(one) for one in (*structure(replace(trace, rounds=rounds)), *check(replace(trace, rounds=rounds)))
+    )
+
+
+def test_a_trace_from_before_the_mark_is_sound():
+    trace = collect(LiveSource(load=toy_loader(), measure=False), REQUEST)
+    rounds = [replace(one, drafted=replace(one.drafted, riding=[])) for one in trace.rounds]
+    old = replace(trace, rounds=rounds, summary=summary(trace.started, rounds, trace.finished))
+    assert check(old) == []
+    assert old.summary.num_draft_tokens > trace.summary.num_draft_tokens > 0
 
 
 def test_a_second_run_is_shorter_where_it_remembers_the_first():

@@ -8,11 +8,12 @@ import pytest
 
 from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
-from specviz.drafters.base import DraftContext
+from specviz.drafters.base import DRAFTERS, DraftContext
+from specviz.drafters.capabilities import UsesModel
 from specviz.drafters.parts.continuations import best_first
 from specviz.drafters.parts.suffix_automaton import Cursor, SuffixAutomaton
 from specviz.drafters.suffix import SuffixDrafter, SuffixOptions
-from specviz.errors import MemoryFileError
+from specviz.errors import MemoryFileError, OptionError
 from specviz.live.source import LiveSource, collect
 from specviz.protocol.runs import RunRequest
 from specviz.trace.check import check
@@ -178,3 +179,47 @@ def test_only_outputs_are_remembered_and_the_oldest_forgotten_first(monkeypatch)
 def test_a_memory_that_is_no_list_of_outputs_is_refused(memory):
     with pytest.raises(MemoryFileError, match="begin with a reset"):
         SuffixDrafter(SuffixOptions()).recall(memory)
+
+
+HYBRID = {"fallback": "model", "gamma": 2, "threshold": 1.5}
+
+
+def hybrid_trace(temperature: float, **options: object):
+    source = LiveSource(load=toy_loader(), measure=False)
+    request = RunRequest(
+        "abcabcabd",
+        drafter="suffix",
+        drafter_options={**HYBRID, **options},
+        temperature=temperature,
+        max_new_tokens=24,
+    )
+    return collect(source, request)
+
+
+@pytest.mark.parametrize("temperature", [0.0, 0.8])
+def test_where_the_match_promises_too_little_the_model_drafts(temperature):
+    trace = hybrid_trace(temperature)
+    assert check(trace) == []
+    assert trace.started.drafter.model.name == "table-6-2"
+    by = [(one.drafted.note["drafted_by"], one.drafted.note.get("expected", 0.0)) for one in trace.rounds]
+    assert {name for name, _ in by} == {"suffix", "model"}
+    assert all((name == "suffix") == (expected >= 1.5) for name, expected in by)
+    for one, (name, _) in zip(trace.rounds, by, strict=True):
+        assert {node.source for node in one.nodes[1:]} <= {name}
+        assert bool(one.drafted.passes) == (name == "model" and len(one.nodes) > 1)
+    drawn = {node.kind for one in trace.rounds for node in one.nodes[1:] if node.source == "model"}
+    assert drawn == {"iid" if temperature else "point_mass"}
+
+
+def test_without_a_fallback_it_needs_no_model_and_its_options_are_refused():
+    kind = DRAFTERS.get("suffix")
+    assert isinstance(kind.of(HYBRID), UsesModel)
+    assert not isinstance(kind.of({}), UsesModel)
+    with pytest.raises(OptionError, match="without fallback it does nothing"):
+        kind.of({"gamma": 2})
+
+
+def test_a_threshold_of_zero_never_asks_the_model():
+    trace = hybrid_trace(0.8, threshold=0.0)
+    assert check(trace) == []
+    assert {one.drafted.note["drafted_by"] for one in trace.rounds} == {"suffix"}

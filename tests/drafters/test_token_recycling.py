@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
@@ -105,35 +107,47 @@ def test_a_pass_longer_than_any_measured_costs_more_not_the_same():
 
 
 def test_the_chosen_size_stands_in_the_options_and_a_forced_one_is_kept():
-    free, forced = drafter(), drafter(nodes=5, shrink=False)
-    for one in (free, forced):
+    fitted, forced = drafter(fit=True), drafter(nodes=5)
+    for one in (fitted, forced):
         one.tune(StepCosts([(1, 1.0), (2, 1.0), (3, 2.0), (64, 63.0)], 0.0))
-    assert (free.options.nodes, free.options.shrink) == (1, False)
-    assert (forced.options.nodes, forced.options.shrink) == (5, False)
+    assert (fitted.options.nodes, fitted.options.fit) == (1, False)
+    assert (forced.options.nodes, forced.options.fit) == (5, False)
+
+
+@pytest.mark.parametrize(("device", "size"), [("cpu", 16), ("cuda", 80)])
+def test_the_size_is_fixed_by_the_kind_of_device_and_by_no_clock(device, size):
+    made = TokenRecyclingDrafter(TokenRecyclingOptions())
+    made.attach(SimpleNamespace(info=TableModel(5, seed=1).info, device=torch.device(device)), None)
+    made.tune(StepCosts([(1, 1.0), (2, 90.0)], 0.0))
+    assert (made.options.nodes, made.options.fit) == (size, False)
+
+
+def test_traces_that_call_the_option_shrink_are_still_run_again():
+    assert TokenRecyclingDrafter.of({"nodes": 15, "shrink": False}).options == TokenRecyclingOptions(nodes=15)
 
 
 def test_the_followers_of_followers_are_drafted_breadth_first():
-    made = drafter(nodes=5, shrink=False)
+    made = drafter(nodes=5)
     made.read_prompt([0, 1, 2], logits((1, 2), (3, 0), (4, 1)))
     assert shape(propose(made, [4, 0])) == [(0, 1), (0, 2), (1, 3), (1, 0), (2, 4)]
 
 
 def test_a_token_without_a_row_ends_its_branch_and_nothing_is_made_up_for_it():
-    made = drafter(nodes=9, shrink=False)
+    made = drafter(nodes=9)
     made.read_prompt([0], logits((1, 2)))
     assert shape(propose(made, [0])) == [(0, 1), (0, 2)]
     assert shape(propose(made, [3])) == []
 
 
 def test_the_tree_is_no_deeper_than_asked():
-    made = drafter(nodes=9, shrink=False)
+    made = drafter(nodes=9)
     made.read_prompt([0, 1], logits((1, 0), (0, 1)))
     assert max(propose(made, [0], max_depth=2).tree.depths) == 2
     assert shape(propose(made, [0], max_depth=0)) == []
 
 
 def test_the_rows_behind_a_tree_are_shown_once_with_the_nodes_they_made():
-    made = drafter(nodes=5, shrink=False)
+    made = drafter(nodes=5)
     made.read_prompt([0, 1], logits((1, 0), (0, 4)))
     proposal = propose(made, [0])
     assert shape(proposal) == [(0, 1), (0, 0), (1, 0), (1, 4), (2, 1)]
@@ -148,7 +162,7 @@ def test_the_rows_behind_a_tree_are_shown_once_with_the_nodes_they_made():
 
 def observed(path, tokens=(0, 1, 0, 1), parents=(-1, 0, 1, 0)):
     """Root 0 with children 1 (node 1) and 1 (node 3); node 2 below node 1 is 0 again."""
-    made = drafter(nodes=4, shrink=False)
+    made = drafter(nodes=4)
     tree = DraftTree.from_root(tokens[0])
     for token, parent in zip(tokens[1:], parents[1:], strict=True):
         tree.add(parent, token, "point_mass", None, "test")

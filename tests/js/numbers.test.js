@@ -134,3 +134,10 @@ test("in the sample every chart adds up to one", () => {
     }
   }
 });
+
+test("nodes that ride along in the target's pass are no drafts", () => {
+  const round = structuredClone(sample().rounds[1]);
+  round.drafted.riding = [round.judged.path.at(-1)];
+  const sum = S.counters([round]);
+  assert.deepEqual([sum.drafted, sum.accepted, sum.length], [14, 2, 3]);
+});

@@ -147,9 +147,13 @@ def only_two_rows_are_cheap(monkeypatch):
     monkeypatch.setattr("specviz.engine.header.step_times", lambda model: curve)
 
 
-def test_a_drafter_is_sized_by_the_measured_step_times_and_the_header_says_how(only_two_rows_are_cheap):
-    started = collect(LiveSource(load=toy_loader()), RunRequest("abc", drafter="token_recycling")).started
-    assert (started.drafter.options["nodes"], started.drafter.options["shrink"]) == (1, False)
+@pytest.mark.parametrize(("options", "nodes"), [({"fit": True}, 1), ({}, 16)])
+def test_a_drafter_is_sized_by_the_measured_step_times_on_request_and_the_header_says_how(
+    only_two_rows_are_cheap, options, nodes
+):
+    request = RunRequest("abc", drafter="token_recycling", drafter_options=options)
+    started = collect(LiveSource(load=toy_loader()), request).started
+    assert (started.drafter.options["nodes"], started.drafter.options["fit"]) == (nodes, False)
 
 
 def test_trees_are_not_sized_for_a_drafter_whose_passes_were_not_measured(only_two_rows_are_cheap):

@@ -31,6 +31,30 @@ def test_counts(rounds: list[Round]) -> None:
     assert metrics.num_accepted_draft_tokens(rounds) == 2 + 3 + 1 + 0 + 4 + 1 + 3 == 14
 
 
+def riding(rounds: list[Round], *nodes: int) -> list[Round]:
+    """The second round alone, 15 candidates of which 3 were accepted, with these nodes riding along."""
+    this = rounds[1]
+    return [replace(this, drafted=replace(this.drafted, riding=list(nodes)))]
+
+
+def test_nodes_that_ride_along_count_as_no_drafts_but_their_tokens_count_as_tokens(rounds: list[Round]) -> None:
+    """The last node of the accepted path of three rides along: 14 drafts, of which 2 were accepted."""
+    made = riding(rounds, rounds[1].judged.path[-1])
+    assert (metrics.num_draft_tokens(made), metrics.num_accepted_draft_tokens(made)) == (14, 2)
+    assert metrics.acceptance_rate(made) == 2 / 14
+    assert metrics.mean_acceptance_length(made) == 1 + 2
+    assert metrics.acceptance_histogram(made) == [0, 0, 1, 0]
+    assert metrics.acceptance_by_depth(made) == [[1, 1], [1, 1], [1, 0]]
+    assert metrics.tokens_per_target_pass(made) == 3 + 1
+
+
+def test_a_round_in_which_all_nodes_ride_along_drafted_nothing(rounds: list[Round]) -> None:
+    made = riding(rounds, *range(1, 16))
+    assert (metrics.num_spec_steps(made), metrics.num_draft_tokens(made), metrics.acceptance_rate(made)) == (0, 0, None)
+    assert (metrics.alpha_reached(made), metrics.alpha_expected(made)) == (None, None)
+    assert metrics.tokens_per_target_pass(made) == 4
+
+
 def test_acceptance_rate_counts_drafts_only(rounds: list[Round]) -> None:
     assert metrics.acceptance_rate(rounds) == 14 / 36
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from specviz.app.parts.methods import AUTO, kinds
 from specviz.errors import OptionError
+from specviz.options import is_off
 from specviz.protocol.runs import MEMORY_WAYS, Catalog, MethodDescription, OptionCard, RunRequest
 from specviz.trace.events import Option
 
@@ -96,7 +97,7 @@ def in_effect(method: MethodDescription, options: Mapping[str, Option], has_poli
         card.name: options[card.name]
         for card in method.options
         if not (card.unless and options[card.unless])
-        and not (card.needs and not options[card.needs])
+        and not (card.needs and is_off(options[card.needs]))
         and not (card.shape and has_policy)
     }
 

@@ -37,13 +37,15 @@ from specviz.app.step import controls as form
 from specviz.app.step.acceptance import acceptance_by_depth, accepted_lengths
 from specviz.app.step.acceptance_figure import bar_panels
 from specviz.app.step.counterfactual_cards import cards
+from specviz.app.step.iterations import heat_map, iterations
+from specviz.app.step.matrix import matrix_of, matrix_table
 from specviz.app.step.retraining import Retraining
 from specviz.app.step.uploads import imported, resume_at, token_text
 from specviz.errors import OptionError, SpecVizError, TraceError
 from specviz.protocol.counterfactual import Other, others
 from specviz.protocol.runs import Catalog, Resume, RunRequest, TraceSource
 from specviz.trace import codec
-from specviz.trace.events import Started, Summary, Trace
+from specviz.trace.events import Started, Trace
 from specviz.trace.limits import UPLOAD
 from specviz.trace.unchecked import outcome
 
@@ -68,8 +70,11 @@ def badges_of(started: Started) -> str:
     return notices.badge_row(badges(started))
 
 
-def panels_of(summary: Summary) -> str:
-    return bar_panels([acceptance_by_depth(summary), accepted_lengths(summary)])
+def panels_of(trace: Trace) -> str:
+    """The run as a whole: how much was accepted, and where the drafter shows such things, how it converged and what
+    its matrix holds."""
+    bars = bar_panels([acceptance_by_depth(trace.summary), accepted_lengths(trace.summary)])
+    return bars + heat_map(iterations(trace)) + matrix_table(matrix_of(trace), trace.vocab)
 
 
 class StepActions(Cancellable):
@@ -95,7 +100,7 @@ class StepActions(Cancellable):
             return FirstView("", "", "", str(error))
         if trace is None:
             return FirstView("", "", "", EMPTY_GALLERY)
-        return FirstView(codec.dumps(trace), badges_of(trace.started), panels_of(trace.summary), _shown(trace))
+        return FirstView(codec.dumps(trace), badges_of(trace.started), panels_of(trace), _shown(trace))
 
     def opening_prompt(self) -> str:
         return self.catalog.prompts[0].text if self.catalog.prompts else ""
@@ -257,13 +262,13 @@ class StepActions(Cancellable):
 
 def _frame_updates(frame: Frame) -> Updates:
     badge = badges_of(frame.started) if frame.started else gr.skip()
-    panels = panels_of(frame.trace.summary) if frame.trace else gr.skip()
+    panels = panels_of(frame.trace) if frame.trace else gr.skip()
     tone = "busy" if frame.trace is None else "error" if frame.failed else "good"
     return frame.player, badge, panels, notices.message(frame.message, tone)
 
 
 def _stage(trace: Trace) -> Updates:
-    return codec.dumps(trace), badges_of(trace.started), panels_of(trace.summary), notices.message(_shown(trace))
+    return codec.dumps(trace), badges_of(trace.started), panels_of(trace), notices.message(_shown(trace))
 
 
 def _shown(trace: Trace) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from html import escape
 
 from specviz.protocol.counterfactual import Other, depth_first
+from specviz.theory.metrics import accepted_drafts, drafts
 from specviz.trace.events import Node, Round, VocabEntry
 from specviz.trace.replay import display_pieces
 
@@ -35,7 +36,7 @@ def _card(other: Other) -> str:
     tone = " sv-other-own" if other.recorded else ""
     if other.round is None:
         return f'<article class="sv-other{tone}">{name}<p class="sv-note">{escape(other.reason)}</p></article>'
-    drafted, accepted = len(other.round.nodes) - 1, len(other.round.judged.path)
+    drafted, accepted = len(drafts(other.round)), accepted_drafts(other.round)
     counts = f"<p>{drafted} drafted, <strong>{accepted} accepted</strong></p>"
     return f'<article class="sv-other{tone}">{name}{counts}{_draft(other)}{_committed(other)}</article>'
 

@@ -93,7 +93,7 @@ def _stage(actions: StepActions, opening: FirstView) -> StepParts:
         others_round = gr.Number(0, visible="hidden", elem_id="sv-others-round")
     others_shown = gr.HTML("", elem_id="sv-others")
     audit = audit_controls()
-    with gr.Accordion("How much of the draft was accepted", open=False):
+    with gr.Accordion("The run as a whole: how much of the draft was accepted", open=False):
         panels = gr.HTML(opening.panels, elem_id="sv-panels")
     with gr.Row(elem_classes="sv-gallery"):
         recorded = gr.Dropdown(

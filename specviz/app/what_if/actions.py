@@ -164,7 +164,7 @@ class WhatIfActions:
             except SpecVizError as error:
                 return (*(gr.skip(),) * 5, notices.message(str(error), "error"))
             said = f"Showing a simulated run, no model ran: {ending(trace)}"
-            stage = codec.dumps(trace), badges_of(trace.started), panels_of(trace.summary), notices.message(said)
+            stage = codec.dumps(trace), badges_of(trace.started), panels_of(trace), notices.message(said)
             return (gr.Tabs(selected="step"), *stage, gr.skip())
 
         return open_run

@@ -15,6 +15,7 @@ from specviz.cli.parts.sources import live_source
 from specviz.cli.parts.terminal import MARKS, Terminal, out, printable, visible
 from specviz.cli.parts.token_text import TokenTexts, label
 from specviz.protocol.counterfactual import Other, depth_first, others
+from specviz.theory.metrics import accepted_drafts, drafts
 
 MOST_NODES = 24
 """nodes shown per draft; the rest is counted"""
@@ -61,7 +62,7 @@ def show(terminal: Terminal, other: Other) -> None:
         terminal.line(f"{terminal.paint(name, 'bold')} · {printable(other.reason, keep='')}")
         return
     this, vocab = other.round, dict(other.vocab)
-    drafted, accepted = len(this.nodes) - 1, len(this.judged.path)
+    drafted, accepted = len(drafts(this)), accepted_drafts(this)
     terminal.line(f"{terminal.paint(name, 'bold')} · {drafted} drafted, {accepted} accepted")
     for node in depth_first(this.nodes)[1 : MOST_NODES + 1]:
         line = f"{'  ' * node.depth}{MARKS[node.fate]} {visible(label(vocab, node.token))}"

@@ -14,6 +14,7 @@ from specviz.cli.parts.summary import header, show_summary
 from specviz.cli.parts.terminal import MARKS, Terminal, out, printable, visible
 from specviz.cli.parts.token_text import TokenTexts, label
 from specviz.errors import OptionError
+from specviz.theory.metrics import accepted_drafts, drafts
 from specviz.trace import lossy
 from specviz.trace.events import Node, Round, Trace, Trial
 
@@ -80,7 +81,7 @@ def _pick(trace: Trace, index: int) -> Round:
 
 def show_round(terminal: Terminal, trace: Trace, one: Round) -> None:
     """Heading, the tree with a fate per node, the token that ends the round, what was committed."""
-    drafted, accepted = len(one.nodes) - 1, len(one.judged.path)
+    drafted, accepted = len(drafts(one)), accepted_drafts(one)
     phases = (one.drafted.seconds, one.scored.seconds, one.judged.seconds, one.committed.seconds)
     times = " + ".join(f"{seconds * 1e3:.2f}" for seconds in phases)
     heading = f"round {one.index} · {one.base_length} tokens so far · {drafted} drafted, {accepted} accepted"

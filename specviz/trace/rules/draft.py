@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from specviz.trace.events import MethodCard, Node
-from specviz.trace.known_methods import DRAFTERS, FROM_TARGET, TREE_POLICIES
+from specviz.trace.known_methods import FALLBACK, FROM_TARGET, TREE_POLICIES, KnownDrafter, known_drafter
 from specviz.trace.problems import Problem
 from specviz.trace.rules.scene import SINGLE, Scene
 
@@ -21,7 +21,7 @@ def candidates(scene: Scene) -> Iterator[Problem]:
     """Sources, kinds and sizes are those of the header's methods."""
     started, nodes = scene.started, scene.round.nodes
     yield from _judged(scene)
-    drafter, tree_policy = DRAFTERS.get(started.drafter.name), started.growth
+    drafter, tree_policy = known_drafter(started.drafter), started.growth
     if drafter is None or (tree_policy is not None and tree_policy.name not in TREE_POLICIES):
         return
     sources = drafter.sources | (
@@ -35,10 +35,11 @@ def candidates(scene: Scene) -> Iterator[Problem]:
             yield Problem(f"{place}.source", told)
         elif drafter.draws and node.source not in ("text", "datastore") and kind is not None and node.kind != kind:
             yield Problem(f"{place}.kind", f"is '{node.kind}', but by the header's options it is drawn as '{kind}'")
-        elif not drafter.draws and node.kind != "point_mass":
+        elif not drafter.draws and node.kind != "point_mass" and node.source != FALLBACK:
             told = f"is '{node.kind}', but '{started.drafter.name}' draws nothing: its candidates are point masses"
             yield Problem(f"{place}.kind", told)
     yield from _bounded(scene, started.drafter, drafter.most, drafter.deepest)
+    yield from _riding(scene, drafter)
     own = [node for node in nodes[1:] if node.source not in ("text", "datastore")]
     if drafter.draws:
         yield from _shape(scene, own)
@@ -101,6 +102,19 @@ def _bounded(scene: Scene, card: MethodCard, most: str | None, deepest: str | No
         if isinstance(bound, int) and value > bound:
             told = f"hold {value} {what}, but '{card.name}' ran with {name} {bound}"
             yield Problem(f"{scene.place}.nodes", told)
+
+
+def _riding(scene: Scene, drafter: KnownDrafter) -> Iterator[Problem]:
+    """What counts as no draft is what the drafter marks so: all of it, or, by engines before that mark, none."""
+    marked = set(scene.round.drafted.riding)
+    rides = {node.id for node in scene.round.nodes if node.source == drafter.riding}
+    if marked and marked != rides:
+        told = (
+            f"names {sorted(marked)}, but those of '{drafter.riding}' are {sorted(rides)}"
+            if rides
+            else (f"names {sorted(marked)}, but all candidates of '{scene.started.drafter.name}' are drafts")
+        )
+        yield Problem(f"{scene.place}.drafted.riding", told)
 
 
 def _shape(scene: Scene, own: list[Node]) -> Iterator[Problem]:
@@ -176,8 +190,14 @@ def passes(scene: Scene) -> Iterator[Problem]:
     """The drafter's passes follow one another in its cache, and lead from the text into the tree."""
     this, place = scene.round, f"{scene.place}.drafted.passes"
     made = this.drafted.passes
-    drafter = DRAFTERS.get(scene.started.drafter.name)
-    if made and drafter is not None and not drafter.draws and scene.started.drafter.name != "simulated":
+    drafter = known_drafter(scene.started.drafter)
+    if (
+        made
+        and drafter is not None
+        and not drafter.draws
+        and not drafter.model
+        and scene.started.drafter.name != "simulated"
+    ):
         yield Problem(place, f"are {len(made)}, but '{scene.started.drafter.name}' has no model to pass through")
     if (
         not made

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 from specviz.trace.events import ModelCard, Started, Trace
-from specviz.trace.known_methods import DRAFTERS, STOP_POLICIES, TREE_POLICIES
+from specviz.trace.known_methods import DRAFTERS, STOP_POLICIES, TREE_POLICIES, known_drafter
 from specviz.trace.known_rules import KNOWN
 from specviz.trace.problems import Problem
 from specviz.trace.rules.scene import producer_of
@@ -68,7 +68,7 @@ def _models(started: Started) -> Iterator[Problem]:
         if any(getattr(cards[0][1], name) != getattr(cards[1][1], name) for name in same):
             yield Problem("started.drafter.model", "has the target's weights, but another size")
     yield from _hash("started.tokenizer.sha256", started.tokenizer.sha256)
-    known = DRAFTERS.get(started.drafter.name)
+    known = known_drafter(started.drafter)
     if known is not None and known.model != (started.drafter.model is not None):
         has = "names no model" if known.model else "names a model"
         does = "has one of its own" if known.model else "has none of its own"

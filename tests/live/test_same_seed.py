@@ -1,0 +1,75 @@
+"""Same seed, same trace: what a run resolved stands in its header, whose request gives the same text again."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from specviz.drafters.base import DRAFTERS
+from specviz.live.source import LiveSource, collect
+from specviz.protocol.runs import RunRequest, request_of
+from specviz.stop_policies.base import STOP_POLICIES
+from specviz.tree_policies.base import TREE_POLICIES
+from tests.proof.letters import LetterTexts, toy_loader
+
+NEED_LAYERS = {"early_exit", "self_speculative"}
+"""drafters that a table of probabilities cannot serve; it has no layers"""
+NEED_HIDDEN = {"specdecpp"}
+"""stop policies that look at hidden states, of which a table has none"""
+LONG = {"prompt": "abcab", "temperature": 0.8, "max_new_tokens": 16, "target": "target"}
+
+
+@cache
+def source(measure: bool = True) -> LiveSource:
+    toys, names = toy_loader(), {"table-6-1": "target", "table-6-2": "drafter"}
+    return LiveSource(
+        load=lambda name, device, dtype: toys(names.get(name, name), device, dtype),
+        measure=measure,
+        datastores=LetterTexts(),
+    )
+
+
+def requests() -> list[RunRequest]:
+    by_id = {"vocabtrim": {"calibration": "ids", "head_size": 4}}  # letters have no table of frequencies
+    drafters = [
+        RunRequest(**LONG, drafter=name, drafter_options=by_id.get(name, {}))
+        for name in DRAFTERS.names()
+        if name not in NEED_LAYERS
+    ]
+    growths = [
+        RunRequest(**LONG, growth=name, verifier="longest_path" if name == "target_init" else "auto")
+        for name in TREE_POLICIES.names()
+    ]
+    stops = [
+        RunRequest(
+            **{**LONG, "temperature": 0.0 if STOP_POLICIES.get(name).temperatures == "zero" else 0.8}, stopping=name
+        )
+        for name in STOP_POLICIES.names()
+        if name not in NEED_HIDDEN
+    ]
+    fitted = RunRequest(**LONG, drafter="token_recycling", drafter_options={"fit": True})
+    return [*drafters, *growths, *stops, fitted]
+
+
+def named(request: RunRequest) -> str:
+    return f"{request.drafter}-{request.growth}-{request.stopping}-{dict(request.drafter_options)}"
+
+
+@pytest.mark.parametrize("request_made", requests(), ids=named)
+def test_the_request_of_a_header_gives_the_same_text_on_a_machine_of_any_speed(request_made):
+    first = collect(source(), request_made)
+    asked = request_of(first.started)
+    again = collect(source(measure=False), asked)
+    cards = [(one.drafter, one.growth, one.stopping) for one in (first.started, again.started)]
+    assert cards[0] == cards[1]
+    assert again.finished.output_ids == first.finished.output_ids
+    assert [len(one.nodes) for one in again.rounds] == [len(one.nodes) for one in first.rounds]
+
+
+def test_token_recycling_writes_down_its_size_and_never_asks_a_clock_unless_told_to():
+    plain = collect(source(), RunRequest(**LONG, drafter="token_recycling")).started.drafter.options
+    fitted = collect(source(), requests()[-1]).started.drafter.options
+    assert (plain["nodes"], plain["fit"]) == (16, False)
+    assert 1 <= fitted["nodes"] <= 16
+    assert fitted["fit"] is False
