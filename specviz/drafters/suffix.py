@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from specviz.core.sampling import Sampling
 from specviz.core.tree import DraftTree, Shape
@@ -19,6 +20,7 @@ from specviz.drafters.parts.continuations import Found, best_first, matched_befo
 from specviz.drafters.parts.suffix_automaton import Cursor, SuffixAutomaton
 from specviz.errors import MemoryFileError
 from specviz.options import Options, option, to_mapping
+from specviz.trace.declared_method import Candidates
 from specviz.trace.events import Option
 from specviz.trace.exhibits import Exhibit, ExhibitRow
 
@@ -66,6 +68,8 @@ class SuffixDrafter(Drafter[SuffixOptions], Remembers, Begins, Observes):
     to most is taken. Shares are frequencies, so candidates are point masses. Agents, tables, edited code: wherever
     texts repeat. SuffixDecoding (Oliaro et al., 2411.04975).
     """
+
+    candidates: ClassVar[Candidates] = Candidates(most="max_nodes")
 
     def __init__(self, options: SuffixOptions) -> None:
         super().__init__(options)

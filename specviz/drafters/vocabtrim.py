@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from specviz.drafters.base import DRAFTERS, DraftContext, Proposal
 from specviz.drafters.capabilities import Begins, UsesModel
@@ -17,6 +18,7 @@ from specviz.lm.base import LanguageModel, ModelInfo
 from specviz.lm.frequencies import CALIBRATIONS, kept_by, most_frequent, table_of
 from specviz.lm.trimmed import TrimmedModel
 from specviz.options import option
+from specviz.trace.declared_method import Candidates
 
 BY_ID = "ids"
 
@@ -61,6 +63,8 @@ class VocabTrimDrafter(GrowingDrafter[VocabTrimOptions], UsesModel, Begins):
     zero, and the text keeps the target's law. Everything else is the drafter `model`.
     VocabTrim 2506.22694; FR-Spec 2502.14856 (calibration `raw`).
     """
+
+    candidates: ClassVar[Candidates] = Candidates(sources=("vocabtrim", "model"))
 
     def use(self, model: LanguageModel) -> None:
         self._kept = kept_tokens(model.info, self.options.head_size, self.options.calibration)

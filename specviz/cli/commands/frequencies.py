@@ -1,4 +1,4 @@
-"""`specviz frequencies`: what a smaller draft head covers, how often its drafts are accepted and what it saves.
+"""`specviz frequencies`: what a smaller draft head covers and saves, and the token counts behind it.
 
 Place in the flow: reads the table of the target's tokenizer (or counts it anew with `--write`), measures acceptance and
 step time, prints both by head size; `--page` writes them into the documentation. Knows nothing about decoding.
