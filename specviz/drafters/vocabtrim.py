@@ -1,6 +1,6 @@
 """The drafter `model` with a smaller output head: only the most frequent tokens can be drafted, and a step costs less.
 
-Which tokens those are is in `specviz/lm/frequencies.py`, the smaller head in `specviz/lm/trimmed.py`.
+Which tokens those are is in `specviz/theory/token_frequencies.py`, the smaller head in `specviz/lm/trimmed.py`.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from specviz.drafters.parts.model_draft import ModelDraft
 from specviz.drafters.parts.shape import GrowingDrafter, ShapeOptions
 from specviz.errors import OptionError
 from specviz.lm.base import LanguageModel, ModelInfo
-from specviz.lm.frequencies import CALIBRATIONS, kept_by, most_frequent, table_of
 from specviz.lm.trimmed import TrimmedModel
 from specviz.options import option
+from specviz.theory.token_frequencies import CALIBRATIONS, kept_by, most_frequent, table_of
 from specviz.trace.declared_method import Candidates
 
 BY_ID = "ids"

@@ -9,7 +9,7 @@ import pytest
 from specviz.cli.commands import frequencies as command
 from specviz.corpus import standard_library as corpus
 from specviz.corpus.standard_library import Corpus, Document
-from specviz.lm import frequencies
+from specviz.theory import token_frequencies as frequencies
 from tests.proof.letters import toy_loader
 
 

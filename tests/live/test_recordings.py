@@ -10,6 +10,7 @@ import pytest
 from specviz.drafters.base import DRAFTERS
 from specviz.lm.load import load
 from specviz.stop_policies.base import STOPS
+from specviz.theory.token_frequencies import measured_acceptance
 from specviz.trace import codec, lossy
 from specviz.tree_policies.base import GROWTHS
 from specviz.verifiers.base import VERIFIERS
@@ -54,6 +55,11 @@ def test_recordings_are_of_the_bundled_weights(headers, weights):
     """If this fails: `specviz record`."""
     assert {one.target.weights_sha256 for one in headers} == {weights["target"]}
     assert {one.drafter.model.weights_sha256 for one in headers if one.drafter.model} == {weights["drafter"]}
+
+
+def test_the_alpha_of_smaller_heads_is_of_the_bundled_weights(weights):
+    """If this fails: `specviz frequencies --sizes 64,128,256,512,1024,1536,2048,3072 --no-times --keep`."""
+    assert measured_acceptance().models == weights
 
 
 def test_the_lossy_distances_are_of_the_bundled_weights_and_of_every_lossy_verifier(weights):
