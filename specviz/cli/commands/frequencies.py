@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from specviz.bench.core.contest import first_prompts
 from specviz.bench.core.provenance import origin_here
 from specviz.bench.core.report import check_marks, write_between
-from specviz.bench.heads.table import TITLES, WHOLE, Acceptance, HeadReport, markdown, measured, to_data
+from specviz.bench.heads.table import WHOLE, Acceptance, HeadReport, markdown, measured, to_data
 from specviz.cli.parts.sources import SharedModels
 from specviz.cli.parts.terminal import err, out, printable
 from specviz.errors import OptionError
@@ -23,6 +23,7 @@ from specviz.protocol.runs import PromptCard, RunRequest
 from specviz.protocol.sweeps.points import Quartiles
 from specviz.resources import ROOT
 from specviz.theory import token_frequencies as frequencies
+from specviz.theory.token_frequencies import TITLES
 
 if TYPE_CHECKING:
     from specviz.lm.base import LanguageModel
