@@ -4,7 +4,19 @@ const assert = require("node:assert");
 const { S } = require("./load.js");
 
 test("traversal: a candidate twice as likely to the target as to the draft has the chance of the path above it", () => {
-  const facts = { terms: { parent_reach: 0.5 }, target_prob: 0.9, draft_prob: 0.3, kind: "iid", earlier: 0, p0: null, q0: null, threshold: 1, u: 0.4, accepted: true };
+  const facts = {
+    round: { judged: { rule: "traversal", order: "backwards", trials: [] }, nodes: [] },
+    terms: { parent_reach: 0.5 },
+    target_prob: 0.9,
+    draft_prob: 0.3,
+    kind: "iid",
+    earlier: 0,
+    p0: null,
+    q0: null,
+    threshold: 1,
+    u: 0.4,
+    accepted: true,
+  };
   const shown = S.ruleOf({ judged: { rule: "traversal" } }).numbers(facts);
   const chance = Object.fromEntries(shown.map(([name, value]) => [name, value]))["A·p/Q"];
   assert.equal(chance, "1");

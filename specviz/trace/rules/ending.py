@@ -91,8 +91,9 @@ def prompt(trace: Trace) -> Iterator[Problem]:
     special = set(started.tokenizer.special_ids)
     plain = [token for token in started.prompt_ids if token not in special]
     spelt = {_bare(_spelt(trace, ids)) for ids in (started.prompt_ids, plain)}
-    inside = "".join(" s"[token in special] for token in started.prompt_ids).strip("s")
-    if _bare(started.prompt_text) not in spelt and "s" not in inside:  # an unknown word's id has no text of its own
+    is_special = [token in special for token in started.prompt_ids]
+    unspelt = all(is_special) or any(is_special[1:-1])  # an unknown word's id has no text of its own
+    if _bare(started.prompt_text) not in spelt and not unspelt:
         yield Problem("started.prompt_text", "is not what the bytes of the prompt ids decode to")
     if len(started.prompt_ids) > started.target.context_length:
         told = f"is {started.target.context_length}, but the prompt has {len(started.prompt_ids)} tokens"
