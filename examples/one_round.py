@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 import torch
 
-from specviz.core.randomness import Dice, SeededDice
+from specviz.core.randomness import RandomSource, SeededRandom
 from specviz.core.sampling import Sampling, transform
 from specviz.core.tree import ROOT, DraftTree
 from specviz.engine.scoring import ScoredTree, score
@@ -23,7 +23,7 @@ SEED = 3
 SAMPLING = Sampling(temperature=1.0)
 
 
-def draft(drafter: LanguageModel, text: Sequence[int], random: Dice) -> DraftTree:
+def draft(drafter: LanguageModel, text: Sequence[int], random: RandomSource) -> DraftTree:
     """Draw GAMMA tokens one after the other. Each is kept with q, the distribution that it was drawn from."""
     tree, node = DraftTree.from_root(text[-1]), ROOT
     cache, new = drafter.new_cache(), list(text)
@@ -40,7 +40,7 @@ def one_round(
     target: LanguageModel, drafter: LanguageModel, text: Sequence[int], name: Callable[[int], str]
 ) -> list[int]:
     """Draft, score in one target pass, judge, commit: the tokens that this round adds to the text."""
-    random = SeededDice(SEED)
+    random = SeededRandom(SEED)
     tree = draft(drafter, text, random)
 
     cache = target.new_cache()  # holds the text but its last token, which is the tree's root

@@ -15,7 +15,7 @@ SpecVizError
 ├── BenchError               a measurement cannot be made
 └── ProofError               a run under proof does what no lossless method may do
 
-Each message is one sentence or two: what happened, with which input, what to do. Knows nothing else.
+Each message is one sentence or two: what happened, with which input, what to do.
 """
 
 

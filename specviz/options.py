@@ -1,7 +1,4 @@
-"""Options of plug-ins: one frozen dataclass each, from which flags, controls, links and trace headers follow.
-
-Knows nothing about command lines, pages or any plug-in.
-"""
+"""Options of plug-ins: one frozen dataclass each, from which flags, controls, links and trace headers follow."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What plug-ins of every kind have in common, and name to plug-in class: how a drafter or a verifier is found.
 
 One file per plug-in in the registry's folder, or an entry point of another package in the group of the folder's name
-(`specviz.drafters`); nothing else to edit. Knows nothing about what is registered.
+(`specviz.drafters`); nothing else to edit.
 """
 
 from __future__ import annotations

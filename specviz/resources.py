@@ -1,7 +1,6 @@
 """Where the shipped files are: models, prompts, recorded traces, scripts and styles.
 
-In the repository they lie in `assets/` at the top; a wheel carries the same folder inside the package. Knows nothing
-about what is in them.
+In the repository they lie in `assets/` at the top; a wheel carries the same folder inside the package.
 """
 
 from __future__ import annotations

@@ -9,29 +9,29 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   function barData(round, parent, at, focus) {
     const node = round.nodes[parent];
     const frozen = node.target.probs[0] === 1 && node.target_raw;
-    const heads = frozen
+    const topRows = frozen
       ? { draft: node.draft_raw || node.draft, target: node.target_raw }
       : { draft: node.draft, target: node.target };
-    if (frozen && heads.draft && heads.draft.probs[0] === 1) heads.draft = null; // a proposal, not a belief
-    if (!at.scored) heads.target = null;
+    if (frozen && topRows.draft && topRows.draft.probs[0] === 1) topRows.draft = null; // a proposal, not a prediction
+    if (!at.scored) topRows.target = null;
     const ends = at.drawn && round.judged.final_node === parent;
-    if (ends && focus === S.END && round.judged.residual) heads.residual = round.judged.residual;
+    if (ends && focus === S.END && round.judged.residual) topRows.residual = round.judged.residual;
     const children = round.nodes.filter((child) => child.parent === parent && child.depth <= at.level);
     const exact = new Map();
     if (!frozen)
       for (const child of children) {
         const sure = {};
-        if (child.kind !== "point_mass" && heads.draft) sure.draft = child.draft_prob;
-        if (heads.target) sure.target = child.target_prob;
+        if (child.kind !== "point_mass" && topRows.draft) sure.draft = child.draft_prob;
+        if (topRows.target) sure.target = child.target_prob;
         exact.set(child.token, sure);
       }
     const keep = new Set(children.map((child) => child.token));
     if (ends) keep.add(round.judged.token);
-    return { heads, exact, keep, children, frozen: !!frozen, ends };
+    return { topRows, exact, keep, children, frozen: !!frozen, ends };
   }
 
   /** What draft and target think of a node's token, as text; at temperature 0 before it, where the trace has that. */
-  function beliefs(round, node) {
+  function predictions(round, node) {
     const parent = round.nodes[node.parent];
     const believed = (head) => {
       const p = S.known(head, node.token);
@@ -49,9 +49,9 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 
   function barsPanel(now, parent, focus, act) {
     const data = barData(now.round, parent, now.at, focus);
-    const names = ["draft", "target", "residual"].filter((name) => data.heads[name]);
+    const names = ["draft", "target", "residual"].filter((name) => data.topRows[name]);
     if (!names.length) return h("p", { class: "svp-quiet" }, "No distribution is known here yet.");
-    const { rows, rest } = S.bars(data.heads, data.exact, data.keep);
+    const { rows, rest } = S.bars(data.topRows, data.exact, data.keep);
     const highest = Math.max(
       0.02,
       ...rows.flatMap((row) => names.map((name) => row[name] ?? 0)),
@@ -83,7 +83,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         Math.abs(trial.target_prob - (row.target ?? -1)) > 1e-4 &&
         !data.frozen
       ) {
-        const tick = h("i", { class: "svp-tick", title: `after earlier refusals: ${S.prob(trial.target_prob)}` });
+        const tick = h("i", { class: "svp-tick", title: `after earlier rejections: ${S.prob(trial.target_prob)}` });
         tick.style.left = width(trial.target_prob);
         box.append(tick);
       }
@@ -141,7 +141,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       "p",
       { class: "svp-barlegend" },
       names.map((one) => h("span", {}, h("i", { class: `svp-swatch is-${one}` }), NAMES[one])),
-      data.heads.draft && data.heads.target
+      data.topRows.draft && data.topRows.target
         ? [
             h("span", {}, h("i", { class: "svp-swatch is-overlap" }), "min(p, q)"),
             h("span", {}, h("i", { class: "svp-swatch is-excess" }), "max(0, p − q)"),
@@ -173,5 +173,5 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     );
   }
 
-  Object.assign(S, { barData, beliefs, barsPanel });
+  Object.assign(S, { barData, predictions, barsPanel });
 })(globalThis.SpecViz);

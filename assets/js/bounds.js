@@ -1,13 +1,13 @@
 /* What a stored head (the most probable tokens and the mass outside) says about its distribution under another
-   temperature, top-k and top-p, and after refusals: bounds that hold for every distribution with that head, never a
-   guess. Pure; knows nothing about rounds, verdicts or the page. An interval is [low, high]. A spread is what is
+   temperature, top-k and top-p, and after rejections: bounds that hold for every distribution with that head, never a
+   guess. Pure. An interval is [low, high]. A spread is what is
    known of one distribution: {known: Map token → interval, most: what any other token has at most, rest: interval of
    all others' mass}. */
 globalThis.SpecViz = globalThis.SpecViz || {};
 (function (S) {
   "use strict";
 
-  const SLACK = 1e-6; // heads are stored to six decimals, and were computed in single precision
+  const SLACK = 1e-6; // top-k rows are stored to six decimals, and were computed in single precision
   const nothingKnown = () => ({ known: new Map(), most: 1, rest: [0, 1] });
   const unit = (low, high) => [Math.min(1, Math.max(0, low)), Math.min(1, Math.max(0, high))];
   const around = (value) => unit(value - SLACK, value + SLACK);
@@ -140,7 +140,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return most > 0 ? { ...spread, rest: both(spread.rest, share(beyond.mass, weighed(items))) } : spread;
   }
 
-  /** What several heads of one distribution say together; nothing where they contradict each other. */
+  /** What several top-k rows of one distribution say together; nothing where they contradict each other. */
   function together(spreads) {
     if (spreads.length < 2) return spreads[0] || nothingKnown();
     const known = new Map();
@@ -152,8 +152,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return closed(known, Math.min(...spreads.map((spread) => spread.most)));
   }
 
-  /** norm(max(0, p − Q)) after a refusal; Q null: a point mass on `token`. Where nothing is left, p itself. */
-  function afterRefusal(p, proposal, token) {
+  /** norm(max(0, p − Q)) after a rejection; Q null: a point mass on `token`. Where nothing is left, p itself. */
+  function afterRejection(p, proposal, token) {
     const q = proposal || { known: new Map([[token, [1, 1]]]), most: 0, rest: [0, 0] };
     const tokens = [...new Set([...p.known.keys(), ...q.known.keys()])];
     const left = new Map(tokens.map((one) => [one, less(probAt(p, one), probAt(q, one))]));
@@ -194,5 +194,5 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return closed(known, high(q.most));
   }
 
-  Object.assign(S, { around, probAt, asStored, reshaped, together, afterRefusal, withoutTokens, nothingKnown });
+  Object.assign(S, { around, probAt, asStored, reshaped, together, afterRejection, withoutTokens, nothingKnown });
 })(globalThis.SpecViz);

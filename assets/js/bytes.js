@@ -1,4 +1,4 @@
-/* Tokens as bytes and as something to look at. Pure; knows nothing about the page.
+/* Tokens as bytes and as something to look at. Pure.
    A token may end inside a UTF-8 character; a character belongs to the token that completes it. */
 globalThis.SpecViz = globalThis.SpecViz || {};
 (function (S) {

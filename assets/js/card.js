@@ -20,7 +20,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   const pathKept = ({ judged }) => [
     "path",
     S.count(judged.path.length, "token"),
-    "the longest path that passed is kept, and this is not on it: refused",
+    "the longest path that passed is kept, and this is not on it: rejected",
   ];
 
   /** Words, numbers, formula and code for what is selected, as far as the view has got. */
@@ -44,7 +44,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       const rule = S.ruleOf(round);
       const facts = S.trialFacts(now.trace, round, labels, trial);
       const beaten = trial.accepted && state === "rejected"; // only where whole paths compete
-      const longer = beaten ? " It passed, but another path is kept: refused." : "";
+      const longer = beaten ? " It passed, but another path is kept: rejected." : "";
       const numbers = beaten ? [...rule.numbers(facts), pathKept(round)] : rule.numbers(facts);
       return {
         words: rule.words(facts) + longer,
@@ -75,11 +75,11 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const { judged } = now.round;
     const final = now.round.nodes[judged.final_node];
     const from = judged.residual ? judged.residual : final.target;
-    const chance = S.known(from, judged.token);
+    const probability = S.known(from, judged.token);
     const numbers = [
       [
         judged.residual ? "r" : "p",
-        chance === null ? `<${S.prob(S.atMost(from))}` : S.prob(chance),
+        probability === null ? `<${S.prob(S.atMost(from))}` : S.prob(probability),
         judged.residual ? "in what was left over" : "in the target's distribution",
       ],
     ];

@@ -1,5 +1,5 @@
 /* What the verifiers declare of their rules (assets/rules.json, inlined before this file as `SpecViz.DECLARED`), and
-   their thresholds worked out over ranges. Pure; knows nothing about the page, nor about any rule by name. */
+   their thresholds worked out over ranges. Pure. */
 globalThis.SpecViz = globalThis.SpecViz || {};
 (function (S) {
   "use strict";
@@ -37,7 +37,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   /** What a verifier declares; null where it is not known. */
   const declared = (rule) => (Object.hasOwn(S.DECLARED, rule) ? S.DECLARED[rule] : null);
 
-  /** The chance of acceptance by a known rule's own equation. */
+  /** The acceptance probability by a known rule's own equation. */
   const thresholdOf = (rule, values) => evaluate(S.DECLARED[rule].threshold, values);
 
   /** Whether the drafts that share an accepted token all stay candidates in this run. */

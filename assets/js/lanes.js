@@ -148,8 +148,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         .join(", ");
     const named = [
       ["drafter", started.drafter],
-      ["growth", started.growth],
-      ["stop", started.stopping],
+      ["tree policy", started.growth],
+      ["stop policy", started.stopping],
       ["verifier", started.verifier],
     ].filter(([, card]) => card);
     const clock =

@@ -1,4 +1,4 @@
-/* Numbers as honest short text, and the numbers of a run. Pure; knows nothing about the page. */
+/* Numbers as short text, and the numbers of a run. Pure. */
 globalThis.SpecViz = globalThis.SpecViz || {};
 (function (S) {
   "use strict";
@@ -99,26 +99,26 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   /** What an unlisted token can have at most. */
   const atMost = (head) => (head.probs.length ? Math.min(head.rest, head.probs[head.probs.length - 1]) : head.rest);
 
-  /** Draft and target (and what is left of the target) on one axis of tokens. heads: {draft, target, residual?};
-      exact: Map token → {draft, target} known beyond the heads; keep: tokens that must show. Rows fall by target;
+  /** Draft and target (and what is left of the target) on one axis of tokens. topRows: {draft, target, residual?};
+      exact: Map token → {draft, target} known beyond the topRows; keep: tokens that must show. Rows fall by target;
       `rest` is the mass of everything that has no row. */
-  function bars(heads, exact, keep, limit = 9) {
-    const names = ["draft", "target", "residual"].filter((name) => heads[name]);
+  function bars(topRows, exact, keep, limit = 9) {
+    const names = ["draft", "target", "residual"].filter((name) => topRows[name]);
     const listed = new Set(keep);
     for (const name of ["target", "draft", "residual"])
-      for (const token of heads[name] ? heads[name].tokens : []) listed.add(token);
+      for (const token of topRows[name] ? topRows[name].tokens : []) listed.add(token);
     const rows = [...listed].map((token) => {
       const row = { token, most: {} };
       for (const name of names) {
         const sure = (exact.get(token) || {})[name];
-        row[name] = sure !== undefined ? sure : known(heads[name], token);
+        row[name] = sure !== undefined ? sure : known(topRows[name], token);
         if (row[name] === null) {
-          const most = atMost(heads[name]);
+          const most = atMost(topRows[name]);
           if (most <= 1e-6) row[name] = 0;
           else row.most[name] = most;
         }
       }
-      const both = row.draft !== null && row.target !== null && heads.draft && heads.target;
+      const both = row.draft !== null && row.target !== null && topRows.draft && topRows.target;
       row.overlap = both ? Math.min(row.draft, row.target) : null;
       row.excess = both ? Math.max(0, row.target - row.draft) : null;
       return row;

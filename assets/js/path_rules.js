@@ -1,9 +1,9 @@
-/* Rules that judge whole paths, each in its own terms; see sibling_rules.js. Pure; knows nothing about the page. */
+/* Rules that judge whole paths, each in its own terms; see sibling_rules.js. Pure. */
 globalThis.SpecViz = globalThis.SpecViz || {};
 (function (S) {
   "use strict";
 
-  const { quote, verdict, number, atMostOne, ratioOf, triedBelow, parentOf, coin, coinCell, pAndQ, siblings } =
+  const { quote, verdict, number, atMostOne, ratioOf, triedBelow, parentOf, uniform, drawCell, pAndQ, siblings } =
     S.ruleParts;
 
   const { sequential } = S.siblingRules;
@@ -16,34 +16,34 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         [facts.round.nodes[trial.node].parent, (trial.terms || {}).parent_reach],
       ]),
     );
-    const chances = [1];
+    const reach = [1];
     for (const node of facts.round.nodes.slice(1))
-      chances[node.id] =
-        told.get(node.id) ?? atMostOne(ratioOf(chances[node.parent] * node.target_prob, node.draft_prob));
-    return chances;
+      reach[node.id] =
+        told.get(node.id) ?? atMostOne(ratioOf(reach[node.parent] * node.target_prob, node.draft_prob));
+    return reach;
   }
 
   const prefix = (depth) => (depth === 1 ? "the first token alone" : `the first ${S.spelled(depth)} tokens together`);
   const block = {
     words(facts) {
-      const { u, threshold } = coin(facts);
+      const { u, threshold } = uniform(facts);
       const end = number(facts.terms.left) === null;
       const what = end
         ? `The whole draft down to ${quote(facts.token)} is judged as one`
         : `Now ${prefix(facts.depth)}, down to ${quote(facts.token)}`;
       const why = end
-        ? `the target bears ${threshold} of the chance the draft gave it`
-        : `after what the longer draft has taken, the chance left is ${threshold}`;
+        ? `the target bears ${threshold} of the probability the draft gave it`
+        : `after what the longer draft has taken, the probability left is ${threshold}`;
       const next = facts.accepted
         ? "all of it is kept"
         : facts.depth > 1
-          ? "refused; one token less is tried next"
-          : "refused, and nothing shorter is left";
-      return `${what}: ${why}. The coin says ${u}: ${next}.`;
+          ? "rejected; one token less is tried next"
+          : "rejected, and nothing shorter is left";
+      return `${what}: ${why}. The uniform draw u is ${u}: ${next}.`;
     },
     numbers(facts) {
       const { left, reach, parent_reach: above } = facts.terms;
-      const { row, threshold } = coin(facts);
+      const { row, threshold } = uniform(facts);
       const product =
         `min(1, ${S.prob(above)} · ${S.prob(facts.target_prob)}/${S.prob(facts.draft_prob)}): P so ` + `far · p/q`;
       const list = [
@@ -60,7 +60,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       return [...list, row];
     },
     steps(facts, said) {
-      const chances = running(facts);
+      const reach = running(facts);
       const tried = new Map(facts.round.judged.trials.slice(0, said).map((trial) => [trial.node, trial]));
       const rows = facts.round.nodes.slice(1).map((node) => {
         const trial = tried.get(node.id);
@@ -69,9 +69,9 @@ globalThis.SpecViz = globalThis.SpecViz || {};
           trial,
           cells: [
             S.ratio(ratioOf(node.target_prob, node.draft_prob)),
-            S.prob(chances[node.id]),
+            S.prob(reach[node.id]),
             trial ? S.prob(trial.threshold) : "",
-            trial ? coinCell(trial) : "",
+            trial ? drawCell(trial) : "",
           ],
         };
       });
@@ -83,7 +83,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     },
   };
 
-  /** [A before, A after] at the parent of a refused node; null where the trace does not say. */
+  /** [A before, A after] at the parent of a rejected node; null where the trace does not say. */
   function effect(facts, trial) {
     const parent = facts.round.nodes[trial.node].parent;
     const { trials, final_node: final, residual_mass: mass } = facts.round.judged;
@@ -100,39 +100,39 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 
   const traversal = {
     words(facts) {
-      const { u, threshold } = coin(facts);
+      const { u, threshold } = uniform(facts);
       const parent = quote(facts.labels[parentOf(facts)]);
       const leaf = number(facts.terms.left) === null;
       const what = leaf
         ? `The path down to the leaf ${quote(facts.token)} is tried as a whole`
-        : `All below ${quote(facts.token)} was refused, so it is a leaf itself now`;
+        : `All below ${quote(facts.token)} was rejected, so it is a leaf itself now`;
       if (facts.threshold === 0)
-        return `${what}, but nothing of the target is left for it on the way: chance 0, refused.`;
-      if (facts.accepted) return `${what}: chance ${threshold}. The coin says ${u}: the whole path is kept.`;
+        return `${what}, but nothing of the target is left for it on the way: probability 0, rejected.`;
+      if (facts.accepted) return `${what}: acceptance probability ${threshold}. The uniform draw u is ${u}: the whole path is kept.`;
       const change = effect(facts, facts.trial);
       const then = !change
         ? ""
         : change[1] === null
           ? ` The target at ${parent} loses what this leaf had offered.`
-          : ` The target at ${parent} loses what this leaf had offered, and the chance to end there goes from ` +
+          : ` The target at ${parent} loses what this leaf had offered, and the probability to end there goes from ` +
             `${S.prob(change[0])} to ${S.prob(change[1])}.`;
       return (
-        `${what}: chance ${threshold}. The coin says ${u}: ` +
-        `refused.${parentOf(facts) ? then : " The root's target loses what it had offered."}`
+        `${what}: acceptance probability ${threshold}. The uniform draw u is ${u}: ` +
+        `rejected.${parentOf(facts) ? then : " The root's target loses what it had offered."}`
       );
     },
     numbers(facts) {
       const { left, reach, parent_reach: above } = facts.terms;
-      const { row, threshold } = coin(facts);
+      const { row, threshold } = uniform(facts);
       const first = atMostOne(ratioOf(above * facts.target_prob, facts.draft_prob));
       const list = [
         ...pAndQ(facts),
-        ["A", S.prob(above), "chance of the path to its parent"],
-        ["A·p/Q", S.prob(first), "at most 1: chance of the path to it"],
+        ["A", S.prob(above), "probability of the path to its parent"],
+        ["A·p/Q", S.prob(first), "at most 1: probability of the path to it"],
       ];
       if (number(left) !== null)
         list.push(
-          ["A′", S.prob(reach), "before its last child was refused"],
+          ["A′", S.prob(reach), "before its last child was rejected"],
           ["s", S.prob(left), "Σ max(0, A′·p − Q), what that child left"],
           ["A″", threshold, `s/(s + 1 − A′) = ${S.prob(left)}/(${S.prob(left)} + 1 − ${S.prob(reach)})`],
         );
@@ -148,8 +148,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         ? null
         : {
             title: "from the leaves up, in the order they were tried",
-            head: ["path to", "chance", "u", "A of parent"],
-            rows: tried.map((trial) => ({ trial, cells: [S.prob(trial.threshold), coinCell(trial), change(trial)] })),
+            head: ["path to", "probability", "u", "A of parent"],
+            rows: tried.map((trial) => ({ trial, cells: [S.prob(trial.threshold), drawCell(trial), change(trial)] })),
           };
     },
   };
@@ -170,12 +170,12 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     words(facts) {
       if (facts.terms.given)
         return `${quote(facts.token)} was proposed by the target itself: it passes and nothing is asked.`;
-      const { u, threshold } = coin(facts);
+      const { u, threshold } = uniform(facts);
       const likes =
         facts.threshold >= 1
           ? "at least as much as the draft did, so it passes without a doubt"
-          : `${S.ratio(facts.ratio)} times as much as the draft did: chance ${threshold}, and the coin says ` +
-            `${u}: ${facts.accepted ? "it passes" : "refused"}`;
+          : `${S.ratio(facts.ratio)} times as much as the draft did: acceptance probability ${threshold}, and u is ` +
+            `${u}: ${facts.accepted ? "it passes" : "rejected"}`;
       return `By itself, whatever its siblings did: the target likes ${quote(facts.token)} ${likes}.`;
     },
     numbers: (facts) =>
@@ -214,7 +214,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         ["δe⁻ᴴ", S.prob(scaled), `δ = ${S.ratio(delta)}, less the more undecided it is`],
         ["ε", S.prob(epsilon), "more than this always passes"],
         ["bar", against, scaled !== null && scaled < epsilon ? "the smaller one: δe⁻ᴴ" : "the smaller one: ε"],
-        ["p", p, `${facts.accepted ? ">" : "≤"} ${against}: ${facts.accepted ? "passes" : "refused"}; no coin`],
+        ["p", p, `${facts.accepted ? ">" : "≤"} ${against}: ${facts.accepted ? "passes" : "rejected"}; nothing is drawn`],
       ];
     },
     steps(facts, said) {

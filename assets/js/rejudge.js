@@ -1,6 +1,6 @@
 /* A recorded round judged again under other settings, from what its trace stores: a counterfactual for this round
-   alone, with the same candidates and the same chance numbers. A verdict that the stored heads do not settle stays
-   untold. Pure; knows nothing about the page. Settings are {temperature, topK (0: off), topP (1: off), gamma (null:
+   alone, with the same candidates and the same uniform draws. A verdict that the stored top-k rows do not settle stays
+   untold. Pure. Settings are {temperature, topK (0: off), topP (1: off), gamma (null:
    as drafted), lenience}. */
 globalThis.SpecViz = globalThis.SpecViz || {};
 (function (S) {
@@ -46,8 +46,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     };
   }
 
-  /** A model's own belief at a node (`which` is target or draft), where the trace has it. */
-  const belief = (scene, node, which) => node[`${which}_raw`] || (scene.plain ? node[which] : null);
+  /** A model's own distribution at a node (`which` is target or draft), where the trace has it. */
+  const ownRow = (scene, node, which) => node[`${which}_raw`] || (scene.plain ? node[which] : null);
 
   /** What is known of the distribution behind a node's children under the new settings. */
   function spreadAt(scene, node, which) {
@@ -62,7 +62,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const warm = scene.before.temperature;
     const outside = (list) => [...beside].filter(([token]) => !list.tokens.includes(token));
     const found = [];
-    const raw = belief(scene, node, which);
+    const raw = ownRow(scene, node, which);
     if (raw)
       found.push(
         S.reshaped(
@@ -101,7 +101,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 
   /** The target's first choice and a token's share of it, at temperature 0: {hit: interval, share: interval}. */
   function coldly(scene, parent, child) {
-    const raw = belief(scene, parent, "target"),
+    const raw = ownRow(scene, parent, "target"),
       trial = scene.trials.get(child.id),
       list = raw || parent.target;
     const stored = scene.same && trial ? (trial.terms || {}).share : undefined;
@@ -119,7 +119,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   const given = (scene, child) =>
     child.source === "target" && Object.hasOwn(S.declared(scene.round.judged.rule).terms, "given");
 
-  /** One candidate under the new settings: p, q and its chance as intervals. `p` is what refusals have left of the
+  /** One candidate under the new settings: p, q and its probability as intervals. `p` is what rejections leave of the
       target. */
   function judged(scene, parent, child, p, gone) {
     const { temperature, lenience } = scene.settings;
@@ -128,8 +128,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       return {
         p: S.probAt(p(), child.token),
         q: null,
-        chance: S.thresholdOf(scene.round.judged.rule, { given: [1, 1] }),
-        coin: false,
+        acceptance: S.thresholdOf(scene.round.judged.rule, { given: [1, 1] }),
+        draws: false,
       };
     if (temperature === 0) {
       const { hit, share } = coldly(scene, parent, child);
@@ -137,8 +137,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         p: hit,
         q: null,
         share: lenience < 1 ? share : null,
-        chance: lenience < 1 ? S.thresholdOf(FORGIVING, { share, lenience: EXACT(lenience) }) : hit,
-        coin: false,
+        acceptance: lenience < 1 ? S.thresholdOf(FORGIVING, { share, lenience: EXACT(lenience) }) : hit,
+        draws: false,
       };
     }
     const exact = scene.same && trial;
@@ -153,12 +153,12 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return {
       p: own,
       q: draft,
-      chance: S.thresholdOf(FORGIVING, { p: own, q: draft, lenience: EXACT(lenience) }),
-      coin: true,
+      acceptance: S.thresholdOf(FORGIVING, { p: own, q: draft, lenience: EXACT(lenience) }),
+      draws: true,
     };
   }
 
-  /** Q of a drawn candidate: q, or without replacement q without the refused siblings of the same draw. */
+  /** Q of a drawn candidate: q, or without replacement q without the rejected siblings of the same draw. */
   function proposal(scene, parent, child, gone) {
     const q = spreadAt(scene, parent, "draft");
     const taken =
@@ -169,22 +169,22 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   }
 
   const was = (scene, id) =>
-    scene.trials.has(id) ? (scene.trials.get(id).accepted ? "accepted" : "refused") : "untried";
+    scene.trials.has(id) ? (scene.trials.get(id).accepted ? "accepted" : "rejected") : "untried";
 
-  /** accepted, refused or untold, and why it is untold: `bounds` (the head is too short) or `coin` (no number was
+  /** accepted, rejected or untold, and why it is untold: `bounds` (the head is too short) or `undrawn` (no number was
       drawn). */
   function verdict(scene, id, found, u) {
-    const [low, high] = found.chance;
+    const [low, high] = found.acceptance;
     if (scene.same && scene.settings.lenience === scene.before.lenience && scene.trials.has(id))
       return { now: was(scene, id) };
     if (low >= 1) return { now: "accepted" };
-    if (high <= 0) return { now: "refused" };
-    if (!found.coin) return { now: "untold", why: "bounds" };
-    if (u === null || u === undefined) return { now: "untold", why: "coin" };
-    return u < low ? { now: "accepted" } : u >= high ? { now: "refused" } : { now: "untold", why: "bounds" };
+    if (high <= 0) return { now: "rejected" };
+    if (!found.draws) return { now: "untold", why: "bounds" };
+    if (u === null || u === undefined) return { now: "untold", why: "undrawn" };
+    return u < low ? { now: "accepted" } : u >= high ? { now: "rejected" } : { now: "untold", why: "bounds" };
   }
 
-  /** Every candidate again, in the order in which the rule asks. → Map node → {was, now, why, p, q, chance, u, …} */
+  /** Every candidate again, in the order the rule asks. → Map node → {was, now, why, p, q, acceptance, u, …} */
   function judgeAll(scene) {
     const { gamma } = scene.settings;
     const all = new Map(
@@ -224,9 +224,9 @@ globalThis.SpecViz = globalThis.SpecViz || {};
           visit(child);
           if (!single) return;
         }
-        if (now === "refused" && !single) {
+        if (now === "rejected" && !single) {
           if (scene.settings.temperature > 0)
-            left = S.afterRefusal(
+            left = S.afterRejection(
               p(),
               child.kind === "point_mass" ? null : proposal(scene, parent, child, gone),
               child.token,
@@ -271,9 +271,9 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       top: storedTop(round),
       trials: tried.length,
       accepted: [round.judged.path.length, reach(scene, all)],
-      flips: many((one) => one.now !== one.was && (one.now === "accepted" || one.now === "refused")),
+      flips: many((one) => one.now !== one.was && (one.now === "accepted" || one.now === "rejected")),
       bounds: many((one) => one.now === "untold" && one.why === "bounds"),
-      coins: many((one) => one.now === "untold" && one.why === "coin"),
+      undrawn: many((one) => one.now === "untold" && one.why === "undrawn"),
       before: many((one) => one.now === "untold" && one.why === "before"),
       gone: many((one) => one.now === "untried"),
       cut: many((one) => one.now === "cut"),
@@ -287,7 +287,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   function rejudged(found) {
     const parts = [`${found.flips} of ${S.count(found.trials, "verdict")} ${found.flips === 1 ? "flips" : "flip"}`];
     if (found.bounds) parts.push(`${found.bounds} cannot be told from the stored top ${found.top}`);
-    if (found.coins) parts.push(`${found.coins} cannot be told because no chance number was drawn`);
+    if (found.undrawn) parts.push(`${found.undrawn} cannot be told because no u was drawn`);
     if (found.before) parts.push(`${found.before} cannot be told because of one before`);
     if (found.gone) parts.push(is(found.gone, "no longer tried"));
     if (found.cut) parts.push(is(found.cut, "cut off"));

@@ -8,14 +8,14 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   const { h } = S;
   const CHANGES = {
     accepted: { sign: "▲", words: "would be accepted" },
-    refused: { sign: "▼", words: "would be refused" },
+    rejected: { sign: "▼", words: "would be rejected" },
     untold: { sign: "?", words: "cannot be told" },
     untried: { sign: "–", words: "would not be tried" },
     cut: { sign: "–", words: "would not be drafted" },
   };
   const WHY = {
-    bounds: "the stored probabilities leave its chance on both sides of u",
-    coin: "no chance number was drawn for it",
+    bounds: "the stored probabilities leave its acceptance probability on both sides of u",
+    undrawn: "no u was drawn for it",
     before: "it hangs on a verdict that cannot be told",
   };
   const steps = (from, to, by) =>
@@ -76,15 +76,15 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         before(trial && (trial.draft_prob > 0 ? trial.target_prob / trial.draft_prob : Infinity), S.ratio),
         range([one.q[1] > 0 ? one.p[0] / one.q[1] : Infinity, one.q[0] > 0 ? one.p[1] / one.q[0] : Infinity], S.ratio),
       ]);
-    if (one.chance) list.push(["chance", before(trial && trial.threshold, S.prob), range(one.chance, S.prob)]);
+    if (one.acceptance) list.push(["acceptance probability", before(trial && trial.threshold, S.prob), range(one.acceptance, S.prob)]);
     if (one.u !== null && one.u !== undefined)
-      list.push(["u", null, S.compared(one.u, one.chance[one.now === "accepted" ? 0 : 1])[0]]);
+      list.push(["u", null, S.compared(one.u, one.acceptance[one.now === "accepted" ? 0 : 1])[0]]);
     return list;
   }
 
-  const WAS = { accepted: "accepted", refused: "refused", untried: "never tried" };
+  const WAS = { accepted: "accepted", rejected: "rejected", untried: "never tried" };
   const LABEL =
-    "Counterfactual for this round alone: same candidates, same chance numbers. It claims nothing about speed, " +
+    "Counterfactual for this round alone: same candidates, same uniform draws. It claims nothing about speed, " +
     "nor about the text that would follow.";
   const OTHERS =
     "Re-judging knows the rules that ask one candidate at a time: sequential, specinfer, lenience, greedy and " +

@@ -1,5 +1,5 @@
 /* A recorded race as a function of engine time: who has written what, who has finished, where the next token falls.
-   Pure; knows nothing about the page. A race is what specviz/app/race/view.py makes of it: per runner `segments`
+   Pure. A race is what specviz/app/race/view.py makes of it: per runner `segments`
    [start, end, phase, round], `arrivals` [time, text, origin] and `finish_s`, all in seconds of the runner's ' +
      'engine clock. */
 globalThis.SpecViz = globalThis.SpecViz || {};
@@ -54,7 +54,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   const paceFor = (race) =>
     PACES.find((pace) => race.longest_s / pace.rate >= WORTH_WATCHING_S) || PACES[PACES.length - 1];
 
-  /** The outlines of all stretches of some phases as one path, `scale` pixels per second. */
+  /** The outlines of all spans of some phases as one path, `scale` pixels per second. */
   function lanePath(runner, phases, scale, top, height) {
     return runner.segments
       .filter(([, , phase]) => phases.includes(phase))

@@ -1,21 +1,21 @@
 /* Every rule by its name, each in its own terms: sibling_rules.js and path_rules.js, and here those without
    arithmetic. A rule
-   that is not listed still shows its numbers. Pure; knows nothing about the page. */
+   that is not listed still shows its numbers. Pure. */
 globalThis.SpecViz = globalThis.SpecViz || {};
 (function (S) {
   "use strict";
 
-  const { quote, verdict, triedBelow, coin, siblings } = S.ruleParts;
+  const { quote, verdict, triedBelow, uniform, siblings } = S.ruleParts;
 
   const greedy = {
     words: (facts) =>
       facts.accepted
         ? `The target's first choice here is ${quote(facts.token)} as well: kept.`
         : `The target's first choice here is ${facts.first === null ? "another token" : quote(facts.first)}, not ` +
-          `${quote(facts.token)}: refused.`,
+          `${quote(facts.token)}: rejected.`,
     numbers: (facts) => [
       ["target", facts.first ?? "–", "its first choice"],
-      ["draft", facts.token, facts.accepted ? "the same: accepted" : "another token: refused"],
+      ["draft", facts.token, facts.accepted ? "the same: accepted" : "another token: rejected"],
     ],
     steps: (facts, said) => plainly(facts, said),
   };
@@ -25,11 +25,11 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       facts.accepted
         ? `The target drew its own token, and it is ${quote(facts.token)}: kept.`
         : `The target drew ${facts.drawn === null ? "its own token" : quote(facts.drawn)}; ${quote(facts.token)} ` +
-          `is something else: refused.`,
+          `is something else: rejected.`,
     numbers: (facts) => [
       ["drawn", facts.drawn ?? "–", "by the target itself"],
-      ["p", S.prob(facts.target_prob), "the chance that the draw would be this token"],
-      ["draft", facts.token, facts.accepted ? "the same: accepted" : "another token: refused"],
+      ["p", S.prob(facts.target_prob), "the probability that the draw would be this token"],
+      ["draft", facts.token, facts.accepted ? "the same: accepted" : "another token: rejected"],
     ],
     steps: (facts, said) => plainly(facts, said),
   };
@@ -45,14 +45,14 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   const anyRule = {
     words(facts) {
       if (facts.u === null) return `${quote(facts.token)} was ${verdict(facts)}.`;
-      const { u, threshold } = coin(facts);
-      return `The chance of ${quote(facts.token)} to stay is ${threshold}; the coin says ${u}: ${verdict(facts)}.`;
+      const { u, threshold } = uniform(facts);
+      return `The acceptance probability of ${quote(facts.token)} is ${threshold}; u is ${u}: ${verdict(facts)}.`;
     },
     numbers(facts) {
       const judged =
         facts.u === null
-          ? ["threshold", S.prob(facts.threshold), facts.accepted ? "accepted" : "refused"]
-          : coin(facts).row;
+          ? ["threshold", S.prob(facts.threshold), facts.accepted ? "accepted" : "rejected"]
+          : uniform(facts).row;
       const symbols = S.declared(facts.round.judged.rule)?.terms || {};
       const terms = Object.entries(facts.terms).map(([name, value]) => [
         Object.hasOwn(symbols, name) ? symbols[name] : name,
@@ -65,7 +65,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       siblings(facts, said, "tried here, in this order", [
         ["p", (trial) => S.prob(trial.target_prob)],
         ["q", (trial) => S.prob(trial.draft_prob)],
-        ["chance", (trial) => S.prob(trial.threshold)],
+        ["acceptance probability", (trial) => S.prob(trial.threshold)],
       ]),
   };
 

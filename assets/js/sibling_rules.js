@@ -1,14 +1,13 @@
 /* Rules that judge siblings, each in its own terms: a sentence, the numbers with what they are, the steps before and
    beside a
-   trial. Formulas and lines of code are the verifiers' own declarations (declared.js). Pure; knows nothing ' +
-     'about the page.
+   trial. Formulas and lines of code are the verifiers' own declarations (declared.js). Pure.
    `facts` is what `trialFacts` gathers; names such as `parent_reach` are those of the trace's `terms`. */
 globalThis.SpecViz = globalThis.SpecViz || {};
 (function (S) {
   "use strict";
 
   const quote = (token) => `\u2068${token}\u2069`;
-  const verdict = (facts) => (facts.accepted ? "kept" : "refused");
+  const verdict = (facts) => (facts.accepted ? "accepted" : "rejected");
   const number = (x) => (typeof x === "number" && Number.isFinite(x) ? x : null);
   const atMostOne = (x) => Math.min(1, x);
   const ratioOf = (p, by) => (by > 0 ? p / by : p > 0 ? Infinity : 0);
@@ -20,19 +19,19 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   };
   const parentOf = (facts) => facts.round.nodes[facts.node].parent;
 
-  /** The coin against the chance, with as many digits as it takes. */
-  function coin(facts) {
+  /** u against the acceptance probability, with as many digits as it takes. */
+  function uniform(facts) {
     const [u, threshold] = S.compared(facts.u, facts.threshold);
     const passes = facts.round.judged.order === "longest" ? "passes" : "accepted"; // there a longer path may still win
     return {
       u,
       threshold,
-      row: ["u", u, `${facts.accepted ? "<" : "≥"} ${threshold}: ${facts.accepted ? passes : "refused"}`],
+      row: ["u", u, `${facts.accepted ? "<" : "≥"} ${threshold}: ${facts.accepted ? passes : "rejected"}`],
     };
   }
-  const coinCell = (trial) => (trial.u === null ? "–" : S.compared(trial.u, trial.threshold)[0]);
+  const drawCell = (trial) => (trial.u === null ? "–" : S.compared(trial.u, trial.threshold)[0]);
 
-  /** p and Q of a trial, and what they were before siblings were refused. */
+  /** p and Q of a trial, and what they were before siblings were rejected. */
   function pAndQ(facts) {
     const changed = (now, before) =>
       before !== null && Math.abs(now - before) > 1e-6 ? ` (${S.prob(before)} before)` : "";
@@ -40,14 +39,14 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       facts.kind === "point_mass"
         ? "proposed as certain"
         : facts.earlier && facts.kind === "without_replacement"
-          ? `draft, without the refused siblings${changed(facts.draft_prob, facts.q0)}`
+          ? `draft, without the rejected siblings${changed(facts.draft_prob, facts.q0)}`
           : "draft";
     return [
       [
         "p",
         S.prob(facts.target_prob),
         facts.earlier
-          ? `target, after ${S.count(facts.earlier, "refusal")}${changed(facts.target_prob, facts.p0)}`
+          ? `target, after ${S.count(facts.earlier, "rejection")}${changed(facts.target_prob, facts.p0)}`
           : "target",
       ],
       [facts.earlier ? "Q" : "q", S.prob(facts.draft_prob), drawn],
@@ -61,7 +60,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return {
       title,
       head: ["", ...columns.map(([name]) => name), "u"],
-      rows: tried.map((trial) => ({ trial, cells: [...columns.map(([, cell]) => cell(trial)), coinCell(trial)] })),
+      rows: tried.map((trial) => ({ trial, cells: [...columns.map(([, cell]) => cell(trial)), drawCell(trial)] })),
       foot,
     };
   }
@@ -75,7 +74,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       judged.residual_mass !== null &&
       judged.origin === "correction";
     return ended
-      ? `All refused. Of the last p, ${S.prob(judged.residual_mass)} is left after the last Q is subtracted; ` +
+      ? `All rejected. Of the last p, ${S.prob(judged.residual_mass)} is left after the last Q is subtracted; ` +
           `divided by that it is whole again, and the correction is drawn from it.`
       : "";
   };
@@ -83,28 +82,28 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   const sequential = {
     words(facts) {
       const left = facts.earlier
-        ? `what the ${facts.earlier === 1 ? "refused sibling" : `${S.spelled(facts.earlier)} refused siblings`} ` +
+        ? `what the ${facts.earlier === 1 ? "rejected sibling" : `${S.spelled(facts.earlier)} rejected siblings`} ` +
           `left of the target`
         : "the target";
-      const { u, threshold } = coin(facts);
-      if (facts.target_prob === 0) return `${cap(left)} gives ${quote(facts.token)} no chance at all: refused.`;
+      const { u, threshold } = uniform(facts);
+      if (facts.target_prob === 0) return `${cap(left)} gives ${quote(facts.token)} probability 0: rejected.`;
       if (facts.kind === "point_mass")
         return (
           `${quote(facts.token)} was proposed without drawing, so it is kept as often as ${left} would say ` +
-          `it: chance ${threshold}. The coin says ${u}: ${verdict(facts)}.`
+          `it: acceptance probability ${threshold}. The uniform draw u is ${u}: ${verdict(facts)}.`
         );
       if (facts.threshold >= 1)
-        return `${cap(left)} likes ${quote(facts.token)} at least as much as the draft did: kept without a doubt.`;
+        return `${cap(left)} likes ${quote(facts.token)} at least as much as the draft did: accepted without a doubt.`;
       return (
         `${cap(left)} likes ${quote(facts.token)} only ${S.ratio(facts.ratio)} times as much as the draft ` +
-        `did. Its chance to stay is ${threshold}; the coin says ${u}: ${verdict(facts)}.`
+        `did. Its acceptance probability is ${threshold}; the uniform draw u is ${u}: ${verdict(facts)}.`
       );
     },
     numbers(facts) {
-      const { threshold, row } = coin(facts);
+      const { threshold, row } = uniform(facts);
       return [
         ...pAndQ(facts),
-        [facts.earlier ? "p/Q" : "p/q", S.ratio(facts.ratio), `so the chance to stay is ${threshold}`],
+        [facts.earlier ? "p/Q" : "p/q", S.ratio(facts.ratio), `so the acceptance probability is ${threshold}`],
         row,
       ];
     },
@@ -112,7 +111,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       siblings(
         facts,
         said,
-        "siblings in the order they were tried; each refusal changes p for the next",
+        "siblings in the order they were tried; each rejection changes p for the next",
         [
           ["p left", (trial) => S.prob(trial.target_prob)],
           ["Q", (trial) => S.prob(trial.draft_prob)],
@@ -126,44 +125,44 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     ...sequential,
     words(facts) {
       const factor = number(facts.options.lenience);
-      const { u, threshold } = coin(facts);
+      const { u, threshold } = uniform(facts);
       const { share } = facts.terms;
       if (number(share) !== null)
         return (
-          `At temperature 0 there is no coin: ${quote(facts.token)} has ${S.prob(share)} of the probability ` +
+          `At temperature 0 nothing is drawn: ${quote(facts.token)} has ${S.prob(share)} of the probability ` +
           `of the target's first choice, and lenience asks for ${S.ratio(factor)}: ` +
-          `${verdict(facts)}.${facts.accepted && share < 1 ? " Exact greedy decoding would have refused it." : ""}`
+          `${verdict(facts)}.${facts.accepted && share < 1 ? " Exact greedy decoding would have rejected it." : ""}`
         );
       if (factor === null || factor === 1 || facts.target_prob === 0 || facts.ratio >= 1)
         return sequential.words(facts);
-      const honest = atMostOne(facts.ratio);
+      const exact = atMostOne(facts.ratio);
       const drift =
-        facts.accepted && facts.u >= honest
-          ? " The exact rule would have refused it: here the text drifts from the target."
+        facts.accepted && facts.u >= exact
+          ? " The exact rule would have rejected it: here the text drifts from the target."
           : "";
       return (
-        `The exact rule would keep ${quote(facts.token)} with chance ${S.prob(honest)}; lenience ` +
-        `${S.ratio(factor)} divides by ${S.ratio(factor)} and makes it ${threshold}. The coin says ${u}: ` +
+        `The exact rule would keep ${quote(facts.token)} with probability ${S.prob(exact)}; lenience ` +
+        `${S.ratio(factor)} divides by ${S.ratio(factor)} and makes it ${threshold}. The uniform draw u is ${u}: ` +
         `${verdict(facts)}.${drift}`
       );
     },
     numbers(facts) {
       const factor = number(facts.options.lenience);
-      const { threshold, row } = coin(facts);
+      const { threshold, row } = uniform(facts);
       const { share } = facts.terms;
       if (number(share) !== null)
         return [
           ["share", S.prob(share), "p / max p, by the target's own softmax"],
-          ["l", S.ratio(factor), `lenience; the share must reach it: ${facts.accepted ? "accepted" : "refused"}`],
+          ["l", S.ratio(factor), `lenience; the share must reach it: ${facts.accepted ? "accepted" : "rejected"}`],
         ];
       return [
         ...pAndQ(facts),
-        ["p/Q", S.ratio(facts.ratio), `the exact rule's chance: ${S.prob(atMostOne(facts.ratio))}`],
+        ["p/Q", S.ratio(facts.ratio), `the exact rule's probability: ${S.prob(atMostOne(facts.ratio))}`],
         ["l", S.ratio(factor), "lenience; 1 would forgive nothing"],
         [
           "p/lQ",
           factor === null ? "–" : S.ratio(ratioOf(facts.target_prob, factor * facts.draft_prob)),
-          `so the chance to stay is ${threshold}`,
+          `so the acceptance probability is ${threshold}`,
         ],
         row,
       ];
@@ -172,37 +171,37 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 
   const kseq = {
     words(facts) {
-      const { u, threshold } = coin(facts);
+      const { u, threshold } = uniform(facts);
       const { rho } = facts.terms;
       if (facts.siblings === 1)
         return (
-          `${quote(facts.token)} stands alone, so ρ is 1 and the rule is min(1, p/q): chance ${threshold}. ` +
-          `The coin says ${u}: ${verdict(facts)}.`
+          `${quote(facts.token)} is alone, so ρ is 1 and the rule min(1, p/q): acceptance probability ${threshold}. ` +
+          `The uniform draw u is ${u}: ${verdict(facts)}.`
         );
       return (
         `${quote(facts.token)} is one of ${facts.siblings} siblings that are all judged alike, with p ` +
-        `divided by ρ = ${S.ratio(rho)}, so that together they take no more than the target has. Chance ` +
-        `${threshold}; the coin says ${u}: ${verdict(facts)}.`
+        `divided by ρ = ${S.ratio(rho)}, so that together they take no more than the target has. Probability ` +
+        `${threshold}; the uniform draw u is ${u}: ${verdict(facts)}.`
       );
     },
     numbers(facts) {
       const { rho, beta } = facts.terms;
-      const { threshold, row } = coin(facts);
+      const { threshold, row } = uniform(facts);
       if (facts.siblings === 1)
         return [
           ...pAndQ(facts),
           ["ρ", S.ratio(rho), "1, because it has no siblings"],
-          ["p/q", S.ratio(facts.ratio), `so the chance to stay is ${threshold}`],
+          ["p/q", S.ratio(facts.ratio), `so the acceptance probability is ${threshold}`],
           row,
         ];
       const any = number(beta) === null ? null : 1 - (1 - beta) ** facts.siblings;
       return [
-        ["p", S.prob(facts.target_prob), "target; refused siblings take nothing away"],
+        ["p", S.prob(facts.target_prob), "target; rejected siblings take nothing away"],
         ["q", S.prob(facts.draft_prob), "draft"],
         ["ρ", S.ratio(rho), `solves 1 − (1 − β)ᴷ = ρβ for K = ${facts.siblings}`],
-        ["β", S.prob(beta), "chance that one candidate passes"],
-        ["any", S.prob(any), `1 − (1 − β)ᴷ: chance that one of ${facts.siblings} passes`],
-        ["p/ρq", S.ratio(ratioOf(facts.target_prob, rho * facts.draft_prob)), `so the chance to stay is ${threshold}`],
+        ["β", S.prob(beta), "probability that one candidate passes"],
+        ["any", S.prob(any), `1 − (1 − β)ᴷ: probability that one of ${facts.siblings} passes`],
+        ["p/ρq", S.ratio(ratioOf(facts.target_prob, rho * facts.draft_prob)), `so the acceptance probability is ${threshold}`],
         row,
       ];
     },
@@ -223,8 +222,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     cap,
     triedBelow,
     parentOf,
-    coin,
-    coinCell,
+    uniform,
+    drawCell,
     pAndQ,
     siblings,
   };

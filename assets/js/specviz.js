@@ -53,7 +53,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     panels.push(tree.draw, S.cardPanel(card, act), S.rejudgePanel(card, act));
     const caption = area("caption", { "aria-live": "polite" });
     panels.push(S.transportPanel(area("transport", { "aria-label": "transport" }), act));
-    panels.push(S.exhibitsPanel(area("knew", { "aria-label": "what the drafter knew" }), act));
+    panels.push(S.exhibitsPanel(area("exhibits", { "aria-label": "what the drafter knew" }), act));
     const costs = area("costs", { "aria-label": "what it cost" });
     const cell = () => costs.appendChild(h("div"));
     panels.push(S.cachePanel(cell(), act), S.timePanel(cell()));
@@ -214,8 +214,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         previous: () => S.step(own.trace, own.cursor, -1),
         nextRound: () => ({ round: round + (round < last ? 1 : 0), beat: round < last ? 0 : Infinity }),
         previousRound: () => ({ round: beat > 0 ? round : round - 1, beat: 0 }),
-        nextRefusal: () => S.seek(own.trace, own.cursor, 1, S.isRejection),
-        previousRefusal: () => S.seek(own.trace, own.cursor, -1, S.isRejection),
+        nextRejection: () => S.seek(own.trace, own.cursor, 1, S.isRejection),
+        previousRejection: () => S.seek(own.trace, own.cursor, -1, S.isRejection),
         nextBonus: () => S.seek(own.trace, own.cursor, 1, S.isBonus),
         start: () => ({ round: 0, beat: 0 }),
         end: () => ({ round: last, beat: Infinity }),
@@ -223,7 +223,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       if (found) go(found);
       else
         say(
-          name === "nextBonus" ? "no later bonus" : name === "nextRefusal" ? "no later refusal" : "no earlier refusal",
+          name === "nextBonus" ? "no later bonus" : name === "nextRejection" ? "no later rejection" : "no earlier rejection",
         );
     }
 

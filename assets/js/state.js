@@ -1,4 +1,4 @@
-/* A trace as a sequence of moments: rounds, and beats within a round. Pure; knows nothing about the page.
+/* A trace as a sequence of moments: rounds, and beats within a round. Pure.
    A cursor is {round, beat}; everything shown is a function of the trace, the cursor and the selection. */
 globalThis.SpecViz = globalThis.SpecViz || {};
 (function (S) {
@@ -43,32 +43,32 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   const orderOf = (round) => round.judged.order || "top_down";
 
   /** Node → hidden, root, drafted, accepted, rejected or unreached, as far as the view has got. With `survivors`,
-      nodes of the same text stand and fall together: what hangs below one of them is lost only where none of them
+      nodes of the same text stand and fall together: what hangs below one of them is unreached only where none of them
       was accepted. */
   function nodeStates(round, at, survivors = false) {
     const place = survivors ? S.rowsOf(round) : round.nodes.map((node) => node.id);
     const order = orderOf(round);
-    const said = new Map(round.judged.trials.slice(0, at.trials).map((trial) => [trial.node, trial.accepted]));
-    const served = new Map(); // walking: place of the parent → that of the child that was accepted
+    const verdicts = new Map(round.judged.trials.slice(0, at.trials).map((trial) => [trial.node, trial.accepted]));
+    const chosen = new Map(); // walking: place of the parent → that of the child that was accepted
     const kept = new Set(); // places of accepted candidates
-    for (const [node, accepted] of [...said]) {
+    for (const [node, accepted] of [...verdicts]) {
       if (accepted) kept.add(place[node]);
-      if (accepted && order === "top_down") served.set(place[round.nodes[node].parent], place[node]);
+      if (accepted && order === "top_down") chosen.set(place[round.nodes[node].parent], place[node]);
       if (accepted && order === "bottom_up")
-        for (let up = round.nodes[node].parent; up > 0; up = round.nodes[up].parent) said.set(up, true);
+        for (let up = round.nodes[node].parent; up > 0; up = round.nodes[up].parent) verdicts.set(up, true);
     }
-    const lost = [];
+    const unreached = [];
     return round.nodes.map((node) => {
       const parent = node.parent;
       const above = place[parent];
-      const passed = served.has(above) && served.get(above) !== place[node.id] && !said.has(node.id);
+      const passed = chosen.has(above) && chosen.get(above) !== place[node.id] && !verdicts.has(node.id);
       const fallen =
-        said.get(parent) === false && !kept.has(above) && (!survivors || served.has(place[round.nodes[parent].parent]));
-      lost[node.id] = node.id > 0 && order !== "bottom_up" && (lost[parent] || fallen || passed);
+        verdicts.get(parent) === false && !kept.has(above) && (!survivors || chosen.has(place[round.nodes[parent].parent]));
+      unreached[node.id] = node.id > 0 && order !== "bottom_up" && (unreached[parent] || fallen || passed);
       if (at.drawn || node.id === 0) return node.fate;
       if (node.depth > at.level) return "hidden";
-      if (said.has(node.id)) return said.get(node.id) ? "accepted" : "rejected";
-      return lost[node.id] ? "unreached" : "drafted";
+      if (verdicts.has(node.id)) return verdicts.get(node.id) ? "accepted" : "rejected";
+      return unreached[node.id] ? "unreached" : "drafted";
     });
   }
 
@@ -112,8 +112,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   const isRejection = (round, beat) => beat.trial !== undefined && !round.judged.trials[beat.trial].accepted;
   const isBonus = (round, beat) => !!beat.drawn && round.judged.origin === "bonus";
 
-  /** Where to begin: a round with an acceptance, a refusal and a node never reached, at its last verdict, on the
-     refusal. */
+  /** Where to begin: a round with an acceptance, a rejection and an unreached node, at its last verdict, on the
+     rejection. */
   function instructive(trace) {
     const worth = trace.rounds.map((round, index) => {
       const fates = new Set(round.nodes.map((node) => node.fate));
@@ -128,8 +128,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     });
     const round = worth.indexOf(Math.max(...worth));
     const at = trace.rounds[round];
-    const refused = at.judged.trials.findLast((trial) => !trial.accepted);
-    return { round, beat: lastBeat(at) - 1, node: refused ? refused.node : END };
+    const rejected = at.judged.trials.findLast((trial) => !trial.accepted);
+    return { round, beat: lastBeat(at) - 1, node: rejected ? rejected.node : END };
   }
 
   /** `#round=5&beat=3&node=2`, counted from 1 as on the screen; null if there is no such moment in the text. */
@@ -146,7 +146,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 
   /** [node, accepted or rejected] in the order of the text. A walk shows each verdict as it falls; where whole paths
      are
-      judged, the path shows when it is known, with the refused candidates that stood beside it. */
+      judged, the path shows when it is known, with the rejected candidates that stood beside it. */
   function alongPath(round, at) {
     const { trials, path } = round.judged;
     if (orderOf(round) === "top_down")
@@ -160,7 +160,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     ]);
   }
 
-  /** The tokens of a run as the text shows them up to a moment, each with its mark; refused ones stay where they
+  /** The tokens of a run as the text shows them up to a moment, each with its mark; rejected ones stay where they
      died. */
   function tokens(trace, cursor) {
     const list = [];

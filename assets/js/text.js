@@ -1,4 +1,4 @@
-/* The text strip: the prompt, quiet, then every token with its origin; refused ones stay where they died. */
+/* The text strip: the prompt, quiet, then every token with its origin; rejected ones stay in their place. */
 globalThis.SpecViz = globalThis.SpecViz || {};
 (function (S) {
   "use strict";

@@ -20,7 +20,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     ["Space", "play or pause"],
     ["← →", "a beat back, forward (also PageUp, PageDown)"],
     ["Shift ← →", "a round back, forward"],
-    ["n N", "next, previous refusal"],
+    ["n N", "next, previous rejection"],
     ["b", "next bonus"],
     ["Home End", "start, end of the run"],
     ["Tab", "to the tree; there arrows walk from node to node"],
@@ -44,9 +44,9 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       case "PageUp":
         return "previous";
       case "n":
-        return "nextRefusal";
+        return "nextRejection";
       case "N":
-        return "previousRefusal";
+        return "previousRejection";
       case "b":
         return "nextBonus";
       case "Home":

@@ -76,8 +76,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const list = h("ul", { class: "svp-legend" });
     for (const [fate, words] of [
       ["accepted", "accepted"],
-      ["rejected", "refused"],
-      ["unreached", "never reached"],
+      ["rejected", "rejected"],
+      ["unreached", "unreached"],
       ["correction", "correction"],
       ["bonus", "bonus"],
       ["target", "the target's own"],
@@ -175,11 +175,11 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 
     function odds(now, id) {
       if (id === END || !now.at.scored) {
-        return id === END || id === 0 ? "" : S.beliefs(now.round, now.round.nodes[id])[0];
+        return id === END || id === 0 ? "" : S.predictions(now.round, now.round.nodes[id])[0];
       }
       const node = now.round.nodes[id];
       if (node.id === 0) return "";
-      const [draft, target] = S.beliefs(now.round, node);
+      const [draft, target] = S.predictions(now.round, node);
       return `${draft} → ${target}`;
     }
 

@@ -1,4 +1,4 @@
-/* What happened at each beat, in one plain sentence. Pure; knows nothing about the page.
+/* What happened at each beat, in one plain sentence. Pure.
    In a sentence every token stands between U+2068 and U+2069 (which no token shows), so that it can be set apart.
    What a verdict rests on is told by each verifier's own rule, in rules.js. */
 globalThis.SpecViz = globalThis.SpecViz || {};
@@ -21,8 +21,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     hidden: "not drafted yet",
     drafted: "waiting for its verdict",
     accepted: "accepted",
-    rejected: "refused",
-    unreached: "never reached",
+    rejected: "rejected",
+    unreached: "unreached",
     correction: "correction",
     bonus: "bonus",
     target: "the target's own",
@@ -73,10 +73,10 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       : trials.filter((trial) => round.nodes[trial.node].parent === round.judged.final_node).length;
     const none =
       tried === 1
-        ? "The candidate here was refused"
+        ? "The candidate here was rejected"
         : tried === 2
-          ? "Both candidates here were refused"
-          : `All ${tried} candidates here were refused`;
+          ? "Both candidates here were rejected"
+          : `All ${tried} candidates here were rejected`;
     if (origin === "bonus")
       return `A whole path was accepted, so the same pass already knows what comes next: ${token}, a bonus.`;
     if (origin === "target") return `No draft to judge: the target says ${token} itself.`;
@@ -121,7 +121,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     if (drafted && !path)
       return `Nothing was accepted: ${how}, as many as without drafting, and the time for drafting was spent in vain.`;
     const rows = made.cache_dropped
-      ? ` ${S.count(made.cache_dropped, "row")} of refused or unreached candidates leave the cache.`
+      ? ` ${S.count(made.cache_dropped, "row")} of rejected or unreached candidates leave the cache.`
       : "";
     const last = round.judged.origin === "bonus" ? "a bonus" : "one more of the target's own";
     return `${how}${path ? `: ${path} accepted and ${last}` : ""}.${rows}`;
@@ -148,18 +148,18 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       : S.ruleOf(round).words(trialFacts(trace, round, labels, round.judged.trials[at.trial]));
   }
 
-  /** Why a node was never reached. */
+  /** Why a node was unreached. */
   function unreached(trace, round, labels, id) {
     const trials = new Map(round.judged.trials.map((trial) => [trial.node, trial.accepted]));
-    if (S.orderOf(round) === "bottom_up") return "Never reached: a whole path was accepted first.";
+    if (S.orderOf(round) === "bottom_up") return "Unreached: a whole path was accepted first.";
     for (let node = round.nodes[id]; node.id > 0; node = round.nodes[node.parent]) {
-      if (trials.get(node.id) === false) return `Never reached: ${q(labels[node.id])} on the way to it was refused.`;
+      if (trials.get(node.id) === false) return `Unreached: ${q(labels[node.id])} on the way to it was rejected.`;
       const family = S.offered(trace, round, node.parent);
       const chosen = round.judged.trials.find((trial) => trial.accepted && family.includes(round.nodes[trial.node]));
       if (chosen && chosen.node !== node.id)
-        return `Never reached: its sibling ${q(labels[chosen.node])} was accepted first.`;
+        return `Unreached: its sibling ${q(labels[chosen.node])} was accepted first.`;
     }
-    return "Never reached.";
+    return "Unreached.";
   }
 
   Object.assign(S, { ordinal, spelled, list, FATES, trialFacts, ending, caption, unreached });

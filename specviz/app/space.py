@@ -1,6 +1,6 @@
 """The Space's settings: one YAML file for the card in README.md and for the limits of each machine.
 
-`make generate` writes the card into README.md's front matter. Knows nothing about pages or engines.
+`make generate` writes the card into README.md's front matter.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The engine's clock: seconds, read after the device has finished what it was given.
-
-Knows nothing about what is timed.
-"""
+"""The engine's clock: seconds, read after the device has finished what it was given."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Everything random goes through here: the two verbs, accept and draw.
 
-Because a run's randomness passes through two verbs only, a seeded object plays it for real, a scripted one
-forces a lesson's outcome, and an exhaustive one walks every branch and so proves losslessness.
-Knows nothing about models, trees or traces.
+Because a run's randomness passes through two verbs only, a seeded object plays it for real, a scripted one forces an
+outcome, and an exhaustive one walks every branch and so proves losslessness.
 """
 
 from __future__ import annotations
@@ -21,32 +20,32 @@ from specviz.errors import OptionError
 from specviz.trace.uniform_draws import Key, uniform
 
 
-class Toss(NamedTuple):
-    """Outcome of `accept`: u is the uniform draw, None where the dice did not use one."""
+class AcceptDraw(NamedTuple):
+    """Outcome of `accept`: u is the uniform draw, None where none was used."""
 
     accepted: bool
     u: float | None
 
 
-class Drawn(NamedTuple):
+class TokenDraw(NamedTuple):
     """Outcome of `draw`."""
 
     token: int
     u: float | None
 
 
-class Dice(Protocol):
+class RandomSource(Protocol):
     """The two verbs, and a look at the noise of a draw to come."""
 
-    def accept(self, probability: float, key: Key) -> Toss:
+    def accept(self, probability: float, key: Key) -> AcceptDraw:
         """Succeed with `probability`: u < probability with u uniform in [0, 1), so 0 never succeeds."""
         ...
 
-    def draw(self, probs: Tensor, key: Key) -> Drawn:
+    def draw(self, probs: Tensor, key: Key) -> TokenDraw:
         """A token distributed as `probs` [V] (sums to 1)."""
         ...
 
-    def foresee(self, probs: Tensor, key: Key) -> int:
+    def peek(self, probs: Tensor, key: Key) -> int:
         """The token that `draw` with this key would give if it were asked with `probs` [V].
 
         Decides nothing and may be asked any number of times before the draw: the same noise, other distributions.
@@ -55,21 +54,21 @@ class Dice(Protocol):
         ...
 
 
-class SeededDice:
+class SeededRandom:
     """Real randomness, keyed: the same seed gives the same run, whatever else happens around it."""
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
 
-    def accept(self, probability: float, key: Key) -> Toss:
+    def accept(self, probability: float, key: Key) -> AcceptDraw:
         u = uniform(self.seed, key)
-        return Toss(u < probability, u)
+        return AcceptDraw(u < probability, u)
 
-    def draw(self, probs: Tensor, key: Key) -> Drawn:
+    def draw(self, probs: Tensor, key: Key) -> TokenDraw:
         u = uniform(self.seed, key)
-        return Drawn(pick(probs, u), u)
+        return TokenDraw(pick(probs, u), u)
 
-    def foresee(self, probs: Tensor, key: Key) -> int:
+    def peek(self, probs: Tensor, key: Key) -> int:
         return self.draw(probs, key).token
 
 
@@ -114,25 +113,25 @@ def _block_starts(length: int) -> Starts:
     return np.arange(0, length, BLOCK)
 
 
-class ScriptedDice:
-    """Dice for lessons: outcomes are given in order, `True`/`False` for accept, a token id for draw."""
+class ScriptedRandom:
+    """For tests and explanations: outcomes are given in order, `True`/`False` for accept, a token id for draw."""
 
     def __init__(self, outcomes: Sequence[bool | int]) -> None:
         self._outcomes = list(outcomes)
 
-    def accept(self, probability: float, key: Key) -> Toss:
+    def accept(self, probability: float, key: Key) -> AcceptDraw:
         outcome = self._next(key)
         if not isinstance(outcome, bool):
             raise OptionError(f"the script has token {outcome} where {key} needs True or False.")
-        return Toss(outcome, None)
+        return AcceptDraw(outcome, None)
 
-    def draw(self, probs: Tensor, key: Key) -> Drawn:
+    def draw(self, probs: Tensor, key: Key) -> TokenDraw:
         outcome = self._next(key)
         if isinstance(outcome, bool):
             raise OptionError(f"the script has {outcome} where {key} needs a token id.")
-        return Drawn(outcome, None)
+        return TokenDraw(outcome, None)
 
-    def foresee(self, probs: Tensor, key: Key) -> int:
+    def peek(self, probs: Tensor, key: Key) -> int:
         """A script holds no noise to look at: the most probable token."""
         return int(probs.argmax())
 

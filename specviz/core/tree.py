@@ -1,7 +1,6 @@
 """The one data shape below the waist: a draft tree.
 
 A chain is a tree of width one, an n-gram draft is a tree of point masses, "no drafting" is a root alone.
-Knows nothing about models, verifiers or traces.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Optional extra text: installed packages named in a requirements file, where their licence permits it.
 
 Place in the flow: its documents join the standard library's before the split (`--with-packages`).
-It knows nothing about tokens or models, installs nothing, and reads licences only from package metadata.
 """
 
 import re

@@ -1,7 +1,6 @@
 """Collects the training text: the running interpreter's standard library, split by file.
 
 Place in the flow: first step of `specviz train`; its documents feed the tokenizer and the packed windows.
-It knows nothing about tokens, models or optimisers.
 """
 
 import hashlib

@@ -1,7 +1,4 @@
-"""The datastores that were built on this machine, and where they lie.
-
-Knows nothing about what is looked up in them, and nothing about tokenizers.
-"""
+"""The datastores that were built on this machine, and where they lie."""
 
 from __future__ import annotations
 

@@ -2,8 +2,7 @@
 
     tokenizer ─► file in the user's cache ─► mapped; on first use built from a sample of the standard library
 
-Held-out files never enter, so that prompts of the bundled set are not looked up in their own source. Knows nothing
-about drafters.
+Held-out files never enter, so that prompts of the bundled set are not looked up in their own source.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A datastore: a text's ids, its suffix array, and where its documents begin; in memory, or mapped from one file.
 
 The file is one line of JSON that says what it is, then the ids and the suffix array, each at a multiple of `ALIGNED`
-bytes. Looking up costs a few dozen comparisons, whatever the size. Knows nothing about what is made of the answer.
+bytes. Looking up costs a few dozen comparisons, whatever the size.
 """
 
 from __future__ import annotations

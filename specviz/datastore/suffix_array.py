@@ -1,7 +1,7 @@
 """The order of a text's suffixes, by prefix doubling in numpy: O(n log n) per doubling, five doublings.
 
-Suffixes are ordered by their first `COMPARED` tokens, which is more than anyone looks up; those that agree so far
-stand in the order of the text. Knows nothing about files.
+Suffixes are ordered by their first `COMPARED` tokens, which is more than anyone looks up; those that agree so far stand
+in the order of the text.
 """
 
 from __future__ import annotations

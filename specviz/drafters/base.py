@@ -4,7 +4,7 @@
     class X(Drafter[XOptions], Observes)  what else it can do: the small protocols of `capabilities`
 
 One file per drafter. Knows nothing about verifiers, the target's cache or traces; it sees the text so far,
-the dice, and (through `Proposal`) says what it did.
+the random source, and (through `Proposal`) says what it did.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from specviz.core.randomness import Dice
+from specviz.core.randomness import RandomSource
 from specviz.core.sampling import Sampling
 from specviz.core.tree import DraftTree, Shape
 from specviz.lm.base import Unfinished
 from specviz.options import Options
 from specviz.registry import OptionsT_co, PlugIn, Registry
-from specviz.stop_policies.base import Stop, StopOptions
-from specviz.stop_policies.fixed import FixedStop
+from specviz.stop_policies.base import StopOptions, StopPolicy
+from specviz.stop_policies.fixed import FixedStopPolicy
 from specviz.trace.declared_method import Candidates
 from specviz.trace.events import CandidateKind, Option
 from specviz.trace.exhibits import Exhibit
-from specviz.tree_policies.base import Growth, Opening
+from specviz.tree_policies.base import TargetProposal, TreePolicy
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +47,9 @@ class Proposal:
     tree: DraftTree
     passes: list[DraftPass] = field(default_factory=list)
     note: dict[str, Option] = field(default_factory=dict)
-    beliefs: list[tuple[Sequence[int], Tensor]] = field(default_factory=list)
+    draft_logits: list[tuple[Sequence[int], Tensor]] = field(default_factory=list)
     """(nodes, logits [len(nodes), V]) wherever a model was asked what follows: for showing, nothing is judged by it"""
-    knew: list[Exhibit] = field(default_factory=list)
+    exhibits: list[Exhibit] = field(default_factory=list)
     """what the draft was made from, for showing"""
     unfinished: Unfinished | None = None
     """the nodes' first layers, where the drafter ran them with the target's own: row i is node i"""
@@ -65,17 +65,18 @@ class DraftContext:
     max_depth: int
     """no deeper than this (what is left of the output length and of the context)"""
     sampling: Sampling
-    dice: Dice
+    randomness: RandomSource
     """use keys ("draft", round, index) with an index not used before in this round"""
     noise: str = "guess"
-    """purpose of the keys (noise, position, 0) with which `dice.foresee` may be asked what a position of the text will
-    be: `target`, the very noise of the token there, where the verifier samples the target; `guess`, one of its own"""
-    opening: Opening | None = None
-    """what follows the root by the target's last pass, where its last token was left open for the growth policy"""
+    """purpose of the keys (noise, position, 0) with which `randomness.peek` may be asked what a position of the text
+    will be: `target`, the very noise of the token there, where the verifier samples the target; `guess`, one of its
+    own"""
+    target_proposal: TargetProposal | None = None
+    """what follows the root by the target's last pass, where its last token was left open for the tree policy"""
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RoundOutcome:
     """What the target said to a draft, for drafters that learn from it."""
 
     tree: DraftTree
@@ -89,12 +90,12 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Habit:
-    """How the drafts of a run grow and when they stop: two choices beside that of the drafter."""
+class DraftPolicies:
+    """The tree policy and the stop policy of a run: two choices beside that of the drafter."""
 
-    growth: Growth[Options] | None = None
+    tree_policy: TreePolicy[Options] | None = None
     """None: as the drafter's own options say"""
-    stop: Stop[StopOptions] = field(default_factory=lambda: FixedStop(StopOptions()))
+    stop_policy: StopPolicy[StopOptions] = field(default_factory=lambda: FixedStopPolicy(StopOptions()))
 
 
 class Drafter(PlugIn[OptionsT_co], ABC):

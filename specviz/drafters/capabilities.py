@@ -3,7 +3,7 @@
     follow ─► use ─► attach ─► tune ─► recall ─► consult ─► read_prompt ─► begin ─► (propose ─► observe) …
 
 Whoever has the methods has the capability; a drafter names the protocols it means in its class line, so that a type
-checker compares the signatures. Knows nothing about any drafter.
+checker compares the signatures.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Protocol, runtime_checkable
 from torch import Tensor
 
 from specviz.datastore.store import Datastore
-from specviz.drafters.base import Drafter, Habit, Outcome
+from specviz.drafters.base import Drafter, DraftPolicies, RoundOutcome
 from specviz.lm.base import Cache, LanguageModel
 from specviz.options import Options
 from specviz.trace.events import Option
@@ -49,11 +49,11 @@ class Attaches(Protocol):
 class Grows(Protocol):
     """Its drafts are made by a tree policy and ended by a stop policy (see `parts/shape.py`)."""
 
-    def follow(self, habit: Habit) -> None:
+    def follow(self, draft_policies: DraftPolicies) -> None:
         """Called once, as soon as it is made, with the policies of the run."""
         ...
 
-    def policies(self) -> Habit:
+    def policies(self) -> DraftPolicies:
         """What it follows; the default before it was told."""
         ...
 
@@ -125,7 +125,7 @@ class Begins(Protocol):
 class Observes(Protocol):
     """It learns from the target's answers."""
 
-    def observe(self, outcome: Outcome) -> list[Exhibit]:
+    def observe(self, outcome: RoundOutcome) -> list[Exhibit]:
         """Called after every round; returns what that changed, for showing. Its time counts as drafting."""
         ...
 
@@ -140,9 +140,9 @@ def model_of(drafter: Drafter[Options]) -> LanguageModel | None:
     return drafter.drafting_model() if isinstance(drafter, UsesModel) else None
 
 
-def policies_of(drafter: Drafter[Options]) -> Habit:
+def policies_of(drafter: Drafter[Options]) -> DraftPolicies:
     """The policies that its drafts follow; the default where it grows none."""
-    return drafter.policies() if isinstance(drafter, Grows) else Habit()
+    return drafter.policies() if isinstance(drafter, Grows) else DraftPolicies()
 
 
 def with_model(drafter: Drafter[Options], model: LanguageModel | None) -> Drafter[Options]:

@@ -1,7 +1,6 @@
 """Drafts with the target's own first layers: no second model, one cache.
 
 The target's pass over the draft goes on from where drafting stopped, so that the first layers run once per token.
-Knows nothing about verifiers.
 """
 
 from __future__ import annotations

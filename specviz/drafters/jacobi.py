@@ -2,7 +2,7 @@
 
     guess y ─► one target pass over y ─► frozen prefix + a new guess at every position ─► …
 
-No model and no training; the guesses come from the target's answers alone. Knows nothing about models or verifiers.
+No model and no training; the guesses come from the target's answers alone.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from torch import Tensor
 
 from specviz.core.sampling import Sampling, transform
 from specviz.core.tree import ROOT, DraftTree, Shape
-from specviz.drafters.base import DRAFTERS, DraftContext, Drafter, Outcome, Proposal
+from specviz.drafters.base import DRAFTERS, DraftContext, Drafter, Proposal, RoundOutcome
 from specviz.drafters.capabilities import Attaches, Observes
 from specviz.lm.base import Cache, LanguageModel
 from specviz.options import Options, option
@@ -110,16 +110,16 @@ class JacobiDrafter(Drafter[JacobiOptions], Attaches, Observes):
             else:
                 rows = transform(answers, context.sampling).unbind(0)
                 keys = [(context.noise, base + offset, 0) for offset in range(len(rows))]
-                found = [context.dice.foresee(row, key) for row, key in zip(rows, keys, strict=True)]
+                found = [context.randomness.peek(row, key) for row, key in zip(rows, keys, strict=True)]
         return found + self._first_guesses(context, wanted - len(found))
 
     def _first_guesses(self, context: DraftContext, count: int) -> list[int]:
         if self.options.start == "repeat":
             return [context.tokens[-1]] * count
         evenly = torch.full((self._vocab_size,), 1.0 / self._vocab_size, dtype=torch.float64)
-        return [context.dice.draw(evenly, ("draft", context.round, index)).token for index in range(count)]
+        return [context.randomness.draw(evenly, ("draft", context.round, index)).token for index in range(count)]
 
-    def observe(self, outcome: Outcome) -> list[Exhibit]:
+    def observe(self, outcome: RoundOutcome) -> list[Exhibit]:
         accepted = len(outcome.path)
         self._answers = outcome.logits[accepted + 1 :]
         if not self._iterations:

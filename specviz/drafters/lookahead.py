@@ -1,10 +1,8 @@
 """Lookahead decoding: n-grams from the target's own Jacobi trajectories, guessed when their first token comes up.
 
-    window ─► chains of its columns ─┐                        ┌─► n-grams ─► pool
-                                     ├─► one tree, one pass ──┤
-    pool[root] ─► guessed n-grams ───┘                        └─► the window's next level
-
-Knows nothing about models or verifiers.
+window ─► chains of its columns ─┐                        ┌─► n-grams ─► pool
+                                 ├─► one tree, one pass ──┤
+pool[root] ─► guessed n-grams ───┘                        └─► the window's next level
 """
 
 from __future__ import annotations
@@ -15,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from specviz.core.tree import ROOT, DraftTree
-from specviz.drafters.base import DRAFTERS, DraftContext, Drafter, Outcome, Proposal
+from specviz.drafters.base import DRAFTERS, DraftContext, Drafter, Proposal, RoundOutcome
 from specviz.drafters.capabilities import Begins, Observes, Remembers
 from specviz.errors import MemoryFileError
 from specviz.options import Options, option, to_mapping
@@ -52,7 +50,8 @@ class Window:
         return len(self.levels) == self.height
 
     def begin(self, tokens: Sequence[int]) -> None:
-        """Level 0 begins with tokens of the text, read in a circle: any guess will do, and this one needs no chance."""
+        """Level 0 begins with tokens of the text, read in a circle: any guess will do, and this one needs no
+        randomness."""
         self.levels = [self._fresh(tokens, self.width)]
 
     def column(self, index: int) -> list[int]:
@@ -195,9 +194,9 @@ class LookaheadDrafter(Drafter[LookaheadOptions], Remembers, Begins, Observes):
 
     def propose(self, context: DraftContext) -> Proposal:
         layout = Layout(DraftTree.from_root(context.tokens[-1]))
-        knew = [*self._guess(layout, context), self._look_ahead(layout, context)]
+        exhibits = [*self._guess(layout, context), self._look_ahead(layout, context)]
         self._layout = layout
-        return Proposal(layout.tree, note={"pool": len(self._pool)}, knew=knew)
+        return Proposal(layout.tree, note={"pool": len(self._pool)}, exhibits=exhibits)
 
     def _guess(self, layout: Layout, context: DraftContext) -> list[Exhibit]:
         """The verification branch: what followed the root's token before, newest first."""
@@ -221,7 +220,7 @@ class LookaheadDrafter(Drafter[LookaheadOptions], Remembers, Begins, Observes):
             rows.append(ExhibitRow(f"level {level}", list(tokens), marks=list(range(len(nodes))), nodes=nodes))
         return Exhibit("window", rows, marked="in this pass")
 
-    def observe(self, outcome: Outcome) -> list[Exhibit]:
+    def observe(self, outcome: RoundOutcome) -> list[Exhibit]:
         layout, self._layout = self._layout, None
         answered = list[int]()
         if layout is not None and layout.ends:

@@ -1,7 +1,7 @@
-"""Drafts from a smaller language model: a chain, or a tree of given branching, or what a growth policy makes.
+"""Drafts from a smaller language model: a chain, or a tree of given branching, or what a tree policy makes.
 
 How a tree grows is in `specviz/tree_policies`, when a draft ends in `specviz/stop_policies`, how the model is asked in
-`parts/model_draft.py`. Knows nothing about the target.
+`parts/model_draft.py`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class ModelDrafter(GrowingDrafter[ShapeOptions], UsesModel, Begins):
         return True
 
     def begin(self, tokens: Sequence[int]) -> None:
-        self._draft.begin(tokens, self.habit.stop)
+        self._draft.begin(tokens, self.draft_policies.stop_policy)
 
     def propose(self, context: DraftContext) -> Proposal:
-        return self._draft.propose(context, self.growth, self.habit.stop)
+        return self._draft.propose(context, self.tree_policy, self.draft_policies.stop_policy)

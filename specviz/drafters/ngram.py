@@ -1,7 +1,6 @@
 """Drafts copied from the text itself (prompt lookup): no model, no training, almost no time.
 
-An incremental index maps every n-gram to its last occurrences, so that a round costs the same however long the text
-is. Knows nothing about models.
+An incremental index maps every n-gram to its last occurrences, so that a round costs the same however long the text is.
 """
 
 from __future__ import annotations
@@ -119,7 +118,9 @@ class NgramDrafter(Drafter[NgramOptions], Begins):
             return Proposal(tree, note={"match_length": 0})
         note: dict[str, Option] = {"match_length": copies[0].length, "source_position": copies[0].after}
         rows = [row for copy in copies for row in copy.rows(tokens, tree)]
-        return Proposal(tree, note=note, knew=[Exhibit("copied from the text", rows, marked="drafted")] if rows else [])
+        return Proposal(
+            tree, note=note, exhibits=[Exhibit("copied from the text", rows, marked="drafted")] if rows else []
+        )
 
 
 @dataclass(slots=True)

@@ -1,7 +1,4 @@
-"""No drafting: the baseline. Every round is one target pass that yields one token.
-
-Knows nothing at all.
-"""
+"""No drafting: the baseline. Every round is one target pass that yields one token."""
 
 from __future__ import annotations
 

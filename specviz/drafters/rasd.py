@@ -3,7 +3,7 @@
     text ─► the model's tree ──────────────────────────────────┐
     text ─► matches in the text and a datastore ─► prune by q ─┴► one tree, each node with its source and its kind
 
-Knows nothing about the target, or where the datastore comes from: it is handed over (`consult`).
+It is handed over (`consult`).
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ class RasdDrafter(GrowingDrafter[RasdOptions], UsesModel, Retrieves, Begins):
         return self._draft.model
 
     def kinds(self, sampling: Sampling) -> frozenset[CandidateKind]:
-        return self.growth.kinds(sampling) | {"point_mass"}
+        return self.tree_policy.kinds(sampling) | {"point_mass"}
 
     def shape(self, sampling: Sampling) -> Shape:
         return "tree"
@@ -157,12 +157,12 @@ class RasdDrafter(GrowingDrafter[RasdOptions], UsesModel, Retrieves, Begins):
             raise DatastoreError(
                 "'rasd' has no datastore to look in; build one with `specviz datastore build`, or look in the text."
             )
-        self._draft.begin(tokens, self.habit.stop)
+        self._draft.begin(tokens, self.draft_policies.stop_policy)
         self._follow(tokens)
 
     def propose(self, context: DraftContext) -> Proposal:
         self._follow(context.tokens)
-        proposal = self._draft.propose(context, self.growth, self.habit.stop)
+        proposal = self._draft.propose(context, self.tree_policy, self.draft_policies.stop_policy)
         tree, q = proposal.tree, _after_root(proposal)
         own = tree.drafted
         depth = min(self.options.snippet, context.max_depth)
@@ -171,8 +171,8 @@ class RasdDrafter(GrowingDrafter[RasdOptions], UsesModel, Retrieves, Begins):
             scored = [(branches, prune(branches, q, self.options.likely)) for branches, _ in retrieved]
             fuse(tree, scored, self.options.max_nodes)
             for branches, exhibits in retrieved:
-                proposal.knew.extend(exhibits)
-                proposal.knew.extend(_left_out(branches, q))
+                proposal.exhibits.extend(exhibits)
+                proposal.exhibits.extend(_left_out(branches, q))
         proposal.note.update(own=own, retrieved=tree.drafted - own)
         return proposal
 
@@ -203,7 +203,7 @@ class RasdDrafter(GrowingDrafter[RasdOptions], UsesModel, Retrieves, Begins):
 
 def _after_root(proposal: Proposal) -> Tensor | None:
     """What the model says follows the text [V], if it was asked."""
-    for nodes, logits in proposal.beliefs:
+    for nodes, logits in proposal.draft_logits:
         if ROOT in nodes:
             return logits[list(nodes).index(ROOT)].float().softmax(-1)
     return None

@@ -2,7 +2,7 @@
 
     text ─► longest suffix in the datastore ─► snippets ─► a trie of their most frequent prefixes ─► draft tree
 
-Knows nothing about models, or where the datastore comes from: it is handed over (`consult`).
+It is handed over (`consult`).
 """
 
 from __future__ import annotations
@@ -77,4 +77,4 @@ class RestDrafter(Drafter[RestOptions], Retrieves, Begins):
         best = best_first(found.start, found.after, options.max_nodes, depth, floor=0.0)
         nodes = plant(tree, best, self.name)
         note = {"match_length": found.match.length, "places": found.match.count}
-        return Proposal(tree, note=dict(note), knew=list(found.exhibits(context.tokens, best, nodes)))
+        return Proposal(tree, note=dict(note), exhibits=list(found.exhibits(context.tokens, best, nodes)))

@@ -1,7 +1,6 @@
 """Drafts with the target less some of its sub-layers: the same weights, fewer products.
 
-Which sub-layers can be missed is found by a search (`specviz/training/skips.py`), or given. Knows nothing about
-verifiers.
+Which sub-layers can be missed is found by a search (`specviz/training/skips.py`), or given.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
     text ─► automaton ─► matches of every length ─► a trie each, its size by the match's length ─► the best one
 
-A second automaton holds the outputs of earlier runs, where a run is given them. Knows nothing about models.
+A second automaton holds the outputs of earlier runs, where a run is given them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import ClassVar
 
 from specviz.core.sampling import Sampling
 from specviz.core.tree import DraftTree, Shape
-from specviz.drafters.base import DRAFTERS, DraftContext, Drafter, Outcome, Proposal
+from specviz.drafters.base import DRAFTERS, DraftContext, Drafter, Proposal, RoundOutcome
 from specviz.drafters.capabilities import Begins, Observes, Remembers
 from specviz.drafters.parts.continuations import Found, best_first, matched_before, plant, rows
 from specviz.drafters.parts.suffix_automaton import Cursor, SuffixAutomaton
@@ -125,9 +125,9 @@ class SuffixDrafter(Drafter[SuffixOptions], Remembers, Begins, Observes):
             "expected": round(best.score, 6),
         }
         nodes = plant(tree, best.found, self.name)
-        return Proposal(tree, note=note, knew=list(_exhibits(best, nodes, context.tokens)))
+        return Proposal(tree, note=note, exhibits=list(_exhibits(best, nodes, context.tokens)))
 
-    def observe(self, outcome: Outcome) -> list[Exhibit]:
+    def observe(self, outcome: RoundOutcome) -> list[Exhibit]:
         self._tokens = outcome.tokens
         return []
 

@@ -2,7 +2,7 @@
 
     root ─► its row ─► their rows … (a template of ranks) ─► tree ─► target's logits at every node ─► rows again
 
-No model, no training, one small matrix. Knows nothing about verifiers and prompts' texts.
+No model, no training, one small matrix.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from torch import Tensor
 
 from specviz.core.tree import ROOT, DraftTree
-from specviz.drafters.base import DRAFTERS, DraftContext, Drafter, Outcome, Proposal
+from specviz.drafters.base import DRAFTERS, DraftContext, Drafter, Proposal, RoundOutcome
 from specviz.drafters.capabilities import Attaches, Observes, ReadsPrompt, Remembers, Tunes
 from specviz.errors import MemoryFileError
 from specviz.lm.base import Cache, LanguageModel
@@ -103,7 +103,8 @@ def whole_template() -> list[Path]:
     """80 paths with the published number at each depth, breadth first.
 
     Our reading: of the children of what the depth above kept, those with the smallest product of ranks counted from 1,
-    as if a follower's chance fell with its rank as in Zipf's law; among equals the one whose first ranks are lower.
+    as if a follower's probability fell with its rank as in Zipf's law; among equals the one whose first ranks are
+    lower.
     """
     template, level = list[Path](), list[Path]([()])
     for count in LEVELS:
@@ -116,8 +117,8 @@ def whole_template() -> list[Path]:
 def by_worth(template: Sequence[Path], hits: Sequence[float]) -> list[Path]:
     """The paths in the order in which a smaller tree keeps them, parents always before children.
 
-    `hits` are the chances, each below 1 and falling, that the follower of rank 0, 1, … is what the target says; a
-    path's worth, the chance that it is accepted, is their product. Paths of ranks beyond `hits` are left out.
+    `hits` are the probabilities, each below 1 and falling, that the follower of rank 0, 1, … is what the target says; a
+    path's worth, the probability that it is accepted, is their product. Paths of ranks beyond `hits` are left out.
     """
     possible = [path for path in template if max(path) < len(hits)]
     return sorted(possible, key=lambda path: (-_worth(path, hits), len(path), path))
@@ -189,9 +190,9 @@ class TokenRecyclingDrafter(Drafter[TokenRecyclingOptions], Attaches, Tunes, Rem
             "rows_known": self._matrix.known,
             "matrix_bytes": self._matrix.size_bytes,
         }
-        return Proposal(tree, note=note, knew=self._rows_behind(tree))
+        return Proposal(tree, note=note, exhibits=self._rows_behind(tree))
 
-    def observe(self, outcome: Outcome) -> list[Exhibit]:
+    def observe(self, outcome: RoundOutcome) -> list[Exhibit]:
         """Every node's row is rewritten. Where a token stands at several nodes, what follows it in the committed text
         counts, the deepest such node first; else the last of them in the tree."""
         tree, path = outcome.tree, outcome.path

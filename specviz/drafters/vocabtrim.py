@@ -74,9 +74,9 @@ class VocabTrimDrafter(GrowingDrafter[VocabTrimOptions], UsesModel, Begins):
         return self._draft.model
 
     def begin(self, tokens: Sequence[int]) -> None:
-        self._draft.begin(tokens, self.habit.stop)
+        self._draft.begin(tokens, self.draft_policies.stop_policy)
 
     def propose(self, context: DraftContext) -> Proposal:
-        proposal = self._draft.propose(context, self.growth, self.habit.stop)
+        proposal = self._draft.propose(context, self.tree_policy, self.draft_policies.stop_policy)
         proposal.note["head_size"] = len(self._kept)
         return proposal

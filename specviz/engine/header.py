@@ -1,7 +1,4 @@
-"""The header of a run: who took part, on which machine, with which settings; everything needed to run it again.
-
-Knows nothing about the loop.
-"""
+"""The header of a run: who took part, on which machine, with which settings; everything needed to run it again."""
 
 from __future__ import annotations
 
@@ -16,11 +13,11 @@ from specviz.lm.load import LoadedModel
 from specviz.lm.step_time import bare_pass_s, machine, step_times
 from specviz.options import Options, in_effect
 from specviz.protocol.runs import Resume, RunRequest
-from specviz.stop_policies.base import Stop, StopOptions
+from specviz.stop_policies.base import StopOptions, StopPolicy
 from specviz.trace.events import Branch, MethodCard, ModelCard, SamplingCard, Started, StepTime, TokenizerCard
 from specviz.trace.exhibits import DatastoreCard, MemoryCard
 from specviz.trace.seal import seal
-from specviz.tree_policies.base import Growth
+from specviz.tree_policies.base import TreePolicy
 from specviz.verifiers.base import Verifier
 from specviz.version import __version__
 
@@ -54,7 +51,7 @@ def started(
 ) -> Started:
     """The header; its id is a hash over all the rest, time of creation included."""
     info, text = who.target.info, who.target.tokenizer
-    habit = policies_of(method.drafter)
+    draft_policies = policies_of(method.drafter)
     header = Started(
         run_id="",
         created=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -63,7 +60,7 @@ def started(
         target=model_card(info),
         drafter=MethodCard(
             method.drafter.name,
-            in_effect(method.drafter.options, has_policy=habit.growth is not None),
+            in_effect(method.drafter.options, has_policy=draft_policies.tree_policy is not None),
             method.drafter.lossless,
             model_card(who.drafter.info) if who.drafter is not None else None,
         ),
@@ -80,8 +77,10 @@ def started(
         prompt_name=request.prompt_name,
         step_times=who.step_times,
         draft_step_s=who.draft_step_s,
-        growth=None if habit.growth is None else _card(habit.growth),
-        stopping=None if habit.stop.does_nothing() else replace(_card(habit.stop), deployable=habit.stop.deployable),
+        growth=None if draft_policies.tree_policy is None else _card(draft_policies.tree_policy),
+        stopping=None
+        if draft_policies.stop_policy.does_nothing()
+        else replace(_card(draft_policies.stop_policy), deployable=draft_policies.stop_policy.deployable),
         memory=memory,
         datastore=datastore,
         branch=None if resume is None else Branch(resume.trace.started.run_id, resume.round, resume.forced_token),
@@ -89,7 +88,7 @@ def started(
     return replace(header, run_id=seal(header))
 
 
-def _card(method: Verifier[Options] | Growth[Options] | Stop[StopOptions]) -> MethodCard:
+def _card(method: Verifier[Options] | TreePolicy[Options] | StopPolicy[StopOptions]) -> MethodCard:
     return MethodCard(method.name, in_effect(method.options), method.lossless)
 
 

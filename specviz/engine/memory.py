@@ -1,7 +1,7 @@
 """What drafters learnt in earlier runs, kept for later ones: in the process, and in a file where one is asked for.
 
 A memory belongs to a drafter, the options it depends on and a tokenizer; for others it would not fit. The file is one
-line of JSON that says what it is, then the drafter's own bytes. Knows nothing about what those mean.
+line of JSON that says what it is, then the drafter's own bytes.
 """
 
 from __future__ import annotations

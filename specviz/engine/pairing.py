@@ -6,35 +6,38 @@ Every illegal pairing would run and be silently wrong. Knows the methods only by
 from __future__ import annotations
 
 from specviz.core.sampling import Sampling
-from specviz.drafters.base import Drafter, Habit
+from specviz.drafters.base import Drafter, DraftPolicies
 from specviz.drafters.capabilities import Grows, model_of, policies_of
 from specviz.errors import PairingError, VocabularyMismatch
 from specviz.lm.base import GivesHidden, LanguageModel
 from specviz.options import Options
-from specviz.stop_policies.base import Stop, StopOptions
+from specviz.stop_policies.base import StopOptions, StopPolicy
 from specviz.verifiers.base import Verifier
 
 KIND_WORDS = {
     "iid": "candidates drawn i.i.d.",
     "without_replacement": "candidates drawn without replacement",
-    "point_mass": "candidates chosen without chance (point masses)",
+    "point_mass": "candidates chosen without randomness (point masses)",
 }
 
 
-def follow(drafter: Drafter[Options], habit: Habit) -> None:
+def follow(drafter: Drafter[Options], draft_policies: DraftPolicies) -> None:
     """Have the drafter follow these policies. Raises PairingError where it grows no trees and is told how to."""
     if isinstance(drafter, Grows):
-        drafter.follow(habit)
+        drafter.follow(draft_policies)
         return
     asked = [
         word
-        for word, given in (("growth policy", habit.growth is not None), ("stop policy", not habit.stop.does_nothing()))
+        for word, given in (
+            ("tree policy", draft_policies.tree_policy is not None),
+            ("stop policy", not draft_policies.stop_policy.does_nothing()),
+        )
         if given
     ]
     if asked:
         raise PairingError(
             f"the drafter '{drafter.name}' makes its drafts in its own way and has no {' and no '.join(asked)}; leave "
-            "growth and stopping at their defaults or choose the drafter 'model'."
+            "tree policy and stop policy at their defaults or choose the drafter 'model'."
         )
 
 
@@ -43,15 +46,17 @@ def check_pairing(drafter: Drafter[Options], verifier: type[Verifier[Options]], 
 
     No weights are needed, so that a screen can ask before anything is loaded.
     """
-    habit = policies_of(drafter)
-    growth = habit.growth
-    _check_stop(drafter, habit.stop, sampling)
+    draft_policies = policies_of(drafter)
+    tree_policy = draft_policies.tree_policy
+    _check_stop_policy(drafter, draft_policies.stop_policy, sampling)
     if verifier.temperatures == "zero" and not sampling.greedy:
         raise PairingError(
             f"the verifier '{verifier.name}' works at temperature 0 only, but the temperature is "
             f"{sampling.temperature:g}; set it to 0 or choose the verifier 'sequential'."
         )
-    who = f"the drafter '{drafter.name}'" + ("" if growth is None else f" with the growth policy '{growth.name}'")
+    who = f"the drafter '{drafter.name}'" + (
+        "" if tree_policy is None else f" with the tree policy '{tree_policy.name}'"
+    )
     if verifier.shapes == "chain" and drafter.shape(sampling) != "chain":
         raise PairingError(
             f"the verifier '{verifier.name}' judges a chain of candidates only, but {who} gives "
@@ -64,30 +69,33 @@ def check_pairing(drafter: Drafter[Options], verifier: type[Verifier[Options]], 
             f"the verifier '{verifier.name}' does not judge {words}, but {who} makes them with "
             "these options; choose another verifier or another way of drawing."
         )
-    if growth is not None and growth.opens and not verifier.takes_the_targets:
+    if tree_policy is not None and tree_policy.opens and not verifier.takes_the_targets:
         raise PairingError(
-            f"the growth policy '{growth.name}' lets the target propose the first level, about which the verifier "
+            f"the tree policy '{tree_policy.name}' lets the target propose the first level, about which the verifier "
             f"'{verifier.name}' has nothing to decide; choose the verifier 'longest_path', which is lossy as well."
         )
-    if verifier.counts_siblings and growth is not None and not growth.settles_siblings:
+    if verifier.counts_siblings and tree_policy is not None and not tree_policy.settles_siblings:
         raise PairingError(
-            f"the verifier '{verifier.name}' reckons with the number of siblings, but the growth policy "
-            f"'{growth.name}' decides while drawing how many there are, which would bias the text; choose the growth "
+            f"the verifier '{verifier.name}' reckons with the number of siblings, but the tree policy "
+            f"'{tree_policy.name}' decides while drawing how many there are, which would bias the text; choose the "
+            f"tree "
             "policy 'levels' or the verifier 'sequential'."
         )
 
 
-def _check_stop(drafter: Drafter[Options], stop: Stop[StopOptions], sampling: Sampling) -> None:
+def _check_stop_policy(drafter: Drafter[Options], stop_policy: StopPolicy[StopOptions], sampling: Sampling) -> None:
     """Raises PairingError where the stop policy cannot do its work at this temperature or with this drafter."""
-    if stop.temperatures == "zero" and not sampling.greedy:
+    if stop_policy.temperatures == "zero" and not sampling.greedy:
         raise PairingError(
-            f"the stop policy '{stop.name}' works at temperature 0 only, because above it what the target will accept "
+            f"the stop policy '{stop_policy.name}' works at temperature 0 only, because above it what the target will "
+            f"accept "
             f"is not settled beforehand, but the temperature is {sampling.temperature:g}; set it to 0 or choose "
             "another stop policy."
         )
-    if stop.needs_hidden and not (isinstance(drafter, Grows) and drafter.gives_hidden()):
+    if stop_policy.needs_hidden and not (isinstance(drafter, Grows) and drafter.gives_hidden()):
         raise PairingError(
-            f"the stop policy '{stop.name}' looks at hidden states, but the drafter '{drafter.name}' gives none; "
+            f"the stop policy '{stop_policy.name}' looks at hidden states, but the drafter '{drafter.name}' gives "
+            f"none; "
             "choose the drafter 'model' or another stop policy."
         )
 
@@ -95,16 +103,16 @@ def _check_stop(drafter: Drafter[Options], stop: Stop[StopOptions], sampling: Sa
 def check_models(target: LanguageModel, drafter: Drafter[Options]) -> None:
     """Raises VocabularyMismatch where ids of the drafter's model could not mean the target's tokens, PairingError where
     its stop policy cannot work with this model."""
-    model, stop = model_of(drafter), policies_of(drafter).stop
-    if model is not None and stop.needs_hidden:
+    model, stop_policy = model_of(drafter), policies_of(drafter).stop_policy
+    if model is not None and stop_policy.needs_hidden:
         reason = (
-            stop.why_not(model.info.hidden_size, model.info.weights_sha256)
+            stop_policy.why_not(model.info.hidden_size, model.info.weights_sha256)
             if isinstance(model, GivesHidden)
             else "the code that runs it gives no hidden states"
         )
         if reason is not None:
             raise PairingError(
-                f"the stop policy '{stop.name}' cannot work with the drafter's model {model.info.name}, because "
+                f"the stop policy '{stop_policy.name}' cannot work with the drafter's model {model.info.name}, because "
                 f"{reason}; train it with `specviz learn` on runs of this drafter, or choose another stop policy."
             )
     if model is not None and model.info.vocab_size != target.info.vocab_size:

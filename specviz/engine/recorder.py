@@ -1,4 +1,4 @@
-"""From a round of the engine to events of the trace: heads of distributions, fates, layout, vocabulary.
+"""From a round of the engine to events of the trace: top-k rows of distributions, fates, layout, vocabulary.
 
 The only place where whole distributions meet the trace; it runs after the round's clock has stopped and times itself.
 Knows nothing about how rounds come about.
@@ -48,7 +48,7 @@ class TokenTexts(Protocol):
 
 
 class Recorder:
-    """Writes one run. With `keep_distributions` off, nodes carry no heads and all else is the same."""
+    """Writes one run. With `keep_distributions` off, nodes carry no top-k rows and all else is the same."""
 
     def __init__(self, texts: TokenTexts, top: int = 10, keep_distributions: bool = True) -> None:
         self._texts = texts
@@ -78,7 +78,7 @@ class Recorder:
             base_length=record.base_length,
             start_s=record.start_s,
             nodes=nodes,
-            drafted=Drafted(passes, times.draft, record.proposal.note, record.proposal.knew, record.learned),
+            drafted=Drafted(passes, times.draft, record.proposal.note, record.proposal.exhibits, record.learned),
             scored=Scored(target_pass, times.target),
             judged=judged,
             committed=_committed(record),
@@ -106,7 +106,7 @@ class Recorder:
             ],
             path=verdict.path,
             final_node=verdict.path[-1] if verdict.path else 0,
-            residual=None if residual is None else heads(residual.unsqueeze(0), self._top)[0],
+            residual=None if residual is None else top_rows(residual.unsqueeze(0), self._top)[0],
             residual_mass=verdict.residual_mass,
             token=verdict.token,
             origin=verdict.origin,
@@ -157,7 +157,7 @@ class Recorder:
             return [NOTHING] * len(tree)
         if record.sampling.greedy:
             return [TopK([scored.argmax(i)], [1.0], 0.0) for i in range(len(tree))]
-        return heads(scored.all_probs(), self._top)
+        return top_rows(scored.all_probs(), self._top)
 
     def _draft_heads(self, tree: DraftTree) -> dict[int, TopK]:
         """Per parent, the distribution its drawn children came from; a lone point mass is its own distribution."""
@@ -173,32 +173,34 @@ class Recorder:
                 rows.setdefault(tree.parents[i], proposal)
         found = {parent: TopK(tokens, [1.0], 0.0) for parent, tokens in points.items() if len(tokens) == 1}
         if rows:
-            found |= dict(zip(rows, heads(torch.stack(list(rows.values())), self._top), strict=True))
+            found |= dict(zip(rows, top_rows(torch.stack(list(rows.values())), self._top), strict=True))
         return found
 
     def _raw_heads(self, record: RoundRecord) -> tuple[dict[int, TopK], dict[int, TopK]]:
         """Target and draft per node before the sampling transform, where that changes anything; one pass for all."""
         if not self._keep or record.sampling.plain:
             return {}, {}
-        beliefs, n = record.proposal.beliefs, len(record.proposal.tree)
-        found = heads(_beliefs(torch.cat([record.scored.logits, *(rows for _, rows in beliefs)])), self._top)
-        drafted = [node for level, _ in beliefs for node in level]
+        draft_logits, n = record.proposal.draft_logits, len(record.proposal.tree)
+        found = top_rows(
+            _probabilities(torch.cat([record.scored.logits, *(rows for _, rows in draft_logits)])), self._top
+        )
+        drafted = [node for level, _ in draft_logits for node in level]
         return dict(enumerate(found[:n])), dict(zip(drafted, found[n:], strict=True))
 
 
-def _beliefs(logits: Tensor) -> Tensor:
+def _probabilities(logits: Tensor) -> Tensor:
     """Probabilities [n, V] before any sampling transform."""
     return logits.float().softmax(-1)
 
 
-def heads(probs: Tensor, top: int) -> list[TopK]:
+def top_rows(probs: Tensor, top: int) -> list[TopK]:
     """probs [n, V] → the `top` most probable tokens of each row and the mass outside; zeros are left out."""
     best = probs.topk(min(top, probs.shape[-1]), dim=-1)
     rounded = best.values.cpu().double().mul_(UNITS).round_().div_(UNITS)
-    return [_head(tokens, values) for tokens, values in zip(best.indices.tolist(), rounded.tolist(), strict=True)]
+    return [_top_row(tokens, values) for tokens, values in zip(best.indices.tolist(), rounded.tolist(), strict=True)]
 
 
-def _head(tokens: list[int], values: list[float]) -> TopK:
+def _top_row(tokens: list[int], values: list[float]) -> TopK:
     while values and values[-1] <= 0.0:
         values.pop()
     return TopK(tokens[: len(values)], values, round(max(0.0, 1.0 - sum(values)), DIGITS))

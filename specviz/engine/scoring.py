@@ -1,7 +1,6 @@
 """The target's pass over a draft tree, and its distributions at the nodes, worked out as far as someone asks.
 
 At temperature 0 a verifier needs one argmax over all rows and one transfer; nothing V-sized leaves the device.
-Knows nothing about drafters, verifiers or traces.
 """
 
 from __future__ import annotations

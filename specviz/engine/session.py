@@ -16,10 +16,10 @@ from itertools import pairwise
 import torch
 
 from specviz.core.clock import now
-from specviz.core.randomness import Dice
+from specviz.core.randomness import RandomSource
 from specviz.core.sampling import Sampling
 from specviz.core.tree import ROOT, DraftTree
-from specviz.drafters.base import DraftContext, Drafter, Outcome, Proposal
+from specviz.drafters.base import DraftContext, Drafter, Proposal, RoundOutcome
 from specviz.drafters.capabilities import Attaches, Begins, Observes, ReadsPrompt, policies_of
 from specviz.engine.pairing import check_models, check_pairing
 from specviz.engine.scoring import Foresight, ScoredTree, score
@@ -29,21 +29,21 @@ from specviz.lm.base import LanguageModel
 from specviz.options import Options
 from specviz.trace.events import CommittedToken, EndReason, TrimReason
 from specviz.trace.exhibits import Exhibit
-from specviz.tree_policies.base import Opening
+from specviz.tree_policies.base import TargetProposal
 from specviz.verifiers.base import Verdict, Verifier
 
-STRETCH = 256
+PREFILL_CHUNK = 256
 """tokens of a prompt whose logits are looked at together"""
 
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """How to decode: who drafts, who judges, under which sampling, with which dice."""
+    """How to decode: who drafts, who judges, under which sampling, with which random source."""
 
     drafter: Drafter[Options]
     verifier: Verifier[Options]
     sampling: Sampling
-    dice: Dice
+    randomness: RandomSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Start:
     forced_token: int | None = None
     """committed by the first round whatever the target says; that round drafts nothing (branching in time)"""
     first_round: int = 0
-    """number of the first round in the dice's keys: a branch goes on with the noise of the run it left"""
+    """number of the first round in the keys of draws: a branch goes on with the noise of the run it left"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,11 +119,11 @@ class Session:
         self.rounds = 0
         self._first_round = start.first_round
         self._forced = start.forced_token
-        self._opening: Opening | None = None
+        self._target_proposal: TargetProposal | None = None
         self._context_length = target.info.context_length
         self._cache = target.new_cache()
         self._kinds = drafter.kinds(method.sampling)
-        self._habit = policies_of(drafter)
+        self._draft_policies = policies_of(drafter)
         if isinstance(drafter, Attaches):
             drafter.attach(target, self._cache)
 
@@ -137,7 +137,7 @@ class Session:
     @torch.inference_mode()
     def begin(self) -> float:
         """Cache the prompt in the target and let the drafter read it; seconds of both."""
-        stop, drafter = self._habit.stop, self.method.drafter
+        stop, drafter = self._draft_policies.stop_policy, self.method.drafter
         if not stop.deployable:
             stop.consult(Foresight(self.target))
         began = now(self.target.device)
@@ -153,8 +153,8 @@ class Session:
 
     def _read_aloud(self, known: Sequence[int], drafter: ReadsPrompt) -> None:
         """Cache the prompt in stretches and show the drafter the target's logits: never all of [prompt, V] at once."""
-        for start in range(0, len(known), STRETCH):
-            part = known[start : start + STRETCH]
+        for start in range(0, len(known), PREFILL_CHUNK):
+            part = known[start : start + PREFILL_CHUNK]
             logits = self.target.forward(part, self._cache)[:, : self.target.info.vocab_size]
             self._cache.keep(range(start, start + len(part)))
             drafter.read_prompt(part, logits)
@@ -176,9 +176,9 @@ class Session:
         clock.append(now(device))
         commitment = self._commit(proposal.tree, verdict, cache_before)
         left_open = commitment.trimmed == "open"
-        self._opening = Opening(verdict.token, logits[verdict.path[-1]]) if left_open else None
+        self._target_proposal = TargetProposal(verdict.token, logits[verdict.path[-1]]) if left_open else None
         clock.append(now(device))
-        learned = self._observe(Outcome(proposal.tree, logits, verdict.path, self.tokens))
+        learned = self._observe(RoundOutcome(proposal.tree, logits, verdict.path, self.tokens))
         clock.append(now(device))
         draft, target_s, judge, commit, learning = (after - before for before, after in pairwise(clock))
         times = Times(draft + learning, target_s, judge, commit)
@@ -190,7 +190,7 @@ class Session:
         self.rounds += 1
         return record
 
-    def _observe(self, outcome: Outcome) -> list[Exhibit]:
+    def _observe(self, outcome: RoundOutcome) -> list[Exhibit]:
         drafter = self.method.drafter
         return drafter.observe(outcome) if isinstance(drafter, Observes) else []
 
@@ -204,7 +204,9 @@ class Session:
         method, depth = self.method, self._left() - 1
         number = self._first_round + self.rounds
         noise = "target" if method.verifier.samples_target else "guess"
-        context = DraftContext(self.tokens, number, depth, method.sampling, method.dice, noise, self._opening)
+        context = DraftContext(
+            self.tokens, number, depth, method.sampling, method.randomness, noise, self._target_proposal
+        )
         proposal = method.drafter.propose(context)
         tree = proposal.tree
         if tree.tokens[0] != self.tokens[-1] or max(tree.depths) > depth:
@@ -223,14 +225,14 @@ class Session:
 
     def _leaves_open(self, accepted: int) -> bool:
         """Whether the last token waits for the next round: where that can draft, and this one does not stand still."""
-        growth = self._habit.growth
-        return growth is not None and growth.opens and accepted > 0 and self._left() >= accepted + 2
+        tree_policy = self._draft_policies.tree_policy
+        return tree_policy is not None and tree_policy.opens and accepted > 0 and self._left() >= accepted + 2
 
     def _judge(self, tree: DraftTree, scored: ScoredTree) -> Verdict:
         if self._forced is not None:
             forced, self._forced = self._forced, None
             return Verdict([], forced, "forced")
-        return self.method.verifier.judge(tree, scored, self.method.dice, len(self.tokens))
+        return self.method.verifier.judge(tree, scored, self.method.randomness, len(self.tokens))
 
     def _commit(self, tree: DraftTree, verdict: Verdict, cache_before: int) -> Commitment:
         """Append what was verified until something ends the text; keep the rows of it but the last token's."""

@@ -1,7 +1,6 @@
 """When a text ends: an end-of-text token, a stop string, or a length; decided token by token as they are committed.
 
-Stop strings are found in the exact bytes, so they may lie across tokens and inside characters' bytes alike. Knows
-nothing about models or trees.
+Stop strings are found in the exact bytes, so they may lie across tokens and inside characters' bytes alike.
 """
 
 from __future__ import annotations

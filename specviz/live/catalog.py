@@ -2,8 +2,8 @@
 datastores from the user's cache.
 
 `build` asks the registries (and so imports torch); `saved` reads the copy of this package's own methods in
-`assets/catalog.json`, so that a page can draw its controls before torch is loaded; `at_once` is the one that has
-every plug-in. `make generate` writes the copy anew. Loads no weights; knows nothing about screens.
+`assets/catalog.json`, so that a page can draw its controls before torch is loaded; `at_once` is the one that has every
+plug-in. `make generate` writes the copy anew. Loads no weights.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ OWN = "specviz"
 FOLDERS = {
     "drafters": "drafters",
     "verifiers": "verifiers",
-    "tree_policies": "growths",
-    "stop_policies": "stoppings",
+    "tree_policies": "tree_policies",
+    "stop_policies": "stop_policies",
 }
 """folder of the methods, and so group of plug-ins → what the catalog calls them"""
 
@@ -47,8 +47,8 @@ class Method(Protocol):
 def build() -> Catalog:
     """The catalog of this very installation, plug-ins of other packages included."""
     from specviz.drafters.base import DRAFTERS
-    from specviz.stop_policies.base import STOPS
-    from specviz.tree_policies.base import GROWTHS
+    from specviz.stop_policies.base import STOP_POLICIES
+    from specviz.tree_policies.base import TREE_POLICIES
     from specviz.verifiers.base import VERIFIERS
 
     return Catalog(
@@ -56,8 +56,8 @@ def build() -> Catalog:
         drafters=tuple(describe_method(name, kind) for name, kind in DRAFTERS.items()),
         verifiers=tuple(describe_method(name, kind) for name, kind in VERIFIERS.items()),
         prompts=bundled_prompts(),
-        growths=tuple(describe_method(name, kind) for name, kind in GROWTHS.items()),
-        stoppings=tuple(describe_method(name, kind) for name, kind in STOPS.items()),
+        tree_policies=tuple(describe_method(name, kind) for name, kind in TREE_POLICIES.items()),
+        stop_policies=tuple(describe_method(name, kind) for name, kind in STOP_POLICIES.items()),
         datastores=built(cache_folder()),
     )
 
@@ -70,8 +70,8 @@ def saved() -> Catalog:
         drafters=tuple(_method_from(one) for one in data["drafters"]),
         verifiers=tuple(_method_from(one) for one in data["verifiers"]),
         prompts=bundled_prompts(),
-        growths=tuple(_method_from(one) for one in data["growths"]),
-        stoppings=tuple(_method_from(one) for one in data["stoppings"]),
+        tree_policies=tuple(_method_from(one) for one in data["tree_policies"]),
+        stop_policies=tuple(_method_from(one) for one in data["stop_policies"]),
         datastores=built(cache_folder()),
     )
 

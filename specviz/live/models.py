@@ -1,7 +1,7 @@
 """The models of a live source: loaded once, kept by name, device and dtype, and one lane in which they compute.
 
-Runs of several visitors take turns in the lane round by round, so that every time in a trace is that of a machine
-doing one thing. Knows nothing about methods, runs or traces.
+Runs of several visitors take turns in the lane round by round, so that every time in a trace is that of a machine doing
+one thing.
 """
 
 from __future__ import annotations

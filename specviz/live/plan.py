@@ -8,20 +8,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from specviz.core.sampling import Sampling
-from specviz.drafters.base import DRAFTERS, Drafter, Habit
+from specviz.drafters.base import DRAFTERS, Drafter, DraftPolicies
 from specviz.drafters.capabilities import Remembers, policies_of, retrieves
 from specviz.engine.pairing import check_pairing, follow
 from specviz.engine.termination import Limits
 from specviz.errors import OptionError
 from specviz.options import Options, describe, to_mapping
 from specviz.protocol.runs import MEMORY_WAYS, RunRequest
-from specviz.stop_policies.base import STOPS
-from specviz.tree_policies.base import GROWTHS
+from specviz.stop_policies.base import STOP_POLICIES
+from specviz.tree_policies.base import TREE_POLICIES
 from specviz.verifiers.base import VERIFIERS, Verifier
 
 AUTO_VERIFIER = {True: "greedy", False: "sequential"}
 """by whether the temperature is zero"""
-OWN_GROWTH = "auto"
+OWN_TREES = "auto"
 """trees grow as the drafter's own options say"""
 MOST_TOP = 64
 
@@ -43,7 +43,7 @@ def make_plan(request: RunRequest) -> Plan:
     drafter = kind.of(request.drafter_options)
     name = AUTO_VERIFIER[sampling.greedy] if request.verifier == "auto" else request.verifier
     verifier = VERIFIERS.get(name)
-    follow(drafter, make_habit(request))
+    follow(drafter, make_policies(request))
     _check_shape(drafter)
     check_pairing(drafter, verifier, sampling)
     _check_memory(request, drafter)
@@ -58,16 +58,16 @@ def make_plan(request: RunRequest) -> Plan:
 
 def _check_shape(drafter: Drafter[Options]) -> None:
     """Raises OptionError where a shape is asked of the drafter that its tree policy decides."""
-    growth, values = policies_of(drafter).growth, to_mapping(drafter.options)
-    if growth is None:
+    tree_policy, values = policies_of(drafter).tree_policy, to_mapping(drafter.options)
+    if tree_policy is None:
         return
     default = to_mapping(type(drafter.options)())
     for name in (one.name for one in describe(type(drafter.options)) if one.shape):
         if values[name] != default[name]:
             raise OptionError(
-                f"{name} of the drafter '{drafter.name}' is {values[name]}, but the growth policy '{growth.name}' "
+                f"{name} of the drafter '{drafter.name}' is {values[name]}, but the tree policy '{tree_policy.name}' "
                 f"decides the shape of its drafts; leave {name} out and use the policy's own options "
-                f"({', '.join(to_mapping(growth.options))}), or leave growth at '{OWN_GROWTH}'."
+                f"({', '.join(to_mapping(tree_policy.options))}), or leave growth at '{OWN_TREES}'."
             )
 
 
@@ -84,18 +84,19 @@ def _check_memory(request: RunRequest, drafter: Drafter[Options]) -> None:
         raise OptionError("memory_file needs memory 'warm' or 'reset'; with 'cold' nothing is read or kept.")
 
 
-def make_habit(request: RunRequest) -> Habit:
-    """The growth and stop policy that a request names. Raises OptionError where there is none, or for bad options."""
-    stop = STOPS.get(request.stopping)
+def make_policies(request: RunRequest) -> DraftPolicies:
+    """The tree and stop policy that a request names. Raises OptionError where there is none, or for bad options."""
+    stop = STOP_POLICIES.get(request.stopping)
     stopping = stop.of(request.stopping_options)
     if request.stopping_weights is not None:
         stopping.use(request.stopping_weights)
-    if request.growth == OWN_GROWTH:
+    if request.growth == OWN_TREES:
         if request.growth_options:
             raise OptionError(
-                f"growth is '{OWN_GROWTH}', which has no options, but {', '.join(request.growth_options)} was given; "
-                "choose a growth policy or use the drafter's own options."
+                f"the tree policy is '{OWN_TREES}', which has no options, but {', '.join(request.growth_options)} was "
+                f"given; "
+                "choose a tree policy or use the drafter's own options."
             )
-        return Habit(stop=stopping)
-    growth = GROWTHS.get(request.growth)
-    return Habit(growth.of(request.growth_options), stopping)
+        return DraftPolicies(stop_policy=stopping)
+    tree_policy = TREE_POLICIES.get(request.growth)
+    return DraftPolicies(tree_policy.of(request.growth_options), stopping)

@@ -1,13 +1,10 @@
-"""Runs of the engine on loaded models: plan → session → decode → steps, with what drafters remember and retrieve.
-
-Knows nothing about screens and commands, or about how models are loaded.
-"""
+"""Runs of the engine on loaded models: plan → session → decode → steps, with what drafters remember and retrieve."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from specviz.core.randomness import SeededDice
+from specviz.core.randomness import SeededRandom
 from specviz.datastore.retrieval import Datastores
 from specviz.drafters.base import Drafter
 from specviz.drafters.capabilities import Retrieves, Tunes, UsesModel, model_of, policies_of, with_model
@@ -49,7 +46,7 @@ class Runs:
         text = who.target.tokenizer
         prompt_ids = _context(resume, text) if resume is not None else _encode(text, request.prompt)
         drafter = with_model(plan.drafter, who.drafter.model if who.drafter is not None else None)
-        method = Method(drafter, plan.verifier, plan.sampling, SeededDice(request.seed))
+        method = Method(drafter, plan.verifier, plan.sampling, SeededRandom(request.seed))
         start = Start(prompt_ids) if resume is None else Start(prompt_ids, resume.forced_token, resume.round)
         session = Session(who.target.model, method, start, _ending(request, who))
         self._prepare(drafter, who, request)
@@ -64,10 +61,10 @@ class Runs:
 
     def _prepare(self, drafter: Drafter[Options], who: Participants, request: RunRequest) -> None:
         """Tell the tree policy which pair it grows for, and everyone what passes cost on this machine."""
-        growth = policies_of(drafter).growth
-        if growth is not None and who.drafter is not None:
+        tree_policy = policies_of(drafter).tree_policy
+        if tree_policy is not None and who.drafter is not None:
             target, draft = (one.info.weights_sha256 for one in (who.target, who.drafter))
-            growth.prepare(Pair(target, draft, request.temperature))
+            tree_policy.prepare(Pair(target, draft, request.temperature))
         if self._measure:
             with self._models.lane:
                 who.measure(model_of(drafter))
@@ -95,14 +92,14 @@ def _ending(request: RunRequest, who: Participants) -> Ending:
 
 
 def _tune(drafter: Drafter[Options], who: Participants) -> None:
-    """Tell drafter and growth policy what passes cost here; what they make of it is in their options, and so in the
+    """Tell drafter and tree policy what passes cost here; what they make of it is in their options, and so in the
     header."""
     costs = StepCosts([(one.rows, one.median_s) for one in who.step_times], who.draft_step_s or 0.0)
     if costs.target and isinstance(drafter, Tunes):
         drafter.tune(costs)
-    growth = policies_of(drafter).growth
-    if growth is not None and who.draft_step_s is not None:  # parts of the target cost what no one measured
-        growth.tune(costs)
+    tree_policy = policies_of(drafter).tree_policy
+    if tree_policy is not None and who.draft_step_s is not None:  # parts of the target cost what no one measured
+        tree_policy.tune(costs)
 
 
 def _encode(text: TextCodec, prompt: str) -> list[int]:

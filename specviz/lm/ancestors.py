@@ -1,8 +1,7 @@
 """Who sees whom in a draft tree, kept from pass to pass: the mask of the largest tree is built once and cut to size.
 
 A tree that begins like a larger one has the top-left block of its mask, and a pass over some of its rows has the rows
-of that block: "Improving Multi-candidate Speculative Decoding" (2409.10644, §3.2). Knows nothing about caches, tokens
-or devices.
+of that block: "Improving Multi-candidate Speculative Decoding" (2409.10644, §3.2).
 """
 
 from __future__ import annotations

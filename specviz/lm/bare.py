@@ -2,7 +2,7 @@
 
 For timing what hardware can do at batch sizes and contexts the engine does not run, and the one place where a pass
 becomes a CUDA graph. Equal to the engine's forward up to rounding, for a chain. Cached rows hold random numbers: time
-does not depend on them. Knows nothing about clocks, trees or traces.
+does not depend on them.
 
 Shapes: V vocabulary, H hidden size, Q query heads, G key heads, D head size.
 """

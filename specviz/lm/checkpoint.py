@@ -1,7 +1,4 @@
-"""The files of a checkpoint folder: its config, which weight files count, and what identifies them.
-
-Knows nothing about where the folder came from, about tokenizers or about adapters.
-"""
+"""The files of a checkpoint folder: its config, which weight files count, and what identifies them."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Adapter for any full-attention causal model of transformers: the reference the lean forward is tested against.
 
-Rows of the cache are rows of a `DynamicCache`; the mask is always our own, four-dimensional and additive, because
-a Boolean one is silently added to the scores by eager attention. Models whose cache forgets or mixes rows are refused
+Rows of the cache are rows of a `DynamicCache`; the mask is always our own, four-dimensional and additive, because a
+Boolean one is silently added to the scores by eager attention. Models whose cache forgets or mixes rows are refused
 with the reason (`hub_refusals`); so are passes of some layers alone where the architecture does not allow them
-(`hub_layers`). Knows nothing about files, tokenizers, drafters or verifiers.
+(`hub_layers`).
 """
 
 from __future__ import annotations

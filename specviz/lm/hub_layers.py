@@ -1,10 +1,9 @@
 """Runs a transformers model less some of its layers, or halves of layers, through its own loop over them.
 
 Every architecture prepares positions, masks and the head in its own way. So the model's own forward is run each time,
-and a switch before each layer decides whether the layer runs, hands its input on, or hands on states computed before.
-A switch before each layer's attention and MLP lets them add nothing. Whether the result is right for an architecture
-is measured on a few tokens (`error_when_split`), not presumed.
-Knows nothing about our caches, drafters or verifiers.
+and a switch before each layer decides whether the layer runs, hands its input on, or hands on states computed before. A
+switch before each layer's attention and MLP lets them add nothing. Whether the result is right for an architecture is
+measured on a few tokens (`error_when_split`), not presumed.
 
 Shapes: n rows, V vocabulary.
 """

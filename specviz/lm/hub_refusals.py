@@ -1,6 +1,6 @@
 """Which models of transformers cannot be decoded speculatively here, and why, before a single pass is made.
 
-What their code does with a tree mask is found out by `hub` itself, from tiny passes. Knows nothing about caches.
+What their code does with a tree mask is found out by `hub` itself, from tiny passes.
 """
 
 from __future__ import annotations

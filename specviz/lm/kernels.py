@@ -1,8 +1,7 @@
 """Matrix products of the lean forward: the fastest way to multiply n rows by a weight, measured on this machine.
 
-One row reads memory and little else; a few rows need another routine than many. Each group of equally shaped weights
-is timed once over a few row counts with every routine this build of torch offers, and remembers the winner per row
-count. Knows nothing about models; without a choice (a GPU, half precision, another build) it is plain `F.linear`.
+One row reads memory and little else; a few rows need another routine than many. Each group of equally shaped weights is
+timed once over a few row counts with every routine this build of torch offers, and remembers the winner per row count.
 """
 
 from __future__ import annotations

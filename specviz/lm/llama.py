@@ -1,8 +1,7 @@
 """The lean forward pass for Llama-architecture checkpoints: where the engine's speed comes from.
 
-Preallocated keys and values, fused projections, the routine per row count that is fastest on this machine, a mask
-only where rows leave the spine, and in-place compaction. Equal to transformers' `LlamaForCausalLM` up to rounding.
-Knows nothing about files, drafters, verifiers or traces.
+Preallocated keys and values, fused projections, the routine per row count that is fastest on this machine, a mask only
+where rows leave the spine, and in-place compaction. Equal to transformers' `LlamaForCausalLM` up to rounding.
 
 Shapes: n new rows, T rows visible at most, H query heads, G key/value heads, D head size.
 """

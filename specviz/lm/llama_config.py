@@ -1,7 +1,4 @@
-"""What the lean forward must know of a Llama checkpoint's `config.json`, and which checkpoints it cannot run.
-
-Knows nothing about files, weights or caches.
-"""
+"""What the lean forward must know of a Llama checkpoint's `config.json`, and which checkpoints it cannot run."""
 
 from __future__ import annotations
 

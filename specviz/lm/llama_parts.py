@@ -1,7 +1,6 @@
 """Small pieces of the lean forward: root-mean-square norm and rotary positions, with as few operations as they allow.
 
-On a CPU, a block of a small model spends as long in tiny operations as in attention, so these count. Knows nothing
-about checkpoints, caches or masks.
+On a CPU, a block of a small model spends as long in tiny operations as in attention, so these count.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """From a name to a language model that is ready to run: bundled, a folder, or an id on the Hugging Face hub.
 
 Only safetensors weights are read and no code of a checkpoint is ever run. The lean forward is used where the
-architecture allows, transformers otherwise; heavy imports happen on first use. Knows nothing about drafters,
-verifiers or traces.
+architecture allows, transformers otherwise; heavy imports happen on first use.
 """
 
 from __future__ import annotations

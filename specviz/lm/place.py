@@ -1,7 +1,4 @@
-"""Where a model comes from and where it runs: name to folder, device and dtype to what this machine has.
-
-Knows nothing about weights, tokenizers or adapters.
-"""
+"""Where a model comes from and where it runs: name to folder, device and dtype to what this machine has."""
 
 from __future__ import annotations
 

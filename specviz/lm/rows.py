@@ -1,7 +1,7 @@
 """Bookkeeping of a cache that is a tree of rows; every adapter's cache is one of these plus its own storage.
 
-Says for each new row where it stands in the text and which cached rows it may see, and turns "keep this path" into
-row moves. Knows nothing about models, keys and values, or devices.
+Says for each new row where it stands in the text and which cached rows it may see, and turns "keep this path" into row
+moves.
 
 Most rows form one chain, the *spine*: row i continues row i-1. A row of the spine sees every row up to itself, so it
 needs no mask. Only rows beside the spine are described one by one.

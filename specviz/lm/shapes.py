@@ -1,7 +1,7 @@
 """Sizes of models one would like to time without having them, and whether a machine has room for such a model.
 
 Layer counts, widths and vocabulary are those of Qwen2.5 (2412.15115, table 1, and its published configurations), laid
-out as a plain Llama without biases: time depends on sizes, hardly on weights. Knows nothing about timing.
+out as a plain Llama without biases: time depends on sizes, hardly on weights.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """How long one target pass takes, measured on this machine: t(n) for n new rows.
 
-Speculative decoding pays exactly as far as t(n) stays flat, so the curve travels with every trace. Knows nothing about
-drafters, verifiers or the decoding loop.
+Speculative decoding pays exactly as far as t(n) stays flat, so the curve travels with every trace.
 """
 
 from __future__ import annotations

@@ -2,7 +2,6 @@
 
 Its logits are a fixed random function of the whole attended text (tokens and their positions), so exact probabilities
 can be written down for every context, and any wrong mask, position or stale row changes the result or raises.
-Knows nothing about drafters, verifiers or traces.
 """
 
 from __future__ import annotations

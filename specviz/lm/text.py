@@ -1,7 +1,7 @@
 """Text to token ids and back, and the exact bytes behind every token.
 
 A token may end in the middle of a character, so bytes are the truth and text is for display. Reads `tokenizer.json`
-through the tokenizers library alone. Knows nothing about models.
+through the tokenizers library alone.
 """
 
 from __future__ import annotations

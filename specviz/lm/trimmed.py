@@ -1,7 +1,6 @@
 """A language model whose output head answers for some tokens only: for drafters, where a smaller head is faster.
 
-Logits of all other tokens are minus infinity, so their probability is exactly zero. Knows nothing about how the
-tokens were chosen.
+Logits of all other tokens are minus infinity, so their probability is exactly zero.
 """
 
 from __future__ import annotations

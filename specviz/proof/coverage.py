@@ -4,7 +4,7 @@
     prompts ─► walk ─► what was drafted, tried, accepted, rejected ─► what is missing; none, or the method is not proved
 
 A method is walked on one prompt after the other until every kind of candidate it declares was tried, accepted and
-rejected. Knows nothing about how results are shown.
+rejected.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from itertools import product
 from typing import Literal
 
 from specviz.engine.session import RoundRecord
-from specviz.proof.exhaustive import Case, Text, distance, drafter_of
+from specviz.proof.exhaustive import ProofCase, Text, distance, drafter_of
 from specviz.trace.events import CandidateKind
 
 REPEATING = (0, 1, 2, 0, 1, 0, 0, 1)
@@ -76,12 +76,12 @@ def prompts(vocab_size: int) -> Iterator[Text]:
         yield (*begin, *pair)
 
 
-def declared(case: Case) -> frozenset[CandidateKind]:
+def declared(case: ProofCase) -> frozenset[CandidateKind]:
     """The kinds of candidates that the case's drafter and tree policy say they draw; empty for plain decoding."""
     return drafter_of(case).kinds(case.sampling)
 
 
-def prove(case: Case) -> Proof:
+def prove(case: ProofCase) -> Proof:
     """Walk the case on as many prompts as it takes to see each declared kind tried, accepted and rejected."""
     seen, walked, error, total_variation = Seen(), 0, 0.0, 0.0
     for prompt in prompts(case.vocab_size):
@@ -93,7 +93,7 @@ def prove(case: Case) -> Proof:
     return Proof(error, total_variation, seen.per_round, walked, missing(case, seen))
 
 
-def missing(case: Case, seen: Seen) -> tuple[str, ...]:
+def missing(case: ProofCase, seen: Seen) -> tuple[str, ...]:
     """What was not seen of the candidates that the case declares, in words; undeclared ones the session refuses."""
     found = []
     for kind in sorted(declared(case)):

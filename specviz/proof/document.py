@@ -1,6 +1,6 @@
-"""The proof as Markdown: tables for the terminal and for docs/losslessness.md, each between its own marks.
+"""The proof as Markdown: tables for the terminal and for docs/losslessness.md, each between its own comments.
 
-Place in the flow: rows and findings go in, text comes out. Knows nothing about how they were found.
+Place in the flow: rows and findings go in, text comes out.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from specviz.errors import ProofError
-from specviz.proof.exhaustive import Case
+from specviz.proof.exhaustive import ProofCase
 from specviz.proof.greedy import Comparison
 from specviz.proof.planted import CAUGHT, Finding
 from specviz.proof.sampled import Sample
@@ -31,9 +31,9 @@ def table(head: Cells, lines: Sequence[Cells]) -> str:
 
 
 def method_cells(names: Sequence[str], options: str) -> list[str]:
-    """The cells that name a method: drafter, growth policy, stop policy, verifier, options."""
-    drafter, growth, stopping, verifier = (f"`{name}`" for name in names)
-    own = "own" if growth == "`auto`" else growth
+    """The cells that name a method: drafter, tree policy, stop policy, verifier, options."""
+    drafter, tree_policy, stopping, verifier = (f"`{name}`" for name in names)
+    own = "own" if tree_policy == "`auto`" else tree_policy
     return [drafter, own, "–" if stopping == "`fixed`" else stopping, verifier, options or "–"]
 
 
@@ -49,7 +49,7 @@ def _cells(row: Row) -> list[str]:
     return [*method_cells(names, row.options), f"{row.temperature:g}", toy, *numbers, law_of(row)]
 
 
-def renewed(before: str, rows: Sequence[Row], cases: Sequence[Case]) -> str:
+def renewed(before: str, rows: Sequence[Row], cases: Sequence[ProofCase]) -> str:
     """The table of all cases in their order: new rows where there are any, the lines of the table before elsewhere."""
     lines = {_key(line): line for line in before.splitlines()}
     lines |= {_key(line): line for line in rows_table(rows).splitlines()[2:]}

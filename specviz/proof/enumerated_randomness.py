@@ -1,14 +1,13 @@
-"""Dice that play a given sequence of outcomes and keep the weight of every other: what an exhaustive proof walks with.
+"""A random source that plays given outcomes and keeps the weight of every other: what a proof walks with.
 
-Place in the flow: the engine's sessions draw with them, `exhaustive` replays them outcome by outcome. Knows nothing
-about models or methods.
+Place in the flow: the engine's sessions draw with it, `exhaustive` replays it outcome by outcome.
 """
 
 from __future__ import annotations
 
 from torch import Tensor
 
-from specviz.core.randomness import Drawn, Toss
+from specviz.core.randomness import AcceptDraw, TokenDraw
 from specviz.errors import ProofError
 from specviz.trace.uniform_draws import Key
 
@@ -22,7 +21,7 @@ def check_probability(probability: float) -> None:
         raise ProofError(f"something is to be accepted with probability {probability:g}; this is its verifier's fault.")
 
 
-class ReplayDice:
+class EnumeratedRandom:
     """Plays a given sequence of outcomes and goes on with the first possible ones; keeps every alternative's weight.
 
     An outcome of probability zero is never played. Using a key twice is the fault it looks like.
@@ -36,17 +35,17 @@ class ReplayDice:
         self._noise: dict[Key, tuple[float, float]] = {}
         """between which bounds the uniform number of a key lies, as far as it was looked at"""
 
-    def accept(self, probability: float, key: Key) -> Toss:
+    def accept(self, probability: float, key: Key) -> AcceptDraw:
         check_probability(probability)
-        return Toss(bool(self._choose([(1, probability), (0, 1.0 - probability)], key)), None)
+        return AcceptDraw(bool(self._choose([(1, probability), (0, 1.0 - probability)], key)), None)
 
-    def draw(self, probs: Tensor, key: Key) -> Drawn:
+    def draw(self, probs: Tensor, key: Key) -> TokenDraw:
         if key in self._noise:
             self._use(key)
-            return Drawn(self._look(probs, key), None)
-        return Drawn(self._choose(list(enumerate(probs.tolist())), key), None)
+            return TokenDraw(self._look(probs, key), None)
+        return TokenDraw(self._choose(list(enumerate(probs.tolist())), key), None)
 
-    def foresee(self, probs: Tensor, key: Key) -> int:
+    def peek(self, probs: Tensor, key: Key) -> int:
         if key in self._keys:
             raise ProofError(f"the noise of {key} is looked at after it was used; a guess comes before the decision.")
         return self._look(probs, key)

@@ -1,8 +1,9 @@
-"""Proof instead of sampling: dice that walk every branch of a run, and the law of the text that follows from it.
+"""Proof instead of sampling: a random source that walks every branch of a run, and the law of the text that follows
+from it.
 
 All randomness of the engine passes through two verbs. Replaying a run with every possible sequence of their outcomes,
 and multiplying the outcomes' probabilities, gives the exact law of what is committed; no sample is drawn anywhere.
-Place in the flow: runs the engine's own session on toy models. Knows nothing about which methods there are.
+Place in the flow: runs the engine's own session on toy models.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 
-from specviz.core.randomness import Dice
+from specviz.core.randomness import RandomSource
 from specviz.core.sampling import Sampling, transform
 from specviz.datastore.build import from_ids
 from specviz.datastore.store import Datastore
-from specviz.drafters.base import DRAFTERS, Drafter, Habit
+from specviz.drafters.base import DRAFTERS, Drafter, DraftPolicies
 from specviz.drafters.capabilities import Observes, Remembers, Retrieves, with_model
 from specviz.engine.pairing import follow
 from specviz.engine.session import Method, RoundRecord, Session, Start
@@ -24,10 +25,10 @@ from specviz.engine.termination import Ending, Limits
 from specviz.lm.base import LanguageModel
 from specviz.lm.table import TableModel
 from specviz.options import Options
-from specviz.proof.enumerated_randomness import ReplayDice
+from specviz.proof.enumerated_randomness import EnumeratedRandom
 from specviz.proof.policy_options import toy_weights
-from specviz.stop_policies.base import STOPS
-from specviz.tree_policies.base import GROWTHS
+from specviz.stop_policies.base import STOP_POLICIES
+from specviz.tree_policies.base import TREE_POLICIES
 from specviz.verifiers.base import VERIFIERS
 
 Text = tuple[int, ...]
@@ -52,7 +53,7 @@ def toy_text(vocab_size: int) -> Datastore:
 
 
 @dataclass(frozen=True)
-class Case:
+class ProofCase:
     """A pair of methods on a pair of toy models."""
 
     drafter: str
@@ -72,43 +73,45 @@ class Case:
     fault: Callable[[Method], Method] | None = None
     """a bug planted into the method before it runs"""
 
-    def habit(self) -> Habit:
-        """New growth and stop policies: a stop policy remembers the rounds of its run."""
-        stop = STOPS.get(self.stopping)
+    def draft_policies(self) -> DraftPolicies:
+        """New tree and stop policies: a stop policy remembers the rounds of its run."""
+        stop = STOP_POLICIES.get(self.stopping)
         stopping = stop.of(dict(self.stopping_options))
         drafter = self.models()[1].info
         weights = toy_weights(stop, drafter.hidden_size, drafter.weights_sha256)
         if weights is not None:
             stopping.use(weights)
         if self.growth == "auto":
-            return Habit(stop=stopping)
-        growth = GROWTHS.get(self.growth)
-        return Habit(growth.of(dict(self.growth_options)), stopping)
+            return DraftPolicies(stop_policy=stopping)
+        tree_policy = TREE_POLICIES.get(self.growth)
+        return DraftPolicies(tree_policy.of(dict(self.growth_options)), stopping)
 
     def __str__(self) -> str:
         options = ",".join(f"{name}={value}" for name, value in self.options)
         top = f",top_k={self.sampling.top_k}" if self.sampling.top_k else ""
-        habit = "".join(
+        draft_policies = "".join(
             f"-{name}({','.join(f'{key}={value}' for key, value in given)})"
             for name, given in ((self.growth, self.growth_options), (self.stopping, self.stopping_options))
             if name not in ("auto", "fixed")
         )
-        return f"{self.drafter}({options}){habit}-{self.verifier}-T={self.sampling.temperature:g}{top}"
+        return f"{self.drafter}({options}){draft_policies}-{self.verifier}-T={self.sampling.temperature:g}{top}"
 
     def models(self) -> tuple[TableModel, TableModel]:
         return toy(self.vocab_size, TARGET_SEED), toy(self.vocab_size, 2)
 
 
-def drafter_of(case: Case) -> Drafter[Options]:
+def drafter_of(case: ProofCase) -> Drafter[Options]:
     """The case's drafter with its policies, before it is given a model or a text.
 
     Raises PairingError for a drafter that follows none."""
     drafter = DRAFTERS.get(case.drafter).of(dict(case.options))
-    follow(drafter, case.habit())
+    follow(drafter, case.draft_policies())
     return drafter
 
 
-def session_of(case: Case, dice: Dice, models: tuple[LanguageModel, LanguageModel] | None = None) -> Session:
+def session_of(
+    case: ProofCase, randomness: RandomSource, models: tuple[LanguageModel, LanguageModel] | None = None
+) -> Session:
     """The engine's own session, on the case's toy models or on the given (target, drafter)."""
     target, draft = models or case.models()
     verifier = VERIFIERS.get(case.verifier)
@@ -122,7 +125,7 @@ def session_of(case: Case, dice: Dice, models: tuple[LanguageModel, LanguageMode
         drafting,
         verifier.of({}),
         case.sampling,
-        dice,
+        randomness,
     )
     if case.fault is not None:
         method = case.fault(method)
@@ -141,25 +144,25 @@ class Branch:
     over: bool
 
 
-def branches(case: Case, script: tuple[int, ...], rounds: int) -> Iterator[Branch]:
+def branches(case: ProofCase, script: tuple[int, ...], rounds: int) -> Iterator[Branch]:
     """Every way round number `rounds` can go after the earlier rounds went as `script` says."""
     fixed = len(script)
     following: tuple[int, ...] | None = script
     while following is not None:
-        dice = ReplayDice(following)
-        session = session_of(case, dice)
+        randomness = EnumeratedRandom(following)
+        session = session_of(case, randomness)
         session.begin()
         records = [session.round() for _ in range(rounds + 1)]
         text = tuple(session.tokens[len(case.prompt) :])
-        yield Branch(tuple(dice.played), dice.weight(fixed), text, records, session.finished is not None)
-        following = dice.next_script(fixed)
+        yield Branch(tuple(randomness.played), randomness.weight(fixed), text, records, session.finished is not None)
+        following = randomness.next_script(fixed)
 
 
 Watch = Callable[[RoundRecord, float], None]
 """is told of every round that was walked and with which probability it happens"""
 
 
-def law(case: Case, merged: bool = True, watch: Watch = lambda record, weight: None) -> Law:
+def law(case: ProofCase, merged: bool = True, watch: Watch = lambda record, weight: None) -> Law:
     """The exact law of the first `length` tokens as the engine produces them, over all rounds it takes.
 
     With `merged`, of the branches of a round with the same text so far, the same number of accepted nodes, the same
@@ -177,7 +180,7 @@ def law(case: Case, merged: bool = True, watch: Watch = lambda record, weight: N
 class Walk:
     """A walk of all branches of a case, round after round."""
 
-    case: Case
+    case: ProofCase
     merged: bool
     watch: Watch
     found: Law = field(default_factory=lambda: defaultdict(float))
@@ -203,7 +206,7 @@ def _left_by(branch: Branch) -> object:
     return branch.text, (*record.verdict.path, -1, max(record.proposal.tree.depths), waiting)
 
 
-def exact(case: Case) -> Law:
+def exact(case: ProofCase) -> Law:
     """The target's own law of the first `length` tokens."""
     target, _ = case.models()
     found: Law = {(): 1.0}
@@ -226,18 +229,18 @@ class Distance:
     """half the sum of all differences"""
 
 
-def distance(case: Case, merged: bool = True, watch: Watch = lambda record, weight: None) -> Distance:
+def distance(case: ProofCase, merged: bool = True, watch: Watch = lambda record, weight: None) -> Distance:
     """How far the engine's law of the first `length` tokens is from the target's."""
-    ours, right = law(case, merged, watch), exact(case)
-    differences = [abs(ours.get(text, 0.0) - right.get(text, 0.0)) for text in ours.keys() | right.keys()]
+    output, right = law(case, merged, watch), exact(case)
+    differences = [abs(output.get(text, 0.0) - right.get(text, 0.0)) for text in output.keys() | right.keys()]
     return Distance(max(differences), sum(differences) / 2)
 
 
-def error(case: Case, merged: bool = True) -> float:
+def error(case: ProofCase, merged: bool = True) -> float:
     """Largest difference between the engine's law and the target's, over all texts."""
     return distance(case, merged).error
 
 
-def expected_in_first_round(case: Case, count: Callable[[RoundRecord], float]) -> float:
+def expected_in_first_round(case: ProofCase, count: Callable[[RoundRecord], float]) -> float:
     """Exact expectation of a number that the first round's record gives."""
     return sum(branch.weight * count(branch.records[0]) for branch in branches(case, (), 0))

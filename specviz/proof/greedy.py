@@ -1,28 +1,25 @@
-"""At temperature 0 in float32 every method writes the very text of plain decoding: all legal pairings, many prompts.
-
-Knows nothing about where models and prompts come from.
-"""
+"""At temperature 0 in float32 every method writes the very text of plain decoding: all legal pairings, many prompts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from specviz.core.randomness import SeededDice
+from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
-from specviz.proof.exhaustive import Case, Text, session_of
+from specviz.proof.exhaustive import ProofCase, Text, session_of
 from specviz.proof.sampled import Models
 from specviz.proof.table import cases, legal, says_lossless
 
 COLD = Sampling(0.0)
-PLAIN = Case("none", "greedy", sampling=COLD)
+PLAIN = ProofCase("none", "greedy", sampling=COLD)
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """One method against plain decoding."""
 
-    case: Case
+    case: ProofCase
     prompts: int
     tokens: int
     """committed over all prompts"""
@@ -32,7 +29,7 @@ class Comparison:
     """prompts whose text is another"""
 
 
-def greedy_cases() -> list[Case]:
+def greedy_cases() -> list[ProofCase]:
     """Every lossless method of the table that is legal at temperature 0, each once."""
     cold = [
         replace(case, sampling=COLD) for case in cases(full=True) if case.stopping == "fixed" and says_lossless(case)
@@ -41,7 +38,7 @@ def greedy_cases() -> list[Case]:
 
 
 def comparisons(
-    models: Models, prompts: Sequence[Text], length: int, chosen: Sequence[Case] | None = None
+    models: Models, prompts: Sequence[Text], length: int, chosen: Sequence[ProofCase] | None = None
 ) -> Iterator[Comparison]:
     """Decode `length` tokens of every prompt with every method and without one."""
     plain = [_output(replace(PLAIN, prompt=prompt, length=length), models)[0] for prompt in prompts]
@@ -53,9 +50,9 @@ def comparisons(
         )
 
 
-def _output(case: Case, models: Models) -> tuple[list[int], int]:
+def _output(case: ProofCase, models: Models) -> tuple[list[int], int]:
     """The tokens after the prompt, and the rounds they took."""
-    session = session_of(case, SeededDice(0), models)
+    session = session_of(case, SeededRandom(0), models)
     session.begin()
     while session.finished is None:
         session.round()

@@ -3,8 +3,7 @@
     toy p, q ─► the engine's own session ─► one round per outcome ─► lines ─► sum per token
 
 The method that is walked is the engine's: drafter, verifier, session, cache. Only the first token of the round is
-looked at; what follows an accepted candidate adds up to one whatever it is, and is not branched over. Knows nothing
-about screens.
+looked at; what follows an accepted candidate adds up to one whatever it is, and is not branched over.
 """
 
 from __future__ import annotations
@@ -16,18 +15,18 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from specviz.core.randomness import Drawn, Toss
+from specviz.core.randomness import AcceptDraw, TokenDraw
 from specviz.core.sampling import Sampling
 from specviz.drafters.base import DRAFTERS
 from specviz.engine.pairing import check_pairing
 from specviz.engine.session import RoundRecord
 from specviz.errors import OptionError
 from specviz.lm.table import TableModel
-from specviz.proof.enumerated_randomness import SLIVER, ReplayDice, check_probability
-from specviz.proof.exhaustive import Case, session_of
+from specviz.proof.enumerated_randomness import SLIVER, EnumeratedRandom, check_probability
+from specviz.proof.exhaustive import ProofCase, session_of
 from specviz.proof.switchable_bugs import fault_of
 from specviz.protocol.proofs import DRAWS as KNOWN_DRAWS
-from specviz.protocol.proofs import MOST_CANDIDATES, Drafted, Line, Lines, Toy, Trial
+from specviz.protocol.proofs import MOST_CANDIDATES, Drafted, Lines, ProofLine, Toy, Trial
 from specviz.trace.uniform_draws import Key
 from specviz.tree_policies.parts.draws import DRAWS, choose_draw
 from specviz.verifiers.base import VERIFIERS
@@ -57,7 +56,7 @@ class Decision:
     """`accept` or `draw`"""
     key: Key
     outcome: int
-    """the token drawn; 1 accepted, 0 refused"""
+    """the token drawn; 1 accepted, 0 rejected"""
     low: float
     high: float
     """between which the number lies by now"""
@@ -67,7 +66,7 @@ class Decision:
     """of this outcome, given all before it"""
 
 
-class LineDice(ReplayDice):
+class NotedRandom(EnumeratedRandom):
     """Keeps for every key the interval in which its number lies, so that two decisions may share one.
 
     Writes every decision down.
@@ -77,7 +76,7 @@ class LineDice(ReplayDice):
         super().__init__(script)
         self.decisions: list[Decision] = []
 
-    def accept(self, probability: float, key: Key) -> Toss:
+    def accept(self, probability: float, key: Key) -> AcceptDraw:
         check_probability(probability)
         low, high = self._noise.get(key, (0.0, 1.0))
         pieces = {1: (low, min(high, probability)), 0: (max(low, probability), high)}
@@ -85,15 +84,15 @@ class LineDice(ReplayDice):
         outcome = self._play(possible)
         self._noise[key] = pieces[outcome]
         self._note("accept", key, outcome, min(1.0, probability))
-        return Toss(bool(outcome), None)
+        return AcceptDraw(bool(outcome), None)
 
-    def draw(self, probs: Tensor, key: Key) -> Drawn:
+    def draw(self, probs: Tensor, key: Key) -> TokenDraw:
         purpose, position, _ = key
         if purpose == "target" and position > len(PROMPT):
-            return Drawn(int(probs.argmax()), None)
+            return TokenDraw(int(probs.argmax()), None)
         token = self._look(probs, key)
         self._note("draw", key, token, 1.0)
-        return Drawn(token, None)
+        return TokenDraw(token, None)
 
     def _note(self, verb: str, key: Key, outcome: int, threshold: float) -> None:
         low, high = self._noise[key]
@@ -122,7 +121,7 @@ def lines(toy: Toy) -> Lines:
     )
 
 
-def case_of(toy: Toy) -> Case:
+def case_of(toy: Toy) -> ProofCase:
     """The toy's method, its bug planted; two tokens long, so that one level is drafted. Raises as `lines` does."""
     if not 1 <= toy.candidates <= MOST_CANDIDATES:
         raise OptionError(f"{toy.candidates} candidates were asked for; choose 1 to {MOST_CANDIDATES}.")
@@ -135,7 +134,7 @@ def case_of(toy: Toy) -> Case:
     rule = VERIFIERS.get(toy.verifier)
     check_pairing(kind.of(given), rule, PLAIN)
     fault = fault_of(toy.broken, widths, DRAWS[draw])
-    return Case(DRAFTER, toy.verifier, tuple(given.items()), PLAIN, PROMPT, length=2, fault=fault)
+    return ProofCase(DRAFTER, toy.verifier, tuple(given.items()), PLAIN, PROMPT, length=2, fault=fault)
 
 
 def models_of(toy: Toy) -> tuple[Given, Given]:
@@ -160,34 +159,36 @@ def _shares(weights: Sequence[float], what: str) -> list[float]:
     return [one / total for one in weights]
 
 
-def _walk(case: Case, models: tuple[Given, Given]) -> Iterator[Line]:
+def _walk(case: ProofCase, models: tuple[Given, Given]) -> Iterator[ProofLine]:
     script: tuple[int, ...] | None = ()
     while script is not None:
-        dice = LineDice(script)
-        session = session_of(case, dice, models)
+        randomness = NotedRandom(script)
+        session = session_of(case, randomness, models)
         session.begin()
-        yield _line(session.round(), dice)
-        script = dice.next_script(0)
+        yield _line(session.round(), randomness)
+        script = randomness.next_script(0)
 
 
-def _line(record: RoundRecord, dice: LineDice) -> Line:
+def _line(record: RoundRecord, randomness: NotedRandom) -> ProofLine:
     tree, verdict = record.proposal.tree, record.verdict
-    tosses = [one for one in dice.decisions if one.verb == "accept"]
-    draws = [one for one in dice.decisions if one.verb == "draw"]
+    trials = [one for one in randomness.decisions if one.verb == "accept"]
+    draws = [one for one in randomness.decisions if one.verb == "draw"]
     drawn = [Drafted(one.outcome, one.prob) for one in draws if one.key[0] == "draft"]
     ends = [one for one in draws if one.key[0] != "draft"]
     if verdict.path:
         source = "accepted"
     else:
         source = "target" if verdict.residual is None else "residual"
-    return Line(
+    return ProofLine(
         tuple(drawn) or tuple(Drafted(token, 1.0) for token in tree.tokens[1:]),
         tuple(
             Trial(tree.tokens[tried.node], one.threshold, one.low, one.high, one.prob, bool(one.outcome))
-            for one, tried in zip(tosses, verdict.trials, strict=False)  # a rule without chance tries without a toss
+            for one, tried in zip(
+                trials, verdict.trials, strict=False
+            )  # a rule without randomness tries without a draw
         ),
         source,
         tree.tokens[verdict.path[0]] if verdict.path else verdict.token,
         ends[-1].prob if ends else 1.0,
-        dice.weight(),
+        randomness.weight(),
     )

@@ -2,7 +2,7 @@
 
 For every candidate that the drafter may draw, the verifier's own code says with which chance it passes and what is
 drawn otherwise; summed over the drafter's distribution that is the exact law, and no sample is drawn. Longer drafts and
-trees differ; what is measured is named with the number. Knows nothing about how results are shown.
+trees differ; what is measured is named with the number.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from specviz.core.randomness import Drawn, Toss
+from specviz.core.randomness import AcceptDraw, TokenDraw
 from specviz.core.sampling import Sampling, transform
 from specviz.core.tree import DraftTree
 from specviz.engine.scoring import ScoredTree
@@ -43,18 +43,18 @@ class Distance:
 
 
 class _Rejecting:
-    """Dice that reject whatever has no certain verdict, and keep the row that is drawn from then."""
+    """RandomSource that reject whatever has no certain verdict, and keep the row that is drawn from then."""
 
     row: Tensor | None = None
 
-    def accept(self, probability: float, key: Key) -> Toss:
-        return Toss(probability >= 1.0, None)
+    def accept(self, probability: float, key: Key) -> AcceptDraw:
+        return AcceptDraw(probability >= 1.0, None)
 
-    def draw(self, probs: Tensor, key: Key) -> Drawn:
+    def draw(self, probs: Tensor, key: Key) -> TokenDraw:
         self.row = probs
-        return Drawn(int(probs.argmax()), None)
+        return TokenDraw(int(probs.argmax()), None)
 
-    def foresee(self, probs: Tensor, key: Key) -> int:
+    def peek(self, probs: Tensor, key: Key) -> int:
         return int(probs.argmax())
 
 
@@ -62,15 +62,15 @@ def law(verifier: Verifier[Any], logits: Tensor, q: Tensor, sampling: Sampling) 
     """The next token's law [V] after one candidate drawn from q [V], with the target's logits [V] at the root."""
     found = torch.zeros(len(q), dtype=torch.float64)
     for token in torch.nonzero(q > RARE).flatten().tolist():
-        tree, dice = DraftTree.from_root(0), _Rejecting()
+        tree, randomness = DraftTree.from_root(0), _Rejecting()
         tree.add(0, token, "iid", q, "model")
-        verdict = verifier.judge(tree, ScoredTree(tree, logits.expand(2, -1), sampling), dice, 1)
-        chance = verdict.trials[0].threshold
-        found[token] += float(q[token]) * chance
-        if chance < 1.0 and dice.row is not None:
-            found += float(q[token]) * (1.0 - chance) * dice.row.double()
-        elif chance < 1.0:
-            found[verdict.token] += float(q[token]) * (1.0 - chance)
+        verdict = verifier.judge(tree, ScoredTree(tree, logits.expand(2, -1), sampling), randomness, 1)
+        probability = verdict.trials[0].threshold
+        found[token] += float(q[token]) * probability
+        if probability < 1.0 and randomness.row is not None:
+            found += float(q[token]) * (1.0 - probability) * randomness.row.double()
+        elif probability < 1.0:
+            found[verdict.token] += float(q[token]) * (1.0 - probability)
     return found / found.sum()
 
 

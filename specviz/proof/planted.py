@@ -1,6 +1,6 @@
 """Bugs of real systems, planted one at a time: the proof must see each, or its table would prove nothing.
 
-Each is a small change of a method that looks right on the screen. Knows nothing about how the walk works.
+Each is a small change of a method that looks right on the screen.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from typing import Any
 
 from torch import Tensor
 
-from specviz.core.randomness import Dice
+from specviz.core.randomness import RandomSource
 from specviz.core.sampling import Sampling, transform
 from specviz.core.tree import ROOT, DraftTree
-from specviz.drafters.base import Habit
+from specviz.drafters.base import DraftPolicies
 from specviz.engine.pairing import follow
 from specviz.engine.session import Method
 from specviz.errors import SpecVizError
 from specviz.options import Options
-from specviz.proof.exhaustive import Case, Distance, distance
-from specviz.proof.faulty_randomness import Generous, OneNumber, thrown
+from specviz.proof.exhaustive import Distance, ProofCase, distance
+from specviz.proof.faulty_randomness import AlwaysAccepts, OneDraw, with_randomness
 from specviz.tree_policies.base import Draft
-from specviz.tree_policies.levels import LevelsGrowth, LevelsOptions
+from specviz.tree_policies.levels import LevelsOptions, LevelsTreePolicy
 from specviz.tree_policies.parts.draws import Children, Draw, Independent, MostProbable, WithoutReplacement
 from specviz.verifiers.base import TargetRows, Verdict, Verifier
 from specviz.verifiers.naive import NaiveVerifier
@@ -68,10 +68,10 @@ class Stale(Independent):
 
     def level(self, draft: Draft, logits: Tensor, width: int, first: int) -> tuple[Sequence[Children], int]:
         q = transform(logits, draft.sampling)
-        return [[(draft.dice.draw(row, ("draft", 0, first + i)).token, row)] for i, row in enumerate(q)], len(q)
+        return [[(draft.randomness.draw(row, ("draft", 0, first + i)).token, row)] for i, row in enumerate(q)], len(q)
 
 
-class Grown(LevelsGrowth):
+class Grown(LevelsTreePolicy):
     """Levels whose candidates are drawn in a given way."""
 
     def __init__(self, widths: tuple[int, ...], draw: Draw) -> None:
@@ -83,33 +83,33 @@ class Grown(LevelsGrowth):
 
 
 class TargetForResidual(SequentialVerifier[Options]):
-    """Draws the correction from the target, as if nothing had been refused."""
+    """Draws the correction from the target, as if nothing had been rejected."""
 
-    def judge(self, tree: DraftTree, target: TargetRows, dice: Dice, position: int) -> Verdict:
-        verdict = super().judge(tree, target, dice, position)
+    def judge(self, tree: DraftTree, target: TargetRows, randomness: RandomSource, position: int) -> Verdict:
+        verdict = super().judge(tree, target, randomness, position)
         if verdict.origin != "correction":
             return verdict
         end = verdict.path[-1] if verdict.path else ROOT
-        return replace(verdict, token=dice.draw(target.probs(end), ("again", position, 0)).token)
+        return replace(verdict, token=randomness.draw(target.probs(end), ("again", position, 0)).token)
 
 
 class DrawPerPath(NaiveVerifier):
     """One sample of the target per candidate path instead of per node; the longest match wins."""
 
-    def judge(self, tree: DraftTree, target: TargetRows, dice: Dice, position: int) -> Verdict:
+    def judge(self, tree: DraftTree, target: TargetRows, randomness: RandomSource, position: int) -> Verdict:
         leaves = [node for node in range(len(tree)) if not tree.children(node)]
-        matches = [self._match(tree, target, dice, (position, leaf)) for leaf in leaves]
+        matches = [self._match(tree, target, randomness, (position, leaf)) for leaf in leaves]
         path = max(matches, key=len)
-        drawn = dice.draw(target.probs(path[-1] if path else ROOT), ("target", position + len(path), 0))
+        drawn = randomness.draw(target.probs(path[-1] if path else ROOT), ("target", position + len(path), 0))
         return Verdict(path, drawn.token, "correction")
 
     @staticmethod
-    def _match(tree: DraftTree, target: TargetRows, dice: Dice, place: tuple[int, int]) -> list[int]:
+    def _match(tree: DraftTree, target: TargetRows, randomness: RandomSource, place: tuple[int, int]) -> list[int]:
         position, leaf = place
         matched: list[int] = []
         for node in tree.path(leaf):
             key = ("path", position, leaf * len(tree) + tree.depths[node])
-            if dice.draw(target.probs(tree.parents[node]), key).token != tree.tokens[node]:
+            if randomness.draw(target.probs(tree.parents[node]), key).token != tree.tokens[node]:
                 break
             matched.append(node)
         return matched
@@ -134,7 +134,7 @@ def _share(candidate: tuple[int, Tensor | None]) -> float:
 
 def grows(widths: tuple[int, ...], draw: Any) -> Callable[[Method], Method]:
     def plant(method: Method) -> Method:
-        follow(method.drafter, Habit(Grown(widths, draw)))
+        follow(method.drafter, DraftPolicies(Grown(widths, draw)))
         return method
 
     return plant
@@ -150,12 +150,12 @@ class Bug:
 
     name: str
     summary: str
-    case: Case
+    case: ProofCase
 
 
 def _bug(name: str, summary: str, fault: Callable[[Method], Method], widths: tuple[int, ...] = CHAIN) -> Bug:
     options = (("gamma", len(widths)),) if max(widths) == 1 else (("branching", widths),)
-    return Bug(name, summary, Case("model", "sequential", options, fault=fault))
+    return Bug(name, summary, ProofCase("model", "sequential", options, fault=fault))
 
 
 BUGS: tuple[Bug, ...] = (
@@ -186,8 +186,10 @@ BUGS: tuple[Bug, ...] = (
     ),
     _bug("draw per path", "the target is sampled once per path, not per node", _judged_by(DrawPerPath), PAIR),
     _bug("noise reused", "every round drafts with the noise of the first", grows(CHAIN, Stale())),
-    _bug("everything accepted", "no candidate is refused, whatever the target says", thrown(Generous)),
-    _bug("noise of the draw judges", "the number that drew a candidate also decides about it", thrown(OneNumber)),
+    _bug("everything accepted", "no candidate is rejected, whatever the target says", with_randomness(AlwaysAccepts)),
+    _bug(
+        "noise of the draw judges", "the number that drew a candidate also decides about it", with_randomness(OneDraw)
+    ),
 )
 
 

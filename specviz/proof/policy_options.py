@@ -1,12 +1,12 @@
-"""Small option sets per growth and stop policy, shared by the proof and the contracts; the defaults for one not named
+"""Small option sets per tree and stop policy, shared by the proof and the contracts; the defaults for one not named
 here."""
 
 from __future__ import annotations
 
-from specviz.stop_policies.base import STOPS, Stop, StopOptions
+from specviz.stop_policies.base import STOP_POLICIES, StopOptions, StopPolicy
 from specviz.stop_policies.parts.candidate import FEATURES, HEAD
 
-GROWTH_SETS: dict[str, tuple[dict[str, object], ...]] = {
+TREE_POLICY_SETS: dict[str, tuple[dict[str, object], ...]] = {
     "chain": ({"length": 2},),
     "levels": ({"branching": (2, 1)}, {"branching": (2, 2), "budget": 3}, {"branching": (2, 1), "draw": "iid"}),
     "rsd_c": ({"branching": (2, 2)},),
@@ -15,7 +15,7 @@ GROWTH_SETS: dict[str, tuple[dict[str, object], ...]] = {
     "eagle2": ({"budget": 3, "depth": 2, "width": 2},),
     "sequoia": ({"budget": 4, "depth": 2, "acceptance": "0.4,0.3"},),
 }
-STOP_SETS: dict[str, tuple[dict[str, object], ...]] = {
+STOP_POLICY_SETS: dict[str, tuple[dict[str, object], ...]] = {
     "heuristic": ({"start_levels": 2},),
     "confidence": ({"threshold": 0.5},),
     "entropy": (
@@ -30,15 +30,15 @@ STOP_SETS: dict[str, tuple[dict[str, object], ...]] = {
 }
 
 
-def growth_sets(growth: str) -> tuple[dict[str, object], ...]:
-    return GROWTH_SETS.get(growth, ({},))
+def tree_policy_sets(tree_policy: str) -> tuple[dict[str, object], ...]:
+    return TREE_POLICY_SETS.get(tree_policy, ({},))
 
 
-def stop_sets(stop: str) -> tuple[dict[str, object], ...]:
-    return STOP_SETS.get(stop, ({},))
+def stop_policy_sets(stop: str) -> tuple[dict[str, object], ...]:
+    return STOP_POLICY_SETS.get(stop, ({},))
 
 
-def toy_weights(stop: type[Stop[StopOptions]], hidden_size: int, drafter_sha256: str) -> dict[str, object] | None:
+def toy_weights(stop: type[StopPolicy[StopOptions]], hidden_size: int, drafter_sha256: str) -> dict[str, object] | None:
     """Untrained weights for a policy that learns, None for the others; they make drafts of all lengths."""
     if stop.recipe is None:
         return None
@@ -59,4 +59,4 @@ def toy_weights(stop: type[Stop[StopOptions]], hidden_size: int, drafter_sha256:
 
 def temperature(stop: str, wanted: float) -> float:
     """What is wanted, or 0 for a policy that works there alone."""
-    return 0.0 if STOPS.get(stop).temperatures == "zero" else wanted
+    return 0.0 if STOP_POLICIES.get(stop).temperatures == "zero" else wanted

@@ -1,7 +1,7 @@
 """Answers a screen's questions about losslessness: lines of an exact proof, and counts of a sampling test.
 
 Place in the flow: the live source hands it out; it runs toys, and the pair of models that it is given. Runs take turns
-with all others on one engine lane. Knows nothing about screens.
+with all others on one engine lane.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
-from specviz.core.randomness import SeededDice
+from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
 from specviz.errors import OptionError, PromptError
 from specviz.lm.load import LoadedModel
 from specviz.lm.text import TextCodec
-from specviz.proof.exhaustive import Case, Text, session_of
+from specviz.proof.exhaustive import ProofCase, Text, session_of
 from specviz.proof.lines import case_of, lines, models_of
 from specviz.proof.sampled import Cells, Models, Sample, cells_of
 from specviz.protocol.proofs import NAMES, Cell, Lines, Sampled, SampleQuestion, Toy
@@ -36,7 +36,7 @@ Pair = Callable[[], tuple[LoadedModel, LoadedModel]]
 class Experiment:
     """What is run again and again, and how its texts are counted."""
 
-    case: Case
+    case: ProofCase
     models: Models
     depth: int
     """tokens of a text that are looked at"""
@@ -98,7 +98,7 @@ def _on_toy(question: SampleQuestion) -> Experiment:
 
 def _text(experiment: Experiment, seed: int) -> Text:
     case, wanted = experiment.case, len(experiment.case.prompt) + experiment.depth
-    session = session_of(case, SeededDice(seed), experiment.models)
+    session = session_of(case, SeededRandom(seed), experiment.models)
     session.begin()
     while len(session.tokens) < wanted and session.finished is None:
         session.round()

@@ -2,9 +2,9 @@
 
     target alone ─► law of the first tokens ─► cells        engine, many seeds ─► counts ─► G-test ─► Holm
 
-A text is long enough that hardly a run ends before its second round, and a cell is a text, or texts that differ in
-what is too rare to be counted: the test is of the joint law over consecutive rounds. Weaker than a walk: it sees what
-shows in so many samples. Knows nothing about how results are shown.
+A text is long enough that hardly a run ends before its second round, and a cell is a text, or texts that differ in what
+is too rare to be counted: the test is of the joint law over consecutive rounds. Weaker than a walk: it sees what shows
+in so many samples.
 """
 
 from __future__ import annotations
@@ -15,27 +15,27 @@ from dataclasses import dataclass, field
 
 from scipy.special import chdtrc, rel_entr
 
-from specviz.core.randomness import SeededDice
+from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling, transform
 from specviz.lm.base import LanguageModel
-from specviz.proof.exhaustive import Case, Text, session_of
+from specviz.proof.exhaustive import ProofCase, Text, session_of
 
 LEAST = 5.0
 """expected count of the smallest cell"""
 FALSE_ALARM = 1e-4
-"""chance that a run over other seeds rejects any of several sound methods, all taken together"""
+"""probability that a run over other seeds rejects any of several sound methods, all taken together"""
 PLAIN = Sampling(temperature=1.0)
 LENGTH = 6
 Models = tuple[LanguageModel, LanguageModel]
 
 
-def large(growth: str, verifier: str, **options: object) -> Case:
+def large(tree_policy: str, verifier: str, **options: object) -> ProofCase:
     """A large tree on the small Llama."""
     given = tuple(options.items())
-    return Case("model", verifier, sampling=PLAIN, length=LENGTH, growth=growth, growth_options=given)
+    return ProofCase("model", verifier, sampling=PLAIN, length=LENGTH, growth=tree_policy, growth_options=given)
 
 
-LARGE: tuple[Case, ...] = (
+LARGE: tuple[ProofCase, ...] = (
     large("rsd_s", "sequential", width=6, depth=4),
     large("rsd_s", "traversal", width=6, depth=4),
     large("dyspec", "sequential", budget=32),
@@ -60,14 +60,14 @@ class Cells:
         return next(self.of[text[:n]] for n in range(len(text) + 1) if text[:n] in self.of)
 
 
-def cells_of(target: LanguageModel, case: Case, runs: int) -> Cells:
+def cells_of(target: LanguageModel, case: ProofCase, runs: int) -> Cells:
     """The finest prefix cells that expect at least `LEAST` of so many texts, by plain passes of the target."""
     cells = Cells()
     _split(target, case, ((), 1.0), LEAST / runs, cells)
     return cells
 
 
-def _split(target: LanguageModel, case: Case, prefix: tuple[Text, float], least: float, cells: Cells) -> None:
+def _split(target: LanguageModel, case: ProofCase, prefix: tuple[Text, float], least: float, cells: Cells) -> None:
     text, mass = prefix
     if len(text) == case.length or mass < 2 * least:
         cells.add([text], mass)
@@ -88,7 +88,7 @@ def _split(target: LanguageModel, case: Case, prefix: tuple[Text, float], least:
 class Sample:
     """What a number of runs gave."""
 
-    case: Case
+    case: ProofCase
     runs: int
     nodes: float
     """candidates in a round's tree, mean"""
@@ -110,7 +110,7 @@ class Sample:
 
     @property
     def p_value(self) -> float:
-        """Chance of so large a statistic under the target's law: the chi-squared tail."""
+        """Probability of so large a statistic under the target's law: the chi-squared tail."""
         return float(chdtrc(self.freedom, self.statistic))
 
     @property
@@ -125,12 +125,12 @@ class Sample:
         return sum(math.sqrt(2 * prob * (1 - prob) / (math.pi * self.runs)) for prob in self.probs) / 2
 
 
-def sample(case: Case, models: Models, runs: int, seed: int) -> Sample:
+def sample(case: ProofCase, models: Models, runs: int, seed: int) -> Sample:
     """Run the method `runs` times, with seeds of its own each."""
     cells = cells_of(models[0], case, runs)
     counts, nodes, rounds = [0] * len(cells.probs), 0, 0
     for number in range(runs):
-        session = session_of(case, SeededDice(seed * 1_000_003 + number), models)
+        session = session_of(case, SeededRandom(seed * 1_000_003 + number), models)
         session.begin()
         while session.finished is None:
             nodes += session.round().proposal.tree.drafted
@@ -139,7 +139,7 @@ def sample(case: Case, models: Models, runs: int, seed: int) -> Sample:
     return Sample(case, runs, nodes / rounds, rounds / runs, tuple(counts), tuple(cells.probs))
 
 
-def samples(models: Models, runs: int, seed: int, cases: Sequence[Case] = LARGE) -> Iterator[Sample]:
+def samples(models: Models, runs: int, seed: int, cases: Sequence[ProofCase] = LARGE) -> Iterator[Sample]:
     """Every case in turn, with noise of its own."""
     for number, case in enumerate(cases):
         yield sample(case, models, runs, seed + number)

@@ -1,7 +1,4 @@
-"""A pair of Llama models small enough to sample thousands of texts from: random weights, the real forward pass.
-
-Knows nothing about methods or statistics.
-"""
+"""A pair of Llama models small enough to sample thousands of texts from: random weights, the real forward pass."""
 
 from __future__ import annotations
 

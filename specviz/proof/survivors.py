@@ -1,8 +1,7 @@
 """What K-SEQ gains by keeping the drafts that share the accepted token, on the drafts of real runs.
 
 Of each drafted tree the expected number of accepted candidates follows from the thresholds alone, exactly, with
-survivors and without: both numbers of one tree, so nothing but the rule differs. Knows nothing about how results are
-shown.
+survivors and without: both numbers of one tree, so nothing but the rule differs.
 """
 
 from __future__ import annotations
@@ -10,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from specviz.core.randomness import SeededDice
+from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
 from specviz.core.tree import ROOT, DraftTree
-from specviz.proof.exhaustive import Case, Text, session_of
+from specviz.proof.exhaustive import ProofCase, Text, session_of
 from specviz.proof.sampled import Models
 from specviz.protocol.sweeps.intervals import Estimate, ratio_of_sums
 from specviz.verifiers.base import TargetRows
@@ -40,26 +39,26 @@ def expected(verifier: KSeqVerifier, tree: DraftTree, target: TargetRows, node: 
         return 0.0
     total, left = 0.0, 1.0
     for child in children:
-        chance = level.threshold(target.candidate_prob(child), tree.proposal_prob(child))
-        if left * chance > 0.0:
-            total += left * chance * (1.0 + expected(verifier, tree, target, child))
-        left *= 1.0 - chance
+        probability = level.threshold(target.candidate_prob(child), tree.proposal_prob(child))
+        if left * probability > 0.0:
+            total += left * probability * (1.0 + expected(verifier, tree, target, child))
+        left *= 1.0 - probability
     return total
 
 
-def case(drafts: int, levels: int, temperature: float, tokens: int, prompt: Text) -> Case:
+def case(drafts: int, levels: int, temperature: float, tokens: int, prompt: Text) -> ProofCase:
     """`drafts` independent chains of `levels` tokens from the model drafter, judged by K-SEQ."""
     options = (("branching", (drafts, *[1] * (levels - 1))), ("draw", "iid"))
-    return Case("model", "kseq", options, Sampling(temperature), prompt, tokens)
+    return ProofCase("model", "kseq", options, Sampling(temperature), prompt, tokens)
 
 
-def runs(models: Models, cases: Sequence[Case], seeds: int) -> Iterator[list[tuple[float, float, int]]]:
+def runs(models: Models, cases: Sequence[ProofCase], seeds: int) -> Iterator[list[tuple[float, float, int]]]:
     """Per case, over its runs: (with survivors, without, really accepted) of every round."""
     kinds = (KSeqVerifier(KSeqOptions()), KSeqVerifier(KSeqOptions(survivors=False)))
     for one in cases:
         found = []
         for seed in range(seeds):
-            session = session_of(one, SeededDice(seed), models)
+            session = session_of(one, SeededRandom(seed), models)
             session.begin()
             while session.finished is None:
                 record = session.round()

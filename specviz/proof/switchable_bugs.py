@@ -1,7 +1,7 @@
 """The bugs of the break-it switch, each a small change of a method before it runs.
 
 They go with every verifier and every way of drawing, unlike those of `planted`, which each have their own toy; where
-one has nothing to bite on it changes nothing, and the sums say so. Knows nothing about how a law is found.
+one has nothing to bite on it changes nothing, and the sums say so.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from specviz.core.randomness import Dice
+from specviz.core.randomness import RandomSource
 from specviz.core.tree import ROOT, DraftTree
 from specviz.engine.session import Method
 from specviz.errors import OptionError
-from specviz.proof.faulty_randomness import Generous, NoDraw, OneNumber, thrown
+from specviz.proof.faulty_randomness import AlwaysAccepts, NoDraw, OneDraw, with_randomness
 from specviz.proof.planted import Harmed, confident, grows, sorted_family
 from specviz.tree_policies.parts.draws import Children, Draw
 from specviz.verifiers.base import TargetRows, Verdict
@@ -24,15 +24,15 @@ Fault = Callable[[Method], Method]
 
 
 class Forgetful:
-    """Mixed into a verifier's class: whatever was refused, the last token comes from the target itself."""
+    """Mixed into a verifier's class: whatever was rejected, the last token comes from the target itself."""
 
     rule: Any
     """the class it is mixed into"""
 
-    def judge(self, tree: DraftTree, target: TargetRows, dice: Dice, position: int) -> Verdict:
-        verdict: Verdict = self.rule.judge(self, tree, target, NoDraw(dice), position)
+    def judge(self, tree: DraftTree, target: TargetRows, randomness: RandomSource, position: int) -> Verdict:
+        verdict: Verdict = self.rule.judge(self, tree, target, NoDraw(randomness), position)
         end = verdict.path[-1] if verdict.path else ROOT
-        drawn = dice.draw(target.probs(end), ("target", position + len(verdict.path), 0))
+        drawn = randomness.draw(target.probs(end), ("target", position + len(verdict.path), 0))
         return replace(verdict, token=drawn.token, residual=None, residual_mass=None, u=drawn.u)
 
 
@@ -50,10 +50,10 @@ def _drafted(harm: Callable[[Children], Children], widths: tuple[int, ...], draw
 
 FAULTS: Mapping[str, Callable[[tuple[int, ...], Draw], Fault]] = {
     "skip_residual": lambda widths, draw: _forgetful,
-    "accept_all": lambda widths, draw: thrown(Generous),
+    "accept_all": lambda widths, draw: with_randomness(AlwaysAccepts),
     "sort_siblings": partial(_drafted, sorted_family),
     "drop_unsure": partial(_drafted, confident),
-    "reuse_noise": lambda widths, draw: thrown(OneNumber),
+    "reuse_noise": lambda widths, draw: with_randomness(OneDraw),
 }
 """by the names of `specviz.protocol.proofs.BREAKS`"""
 

@@ -3,7 +3,7 @@
     registries ─► cases ─► exhaustive walk ─► rows ─► command, docs/losslessness.md, page
 
 A row's law is that of so many tokens that no run ends before its second round, so that what one round leaves behind for
-the next is judged too. Knows nothing about how rows are shown.
+the next is judged too.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from specviz.engine.pairing import check_pairing
 from specviz.errors import OptionError, PairingError
 from specviz.proof.coverage import prompts, prove
 from specviz.proof.drafter_options import option_sets
-from specviz.proof.exhaustive import WARM, Case, Text, branches, drafter_of
-from specviz.proof.policy_options import growth_sets, stop_sets
-from specviz.stop_policies.base import STOPS
-from specviz.tree_policies.base import GROWTHS
+from specviz.proof.exhaustive import WARM, ProofCase, Text, branches, drafter_of
+from specviz.proof.policy_options import stop_policy_sets, tree_policy_sets
+from specviz.stop_policies.base import STOP_POLICIES
+from specviz.tree_policies.base import TREE_POLICIES
 from specviz.verifiers.base import VERIFIERS
 
 EXACT = 1e-12
@@ -30,7 +30,7 @@ MOST_WAYS = 1000
 """a method whose first round can go in more ways than this on three tokens is walked on two"""
 MOST_TOKENS = 6
 GROWING = "model"
-"""the drafter that every growth and stop policy is walked with"""
+"""the drafter that every tree and stop policy is walked with"""
 ELSEWHERE = frozenset(["decision"])
 """walked by the tests alone, on smaller toys: two rounds on three tokens take too long, or were not walked yet"""
 Given = dict[str, object]
@@ -53,7 +53,7 @@ class Row:
     stopping: str
     verifier: str
     options: str
-    """of drafter, growth policy and stop policy, as far as they were chosen"""
+    """of drafter, tree policy and stop policy, as far as they were chosen"""
     temperature: float
     vocab_size: int
     tokens: int
@@ -73,27 +73,27 @@ class Row:
         return not self.missing and (not self.lossless or self.error < EXACT)
 
 
-def cases(only: Collection[str] = (), full: bool = False) -> list[Case]:
+def cases(only: Collection[str] = (), full: bool = False) -> list[ProofCase]:
     """Every registered method × verifier that may be paired.
 
-    A growth policy asks every drafter the same question, what follows a node, so all of them grow with one drafter and
+    A tree policy asks every drafter the same question, what follows a node, so all of them grow with one drafter and
     the others draft as their own options say; `full` is the whole product. Stop policies come last.
     `only`: those in which one of these methods takes part. Raises OptionError for a name that nothing is called.
     """
     found = []
     for drafter, kind in DRAFTERS.items():
         own = _pairs(option_sets(drafter)[0])
-        found += [Case(drafter, verifier, own) for verifier in VERIFIERS.names()]
-        for growth in GROWTHS.names() if issubclass(kind, Grows) and (full or drafter == GROWING) else ():
-            for one in TABLE_SETS.get(growth, growth_sets(growth)[:1]):
+        found += [ProofCase(drafter, verifier, own) for verifier in VERIFIERS.names()]
+        for tree_policy in TREE_POLICIES.names() if issubclass(kind, Grows) and (full or drafter == GROWING) else ():
+            for one in TABLE_SETS.get(tree_policy, tree_policy_sets(tree_policy)[:1]):
                 shape = () if drafter == GROWING else own
-                case = Case(drafter, "naive", shape, growth=growth, growth_options=_pairs(one))
+                case = ProofCase(drafter, "naive", shape, growth=tree_policy, growth_options=_pairs(one))
                 found += [replace(case, verifier=verifier) for verifier in VERIFIERS.names()]
     shapes: list[tuple[str, Given]] = [("chain", {"length": 2}), ("levels", {"branching": (2, 1)})]
-    for stop in STOPS.names():
-        for growth, given in shapes if stop != Case.stopping else ():
-            case = Case(GROWING, "sequential", growth=growth, growth_options=_pairs(given))
-            found.append(replace(case, stopping=stop, stopping_options=_pairs(stop_sets(stop)[0])))
+    for stop in STOP_POLICIES.names():
+        for tree_policy, given in shapes if stop != ProofCase.stopping else ():
+            case = ProofCase(GROWING, "sequential", growth=tree_policy, growth_options=_pairs(given))
+            found.append(replace(case, stopping=stop, stopping_options=_pairs(stop_policy_sets(stop)[0])))
     unknown = sorted(set(only) - {name for case in found for name in names_of(case)})
     if unknown:
         raise OptionError(f"there is no method called '{unknown[0]}'; `specviz list` shows them.")
@@ -105,12 +105,12 @@ def cases(only: Collection[str] = (), full: bool = False) -> list[Case]:
     return [case for case in map(_at_its_temperature, wanted) if legal(case)]
 
 
-def names_of(case: Case) -> tuple[str, str, str, str]:
-    """Drafter, growth policy, stop policy and verifier."""
+def names_of(case: ProofCase) -> tuple[str, str, str, str]:
+    """Drafter, tree policy, stop policy and verifier."""
     return case.drafter, case.growth, case.stopping, case.verifier
 
 
-def legal(case: Case) -> bool:
+def legal(case: ProofCase) -> bool:
     """Whether the pairing check lets these methods run together."""
     try:
         check_pairing(drafter_of(case), VERIFIERS.get(case.verifier), case.sampling)
@@ -119,7 +119,7 @@ def legal(case: Case) -> bool:
     return True
 
 
-def measure(case: Case) -> Row:
+def measure(case: ProofCase) -> Row:
     """Walk one method on the toy that fits it."""
     case = fitted(case)
     found = prove(case)
@@ -137,24 +137,27 @@ def measure(case: Case) -> Row:
     )
 
 
-def options_of(case: Case) -> str:
-    """What was chosen for drafter, growth policy and stop policy."""
+def options_of(case: ProofCase) -> str:
+    """What was chosen for drafter, tree policy and stop policy."""
     return ", ".join(
         f"{name}={','.join(map(str, value)) if isinstance(value, tuple) else value}"
         for name, value in (*case.options, *case.growth_options, *case.stopping_options)
     )
 
 
-def says_lossless(case: Case) -> bool:
+def says_lossless(case: ProofCase) -> bool:
     """What all parts of the method declare."""
-    habit = case.habit()
-    grows = habit.growth is None or habit.growth.lossless
+    draft_policies = case.draft_policies()
+    grows = draft_policies.tree_policy is None or draft_policies.tree_policy.lossless
     return (
-        DRAFTERS.get(case.drafter).lossless and grows and habit.stop.lossless and VERIFIERS.get(case.verifier).lossless
+        DRAFTERS.get(case.drafter).lossless
+        and grows
+        and draft_policies.stop_policy.lossless
+        and VERIFIERS.get(case.verifier).lossless
     )
 
 
-def fitted(case: Case) -> Case:
+def fitted(case: ProofCase) -> ProofCase:
     """The case on three tokens, or two where its tree is too large, and as long as two rounds need.
 
     At temperature 0 as long as any: a walk has few branches there, and one round shows little."""
@@ -168,7 +171,7 @@ def fitted(case: Case) -> Case:
     return sized
 
 
-def _drafting(case: Case, vocab_size: int) -> Text:
+def _drafting(case: ProofCase, vocab_size: int) -> Text:
     """The first prompt on which the first round drafts something; the first of all for what never does."""
     long = replace(case, vocab_size=vocab_size, length=MOST_TOKENS)
     for prompt in prompts(vocab_size):
@@ -177,7 +180,7 @@ def _drafting(case: Case, vocab_size: int) -> Text:
     return next(prompts(vocab_size))
 
 
-def _ways(case: Case) -> int | None:
+def _ways(case: ProofCase) -> int | None:
     """In how many ways the first round can go, counted a little beyond the limit; None where the text can end in it."""
     count = 0
     for branch in branches(case, (), 0):
@@ -189,8 +192,8 @@ def _ways(case: Case) -> int | None:
     return count
 
 
-def _at_its_temperature(case: Case) -> Case:
-    greedy = "zero" in (VERIFIERS.get(case.verifier).temperatures, STOPS.get(case.stopping).temperatures)
+def _at_its_temperature(case: ProofCase) -> ProofCase:
+    greedy = "zero" in (VERIFIERS.get(case.verifier).temperatures, STOP_POLICIES.get(case.stopping).temperatures)
     return replace(case, sampling=Sampling(0.0) if greedy else WARM)
 
 

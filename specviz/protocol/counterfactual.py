@@ -2,7 +2,7 @@
 
 Each drafter joins the text as it stood when the round began and makes one draft; the target's pass and the verdicts are
 those of a real round. The run itself is not touched. Place in the flow: asks any trace source; commands and the page
-show the answer. Knows nothing about how a source computes, and no method by name.
+show the answer.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Greedy equality: a drafter's text against that of plain decoding, token for token, in float32 at temperature 0.
 
-Place in the flow: asks any trace source for two runs of one prompt and compares them. Knows nothing about how a source
-computes, and no method by name but plain decoding.
+Place in the flow: asks any trace source for two runs of one prompt and compares them.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Beside the times stand the machine, the model's sizes, and two ceilings measured in the same run: how fast weights can
 be read, and how fast they can be multiplied. Written by `specviz profile`, read by the page. A file may come from a
-stranger, so it passes the guard that traces pass. Knows nothing about measuring, formulas or charts.
+stranger, so it passes the guard that traces pass.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Proofs as plain data: the questions a screen may ask about losslessness, and the answers.
 
 An exact proof lists every way one decision can go on a toy of three tokens; a sampling test counts texts and compares
-the counts with the target's law. Place in the flow: `specviz.proof` answers, commands and the page show. Knows nothing
-about torch, gradio or how an answer is found.
+the counts with the target's law. Place in the flow: `specviz.proof` answers, commands and the page show.
 """
 
 from __future__ import annotations
@@ -55,10 +54,11 @@ BREAKS = (
     Break(
         "skip_residual",
         "skip the residual",
-        "after a refusal the token is drawn from p itself instead of norm(max(0, p − q))",
+        "after a rejection the token is drawn from p itself instead of norm(max(0, p − q))",
         "What accepted candidates have brought already is brought again: tokens that the drafter likes too much stay "
         "too frequent, and those it neglects are not made up for.",
-        "No token is ever drawn after a refusal here, or this rule has no residual: it draws from the target and looks "
+        "No token is ever drawn after a rejection here, or this rule has no residual: it draws from the target and "
+        "looks "
         "whether the draw was drafted.",
     ),
     Break(
@@ -66,7 +66,7 @@ BREAKS = (
         "accept everything",
         "every candidate is kept, whatever the target says of it",
         "The text follows the drafter: the output is q, and the target is no longer asked.",
-        "The target and the drafter agree here, or this rule tosses no coin that could be ignored.",
+        "The target and the drafter agree here, or this rule draws no u that could be ignored.",
     ),
     Break(
         "sort_siblings",
@@ -81,7 +81,7 @@ BREAKS = (
         "drop_unsure",
         "drop unsure tokens",
         "a token that was drawn with q of 0.3 or less is not submitted",
-        "Whether a candidate is judged depends on its own value. A dropped token has lost its chance of acceptance, "
+        "Whether a candidate is judged depends on its own value. A dropped token has lost its acceptance probability, "
         "and all tokens share the draw that takes its place.",
         "No token that could be drawn has q of 0.3 or less, or this rule does not care which candidates there are.",
     ),
@@ -91,7 +91,7 @@ BREAKS = (
         "the random number that drew a candidate also decides whether it is accepted",
         "Drawing and judging are no longer independent: the number is known to lie where it picked this very token, "
         "and so some tokens are accepted more often than they should be, others less.",
-        "No toss decides about a drawn candidate here, so there is no number to use twice.",
+        "No uniform draw decides about a drawn candidate here, so there is no number to use twice.",
     ),
 )
 
@@ -102,12 +102,12 @@ class Drafted:
 
     token: int
     prob: float
-    """with which it came up, given those before it; 1 where it was chosen without chance"""
+    """with which it came up, given those before it; 1 where it was chosen without randomness"""
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One toss: accepted if u falls below the threshold."""
+    """One decision: accepted if u falls below the threshold."""
 
     token: int
     threshold: float
@@ -120,7 +120,7 @@ class Trial:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ProofLine:
     """One way the decision can go."""
 
     drafted: tuple[Drafted, ...]
@@ -141,7 +141,7 @@ class Lines:
     toy: Toy
     draw: str
     """what `auto` turned out to be"""
-    lines: tuple[Line, ...]
+    lines: tuple[ProofLine, ...]
     target: tuple[float, ...]
     draft: tuple[float, ...]
     output: tuple[float, ...]
@@ -199,7 +199,7 @@ class Sampled:
     """G = 2 Σ O ln(O/E), divided by Williams's correction"""
     freedom: int
     p_value: float
-    """chance of so large a statistic under the target's law"""
+    """probability of so large a statistic under the target's law"""
     total_variation: float
     noise: float
     """total variation that as many exact samples would show on average"""

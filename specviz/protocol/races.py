@@ -1,7 +1,7 @@
 """A race: several runs on one prompt, plain decoding first, and how often which was how much faster. Reads and writes.
 
-A race file is JSON, `.json` or `.json.gz`: the traces as they are, one label each, and the ratios of every repeat.
-Each trace in it passes the same guard and rules as one that stands alone. Knows nothing about engines or screens.
+A race file is JSON, `.json` or `.json.gz`: the traces as they are, one label each, and the ratios of every repeat. Each
+trace in it passes the same guard and rules as one that stands alone.
 """
 
 from __future__ import annotations

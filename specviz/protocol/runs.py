@@ -1,6 +1,6 @@
 """Where traces come from, as the screen and the command line see it: a live engine, a file, a simulator.
 
-Plain data and one protocol; knows nothing about torch, gradio or any method.
+Plain data and one protocol.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class RunRequest:
     """weights of a drafter that needs a model; ignored by the others"""
     drafter_options: Mapping[str, Option] = field(default_factory=dict)
     growth: str = "auto"
-    """growth policy of a drafter that grows trees; `auto`: as the drafter's own options say"""
+    """tree policy of a drafter that grows trees; `auto`: as the drafter's own options say"""
     growth_options: Mapping[str, Option] = field(default_factory=dict)
     stopping: str = "fixed"
     """stop policy of such a drafter: when a draft ends"""
@@ -142,7 +142,7 @@ class MethodDescription:
     temperatures: str = "any"
     """verifiers: `any` or `zero`"""
     grows: bool = False
-    """drafters: has a growth policy and a stop policy"""
+    """drafters: has a tree policy and a stop policy"""
     remembers: bool = False
     """drafters: can go on with what earlier runs taught it (`RunRequest.memory`)"""
     retrieves: bool = False
@@ -196,8 +196,8 @@ class Catalog:
     drafters: tuple[MethodDescription, ...]
     verifiers: tuple[MethodDescription, ...]
     prompts: tuple[PromptCard, ...]
-    growths: tuple[MethodDescription, ...] = ()
-    stoppings: tuple[MethodDescription, ...] = ()
+    tree_policies: tuple[MethodDescription, ...] = ()
+    stop_policies: tuple[MethodDescription, ...] = ()
     datastores: tuple[DatastoreDescription, ...] = ()
     """the newest first"""
 

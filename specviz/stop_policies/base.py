@@ -1,6 +1,6 @@
 """What a stop policy is: it decides, node by node, whether a draft goes on.
 
-Asked by the draft under way (`drafters/parts/growing.py`), so that it works with every growth policy. One file per
+Asked by the draft under way (`drafters/parts/growing.py`), so that it works with every tree policy. One file per
 policy. Knows nothing about models, verifiers or the shape of trees.
 """
 
@@ -81,10 +81,10 @@ class Recipe:
     features: Sequence[int] | None = None
     """which of those numbers; None: all"""
     reject_weight: float = 1.0
-    """how many times more than an acceptance a refusal counts in training"""
+    """how many times more than an acceptance a rejection counts in training"""
     whole_path: bool = False
-    """its threshold bounds the risk that something on the path is refused, asked once the drafter has read the
-    candidate; otherwise it is the least chance of the candidate alone"""
+    """its threshold bounds the risk that something on the path is rejected, asked once the drafter has read the
+    candidate; otherwise it is the least probability of the candidate alone"""
     whole_level: bool = False
     """a level goes on below all its candidates while any of them reaches the threshold, otherwise each by itself"""
     least: int = 0
@@ -96,7 +96,7 @@ class Recipe:
 StopOptionsT_co = TypeVar("StopOptionsT_co", bound=StopOptions, covariant=True)
 
 
-class Stop(PlugIn[StopOptionsT_co]):
+class StopPolicy(PlugIn[StopOptionsT_co]):
     """Lives for one run and may remember earlier rounds. A policy derives from this class and overrides what it needs.
 
     Adaptedness: both questions are asked before anything is drawn below the node, and a candidate that was drawn is
@@ -162,4 +162,4 @@ class Stop(PlugIn[StopOptionsT_co]):
         return {}
 
 
-STOPS: Registry[type[Stop[StopOptions]]] = Registry("stop", package="specviz.stop_policies")
+STOP_POLICIES: Registry[type[StopPolicy[StopOptions]]] = Registry("stop policy", package="specviz.stop_policies")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from specviz.options import option
-from specviz.stop_policies.base import STOPS, DraftView, Stop, StopOptions
+from specviz.stop_policies.base import STOP_POLICIES, DraftView, StopOptions, StopPolicy
 
 
 @dataclass(frozen=True)
@@ -17,8 +17,8 @@ class ConfidenceOptions(StopOptions):
     )
 
 
-@STOPS.register("confidence")
-class ConfidenceStop(Stop[ConfidenceOptions]):
+@STOP_POLICIES.register("confidence")
+class ConfidenceStopPolicy(StopPolicy[ConfidenceOptions]):
     """Keeps a drawn token and then stops where its probability was below the threshold.
 
     Assisted generation in Hugging Face transformers (`assistant_confidence_threshold`, 0.4), a training-free form of

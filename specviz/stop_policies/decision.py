@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from specviz.options import option
-from specviz.stop_policies.base import STOPS, DraftView, Recipe
-from specviz.stop_policies.parts.trained import CandidateStop, ThresholdOptions
+from specviz.stop_policies.base import STOP_POLICIES, DraftView, Recipe
+from specviz.stop_policies.parts.trained import CandidateStopPolicy, ThresholdOptions
 
 
 @dataclass(frozen=True)
@@ -24,8 +24,8 @@ class DecisionOptions(ThresholdOptions):
     )
 
 
-@STOPS.register("decision")
-class DecisionStop(CandidateStop[DecisionOptions]):
+@STOP_POLICIES.register("decision")
+class DecisionStopPolicy(CandidateStopPolicy[DecisionOptions]):
     """Drafts another level below all candidates while a trained classifier believes in any of them.
 
     The decision model of "Improving Multi-candidate Speculative Decoding" (2409.10644, §3.3), a small network on the

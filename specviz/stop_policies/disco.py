@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from specviz.options import option
-from specviz.stop_policies.base import STOPS, Recipe
+from specviz.stop_policies.base import STOP_POLICIES, Recipe
 from specviz.stop_policies.parts.candidate import OF_DISTRIBUTION
-from specviz.stop_policies.parts.trained import CandidateStop, ThresholdOptions
+from specviz.stop_policies.parts.trained import CandidateStopPolicy, ThresholdOptions
 
 
 @dataclass(frozen=True)
@@ -23,9 +23,9 @@ class DiscoOptions(ThresholdOptions):
     )
 
 
-@STOPS.register("disco")
-class DiscoStop(CandidateStop[DiscoOptions]):
-    """Stops below a candidate that a small trained classifier expects to be refused.
+@STOP_POLICIES.register("disco")
+class DiscoStopPolicy(CandidateStopPolicy[DiscoOptions]):
+    """Stops below a candidate that a small trained classifier expects to be rejected.
 
     DISCO (2405.04304): a feed-forward network reads the ten largest probabilities of the drafter's distribution, its
     entropy and the candidate's place in the draft. The candidate itself is submitted. Trained by `specviz learn` on

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from specviz.options import option
-from specviz.stop_policies.base import STOPS, DraftView, Stop, StopOptions
+from specviz.stop_policies.base import STOP_POLICIES, DraftView, StopOptions, StopPolicy
 from specviz.stop_policies.parts.moving import MovingThreshold
 from specviz.trace.events import Option
 
@@ -21,8 +21,8 @@ class DraftVerifyOptions(StopOptions):
     inertia: float = option(0.9, help="weight of the old threshold in the new one", minimum=0.0, maximum=1.0)
 
 
-@STOPS.register("draft_verify")
-class DraftVerifyStop(Stop[DraftVerifyOptions]):
+@STOP_POLICIES.register("draft_verify")
+class DraftVerifyStopPolicy(StopPolicy[DraftVerifyOptions]):
     """Stops below an unlikely candidate; the threshold rises when too little is accepted and sinks otherwise.
 
     Draft & Verify (2309.08168, §4.3): a smoothed acceptance rate below the wanted one pulls the threshold up by a

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import sqrt
 
 from specviz.options import option
-from specviz.stop_policies.base import STOPS, DraftView, Stop, StopOptions
+from specviz.stop_policies.base import STOP_POLICIES, DraftView, StopOptions, StopPolicy
 from specviz.stop_policies.parts.moving import MovingThreshold
 from specviz.trace.events import Option
 
@@ -33,8 +33,8 @@ class EntropyOptions(StopOptions):
     inertia: float = option(0.9, help="weight of the old floor in the new one", minimum=0.0, maximum=1.0, needs="moves")
 
 
-@STOPS.register("entropy")
-class EntropyStop(Stop[EntropyOptions]):
+@STOP_POLICIES.register("entropy")
+class EntropyStopPolicy(StopPolicy[EntropyOptions]):
     """Stops where 1 - sqrt(c H(q)) falls below a floor, H the entropy of the drafter's distribution in nats.
 
     The acceptance rate is estimated to be at least that (AdaEDL, 2410.18351; SVIP, 2411.18462). AdaEDL's form stops

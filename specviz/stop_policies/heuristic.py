@@ -1,11 +1,11 @@
-"""Drafts deeper after a wholly accepted round, shallower after a refusal."""
+"""Drafts deeper after a wholly accepted round, shallower after a rejection."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from specviz.options import option
-from specviz.stop_policies.base import LONGEST, STOPS, Stop, StopOptions
+from specviz.stop_policies.base import LONGEST, STOP_POLICIES, StopOptions, StopPolicy
 from specviz.trace.events import Option
 
 
@@ -18,8 +18,8 @@ class HeuristicOptions(StopOptions):
     shorter: int = option(1, help="taken away after any other draft", minimum=0, maximum=32)
 
 
-@STOPS.register("heuristic")
-class HeuristicStop(Stop[HeuristicOptions]):
+@STOP_POLICIES.register("heuristic")
+class HeuristicStopPolicy(StopPolicy[HeuristicOptions]):
     """Two tokens more after a wholly accepted draft, one less otherwise, never below one.
 
     The schedule "heuristic" of assisted generation in Hugging Face transformers. A chain gets the length it asks for,

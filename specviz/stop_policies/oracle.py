@@ -1,11 +1,11 @@
-"""Stops exactly where the target will refuse, by asking it: a bound, not a method."""
+"""Stops exactly where the target will reject, by asking it: a bound, not a method."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar
 
-from specviz.stop_policies.base import STOPS, DraftView, Stop, StopOptions, TargetSays
+from specviz.stop_policies.base import STOP_POLICIES, DraftView, StopOptions, StopPolicy, TargetSays
 from specviz.trace.events import Option
 
 
@@ -14,14 +14,14 @@ class OracleOptions(StopOptions):
     """Nothing to choose."""
 
 
-@STOPS.register("oracle")
-class OracleStop(Stop[OracleOptions]):
-    """Stops at the first candidate that the target will refuse: an upper bound that cannot be deployed.
+@STOP_POLICIES.register("oracle")
+class OracleStopPolicy(StopPolicy[OracleOptions]):
+    """Stops at the first candidate that the target will reject: an upper bound that cannot be deployed.
 
-    The oracle lookahead of DISCO (2405.04304): no draft goes on below a refused candidate and none ends above one, so
-    no policy with the same drafter and growth makes fewer target passes, and a chain wastes one candidate per round at
-    most. It knows by asking the target beforehand, which costs what speculation is to save: no speed is ever taken
-    from its runs. At temperature 0 alone: above it, what is accepted is not settled before the dice fall.
+    The oracle lookahead of DISCO (2405.04304): no draft goes on below a rejected candidate and none ends above one, so
+    no policy with the same drafter and tree policy makes fewer target passes, and a chain wastes one candidate per
+    round at most. It knows by asking the target beforehand, which costs what speculation is to save: no speed is ever
+    taken from its runs. At temperature 0 alone: above it, what is accepted is not settled before the draws are made.
     """
 
     temperatures: ClassVar[str] = "zero"

@@ -8,8 +8,8 @@ from typing import ClassVar
 from specviz.core.tree import ROOT
 from specviz.errors import DraftError
 from specviz.options import option
-from specviz.stop_policies.base import STOPS, DraftView, Recipe
-from specviz.stop_policies.parts.trained import ThresholdOptions, TrainedStop
+from specviz.stop_policies.base import STOP_POLICIES, DraftView, Recipe
+from specviz.stop_policies.parts.trained import ThresholdOptions, TrainedStopPolicy
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,8 @@ class SpecDecPPOptions(ThresholdOptions):
 
     threshold: float = option(
         0.0,
-        help="stop where a refusal somewhere on the path is likelier than this (the paper: 0.3); 0: the value found in "
+        help="stop where a rejection somewhere on the path is likelier than this (the paper: 0.3); 0: the value found "
+        "in "
         "training",
         minimum=0.0,
         maximum=1.0,
@@ -26,9 +27,9 @@ class SpecDecPPOptions(ThresholdOptions):
     least: int = option(2, help="levels that are drafted in any case", minimum=0, maximum=32)
 
 
-@STOPS.register("specdecpp")
-class SpecDecPPStop(TrainedStop[SpecDecPPOptions]):
-    """Stops where a trained head expects that some candidate of the path so far is refused.
+@STOP_POLICIES.register("specdecpp")
+class SpecDecPPStopPolicy(TrainedStopPolicy[SpecDecPPOptions]):
+    """Stops where a trained head expects that some candidate of the path so far is rejected.
 
     SpecDec++ (2405.19715, §3): the optimal policy of a Markov decision process is a threshold on 1 - prod P(accepted),
     with P read off the drafter's last hidden state after the candidate. That state exists once the drafter has read

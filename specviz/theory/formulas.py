@@ -1,8 +1,8 @@
 """Closed forms of speculative decoding: what a run should yield, before or beside what it did yield.
 
-Letters as in Leviathan et al. (2211.17192): alpha is the chance that a drafted token is accepted, gamma the
-speculation length, c the cost of one drafter pass in target passes. All predictions are *modelled* numbers and
-are shown as such. Knows nothing about runs, models or charts.
+Letters as in Leviathan et al. (2211.17192): alpha is the probability that a drafted token is accepted, gamma the
+speculation length, c the cost of one drafter pass in target passes. All predictions are *modelled* numbers and are
+shown as such.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def ceiling(alpha: float) -> float:
 def expected_tokens_by_depth(rates: Sequence[float]) -> float:
     """Tokens per target pass when depth d is accepted with rates[d-1], given that depth d-1 was: 1 + sum of products.
 
-    For a tree, rates[d-1] is the chance that *some* child is accepted there.
+    For a tree, rates[d-1] is the probability that *some* child is accepted there.
 
     >>> expected_tokens_by_depth([0.5, 0.5])
     1.75
@@ -50,7 +50,7 @@ def expected_tokens_by_depth(rates: Sequence[float]) -> float:
 def tree_expected_tokens(parents: Sequence[int], rates: Sequence[float]) -> float:
     """Tokens per target pass of a tree: the sum over nodes of the product of `rates` on their path (root: 1).
 
-    `parents[i]` is node i's parent, -1 for node 0; `rates[i]` the chance that node i is accepted once its parent
+    `parents[i]` is node i's parent, -1 for node 0; `rates[i]` the probability that node i is accepted once its parent
     was (siblings exclude each other, so theirs sum to at most 1). `rates[0]` is not used.
 
     >>> tree_expected_tokens([-1, 0, 0, 1], [1.0, 0.5, 0.25, 0.5])

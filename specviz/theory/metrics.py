@@ -1,8 +1,8 @@
 """From a trace to numbers: the one door to every number measured on a run.
 
-Each function's docstring is the definition that the screen, the bench and the docs repeat; those that a trace
-stores about itself are defined in `trace.summary` and passed on. A number that the
-trace does not carry is None, never a guess. Knows nothing about engines, files or screens.
+Each function's docstring is the definition that the screen, the bench and the docs repeat; those that a trace stores
+about itself are defined in `trace.summary` and passed on. A number that the trace does not carry is None, never a
+guess.
 """
 
 from __future__ import annotations
@@ -90,7 +90,8 @@ def alpha_reached(rounds: Sequence[Round]) -> float | None:
 
 
 def alpha_expected(rounds: Sequence[Round]) -> float | None:
-    """Measured alpha with the coin tosses averaged out: mean threshold min(1, p/q) of the first child tried per level.
+    """Measured alpha with the uniform draws averaged out: mean threshold min(1, p/q) of the first child tried per
+    level.
 
     Its mean over draws from q is sum min(p, q), the acceptance of Leviathan et al.; it varies less than
     `alpha_reached`. For a tree it is the first sibling's alpha. None when nothing was judged.
@@ -156,7 +157,7 @@ def tokens_per_second(trace: Trace) -> float | None:
 
 
 def speedup(trace: Trace, baseline: Trace) -> float | None:
-    """Tokens per second / the baseline's; None where either is simulated. Honest only if both ran interleaved."""
+    """Tokens per second / the baseline's; None where either is simulated. Fair only if both ran interleaved."""
     fast, plain = tokens_per_second(trace), tokens_per_second(baseline)
     return fast / plain if fast is not None and plain else None
 
@@ -168,7 +169,7 @@ class DraftEconomy:
     policy: str
     """stop policy; `fixed` where drafts have their full length"""
     settings: str
-    """drafter, growth and every option, as text: runs are put together where this and the policy agree"""
+    """drafter, tree policy and every option, as text: runs are put together where this and the policy agree"""
     runs: int
     output_tokens: int
     wasted_per_token: float
@@ -205,10 +206,12 @@ def _economy(policy: str, settings: str, runs: Sequence[Trace]) -> DraftEconomy:
     rounds = [this for run in runs for this in run.rounds]
     tokens = sum(len(run.finished.output_ids) for run in runs)
     wasted = num_draft_tokens(rounds) - num_accepted_draft_tokens(rounds)
-    honest = all(deployable(run.started) for run in runs)
-    return DraftEconomy(policy, settings, len(runs), tokens, wasted / tokens, len(rounds) / tokens, honest, False)
+    all_deployable = all(deployable(run.started) for run in runs)
+    return DraftEconomy(
+        policy, settings, len(runs), tokens, wasted / tokens, len(rounds) / tokens, all_deployable, False
+    )
 
 
 def _dominates(one: DraftEconomy, other: DraftEconomy) -> bool:
-    ours, theirs = (one.wasted_per_token, one.passes_per_token), (other.wasted_per_token, other.passes_per_token)
-    return one.deployable and ours != theirs and ours[0] <= theirs[0] and ours[1] <= theirs[1]
+    mine, theirs = (one.wasted_per_token, one.passes_per_token), (other.wasted_per_token, other.passes_per_token)
+    return one.deployable and mine != theirs and mine[0] <= theirs[0] and mine[1] <= theirs[1]

@@ -1,13 +1,12 @@
-"""What no verifier can beat: the largest chance that one level of a draft is accepted, over all lossless rules.
+"""What no verifier can beat: the largest probability that one level of a draft is accepted, over all lossless rules.
 
 Choosing a verifier for one node is a transport problem: move the law of the candidate list onto the target so that as
 much as possible stays inside the list. Its optimum is the smallest cut (2310.15141, §4; 2502.18779):
 
     alpha* = min over sets H of tokens of  p(H) + 1 - Pr(all candidates lie in H)
 
-Exact and exponential in the vocabulary: for toys and lessons. For i.i.d. candidates, and for two drawn without
+Exact and exponential in the vocabulary: for toys and explanations. For i.i.d. candidates, and for two drawn without
 replacement, also for whole vocabularies. An optimal transport itself is a largest flow, for which networkx is asked.
-Knows nothing about verifiers, trees or models.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Numbers that papers print, as data with their source: what a formula is held against, and presets to start from.
 
-Nothing here was measured by SpecViz; a screen that shows one of these numbers shows its source too. Knows nothing
-about formulas, runs or charts.
+Nothing here was measured by SpecViz; a screen that shows one of these numbers shows its source too.
 """
 
 from __future__ import annotations

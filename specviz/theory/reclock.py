@@ -2,7 +2,7 @@
 
 Kept: every round's rows, drafter passes and accepted tokens. Replaced: the seconds of the target's passes, by a
 step-time curve, and of the drafter's. Left out: verdicts, bookkeeping, and drafting that is no forward pass; they
-belong to no curve. Knows nothing about files or screens.
+belong to no curve.
 """
 
 from __future__ import annotations

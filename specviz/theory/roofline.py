@@ -3,7 +3,7 @@
 Roofline of one pass (Williams, Waterman, Patterson, CACM 2009, applied to a decoder): B sequences of s cached rows, n
 new rows each, take at least max((W + B·K(s)) / BW, B·n·(2·P + 4·L·d·s) / F), with W bytes of weights, cached keys and
 values of K(s) = 2·L·d_kv·s numbers, P numbers in matrix products, L layers of attention width d; BW and F are measured
-beside the times. Numbers made here are *modelled* and shown as such. Knows nothing about measuring, charts or torch.
+beside the times. Numbers made here are *modelled* and shown as such.
 """
 
 from __future__ import annotations

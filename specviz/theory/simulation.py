@@ -1,9 +1,9 @@
-"""A run that no model made: drafts accepted by chance, times from a formula, and the events of any other run.
+"""A run that no model made: drafts accepted at random, times from a formula, and the events of any other run.
 
-Every candidate passes with the chance that was asked for; tokens are placeholders that say what they are, and the
+Every candidate passes with the probability that was asked for; tokens are placeholders that say what they are, and the
 header's source is `simulated`, its clock *modelled*. The trace keeps every rule of the format: a candidate is a point
-mass, the target gives it exactly its chance, the j-th sibling what its refused elders left, so the sequential rule
-accepts each with that chance once its turn comes. Knows nothing about torch, models, files or screens.
+mass, the target gives it exactly its probability, the j-th sibling what its rejected earlier siblings left, so the
+sequential rule accepts each with that probability once its turn comes.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Simulation:
     """What to simulate. The same simulation gives the same run, its creation time apart."""
 
     alphas: tuple[float, ...]
-    """chance of a candidate per depth, once its turn comes; the last one goes on"""
+    """probability of a candidate per depth, once its turn comes; the last one goes on"""
     shape: Shape
     clock: Clock
     clock_name: str
@@ -236,7 +236,7 @@ def _round(what: Simulation, index: int, length: int, root: int, start_s: float)
 
 
 def _judged(what: Simulation, index: int, plan: _Plan) -> Judged:
-    """The sequential rule over point masses: down the first sibling whose own number lies below its chance."""
+    """The sequential rule over point masses: down the first sibling whose own number lies below its probability."""
     trials: list[Trial] = []
     path: list[int] = []
     here = 0
@@ -252,14 +252,14 @@ def _judged(what: Simulation, index: int, plan: _Plan) -> Judged:
         here = trials[-1].node
         path.append(here)
     origin: Origin = "target" if len(plan.parents) == 1 else "correction" if plan.families[here] else "bonus"
-    refused = origin == "correction"
+    rejected = origin == "correction"
     return Judged(
         rule="sequential",
         trials=trials,
         path=path,
         final_node=here,
-        residual=TopK([FIX], [1.0], 0.0) if refused else None,
-        residual_mass=1 - trials[-1].target_prob if refused else None,
+        residual=TopK([FIX], [1.0], 0.0) if rejected else None,
+        residual_mass=1 - trials[-1].target_prob if rejected else None,
         token={"target": PLAIN, "correction": FIX, "bonus": BONUS}[origin],
         origin=origin,
         u=uniform(what.seed, ("simulated", index, 0)),
@@ -280,7 +280,7 @@ def _nodes(what: Simulation, judged: Judged, plan: _Plan, root: int) -> list[Nod
             fate=_fate(node, tried, judged.path),
             source="simulated" if node else "root",
             draft_prob=1.0 if node else None,
-            target_prob=_chance(what.alpha(plan.depths[node]), plan.siblings[node]) if node else None,
+            target_prob=_probability(what.alpha(plan.depths[node]), plan.siblings[node]) if node else None,
             draft=TopK([GUESS], [1.0], 0.0) if len(plan.families[node]) == 1 else None,
             target=targets[plan.depths[node]],
             x=plan.places[node][0],
@@ -296,8 +296,8 @@ def _fate(node: int, tried: set[int], path: Sequence[int]) -> Fate:
     return "accepted" if node in path else "rejected" if node in tried else "unreached"
 
 
-def _chance(alpha: float, place: int) -> float:
-    """p of the sibling at this place, 0 the first: what its elders leave, times alpha."""
+def _probability(alpha: float, place: int) -> float:
+    """p of the sibling at this place, 0 the first: what its earlier siblings leave, times alpha."""
     return alpha * (1 - alpha) ** place
 
 
@@ -306,6 +306,6 @@ def _target(what: Simulation, depth: int) -> TopK:
     if depth == what.shape.depth:
         return NOTHING
     alpha, children = what.alpha(depth + 1), what.shape.branching[depth]
-    mass = {GUESS + place: _chance(alpha, place) for place in range(children)} | {FIX: (1 - alpha) ** children}
+    mass = {GUESS + place: _probability(alpha, place) for place in range(children)} | {FIX: (1 - alpha) ** children}
     order = sorted((token for token in mass if mass[token] > 0), key=lambda token: -mass[token])
     return TopK(order, [mass[token] for token in order], 0.0)

@@ -1,7 +1,6 @@
 """How often each token occurs in different texts: by these tables an output head is cut down, and covers so much.
 
-One file per tokenizer under `assets/frequencies`, written by `specviz frequencies --write`. Knows nothing about models
-and drafters.
+One file per tokenizer under `assets/frequencies`, written by `specviz frequencies --write`.
 """
 
 from __future__ import annotations

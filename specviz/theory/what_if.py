@@ -1,8 +1,8 @@
 """What would a draft of this shape bring, at this acceptance, on this clock? Formulas alone, all *modelled*.
 
-Puts the closed forms of `theory` together for any chain or tree of fixed branching, and answers what a slower or
-faster drafter would change (Yan et al., 2402.01528). Times are seconds of one pass over the whole batch; a clock made
-from a cost ratio counts in target passes instead. Knows nothing about runs, models, hardware files or charts.
+Puts the closed forms of `theory` together for any chain or tree of fixed branching, and answers what a slower or faster
+drafter would change (Yan et al., 2402.01528). Times are seconds of one pass over the whole batch; a clock made from a
+cost ratio counts in target passes instead.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class Clock:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class WhatIfResult:
     """What one setting brings. Every number is modelled."""
 
     tokens_per_round: float
@@ -128,10 +128,10 @@ class Outcome:
 
 
 def level_rates(alphas: Sequence[float], shape: Shape) -> list[float]:
-    """[d-1] = chance that some child is accepted at depth d: 1 - (1 - alpha_d)^children.
+    """[d-1] = probability that some child is accepted at depth d: 1 - (1 - alpha_d)^children.
 
-    `alphas[d-1]` is the chance of one candidate at depth d once its turn comes; the last one goes on for deeper levels.
-    Siblings miss independently here, which is an upper estimate for real siblings.
+    `alphas[d-1]` is the probability of one candidate at depth d once its turn comes; the last one goes on for deeper
+    levels. Siblings miss independently here, which is an upper estimate for real siblings.
     """
     if not alphas:
         raise OptionError("no acceptance rate is given; give one, or one per depth.")
@@ -147,11 +147,11 @@ def tokens_per_round(alphas: Sequence[float], shape: Shape) -> float:
     return theory.expected_tokens_by_depth(level_rates(alphas, shape))
 
 
-def outcome(alphas: Sequence[float], shape: Shape, clock: Clock) -> Outcome:
+def outcome(alphas: Sequence[float], shape: Shape, clock: Clock) -> WhatIfResult:
     """Everything about one setting."""
     tokens, round_s = tokens_per_round(alphas, shape), clock.round_s(shape)
     tie = round_s / clock.plain_s
-    return Outcome(
+    return WhatIfResult(
         tokens_per_round=tokens,
         round_s=round_s,
         plain_s=clock.plain_s,

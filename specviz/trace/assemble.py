@@ -1,7 +1,4 @@
-"""From the steps of a run to the trace of it: events in order, one vocabulary table, the summary computed.
-
-Knows nothing about where the steps come from or where the trace goes.
-"""
+"""From the steps of a run to the trace of it: events in order, one vocabulary table, the summary computed."""
 
 from __future__ import annotations
 

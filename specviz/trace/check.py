@@ -1,8 +1,7 @@
 """Is a trace true to itself? Every invariant of the format, from its tree to its summary.
 
 `loads` only makes a trace safe to walk; this says whether its parts agree. The rules are in `rules/`, one file per
-concern; docs/trace_format.md lists them in words. What no rule can find out is in `unchecked`. Knows nothing about
-files or engines.
+concern; docs/trace_format.md lists them in words. What no rule can find out is in `unchecked`.
 """
 
 from __future__ import annotations

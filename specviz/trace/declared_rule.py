@@ -2,7 +2,6 @@
 
 A threshold is an expression such as `ratio(p, rho * q)` over p and Q of the trial, its terms and the verifier's
 options. It is kept as nested lists in `assets/rules.json`, so that Python and JavaScript evaluate the same thing.
-Knows nothing about any verifier.
 """
 
 from __future__ import annotations
@@ -26,13 +25,14 @@ class Rule:
     """One verifier's rule."""
 
     threshold: str
-    """the chance of acceptance in terms of `p`, `q`, the trial's terms and the verifier's options; see `OPERATIONS`"""
+    """the acceptance probability in terms of `p`, `q`, the trial's terms and the verifier's options; see
+    `OPERATIONS`"""
     words: str
     """the same for sentences"""
     order: Order = "top_down"
     numbers: Numbers = "plain"
     """what a trial's p and Q are: those of the node (`plain`), after rejected siblings (`residual`), or after rejected
-    siblings with p scaled by the path's chance (`scaled`)"""
+    siblings with p scaled by the path's probability (`scaled`)"""
     subtracts: bool = True
     """a correction is drawn from what the rejected candidates leave; False: from the target's own distribution"""
     compares: bool = True

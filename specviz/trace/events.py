@@ -1,8 +1,8 @@
 """The waist: what one speculative-decoding run looked like, as plain data.
 
-The engine writes these records; every view, chart, lesson and export only reads them. A trace is
-`Started`, then one `Round` after another (`Drafted`, `Scored`, `Judged`, `Committed`), then `Finished`.
-Live, recorded and simulated runs are the same thing. Knows nothing about torch, models or screens.
+The engine writes these records; every view, chart, explanation and export only reads them. A trace is `Started`, then
+one `Round` after another (`Drafted`, `Scored`, `Judged`, `Committed`), then `Finished`. Live, recorded and simulated
+runs are the same thing.
 
 Conventions: probabilities are fractions in [0, 1]; durations end in `_s` (seconds on the engine's clock,
 animation excluded); token ids are ints; a `None` means "there is none", never "unknown".
@@ -51,7 +51,7 @@ class ModelCard:
 
 @dataclass(frozen=True, slots=True)
 class MethodCard:
-    """A drafter, a verifier, a growth or a stop policy with every option it ran with."""
+    """A drafter, a verifier, a tree or a stop policy with every option it ran with."""
 
     name: str
     options: dict[str, Option]
@@ -237,7 +237,7 @@ class Trial:
 
     node: int
     target_prob: float
-    """p of this trial: after the residuals of earlier refused siblings"""
+    """p of this trial: after the residuals of earlier rejected siblings"""
     draft_prob: float
     """Q of this trial: after earlier siblings were removed, where drawn without replacement; 1 for a point mass"""
     threshold: float
@@ -264,12 +264,12 @@ class Judged:
     residual: TopK | None
     """the distribution the correction was drawn from; None where it is the target's own (bonus, naive, greedy)"""
     residual_mass: float | None
-    """mass of `residual` before normalising: sum of max(0, p - q) of the last refused candidate, or what the rule
-    subtracts in its place; None: nothing refused, or nothing subtracted"""
+    """mass of `residual` before normalising: sum of max(0, p - q) of the last rejected candidate, or what the rule
+    subtracts in its place; None: nothing rejected, or nothing subtracted"""
     token: int
     """the token that ends the round"""
     origin: Origin
-    """correction (something was refused), bonus (a whole path was accepted), target (nothing was drafted)"""
+    """correction (something was rejected), bonus (a whole path was accepted), target (nothing was drafted)"""
     u: float | None
     """the uniform draw that picked `token`; None at temperature 0"""
     seconds: float

@@ -1,7 +1,7 @@
 """What a drafter knew when it drafted, in a form that every reader can show without knowing the drafter.
 
 Part of the waist (`events.py`): rows of tokens under a title. A matched span, the matrix rows behind a tree, retrieved
-snippets, the iterations of a parallel decoding: all are exhibits. Knows nothing about methods or screens.
+snippets, the iterations of a parallel decoding: all are exhibits.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""One round's draft tree as a networkx graph: checked to be a tree, exported for other tools.
-
-Knows nothing about layout on a screen; positions are copied from the trace.
-"""
+"""One round's draft tree as a networkx graph: checked to be a tree, exported for other tools."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The gate between a file and the parser: bytes in, checked JSON data out, or one sentence saying why not.
 
-Size, nesting, string length and counts are bounded before anything is built from them; then what JSON leaves
-open is closed (duplicate keys, NaN, huge integers, broken text). Knows nothing about the trace's types.
+Size, nesting, string length and counts are bounded before anything is built from them; then what JSON leaves open is
+closed (duplicate keys, NaN, huge integers, broken text).
 """
 
 from __future__ import annotations

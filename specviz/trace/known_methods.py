@@ -1,7 +1,7 @@
 """What the trace format knows of drafters, tree policies and stop policies, from their own declarations.
 
 They stand in `assets/methods.json`. A method that is not in the file (another package's) is held to the general rules
-alone, and the check says so. Knows nothing about the code of any method.
+alone, and the check says so.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What the trace format knows of each verifier, from the verifiers' own declarations in `assets/rules.json`.
 
 A verifier that is not in the file (another package's) is held to the general rules alone: its thresholds are not
-recomputed, and the check says so. Knows nothing about the code of any verifier.
+recomputed, and the check says so.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class KnownRule:
     """temperature 0 only"""
 
     def threshold(self, trial: Trial, options: Options) -> float:
-        """The chance of acceptance by the rule's own equation. Raises KeyError where the trial lacks one of its terms,
-        and OverflowError where the numbers lead beyond floats."""
+        """The acceptance probability by the rule's own equation. Raises KeyError where the trial lacks one of its
+        terms, and OverflowError where the numbers lead beyond floats."""
         numbers = {name: float(value) for name, value in options.items() if isinstance(value, (int, float))}
         return evaluate(self.expression, numbers | trial.terms | {"p": trial.target_prob, "q": trial.draft_prob})
 
@@ -73,7 +73,7 @@ def ratio(p: float, q: float) -> float:
 
 
 def first_reach(trial: Trial) -> float:
-    """min(1, A p/Q): the chance of the path to a node before any of its children was rejected."""
+    """min(1, A p/Q): the probability of the path to a node before any of its children was rejected."""
     return ratio(trial.terms["parent_reach"] * trial.target_prob, trial.draft_prob)
 
 

@@ -1,7 +1,7 @@
 """How large a trace may be: read by the guard before parsing, by the structure rules after it.
 
-A trace comes from strangers (an upload, a download, a link), so every count that a reader loops over has a
-ceiling here and nowhere else. Knows nothing about how traces are stored or shown.
+A trace comes from strangers (an upload, a download, a link), so every count that a reader loops over has a ceiling here
+and nowhere else.
 """
 
 from __future__ import annotations

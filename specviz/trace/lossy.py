@@ -1,7 +1,6 @@
 """Which methods of a run are lossy, and how far they were measured to take the text from the target.
 
-The measurements are in `assets/lossy_distances.json`, written by `specviz prove lossy --write`. Knows nothing about how
-they are made.
+The measurements are in `assets/lossy_distances.json`, written by `specviz prove lossy --write`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a rule says when a trace breaks it: a place, a sentence, a severity. Knows nothing about the rules."""
+"""What a rule says when a trace breaks it: a place, a sentence, a severity."""
 
 from __future__ import annotations
 

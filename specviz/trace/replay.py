@@ -1,7 +1,7 @@
 """A trace, folded: the text as it stood after any round, and how bytes become characters on a screen.
 
-A token may end inside a UTF-8 character; every character belongs to the token that completes it. Pure
-functions of the trace; knows nothing about terminals or pages.
+A token may end inside a UTF-8 character; every character belongs to the token that completes it. Pure functions of the
+trace.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def state_after(trace: Trace, rounds: int) -> TextState:
 
 
 def rejected_alternatives(trace: Trace, round_index: int) -> Sequence[tuple[int, str]]:
-    """(node, its own text) of the candidates that were refused in one round, in trial order."""
+    """(node, its own text) of the candidates that were rejected in one round, in trial order."""
     this = trace.rounds[round_index]
-    refused = [trial.node for trial in this.judged.trials if not trial.accepted]
-    return [(node, trace.vocab[str(this.nodes[node].token)].text) for node in refused]
+    rejected = [trial.node for trial in this.judged.trials if not trial.accepted]
+    return [(node, trace.vocab[str(this.nodes[node].token)].text) for node in rejected]

@@ -1,7 +1,7 @@
 """The JSON Schema of the trace format, generated from the types in `events.py` and from nowhere else.
 
-`make generate` writes it to assets/schema; a test fails when the file lags behind the types.
-The schema states shapes; what the parts must say to each other is `check`'s matter. Knows nothing about traces.
+`make generate` writes it to assets/schema; a test fails when the file lags behind the types. The schema states shapes;
+what the parts must say to each other is `check`'s matter.
 """
 
 from __future__ import annotations

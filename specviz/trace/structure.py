@@ -1,7 +1,6 @@
 """The rules a trace must keep for a reader to walk it safely: ids in range, lists of equal length, times finite.
 
-`loads` applies them to every file; `check` begins with them. Meaning (who was accepted and why) is not
-judged here. Knows nothing about files or JSON.
+`loads` applies them to every file; `check` begins with them. Meaning (who was accepted and why) is not judged here.
 """
 
 from __future__ import annotations

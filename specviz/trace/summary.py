@@ -1,6 +1,6 @@
 """The numbers that a trace states about itself: vLLM's per-request acceptance fields, each defined here once.
 
-Everything else that is measured on a trace is in `metrics`, which passes these on. Knows nothing about files.
+Everything else that is measured on a trace is in `metrics`, which passes these on.
 """
 
 from __future__ import annotations

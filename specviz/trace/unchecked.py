@@ -1,7 +1,7 @@
 """What the check of a trace cannot find out, in words: nobody should take its silence there for an answer.
 
 Some of it no trace can show (what the models really say), some this release does not know (another package's methods),
-some the trace left out. Knows nothing about files or screens.
+some the trace left out.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """The uniform number that belongs to a seed and a key: the one source of randomness, in plain Python.
 
-The engine's dice (`chance`) and the simulated runs (`simulation`) take their numbers here. Knows nothing about
-distributions, models or torch.
+The engine's random source (`chance`) and the simulated runs (`simulation`) take their numbers here.
 """
 
 from __future__ import annotations

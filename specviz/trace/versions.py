@@ -1,7 +1,7 @@
 """Which versions of the format are read, and how older ones become the current one.
 
-Same major: read, unknown fields ignored. Newer major: refused with the release to get. Older major: carried
-forward by pure functions on the JSON data, one per step. Knows nothing about the types of any version.
+Same major: read, unknown fields ignored. Newer major: refused with the release to get. Older major: carried forward by
+pure functions on the JSON data, one per step.
 """
 
 from __future__ import annotations

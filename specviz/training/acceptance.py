@@ -1,8 +1,7 @@
 """Greedy acceptance of a drafter, measured exactly and cheaply on the bundled prompts.
 
-Place in the flow: the last check of a training run; its numbers go into the model card.
-It knows nothing about the engine: at temperature 0 the emitted text is the target's own greedy text whatever
-the drafter says, so the rounds can be replayed on that text.
+Place in the flow: the last check of a training run; its numbers go into the model card. At temperature 0 the emitted
+text is the target's own greedy text whatever the drafter says, so the rounds can be replayed on that text.
 """
 
 from collections import defaultdict

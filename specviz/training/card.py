@@ -1,7 +1,6 @@
 """Writes the model cards from measured facts.
 
 Place in the flow: called by the export stage; every number in a card comes from its arguments.
-It knows nothing about how the numbers were measured.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,6 @@
 """`specviz train`: options, progress lines and the order of the stages.
 
 Place in the flow: the only module of the training package that prints.
-It knows nothing about how a stage does its work.
 """
 
 import argparse

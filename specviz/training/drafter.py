@@ -1,7 +1,6 @@
 """The drafter: a shallow Llama cut out of the target, and the loss that teaches it to agree with the target.
 
 Place in the flow: after the target; the training loop runs this objective over taught windows.
-It knows nothing about files or schedules.
 """
 
 import numpy as np

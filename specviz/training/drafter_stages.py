@@ -1,7 +1,6 @@
 """The drafter's two stages: collect what the target says (`teach`), then distil it (`drafter`).
 
 Place in the flow: after the target's stage; both read and write the work folder only.
-It knows nothing about the command line; it reports rows and prints nothing.
 """
 
 from collections.abc import Iterable

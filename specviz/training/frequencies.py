@@ -1,8 +1,7 @@
 """Counts the tokens of raw text, of the drafter's text and of the target's: the tables behind a smaller draft head.
 
-Place in the flow: after training; `specviz frequencies --write` keeps the result. Raw text and the beginnings that
-the models go on from are training files, never held-out ones; the held-out text goes on from the prompt set. Knows
-nothing about heads.
+Place in the flow: after training; `specviz frequencies --write` keeps the result. Raw text and the beginnings that the
+models go on from are training files, never held-out ones; the held-out text goes on from the prompt set.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from specviz.core.randomness import SeededDice
+from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
 from specviz.corpus.standard_library import Document, position_of
 from specviz.drafters.base import DRAFTERS
@@ -99,7 +98,7 @@ def continuations(model: LoadedModel, starts: Sequence[str], plan: CountPlan) ->
             plain.of({}),
             verifier.of({}),
             Sampling(plan.temperature),
-            SeededDice(plan.seed + number),
+            SeededRandom(plan.seed + number),
         )
         ids = model.tokenizer.encode(start)[-room:]
         ending = Ending(Limits(plan.tokens, frozenset(model.info.eos_ids)), lambda token: b"")

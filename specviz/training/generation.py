@@ -1,8 +1,7 @@
 """Batched sampling from the target: the text that the drafter will be asked to predict.
 
-Place in the flow: between target and drafter. It keeps the target's last hidden state beside each token,
-because logits follow from it by one product with the head, at a tenth of the disk space.
-It knows nothing about the drafter or its losses.
+Place in the flow: between target and drafter. It keeps the target's last hidden state beside each token, because logits
+follow from it by one product with the head, at a tenth of the disk space.
 """
 
 import time

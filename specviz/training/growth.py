@@ -1,7 +1,6 @@
 """Depth growth by stacking: train shallow first, then repeat the stack and train on.
 
 Place in the flow: called once by the training loop of the target.
-It knows nothing about optimisers, data or schedules.
 """
 
 import copy

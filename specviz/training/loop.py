@@ -1,7 +1,6 @@
 """The training loop: schedule, optimisers, depth growth, checkpoints, resume.
 
-Place in the flow: runs an objective (target or drafter loss) over batches and leaves a trained model.
-It knows nothing about where batches or losses come from, and it prints nothing: it reports rows.
+Place in the flow: runs an objective (target or drafter loss) over batches and leaves a trained model. It reports rows.
 """
 
 import os

@@ -1,7 +1,7 @@
 """Half plain English, half Python: packs both into streams with document starts and draws windows from them.
 
-Place in the flow: `prepare` packs with it, the target's training loop reads its batches. A batch is a pure function
-of the step. It knows nothing about models, losses or how a document was made.
+Place in the flow: `prepare` packs with it, the target's training loop reads its batches. A batch is a pure function of
+the step.
 """
 
 import re

@@ -1,7 +1,6 @@
 """Muon: momentum, orthogonalised, for the weight matrices inside the layers.
 
 Place in the flow: one of the two optimisers of the training loop; embeddings and norms go to AdamW.
-It knows nothing about models, schedules or data.
 
 Why not `torch.optim.Muon`: it runs its Newton-Schulz iteration in bfloat16, matrix by matrix. On CPUs without
 bfloat16 instructions such products are many times slower than fp32, so here the iteration runs in the dtype that is

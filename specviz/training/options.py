@@ -1,7 +1,6 @@
 """The choices of a training run; the only place where a default and its explanation stand.
 
 Place in the flow: built by the command from its arguments and handed to every stage.
-It knows nothing about what a stage does with them.
 """
 
 # ruff: noqa: RUF009 -- `option` only wraps `field`; every default is immutable

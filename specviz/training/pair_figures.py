@@ -1,7 +1,7 @@
 """What a target knows of the small world, measured on held-out documents: facts, sums, carried words, endings.
 
 Place in the flow: `specviz train figures` on a checkpoint or an exported folder, and the export, whose `training.json`
-keeps the figures. Every text is greedy. It knows nothing about how the weights came to be.
+keeps the figures. Every text is greedy.
 """
 
 from collections.abc import Sequence

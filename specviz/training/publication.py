@@ -1,7 +1,6 @@
 """The last two stages: `export` writes both models with their facts and cards, `measure` the drafter's acceptance.
 
 Place in the flow: after target and drafter; reads the work folder, writes the assets folder.
-It knows nothing about the command line; it reports rows and prints nothing.
 """
 
 import datetime
@@ -164,7 +163,7 @@ def acceptance_section(acceptance: dict[str, Any]) -> str:
     """The drafter's acceptance as Markdown."""
     table = acceptance_table(acceptance["families"], acceptance["mean_rate"])
     return (
-        f"Greedy acceptance with the bundled target, draft length {acceptance['draft_length']}, "
+        f"Greedy acceptance with the bundled target, speculation length {acceptance['draft_length']}, "
         f"{acceptance['new_tokens']} new tokens per bundled prompt (all from held-out files):\n\n{table}\n\n"
         f"On held-out text, target and drafter have the same most likely token at "
         f"{acceptance['agreement_on_held_out_text']:.1%} of the positions."

@@ -1,7 +1,6 @@
 """Exports trained weights as ordinary checkpoints and measures what was exported.
 
 Place in the flow: last stage of `specviz train`; writes folders that `AutoModelForCausalLM` loads offline.
-It knows nothing about how the weights came to be, except for the log it is given.
 """
 
 import json

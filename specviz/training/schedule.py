@@ -1,7 +1,6 @@
 """Learning-rate schedule over tokens or wall-clock time, whichever runs out first.
 
 Place in the flow: asked once per step by the training loop. A run on a machine of unknown load still ends at zero.
-It knows nothing about optimisers or models.
 """
 
 from dataclasses import dataclass

@@ -2,7 +2,7 @@
 
 Place in the flow: the last stage of `specviz train`, on the exported target, with training text only. Draft & Verify
 (Zhang et al., 2309.08168, section 3.3) minimises the time per generated token; so does this, by random starts and
-climbing instead of Bayesian optimisation. Knows nothing about how drafts are judged.
+climbing instead of Bayesian optimisation.
 """
 
 from __future__ import annotations
@@ -175,7 +175,8 @@ def _timed(cache: Cache, work: Callable[[], object]) -> float:
 
 
 def price(agreement: float, drafting: float, wide: dict[int, float]) -> tuple[float, int]:
-    """(passes per token, draft length) of the best draft length: Leviathan's equation 1, acceptance `agreement`."""
+    """(passes per token, speculation length) of the best speculation length: Leviathan's equation 1, acceptance
+    `agreement`."""
 
     def at(gamma: int) -> float:
         tokens = sum(agreement**i for i in range(gamma + 1))

@@ -1,8 +1,7 @@
 """The stages of `specviz train`, one function each, from corpus to trained weights.
 
-Place in the flow: called by the command in order; every stage reads its inputs from the work folder and
-leaves its results there, so each can be repeated or resumed alone.
-It knows nothing about the command line; it reports rows and prints nothing.
+Place in the flow: called by the command in order; every stage reads its inputs from the work folder and leaves its
+results there, so each can be repeated or resumed alone.
 """
 
 import json

@@ -1,7 +1,6 @@
 """The target model: its shape, its loss with early exits, and its held-out loss.
 
 Place in the flow: gives the training loop a fresh `LlamaForCausalLM` and the objective to train it with.
-It knows nothing about files, schedules or drafters.
 """
 
 from collections.abc import Iterable

@@ -1,7 +1,6 @@
 """Two more stages: `figures` measures a target on the small world, `keep` exports a target alone to train on later.
 
 Place in the flow: after `target`, also while it still runs: both can read its checkpoint.
-It knows nothing about the command line; it reports rows and prints nothing.
 """
 
 import json

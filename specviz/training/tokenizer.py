@@ -1,7 +1,6 @@
 """Trains the byte-level BPE tokenizer shared by target and drafter.
 
 Place in the flow: after the corpus, before the packed windows. Any text round-trips, byte by byte.
-It knows nothing about models, files or the split; it sees only the texts it is given.
 """
 
 from collections.abc import Iterable

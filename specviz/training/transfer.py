@@ -1,7 +1,6 @@
 """Trained weights under a new tokenizer: rows of the embedding follow their tokens.
 
 Place in the flow: used where a run starts from a model whose tokenizer is another one.
-It knows nothing about training.
 """
 
 import torch

@@ -1,8 +1,7 @@
 """Packs documents into one token stream and cuts it into training windows.
 
-Place in the flow: between the tokenizer and the training loop. A batch is a pure function of the step,
-so resuming needs no data cursor beyond the step number.
-It knows nothing about models or losses.
+Place in the flow: between the tokenizer and the training loop. A batch is a pure function of the step, so resuming
+needs no data cursor beyond the step number.
 """
 
 from collections.abc import Sequence

@@ -1,1 +1,1 @@
-"""Growth policies, one file per method; found by the registry."""
+"""Tree policies, one file per method; found by the registry."""

@@ -1,6 +1,6 @@
-"""What a growth policy is: it turns a model that answers "what follows?" into a draft tree.
+"""What a tree policy is: it turns a model that answers "what follows?" into a draft tree.
 
-    drafter ─► Draft (the tree so far, the model behind `expand`) ─► growth policy ─► tree
+    drafter ─► Draft (the tree so far, the model behind `expand`) ─► tree policy ─► tree
 
 One file per policy. Knows nothing about models, caches, verifiers or stop policies: `expand` answers only for the nodes
 below which drafting may go on, whoever decided that.
@@ -16,7 +16,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 from torch import Tensor
 
-from specviz.core.randomness import Dice
+from specviz.core.randomness import RandomSource
 from specviz.core.sampling import Sampling
 from specviz.core.tree import DraftTree, Shape
 from specviz.options import Options, option
@@ -31,7 +31,7 @@ WIDEST = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Opening:
+class TargetProposal:
     """What the target's last pass already says follows the root, where the round before left its last token open."""
 
     token: int
@@ -53,13 +53,13 @@ class Draft(Protocol):
     def sampling(self) -> Sampling: ...
 
     @property
-    def dice(self) -> Dice: ...
+    def randomness(self) -> RandomSource: ...
 
     @property
     def round(self) -> int: ...
 
     @property
-    def opening(self) -> Opening | None:
+    def target_proposal(self) -> TargetProposal | None:
         """Only for policies that set `opens`, and not in every round of theirs."""
         ...
 
@@ -99,7 +99,7 @@ class Draft(Protocol):
         ...
 
 
-class Growth(PlugIn[OptionsT_co], ABC):
+class TreePolicy(PlugIn[OptionsT_co], ABC):
     """Stateless across rounds.
 
     Adaptedness: whether a candidate exists, and its place among its siblings, may depend on anything but its own value
@@ -167,7 +167,7 @@ class StepCosts:
 
 
 @dataclass(frozen=True)
-class GrowthOptions(Options):
+class TreePolicyOptions(Options):
     """What every policy can be held to."""
 
     budget: int = option(
@@ -190,4 +190,4 @@ class GrowthOptions(Options):
         return levels < wanted or (nodes < self.budget and levels < DEEPEST)
 
 
-GROWTHS: Registry[type[Growth[Options]]] = Registry("growth", package="specviz.tree_policies")
+TREE_POLICIES: Registry[type[TreePolicy[Options]]] = Registry("tree policy", package="specviz.tree_policies")

@@ -10,13 +10,13 @@ from specviz.core.tree import Shape
 from specviz.options import option
 from specviz.trace.declared_method import Trees
 from specviz.trace.events import CandidateKind
-from specviz.tree_policies.base import DEEPEST, GROWTHS, Draft, Growth, GrowthOptions
+from specviz.tree_policies.base import DEEPEST, TREE_POLICIES, Draft, TreePolicy, TreePolicyOptions
 from specviz.tree_policies.parts.draws import DRAWS, Draw, choose_draw
 from specviz.tree_policies.parts.level_wise import grow_levels
 
 
 @dataclass(frozen=True)
-class ChainOptions(GrowthOptions):
+class ChainOptions(TreePolicyOptions):
     """Length of the chain."""
 
     length: int = option(4, help="tokens drafted per round", minimum=1, maximum=DEEPEST, counts="levels")
@@ -27,8 +27,8 @@ class ChainOptions(GrowthOptions):
     )
 
 
-@GROWTHS.register("chain")
-class ChainGrowth(Growth[ChainOptions]):
+@TREE_POLICIES.register("chain")
+class ChainTreePolicy(TreePolicy[ChainOptions]):
     """One token after the other, each drawn from what the drafter says follows.
 
     Speculative decoding as first published: Leviathan et al. 2211.17192, Chen et al. 2302.01318.

@@ -10,12 +10,12 @@ from specviz.core.sampling import Sampling
 from specviz.core.tree import ROOT, DraftTree
 from specviz.options import option
 from specviz.trace.events import CandidateKind
-from specviz.tree_policies.base import GROWTHS, MOST_NODES, Draft, Growth, GrowthOptions
+from specviz.tree_policies.base import MOST_NODES, TREE_POLICIES, Draft, TreePolicy, TreePolicyOptions
 from specviz.tree_policies.parts.siblings import Siblings, sibling_kinds, siblings_of
 
 
 @dataclass(frozen=True)
-class DySpecOptions(GrowthOptions):
+class DySpecOptions(TreePolicyOptions):
     """Size of the tree, and how it is filled."""
 
     budget: int = option(16, help="candidates per round", minimum=1, maximum=MOST_NODES, counts="candidates")
@@ -29,12 +29,12 @@ class DySpecOptions(GrowthOptions):
     tile: int = option(8, help="side of the mask's blocks that are counted", minimum=1, maximum=128)
 
 
-@GROWTHS.register("dyspec")
-class DySpecGrowth(Growth[DySpecOptions]):
+@TREE_POLICIES.register("dyspec")
+class DySpecTreePolicy(TreePolicy[DySpecOptions]):
     """Spends a budget of nodes where they are most likely to be reached, by the drafter's own probabilities.
 
     DySpec (2410.11744), algorithm 1: a slot is worth the probability that verification tries it, the product of the
-    drafter's probabilities down to it and of the refusals before it. With a threshold, level by level. Nodes are laid
+    drafter's probabilities down to it and of the rejections before it. With a threshold, level by level. Nodes are laid
     out subtree by subtree, and the blocks that the mask then touches are counted.
     """
 

@@ -10,11 +10,11 @@ from specviz.core.tree import ROOT
 from specviz.options import option
 from specviz.trace.declared_method import Trees
 from specviz.trace.events import CandidateKind
-from specviz.tree_policies.base import GROWTHS, MOST_NODES, Draft, Growth, GrowthOptions
+from specviz.tree_policies.base import MOST_NODES, TREE_POLICIES, Draft, TreePolicy, TreePolicyOptions
 
 
 @dataclass(frozen=True)
-class Eagle2Options(GrowthOptions):
+class Eagle2Options(TreePolicyOptions):
     """Size of the search and of what is kept."""
 
     budget: int = option(16, help="candidates kept after reranking", minimum=1, maximum=MOST_NODES, counts="candidates")
@@ -22,8 +22,8 @@ class Eagle2Options(GrowthOptions):
     width: int = option(4, help="nodes expanded per level, and children scored of each", minimum=1, maximum=16)
 
 
-@GROWTHS.register("eagle2")
-class Eagle2Growth(Growth[Eagle2Options]):
+@TREE_POLICIES.register("eagle2")
+class Eagle2TreePolicy(TreePolicy[Eagle2Options]):
     """Expands the nodes with the largest cumulative probability and keeps the best of all scored ones.
 
     EAGLE-2 (2406.16858, §4): the drafter's confidence stands in for the acceptance rate. Nothing is drawn, so

@@ -10,13 +10,13 @@ from specviz.core.tree import Shape
 from specviz.options import option
 from specviz.trace.declared_method import Trees
 from specviz.trace.events import CandidateKind
-from specviz.tree_policies.base import GROWTHS, WIDEST, Draft, Growth, GrowthOptions
+from specviz.tree_policies.base import TREE_POLICIES, WIDEST, Draft, TreePolicy, TreePolicyOptions
 from specviz.tree_policies.parts.draws import DRAWS, Draw, choose_draw
 from specviz.tree_policies.parts.level_wise import check_size, grow_levels
 
 
 @dataclass(frozen=True)
-class LevelsOptions(GrowthOptions):
+class LevelsOptions(TreePolicyOptions):
     """Shape of the tree, and how its candidates are drawn."""
 
     branching: tuple[int, ...] = option(
@@ -33,8 +33,8 @@ class LevelsOptions(GrowthOptions):
         check_size(self.branching)
 
 
-@GROWTHS.register("levels")
-class LevelsGrowth(Growth[LevelsOptions]):
+@TREE_POLICIES.register("levels")
+class LevelsTreePolicy(TreePolicy[LevelsOptions]):
     """The same number of children below every node of a level; i.i.d., without replacement or the most probable.
 
     With i.i.d. children the tree of SpecInfer (2305.09781) and MCSD (2401.06706).

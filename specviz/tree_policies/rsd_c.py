@@ -10,13 +10,13 @@ from specviz.core.tree import Shape
 from specviz.options import option
 from specviz.trace.declared_method import Trees
 from specviz.trace.events import CandidateKind
-from specviz.tree_policies.base import GROWTHS, WIDEST, Draft, Growth, GrowthOptions
+from specviz.tree_policies.base import TREE_POLICIES, WIDEST, Draft, TreePolicy, TreePolicyOptions
 from specviz.tree_policies.parts.draws import Draw, choose_draw
 from specviz.tree_policies.parts.level_wise import check_size, grow_levels
 
 
 @dataclass(frozen=True)
-class RsdCOptions(GrowthOptions):
+class RsdCOptions(TreePolicyOptions):
     """Shape of the tree."""
 
     branching: tuple[int, ...] = option(
@@ -28,8 +28,8 @@ class RsdCOptions(GrowthOptions):
         check_size(self.branching)
 
 
-@GROWTHS.register("rsd_c")
-class RsdCGrowth(Growth[RsdCOptions]):
+@TREE_POLICIES.register("rsd_c")
+class RsdCTreePolicy(TreePolicy[RsdCOptions]):
     """Recursive speculative decoding with constant branching: distinct children at every node, in the order drawn.
 
     RSD-C of Jeong et al. 2402.14160, §3.2. Gumbel-top-k in decreasing order of the keys is the same as drawing one

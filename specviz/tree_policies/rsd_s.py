@@ -4,7 +4,7 @@ Stochastic beam search gives each path a Gumbel key and keeps the largest. Seen 
 time exp(-g)) paths arrive at rates equal to their probabilities, and only the order of the arrivals is needed. A race
 forgets its past, so the order can be drawn step by step without any key: the next arrival is another child of a path
 that is already there, at the rate of what is left below it, or the next path of the level above with its first child,
-at the rate of everything that was still to arrive there. So the whole tree is drawn through the run's dice.
+at the rate of everything that was still to arrive there. So the whole tree is drawn through the run's random source.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from specviz.core.sampling import Sampling
 from specviz.core.tree import ROOT
 from specviz.options import option
 from specviz.trace.events import CandidateKind
-from specviz.tree_policies.base import DEEPEST, GROWTHS, WIDEST, Draft, Growth, GrowthOptions
+from specviz.tree_policies.base import DEEPEST, TREE_POLICIES, WIDEST, Draft, TreePolicy, TreePolicyOptions
 from specviz.tree_policies.parts.siblings import Siblings, sibling_kinds, siblings_of
 
 
 @dataclass(frozen=True)
-class RsdSOptions(GrowthOptions):
+class RsdSOptions(TreePolicyOptions):
     """Size of the beam."""
 
     width: int = option(3, help="paths kept at each level", minimum=1, maximum=WIDEST, counts="per_level")
@@ -86,8 +86,8 @@ class RankedRace(Race):
         return max(paths, key=lambda path: path.prob * self.below[path.node or ROOT].best, default=None)
 
 
-@GROWTHS.register("rsd_s")
-class RsdSGrowth(Growth[RsdSOptions]):
+@TREE_POLICIES.register("rsd_s")
+class RsdSTreePolicy(TreePolicy[RsdSOptions]):
     """Recursive speculative decoding with stochastic beam search: the most promising paths share a fixed width.
 
     RSD-S of Jeong et al. 2402.14160, §3.3, after Kool et al. 1903.06059. How many children a node gets is random;

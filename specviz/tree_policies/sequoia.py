@@ -14,13 +14,13 @@ from specviz.core.tree import ROOT
 from specviz.options import option
 from specviz.trace.declared_method import Trees
 from specviz.trace.events import CandidateKind
-from specviz.tree_policies.base import DEEPEST, GROWTHS, Draft, Growth, GrowthOptions, Pair, StepCosts
+from specviz.tree_policies.base import DEEPEST, TREE_POLICIES, Draft, Pair, StepCosts, TreePolicy, TreePolicyOptions
 from specviz.tree_policies.parts.acceptance_vector import parse_vector, vector_for
 from specviz.tree_policies.parts.siblings import sibling_kinds, siblings_of
 
 
 @dataclass(frozen=True)
-class SequoiaOptions(GrowthOptions):
+class SequoiaOptions(TreePolicyOptions):
     """What the shape is made for."""
 
     budget: int = option(16, help="candidates per round", minimum=1, maximum=128, counts="candidates")
@@ -94,8 +94,8 @@ class Plans:
         return Planned(tuple(reversed(children)))
 
 
-@GROWTHS.register("sequoia")
-class SequoiaGrowth(Growth[SequoiaOptions]):
+@TREE_POLICIES.register("sequoia")
+class SequoiaTreePolicy(TreePolicy[SequoiaOptions]):
     """The tree shape with the most expected tokens for its size; on request sized by the measured step times.
 
     Sequoia (2402.12374): an acceptance vector says how often each sibling is the accepted one, dynamic programming

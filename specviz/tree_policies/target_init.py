@@ -1,7 +1,7 @@
 """A fork whose prongs begin with what the target itself proposes: the first level always passes, and the text drifts.
 
 The target's last pass has already said what follows the root. Instead of one token of it several are tried, each with a
-chain below it, and the longest accepted one wins. Knows nothing about the rule that makes it win.
+chain below it, and the longest accepted one wins.
 """
 
 from __future__ import annotations
@@ -13,13 +13,21 @@ from specviz.core.sampling import Sampling, transform, without
 from specviz.core.tree import FROM_TARGET, ROOT
 from specviz.options import option
 from specviz.trace.events import CandidateKind
-from specviz.tree_policies.base import DEEPEST, GROWTHS, WIDEST, Draft, Growth, GrowthOptions, Opening
+from specviz.tree_policies.base import (
+    DEEPEST,
+    TREE_POLICIES,
+    WIDEST,
+    Draft,
+    TargetProposal,
+    TreePolicy,
+    TreePolicyOptions,
+)
 from specviz.tree_policies.parts.draws import Draw, choose_draw
 from specviz.tree_policies.parts.level_wise import check_size, grow_levels
 
 
 @dataclass(frozen=True)
-class TargetInitOptions(GrowthOptions):
+class TargetInitOptions(TreePolicyOptions):
     """Size of the fork; the defaults are the paper's."""
 
     width: int = option(
@@ -32,14 +40,14 @@ class TargetInitOptions(GrowthOptions):
         check_size((self.width, *(1,) * (self.depth - 1)))
 
 
-@GROWTHS.register("target_init")
-class TargetInitGrowth(Growth[TargetInitOptions]):
+@TREE_POLICIES.register("target_init")
+class TargetInitTreePolicy(TreePolicy[TargetInitOptions]):
     """Lossy: the first level comes from the target's own distribution, one chain below each candidate.
 
     "Improving Multi-candidate Speculative Decoding" (Lu et al., 2409.10644, §3.1). A round leaves its last token open;
     the next tries it and others drawn from the same distribution without replacement (at temperature 0 the most
     probable), and the one whose chain is accepted furthest becomes text, which is why the law is not the target's.
-    Where the target's answer is not known (the first round, after a refusal of all) the drafter proposes.
+    Where the target's answer is not known (the first round, after a rejection of all) the drafter proposes.
     """
 
     lossless: ClassVar[bool] = False
@@ -52,11 +60,11 @@ class TargetInitGrowth(Growth[TargetInitOptions]):
     def grow(self, draft: Draft) -> None:
         options, draw = self.options, _draw(draft.sampling)
         width, depth = min(options.width, options.most), options.depth
-        if draft.opening is None:
+        if draft.target_proposal is None:
             grow_levels(draft, (width, *(1,) * (depth - 1)), draw, options)
         else:
             draft.expand([ROOT])  # not for its answer: the drafter reads the text that its later levels continue
-            first = _of_the_target(draft, draft.opening, width)
+            first = _of_the_target(draft, draft.target_proposal, width)
             if options.goes_deeper(1, depth, draft.tree.drafted):
                 grow_levels(draft, (1,) * max(1, depth - 1), draw, options, first)
         draft.note["from_target"] = draft.tree.sources.count(FROM_TARGET)
@@ -65,14 +73,14 @@ class TargetInitGrowth(Growth[TargetInitOptions]):
         draft.note["mask_side"] = len(draft.tree)
 
 
-def _of_the_target(draft: Draft, opening: Opening, width: int) -> list[int]:
+def _of_the_target(draft: Draft, target_proposal: TargetProposal, width: int) -> list[int]:
     """The open token and others of the same distribution, as candidates below the root."""
     if draft.sampling.greedy:
-        tokens = opening.logits.float().topk(min(width, len(opening.logits))).indices.tolist()
-        others = [token for token in tokens if token != opening.token][: width - 1]
-        return [draft.add(ROOT, token, "point_mass", None, FROM_TARGET) for token in (opening.token, *others)]
-    p = transform(opening.logits, draft.sampling)
-    taken = [opening.token]
+        tokens = target_proposal.logits.float().topk(min(width, len(target_proposal.logits))).indices.tolist()
+        others = [token for token in tokens if token != target_proposal.token][: width - 1]
+        return [draft.add(ROOT, token, "point_mass", None, FROM_TARGET) for token in (target_proposal.token, *others)]
+    p = transform(target_proposal.logits, draft.sampling)
+    taken = [target_proposal.token]
     left, mass = without(p, taken)
     while len(taken) < width and mass > 0.0:
         taken.append(draft.draw(left))

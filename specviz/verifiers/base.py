@@ -12,7 +12,7 @@ from typing import ClassVar, Protocol
 
 from torch import Tensor
 
-from specviz.core.randomness import Dice
+from specviz.core.randomness import RandomSource
 from specviz.core.tree import DraftTree, Shape
 from specviz.options import Options
 from specviz.registry import OptionsT_co, PlugIn, Registry
@@ -97,7 +97,7 @@ class Verifier(PlugIn[OptionsT_co], ABC):
     """how it decides, as data for those who check or show a trace; None: they show its numbers and recompute nothing"""
 
     @abstractmethod
-    def judge(self, tree: DraftTree, target: TargetRows, dice: Dice, position: int) -> Verdict:
+    def judge(self, tree: DraftTree, target: TargetRows, randomness: RandomSource, position: int) -> Verdict:
         """`position` is the index in the text of the first token to be decided (a child of the root).
 
         Keys: ("accept", position, node) for trials; ("target", position + depth, 0) for the draw that ends the
@@ -106,7 +106,7 @@ class Verifier(PlugIn[OptionsT_co], ABC):
 
 
 def ending(tree: DraftTree, children: Sequence[int]) -> Origin:
-    """What the round's last token is called where the walk ends at a node with these children, all refused."""
+    """What the round's last token is called where the walk ends at a node with these children, all rejected."""
     if children:
         return "correction"
     return "bonus" if tree.drafted else "target"

@@ -1,7 +1,7 @@
 """A chain judged as one block: the longest prefix whose joint probability the target can bear.
 
-Needs the distributions of the whole chain at once, in exchange accepts at least as much as token by token. Knows
-nothing about trees: a drafter whose candidates may have siblings is refused before anything runs.
+Needs the distributions of the whole chain at once, in exchange accepts at least as much as token by token. A drafter
+whose candidates may have siblings is refused before anything runs.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from specviz.core.randomness import Dice
+from specviz.core.randomness import RandomSource
 from specviz.core.tree import ROOT, DraftTree, Shape
 from specviz.errors import DraftError
 from specviz.options import Options
 from specviz.trace.declared_rule import Rule
 from specviz.trace.events import CandidateKind
 from specviz.verifiers.base import VERIFIERS, TargetRows, TrialRecord, Verdict, Verifier, ending
-from specviz.verifiers.parts.candidates import path_chance, reach_after, scaled_refusal
+from specviz.verifiers.parts.candidates import path_reach, reach_after, scaled_rejection
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class BlockOptions(Options):
 
 @VERIFIERS.register("block")
 class BlockVerifier(Verifier[BlockOptions]):
-    """Block verification: accepts the longest prefix of a chain whose coin falls below h_i; never worse than by token.
+    """Block verification: accepts the longest prefix of a chain whose u falls below h_i; never worse than by token.
 
     P_0 = 1, P_i = min(1, P_{i-1} p(x_i) / q(x_i)); s_i = sum max(0, P_i p - q) over the distributions after x_i;
     h_i = s_i / (s_i + 1 - P_i), and P_i itself at the end of the chain. The correction after prefix i is drawn from
@@ -41,7 +41,7 @@ class BlockVerifier(Verifier[BlockOptions]):
     rule: ClassVar[Rule | None] = Rule(
         order="bottom_up",
         threshold="where(left, end_here(left, reach), ratio(parent_reach * p, q))",
-        words="the chance of its path",
+        words="the probability of its path",
         terms={"parent_reach": "A", "reach": "A′", "left": "s"},
         formula=(
             "Pᵢ = min(1, Pᵢ₋₁ · p(xᵢ) / q(xᵢ)), P₀ = 1",
@@ -53,40 +53,41 @@ class BlockVerifier(Verifier[BlockOptions]):
         rest_formula="r(x) = max(0, P·p(x) − q(x)) / Σ max(0, P·p − q)",
     )
 
-    def judge(self, tree: DraftTree, target: TargetRows, dice: Dice, position: int) -> Verdict:
-        """Coins are tossed from the end of the chain; the first that falls well makes those of shorter prefixes idle.
+    def judge(self, tree: DraftTree, target: TargetRows, randomness: RandomSource, position: int) -> Verdict:
+        """Uniform draws are made from the end of the chain; the first that accepts makes those of shorter prefixes
+        idle.
 
         `terms` of a trial: `parent_reach` is P_{i-1}, `reach` P_i, and `left` s_i (none at the end of the chain).
         """
         if not tree.is_chain():
             raise DraftError("block verification judges chains only, but this draft has siblings; draft a chain.")
-        chances = _chances(tree, target)
+        reach = _reach(tree, target)
         trials = list[TrialRecord]()
         left: Tensor | None = None
         mass: float | None = None
         node = len(tree) - 1
         while node != ROOT:
-            terms = {"parent_reach": chances[node - 1], "reach": chances[node]}
+            terms = {"parent_reach": reach[node - 1], "reach": reach[node]}
             if mass is not None:
                 terms["left"] = mass
-            threshold = chances[node] if mass is None else reach_after(chances[node], mass)
-            toss = dice.accept(threshold, ("accept", position, node))
+            threshold = reach[node] if mass is None else reach_after(reach[node], mass)
+            decision = randomness.accept(threshold, ("accept", position, node))
             p, q = target.candidate_prob(node), tree.proposal_prob(node)
-            trials.append(TrialRecord(node, p, q, threshold, toss.u, toss.accepted, terms))
-            if toss.accepted:
+            trials.append(TrialRecord(node, p, q, threshold, decision.u, decision.accepted, terms))
+            if decision.accepted:
                 break
-            refused, node = node, node - 1
-            left, mass = scaled_refusal(
-                target.probs(node), chances[node], tree.tokens[refused], tree.proposals[refused]
+            rejected, node = node, node - 1
+            left, mass = scaled_rejection(
+                target.probs(node), reach[node], tree.tokens[rejected], tree.proposals[rejected]
             )
-        drawn = dice.draw(target.probs(node) if left is None else left, ("target", position + node, 0))
+        drawn = randomness.draw(target.probs(node) if left is None else left, ("target", position + node, 0))
         origin = ending(tree, tree.children(node))
         return Verdict(tree.path(node), drawn.token, origin, trials, left, mass, drawn.u, order="bottom_up")
 
 
-def _chances(tree: DraftTree, target: TargetRows) -> list[float]:
+def _reach(tree: DraftTree, target: TargetRows) -> list[float]:
     """P_0, P_1, …: how much of the draft's joint probability of each prefix the target can bear, at most 1."""
-    chances = [1.0]
+    reach = [1.0]
     for node in range(1, len(tree)):
-        chances.append(path_chance(chances[-1], target.candidate_prob(node), tree.proposal_prob(node)))
-    return chances
+        reach.append(path_reach(reach[-1], target.candidate_prob(node), tree.proposal_prob(node)))
+    return reach

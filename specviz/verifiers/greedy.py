@@ -1,14 +1,11 @@
-"""Exact match with the largest logit: the whole of verification at temperature zero.
-
-Knows nothing about probabilities.
-"""
+"""Exact match with the largest logit: the whole of verification at temperature zero."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar
 
-from specviz.core.randomness import Dice
+from specviz.core.randomness import RandomSource
 from specviz.core.tree import ROOT, DraftTree
 from specviz.options import Options
 from specviz.trace.declared_rule import Rule
@@ -42,7 +39,7 @@ class GreedyVerifier(Verifier[GreedyOptions]):
         code=("accepted = x == p.argmax()", "if not accepted: token = p.argmax()"),
     )
 
-    def judge(self, tree: DraftTree, target: TargetRows, dice: Dice, position: int) -> Verdict:
+    def judge(self, tree: DraftTree, target: TargetRows, randomness: RandomSource, position: int) -> Verdict:
         node, path, trials = ROOT, list[int](), list[TrialRecord]()
         while True:
             best = target.argmax(node)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from specviz.core.randomness import Dice
+from specviz.core.randomness import RandomSource
 from specviz.core.tree import ROOT, DraftTree
 from specviz.errors import DraftError
 from specviz.options import Options, option
@@ -48,11 +48,11 @@ class Level:
     siblings: int
     rho: float
     beta: float
-    """sum of min(p / rho, q): the chance that one candidate passes"""
+    """sum of min(p / rho, q): the probability that one candidate passes"""
 
     @property
     def passed(self) -> float:
-        """1 - (1 - beta)^K: the chance that any candidate passes."""
+        """1 - (1 - beta)^K: the probability that any candidate passes."""
         return _any_of(self.beta, self.siblings)
 
     @property
@@ -104,27 +104,27 @@ class KSeqVerifier(Verifier[KSeqOptions]):
         rest_formula="r ∝ p − min(p/ρ, q) · (1 − (1 − β)ᴷ) / β",
     )
 
-    def judge(self, tree: DraftTree, target: TargetRows, dice: Dice, position: int) -> Verdict:
-        """`terms` of a trial: `rho`, and `beta`, the chance of one candidate."""
+    def judge(self, tree: DraftTree, target: TargetRows, randomness: RandomSource, position: int) -> Verdict:
+        """`terms` of a trial: `rho`, and `beta`, the probability of one candidate."""
         node, path, trials = ROOT, list[int](), list[TrialRecord]()
         while True:
             children, level = self.level(tree, target, node)
             place = ("target", position + len(path), 0)
             if level is None:
-                drawn = dice.draw(target.probs(node), place)
+                drawn = randomness.draw(target.probs(node), place)
                 return Verdict(path, drawn.token, ending(tree, children), trials, u=drawn.u)
             accepted = None
             for child in children:
                 p, q = target.candidate_prob(child), tree.proposal_prob(child)
                 threshold = level.threshold(p, q)
-                toss = dice.accept(threshold, ("accept", position, child))
-                trials.append(TrialRecord(child, p, q, threshold, toss.u, toss.accepted, level.terms))
-                if toss.accepted:
+                decision = randomness.accept(threshold, ("accept", position, child))
+                trials.append(TrialRecord(child, p, q, threshold, decision.u, decision.accepted, level.terms))
+                if decision.accepted:
                     accepted = child
                     break
             if accepted is None:
                 left, mass = level.left()
-                drawn = dice.draw(left, place)
+                drawn = randomness.draw(left, place)
                 return Verdict(path, drawn.token, ending(tree, children), trials, left, mass, drawn.u)
             node = accepted
             path.append(node)
@@ -171,8 +171,8 @@ def _beta(p: Row, q: Row, rho: float) -> float:
     return min(1.0, float(np.minimum(p / rho, q).sum()))
 
 
-def _any_of(chance: float, times: int) -> float:
-    return float(1.0 - (1.0 - chance) ** times)
+def _any_of(acceptance_probability: float, times: int) -> float:
+    return float(1.0 - (1.0 - acceptance_probability) ** times)
 
 
 def _shared(tree: DraftTree, children: Sequence[int]) -> Tensor:

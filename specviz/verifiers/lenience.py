@@ -1,6 +1,6 @@
 """Speculative sampling with a thumb on the scale: candidates pass more easily, and the text drifts from the target.
 
-Lossy by design. Knows nothing about how candidates were drawn.
+Lossy by design.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ _EXACT = SequentialVerifier.rule
 class LenienceVerifier(SequentialVerifier[LenienceOptions]):
     """Lossy: accepts each candidate with probability min(1, p / (l Q)); the smaller l, the more passes.
 
-    On a chain no token comes out with more than 1/l times its probability. A refusal leaves norm(max(0, p - Q)), as in
-    the sequential rule, which this is at l = 1. At temperature 0, where p would be 0 or 1, the target's own softmax is
-    compared before the argmax: a candidate passes when p is at least l max p.
-    Leviathan et al. (2211.17192, appendix A.5).
+    On a chain no token comes out with more than 1/l times its probability. A rejection leaves norm(max(0, p - Q)), as
+    in the sequential rule, which this is at l = 1. At temperature 0, where p would be 0 or 1, the target's own softmax
+    is compared before the argmax: a candidate passes when p is at least l max p. Leviathan et al. (2211.17192, appendix
+    A.5).
     """
 
     lossless: ClassVar[bool] = False
@@ -64,8 +64,8 @@ class LenienceVerifier(SequentialVerifier[LenienceOptions]):
 class ForgivingLevel(Level):
     """`terms` of a trial at temperature 0: `share`, p of the candidate divided by the largest p at its parent."""
 
-    def chance(self, child: int, p: float, q: float) -> tuple[float, Mapping[str, float]]:
+    def acceptance_probability(self, child: int, p: float, q: float) -> tuple[float, Mapping[str, float]]:
         if not self.target.greedy:
-            return super().chance(child, p, q)
+            return super().acceptance_probability(child, p, q)
         share = self.target.share_of_best(child)
         return float(share >= self.lenience), {"share": share}

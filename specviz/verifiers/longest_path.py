@@ -1,6 +1,6 @@
 """Siblings tried independently, the longest accepted path kept: more tokens per round, and a text that drifts.
 
-Lossy by design. Knows nothing about how candidates were drawn.
+Lossy by design.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from specviz.core.randomness import Dice
+from specviz.core.randomness import RandomSource
 from specviz.core.tree import FROM_TARGET, ROOT, DraftTree
 from specviz.options import Options
 from specviz.trace.declared_rule import Rule
@@ -26,7 +26,7 @@ class LongestPathOptions(Options):
 class LongestPathVerifier(Verifier[LongestPathOptions]):
     """Lossy: tries every candidate by itself with probability min(1, p/q) and keeps the longest accepted path.
 
-    Siblings do not make up for each other's refusals and the longer branch wins, so the first token is no longer the
+    Siblings do not make up for each other's rejections and the longer branch wins, so the first token is no longer the
     target's. The last token is drawn from the target's own distribution at the end of the path; of equally long paths
     the one drafted first is kept. Candidates that the target itself proposed pass. So accepts "Improving
     Multi-candidate Speculative Decoding" (Lu et al., 2409.10644, §3), whose target-initialised trees need it.
@@ -51,18 +51,18 @@ class LongestPathVerifier(Verifier[LongestPathOptions]):
         code=("passed = u < min(1, p[x] / q[x])", "path = max(passed_paths, key=len)"),
     )
 
-    def judge(self, tree: DraftTree, target: TargetRows, dice: Dice, position: int) -> Verdict:
+    def judge(self, tree: DraftTree, target: TargetRows, randomness: RandomSource, position: int) -> Verdict:
         """`terms` of a trial: `given`, 1 where the target proposed the candidate and nothing is asked."""
 
         def attempt(node: int) -> TrialRecord:
             p, q = target.candidate_prob(node), tree.proposal_prob(node)
             given = tree.sources[node] == FROM_TARGET
             threshold = 1.0 if given else min(1.0, p / q) if q > 0.0 else float(p > 0.0)
-            toss = dice.accept(threshold, ("accept", position, node))
-            return TrialRecord(node, p, q, threshold, toss.u, toss.accepted, {"given": 1.0} if given else {})
+            decision = randomness.accept(threshold, ("accept", position, node))
+            return TrialRecord(node, p, q, threshold, decision.u, decision.accepted, {"given": 1.0} if given else {})
 
         trials = try_all(tree, attempt)
         path = longest_path(tree, trials, worth=lambda node: 0.0)
         end = path[-1] if path else ROOT
-        drawn = dice.draw(target.probs(end), ("target", position + len(path), 0))
+        drawn = randomness.draw(target.probs(end), ("target", position + len(path), 0))
         return Verdict(path, drawn.token, ending(tree, tree.children(end)), trials, u=drawn.u, order="longest")

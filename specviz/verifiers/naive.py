@@ -1,14 +1,11 @@
-"""Sample the target, then look whether someone drafted the sample: lossless for every draft, however it was made.
-
-Knows nothing about how candidates were drawn.
-"""
+"""Sample the target, then look whether someone drafted the sample: lossless for every draft, however it was made."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar
 
-from specviz.core.randomness import Dice
+from specviz.core.randomness import RandomSource
 from specviz.core.tree import ROOT, DraftTree
 from specviz.options import Options
 from specviz.trace.declared_rule import Rule
@@ -42,11 +39,11 @@ class NaiveVerifier(Verifier[NaiveOptions]):
         code=("y = draw(p)", "accepted = x == y"),
     )
 
-    def judge(self, tree: DraftTree, target: TargetRows, dice: Dice, position: int) -> Verdict:
-        """One draw per visited node; `threshold` of a trial is p(token), the chance it had before the draw."""
+    def judge(self, tree: DraftTree, target: TargetRows, randomness: RandomSource, position: int) -> Verdict:
+        """One draw per visited node; `threshold` of a trial is p(token), the probability it had before the draw."""
         node, path, trials = ROOT, list[int](), list[TrialRecord]()
         while True:
-            drawn = dice.draw(target.probs(node), ("target", position + len(path), 0))
+            drawn = randomness.draw(target.probs(node), ("target", position + len(path), 0))
             children = tree.children(node)
             accepted = None
             for child in children:

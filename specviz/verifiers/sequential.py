@@ -1,7 +1,6 @@
 """The master rule: try the candidates one after the other against what the earlier ones have left of the target.
 
-One rule for chains and trees, drawn i.i.d., without replacement or not at all, in any mixture. Knows nothing about
-which drafter made them.
+One rule for chains and trees, drawn i.i.d., without replacement or not at all, in any mixture.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from specviz.core.randomness import Dice
+from specviz.core.randomness import RandomSource
 from specviz.core.sampling import residual, without
 from specviz.core.tree import ROOT, DraftTree
 from specviz.registry import OptionsT_co
@@ -24,7 +23,7 @@ from specviz.verifiers.parts.candidates import drawn_before
 
 @VERIFIERS.register("sequential")
 class SequentialVerifier(Verifier[OptionsT_co]):
-    """Accepts each candidate with probability min(1, p/Q); a refusal leaves norm(max(0, p - Q)) for the next.
+    """Accepts each candidate with probability min(1, p/Q); a rejection leaves norm(max(0, p - Q)) for the next.
 
     Q is what that very candidate was drawn from: q itself (i.i.d.), q without the siblings drawn before it, or a
     point mass. On a chain this is speculative sampling (Leviathan et al. 2211.17192, algorithm 1; Chen et al.
@@ -47,21 +46,21 @@ class SequentialVerifier(Verifier[OptionsT_co]):
         rest_formula="r(x) = max(0, p(x) − Q(x)) / Σ max(0, p − Q)",
     )
 
-    def judge(self, tree: DraftTree, target: TargetRows, dice: Dice, position: int) -> Verdict:
+    def judge(self, tree: DraftTree, target: TargetRows, randomness: RandomSource, position: int) -> Verdict:
         node, path, trials = ROOT, list[int](), list[TrialRecord]()
         while True:
             children = tree.children(node)
             level = self.level(tree, target, node)
             accepted = None
             for child in children:
-                trial = level.try_child(child, dice, position)
+                trial = level.try_child(child, randomness, position)
                 trials.append(trial)
                 if trial.accepted:
                     accepted = child
                     break
             if accepted is None:
                 left = level.left()
-                drawn = dice.draw(left, ("target", position + len(path), 0))
+                drawn = randomness.draw(left, ("target", position + len(path), 0))
                 changed = left if level.mass is not None else None
                 return Verdict(path, drawn.token, ending(tree, children), trials, changed, level.mass, drawn.u)
             node = accepted
@@ -74,7 +73,7 @@ class SequentialVerifier(Verifier[OptionsT_co]):
 
 @dataclass(slots=True)
 class Level:
-    """The candidates below one visited node. V-sized work is put off until a refusal makes it necessary."""
+    """The candidates below one visited node. V-sized work is put off until a rejection makes it necessary."""
 
     tree: DraftTree
     target: TargetRows
@@ -82,31 +81,31 @@ class Level:
     lenience: float = 1.0
     """candidates are accepted as if Q were this many times as large (Leviathan et al., appendix A.5)"""
     mass: float | None = None
-    """left over by the last refused candidate; None: nothing refused yet"""
-    refused: list[int] = field(default_factory=list)
+    """left over by the last rejected candidate; None: nothing rejected yet"""
+    rejected: list[int] = field(default_factory=list)
     _left: Tensor | None = None
     _pending: tuple[int, Tensor | None] | None = None
-    """the last refused candidate and its Q (None: as in the tree), not yet subtracted"""
+    """the last rejected candidate and its Q (None: as in the tree), not yet subtracted"""
 
-    def try_child(self, child: int, dice: Dice, position: int) -> TrialRecord:
+    def try_child(self, child: int, randomness: RandomSource, position: int) -> TrialRecord:
         """One trial. First siblings need two numbers of the target and the draft, not two distributions."""
         token = self.tree.tokens[child]
-        p = float(self.left()[token]) if self.refused else self.target.candidate_prob(child)
+        p = float(self.left()[token]) if self.rejected else self.target.candidate_prob(child)
         adjusted = self._adjusted(child)
         q = self.tree.proposal_prob(child) if adjusted is None else float(adjusted[token])
-        threshold, terms = self.chance(child, p, q)
-        toss = dice.accept(threshold, ("accept", position, child))
-        if not toss.accepted:
+        threshold, terms = self.acceptance_probability(child, p, q)
+        decision = randomness.accept(threshold, ("accept", position, child))
+        if not decision.accepted:
             self._pending = (child, adjusted)
-            self.refused.append(child)
-        return TrialRecord(child, p, q, threshold, toss.u, toss.accepted, terms)
+            self.rejected.append(child)
+        return TrialRecord(child, p, q, threshold, decision.u, decision.accepted, terms)
 
-    def chance(self, child: int, p: float, q: float) -> tuple[float, Mapping[str, float]]:
+    def acceptance_probability(self, child: int, p: float, q: float) -> tuple[float, Mapping[str, float]]:
         """With which probability a candidate is accepted, and what is named of how that was worked out."""
         return min(1.0, p / (self.lenience * q)) if q > 0.0 else float(p > 0.0), {}
 
     def left(self) -> Tensor:
-        """What the refused candidates have left of the target [V]."""
+        """What the rejected candidates have left of the target [V]."""
         if self._left is None:
             self._left = self.target.probs(self.node)
         if self._pending is not None:
@@ -122,7 +121,7 @@ class Level:
     def _adjusted(self, child: int) -> Tensor | None:
         """Q of a candidate drawn without replacement after others from the same q; None where Q is as in the tree."""
         proposal = self.tree.proposals[child]
-        drawn = drawn_before(self.tree, child, self.refused)
+        drawn = drawn_before(self.tree, child, self.rejected)
         return without(proposal, drawn)[0] if drawn and proposal is not None else None
 
 

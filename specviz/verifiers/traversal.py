@@ -1,7 +1,7 @@
-"""A tree judged from its leaves: whole paths first, and what refused ones leave goes to the paths beside and above.
+"""A tree judged from its leaves: whole paths first, and what rejected ones leave goes to the paths beside and above.
 
-Where top-down rules lose everything below a refused node, this one looks at the deep candidates before it gives up
-their ancestors. Knows nothing about which drafter made them.
+Where top-down rules lose everything below a rejected node, this one looks at the deep candidates before it gives up
+their ancestors.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from specviz.core.randomness import Dice
+from specviz.core.randomness import RandomSource
 from specviz.core.tree import ROOT, DraftTree
 from specviz.options import Options
 from specviz.trace.declared_rule import Rule
 from specviz.trace.events import CandidateKind
 from specviz.verifiers.base import VERIFIERS, TargetRows, TrialRecord, Verdict, Verifier, ending
-from specviz.verifiers.parts.candidates import drawn_from, path_chance, reach_after, scaled_refusal
+from specviz.verifiers.parts.candidates import drawn_from, path_reach, reach_after, scaled_rejection
 
 
 @dataclass(frozen=True)
@@ -27,11 +27,11 @@ class TraversalOptions(Options):
 
 @VERIFIERS.register("traversal")
 class TraversalVerifier(Verifier[TraversalOptions]):
-    """Traversal verification: tries the left-most leaf's whole path, and deletes the leaf where that is refused.
+    """Traversal verification: tries the left-most leaf's whole path, and deletes the leaf where that is rejected.
 
-    A(root) = 1, A(child) = min(1, A p/Q). A leaf's path is accepted with probability A. A refused leaf leaves its
+    A(root) = 1, A(child) = min(1, A p/Q). A leaf's path is accepted with probability A. A rejected leaf leaves its
     parent s = sum max(0, A p - Q): A becomes s / (s + 1 - A), p becomes norm(max(0, A p - Q)), and for candidates drawn
-    without replacement Q loses the token. A parent whose children are all refused is a leaf. On a chain this is block
+    without replacement Q loses the token. A parent whose children are all rejected is a leaf. On a chain this is block
     verification. Traversal Verification (Weng et al., 2505.12398, algorithms 1 and 2).
     """
 
@@ -40,7 +40,7 @@ class TraversalVerifier(Verifier[TraversalOptions]):
     rule: ClassVar[Rule | None] = Rule(
         order="bottom_up",
         threshold="where(left, end_here(left, reach), ratio(parent_reach * p, q))",
-        words="the chance of its path",
+        words="the probability of its path",
         numbers="scaled",
         terms={"parent_reach": "A", "reach": "A′", "left": "s"},
         formula=(
@@ -52,8 +52,8 @@ class TraversalVerifier(Verifier[TraversalOptions]):
         rest_formula="r(x) = max(0, A·p(x) − Q(x)) / Σ max(0, A·p − Q)",
     )
 
-    def judge(self, tree: DraftTree, target: TargetRows, dice: Dice, position: int) -> Verdict:
-        """`terms` of a trial: `parent_reach` is A of the parent; where children of the node were refused before it,
+    def judge(self, tree: DraftTree, target: TargetRows, randomness: RandomSource, position: int) -> Verdict:
+        """`terms` of a trial: `parent_reach` is A of the parent; where children of the node were rejected before it,
         `left` is the last one's s and `reach` the node's A before that."""
         stack = [Visit(tree, target, ROOT)]
         trials = list[TrialRecord]()
@@ -64,14 +64,14 @@ class TraversalVerifier(Verifier[TraversalOptions]):
                 stack.append(here)
             if here.node == ROOT:
                 break
-            toss = dice.accept(here.reach, ("accept", position, here.node))
-            trials.append(here.trial(toss.u, toss.accepted))
-            if toss.accepted:
+            decision = randomness.accept(here.reach, ("accept", position, here.node))
+            trials.append(here.trial(decision.u, decision.accepted))
+            if decision.accepted:
                 break
             stack.pop()
-            stack[-1].refuse(here.node)
+            stack[-1].reject(here.node)
         depth = tree.depths[here.node]
-        drawn = dice.draw(here.probs(), ("target", position + depth, 0))
+        drawn = randomness.draw(here.probs(), ("target", position + depth, 0))
         changed = None if here.left is None else here.probs()
         origin = ending(tree, tree.children(here.node))
         return Verdict(
@@ -81,31 +81,31 @@ class TraversalVerifier(Verifier[TraversalOptions]):
 
 @dataclass(slots=True)
 class Visit:
-    """A node on the way to the left-most leaf that is left. V-sized work is put off until a child is refused."""
+    """A node on the way to the left-most leaf that is left. V-sized work is put off until a child is rejected."""
 
     tree: DraftTree
     target: TargetRows
     node: int
     reach: float = 1.0
-    """A: the chance that the path down to here is accepted once its children are refused"""
+    """A: the probability that the path down to here is accepted once its children are rejected"""
     parent_reach: float = 1.0
     p: float = 1.0
     q: float = 1.0
     """p and Q of the node's token at its parent, when it was reached"""
     before: float = 1.0
-    """A before the last refused child"""
+    """A before the last rejected child"""
     left: float | None = None
-    """s of the last refused child"""
-    refused: list[int] = field(default_factory=list)
+    """s of the last rejected child"""
+    rejected: list[int] = field(default_factory=list)
     waiting: list[int] = field(default_factory=list)
-    """children not yet refused, the next one last"""
+    """children not yet rejected, the next one last"""
     _probs: Tensor | None = None
 
     def __post_init__(self) -> None:
         self.waiting = self.tree.children(self.node)[::-1]
 
     def probs(self) -> Tensor:
-        """What refused children have left of the target [V]."""
+        """What rejected children have left of the target [V]."""
         if self._probs is None:
             self._probs = self.target.probs(self.node)
         return self._probs
@@ -114,20 +114,20 @@ class Visit:
         """Go on to the next child."""
         child = self.waiting[-1]
         token = self.tree.tokens[child]
-        if not self.refused:
+        if not self.rejected:
             p, q = self.target.candidate_prob(child), self.tree.proposal_prob(child)
         else:
-            proposal = drawn_from(self.tree, child, self.refused)
+            proposal = drawn_from(self.tree, child, self.rejected)
             p, q = float(self.probs()[token]), 1.0 if proposal is None else float(proposal[token])
-        return Visit(self.tree, self.target, child, path_chance(self.reach, p, q), self.reach, p, q)
+        return Visit(self.tree, self.target, child, path_reach(self.reach, p, q), self.reach, p, q)
 
-    def refuse(self, child: int) -> None:
+    def reject(self, child: int) -> None:
         """Take a child away, with all that hung below it."""
-        proposal = drawn_from(self.tree, child, self.refused)
-        self._probs, left = scaled_refusal(self.probs(), self.reach, self.tree.tokens[child], proposal)
+        proposal = drawn_from(self.tree, child, self.rejected)
+        self._probs, left = scaled_rejection(self.probs(), self.reach, self.tree.tokens[child], proposal)
         self.before, self.left = self.reach, left
         self.reach = reach_after(self.reach, left)
-        self.refused.append(child)
+        self.rejected.append(child)
         self.waiting.remove(child)
 
     def trial(self, u: float | None, accepted: bool) -> TrialRecord:

@@ -1,6 +1,6 @@
 """Typical acceptance: a candidate passes when the target finds it likely enough, whatever it would have said itself.
 
-Lossy by design. Knows nothing about how candidates were drawn, and tosses no coin.
+Lossy by design.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import torch
 
-from specviz.core.randomness import Dice
+from specviz.core.randomness import RandomSource
 from specviz.core.tree import ROOT, DraftTree
 from specviz.options import Options, option
 from specviz.trace.declared_rule import Rule
@@ -57,7 +57,7 @@ class TypicalVerifier(Verifier[TypicalOptions]):
         code=("passed = p[x] > min(epsilon, delta * exp(-entropy(p)))", "path = max(passed_paths, key=len)"),
     )
 
-    def judge(self, tree: DraftTree, target: TargetRows, dice: Dice, position: int) -> Verdict:
+    def judge(self, tree: DraftTree, target: TargetRows, randomness: RandomSource, position: int) -> Verdict:
         """`terms` of a trial: `entropy` of p, and `bar`, which p has to exceed; `threshold` is the verdict, 0 or 1."""
         entropies: dict[int, float] = {}
 

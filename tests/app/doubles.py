@@ -56,10 +56,10 @@ def catalog() -> Catalog:
             MethodDescription("greedy", "Keeps what the target would have written.", "", True, (), temperatures="zero"),
             MethodDescription("loose", "Keeps nearly everything.", "", False, ()),
         ),
-        growths=(
+        tree_policies=(
             MethodDescription("levels", "The same children below every node of a level.", "", True, (SHAPE, BUDGET)),
         ),
-        stoppings=(
+        stop_policies=(
             MethodDescription("fixed", "Every draft has its full length.", "", True, ()),
             MethodDescription("doubt", "Stops where the drafter doubts.", "", True, (FLOOR,), learns=True),
         ),

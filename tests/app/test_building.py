@@ -12,7 +12,7 @@ import pytest
 from specviz.app.page.build import build, settled
 from specviz.app.page.deferred import LOADING, DeferredSource
 from specviz.app.page.settings import launch_settings
-from specviz.app.parts.cancellation import Stops
+from specviz.app.parts.cancellation import Cancellations
 from specviz.app.parts.gallery import gallery, write_index
 from specviz.app.parts.request import Limits
 from specviz.errors import ModelError
@@ -58,12 +58,12 @@ def test_an_index_spares_reading_and_names_the_first_run(tmp_path: Path) -> None
     for name in ("a.json.gz", "b.json.gz"):
         codec.write(sample(), tmp_path / name)
     write_index(tmp_path, first="b.json.gz")
-    shelf = gallery(tmp_path)
-    assert shelf.first == "b.json.gz"
-    assert shelf.cards[0].label == "a · sample tree + sequential, T 1 · 3.00 tokens per round · simulated"
+    recorded = gallery(tmp_path)
+    assert recorded.first == "b.json.gz"
+    assert recorded.cards[0].label == "a · sample tree + sequential, T 1 · 3.00 tokens per round · simulated"
 
 
-def test_a_broken_file_is_left_off_the_shelf(tmp_path: Path) -> None:
+def test_a_broken_file_is_left_out_of_the_gallery(tmp_path: Path) -> None:
     (tmp_path / "broken.json.gz").write_bytes(b"not a trace")
     assert gallery(tmp_path).cards == ()
 
@@ -104,9 +104,9 @@ def test_an_engine_that_cannot_load_says_why_and_keeps_saying_it() -> None:
 
 
 def test_arming_again_stops_the_run_before() -> None:
-    stops = Stops()
-    first = stops.arm("visitor")
-    second = stops.arm("visitor")
+    cancellations = Cancellations()
+    first = cancellations.arm("visitor")
+    second = cancellations.arm("visitor")
     assert (first.is_set(), second.is_set()) == (True, False)
-    stops.leave("visitor")
+    cancellations.leave("visitor")
     assert second.is_set()

@@ -1,4 +1,4 @@
-"""Pictures from measurements: what is drawn, and that no text of ours lets markup through."""
+"""Pictures from measurements: what is drawn, and that no text of the page lets markup through."""
 
 from __future__ import annotations
 
@@ -124,12 +124,17 @@ def test_a_lossy_verifier_is_marked_in_words() -> None:
 
 
 def test_policies_stand_beside_drafter_and_verifier_and_a_lossy_one_is_marked() -> None:
-    growth = MethodCard("levels", {"branching": [3, 2]}, True)
-    started = replace(sample().started, source="live", growth=growth, stopping=MethodCard("hasty", {}, False))
+    tree_policy = MethodCard("levels", {"branching": [3, 2]}, True)
+    started = replace(sample().started, source="live", growth=tree_policy, stopping=MethodCard("hasty", {}, False))
     found = {badge.text: badge for badge in badges(started)}
-    assert list(found)[3:] == ["drafter sample", "growth levels", "stop hasty ✕ lossy", "verifier sequential"]
-    assert found["growth levels"].explanation == "branching 3,2"
-    assert found["stop hasty ✕ lossy"].tone == "lossy"
+    assert list(found)[3:] == [
+        "drafter sample",
+        "tree policy levels",
+        "stop policy hasty ✕ lossy",
+        "verifier sequential",
+    ]
+    assert found["tree policy levels"].explanation == "branching 3,2"
+    assert found["stop policy hasty ✕ lossy"].tone == "lossy"
 
 
 def test_a_warm_start_says_what_was_brought_along() -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from specviz.cli.main import main
 
-KINDS = ("drafters", "verifiers", "growths", "stoppings")
+KINDS = ("drafters", "verifiers", "tree_policies", "stop_policies")
 
 
 def command(arguments: list[str]) -> dict[str, Any]:
@@ -71,7 +71,7 @@ def bench() -> dict[str, list[str]]:
     trees = tree_cases(source, plan)
     return {
         "drafters": [one.name for one in chosen(source.catalog(), ())],
-        "growths": sorted({one.growth for one in trees}),
+        "tree_policies": sorted({one.growth for one in trees}),
         "verifiers": sorted({one.verifier for one in trees}),
     }
 

@@ -21,7 +21,12 @@ GUIDES = {
     "stop_policies": ("adding_a_stop_policy.md", "unlikely_path"),
 }
 """folder of the methods, and so group of entry points → guide and the method it adds"""
-LISTED = {"drafters": "drafters", "verifiers": "verifiers", "tree_policies": "growths", "stop_policies": "stoppings"}
+LISTED = {
+    "drafters": "drafters",
+    "verifiers": "verifiers",
+    "tree_policies": "tree_policies",
+    "stop_policies": "stop_policies",
+}
 ADDED = {name for _, name in GUIDES.values()}
 SUMMARIES = {
     "echo": "drafter echo gamma=3",

@@ -111,7 +111,7 @@ def test_the_engine_never_sleeps():
     assert not [relative(path) for path in engine if re.search(r"\bsleep\(", path.read_text(encoding="utf-8"))]
 
 
-def test_the_engine_draws_only_through_its_dice():
+def test_the_engine_draws_only_through_its_random_source():
     """A number from a global generator would break both replay and the exhaustive proof."""
     foreign = re.compile(
         r"^\s*(import|from) random\b|\bnp\.random\b|manual_seed|torch\.(rand|multinomial|bernoulli)", re.MULTILINE
@@ -170,12 +170,12 @@ def test_every_way_to_branch_on_a_name_is_seen(code):
 def test_no_branch_on_the_name_of_a_method():
     """What a method needs, it says itself. The trace knows rules by name, because it must not import them."""
     from specviz.drafters.base import DRAFTERS
-    from specviz.stop_policies.base import STOPS
-    from specviz.tree_policies.base import GROWTHS
+    from specviz.stop_policies.base import STOP_POLICIES
+    from specviz.tree_policies.base import TREE_POLICIES
     from specviz.verifiers.base import VERIFIERS
 
     words = {"none", "model", "chain", "confidence", "entropy", "fixed", "levels"}  # also everyday words
-    names = {*DRAFTERS.names(), *GROWTHS.names(), *STOPS.names(), *VERIFIERS.names()} - words
+    names = {*DRAFTERS.names(), *TREE_POLICIES.names(), *STOP_POLICIES.names(), *VERIFIERS.names()} - words
     assert {"ngram", "greedy"} <= names
     modules = [path for path in MODULES if "trace" not in path.parts]
     found = [f"{relative(p)}:{line}" for p in modules for line, texts in names_compared(nodes(p)) if texts & names]
@@ -199,9 +199,9 @@ def test_trace_and_theory_start_without_torch():
 
 def test_every_registered_method_has_its_page():
     from specviz.drafters.base import DRAFTERS
-    from specviz.stop_policies.base import STOPS
-    from specviz.tree_policies.base import GROWTHS
+    from specviz.stop_policies.base import STOP_POLICIES
+    from specviz.tree_policies.base import TREE_POLICIES
     from specviz.verifiers.base import VERIFIERS
 
     pages = {path.stem for path in (ROOT / "docs" / "methods").glob("*.md")}
-    assert {*DRAFTERS.names(), *GROWTHS.names(), *STOPS.names(), *VERIFIERS.names()} <= pages
+    assert {*DRAFTERS.names(), *TREE_POLICIES.names(), *STOP_POLICIES.names(), *VERIFIERS.names()} <= pages

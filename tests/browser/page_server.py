@@ -27,12 +27,12 @@ def free_port() -> int:
 
 
 @contextmanager
-def served(source: TraceSource, shelf: Path, limits: Limits | None = None) -> Iterator[str]:
-    """The page's address while the block runs; `shelf` gets the golden trace if it is empty."""
+def served(source: TraceSource, recorded: Path, limits: Limits | None = None) -> Iterator[str]:
+    """The page's address while the block runs; `recorded` gets the golden trace if it is empty."""
     limits = limits or Limits()
-    if not list(shelf.glob("*.json.gz")):
-        codec.write(sample(), shelf / "sample.json.gz")
-    demo = build(source, gallery(shelf), limits, sweeps=shelf)
+    if not list(recorded.glob("*.json.gz")):
+        codec.write(sample(), recorded / "sample.json.gz")
+    demo = build(source, gallery(recorded), limits, sweeps=recorded)
     settings = {**launch_settings(limits), "server_port": free_port(), "quiet": True}
     _, address, _ = demo.launch(prevent_thread_lock=True, **settings)
     try:

@@ -26,7 +26,7 @@ expect.set_options(timeout=20_000)
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The page over a source that answers at once."""
-    with served(ReplaySource(sample()), tmp_path_factory.mktemp("shelf")) as url:
+    with served(ReplaySource(sample()), tmp_path_factory.mktemp("gallery")) as url:
         yield url
 
 

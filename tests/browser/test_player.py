@@ -57,10 +57,10 @@ PICTURE = """document.querySelector(".svp").innerText
 """everything the player says, and how each node looks"""
 
 
-def test_it_opens_on_a_refusal_with_accepted_and_never_reached_nodes_beside_it(player: Page) -> None:
+def test_it_opens_on_a_rejection_with_accepted_and_unreached_nodes_beside_it(player: Page) -> None:
     states = set(player.locator("[role=treeitem]").evaluate_all("all => all.map(one => one.dataset.state)"))
     assert {"accepted", "rejected", "unreached"} <= states
-    expect(player.locator(".svp-card header")).to_contain_text("refused")
+    expect(player.locator(".svp-card header")).to_contain_text("rejected")
 
 
 def test_stepping_forward_and_back_passes_through_the_same_pictures(player: Page) -> None:
@@ -78,7 +78,7 @@ def test_a_round_is_told_in_its_four_phases(player: Page) -> None:
     player.get_by_role("button", name="target pass").click()
     expect(caption).to_contain_text("scores the root and all 4 candidates at once")
     player.get_by_role("button", name="verdicts").click()
-    expect(caption).to_contain_text("kept without a doubt")
+    expect(caption).to_contain_text("accepted without a doubt")
     player.get_by_role("button", name="commit").click()
     expect(caption).to_contain_text("3 tokens from one target pass")
 
@@ -94,7 +94,7 @@ def test_a_click_on_a_node_shows_its_card_everywhere(player: Page) -> None:
     node(player, 2).click()
     card = player.locator(".svp-card")
     expect(card.locator("header")).to_contain_text("second of 3 siblings")
-    expect(card).to_contain_text("target, after 1 refusal")
+    expect(card).to_contain_text("target, after 1 rejection")
     expect(card).to_contain_text("siblings in the order they were tried")
     expect(node(player, 2)).to_have_attribute("aria-selected", "true")
     expect(player.locator(".svp-tok.is-selected")).to_have_text("-")
@@ -107,7 +107,9 @@ def test_a_click_on_a_node_shows_its_card_everywhere(player: Page) -> None:
 def test_the_arithmetic_is_that_of_the_trace(player: Page) -> None:
     at(player, "#round=1&beat=8&node=3")
     numbers = " ".join(player.locator(".svp-numbers").inner_text().split())
-    assert numbers == "p 0.10 target q 0.50 draft p/q 0.20 so the chance to stay is 0.20 u 0.90 ≥ 0.20: refused"
+    assert (
+        numbers == "p 0.10 target q 0.50 draft p/q 0.20 so the acceptance probability is 0.20 u 0.90 ≥ 0.20: rejected"
+    )
 
 
 def test_words_numbers_formula_is_remembered(player: Page) -> None:
@@ -125,15 +127,15 @@ def test_a_token_in_the_text_leads_to_its_verdict(player: Page) -> None:
     player.locator(".svp-tok.is-rejected").first.click()
     expect(player.locator(".svp-where")).to_contain_text("Round 1 of")
     expect(node(player, 3)).to_have_attribute("aria-selected", "true")
-    expect(player.locator(".svp-caption")).to_contain_text("refused")
+    expect(player.locator(".svp-caption")).to_contain_text("rejected")
 
 
-def test_keys_move_by_round_refusal_and_bonus(player: Page) -> None:
+def test_keys_move_by_round_rejection_and_bonus(player: Page) -> None:
     where, caption = player.locator(".svp-where"), player.locator(".svp-caption")
     player.keyboard.press("Home")
     expect(where).to_contain_text("Round 1 of 8")
     player.keyboard.press("n")
-    expect(caption).to_contain_text("refused")
+    expect(caption).to_contain_text("rejected")
     player.keyboard.press("b")
     expect(caption).to_contain_text("a bonus")
     player.keyboard.press("Shift+ArrowRight")
@@ -305,32 +307,30 @@ def test_every_method_stands_in_the_badge_and_a_lossy_one_is_marked(page: Page, 
     trace["started"]["stopping"] = {"name": "hasty", "options": {}, "lossless": False}
     trace["started"]["source"] = "live"  # a simulated run is never called lossless
     opened(page, tmp_path, json.dumps(trace))
-    expect(page.locator(".svp-badge")).to_contain_text("growth levels")
+    expect(page.locator(".svp-badge")).to_contain_text("tree policy levels")
     expect(page.locator(".svp-lossy")).to_have_text("✕ lossy")
-    expect(page.locator(".svp-badge span", has=page.locator(".svp-lossy"))).to_contain_text("stop hasty")
+    expect(page.locator(".svp-badge span", has=page.locator(".svp-lossy"))).to_contain_text("stop policy hasty")
     expect(page.locator(".svp-badge")).not_to_contain_text("✓ lossless")
 
 
 def test_the_tree_is_a_tree_to_a_screen_reader(player: Page) -> None:
     at(player, "#round=1&beat=9")
     tree = player.get_by_role("tree", name="draft tree of round 1")
-    expect(tree.get_by_role("treeitem", name="␣c, refused, draft 0.50, target 0.10")).to_be_visible()
+    expect(tree.get_by_role("treeitem", name="␣c, rejected, draft 0.50, target 0.10")).to_be_visible()
     expect(tree.get_by_role("treeitem", name="␣a, correction")).to_be_visible()
     player.get_by_text("as a table").click()
-    expect(player.get_by_role("row", name="3 ␣c 2 3 0.50 0.10 refused")).to_be_visible()
+    expect(player.get_by_role("row", name="3 ␣c 2 3 0.50 0.10 rejected")).to_be_visible()
 
 
 ROW = {"label": "<i>here</i>", "tokens": [1, 2], "marks": [1], "nodes": [2, 3], "position": 1, "scores": [0.5, 0.25]}
 EXHIBITS = [{"title": "<b>seen before</b>", "marked": "matched", "rows": [ROW]}]
 
 
-def test_a_row_of_what_the_drafter_knew_leads_to_its_nodes_and_its_place_in_the_text(
-    page: Page, tmp_path: Path
-) -> None:
+def test_a_row_of_an_exhibit_leads_to_its_nodes_and_its_place_in_the_text(page: Page, tmp_path: Path) -> None:
     trace = json.loads(SAMPLE)
     trace["rounds"][0]["drafted"]["knew"] = EXHIBITS
     opened(page, tmp_path, json.dumps(trace), "#round=1&beat=8")
-    knew = page.locator(".svp-knew")
+    knew = page.locator(".svp-exhibits")
     row = knew.locator(".svp-exhibit-row")
     expect(knew).to_contain_text("<b>seen before</b>")
     expect(row).to_contain_text("<i>here</i>")
@@ -396,4 +396,4 @@ def test_who_looks_back_during_a_run_is_left_there(live: Page) -> None:
 def test_another_run_opens_anew(live: Page) -> None:
     live.evaluate("grow(8, true)")
     live.evaluate("other()")
-    expect(live.locator(".svp-card header")).to_contain_text("refused")
+    expect(live.locator(".svp-card header")).to_contain_text("rejected")

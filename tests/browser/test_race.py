@@ -17,7 +17,7 @@ HOSTILE = "#<b>${1+1}`{{x}}"
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with served(ReplaySource(sample()), tmp_path_factory.mktemp("shelf")) as url:
+    with served(ReplaySource(sample()), tmp_path_factory.mktemp("gallery")) as url:
         yield url
 
 

@@ -14,7 +14,7 @@ from tests.browser.test_player import GOLDEN, SAMPLE, at, node, opened
 
 pytestmark = pytest.mark.browser
 
-LABEL = "same candidates, same chance numbers. It claims nothing about speed"
+LABEL = "same candidates, same uniform draws. It claims nothing about speed"
 
 
 def unfolded(page: Page, folder: Path, trace: str, moment: str) -> Page:
@@ -37,8 +37,8 @@ def test_moving_the_temperature_by_keyboard_tells_the_flips_and_marks_them_in_th
     expect(slider).to_have_attribute("aria-valuetext", "0.5 (was 1)")
     expect(page.locator(".svp-where")).to_have_text("Round 2 of 8")
     expect(told).to_have_text("1 of 5 verdicts flips. Accepted candidates: 3 recorded, 2 now.")
-    expect(node(page, 14)).to_have_attribute("data-changed", "refused")
-    assert "would be refused" in str(node(page, 14).get_attribute("aria-label"))
+    expect(node(page, 14)).to_have_attribute("data-changed", "rejected")
+    assert "would be rejected" in str(node(page, 14).get_attribute("aria-label"))
     expect(node(page, 14).locator(".svp-changed")).to_have_text("▼")
     expect(page.locator(".svp-change")).to_contain_text("p 0.45 → 0.56")
     page.get_by_role("button", name="reset to the recorded settings").click()
@@ -68,11 +68,11 @@ def test_the_panel_says_what_it_cannot_judge_again(page: Page, tmp_path: Path) -
     expect(page.get_by_role("slider", name="temperature")).to_be_visible()
 
 
-def test_above_temperature_0_a_greedy_round_has_chances_but_no_verdicts(page: Page, tmp_path: Path) -> None:
+def test_above_temperature_0_a_greedy_round_has_probabilities_but_no_verdicts(page: Page, tmp_path: Path) -> None:
     greedy = (GOLDEN / "trace-1.0-greedy.json").read_text(encoding="utf-8")
     unfolded(page, tmp_path, greedy, "#round=2&beat=99")
     page.get_by_role("slider", name="temperature").fill("20")
-    expect(page.locator(".svp-rejudge [role=status]")).to_contain_text("no chance number was drawn")
+    expect(page.locator(".svp-rejudge [role=status]")).to_contain_text("no u was drawn")
 
 
 FLIP = """(trace) => {
@@ -92,6 +92,6 @@ def test_a_shipped_recording_has_a_verdict_that_flips_when_it_is_colder(page: Pa
     page.get_by_text("Re-judge this round").click()
     page.get_by_role("slider", name="temperature").fill(str(round(temperature / 0.05)))
     expect(page.locator(".svp-rejudge [role=status]")).to_have_text(sentence)
-    expect(page.locator(".svp-change:is(.is-accepted, .is-refused)").first).to_be_visible()
-    expect(page.locator("[data-changed=accepted], [data-changed=refused]").first).to_be_attached()
+    expect(page.locator(".svp-change:is(.is-accepted, .is-rejected)").first).to_be_visible()
+    expect(page.locator("[data-changed=accepted], [data-changed=rejected]").first).to_be_attached()
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -86,7 +86,9 @@ VERIFIERS = (
     MethodDescription("greedy", "Argmax.", "", True, (), temperatures="zero"),
     MethodDescription("sequential", "Master rule.", "", True, (OptionCard("top_k", "int", 0, "a clash of names"),)),
 )
-GROWTHS = (MethodDescription("bush", "Many branches.", "", True, (OptionCard("branching", "ints", [], "children"),)),)
+TREE_POLICIES = (
+    MethodDescription("bush", "Many branches.", "", True, (OptionCard("branching", "ints", [], "children"),)),
+)
 STOPPINGS = (
     MethodDescription("fixed", "Never stops.", "", True, ()),
     MethodDescription("doubt", "Stops in doubt.", "", True, (OptionCard("threshold", "float", 0.4, "how sure"),)),
@@ -106,7 +108,7 @@ class PlayedSource:
     def catalog(self) -> Catalog:
         models = (ModelDescription("target", "target", "A model.", 15_700_000, False),)
         prompts = (PromptCard("mean", "code", "Mean", "A function.", "def mean(values):\n"),)
-        return Catalog(models, METHODS, VERIFIERS, prompts, GROWTHS, STOPPINGS)
+        return Catalog(models, METHODS, VERIFIERS, prompts, TREE_POLICIES, STOPPINGS)
 
     def status(self) -> str:
         return "models ready"

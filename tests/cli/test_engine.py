@@ -132,12 +132,14 @@ def test_bench_measures_everyone_and_writes_its_report(specviz: Call) -> None:
     assert result.code == 0, result.err
     report = json.loads(Path("b.json").read_text())
     names = [row["name"] for row in report["rows"]]
-    assert names[0] == "ours: plain"
-    assert {"transformers: generate", "ours: model γ=2", "ours: ngram γ=3", "ours: model tree 3,2,1"} <= set(names)
+    assert names[0] == "specviz: plain"
+    assert {"transformers: generate", "specviz: model γ=2", "specviz: ngram γ=3", "specviz: model tree 3,2,1"} <= set(
+        names
+    )
     assert equal_outputs(report["rows"]) == [5] * len(names), "float32 greedy outputs are equal"
     assert report["complete"] is True
     assert report["rows"][0]["ratio"]["median"] == 1.0
-    assert "| ours: plain |" in result.out
+    assert "| specviz: plain |" in result.out
 
 
 @pytest.mark.slow
@@ -153,12 +155,16 @@ def test_bench_trees_writes_its_tables_between_the_marks(specviz: Call, tmp_path
         "0",
         "--max-new-tokens",
         "3",
-        "--ladder-candidates",
+        "--level-candidates",
         "2",
     ]
-    result = specviz("bench", "trees", *flags, "--ladder-step", "64", "--speed", "--write", page)
+    result = specviz("bench", "trees", *flags, "--level-step", "64", "--speed", "--write", page)
     assert result.code == 0, result.err
-    for part in ("**Fixed draft length 2, temperature 0**", "| rsd_c | 2,2 | greedy |", "**Gain ladder: one level"):
+    for part in (
+        "**Fixed speculation length 2, temperature 0**",
+        "| rsd_c | 2,2 | greedy |",
+        "**Acceptance of one level",
+    ):
         assert part in result.out
         assert part in page.read_text(encoding="utf-8")
 
@@ -170,7 +176,16 @@ def test_bench_trees_asks_for_the_marks_before_it_measures(specviz: Call, tmp_pa
 
 
 def test_bench_drafters_runs_every_drafter_or_says_why_not(specviz: Call) -> None:
-    flags = ["--prompts", "1", "--lessons", "1", "--max-new-tokens", "3", "--drafters", "none,ngram,suffix,early_exit"]
+    flags = [
+        "--prompts",
+        "1",
+        "--warm-up-prompts",
+        "1",
+        "--max-new-tokens",
+        "3",
+        "--drafters",
+        "none,ngram,suffix,early_exit",
+    ]
     result = specviz("bench", "drafters", *flags, "--json", "-")
     assert result.code == 0, result.err
     report = json.loads(result.out)

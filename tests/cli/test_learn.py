@@ -20,7 +20,7 @@ class Teacher:
 
     def catalog(self) -> object:
         return SimpleNamespace(
-            stoppings=[SimpleNamespace(name="wise", learns=True), SimpleNamespace(name="fixed", learns=False)]
+            stop_policies=[SimpleNamespace(name="wise", learns=True), SimpleNamespace(name="fixed", learns=False)]
         )
 
     def learn(self, traces: list[object], policy: str) -> Learned:
@@ -57,6 +57,6 @@ def test_own_runs_start_from_held_out_text_that_the_prompt_set_does_not_use() ->
 
 def test_a_file_that_holds_no_weights_is_refused(specviz: Callable, tmp_path: Path) -> None:
     (tmp_path / "bad.json").write_text("[1]")
-    done = specviz("run", "--prompt", "a", "--stopping-weights", tmp_path / "bad.json")
+    done = specviz("run", "--prompt", "a", "--stop-policy-weights", tmp_path / "bad.json")
     assert done.code == 2
     assert "holds no weights" in done.err

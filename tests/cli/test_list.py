@@ -28,6 +28,6 @@ def test_a_model_that_is_not_there_says_how_to_make_it(specviz: Call, played: An
 
 def test_json_holds_the_catalog(specviz: Call, played: Any) -> None:
     data = json.loads(specviz("list", "--json").out)
-    assert set(data) == {"drafters", "growths", "stoppings", "verifiers", "models", "prompts"}
+    assert set(data) == {"drafters", "tree_policies", "stop_policies", "verifiers", "models", "prompts"}
     assert data["drafters"][0]["options"][0]["name"] == "gamma"
     assert list(json.loads(specviz("list", "prompts", "--json").out)) == ["prompts"]

@@ -21,7 +21,7 @@ def test_lines_and_their_sums_are_printed(specviz: Callable) -> None:
     done = specviz("prove", "lines")
     assert done.code == 0, done.err
     lines = done.out.splitlines()
-    assert lines[1] == "drafted b(0.4500) | b kept u in [0.0000, 0.6667) (0.6667) | accepted b (1.0000) | 0.300000"
+    assert lines[1] == "drafted b(0.4500) | b accepted u in [0.0000, 0.6667) (0.6667) | accepted b (1.0000) | 0.300000"
     assert "sum a: 0.500000   p: 0.500000   difference -0.000000" in done.out.replace("+0.000000", "-0.000000")
     assert lines[-1].endswith(": the target's law")
 

@@ -40,13 +40,13 @@ def hostile(golden: Path, tmp_path: Path) -> Path:
 
 
 def test_a_round_shows_its_tree_with_fates_arithmetic_and_verdicts(specviz: Call, golden: Path) -> None:
-    """Round 0 of the golden trace: two accepted, one rejected, one never reached, a correction from the residual."""
+    """Round 0 of the golden trace: two accepted, one rejected, one unreached, a correction from the residual."""
     result = specviz("replay", golden, "--round", 0)
     assert result.code == 0
     assert "round 0 · 8 tokens so far · 4 drafted, 2 accepted" in result.out
     assert "● return               accepted · p 0.5000 · q 0.6000 · threshold 0.8333, u 0.5833 < it" in result.out
     assert "✗ ␣c                 rejected · p 0.1000 · q 0.5000 · threshold 0.2000, u 0.8960 ≥ it" in result.out
-    assert "○ ␣+               never reached · p 0.5000 · q 0.4000" in result.out
+    assert "○ ␣+               unreached · p 0.5000 · q 0.4000" in result.out
     assert "→ correction ␣a · from the residual · residual mass 0.4933 · u 0.6351" in result.out
     assert "= ␣␣␣␣return␣a · 3 committed · cache 7 → 10 rows, 2 dropped" in result.out
     assert "round 1" not in result.out

@@ -14,7 +14,7 @@ from specviz.trace import codec
 from tests.js.node import ROOT
 
 TRACES = sorted((ROOT / "assets" / "traces").glob("*.json.gz"))
-TRIAL = re.compile(r" (accepted|rejected|passed|never reached) · .*threshold [\d.]+, u [\d.]+ ([<≥]) it(.*)$")
+TRIAL = re.compile(r" (accepted|rejected|passed|unreached) · .*threshold [\d.]+, u [\d.]+ ([<≥]) it(.*)$")
 OTHER_REASON = " · rejected: a longer path, or one drafted earlier, is kept"
 """what is said of candidates that passed and are not on the path that was kept"""
 

@@ -77,8 +77,8 @@ def test_every_flag_reaches_the_request(specviz: Call, played: Any) -> None:
         "run", "--prompt", "x", "--target", "big", "--drafter", "ngram", "--drafter-model", "small",
         "--verifier", "sequential", "--temperature", "0.5", "--top-k", "3", "--top-p", "0.9", "--seed", "1",
         "--max-new-tokens", "9", "--stop", "a", "--stop", "b", "--dtype", "float32", "--device", "cpu", "--gamma", "2",
-        "--verifier-top-k", "5", "--growth", "bush", "--growth-branching", "3", "--stopping", "doubt",
-        "--stopping-threshold", "0.2",
+        "--verifier-top-k", "5", "--tree-policy", "bush", "--tree-policy-branching", "3", "--stop-policy", "doubt",
+        "--stop-policy-threshold", "0.2",
     )  # fmt: skip
     request = played.requests[0]
     assert (request.prompt, request.target, request.drafter, request.drafter_model) == ("x", "big", "ngram", "small")
@@ -107,16 +107,18 @@ def test_a_flag_of_another_drafter_is_refused_with_its_owner(specviz: Call, play
 
 
 def test_a_flag_of_another_policy_is_refused_by_its_own_name(specviz: Call, played: Any) -> None:
-    result = specviz("run", "--prompt", "x", "--stopping-threshold", "0.2")
+    result = specviz("run", "--prompt", "x", "--stop-policy-threshold", "0.2")
     assert result.err == (
-        "specviz: --stopping-threshold belongs to stopping 'doubt', but 'fixed' was chosen; "
-        "leave it out or add --stopping doubt.\n"
+        "specviz: --stop-policy-threshold belongs to stop policy 'doubt', but 'fixed' was chosen; "
+        "leave it out or add --stop-policy doubt.\n"
     )
 
 
 def test_an_unknown_flag_is_answered_with_those_that_end_like_it(specviz: Call, played: Any) -> None:
     result = specviz("run", "--prompt", "x", "--threshold", "0.2")
-    assert result.err.startswith("specviz: unrecognized arguments: --threshold 0.2; did you mean --stopping-threshold?")
+    assert result.err.startswith(
+        "specviz: unrecognized arguments: --threshold 0.2; did you mean --stop-policy-threshold?"
+    )
     assert "did you mean --prompt?" in specviz("run", "--promt", "x").err
 
 
@@ -124,13 +126,13 @@ def test_an_unknown_flag_is_answered_with_those_that_end_like_it(specviz: Call, 
     ("role", "option", "flag"),
     [
         ("drafter", "max_ngram", "--max-ngram"),
-        ("growth", "budget", "--growth-budget"),
-        ("stopping", "threshold", "--stopping-threshold"),
+        ("growth", "budget", "--tree-policy-budget"),
+        ("stopping", "threshold", "--stop-policy-threshold"),
         ("verifier", "top_k", "--verifier-top-k"),
         ("drafter", "top_k", "--drafter-top-k"),
         ("drafter", "model", "--model"),
-        ("drafter", "growth_budget", "--drafter-growth-budget"),
-        ("stopping", "weights", "--stopping-option-weights"),
+        ("drafter", "tree_policy_budget", "--drafter-tree-policy-budget"),
+        ("stopping", "weights", "--stop-policy-option-weights"),
     ],
 )
 def test_a_flags_name_depends_on_its_method_and_on_no_other(role: str, option: str, flag: str) -> None:
@@ -139,10 +141,10 @@ def test_a_flags_name_depends_on_its_method_and_on_no_other(role: str, option: s
 
 
 def test_a_shape_that_would_be_ignored_is_refused_with_the_flags_to_use_instead(specviz: Call, played: Any) -> None:
-    result = specviz("run", "--prompt", "x", "--growth", "bush", "--gamma", "4")
+    result = specviz("run", "--prompt", "x", "--tree-policy", "bush", "--gamma", "4")
     assert result.err == (
-        "specviz: --gamma is an option of the drafter 'model' for runs without a growth policy, but --growth bush "
-        "decides the shape; use --growth-branching instead, or leave --growth out.\n"
+        "specviz: --gamma is an option of the drafter 'model' for runs without a tree policy, but --tree-policy bush "
+        "decides the shape; use --tree-policy-branching instead, or leave --tree-policy out.\n"
     )
     assert specviz("run", "--prompt", "x", "--gamma", "4", "--branching", "3,2").err == (
         "specviz: --gamma does nothing beside --branching, which replaces it; leave one of them out.\n"
@@ -157,7 +159,7 @@ def test_a_resumed_runs_own_shape_gives_way_to_a_policy(
     drafter = replace(trace.started.drafter, name="model")
     codec.write(replace(trace, started=replace(trace.started, drafter=drafter)), tmp_path / "t.json")
     specviz("run", "--resume", tmp_path / "t.json")
-    specviz("run", "--resume", tmp_path / "t.json", "--growth", "bush")
+    specviz("run", "--resume", tmp_path / "t.json", "--tree-policy", "bush")
     assert [one.drafter_options for one in played.requests] == [{"branching": [3, 2, 1], "gamma": 4}, {}]
 
 
@@ -246,15 +248,24 @@ def test_resume_takes_prompt_and_settings_from_the_trace_and_flags_over_them(
     assert (resume.round, resume.forced_token, resume.trace.started.run_id) == (2, 5, "sample")
 
 
-def test_growth_and_stopping_are_choices_with_options_of_their_own(specviz: Call, played: Any) -> None:
-    chosen = ("--growth", "bush", "--growth-branching", "3,1", "--stopping", "doubt", "--stopping-threshold", "0.2")
+def test_tree_and_stop_policy_are_choices_with_options_of_their_own(specviz: Call, played: Any) -> None:
+    chosen = (
+        "--tree-policy",
+        "bush",
+        "--tree-policy-branching",
+        "3,1",
+        "--stop-policy",
+        "doubt",
+        "--stop-policy-threshold",
+        "0.2",
+    )
     assert specviz("run", "--prompt", "x", *chosen).code == 0
     request = played.requests[0]
     assert (request.growth, request.growth_options) == ("bush", {"branching": "3,1"})
     assert (request.stopping, request.stopping_options) == ("doubt", {"threshold": "0.2"})
 
 
-def test_a_resumed_run_keeps_its_growth_and_stop_policy(golden: Path) -> None:
+def test_a_resumed_run_keeps_its_tree_and_stop_policy(golden: Path) -> None:
     started = codec.read(golden).started
     card = replace(started.verifier, name="bush", options={"branching": [3, 1]})
     request = request_of(replace(started, growth=card, stopping=replace(card, name="doubt", options={})))

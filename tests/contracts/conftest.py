@@ -9,7 +9,7 @@ from functools import cache
 import pytest
 import torch
 
-from specviz.core.randomness import SeededDice
+from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
 from specviz.datastore.build import from_ids
 from specviz.datastore.store import Datastore
@@ -18,7 +18,7 @@ from specviz.drafters.capabilities import retrieves, with_model
 from specviz.engine.pairing import follow
 from specviz.engine.session import Method, Session, Start
 from specviz.engine.termination import Ending, Limits
-from specviz.live.plan import make_habit
+from specviz.live.plan import make_policies
 from specviz.lm.load import LoadedModel, load
 from specviz.protocol.runs import RunRequest
 from specviz.verifiers.base import VERIFIERS
@@ -59,9 +59,9 @@ class Pair:
             with_model(drafter.of(request.drafter_options), self.drafter.model),
             verifier.of(request.verifier_options),
             Sampling(request.temperature, request.top_k, request.top_p),
-            SeededDice(request.seed),
+            SeededRandom(request.seed),
         )
-        follow(method.drafter, make_habit(request))
+        follow(method.drafter, make_policies(request))
         if retrieves(method.drafter):
             method.drafter.consult(some_text())
         ending = Ending(Limits(request.max_new_tokens, frozenset(eos)), lambda token: b"")

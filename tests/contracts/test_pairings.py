@@ -10,16 +10,16 @@ from dataclasses import replace
 import pytest
 
 from specviz.core.sampling import Sampling
-from specviz.drafters.base import DRAFTERS, Habit
+from specviz.drafters.base import DRAFTERS, DraftPolicies
 from specviz.engine.pairing import check_pairing, follow
 from specviz.errors import OptionError, PairingError
 from specviz.live.source import LiveSource, collect
 from specviz.options import OptionDescription, Options, describe, from_mapping, to_mapping
 from specviz.proof.drafter_options import option_sets
-from specviz.proof.policy_options import growth_sets, stop_sets
+from specviz.proof.policy_options import stop_policy_sets, tree_policy_sets
 from specviz.protocol.runs import RunRequest
-from specviz.stop_policies.base import STOPS
-from specviz.tree_policies.base import GROWTHS
+from specviz.stop_policies.base import STOP_POLICIES
+from specviz.tree_policies.base import TREE_POLICIES
 from specviz.verifiers.base import VERIFIERS
 from tests.proof.letters import LetterTexts, toy_loader
 
@@ -73,10 +73,12 @@ WARMTH = (0.0, 0.9)
 MODEL = DRAFTERS.get("model")
 
 
-def allowed(drafter, verifier: str, temperature: float, habit: Habit | None = None, **options: object) -> bool:
+def allowed(
+    drafter, verifier: str, temperature: float, draft_policies: DraftPolicies | None = None, **options: object
+) -> bool:
     made = drafter.of(options)
     try:
-        follow(made, habit or Habit())
+        follow(made, draft_policies or DraftPolicies())
         check_pairing(made, VERIFIERS.get(verifier), Sampling(temperature))
     except PairingError:
         return False
@@ -92,23 +94,23 @@ def test_each_verifier_judges_these_drafters_and_no_others(verifier):
         assert found == expected, temperature
 
 
-@pytest.mark.parametrize("growth", GROWN)
-def test_the_trees_of_each_policy_are_judged_by_these_verifiers_and_no_others(growth):
-    kind = GROWTHS.get(growth)
-    for options, expected in zip(growth_sets(growth), GROWN[growth], strict=True):
-        habit = Habit(kind.of(options))
-        assert {name for name in JUDGES if allowed(MODEL, name, 0.9, habit)} == expected, options
+@pytest.mark.parametrize("tree_policy", GROWN)
+def test_the_trees_of_each_policy_are_judged_by_these_verifiers_and_no_others(tree_policy):
+    kind = TREE_POLICIES.get(tree_policy)
+    for options, expected in zip(tree_policy_sets(tree_policy), GROWN[tree_policy], strict=True):
+        draft_policies = DraftPolicies(kind.of(options))
+        assert {name for name in JUDGES if allowed(MODEL, name, 0.9, draft_policies)} == expected, options
 
 
 @pytest.mark.parametrize("stop", STOPPED)
 def test_each_stop_policy_stops_these_drafters_and_no_others(stop):
-    kind = STOPS.get(stop)
+    kind = STOP_POLICIES.get(stop)
     for temperature, expected in zip(WARMTH, STOPPED[stop], strict=True):
-        habit = Habit(stop=kind.of(stop_sets(stop)[0]))
+        draft_policies = DraftPolicies(stop_policy=kind.of(stop_policy_sets(stop)[0]))
         found = {
             name
             for name in EVERY
-            if allowed(DRAFTERS.get(name), "sequential", temperature, habit, **option_sets(name)[0])
+            if allowed(DRAFTERS.get(name), "sequential", temperature, draft_policies, **option_sets(name)[0])
         }
         assert found == expected, temperature
 
@@ -156,7 +158,7 @@ def other_values(kind: type[Options], described: OptionDescription) -> dict[str,
     raise AssertionError(f"no other value of {kind.__name__}.{described.name} is legal")
 
 
-METHODS = [*DRAFTERS.items(), *VERIFIERS.items(), *GROWTHS.items(), *STOPS.items()]
+METHODS = [*DRAFTERS.items(), *VERIFIERS.items(), *TREE_POLICIES.items(), *STOP_POLICIES.items()]
 
 
 @pytest.mark.parametrize(("name", "method"), METHODS, ids=[name for name, _ in METHODS])

@@ -1,4 +1,4 @@
-"""What holds for every registered growth and stop policy on small real models: discovered, never listed."""
+"""What holds for every registered tree and stop policy on small real models: discovered, never listed."""
 
 from __future__ import annotations
 
@@ -8,49 +8,49 @@ import pytest
 import torch
 
 from specviz.live.source import collect
-from specviz.proof.policy_options import growth_sets, stop_sets, temperature, toy_weights
+from specviz.proof.policy_options import stop_policy_sets, temperature, toy_weights, tree_policy_sets
 from specviz.protocol.runs import RunRequest
-from specviz.stop_policies.base import STOPS
+from specviz.stop_policies.base import STOP_POLICIES
 from specviz.trace.check import check
-from specviz.tree_policies.base import GROWTHS
+from specviz.tree_policies.base import TREE_POLICIES
 from tests.lm.tiny_models import random_tokens
 
-LOSSLESS = [name for name, growth in GROWTHS.items() if growth.lossless]
+LOSSLESS = [name for name, tree_policy in TREE_POLICIES.items() if tree_policy.lossless]
 """a lossy policy needs a lossy rule; how far it drifts is for its own tests to say"""
-HABITS = [
-    *({"growth": name, "growth_options": options} for name in LOSSLESS for options in growth_sets(name)),
+POLICIES = [
+    *({"growth": name, "growth_options": options} for name in LOSSLESS for options in tree_policy_sets(name)),
     *(
         {"drafter_options": {"gamma": 5}, "stopping": name, "stopping_options": options}
-        for name in STOPS.names()
-        for options in stop_sets(name)
+        for name in STOP_POLICIES.names()
+        for options in stop_policy_sets(name)
     ),
     {"growth": "dyspec", "growth_options": {"budget": 64}, "stopping": "confidence"},
     {"growth": "rsd_s", "growth_options": {"width": 8, "depth": 4}},
 ]
-HABIT_IDS = ["-".join(str(value) for value in habit.values()) for habit in HABITS]
+POLICY_IDS = ["-".join(str(value) for value in draft_policies.values()) for draft_policies in POLICIES]
 TIMES = {"seconds", "start_s", "prefill_s", "decode_s", "record_s", "run_id", "created", "tokens_per_second"}
 
 
-def speed(habit, earlier):
+def speed(draft_policies, earlier):
     """The first options of each policy are quick; others and combinations are slow."""
     names = [(one.get("growth"), one.get("stopping")) for one in earlier]
-    return pytest.mark.slow if (habit.get("growth"), habit.get("stopping")) in names else ()
+    return pytest.mark.slow if (draft_policies.get("growth"), draft_policies.get("stopping")) in names else ()
 
 
-every_habit = pytest.mark.parametrize(
-    "habit",
+every_policy = pytest.mark.parametrize(
+    "draft_policies",
     [
-        pytest.param(habit, id=name, marks=speed(habit, HABITS[:index]))
-        for index, (habit, name) in enumerate(zip(HABITS, HABIT_IDS, strict=True))
+        pytest.param(draft_policies, id=name, marks=speed(draft_policies, POLICIES[:index]))
+        for index, (draft_policies, name) in enumerate(zip(POLICIES, POLICY_IDS, strict=True))
     ],
 )
 
 
-def request_for(pair, habit, **changes) -> RunRequest:
+def request_for(pair, draft_policies, **changes) -> RunRequest:
     """Weights of the pair's own for a policy that learns; temperature 0 for one that works there alone."""
-    request = replace(RunRequest("w1 w2 w3 w1 w2", max_new_tokens=24), **habit, **changes)
+    request = replace(RunRequest("w1 w2 w3 w1 w2", max_new_tokens=24), **draft_policies, **changes)
     drafter = pair.drafter.info
-    weights = toy_weights(STOPS.get(request.stopping), drafter.hidden_size, drafter.weights_sha256)
+    weights = toy_weights(STOP_POLICIES.get(request.stopping), drafter.hidden_size, drafter.weights_sha256)
     return replace(request, temperature=temperature(request.stopping, request.temperature), stopping_weights=weights)
 
 
@@ -87,60 +87,60 @@ def without_times(value):
     return value
 
 
-@every_habit
+@every_policy
 @pytest.mark.parametrize(("verifier", "warmth"), [("greedy", 0.0), ("sequential", 0.9)])
-def test_the_same_seed_gives_the_same_valid_trace(source, pair, habit, verifier, warmth):
-    request = request_for(pair, habit, verifier=verifier, temperature=warmth)
+def test_the_same_seed_gives_the_same_valid_trace(source, pair, draft_policies, verifier, warmth):
+    request = request_for(pair, draft_policies, verifier=verifier, temperature=warmth)
     first, second = collect(source, request), collect(source, request)
     assert check(first) == []
     assert without_times(asdict(first)) == without_times(asdict(second))
     assert (first.started.growth.name if first.started.growth else "auto") == request.growth
 
 
-@every_habit
-def test_greedy_text_is_that_of_plain_decoding(pair, habit):
-    request = request_for(pair, habit, verifier="greedy", max_new_tokens=32)
+@every_policy
+def test_greedy_text_is_that_of_plain_decoding(pair, draft_policies):
+    request = request_for(pair, draft_policies, verifier="greedy", max_new_tokens=32)
     for seed in range(4):
         prompt = random_tokens(seed, 3 + seed)
         assert output(pair, request, prompt) == plain_output(pair, request, prompt)
 
 
-@every_habit
-def test_naive_sampling_gives_the_very_sample_of_plain_decoding(pair, habit):
-    request = request_for(pair, habit, verifier="naive", temperature=0.9, top_p=0.95, max_new_tokens=24)
+@every_policy
+def test_naive_sampling_gives_the_very_sample_of_plain_decoding(pair, draft_policies):
+    request = request_for(pair, draft_policies, verifier="naive", temperature=0.9, top_p=0.95, max_new_tokens=24)
     for seed in range(2):
         prompt = random_tokens(seed, 5)
         sampled = replace(request, seed=seed)
         assert output(pair, sampled, prompt) == plain_output(pair, sampled, prompt)
 
 
-@every_habit
-def test_the_drafters_cache_holds_nothing_but_the_text(pair, habit):
+@every_policy
+def test_the_drafters_cache_holds_nothing_but_the_text(pair, draft_policies):
     """After a round's first pass the drafter knows the committed text as a fresh pass would."""
-    request = request_for(pair, habit, verifier="sequential", temperature=0.9, max_new_tokens=16)
+    request = request_for(pair, draft_policies, verifier="sequential", temperature=0.9, max_new_tokens=16)
     session = session_of(pair, request, [1, 2, 3, 1, 2])
     model = session.method.drafter.drafting_model()
     while session.finished is None:
         text = list(session.tokens)
-        beliefs = session.round().proposal.beliefs
+        draft_logits = session.round().proposal.draft_logits
         fresh = model.forward(text, model.new_cache())
-        for nodes, logits in beliefs[:1]:
+        for nodes, logits in draft_logits[:1]:
             assert nodes == [0]
             torch.testing.assert_close(logits[0], fresh[-1, : logits.shape[-1]], atol=1e-4, rtol=0.0)
 
 
-@pytest.mark.parametrize("growth", LOSSLESS)
-def test_every_nodes_belief_is_that_of_its_path_alone(pair, growth):
+@pytest.mark.parametrize("tree_policy", LOSSLESS)
+def test_every_nodes_draft_logits_are_those_of_its_path_alone(pair, tree_policy):
     """Pruned and reordered trees included: what the trace shows at a node belongs to that node."""
     request = request_for(
-        pair, {"growth": growth, "growth_options": {"budget": 12}}, verifier="sequential", temperature=0.9
+        pair, {"growth": tree_policy, "growth_options": {"budget": 12}}, verifier="sequential", temperature=0.9
     )
     session = session_of(pair, request, [1, 2, 3, 1, 2])
     model = session.method.drafter.drafting_model()
     for _ in range(2):
         text = list(session.tokens)
         proposal = session.round().proposal
-        for nodes, logits in proposal.beliefs:
+        for nodes, logits in proposal.draft_logits:
             for node, row in zip(nodes, logits, strict=True):
                 alone = model.forward([*text, *proposal.tree.token_path(node)], model.new_cache())[-1]
                 torch.testing.assert_close(row, alone[: len(row)], atol=1e-4, rtol=0.0)

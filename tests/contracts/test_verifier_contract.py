@@ -132,11 +132,11 @@ def forget(this, trial):
 @pytest.mark.parametrize(
     ("verifier", "change", "sentence"),
     [
-        ("block", put("terms", parent_reach=0.5), "the root's is 1|the chance of its path is|child was told"),
-        ("block", put("terms", left=0.123456), "threshold is .*, but the chance of its path is"),
+        ("block", put("terms", parent_reach=0.5), "the root's is 1|the probability of its path is|child was told"),
+        ("block", put("terms", left=0.123456), "threshold is .*, but the probability of its path is"),
         ("block", forget, "terms give no threshold .*, which 'block' needs"),
         ("block", rename("longest"), "order is 'longest', but 'block' goes 'bottom_up'"),
-        ("traversal", put("trial", threshold=0.123456), "but the chance of its path is"),
+        ("traversal", put("trial", threshold=0.123456), "but the probability of its path is"),
         ("traversal", reorder, "but from the leaves up they are"),
         ("kseq", put("terms", rho=1.9), "which do not fit 2 siblings"),
         ("kseq", put("terms", beta=0.001), "which do not fit 2 siblings"),

@@ -1,11 +1,11 @@
-"""The sampling transform, the residual, and the dice."""
+"""The sampling transform, the residual, and the random sources."""
 
 from __future__ import annotations
 
 import pytest
 import torch
 
-from specviz.core.randomness import ScriptedDice, SeededDice, pick, uniform
+from specviz.core.randomness import ScriptedRandom, SeededRandom, pick, uniform
 from specviz.core.sampling import Sampling, residual, transform, without
 from specviz.errors import OptionError
 
@@ -57,12 +57,12 @@ def test_rows_are_transformed_one_by_one():
     assert torch.equal(probs[1], transform(rows[1], Sampling(0.7, top_p=0.8)))
 
 
-def test_a_foreseen_draw_is_the_draw_and_moves_with_its_distribution():
-    dice, key = SeededDice(5), ("target", 7, 0)
+def test_a_draw_peeked_at_is_the_draw_and_moves_with_its_distribution():
+    randomness, key = SeededRandom(5), ("target", 7, 0)
     u = uniform(5, key)
     rows = [tensor(u - 0.1, 0.2, 0.9 - u), tensor(u + 0.1, 0.1, 0.8 - u)]
-    assert [dice.foresee(row, key) for row in rows] == [1, 0]
-    assert dice.draw(rows[0], key).token == 1
+    assert [randomness.peek(row, key) for row in rows] == [1, 0]
+    assert randomness.draw(rows[0], key).token == 1
 
 
 def test_half_precision_logits_become_single_precision_probabilities():
@@ -146,25 +146,25 @@ def test_noise_is_spread_evenly():
     assert sum((count - 1000) ** 2 / 1000 for count in counts) < 43.8
 
 
-def test_seeded_dice_accept_exactly_when_u_is_below():
-    dice, key = SeededDice(7), ("accept", 1, 1)
+def test_a_seeded_source_accepts_exactly_when_u_is_below():
+    randomness, key = SeededRandom(7), ("accept", 1, 1)
     u = uniform(7, key)
-    assert dice.accept(u, key) == (False, u)
-    assert dice.accept(u + 1e-12, key) == (True, u)
-    assert dice.accept(0.0, key).accepted is False
-    assert dice.accept(1.0, key).accepted is True
+    assert randomness.accept(u, key) == (False, u)
+    assert randomness.accept(u + 1e-12, key) == (True, u)
+    assert randomness.accept(0.0, key).accepted is False
+    assert randomness.accept(1.0, key).accepted is True
 
 
 def test_a_script_plays_its_outcomes_and_names_the_decision_it_lacks():
-    dice = ScriptedDice([True, 2])
-    assert dice.accept(0.1, ("accept", 1, 1)).accepted
-    assert dice.draw(tensor(1.0), ("target", 1, 0)).token == 2
+    randomness = ScriptedRandom([True, 2])
+    assert randomness.accept(0.1, ("accept", 1, 1)).accepted
+    assert randomness.draw(tensor(1.0), ("target", 1, 0)).token == 2
     with pytest.raises(OptionError, match="no outcome left for"):
-        dice.accept(0.5, ("accept", 2, 1))
+        randomness.accept(0.5, ("accept", 2, 1))
     with pytest.raises(OptionError, match="needs True or False"):
-        ScriptedDice([1]).accept(0.5, ("accept", 2, 1))
+        ScriptedRandom([1]).accept(0.5, ("accept", 2, 1))
     with pytest.raises(OptionError, match="needs a token id"):
-        ScriptedDice([True]).draw(tensor(1.0), ("target", 2, 0))
+        ScriptedRandom([True]).draw(tensor(1.0), ("target", 2, 0))
 
 
 @pytest.mark.gpu

@@ -105,7 +105,7 @@ def test_a_missing_or_damaged_file_is_refused_in_one_sentence(tmp_path):
             read(tmp_path / "a")
 
 
-def test_the_shelf_lists_what_was_built_newest_first_and_nothing_damaged(tmp_path):
+def test_the_built_datastores_are_listed_newest_first_and_nothing_damaged(tmp_path):
     for number, name in enumerate(("old", "new")):
         write(from_ids(name, [("one", [1, 2, 3])], "1e77e25", 6), tmp_path / f"{name}.datastore")
         os.utime(tmp_path / f"{name}.datastore", (86400 * number, 86400 * number))

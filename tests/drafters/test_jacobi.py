@@ -7,14 +7,14 @@ from dataclasses import replace
 import pytest
 import torch
 
-from specviz.core.randomness import SeededDice
+from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
-from specviz.drafters.base import DraftContext, Outcome
+from specviz.drafters.base import DraftContext, RoundOutcome
 from specviz.drafters.jacobi import JacobiDrafter, JacobiOptions
 from specviz.live.source import LiveSource, collect
 from specviz.lm.load import LoadedModel
 from specviz.lm.table import TableModel
-from specviz.proof.exhaustive import Case, error
+from specviz.proof.exhaustive import ProofCase, error
 from specviz.protocol.runs import RunRequest
 from specviz.trace.check import check
 from specviz.verifiers.sequential import SequentialVerifier
@@ -31,13 +31,13 @@ def drafter_of(**options):
 
 
 def propose(drafter, tokens, max_depth=9, **changes):
-    return drafter.propose(DraftContext(tokens, 0, max_depth, GREEDY, SeededDice(0), **changes))
+    return drafter.propose(DraftContext(tokens, 0, max_depth, GREEDY, SeededRandom(0), **changes))
 
 
 def answer(drafter, proposal, said, path, tokens):
     """The target says `said[i]` after node i."""
     logits = torch.nn.functional.one_hot(torch.tensor(said), 6).double()
-    return drafter.observe(Outcome(proposal.tree, logits, path, tokens))
+    return drafter.observe(RoundOutcome(proposal.tree, logits, path, tokens))
 
 
 def lines(exhibits):
@@ -100,7 +100,7 @@ def test_the_draft_is_no_deeper_than_asked_and_goes_on_afterwards():
     assert propose(drafter, [4, 2]).tree.tokens == [2, 3, 2, 2]
 
 
-def test_random_first_guesses_come_from_the_dice():
+def test_random_first_guesses_come_from_the_random_source():
     tokens = propose(drafter_of(block=64, start="random"), [4], max_depth=64).tree.tokens[1:]
     assert set(tokens) == set(range(6))
     assert tokens == propose(drafter_of(block=64, start="random"), [4], max_depth=64).tree.tokens[1:]
@@ -132,10 +132,10 @@ def test_sampling_converges_because_guess_and_sample_share_the_noise_of_their_po
 def test_guesses_of_a_position_keep_their_noise():
     asked = []
 
-    class Listening(SeededDice):
-        def foresee(self, probs, key):
+    class Listening(SeededRandom):
+        def peek(self, probs, key):
             asked.append(key)
-            return super().foresee(probs, key)
+            return super().peek(probs, key)
 
     drafter = drafter_of(block=2)
     text = [4]
@@ -143,14 +143,14 @@ def test_guesses_of_a_position_keep_their_noise():
         context = DraftContext(text, len(text), 9, Sampling(1.0), Listening(0), "target")
         proposal = drafter.propose(context)
         text = [*text, 0]
-        drafter.observe(Outcome(proposal.tree, torch.zeros(3, 6), [], text))
+        drafter.observe(RoundOutcome(proposal.tree, torch.zeros(3, 6), [], text))
     drafter.propose(DraftContext(text, 9, 9, Sampling(1.0), Listening(0), "target"))
     assert asked == [("target", 2, 0), ("target", 3, 0), ("target", 3, 0), ("target", 4, 0)]
 
 
 def test_a_rule_that_is_not_plain_sampling_must_not_share_its_noise(monkeypatch):
-    """The proof sees it: a correction drawn with the noise that made the refused guess is biased."""
-    case = Case("jacobi", "sequential", (("block", 2),))
+    """The proof sees it: a correction drawn with the noise that made the rejected guess is biased."""
+    case = ProofCase("jacobi", "sequential", (("block", 2),))
     assert error(case) < 1e-12
     monkeypatch.setattr(SequentialVerifier, "samples_target", True)
     assert error(case) > 1e-3

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 import torch
 
-from specviz.core.randomness import SeededDice
+from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
-from specviz.drafters.base import DraftContext, Outcome
+from specviz.drafters.base import DraftContext, RoundOutcome
 from specviz.drafters.lookahead import LookaheadDrafter, LookaheadOptions, NgramPool, Window, columns_that_fit
 from specviz.errors import MemoryFileError
 from specviz.live.source import LiveSource, collect
@@ -21,7 +21,7 @@ REQUEST = RunRequest("abcabc", drafter="lookahead", max_new_tokens=24)
 
 
 def propose(drafter, tokens, max_depth=99):
-    return drafter.propose(DraftContext(tokens, 0, max_depth, Sampling(0.0), SeededDice(0)))
+    return drafter.propose(DraftContext(tokens, 0, max_depth, Sampling(0.0), SeededRandom(0)))
 
 
 def answer(drafter, proposal, said, path, tokens):
@@ -30,7 +30,7 @@ def answer(drafter, proposal, said, path, tokens):
     logits = torch.zeros(len(tree), 100)
     for node in range(len(tree)):
         logits[node, said.get(tuple(tree.token_path(node)), 0)] = 1.0
-    return drafter.observe(Outcome(tree, logits, path, tokens))
+    return drafter.observe(RoundOutcome(tree, logits, path, tokens))
 
 
 def paths(tree):
@@ -50,8 +50,8 @@ def test_a_column_hangs_below_its_token_of_the_trunk_as_the_papers_mask_has_it()
     drafter._window.levels = [[0, 11, 12], [20, 21, 22], [30, 31, 32]]
     proposal = propose(drafter, [7])
     assert paths(proposal.tree) == [[11, 12, 22, 32], [11, 21, 31], [20, 30]]
-    assert [row.tokens for row in proposal.knew[0].rows] == [[7, 11, 12], [20, 21, 22], [30, 31, 32]]
-    for level, row in enumerate(proposal.knew[0].rows):
+    assert [row.tokens for row in proposal.exhibits[0].rows] == [[7, 11, 12], [20, 21, 22], [30, 31, 32]]
+    for level, row in enumerate(proposal.exhibits[0].rows):
         assert [proposal.tree.depths[node] for node in row.nodes] == [level, 1 + level, 2 + level]
 
 
@@ -61,8 +61,8 @@ def test_paths_that_begin_alike_share_their_nodes():
     drafter._pool.add([7, 11, 12])
     proposal = propose(drafter, [7])
     assert proposal.tree.tokens == [7, 11, 12]
-    assert proposal.knew[0].rows[0].nodes == [1, 2]
-    assert [row.nodes for row in proposal.knew[1].rows] == [[0, 1], [1, 2]]
+    assert proposal.exhibits[0].rows[0].nodes == [1, 2]
+    assert [row.nodes for row in proposal.exhibits[1].rows] == [[0, 1], [1, 2]]
 
 
 def test_the_window_fills_level_by_level_and_then_gives_an_ngram_per_column():
@@ -109,7 +109,7 @@ def test_guesses_are_what_followed_the_root_newest_first():
     for ngram in ([7, 1, 2], [7, 3, 4], [8, 9, 9], [7, 5, 6]):
         drafter._pool.add(ngram)
     proposal = propose(drafter, [7])
-    assert [row.tokens for row in proposal.knew[0].rows] == [[5, 6], [3, 4]]
+    assert [row.tokens for row in proposal.exhibits[0].rows] == [[5, 6], [3, 4]]
     assert proposal.tree.tokens == [7, 5, 6, 3, 4]
     assert proposal.tree.sources == ["root", "pool", "pool", "pool", "pool"]
     assert propose(drafter, [7], max_depth=1).tree.tokens == [7, 5, 3]
@@ -124,7 +124,7 @@ def test_a_pool_keeps_the_ngrams_seen_last():
 def test_the_text_itself_is_read_once_where_that_is_asked_for():
     drafter = drafter_of([1, 2, 3, 1], window=1, ngram=3, prompt_pool=True)
     proposal = propose(drafter, [1, 2, 3, 1])
-    assert proposal.knew[0].rows[0].tokens == [2, 3]
+    assert proposal.exhibits[0].rows[0].tokens == [2, 3]
     answer(drafter, proposal, {}, [1], [1, 2, 3, 1, 2, 9])
     assert drafter._pool.after(1) == [(2, 9), (2, 3)]
     assert drafter._pool.after(3) == [(1, 2)]

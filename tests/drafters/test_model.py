@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from specviz.core.randomness import SeededDice
+from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling, transform
 from specviz.drafters.base import DraftContext
 from specviz.drafters.capabilities import with_model
@@ -26,7 +26,7 @@ def drafter_of(**options):
 
 
 def propose(drafter, tokens, sampling=WARM, round=0, max_depth=9):
-    return drafter.propose(DraftContext(tokens, round, max_depth, sampling, SeededDice(3)))
+    return drafter.propose(DraftContext(tokens, round, max_depth, sampling, SeededRandom(3)))
 
 
 def rows_of(proposal):

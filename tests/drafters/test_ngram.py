@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from specviz.core.randomness import SeededDice
+from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
 from specviz.drafters.base import DraftContext
 from specviz.drafters.ngram import NgramDrafter, NgramIndex, NgramOptions
@@ -14,7 +14,7 @@ from specviz.errors import OptionError
 def draft(tokens, max_depth=9, **options):
     drafter = NgramDrafter(NgramOptions(**options))
     drafter.begin(tokens[:3])
-    proposal = drafter.propose(DraftContext(tokens, 0, max_depth, Sampling(0.0), SeededDice(0)))
+    proposal = drafter.propose(DraftContext(tokens, 0, max_depth, Sampling(0.0), SeededRandom(0)))
     return proposal.tree.tokens[1:], proposal.note
 
 
@@ -37,9 +37,9 @@ def test_a_match_that_runs_into_the_end_goes_on_with_itself():
 def tree(tokens, max_depth=9, **options):
     """(parent, token) of every candidate, and the exhibits."""
     drafter = NgramDrafter(NgramOptions(**options))
-    proposal = drafter.propose(DraftContext(tokens, 0, max_depth, Sampling(0.0), SeededDice(0)))
+    proposal = drafter.propose(DraftContext(tokens, 0, max_depth, Sampling(0.0), SeededRandom(0)))
     made = proposal.tree
-    return [(made.parents[node], made.tokens[node]) for node in range(1, len(made))], proposal.knew
+    return [(made.parents[node], made.tokens[node]) for node in range(1, len(made))], proposal.exhibits
 
 
 def test_several_continuations_make_a_tree_the_longest_match_first_then_the_latest():

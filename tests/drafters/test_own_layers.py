@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 import torch
 
-from specviz.core.randomness import SeededDice
+from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
 from specviz.drafters.early_exit import EarlyExitDrafter, EarlyExitOptions
 from specviz.drafters.self_speculative import SelfSpeculativeDrafter, SelfSpeculativeOptions
@@ -45,7 +45,7 @@ class Counting(LlamaModel):
 
 def run(target, drafter, prompt=(1, 2, 3), length=12):
     ending = Ending(Limits(length, frozenset()), lambda token: b"")
-    method = Method(drafter, GreedyVerifier(GreedyOptions()), Sampling(0.0), SeededDice(0))
+    method = Method(drafter, GreedyVerifier(GreedyOptions()), Sampling(0.0), SeededRandom(0))
     session = Session(target, method, Start(list(prompt)), ending)
     session.begin()
     records = []

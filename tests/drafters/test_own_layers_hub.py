@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import torch
 
-from specviz.core.randomness import SeededDice
+from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
 from specviz.drafters.early_exit import EarlyExitDrafter, EarlyExitOptions
 from specviz.drafters.none import NoDrafter
@@ -45,7 +45,7 @@ def blocks_of(target):
 
 def run(target, drafter, length=10):
     ending = Ending(Limits(length, frozenset()), lambda token: b"")
-    method = Method(drafter, GreedyVerifier(GreedyOptions()), Sampling(0.0), SeededDice(0))
+    method = Method(drafter, GreedyVerifier(GreedyOptions()), Sampling(0.0), SeededRandom(0))
     session = Session(target, method, Start([1, 2, 3]), ending)
     session.begin()
     records = []

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 import torch
 
-from specviz.core.randomness import SeededDice
+from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
 from specviz.core.tree import ROOT, DraftTree
 from specviz.datastore.build import from_ids
-from specviz.drafters.base import DraftContext, Habit
+from specviz.drafters.base import DraftContext, DraftPolicies
 from specviz.drafters.capabilities import with_model
 from specviz.drafters.parts.continuations import Found
 from specviz.drafters.rasd import Branches, RasdDrafter, RasdOptions, fuse, prune
@@ -19,7 +19,7 @@ from specviz.live.source import LiveSource, collect
 from specviz.lm.table import TableModel
 from specviz.protocol.runs import RunRequest
 from specviz.trace.check import check
-from specviz.tree_policies.chain import ChainGrowth, ChainOptions
+from specviz.tree_policies.chain import ChainOptions, ChainTreePolicy
 from specviz.verifiers.base import VERIFIERS
 from tests.proof.letters import LetterTexts, toy_loader
 
@@ -46,7 +46,7 @@ def draft(tokens, options, sampling=WARM, store=None):
     if store is not None:
         drafter.consult(store)
     drafter.begin(tokens)
-    return drafter.propose(DraftContext(tokens, 0, 9, sampling, SeededDice(3)))
+    return drafter.propose(DraftContext(tokens, 0, 9, sampling, SeededRandom(3)))
 
 
 def test_a_branch_survives_where_its_first_token_is_among_the_models_most_probable():
@@ -95,7 +95,7 @@ def test_every_node_keeps_its_source_and_its_kind():
     assert kinds == {"model": "without_replacement", "text": "point_mass", "datastore": "point_mass"}
     assert proposal.note["own"] == tree.sources.count("model") == 4
     assert proposal.note["retrieved"] == tree.drafted - 4
-    assert [exhibit.title for exhibit in proposal.knew] == [
+    assert [exhibit.title for exhibit in proposal.exhibits] == [
         "the end of the text, seen before",
         "what followed, by frequency",
         "looked up in the datastore",
@@ -111,8 +111,8 @@ def test_what_the_model_speaks_against_is_shown_with_its_probability():
         if int(q.argmax()) != unlikely:
             break
     proposal = draft(text, RasdOptions(likely=1, look_in="text"))
-    row = proposal.knew[-1].rows[0]
-    assert (proposal.knew[-1].title, row.tokens) == ("retrieved, but unlikely to the model", [unlikely])
+    row = proposal.exhibits[-1].rows[0]
+    assert (proposal.exhibits[-1].title, row.tokens) == ("retrieved, but unlikely to the model", [unlikely])
     assert row.scores == [pytest.approx(float(q[unlikely]), abs=1e-6)]
     assert proposal.note["retrieved"] == 0
 
@@ -126,11 +126,11 @@ def test_without_a_datastore_it_says_how_to_build_one(look_in):
 ALLOWED = {"lenience", "longest_path", "naive", "sequential", "traversal", "typical"}
 
 
-@pytest.mark.parametrize("growth", [None, ChainGrowth(ChainOptions())], ids=["own", "chain"])
+@pytest.mark.parametrize("tree_policy", [None, ChainTreePolicy(ChainOptions())], ids=["own", "chain"])
 @pytest.mark.parametrize("verifier", VERIFIERS.names())
-def test_only_rules_that_judge_drawn_and_retrieved_candidates_side_by_side_are_allowed(verifier, growth):
+def test_only_rules_that_judge_drawn_and_retrieved_candidates_side_by_side_are_allowed(verifier, tree_policy):
     drafter = RasdDrafter(RasdOptions())
-    drafter.follow(Habit(growth))
+    drafter.follow(DraftPolicies(tree_policy))
     if verifier in ALLOWED:
         check_pairing(drafter, VERIFIERS.get(verifier), WARM)
     else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from specviz.core.randomness import SeededDice
+from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
 from specviz.datastore.build import from_ids
 from specviz.drafters.base import DraftContext
@@ -18,7 +18,7 @@ def draft(tokens, max_depth=9, **options):
     drafter = RestDrafter(RestOptions(**options))
     drafter.consult(from_ids("test", DOCUMENTS, "", 10))
     drafter.begin(tokens)
-    return drafter.propose(DraftContext(tokens, 0, max_depth, Sampling(0.0), SeededDice(0)))
+    return drafter.propose(DraftContext(tokens, 0, max_depth, Sampling(0.0), SeededRandom(0)))
 
 
 def paths(proposal):
@@ -51,7 +51,7 @@ def test_nothing_is_drafted_where_nothing_matches_or_nothing_followed():
 
 
 def test_the_exhibits_show_snippets_with_counts_and_a_file_each():
-    looked_up, followed = draft([8, 1, 2]).knew
+    looked_up, followed = draft([8, 1, 2]).exhibits
     assert [(row.label, row.tokens) for row in looked_up.rows] == [("at 3 places", [1, 2])]
     assert [(row.label, row.tokens, row.nodes) for row in followed.rows] == [
         ("1 of 3, as in c.py", [6], [2]),

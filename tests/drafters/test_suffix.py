@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from specviz.core.randomness import SeededDice
+from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
 from specviz.drafters.base import DraftContext
 from specviz.drafters.parts.continuations import best_first
@@ -27,7 +27,7 @@ def draft(tokens, max_depth=9, memory=None, **options):
     if memory is not None:
         drafter.recall(memory)
     drafter.begin(tokens[:3])
-    return drafter.propose(DraftContext(tokens, 0, max_depth, Sampling(0.0), SeededDice(0)))
+    return drafter.propose(DraftContext(tokens, 0, max_depth, Sampling(0.0), SeededRandom(0)))
 
 
 def paths(proposal):
@@ -134,7 +134,7 @@ def test_the_draft_is_no_deeper_than_asked():
 
 def test_the_exhibits_show_the_matched_span_and_what_followed():
     proposal = draft([7, 1, 2, 3, 1, 2, 4, 9, 1, 2], max_match=2, factor=2.0)
-    span, followed = proposal.knew
+    span, followed = proposal.exhibits
     assert [(row.tokens, row.position) for row in span.rows] == [([1, 2], 1)]
     assert [(row.label, row.tokens, row.nodes) for row in followed.rows] == [
         ("1 of 2", [3, 1], [1, 3]),
@@ -147,7 +147,7 @@ def test_outputs_of_earlier_runs_are_matched_and_never_across_two_of_them():
     memory = b"[[1, 2, 3], [4, 5, 6]]"
     proposal = draft([9, 8, 1, 2], memory=memory)
     assert (paths(proposal), proposal.note["match_source"]) == ([[3]], "memory")
-    assert proposal.knew[0].rows[0].position is None
+    assert proposal.exhibits[0].rows[0].position is None
     assert draft([9, 2, 3], memory=memory).tree.drafted == 0
 
 
@@ -170,7 +170,7 @@ def test_only_outputs_are_remembered_and_the_oldest_forgotten_first(monkeypatch)
     drafter = SuffixDrafter(SuffixOptions())
     drafter.recall(b"[[1, 2], [3, 4]]")
     drafter.begin([7, 8])
-    drafter.propose(DraftContext([7, 8, 5, 6], 0, 4, Sampling(0.0), SeededDice(0)))
+    drafter.propose(DraftContext([7, 8, 5, 6], 0, 4, Sampling(0.0), SeededRandom(0)))
     assert drafter.memory() == b"[[4], [5, 6]]"
 
 

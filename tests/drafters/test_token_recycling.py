@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from specviz.core.randomness import SeededDice
+from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
 from specviz.core.tree import DraftTree
-from specviz.drafters.base import DraftContext, Outcome
+from specviz.drafters.base import DraftContext, RoundOutcome
 from specviz.drafters.token_recycling import (
     HITS,
     LEVELS,
@@ -54,7 +54,7 @@ def logits(*rows):
 
 
 def propose(made, tokens, max_depth=9):
-    return made.propose(DraftContext(tokens, 0, max_depth, Sampling(0.0), SeededDice(0)))
+    return made.propose(DraftContext(tokens, 0, max_depth, Sampling(0.0), SeededRandom(0)))
 
 
 def shape(proposal):
@@ -138,7 +138,7 @@ def test_the_rows_behind_a_tree_are_shown_once_with_the_nodes_they_made():
     proposal = propose(made, [0])
     assert shape(proposal) == [(0, 1), (0, 0), (1, 0), (1, 4), (2, 1)]
     assert proposal.note == {"template_nodes": 5, "rows_known": 2, "matrix_bytes": 40}
-    (exhibit,) = proposal.knew
+    (exhibit,) = proposal.exhibits
     rows = [(row.label, row.tokens, row.marks, row.nodes) for row in exhibit.rows]
     assert (exhibit.marked, rows) == (
         "drafted",
@@ -152,7 +152,7 @@ def observed(path, tokens=(0, 1, 0, 1), parents=(-1, 0, 1, 0)):
     tree = DraftTree.from_root(tokens[0])
     for token, parent in zip(tokens[1:], parents[1:], strict=True):
         tree.add(parent, token, "point_mass", None, "test")
-    exhibits = made.observe(Outcome(tree, logits((1, 2), (2, 3), (3, 4), (4, 0)), path, []))
+    exhibits = made.observe(RoundOutcome(tree, logits((1, 2), (2, 3), (3, 4), (4, 0)), path, []))
     return made, exhibits
 
 
@@ -172,9 +172,9 @@ def test_what_verification_rewrote_is_returned_and_nothing_where_nothing_changed
         ("after the root", [1, 2], [0, 1], [0]),
         ("after node 1", [2, 3], [0, 1], [1]),
     ]
-    again = made.observe(Outcome(DraftTree.from_root(1), logits((3, 2)), [], []))
+    again = made.observe(RoundOutcome(DraftTree.from_root(1), logits((3, 2)), [], []))
     assert [(row.tokens, row.marks) for row in again[0].rows] == [([3, 2], [])]
-    assert made.observe(Outcome(DraftTree.from_root(1), logits((3, 2)), [], [])) == []
+    assert made.observe(RoundOutcome(DraftTree.from_root(1), logits((3, 2)), [], [])) == []
 
 
 def test_of_several_rows_for_one_token_of_the_prompt_the_last_stays():

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from specviz.core.randomness import SeededDice
+from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
 from specviz.drafters import vocabtrim
 from specviz.drafters.base import DRAFTERS, DraftContext
@@ -16,7 +16,7 @@ from specviz.drafters.vocabtrim import VocabTrimDrafter, VocabTrimOptions, kept_
 from specviz.errors import OptionError
 from specviz.live.source import LiveSource, collect
 from specviz.lm.table import TableModel
-from specviz.proof.exhaustive import Case, error
+from specviz.proof.exhaustive import ProofCase, error
 from specviz.protocol.runs import RunRequest
 from specviz.theory import token_frequencies as frequencies
 from specviz.theory.token_frequencies import FrequencyTable, TokenCounts
@@ -41,7 +41,7 @@ def info(**changes):
 
 
 def propose(drafter, sampling=WARM):
-    return drafter.propose(DraftContext([1, 2], 0, 9, sampling, SeededDice(3)))
+    return drafter.propose(DraftContext([1, 2], 0, 9, sampling, SeededRandom(3)))
 
 
 @pytest.mark.parametrize(
@@ -74,16 +74,16 @@ def test_only_kept_tokens_are_drafted_and_all_others_have_probability_zero(optio
 def test_with_the_whole_vocabulary_it_is_the_drafter_model():
     model = TableModel(6, 2)
     inner = DRAFTERS.get("model")
-    ours = propose(with_model(VocabTrimDrafter(VocabTrimOptions(head_size=6, **BY_ID)), model)).tree
+    trimmed = propose(with_model(VocabTrimDrafter(VocabTrimOptions(head_size=6, **BY_ID)), model)).tree
     theirs = propose(with_model(inner.of({}), model)).tree
-    assert ours.tokens == theirs.tokens
-    assert all(map(torch.equal, ours.proposals[1:], theirs.proposals[1:]))
+    assert trimmed.tokens == theirs.tokens
+    assert all(map(torch.equal, trimmed.proposals[1:], theirs.proposals[1:]))
 
 
-@pytest.mark.parametrize("growth", ["dyspec", "eagle2", "rsd_s", "sequoia"])
-def test_every_growth_policy_stays_lossless_with_tokens_that_cannot_be_drafted(growth):
+@pytest.mark.parametrize("tree_policy", ["dyspec", "eagle2", "rsd_s", "sequoia"])
+def test_every_tree_policy_stays_lossless_with_tokens_that_cannot_be_drafted(tree_policy):
     options = (("head_size", 2), *BY_ID.items())
-    case = Case("vocabtrim", "sequential", options, length=2, growth=growth, growth_options=(("budget", 3),))
+    case = ProofCase("vocabtrim", "sequential", options, length=2, growth=tree_policy, growth_options=(("budget", 3),))
     assert error(case) < 1e-12
 
 

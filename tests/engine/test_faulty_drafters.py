@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from specviz.core.randomness import SeededDice
+from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
 from specviz.core.tree import ROOT, DraftTree
 from specviz.drafters.base import DraftContext, Drafter, Proposal
@@ -33,7 +33,7 @@ class OneGuess(Drafter[Options]):
 
 def session_with(drafter, verifier="sequential", new_tokens=2):
     rule = VERIFIERS.get(verifier)
-    method = Method(drafter, rule.of({}), Sampling(1.0), SeededDice(0))
+    method = Method(drafter, rule.of({}), Sampling(1.0), SeededRandom(0))
     return Session(TableModel(3, 1), method, Start([0]), Ending(Limits(new_tokens), lambda token: b""))
 
 

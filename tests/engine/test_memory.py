@@ -52,7 +52,7 @@ class Pupil(Drafter[PupilOptions], Remembers, ReadsPrompt, Observes):
             return Proposal(tree)
         node = tree.add(ROOT, known, "point_mass", None, self.name)
         row = ExhibitRow("after the root", [known], marks=[0], nodes=[node])
-        return Proposal(tree, knew=[Exhibit("said before", [row], marked="drafted")])
+        return Proposal(tree, exhibits=[Exhibit("said before", [row], marked="drafted")])
 
     def observe(self, outcome):
         self.after |= zip(outcome.tree.tokens, outcome.logits.argmax(-1).tolist(), strict=True)

@@ -7,21 +7,21 @@ from dataclasses import replace
 import pytest
 import torch
 
-from specviz.core.randomness import SeededDice
+from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
 from specviz.engine.recorder import Recorder
 from specviz.engine.session import RoundRecord
-from specviz.proof.exhaustive import Case, session_of
+from specviz.proof.exhaustive import ProofCase, session_of
 from specviz.trace.events import Round, TopK
 from tests.proof.letters import Letters
 
 SIZE = 6
-CASE = Case("model", "sequential", (("branching", (2, 2)),), Sampling(0.7), (1, 2), 24, SIZE)
+CASE = ProofCase("model", "sequential", (("branching", (2, 2)),), Sampling(0.7), (1, 2), 24, SIZE)
 
 
-def recorded(case: Case = CASE) -> list[tuple[RoundRecord, Round]]:
+def recorded(case: ProofCase = CASE) -> list[tuple[RoundRecord, Round]]:
     """Every round of a run, as it was and as it was written down."""
-    session = session_of(case, SeededDice(3))
+    session = session_of(case, SeededRandom(3))
     recorder = Recorder(Letters(SIZE), top=SIZE)
     session.begin()
     found = []
@@ -54,13 +54,13 @@ def test_the_residual_is_what_the_correction_was_drawn_from_and_not_the_targets_
 
 
 @pytest.mark.parametrize(
-    ("growth", "options"), [("", {}), ("dyspec", {"budget": 5}), ("eagle2", {"budget": 4, "depth": 2, "width": 2})]
+    ("tree_policy", "options"), [("", {}), ("dyspec", {"budget": 5}), ("eagle2", {"budget": 4, "depth": 2, "width": 2})]
 )
-def test_every_nodes_raw_rows_are_its_own(growth, options):
-    grown = replace(CASE, options=(), growth=growth, growth_options=tuple(options.items()))
+def test_every_nodes_raw_rows_are_its_own(tree_policy, options):
+    grown = replace(CASE, options=(), growth=tree_policy, growth_options=tuple(options.items()))
     drafted = 0
     for was, said in recorded(grown if options else CASE):
-        asked = {node: row for nodes, rows in was.proposal.beliefs for node, row in zip(nodes, rows, strict=True)}
+        asked = {node: row for nodes, rows in was.proposal.draft_logits for node, row in zip(nodes, rows, strict=True)}
         for node in said.nodes:
             assert spread(node.target_raw) == near(was.scored.logits[node.id].softmax(-1))
             assert spread(node.target) == near(was.scored.probs(node.id))

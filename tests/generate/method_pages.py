@@ -14,7 +14,7 @@ MARK = "<!-- options: "
 
 def pages(catalog: Catalog, folder: Path) -> Mapping[Path, str]:
     """File → text, for every method whose page is missing or has a marked table of options."""
-    methods = (*catalog.drafters, *catalog.growths, *catalog.stoppings, *catalog.verifiers)
+    methods = (*catalog.drafters, *catalog.tree_policies, *catalog.stop_policies, *catalog.verifiers)
     found: dict[Path, str] = {}
     for method in methods:
         path = folder / f"{method.name}.md"

@@ -10,9 +10,9 @@ from specviz.drafters.base import DRAFTERS, Drafter
 from specviz.drafters.capabilities import Grows, UsesModel
 from specviz.options import Options, describe
 from specviz.registry import Registry
-from specviz.stop_policies.base import STOPS, Stop, StopOptions
+from specviz.stop_policies.base import STOP_POLICIES, StopOptions, StopPolicy
 from specviz.theory.simulation import DECLARED
-from specviz.tree_policies.base import GROWTHS, Growth
+from specviz.tree_policies.base import TREE_POLICIES, TreePolicy
 
 
 def drafter(kind: type[Drafter[Options]]) -> dict[str, Any]:
@@ -32,7 +32,7 @@ def drafter(kind: type[Drafter[Options]]) -> dict[str, Any]:
     }
 
 
-def tree_policy(kind: type[Growth[Options]]) -> dict[str, Any]:
+def tree_policy(kind: type[TreePolicy[Options]]) -> dict[str, Any]:
     """One tree policy, with the fields of `KnownTreePolicy`; kinds are those it draws with its default options."""
     options = {one.name: one for one in describe(kind.options_type)}
     counted = {one.counts: one.name for one in options.values()}
@@ -52,7 +52,7 @@ def tree_policy(kind: type[Growth[Options]]) -> dict[str, Any]:
     }
 
 
-def stop_policy(kind: type[Stop[StopOptions]]) -> dict[str, Any]:
+def stop_policy(kind: type[StopPolicy[StopOptions]]) -> dict[str, Any]:
     return {"lossless": kind.lossless, "deployable": kind.deployable}
 
 
@@ -60,8 +60,8 @@ def text() -> str:
     """The file's content: the methods of this package, and the drafter that simulated runs name."""
     methods = {
         "drafters": {**{name: drafter(kind) for name, kind in _own(DRAFTERS)}, "simulated": DECLARED},
-        "tree_policies": {name: tree_policy(kind) for name, kind in _own(GROWTHS)},
-        "stop_policies": {name: stop_policy(kind) for name, kind in _own(STOPS)},
+        "tree_policies": {name: tree_policy(kind) for name, kind in _own(TREE_POLICIES)},
+        "stop_policies": {name: stop_policy(kind) for name, kind in _own(STOP_POLICIES)},
     }
     return json.dumps(methods, indent=1) + "\n"
 

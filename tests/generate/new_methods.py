@@ -11,9 +11,9 @@ from specviz.drafters.base import DRAFTERS
 from specviz.proof.document import section
 from specviz.proof.table import ELSEWHERE
 from specviz.resources import ROOT as ASSETS
-from specviz.stop_policies.base import STOPS
+from specviz.stop_policies.base import STOP_POLICIES
 from specviz.trace import codec
-from specviz.tree_policies.base import GROWTHS
+from specviz.tree_policies.base import TREE_POLICIES
 from specviz.verifiers.base import VERIFIERS
 from tests.proof.planted_list import DOCUMENT
 
@@ -41,9 +41,9 @@ def unrecorded(folder: Path) -> Iterator[tuple[str, str, list[str]]]:
     headers = [codec.read(folder / f"{name}.json.gz").started for name in names]
     for name in set(DRAFTERS.names()) - {one.drafter.name for one in headers}:
         yield "drafter", name, [f'drafter = "{name}"']
-    for name in set(GROWTHS.names()) - {one.growth.name for one in headers if one.growth}:
+    for name in set(TREE_POLICIES.names()) - {one.growth.name for one in headers if one.growth}:
         yield "growth", name, ['drafter = "model"', f'growth = "{name}"']
-    for name in set(STOPS.names()) - {one.stopping.name for one in headers if one.stopping} - {NEVER_STOPPING}:
+    for name in set(STOP_POLICIES.names()) - {one.stopping.name for one in headers if one.stopping} - {NEVER_STOPPING}:
         yield "stop", name, ['drafter = "model"', f'stopping = "{name}"']
     for name in set(VERIFIERS.names()) - {one.verifier.name for one in headers}:
         yield "verifier", name, ['drafter = "model"', f'verifier = "{name}"', "temperature = 0.8"]
@@ -52,6 +52,6 @@ def unrecorded(folder: Path) -> Iterator[tuple[str, str, list[str]]]:
 def prove() -> int:
     """Walk every method that the table of docs/losslessness.md does not name, and write its rows; the exit code."""
     page = section(DOCUMENT.read_text(encoding="utf-8"), "exact")
-    names = {name for registry in (DRAFTERS, GROWTHS, STOPS, VERIFIERS) for name in registry.names()}
+    names = {name for registry in (DRAFTERS, TREE_POLICIES, STOP_POLICIES, VERIFIERS) for name in registry.names()}
     new = sorted(name for name in names - ELSEWHERE - {NEVER_STOPPING} if f"| `{name}` |" not in page)
     return main(["prove", "--write", *(word for name in new for word in ("--only", name))]) if new else 0

@@ -43,7 +43,7 @@ def wor(token: bytes, parent: int, p: Head | None = None, q: Head | None = None)
 
 
 def tree_round() -> Script:
-    """Branching 3, 2, 1: two siblings refused, the third accepted, then a whole path: a bonus."""
+    """Branching 3, 2, 1: two siblings rejected, the third accepted, then a whole path: a bonus."""
     below = {b" b": 0.55, b" a": 0.25, b" c": 0.1}
     tail = {b" #": 0.5, b"\n": 0.3}
     candidates = [

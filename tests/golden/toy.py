@@ -1,7 +1,7 @@
 """A toy run of speculative decoding in plain Python: given distributions, wanted verdicts, exact numbers.
 
-The tokens are chosen to be awkward on a page (tags, template markers, control and right-to-left characters, an
-emoji split over two tokens). Only the sequential and the greedy rule. Knows nothing about the engine.
+The tokens are chosen to be awkward on a page (tags, template markers, control and right-to-left characters, an emoji
+split over two tokens). Only the sequential and the greedy rule.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ class Judge:
         return False
 
     def _greedy_level(self) -> bool:
-        """A child is accepted exactly when it is the largest logit; no coin is tossed."""
+        """A child is accepted exactly when it is the largest logit; nothing is drawn."""
         for id_ in self._children():
             hit = self.p[self.final][ID[self.script.candidates[id_ - 1].token]] == 1.0
             assert hit == next(self.wanted)

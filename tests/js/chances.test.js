@@ -1,9 +1,9 @@
-// A chance is never above one, however much more the target likes a candidate than the draft did.
+// A probability is never above one, however much more the target likes a candidate than the draft did.
 const test = require("node:test");
 const assert = require("node:assert");
 const { S } = require("./load.js");
 
-test("traversal: a candidate twice as likely to the target as to the draft has the chance of the path above it", () => {
+test("traversal: a candidate twice as likely to the target has the probability of the path above it", () => {
   const facts = {
     round: { judged: { rule: "traversal", order: "backwards", trials: [] }, nodes: [] },
     terms: { parent_reach: 0.5 },
@@ -18,6 +18,6 @@ test("traversal: a candidate twice as likely to the target as to the draft has t
     accepted: true,
   };
   const shown = S.ruleOf({ judged: { rule: "traversal" } }).numbers(facts);
-  const chance = Object.fromEntries(shown.map(([name, value]) => [name, value]))["A·p/Q"];
-  assert.equal(chance, "1");
+  const probability = Object.fromEntries(shown.map(([name, value]) => [name, value]))["A·p/Q"];
+  assert.equal(probability, "1");
 });

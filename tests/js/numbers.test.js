@@ -82,12 +82,12 @@ test("without drafting there is no rate, not a zero", () => {
 
 const head = (probs, rest) => ({ tokens: Object.keys(probs).map(Number), probs: Object.values(probs), rest });
 
-test("bars share one axis: the union of both heads, by target, the rest last", () => {
-  const heads = {
+test("bars share one axis: the union of both topRows, by target, the rest last", () => {
+  const topRows = {
     draft: { tokens: [5, 3], probs: [0.6, 0.2], rest: 0.2 },
     target: { tokens: [3, 7], probs: [0.5, 0.3], rest: 0.2 },
   };
-  const { rows, rest } = S.bars(heads, new Map(), new Set());
+  const { rows, rest } = S.bars(topRows, new Map(), new Set());
   assert.deepEqual(
     rows.map((row) => row.token),
     [3, 7, 5],
@@ -112,8 +112,8 @@ test("a complete head makes an unlisted token zero, not unknown", () => {
 
 test("what a node knows exactly beats the head, and kept tokens always have a row", () => {
   const many = Object.fromEntries(Array.from({ length: 12 }, (_, step) => [step, 0.08 - step * 0.001]));
-  const heads = { draft: head(many, 0.1), target: head(many, 0.1) };
-  const { rows, rest } = S.bars(heads, new Map([[99, { draft: 0.01, target: 0.001 }]]), new Set([99]), 9);
+  const topRows = { draft: head(many, 0.1), target: head(many, 0.1) };
+  const { rows, rest } = S.bars(topRows, new Map([[99, { draft: 0.01, target: 0.001 }]]), new Set([99]), 9);
   assert.equal(rows.length, 9);
   assert.deepEqual([rows[8].token, rows[8].draft, rows[8].target], [99, 0.01, 0.001]);
   const shown = rows.reduce((sum, row) => sum + row.target, 0);
@@ -125,9 +125,9 @@ test("in the sample every chart adds up to one", () => {
     const at = S.view(round, Infinity);
     for (const node of round.nodes) {
       const data = S.barData(round, node.id, at, node.id);
-      const { rows, rest } = S.bars(data.heads, data.exact, data.keep);
+      const { rows, rest } = S.bars(data.topRows, data.exact, data.keep);
       for (const name of ["draft", "target"]) {
-        if (!data.heads[name]) continue;
+        if (!data.topRows[name]) continue;
         const total = rows.reduce((sum, row) => sum + (row[name] ?? 0), rest[name]);
         assert.ok(Math.abs(total - 1) < 1e-3, `round ${round.index} node ${node.id} ${name}: ${total}`);
       }

@@ -70,16 +70,16 @@ test("a cut through tokens of equal stored probability leaves open which of them
   assert.ok(p(2)[1] > 0.4);
 });
 
-test("after a refusal p is what max(0, p − q) leaves; a point mass only takes its token away", () => {
+test("after a rejection p is what max(0, p − q) leaves; a point mass only takes its token away", () => {
   const p = S.asStored(head([0.5, 0.3, 0.2]), new Map());
   // 0, .1, .1
-  const left = S.afterRefusal(p, S.asStored({ tokens: [0, 1, 2], probs: [0.7, 0.2, 0.1], rest: 0 }, new Map()), 0);
+  const left = S.afterRejection(p, S.asStored({ tokens: [0, 1, 2], probs: [0.7, 0.2, 0.1], rest: 0 }, new Map()), 0);
   near(S.probAt(left, 0), 0);
   near(S.probAt(left, 1), 0.5, 1e-4);
-  near(S.probAt(S.afterRefusal(p, null, 0), 1), 0.6, 1e-4);
+  near(S.probAt(S.afterRejection(p, null, 0), 1), 0.6, 1e-4);
 });
 
-test("without the refused sibling its mass goes to the others", () => {
+test("without the rejected sibling its mass goes to the others", () => {
   near(S.probAt(S.withoutTokens(S.asStored(head([0.5, 0.3, 0.2]), new Map()), [0]), 1), 0.6);
 });
 
@@ -126,7 +126,7 @@ const now = (found) => [...found.all.values()].map((one) => one.now);
 const ownP = head([0.5, 0.3, 0.2]),
   ownQ = head([0.6, 0.3, 0.1]);
 
-test("colder, a token that the draft liked more is refused: p/q falls below u", () => {
+test("colder, a token that the draft liked more is rejected: p/q falls below u", () => {
   // p = .5, q = .6: p/q = .833 > u = .8. Squared: .25/.38 = .658, .36/.46 = .783: .841; a = 4: .0625/.0722 = .866,
   // .1296/.1378 = .940: .921
   assert.deepEqual(now(told("sequential", ownP, ownQ, [[0, 0, 0.8, true]], {})), ["accepted"]);
@@ -177,9 +177,9 @@ test("a smaller gamma cuts the draft; what was tried beyond it has no verdict", 
   assert.equal(S.rejudged(found), "0 of 2 verdicts flip; 1 is cut off. Accepted candidates: 0 recorded, 1 now.");
 });
 
-test("at temperature 0 the first choice is accepted and everything else refused", () => {
+test("at temperature 0 the first choice is accepted and everything else rejected", () => {
   assert.deepEqual(now(told("sequential", ownP, ownQ, [[0, 0, 0.9, false]], { temperature: 0 })), ["accepted"]);
-  assert.deepEqual(now(told("sequential", ownP, ownQ, [[0, 1, 0.1, true]], { temperature: 0 })), ["refused"]);
+  assert.deepEqual(now(told("sequential", ownP, ownQ, [[0, 1, 0.1, true]], { temperature: 0 })), ["rejected"]);
   assert.deepEqual(
     now(told("sequential", head([0.4, 0.4, 0.2]), ownQ, [[0, 1, 0.1, true]], { temperature: 0 })),
     ["untold"],
@@ -187,7 +187,7 @@ test("at temperature 0 the first choice is accepted and everything else refused"
   );
 });
 
-test("from temperature 0 upwards there is no chance number: the chance is told, the verdict is not", () => {
+test("from temperature 0 upwards there is no uniform draw: the probability is told, the verdict is not", () => {
   const point = { tokens: [0], probs: [1], rest: 0 };
   const found = told(
     "greedy",
@@ -197,11 +197,11 @@ test("from temperature 0 upwards there is no chance number: the chance is told, 
     { temperature: 1 },
     { raw: ownP, sampling: { temperature: 0 } },
   );
-  assert.deepEqual([found.all.get(1).now, found.all.get(1).why], ["untold", "coin"]);
-  near(found.all.get(1).chance, 0.5);
+  assert.deepEqual([found.all.get(1).now, found.all.get(1).why], ["untold", "undrawn"]);
+  near(found.all.get(1).acceptance, 0.5);
   assert.equal(
     S.rejudged(found),
-    "0 of 1 verdict flip; 1 cannot be told because no chance number was drawn. Accepted candidates: 0 recorded, " +
+    "0 of 1 verdict flip; 1 cannot be told because no u was drawn. Accepted candidates: 0 recorded, " +
       "now not told.",
   );
 });
@@ -219,12 +219,12 @@ test("at temperature 0 lenience compares with the first choice", () => {
         { raw: ownP, sampling: { temperature: 0 } },
       ),
     );
-  assert.deepEqual(found(0.7), ["refused"]); // .3 / .5 = .6
+  assert.deepEqual(found(0.7), ["rejected"]); // .3 / .5 = .6
   assert.deepEqual(found(0.5), ["accepted"]);
 });
 
 test(
-  "where the stored head leaves the chance on both sides of u, the verdict and all that hangs on it are not " + "told",
+  "where the stored top-k row leaves the probability on both sides of u, the verdict and all that hangs on it are not " + "told",
   () => {
     const short = { tokens: [0, 1], probs: [0.4, 0.2], rest: 0.4 };
     const point = told(
@@ -250,14 +250,14 @@ test(
   },
 );
 
-test("a candidate that was never tried is told where no number is needed, and else its chance alone", () => {
+test("a candidate that was never tried is told where no number is needed, and else its probability alone", () => {
   const candidates = [
     [0, 0, 0.9, false],
     [1, 1],
     [1, 0],
   ];
   const found = told("sequential", ownP, ownQ, candidates, { lenience: 0.9 });
-  assert.deepEqual(now(found), ["accepted", "accepted", "untried"], "p/q = 1 / .9: no number can refuse it");
+  assert.deepEqual(now(found), ["accepted", "accepted", "untried"], "p/q = 1 / .9: no number can reject it");
   assert.equal(found.fresh, 1);
   const unsure = told(
     "sequential",
@@ -269,7 +269,7 @@ test("a candidate that was never tried is told where no number is needed, and el
     ],
     { lenience: 0.95, topK: 0 },
   );
-  assert.deepEqual(now(unsure), ["refused", "untried"]);
+  assert.deepEqual(now(unsure), ["rejected", "untried"]);
 });
 
 test("nothing moved is nothing changed, for every rule that can be judged again; the others say so", () => {
@@ -298,12 +298,12 @@ test("the panel moves what there is: recorded values are among the choices, and 
 });
 
 test("a changed verdict shows its numbers before and after, and an interval where there is one", () => {
-  const one = { p: [0.5, 0.5], q: [0.5, 0.8], chance: [0.62, 1], u: 0.7, now: "untold" };
+  const one = { p: [0.5, 0.5], q: [0.5, 0.8], acceptance: [0.62, 1], u: 0.7, now: "untold" };
   assert.deepEqual(S.changedNumbers(one, { target_prob: 0.3, draft_prob: 0.6, threshold: 0.5 }), [
     ["p", "0.30", "0.50"],
     ["q", "0.60", "0.50 to 0.80"],
     ["p/q", "0.50", "0.63 to 1.00"],
-    ["chance", "0.50", "0.62 to 1"],
+    ["acceptance probability", "0.50", "0.62 to 1"],
     ["u", null, "0.70"],
   ]);
 });

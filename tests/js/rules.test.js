@@ -53,8 +53,8 @@ const trial = (node, p, q, threshold, u, terms = {}) => ({
   terms,
 });
 
-test("sequential: the chain of siblings shows what each refusal left, and what the correction came from", () => {
-  // p = (.2 a, .3 b), q = (.4 a, .3 b): after a is refused p(b) = .3 / .8 = .375, and without replacement Q(b) = .3 /
+test("sequential: the chain of siblings shows what each rejection left, and what the correction came from", () => {
+  // p = (.2 a, .3 b), q = (.4 a, .3 b): after a is rejected p(b) = .3 / .8 = .375, and without replacement Q(b) = .3 /
   // .6 = .5
   const trials = [trial(1, 0.2, 0.4, 0.5, 0.7), trial(2, 0.375, 0.5, 0.75, 0.8)];
   const round = told(
@@ -72,21 +72,21 @@ test("sequential: the chain of siblings shows what each refusal left, and what t
   assert.equal(round.steps(1, 1), null, "one trial alone is no chain yet");
   assert.equal(
     round.words(1),
-    "What the refused sibling left of the target likes b only 0.75 times as much as the draft did. Its chance to " +
-      "stay is 0.75; the coin says 0.80: refused.",
+    "What the rejected sibling left of the target likes b only 0.75 times as much as the draft did. Its acceptance " +
+      "probability is 0.75; the uniform draw u is 0.80: rejected.",
   );
 });
 
-test("lenience: the factor, the exact rule's chance beside the forgiving one, and the drift where it decided", () => {
+test("lenience: the factor, the exact rule's probability beside the forgiving one, and the drift where it decided", () => {
   const round = told("lenience", [[0, 0.2, 0.8]], [trial(1, 0.2, 0.8, 0.5, 0.3)], {}, { lenience: 0.5 });
   assert.deepEqual(round.numbers(0), ["p 0.20", "q 0.80", "p/Q 0.25", "l 0.50", "p/lQ 0.50", "u 0.30"]);
   assert.match(
     round.words(0),
-    /would keep a with chance 0\.25; lenience 0\.50 .* makes it 0\.50\. The coin says 0\.30: kept\. The exact rule/,
+    /would keep a with probability 0\.25; lenience 0\.50 .* makes it 0\.50\. The uniform draw u is 0\.30: accepted\. The exact rule/,
   );
 });
 
-test("lenience at temperature 0: the share of the first choice, and no coin", () => {
+test("lenience at temperature 0: the share of the first choice, and nothing is drawn", () => {
   const round = told(
     "lenience",
     [[0, 0, 1, "point_mass"]],
@@ -97,11 +97,11 @@ test("lenience at temperature 0: the share of the first choice, and no coin", ()
   assert.deepEqual(round.numbers(0), ["share 0.60", "l 0.50"]);
   assert.match(
     round.words(0),
-    /a has 0\.60 of the probability .* and lenience asks for 0\.50: kept\. Exact greedy decoding would have refused it/,
+    /a has 0\.60 of the probability .* and lenience asks for 0\.50: accepted\. Exact greedy decoding would have rejected it/,
   );
 });
 
-test("kseq: one ρ for all siblings, and the chances of one and of any", () => {
+test("kseq: one ρ for all siblings, and the acceptance probabilities of one and of any", () => {
   // K = 2, β = .5: 1 − .25 = .75 = ρ β with ρ = 1.5
   const terms = { rho: 1.5, beta: 0.5 };
   const round = told(
@@ -117,8 +117,8 @@ test("kseq: one ρ for all siblings, and the chances of one and of any", () => {
   assert.match(round.words(0), /one of 2 siblings that are all judged alike, with p divided by ρ = 1\.50/);
 });
 
-test("block: P runs down the whole chain, h and coins come up from its end", () => {
-  // p/q = .5, 2, .4: P = .5, 1 (capped), .4; the last refused, s = .3 for the prefix of two: h = .3 / (.3 + 1 − 1) = 1
+test("block: P runs down the whole chain, h and the draws come up from its end", () => {
+  // p/q = .5, 2, .4: P = .5, 1 (capped), .4; the last rejected, s = .3 for the prefix of two: h = .3 / (.3 + 1 − 1) = 1
   const trials = [
     trial(3, 0.2, 0.5, 0.4, 0.6, { parent_reach: 1, reach: 0.4 }),
     trial(2, 0.8, 0.4, 1, 0.9, { parent_reach: 0.5, reach: 1, left: 0.3 }),
@@ -138,18 +138,18 @@ test("block: P runs down the whole chain, h and coins come up from its end", () 
   assert.deepEqual(round.numbers(1), ["p 0.80", "q 0.40", "P 1", "s 0.30", "h 1", "u 0.90"]);
   assert.equal(
     round.words(0),
-    "The whole draft down to c is judged as one: the target bears 0.40 of the chance the draft gave it. The coin " +
-      "says 0.60: refused; one token less is tried next.",
+    "The whole draft down to c is judged as one: the target bears 0.40 of the probability the draft gave it. The uniform draw u " +
+      "is 0.60: rejected; one token less is tried next.",
   );
   assert.equal(
     round.words(1),
-    "Now the first two tokens together, down to b: after what the longer draft has taken, the chance left is 1. " +
-      "The coin says 0.90: all of it is kept.",
+    "Now the first two tokens together, down to b: after what the longer draft has taken, the probability left is 1. " +
+      "The uniform draw u is 0.90: all of it is kept.",
   );
 });
 
-test("traversal: which leaf was tried, and how its refusal changed its parent", () => {
-  // root → a → (b, c); A(a) = .8. b refused: s = .2 leaves A(a) = .2/(.2 + 1 − .8) = .5; c refused: s = .25 leaves
+test("traversal: which leaf was tried, and how its rejection changed its parent", () => {
+  // root → a → (b, c); A(a) = .8. b rejected: s = .2 leaves A(a) = .2/(.2 + 1 − .8) = .5; c rejected: s = .25 leaves
   // .25/.75 = 1/3
   const trials = [
     trial(2, 0.1, 0.4, 0.2, 0.5, { parent_reach: 0.8 }),
@@ -169,8 +169,8 @@ test("traversal: which leaf was tried, and how its refusal changed its parent", 
   assert.deepEqual(round.steps(2).rows, ["b 0.20 0.50 0.80 → 0.50", "c 0.20 0.90 0.50 → 0.33", "a 0.33 0.10 "]);
   assert.equal(
     round.words(0),
-    "The path down to the leaf b is tried as a whole: chance 0.20. The coin says 0.50: refused. The target at a " +
-      "loses what this leaf had offered, and the chance to end there goes from 0.80 to 0.50.",
+    "The path down to the leaf b is tried as a whole: acceptance probability 0.20. The uniform draw u is 0.50: rejected. The target at a " +
+      "loses what this leaf had offered, and the probability to end there goes from 0.80 to 0.50.",
   );
   assert.deepEqual(round.numbers(2), [
     "p 0.40",
@@ -184,12 +184,12 @@ test("traversal: which leaf was tried, and how its refusal changed its parent", 
   ]);
   assert.match(
     round.words(2),
-    /^All below a was refused, .* leaf itself now: chance 0\.33\. The coin says 0\.10: the whole path is kept\.$/,
+    /^All below a was rejected, .* leaf itself now: acceptance probability 0\.33\. The uniform draw u is 0\.10: the whole path is kept\.$/,
   );
 });
 
 test(
-  "traversal: where the walk ends at the parent, the mass that is left gives its new chance; else it is not " + "known",
+  "traversal: where the walk ends at the parent, the mass that is left gives its new probability; else it is not " + "known",
   () => {
     const trials = [trial(1, 0.1, 0.4, 0.25, 0.5, { parent_reach: 0.5 })];
     const context = (final) => ({
@@ -200,7 +200,7 @@ test(
   },
 );
 
-test("typical: the bar comes from the entropy where that is lower than ε, and no coin is tossed", () => {
+test("typical: the bar comes from the entropy where that is lower than ε, and nothing is drawn", () => {
   // δ e^(−ln 6) = .3 / 6 = .05 < ε = .09
   const terms = { entropy: Math.log(6), bar: 0.05 };
   const round = told(
@@ -211,7 +211,7 @@ test("typical: the bar comes from the entropy where that is lower than ε, and n
     { epsilon: 0.09, delta: 0.3 },
   );
   assert.deepEqual(round.numbers(0), ["H 1.79", "δe⁻ᴴ 0.050", "ε 0.090", "bar 0.050", "p 0.070"]);
-  assert.match(round.words(0), /gives a 0\.070, above the bar of 0\.050 that its own uncertainty sets: kept/);
+  assert.match(round.words(0), /gives a 0\.070, above the bar of 0\.050 that its own uncertainty sets: accepted/);
 });
 
 test("longest path: siblings by themselves, and in the end how many paths passed", () => {

@@ -62,14 +62,14 @@ test("no verdict shows before it was spoken, and none changes afterwards", () =>
   }
 });
 
-test("a node below a refused one is lost at that moment, not at the end", () => {
+test("a node below a rejected one is unreached at that moment, not at the end", () => {
   const round = sample().rounds[0];
   const beat = S.beats(round).findIndex((one) => one.trial === 2);
   assert.deepEqual(S.nodeStates(round, S.view(round, beat - 1)).slice(3), ["drafted", "drafted"]);
   assert.deepEqual(S.nodeStates(round, S.view(round, beat)).slice(3), ["rejected", "unreached"]);
 });
 
-test("the text keeps refused tokens where they died", () => {
+test("the text keeps rejected tokens in their place", () => {
   const trace = sample();
   const list = S.tokens(trace, { round: 0, beat: S.lastBeat(trace.rounds[0]) });
   assert.deepEqual(
@@ -84,7 +84,7 @@ test("the text keeps refused tokens where they died", () => {
   assert.deepEqual(S.tokens(trace, { round: 0, beat: 0 }), []);
 });
 
-test("the tokens of a whole run, refused and cut ones left out, are its output", () => {
+test("the tokens of a whole run, rejected and cut ones left out, are its output", () => {
   for (const trace of [sample(), greedy()]) {
     const last = trace.rounds.length - 1;
     const list = S.tokens(trace, { round: last, beat: S.lastBeat(trace.rounds[last]) }).filter(
@@ -97,7 +97,7 @@ test("the tokens of a whole run, refused and cut ones left out, are its output",
   }
 });
 
-test("jumps find refusals and bonuses, and say when there is none", () => {
+test("jumps find rejections and bonuses, and say when there is none", () => {
   const trace = sample();
   const start = { round: 0, beat: 0 };
   assert.deepEqual(S.seek(trace, start, 1, S.isRejection), { round: 0, beat: 7 });
@@ -106,7 +106,7 @@ test("jumps find refusals and bonuses, and say when there is none", () => {
   assert.equal(trace.rounds[bonus.round].judged.origin, "bonus");
 });
 
-test("the player opens where something was accepted, something refused and something never reached", () => {
+test("the player opens where something was accepted, something rejected and something unreached", () => {
   for (const trace of [sample(), greedy()]) {
     const start = S.instructive(trace);
     const fates = new Set(trace.rounds[start.round].nodes.map((node) => node.fate));
@@ -147,8 +147,8 @@ test("keys mean what the help says, and nothing with Ctrl, Alt or Meta", () => {
       "next",
       "previous",
       "play",
-      "nextRefusal",
-      "previousRefusal",
+      "nextRejection",
+      "previousRejection",
       "nextBonus",
       "start",
       "end",
@@ -205,7 +205,7 @@ const marks = (round) => {
   return S.tokens(trace, { round: 0, beat: 99 }).map((token) => `${token.node} ${token.mark}`);
 };
 
-test("bottom up: an accepted path takes its ancestors along, and refused leaves stay beside it", () => {
+test("bottom up: an accepted path takes its ancestors along, and rejected leaves stay beside it", () => {
   const round = small(
     "bottom_up",
     [
@@ -233,7 +233,7 @@ test("bottom up: an accepted path takes its ancestors along, and refused leaves 
   assert.deepEqual(marks(none), ["1 rejected", "2 rejected", "end correction"]);
 });
 
-test("longest: whoever passed but is not on the path is refused in the end, not before", () => {
+test("longest: whoever passed but is not on the path is rejected in the end, not before", () => {
   const round = small(
     "longest",
     [

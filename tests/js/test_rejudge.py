@@ -9,10 +9,10 @@ from dataclasses import asdict, dataclass
 import pytest
 import torch
 
-from specviz.core.randomness import SeededDice
+from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling, transform
 from specviz.core.tree import DraftTree
-from specviz.engine.recorder import heads
+from specviz.engine.recorder import top_rows
 from specviz.engine.scoring import ScoredTree
 from specviz.verifiers.base import VERIFIERS, Verdict
 from tests.js.node import run
@@ -58,7 +58,7 @@ class Toy:
         kind = VERIFIERS.get(rule)
         tree = self.tree(sampling)
         return kind(kind.options_type(**options)).judge(
-            tree, ScoredTree(tree, self.target, sampling), SeededDice(seed), 5
+            tree, ScoredTree(tree, self.target, sampling), SeededRandom(seed), 5
         )
 
 
@@ -87,14 +87,14 @@ def trace_of(made: Toy, rule: str, options: dict, sampling: Sampling, verdict: V
         p = ScoredTree(tree, made.target, sampling)
         one = {
             "id": i, "parent": tree.parents[i], "depth": tree.depths[i], "token": tree.tokens[i], "kind": tree.kinds[i],
-            "source": tree.sources[i], "target": asdict(heads(rows[i : i + 1], top)[0]), "target_raw": None,
+            "source": tree.sources[i], "target": asdict(top_rows(rows[i : i + 1], top)[0]), "target_raw": None,
             "draft_prob": round(tree.proposal_prob(i), 6) if i else None, "draft_raw": None,
             "target_prob": round(p.candidate_prob(i), 6) if i else None,
-            "draft": asdict(heads(transform(made.draft[i : i + 1], sampling), top)[0]) if drafted else None,
+            "draft": asdict(top_rows(transform(made.draft[i : i + 1], sampling), top)[0]) if drafted else None,
         }  # fmt: skip
         if not sampling.plain:
-            one["target_raw"] = asdict(heads(made.target[i : i + 1].softmax(-1), top)[0])
-            one["draft_raw"] = asdict(heads(made.draft[i : i + 1].softmax(-1), top)[0]) if drafted else None
+            one["target_raw"] = asdict(top_rows(made.target[i : i + 1].softmax(-1), top)[0])
+            one["draft_raw"] = asdict(top_rows(made.draft[i : i + 1].softmax(-1), top)[0]) if drafted else None
         nodes.append(one)
     card = {"vocab_size": VOCAB}
     started = {
@@ -137,7 +137,7 @@ def test_what_is_told_is_what_the_engine_says_and_its_numbers_lie_within_the_bou
         for one in found:
             trial = trials.get(one["node"])
             hint = f"{case['settings']} {one} {trial}"
-            if one["now"] in ("accepted", "refused"):
+            if one["now"] in ("accepted", "rejected"):
                 assert trial is not None, hint
                 assert trial.accepted == (one["now"] == "accepted"), hint
                 settled += 1
@@ -145,9 +145,9 @@ def test_what_is_told_is_what_the_engine_says_and_its_numbers_lie_within_the_bou
                 assert trial is None, hint
             if trial is not None:
                 verdicts += 1
-            if trial is None or "chance" not in one or case["settings"]["temperature"] == 0:
+            if trial is None or "acceptance" not in one or case["settings"]["temperature"] == 0:
                 continue
-            for name, value in (("p", trial.target_prob), ("q", trial.draft_prob), ("chance", trial.threshold)):
+            for name, value in (("p", trial.target_prob), ("q", trial.draft_prob), ("acceptance", trial.threshold)):
                 if one[name] is not None:
                     low, high = one[name]
                     assert low - 2e-6 <= value <= high + 2e-6, f"{name}: {hint}"

@@ -16,13 +16,13 @@ test("a chain under the sequential rule, told beat by beat", () => {
     "It goes on with ␣c.",
     "It goes on with ␣+.",
     "One target pass scores the root and all 4 candidates at once: 5 new rows on top of 7 in the cache.",
-    "The target likes ␣␣␣␣ at least as much as the draft did: kept without a doubt.",
-    "The target likes return only 0.83 times as much as the draft did. Its chance to stay is 0.83; the coin says " +
-      "0.58: kept.",
-    "The target likes ␣c only 0.20 times as much as the draft did. Its chance to stay is 0.20; the coin says " +
-      "0.90: refused.",
-    "The candidate here was refused. The correction ␣a is drawn from what is left of the target (0.49 of its mass).",
-    "3 tokens from one target pass: 2 accepted and one more of the target's own. 2 rows of refused or unreached " +
+    "The target likes ␣␣␣␣ at least as much as the draft did: accepted without a doubt.",
+    "The target likes return only 0.83 times as much as the draft did. Its acceptance probability is 0.83; the uniform draw u is " +
+      "0.58: accepted.",
+    "The target likes ␣c only 0.20 times as much as the draft did. Its acceptance probability is 0.20; the uniform draw u is " +
+      "0.90: rejected.",
+    "The candidate here was rejected. The correction ␣a is drawn from what is left of the target (0.49 of its mass).",
+    "3 tokens from one target pass: 2 accepted and one more of the target's own. 2 rows of rejected or unreached " +
       "candidates leave the cache.",
   ]);
 });
@@ -33,15 +33,15 @@ test("the second sibling is judged by what the first one left", () => {
   const labels = S.nodeLabels(trace, 1);
   const facts = S.trialFacts(trace, round, labels, round.judged.trials[1]);
   assert.deepEqual([facts.earlier, facts.place, facts.siblings], [1, 2, 3]);
-  assert.match(plain(S.rules.sequential.words(facts)), /^What the refused sibling left of the target likes -/);
-  assert.equal(S.rules.sequential.numbers(facts)[1][2], "draft, without the refused siblings (0.15 before)");
+  assert.match(plain(S.rules.sequential.words(facts)), /^What the rejected sibling left of the target likes -/);
+  assert.equal(S.rules.sequential.numbers(facts)[1][2], "draft, without the rejected siblings (0.15 before)");
 });
 
 test("greedy names the target's first choice", () => {
   const trace = greedy();
   const index = trace.rounds.findIndex((round) => round.judged.trials.some((trial) => !trial.accepted));
   const told = captions(trace, index).join(" ");
-  assert.match(told, /The target's first choice here is .+, not .+: refused\./);
+  assert.match(told, /The target's first choice here is .+, not .+: rejected\./);
 });
 
 test("a round in which nothing survives says so", () => {
@@ -94,10 +94,10 @@ test("every node explains itself at every beat, under a rule nobody knows too", 
   }
 });
 
-test("a rule without words of its own still tells its chance and its coin", () => {
+test("a rule without words of its own still tells its acceptance probability and its u", () => {
   const trace = sample();
   trace.rounds[0].judged.rule = "from the future";
-  assert.equal(captions(trace, 0)[7], "The chance of ␣c to stay is 0.20; the coin says 0.90: refused.");
+  assert.equal(captions(trace, 0)[7], "The acceptance probability of ␣c is 0.20; u is 0.90: rejected.");
 });
 
 test("counters carry formula, numerator and denominator; a simulated run has no speed", () => {
@@ -109,11 +109,11 @@ test("counters carry formula, numerator and denominator; a simulated run has no 
   assert.match(list[2].note, /^accepted \/ drafted = \d+ \/ \d+/);
 });
 
-test("never reached says why", () => {
+test("unreached says why", () => {
   const trace = sample();
   assert.equal(
     plain(S.unreached(trace, trace.rounds[0], S.nodeLabels(trace, 0), 4)),
-    "Never reached: ␣c on the way to it was refused.",
+    "Unreached: ␣c on the way to it was rejected.",
   );
   const round = trace.rounds.findIndex((one) =>
     one.nodes.some(
@@ -128,6 +128,6 @@ test("never reached says why", () => {
   );
   assert.match(
     plain(S.unreached(trace, trace.rounds[round], S.nodeLabels(trace, round), node.id)),
-    /^Never reached: its sibling .+ was accepted first\.$/,
+    /^Unreached: its sibling .+ was accepted first\.$/,
   );
 });

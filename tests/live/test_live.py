@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from specviz.cli.parts.sources import live_source
-from specviz.drafters.base import DRAFTERS, Habit
+from specviz.drafters.base import DRAFTERS, DraftPolicies
 from specviz.engine.header import Participants
 from specviz.errors import ModelError, OptionError, PairingError, VocabularyMismatch
 from specviz.live.plan import make_plan
@@ -19,7 +19,7 @@ from specviz.lm.load import LoadedModel
 from specviz.lm.table import TableModel
 from specviz.protocol.runs import RunRequest, request_of
 from specviz.trace.events import StepTime
-from specviz.tree_policies.base import GROWTHS
+from specviz.tree_policies.base import TREE_POLICIES
 from tests.proof.letters import LetterTexts, toy_loader
 
 REQUEST = RunRequest("abc", max_new_tokens=8)
@@ -152,31 +152,31 @@ def test_a_drafter_is_sized_by_the_measured_step_times_and_the_header_says_how(o
     assert (started.drafter.options["nodes"], started.drafter.options["shrink"]) == (1, False)
 
 
-def test_growth_is_not_sized_for_a_drafter_whose_passes_were_not_measured(only_two_rows_are_cheap):
+def test_trees_are_not_sized_for_a_drafter_whose_passes_were_not_measured(only_two_rows_are_cheap):
     """Parts of the target are not free: with a draft that costs nothing, trees would come out too deep."""
     target = toy_loader()("target", "cpu", "float64")
     drafter = DRAFTERS.get("model").of({})
-    sequoia = GROWTHS.get("sequoia")
+    sequoia = TREE_POLICIES.get("sequoia")
     for drafting, fitted in ((None, False), (target, True)):
-        drafter.follow(Habit(sequoia.of({"fit": True})))
+        drafter.follow(DraftPolicies(sequoia.of({"fit": True})))
         who = Participants(target, drafting)
         who.measure()
         _tune(drafter, who)
-        assert (drafter.policies().growth.options.fit is False) == fitted
+        assert (drafter.policies().tree_policy.options.fit is False) == fitted
 
 
 @pytest.mark.parametrize(
-    ("options", "growth", "sentence"),
+    ("options", "tree_policy", "sentence"),
     [
-        ({"gamma": "9"}, "chain", "gamma of the drafter 'model' is 9, but the growth policy 'chain' decides the shape"),
+        ({"gamma": "9"}, "chain", "gamma of the drafter 'model' is 9, but the tree policy 'chain' decides the shape"),
         ({"branching": "3,2,1"}, "dyspec", r"branching of the drafter 'model' is \[3, 2, 1\], but .* 'dyspec' decides"),
         ({"draw": "iid"}, "levels", r"leave draw out and use the policy's own options \(budget, branching, draw\)"),
         ({"gamma": "9", "branching": "2,1"}, "auto", "gamma is 9, but branching 2,1 replaces it; leave it at 4"),
     ],
 )
-def test_a_shape_that_would_be_ignored_is_refused_with_what_decides_instead(options, growth, sentence):
-    """`--growth chain --gamma 9` once drafted 4 and reported 9."""
-    request = replace(REQUEST, drafter_options=options, growth=growth)
+def test_a_shape_that_would_be_ignored_is_refused_with_what_decides_instead(options, tree_policy, sentence):
+    """`--tree-policy chain --gamma 9` once drafted 4 and reported 9."""
+    request = replace(REQUEST, drafter_options=options, growth=tree_policy)
     assert re.search(sentence, toy_source().explain(request))
 
 
@@ -188,7 +188,7 @@ def test_the_header_reports_no_shape_that_was_not_drafted():
     assert collect(toy_source(), again).started.growth == started.growth
 
 
-def test_a_request_names_growth_and_stop_policy_and_the_header_says_what_they_were():
+def test_a_request_names_tree_and_stop_policy_and_the_header_says_what_they_were():
     request = RunRequest(
         "ab",
         growth="sequoia",
@@ -209,15 +209,15 @@ def test_a_request_names_growth_and_stop_policy_and_the_header_says_what_they_we
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"growth": "rsdc"}, "there is no growth called 'rsdc'; did you mean 'rsd_c'?"),
-        ({"stopping": "heuristics"}, "there is no stop called 'heuristics'; did you mean 'heuristic'?"),
-        ({"growth_options": {"budget": 3}}, "growth is 'auto', which has no options, but budget was given"),
+        ({"growth": "rsdc"}, "there is no tree policy called 'rsdc'; did you mean 'rsd_c'?"),
+        ({"stopping": "heuristics"}, "there is no stop policy called 'heuristics'; did you mean 'heuristic'?"),
+        ({"growth_options": {"budget": 3}}, "the tree policy is 'auto', which has no options, but budget was given"),
         ({"growth": "eagle2", "growth_options": {"width": 99}}, "width is 99, but must be between 1 and 16"),
-        ({"drafter": "ngram", "growth": "chain"}, "makes its drafts in its own way and has no growth policy"),
+        ({"drafter": "ngram", "growth": "chain"}, "makes its drafts in its own way and has no tree policy"),
         ({"drafter": "none", "stopping": "entropy"}, "makes its drafts in its own way and has no stop policy"),
     ],
 )
-def test_a_habit_that_cannot_be_is_explained(changes, reason):
+def test_policies_that_cannot_be_are_explained(changes, reason):
     assert reason in LiveSource(load=toy_loader(), measure=False).explain(RunRequest("ab", **changes))
 
 

@@ -1,4 +1,4 @@
-"""The shelf: every method that can be chosen has a recorded run, and every recorded run is there."""
+"""The gallery: every method that can be chosen has a recorded run, and every recorded run is there."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import pytest
 
 from specviz.drafters.base import DRAFTERS
 from specviz.lm.load import load
-from specviz.stop_policies.base import STOPS
+from specviz.stop_policies.base import STOP_POLICIES
 from specviz.theory.token_frequencies import measured_acceptance
 from specviz.trace import codec, lossy
-from specviz.tree_policies.base import GROWTHS
+from specviz.tree_policies.base import TREE_POLICIES
 from specviz.verifiers.base import VERIFIERS
 
 FOLDER = Path(__file__).parents[2] / "assets" / "traces"
@@ -28,10 +28,15 @@ def test_every_method_has_a_recorded_run(headers):
     recorded = {
         "drafter": {one.drafter.name for one in headers},
         "verifier": {one.verifier.name for one in headers},
-        "growth": {one.growth.name for one in headers if one.growth is not None},
-        "stop": {one.stopping.name for one in headers if one.stopping is not None} | {"fixed"},
+        "tree policy": {one.growth.name for one in headers if one.growth is not None},
+        "stop policy": {one.stopping.name for one in headers if one.stopping is not None} | {"fixed"},
     }
-    registered = {"drafter": DRAFTERS, "verifier": VERIFIERS, "growth": GROWTHS, "stop": STOPS}
+    registered = {
+        "drafter": DRAFTERS,
+        "verifier": VERIFIERS,
+        "tree policy": TREE_POLICIES,
+        "stop policy": STOP_POLICIES,
+    }
     missing = {kind: sorted(set(names.names()) - recorded[kind]) for kind, names in registered.items()}
     assert missing == {kind: [] for kind in registered}
 

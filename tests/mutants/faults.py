@@ -136,7 +136,7 @@ FAULTS: tuple[Fault, ...] = (
         (f"{RULES}/test_greedy_and_naive.py",),
     ),
     Fault(
-        "block: the chance of a path forgets what is above",
+        "block: the probability of a path forgets what is above",
         "specviz/verifiers/parts/candidates.py",
         "return min(1.0, reach * p / q)",
         "return min(1.0, p / q)",
@@ -157,7 +157,7 @@ FAULTS: tuple[Fault, ...] = (
         proved(PAIR.format("traversal")),
     ),
     Fault(
-        "kseq: the chance of one candidate not held to one",
+        "kseq: the probability of one candidate not held to one",
         "specviz/verifiers/kseq.py",
         "return min(1.0, float(np.minimum(p / rho, q).sum()))",
         "return float(np.minimum(p / rho, q).sum())",
@@ -327,8 +327,8 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "recorder: the target's own head as the residual",
         "specviz/engine/recorder.py",
-        "residual=None if residual is None else heads(residual.unsqueeze(0), self._top)[0],",
-        "residual=None if residual is None else heads("
+        "residual=None if residual is None else top_rows(residual.unsqueeze(0), self._top)[0],",
+        "residual=None if residual is None else top_rows("
         "record.scored.probs(verdict.path[-1] if verdict.path else 0).unsqueeze(0), self._top)[0],",
         (RECORDER,),
     ),
@@ -342,8 +342,8 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "recorder: raw rows of the draft in another order",
         "specviz/engine/recorder.py",
-        "drafted = [node for level, _ in beliefs for node in level]",
-        "drafted = [node for level, _ in beliefs for node in reversed(level)]",
+        "drafted = [node for level, _ in draft_logits for node in level]",
+        "drafted = [node for level, _ in draft_logits for node in reversed(level)]",
         (RECORDER,),
     ),
     Fault(
@@ -396,7 +396,7 @@ FAULTS: tuple[Fault, ...] = (
         (CHECK,),
     ),
     Fault(
-        "player: the chance of a path may exceed one",
+        "player: the probability of a path may exceed one",
         "assets/js/sibling_rules.js",
         "const atMostOne = (x) => Math.min(1, x);",
         "const atMostOne = (x) => x;",
@@ -410,7 +410,7 @@ FAULTS: tuple[Fault, ...] = (
         (SCRIPTS,),
     ),
     Fault(
-        "player: the chance that any of K siblings passes forgets K",
+        "player: the probability that any of K siblings passes forgets K",
         "assets/js/sibling_rules.js",
         "1 - (1 - beta) ** facts.siblings",
         "1 - (1 - beta)",

@@ -1,4 +1,5 @@
-"""One level of a draft, judged on given distributions: every outcome of a rule, by the dice that walk all branches."""
+"""One level of a draft, judged on given distributions: every outcome of a rule, by the random source that walks all
+branches."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from dataclasses import dataclass
 import torch
 
 from specviz.core.tree import DraftTree
-from specviz.proof.enumerated_randomness import ReplayDice
+from specviz.proof.enumerated_randomness import EnumeratedRandom
 from specviz.verifiers.base import VERIFIERS, Verdict
 
 
@@ -44,10 +45,10 @@ def verdicts(
     verifier = kind.of(options or {})
     found, script = [], ()
     while script is not None:
-        dice = ReplayDice(script)
-        verdict = verifier.judge(tree, Rows(tree, rows, greedy), dice, 1)
-        found.append((verdict, dice.weight()))
-        script = dice.next_script(0)
+        randomness = EnumeratedRandom(script)
+        verdict = verifier.judge(tree, Rows(tree, rows, greedy), randomness, 1)
+        found.append((verdict, randomness.weight()))
+        script = randomness.next_script(0)
     return found
 
 
@@ -59,7 +60,7 @@ def siblings(drawn, kind: str, q: torch.Tensor) -> DraftTree:
 
 
 def acceptance(rule: str, p, q, kind: str, law) -> float:
-    """Exact chance that one of the candidates is accepted, over the law of the lists."""
+    """Exact probability that one of the candidates is accepted, over the law of the lists."""
     target, proposal = (torch.tensor(row, dtype=torch.float64) for row in (p, q))
     total = 0.0
     for drawn, mass in law.items():

@@ -12,15 +12,15 @@ from specviz.drafters.base import DRAFTERS, Proposal
 from specviz.drafters.ngram import NgramDrafter
 from specviz.errors import DraftError
 from specviz.proof.coverage import declared, prompts, prove
-from specviz.proof.exhaustive import WARM, Case
+from specviz.proof.exhaustive import WARM, ProofCase
 from specviz.proof.table import measure
 from specviz.verifiers.base import VERIFIERS
 
-COPYING = Case("ngram", "sequential", (("gamma", 1),), WARM)
-PLAIN = Case("none", "sequential", (), WARM, length=2)
+COPYING = ProofCase("ngram", "sequential", (("gamma", 1),), WARM)
+PLAIN = ProofCase("none", "sequential", (), WARM, length=2)
 
 
-def planted(monkeypatch, drafter: type) -> Case:
+def planted(monkeypatch, drafter: type) -> ProofCase:
     monkeypatch.setitem(DRAFTERS._entries, "ngram", drafter)
     return COPYING
 
@@ -61,8 +61,8 @@ def test_candidates_that_no_rule_ever_rejects_are_named(monkeypatch):
     naive = VERIFIERS.get("naive")
 
     class Trusting(naive):
-        def judge(self, tree, target, dice, position):
-            verdict = super().judge(tree, target, dice, position)
+        def judge(self, tree, target, randomness, position):
+            verdict = super().judge(tree, target, randomness, position)
             verdict.trials = [trial for trial in verdict.trials if trial.accepted]
             return verdict
 

@@ -1,4 +1,4 @@
-"""The dice of the proof: a number that several draws share is one number."""
+"""The random source of the proof: a number that several draws share is one number."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from specviz.errors import ProofError
-from specviz.proof.enumerated_randomness import ReplayDice
+from specviz.proof.enumerated_randomness import EnumeratedRandom
 
 KEY = ("target", 3, 0)
 FIRST, SECOND = torch.tensor([0.5, 0.5]).double(), torch.tensor([0.75, 0.25]).double()
@@ -16,27 +16,27 @@ def every_way(play):
     """(result, weight) of every sequence of outcomes."""
     script = ()
     while script is not None:
-        dice = ReplayDice(script)
-        result = play(dice)
-        yield result, dice.weight()
-        script = dice.next_script(0)
+        randomness = EnumeratedRandom(script)
+        result = play(randomness)
+        yield result, randomness.weight()
+        script = randomness.next_script(0)
 
 
 def test_two_looks_and_the_draw_are_joined_as_one_uniform_number_joins_them():
-    found = dict(every_way(lambda d: (d.foresee(FIRST, KEY), d.foresee(SECOND, KEY), d.draw(FIRST, KEY).token)))
+    found = dict(every_way(lambda d: (d.peek(FIRST, KEY), d.peek(SECOND, KEY), d.draw(FIRST, KEY).token)))
     assert found == {(0, 0, 0): 0.5, (1, 0, 1): 0.25, (1, 1, 1): 0.25}
 
 
 def test_other_keys_have_other_noise():
-    found = dict(every_way(lambda d: (d.foresee(FIRST, KEY), d.foresee(FIRST, ("guess", 3, 0)))))
+    found = dict(every_way(lambda d: (d.peek(FIRST, KEY), d.peek(FIRST, ("guess", 3, 0)))))
     assert found == {(0, 0): 0.25, (0, 1): 0.25, (1, 0): 0.25, (1, 1): 0.25}
 
 
-def test_a_decision_is_made_once_and_not_foreseen_afterwards():
-    dice = ReplayDice(())
-    dice.foresee(FIRST, KEY)
-    dice.draw(FIRST, KEY)
+def test_a_decision_is_made_once_and_not_peeked_at_afterwards():
+    randomness = EnumeratedRandom(())
+    randomness.peek(FIRST, KEY)
+    randomness.draw(FIRST, KEY)
     with pytest.raises(ProofError, match="is used twice"):
-        dice.draw(FIRST, KEY)
+        randomness.draw(FIRST, KEY)
     with pytest.raises(ProofError, match="is looked at after it was used"):
-        dice.foresee(FIRST, KEY)
+        randomness.peek(FIRST, KEY)

@@ -9,10 +9,10 @@ import pytest
 from specviz.drafters.base import DRAFTERS
 from specviz.engine.session import Session
 from specviz.live.catalog import bundled_prompts
-from specviz.proof.exhaustive import Case
+from specviz.proof.exhaustive import ProofCase
 from specviz.proof.greedy import COLD, comparisons, greedy_cases
 from specviz.proof.small_llama import SHAPE, small_pair
-from specviz.tree_policies.base import GROWTHS
+from specviz.tree_policies.base import TREE_POLICIES
 from specviz.verifiers.base import VERIFIERS
 
 TOKENS = 4
@@ -29,7 +29,7 @@ def models():
 def test_every_lossless_method_that_works_at_temperature_zero_is_compared():
     found = greedy_cases()
     assert {case.drafter for case in found} == {name for name, kind in DRAFTERS.items() if kind.lossless}
-    assert {case.growth for case in found} == {"auto", *(name for name, kind in GROWTHS.items() if kind.lossless)}
+    assert {case.growth for case in found} == {"auto", *(name for name, kind in TREE_POLICIES.items() if kind.lossless)}
     drawn_only = {"block", "kseq", "specinfer"}
     lossless = {name for name, rule in VERIFIERS.items() if rule.lossless}
     assert lossless - drawn_only <= {case.verifier for case in found} <= lossless
@@ -48,7 +48,7 @@ def test_the_greedy_text_is_that_of_plain_decoding(models, case):
 
 
 def test_drafts_are_accepted_or_the_comparison_would_show_little(models):
-    (found,) = comparisons(models, PROMPTS, TOKENS, [Case("model", "greedy", (("gamma", 2),), COLD)])
+    (found,) = comparisons(models, PROMPTS, TOKENS, [ProofCase("model", "greedy", (("gamma", 2),), COLD)])
     assert found.passes < found.tokens - 5
 
 
@@ -60,5 +60,5 @@ def test_a_first_token_taken_from_the_drafter_is_seen(models, monkeypatch):
         return verdict if verdict.path or not tree.drafted else replace(verdict, token=tree.tokens[1])
 
     monkeypatch.setattr(Session, "_judge", trusting)
-    (found,) = comparisons(models, PROMPTS, TOKENS, [Case("model", "greedy", (("gamma", 2),), COLD)])
+    (found,) = comparisons(models, PROMPTS, TOKENS, [ProofCase("model", "greedy", (("gamma", 2),), COLD)])
     assert found.different > 5

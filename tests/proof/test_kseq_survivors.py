@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from specviz.core.sampling import Sampling
-from specviz.proof.exhaustive import WARM, Case, branches, error, expected_in_first_round
+from specviz.proof.exhaustive import WARM, ProofCase, branches, error, expected_in_first_round
 from specviz.proof.survivors import expected
 from specviz.verifiers import kseq
 from specviz.verifiers.kseq import KSeqOptions, KSeqVerifier, Level
@@ -17,11 +17,11 @@ CAUGHT = 1e-6
 NARROW = Sampling(temperature=1.0, top_k=2)
 
 
-def drafts(*branching: int, sampling: Sampling = WARM, **options) -> Case:
-    return Case("model", "kseq", (("branching", branching), ("draw", "iid")), sampling, **options)
+def drafts(*branching: int, sampling: Sampling = WARM, **options) -> ProofCase:
+    return ProofCase("model", "kseq", (("branching", branching), ("draw", "iid")), sampling, **options)
 
 
-def by_node(case: Case) -> Case:
+def by_node(case: ProofCase) -> ProofCase:
     """The same, but only the children of the accepted node itself go on."""
 
     def plant(method):

@@ -11,14 +11,14 @@ from specviz.engine.pairing import check_pairing
 from specviz.errors import PairingError
 from specviz.proof.coverage import prove
 from specviz.proof.drafter_options import option_sets
-from specviz.proof.exhaustive import WARM, Case, branches, error, exact, expected_in_first_round, law
+from specviz.proof.exhaustive import WARM, ProofCase, branches, error, exact, expected_in_first_round, law
 from specviz.verifiers.base import VERIFIERS
 
 NARROW = Sampling(temperature=1.0, top_k=2)
 """two tokens of three: target and draft then often support different ones"""
 
 
-def cases() -> list[Case]:
+def cases() -> list[ProofCase]:
     """Every registered drafter × verifier × sampling that the pairing check allows."""
     found = []
     for drafter, kind in DRAFTERS.items():
@@ -33,7 +33,7 @@ def cases() -> list[Case]:
                         continue
                     length = 4 if options.get("gamma") == 3 and sampling.top_k != 2 else 3
                     length = 6 if sampling.greedy else length  # one branch, so that more rounds cost little
-                    found.append(Case(drafter, verifier, tuple(options.items()), sampling, length=length))
+                    found.append(ProofCase(drafter, verifier, tuple(options.items()), sampling, length=length))
     return found
 
 
@@ -55,7 +55,7 @@ def test_the_committed_text_has_the_targets_law(case):
 @pytest.mark.parametrize("verifier", ["naive", "sequential", "traversal"])
 def test_what_a_drafter_remembers_from_earlier_runs_leaves_the_targets_law_alone(verifier):
     memory = b"[[0, 1, 2, 1], [0, 1, 0]]"
-    case = Case("suffix", verifier, (("max_nodes", 3), ("factor", 3.0)), WARM, prompt=(0, 1), memory=memory)
+    case = ProofCase("suffix", verifier, (("max_nodes", 3), ("factor", 3.0)), WARM, prompt=(0, 1), memory=memory)
     assert expected_in_first_round(case, lambda record: record.proposal.tree.drafted) == pytest.approx(3)
     assert error(case) < 1e-12
 
@@ -63,7 +63,7 @@ def test_what_a_drafter_remembers_from_earlier_runs_leaves_the_targets_law_alone
 @pytest.mark.parametrize("verifier", ["naive", "sequential", "traversal"])
 def test_a_retrieved_candidate_may_stand_or_not_by_what_was_drawn_elsewhere(verifier):
     """With room for one, the candidate goes below the first sibling or beside both, by the second's token."""
-    case = Case("rasd", verifier, (("branching", (2,)), ("max_nodes", 3), ("likely", 3)), WARM, prompt=(0, 1))
+    case = ProofCase("rasd", verifier, (("branching", (2,)), ("max_nodes", 3), ("likely", 3)), WARM, prompt=(0, 1))
     shapes: dict[int, set[tuple[int, ...]]] = {}
     for branch in branches(case, (), 0):
         tree = branch.records[0].proposal.tree
@@ -75,11 +75,11 @@ def test_a_retrieved_candidate_may_stand_or_not_by_what_was_drawn_elsewhere(veri
 
 @pytest.mark.parametrize("verifier", ["naive", "sequential"])
 def test_following_every_branch_instead_of_one_per_class_gives_the_same(verifier):
-    case = Case("model", verifier, (("gamma", 2),), WARM)
+    case = ProofCase("model", verifier, (("gamma", 2),), WARM)
     assert error(case, merged=False) < 1e-12
 
 
-LEARNING = Case("token_recycling", "sequential", (("nodes", 4), ("fill", False)), WARM, (0,), 4)
+LEARNING = ProofCase("token_recycling", "sequential", (("nodes", 4), ("fill", False)), WARM, (0,), 4)
 
 
 def test_a_drafter_that_learns_is_walked_over_its_rounds_with_nothing_learnt_on_another_path():
@@ -93,12 +93,12 @@ def test_a_drafter_that_learns_is_walked_over_its_rounds_with_nothing_learnt_on_
 
 
 def test_all_branches_of_a_round_weigh_one():
-    case = Case("model", "sequential", (("branching", (2, 1)),), WARM)
+    case = ProofCase("model", "sequential", (("branching", (2, 1)),), WARM)
     assert sum(branch.weight for branch in branches(case, (), 0)) == pytest.approx(1.0, abs=1e-12)
 
 
 def test_the_law_is_over_texts_of_the_asked_length():
-    case = Case("model", "sequential", (("gamma", 2),), WARM)
+    case = ProofCase("model", "sequential", (("gamma", 2),), WARM)
     assert set(law(case)) == set(exact(case))
     assert len(exact(case)) == 27
 
@@ -107,7 +107,7 @@ def accepted(record):
     return len(record.verdict.path)
 
 
-def chain_expectation(case: Case, depth: int, accept_of) -> float:
+def chain_expectation(case: ProofCase, depth: int, accept_of) -> float:
     """E[accepted] of a chain, over its prefixes: sum over x of P(x drafted and accepted) (1 + what follows)."""
     target, draft = case.models()
 
@@ -124,19 +124,19 @@ def chain_expectation(case: Case, depth: int, accept_of) -> float:
 
 def test_a_chain_accepts_as_often_as_leviathan_computed():
     """Sum of min(p, q) per step (2211.17192, theorem 3.5)."""
-    case = Case("model", "sequential", (("gamma", 3),), WARM, length=4)
+    case = ProofCase("model", "sequential", (("gamma", 3),), WARM, length=4)
     analytic = chain_expectation(case, 3, torch.minimum)
     assert expected_in_first_round(case, accepted) == pytest.approx(analytic, abs=1e-12)
 
 
 def test_the_naive_rule_accepts_as_often_as_two_draws_agree():
-    case = Case("model", "naive", (("gamma", 2),), WARM, length=4)
+    case = ProofCase("model", "naive", (("gamma", 2),), WARM, length=4)
     analytic = chain_expectation(case, 2, torch.mul)
     assert expected_in_first_round(case, accepted) == pytest.approx(analytic, abs=1e-12)
 
 
 def test_two_siblings_without_replacement_accept_by_the_residual_of_the_first():
-    case = Case("model", "sequential", (("branching", (2,)),), WARM)
+    case = ProofCase("model", "sequential", (("branching", (2,)),), WARM)
     target, draft = case.models()
     p = transform(target.exact_logits(case.prompt), case.sampling)
     q = transform(draft.exact_logits(case.prompt), case.sampling)
@@ -144,15 +144,15 @@ def test_two_siblings_without_replacement_accept_by_the_residual_of_the_first():
     left, _ = residual(p, q)
     second = 0.0
     for x in range(3):
-        refused = max(0.0, float(q[x] - p[x]))
+        rejected = max(0.0, float(q[x] - p[x]))
         others = q.clone()
         others[x] = 0.0
-        second += refused * float(torch.minimum(left, others / others.sum()).sum())
+        second += rejected * float(torch.minimum(left, others / others.sum()).sum())
     assert expected_in_first_round(case, accepted) == pytest.approx(first + second, abs=1e-12)
 
 
 @pytest.mark.parametrize("branching", [(2,), (3,)])
 def test_a_second_sibling_never_hurts(branching):
-    chain = Case("model", "sequential", (("gamma", 1),), WARM)
-    tree = Case("model", "sequential", (("branching", branching),), WARM)
+    chain = ProofCase("model", "sequential", (("gamma", 1),), WARM)
+    tree = ProofCase("model", "sequential", (("branching", branching),), WARM)
     assert expected_in_first_round(tree, accepted) > expected_in_first_round(chain, accepted) + 0.01

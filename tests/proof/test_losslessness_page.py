@@ -13,8 +13,8 @@ from specviz.proof.document import filled, findings_table, law_of, method_cells,
 from specviz.proof.exhaustive import Distance
 from specviz.proof.planted import BUGS, Finding
 from specviz.proof.table import ELSEWHERE, Row, cases, legal, measure, names_of, options_of
-from specviz.stop_policies.base import STOPS
-from specviz.tree_policies.base import GROWTHS
+from specviz.stop_policies.base import STOP_POLICIES
+from specviz.tree_policies.base import TREE_POLICIES
 from specviz.verifiers.base import VERIFIERS
 from tests.proof.planted_list import DOCUMENT, planted, section
 
@@ -43,7 +43,7 @@ def part(name: str) -> str:
     return document.section(PAGE, name)
 
 
-@pytest.mark.parametrize("registry", [DRAFTERS, GROWTHS, VERIFIERS, STOPS], ids=lambda one: one.kind)
+@pytest.mark.parametrize("registry", [DRAFTERS, TREE_POLICIES, VERIFIERS, STOP_POLICIES], ids=lambda one: one.kind)
 def test_the_table_names_every_registered_method(registry):
     """If this fails, a method is new: `specviz prove --write` walks it."""
     names = set(registry.names()) - {"fixed"} - ELSEWHERE  # never stopping early is the dash in the column
@@ -76,7 +76,7 @@ def test_rows_come_out_again_as_they_stand_there(verifier):
     assert row.kept
 
 
-def test_all_cases_are_legal_and_cover_every_pairing_of_growth_and_verifier():
+def test_all_cases_are_legal_and_cover_every_pairing_of_tree_policy_and_verifier():
     found = cases()
     assert all(legal(case) for case in found)
     assert len(set(found)) == len(found)

@@ -10,12 +10,12 @@ from dataclasses import replace
 import pytest
 
 from specviz.core import randomness as chance
-from specviz.core.randomness import SeededDice, Toss
+from specviz.core.randomness import AcceptDraw, SeededRandom
 from specviz.core.sampling import Sampling, residual, transform
 from specviz.engine import scoring, session
 from specviz.errors import ProofError
 from specviz.lm.table import TableCache
-from specviz.proof.exhaustive import TARGET_SEED, WARM, Case, error
+from specviz.proof.exhaustive import TARGET_SEED, WARM, ProofCase, error
 from specviz.proof.planted import BUGS, find
 from specviz.tree_policies.parts import draws
 from specviz.tree_policies.parts.draws import Independent, MostProbable
@@ -27,8 +27,8 @@ from specviz.verifiers.sequential import Level
 CAUGHT = 1e-6
 
 
-def model(draw: str = "auto", verifier: str = "sequential", **options: object) -> Case:
-    return Case("model", verifier, (*options.items(), ("draw", draw)), WARM)
+def model(draw: str = "auto", verifier: str = "sequential", **options: object) -> ProofCase:
+    return ProofCase("model", verifier, (*options.items(), ("draw", draw)), WARM)
 
 
 CHAIN = model(gamma=2)
@@ -57,14 +57,14 @@ def test_the_same_method_without_the_bug_passes(bug):
 def test_accepting_at_equality_accepts_the_impossible(monkeypatch):
     """`u <= p/q` with u = 0 and p = 0: a uniform draw can be exactly 0."""
     monkeypatch.setattr(chance, "uniform", lambda seed, key: 0.0)
-    assert SeededDice(0).accept(0.0, ("accept", 1, 1)) == Toss(False, 0.0)
+    assert SeededRandom(0).accept(0.0, ("accept", 1, 1)) == AcceptDraw(False, 0.0)
 
     def with_equality(self, probability, key):
         u = chance.uniform(self.seed, key)
-        return Toss(u <= probability, u)
+        return AcceptDraw(u <= probability, u)
 
-    monkeypatch.setattr(SeededDice, "accept", with_equality)
-    assert SeededDice(0).accept(0.0, ("accept", 1, 1)).accepted
+    monkeypatch.setattr(SeededRandom, "accept", with_equality)
+    assert SeededRandom(0).accept(0.0, ("accept", 1, 1)).accepted
 
 
 @pytest.mark.planted("draft not renormalised")
@@ -132,8 +132,8 @@ def test_bonus_drawn_from_a_residual(monkeypatch):
 @pytest.mark.planted("noise reused")
 def test_noise_used_again_in_the_next_round(monkeypatch):
     class Forgetful(NaiveVerifier):
-        def judge(self, tree, target, dice, position):
-            return super().judge(tree, target, dice, 0)
+        def judge(self, tree, target, randomness, position):
+            return super().judge(tree, target, randomness, 0)
 
     monkeypatch.setattr(session.Session, "_judge", _judge_with(Forgetful))
     with pytest.raises(ProofError, match="is used twice"):
@@ -142,7 +142,9 @@ def test_noise_used_again_in_the_next_round(monkeypatch):
 
 def _judge_with(rule):
     def judge(self, tree, scored):
-        verdict: Verdict = rule(self.method.verifier.options).judge(tree, scored, self.method.dice, len(self.tokens))
+        verdict: Verdict = rule(self.method.verifier.options).judge(
+            tree, scored, self.method.randomness, len(self.tokens)
+        )
         return verdict
 
     return judge
@@ -168,7 +170,7 @@ def test_draft_probability_of_another_temperature_than_the_draws(monkeypatch):
 
 def test_first_candidate_committed_unverified(monkeypatch):
     def trusting(self, tree, scored):
-        verdict = self.method.verifier.judge(tree, scored, self.method.dice, len(self.tokens))
+        verdict = self.method.verifier.judge(tree, scored, self.method.randomness, len(self.tokens))
         return verdict if verdict.path or tree.drafted == 0 else Verdict([], tree.tokens[1], "correction")
 
     monkeypatch.setattr(session.Session, "_judge", trusting)
@@ -177,19 +179,19 @@ def test_first_candidate_committed_unverified(monkeypatch):
 
 def test_naive_rule_that_draws_again_after_a_miss(monkeypatch):
     class Redrawing(NaiveVerifier):
-        def judge(self, tree, target, dice, position):
-            verdict = super().judge(tree, target, dice, position)
+        def judge(self, tree, target, randomness, position):
+            verdict = super().judge(tree, target, randomness, position)
             if verdict.origin != "correction":
                 return verdict
             node = verdict.path[-1] if verdict.path else 0
-            again = dice.draw(target.probs(node), ("again", position, 0))
+            again = randomness.draw(target.probs(node), ("again", position, 0))
             return Verdict(verdict.path, again.token, verdict.origin, verdict.trials, u=again.u)
 
     monkeypatch.setattr(session.Session, "_judge", _judge_with(Redrawing))
     assert error(model(verifier="naive", gamma=2)) > CAUGHT
 
 
-def test_a_refused_row_left_in_the_cache(monkeypatch):
+def test_a_rejected_row_left_in_the_cache(monkeypatch):
     """Off by one at rollback: the row after the accepted path stays and the next round attends to it."""
     keep = TableCache.keep
 

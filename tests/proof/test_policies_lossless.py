@@ -5,17 +5,17 @@ from __future__ import annotations
 import pytest
 
 from specviz.core.sampling import Sampling
-from specviz.drafters.base import DRAFTERS, Habit
+from specviz.drafters.base import DRAFTERS, DraftPolicies
 from specviz.drafters.parts.growing import GrowingDraft
 from specviz.engine.pairing import check_pairing
 from specviz.errors import DraftError, PairingError, ProofError
 from specviz.proof.coverage import prove
-from specviz.proof.exhaustive import WARM, Case, branches, error
-from specviz.proof.policy_options import growth_sets, stop_sets, temperature
-from specviz.stop_policies.base import STOPS
+from specviz.proof.exhaustive import WARM, ProofCase, branches, error
+from specviz.proof.policy_options import stop_policy_sets, temperature, tree_policy_sets
+from specviz.stop_policies.base import STOP_POLICIES
 from specviz.tree_policies import rsd_s
-from specviz.tree_policies.base import GROWTHS
-from specviz.tree_policies.dyspec import DySpecGrowth
+from specviz.tree_policies.base import TREE_POLICIES
+from specviz.tree_policies.dyspec import DySpecTreePolicy
 from specviz.tree_policies.parts.siblings import DrawnSiblings, siblings_of
 from specviz.verifiers.base import VERIFIERS
 
@@ -23,41 +23,47 @@ CAUGHT = 1e-6
 MODEL = DRAFTERS.get("model")
 
 
-def grown(growth: str, options: dict[str, object], **changes: object) -> Case:
-    return Case("model", "sequential", growth=growth, growth_options=tuple(options.items()), **changes)
+def grown(tree_policy: str, options: dict[str, object], **changes: object) -> ProofCase:
+    return ProofCase("model", "sequential", growth=tree_policy, growth_options=tuple(options.items()), **changes)
 
 
-def legal(verifier: str, sampling: Sampling, habit: Habit) -> bool:
+def legal(verifier: str, sampling: Sampling, draft_policies: DraftPolicies) -> bool:
     rule = VERIFIERS.get(verifier)
     try:
         drafter = MODEL.of({})
-        drafter.follow(habit)
+        drafter.follow(draft_policies)
         check_pairing(drafter, rule, sampling)
     except PairingError:
         return False
     return rule.lossless
 
 
-def growth_cases() -> list[Case]:
-    """Every growth policy × verifier × temperature that the pairing check allows, on two tokens."""
+def tree_policy_cases() -> list[ProofCase]:
+    """Every tree policy × verifier × temperature that the pairing check allows, on two tokens."""
     found = []
-    for growth, kind in GROWTHS.items():
+    for tree_policy, kind in TREE_POLICIES.items():
         if not kind.lossless:
             continue
-        for options in growth_sets(growth):
-            habit = Habit(kind.of(options))
+        for options in tree_policy_sets(tree_policy):
+            draft_policies = DraftPolicies(kind.of(options))
             found += [
-                Case(
-                    "model", verifier, (), sampling, vocab_size=2, growth=growth, growth_options=tuple(options.items())
+                ProofCase(
+                    "model",
+                    verifier,
+                    (),
+                    sampling,
+                    vocab_size=2,
+                    growth=tree_policy,
+                    growth_options=tuple(options.items()),
                 )
                 for verifier in VERIFIERS.names()
                 for sampling in (Sampling(0.0), WARM)
-                if legal(verifier, sampling, habit)
+                if legal(verifier, sampling, draft_policies)
             ]
     return found
 
 
-def stop_cases() -> list[Case]:
+def stop_cases() -> list[ProofCase]:
     """Every stop policy on a chain and on trees, over as many rounds as it takes to change its mind."""
     shapes: list[dict[str, object]] = [
         {"options": (("gamma", 3),), "length": 4},
@@ -65,7 +71,7 @@ def stop_cases() -> list[Case]:
         {"growth": "dyspec", "growth_options": (("budget", 3),)},
     ]
     return [
-        Case(
+        ProofCase(
             "model",
             "sequential",
             sampling=Sampling(temperature(stop, WARM.temperature)),
@@ -74,13 +80,13 @@ def stop_cases() -> list[Case]:
             vocab_size=2,
             **shape,
         )
-        for stop in STOPS.names()
-        for options in stop_sets(stop)
+        for stop in STOP_POLICIES.names()
+        for options in stop_policy_sets(stop)
         for shape in shapes
     ] + [
-        Case("model", verifier, (("gamma", 3),), vocab_size=2, stopping="confidence", length=4)
+        ProofCase("model", verifier, (("gamma", 3),), vocab_size=2, stopping="confidence", length=4)
         for verifier in VERIFIERS.names()
-        if legal(verifier, WARM, Habit(GROWTHS.get("chain").of({})))
+        if legal(verifier, WARM, DraftPolicies(TREE_POLICIES.get("chain").of({})))
     ]
 
 
@@ -90,7 +96,7 @@ def parameters(cases):
         yield pytest.param(case, id=str(case), marks=() if case.verifier == "sequential" else pytest.mark.slow)
 
 
-@pytest.mark.parametrize("case", list(parameters(growth_cases())))
+@pytest.mark.parametrize("case", list(parameters(tree_policy_cases())))
 def test_a_grown_tree_leaves_the_targets_law_alone(case):
     """And the walk saw every kind of candidate tried, accepted and rejected."""
     found = prove(case)
@@ -107,16 +113,18 @@ def test_stopping_early_leaves_the_targets_law_alone(case):
 
 
 @pytest.mark.parametrize(
-    ("growth", "options"), [("rsd_s", {"width": 2, "depth": 2}), ("dyspec", {"budget": 4})], ids=["rsd_s", "dyspec"]
+    ("tree_policy", "options"),
+    [("rsd_s", {"width": 2, "depth": 2}), ("dyspec", {"budget": 4})],
+    ids=["rsd_s", "dyspec"],
 )
-def test_trees_of_random_shape_on_three_tokens(growth, options):
-    assert error(grown(growth, options)) < 1e-12
+def test_trees_of_random_shape_on_three_tokens(tree_policy, options):
+    assert error(grown(tree_policy, options)) < 1e-12
 
 
-@pytest.mark.parametrize("growth", ["rsd_s", "dyspec"])
-def test_the_shape_is_random_indeed(growth):
+@pytest.mark.parametrize("tree_policy", ["rsd_s", "dyspec"])
+def test_the_shape_is_random_indeed(tree_policy):
     """Or the tests above would prove nothing about it."""
-    case = grown(growth, {"dyspec": {"budget": 3}, "rsd_s": {"width": 2, "depth": 2}}[growth], vocab_size=2)
+    case = grown(tree_policy, {"dyspec": {"budget": 3}, "rsd_s": {"width": 2, "depth": 2}}[tree_policy], vocab_size=2)
     shapes = {tuple(branch.records[0].proposal.tree.parents) for branch in branches(case, (), 0)}
     assert len(shapes) > 1
 
@@ -125,8 +133,10 @@ def test_the_shape_is_random_indeed(growth):
     "stop", ["confidence", "entropy", "draft_verify", "heuristic", "decision", "disco", "specdecpp"]
 )
 def test_drafts_do_end_at_different_depths(stop):
-    options = tuple(stop_sets(stop)[0].items())
-    case = Case("model", "sequential", (("gamma", 3),), length=5, vocab_size=2, stopping=stop, stopping_options=options)
+    options = tuple(stop_policy_sets(stop)[0].items())
+    case = ProofCase(
+        "model", "sequential", (("gamma", 3),), length=5, vocab_size=2, stopping=stop, stopping_options=options
+    )
     rounds = [branch.records for branch in branches(case, (), 1 if stop == "heuristic" else 0)]
     assert len({max(record.proposal.tree.depths) for records in rounds for record in records}) > 1
 
@@ -140,7 +150,7 @@ def test_a_drawn_token_dropped_for_its_low_confidence(monkeypatch):
 
     def choosy(self, parent, token, kind, proposal):
         if float(proposal[token]) < 0.3:
-            self.stop.levels = lambda: 0
+            self.stop_policy.levels = lambda: 0
             return 0
         return add(self, parent, token, kind, proposal)
 
@@ -182,7 +192,7 @@ def test_siblings_of_a_beam_sorted_by_their_probability(monkeypatch):
 
 @pytest.mark.planted("unlikely token dropped")
 def test_whether_a_sibling_is_tried_decided_by_its_own_value(monkeypatch):
-    class Hesitant(DySpecGrowth):
+    class Hesitant(DySpecTreePolicy):
         def grow(self, draft):
             _, logits = draft.expand([0])
             family = siblings_of(logits, draft.sampling)[0]
@@ -191,7 +201,7 @@ def test_whether_a_sibling_is_tried_decided_by_its_own_value(monkeypatch):
                 if taken.prob > 0.3:
                     draft.add(0, taken.token, family.kind, taken.proposal)
 
-    monkeypatch.setitem(GROWTHS._entries, "dyspec", Hesitant)
+    monkeypatch.setitem(TREE_POLICIES._entries, "dyspec", Hesitant)
     assert error(grown("dyspec", {}, length=2)) > CAUGHT
 
 
@@ -199,7 +209,7 @@ def test_whether_a_sibling_is_tried_decided_by_its_own_value(monkeypatch):
 def test_the_noise_of_the_first_round_used_in_all(monkeypatch):
     def stale(self, probs):
         self.draws += 1
-        return self.dice.draw(probs, ("draft", 0, self.draws - 1)).token
+        return self.randomness.draw(probs, ("draft", 0, self.draws - 1)).token
 
     monkeypatch.setattr(GrowingDraft, "draw", stale)
     with pytest.raises(ProofError, match="is used twice"):

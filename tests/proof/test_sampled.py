@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 
 from specviz.core.sampling import transform
-from specviz.proof.exhaustive import Case
+from specviz.proof.exhaustive import ProofCase
 from specviz.proof.planted import Harmed, Stale, grows, sorted_family
 from specviz.proof.sampled import LARGE, Cells, Sample, cells_of, large, rejected, sample
 from specviz.proof.small_llama import small_pair
@@ -20,7 +20,7 @@ from specviz.tree_policies.parts.draws import WithoutReplacement
 RUNS = 100
 CASES = [case for case in LARGE if case.growth in ("rsd_s", "levels", "dyspec")]
 
-FINE = Sample(Case("none", "naive"), 40, 0.0, 1.0, (10, 10, 20), (0.25, 0.25, 0.5))
+FINE = Sample(ProofCase("none", "naive"), 40, 0.0, 1.0, (10, 10, 20), (0.25, 0.25, 0.5))
 """counts that are exactly what is expected"""
 
 
@@ -77,14 +77,14 @@ def test_a_text_is_found_by_its_longest_known_prefix():
 
 def test_the_statistic_by_hand():
     """60 and 40 where 50 and 50 are expected: 2 (60 ln 1.2 + 40 ln 0.8), over 1 + (4 - 1) / 600."""
-    found = Sample(Case("none", "naive"), 100, 0.0, 1.0, (60, 40), (0.5, 0.5))
+    found = Sample(ProofCase("none", "naive"), 100, 0.0, 1.0, (60, 40), (0.5, 0.5))
     assert found.statistic == pytest.approx(2 * (60 * math.log(1.2) + 40 * math.log(0.8)) / (1 + 3 / 600))
     assert found.total_variation == pytest.approx(0.1)
 
 
 def test_the_p_value_is_the_tail_of_the_chi_squared_law():
     """At two degrees of freedom that is e to minus half the statistic."""
-    found = Sample(Case("none", "naive"), 100, 0.0, 1.0, (60, 25, 15), (0.5, 0.3, 0.2))
+    found = Sample(ProofCase("none", "naive"), 100, 0.0, 1.0, (60, 25, 15), (0.5, 0.3, 0.2))
     assert found.p_value == pytest.approx(math.exp(-found.statistic / 2))
     assert 0.1 < found.p_value < 0.15
 
@@ -97,6 +97,6 @@ def test_holm_goes_on_only_while_the_next_smallest_is_rejected():
         def p_value(self) -> float:
             return self.nodes
 
-    found = [Known(Case("none", "naive"), 1, p, 1.0, (1,), (1.0,)) for p in (0.06, 0.003, 0.02)]
+    found = [Known(ProofCase("none", "naive"), 1, p, 1.0, (1,), (1.0,)) for p in (0.06, 0.003, 0.02)]
     assert [one.p_value for one in rejected(found, 0.05)] == [0.003, 0.02]
     assert rejected([found[0], found[2]], 0.03) == []

@@ -6,16 +6,16 @@ import pytest
 
 from specviz.core.sampling import transform
 from specviz.errors import PairingError
-from specviz.proof.exhaustive import Case, error
-from specviz.tree_policies.base import GROWTHS, Growth, GrowthOptions
+from specviz.proof.exhaustive import ProofCase, error
+from specviz.tree_policies.base import TREE_POLICIES, TreePolicy, TreePolicyOptions
 from specviz.verifiers.kseq import KSeqVerifier
 
 
-class Hesitant(Growth):
+class Hesitant(TreePolicy):
     """Draws a second child, i.i.d. as the first, only where the first came out as token 0."""
 
     name = "hesitant"
-    options_type = GrowthOptions
+    options_type = TreePolicyOptions
     lossless = True
 
     def kinds(self, sampling):
@@ -32,19 +32,19 @@ class Hesitant(Growth):
 
 @pytest.fixture(autouse=True)
 def hesitant(monkeypatch):
-    monkeypatch.setitem(GROWTHS._entries, "hesitant", Hesitant)
+    monkeypatch.setitem(TREE_POLICIES._entries, "hesitant", Hesitant)
 
 
-def judged_by(verifier: str) -> Case:
-    return Case("model", verifier, growth="hesitant", length=2)
+def judged_by(verifier: str) -> ProofCase:
+    return ProofCase("model", verifier, growth="hesitant", length=2)
 
 
 def test_it_is_refused_with_the_reason_and_the_cure():
-    with pytest.raises(PairingError, match=r"'hesitant' decides while drawing.*choose the growth policy 'levels' or"):
+    with pytest.raises(PairingError, match=r"'hesitant' decides while drawing.*choose the tree policy 'levels' or"):
         error(judged_by("kseq"))
 
 
-def test_unrefused_it_would_bias_the_text(monkeypatch):
+def test_if_it_were_allowed_it_would_bias_the_text(monkeypatch):
     monkeypatch.setattr(KSeqVerifier, "counts_siblings", False)
     assert error(judged_by("kseq")) > 1e-3
 
@@ -54,11 +54,11 @@ def test_the_sequential_rule_takes_it_as_it_comes():
 
 
 def test_those_that_declare_a_settled_number_are_known():
-    assert {name for name, growth in GROWTHS.items() if growth.settles_siblings} >= {
+    assert {name for name, tree_policy in TREE_POLICIES.items() if tree_policy.settles_siblings} >= {
         "chain",
         "levels",
         "rsd_c",
         "sequoia",
     }
-    assert not GROWTHS.get("rsd_s").settles_siblings
-    assert not GROWTHS.get("dyspec").settles_siblings
+    assert not TREE_POLICIES.get("rsd_s").settles_siblings
+    assert not TREE_POLICIES.get("dyspec").settles_siblings

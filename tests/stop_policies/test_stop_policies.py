@@ -8,28 +8,28 @@ from pathlib import Path
 import pytest
 import torch
 
-from specviz.core.randomness import SeededDice
+from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
-from specviz.drafters.base import DraftContext, Habit
+from specviz.drafters.base import DraftContext, DraftPolicies
 from specviz.drafters.capabilities import with_model
 from specviz.drafters.model import ModelDrafter
 from specviz.drafters.parts.shape import ShapeOptions
 from specviz.errors import OptionError
 from specviz.lm.table import TableModel
 from specviz.options import describe
-from specviz.stop_policies.base import STOPS, Recipe, StopOptions
-from specviz.stop_policies.confidence import ConfidenceOptions, ConfidenceStop
-from specviz.stop_policies.decision import DecisionOptions, DecisionStop
-from specviz.stop_policies.disco import DiscoOptions, DiscoStop
-from specviz.stop_policies.draft_verify import DraftVerifyOptions, DraftVerifyStop
-from specviz.stop_policies.entropy import EntropyOptions, EntropyStop
-from specviz.stop_policies.fixed import FixedStop
-from specviz.stop_policies.heuristic import HeuristicOptions, HeuristicStop
-from specviz.stop_policies.oracle import OracleOptions, OracleStop
+from specviz.stop_policies.base import STOP_POLICIES, Recipe, StopOptions
+from specviz.stop_policies.confidence import ConfidenceOptions, ConfidenceStopPolicy
+from specviz.stop_policies.decision import DecisionOptions, DecisionStopPolicy
+from specviz.stop_policies.disco import DiscoOptions, DiscoStopPolicy
+from specviz.stop_policies.draft_verify import DraftVerifyOptions, DraftVerifyStopPolicy
+from specviz.stop_policies.entropy import EntropyOptions, EntropyStopPolicy
+from specviz.stop_policies.fixed import FixedStopPolicy
+from specviz.stop_policies.heuristic import HeuristicOptions, HeuristicStopPolicy
+from specviz.stop_policies.oracle import OracleOptions, OracleStopPolicy
 from specviz.stop_policies.parts.candidate import OF_DISTRIBUTION
 from specviz.stop_policies.parts.candidate import features as candidate_features
 from specviz.stop_policies.parts.trained import against_base_rate
-from specviz.stop_policies.specdecpp import SpecDecPPOptions, SpecDecPPStop
+from specviz.stop_policies.specdecpp import SpecDecPPOptions, SpecDecPPStopPolicy
 from specviz.training.stop_classifiers.fit import frequency, log_loss
 
 
@@ -73,7 +73,7 @@ def weights(row, bias=0.0, threshold=0.5):
 
 
 def test_the_heuristic_adds_two_and_takes_one():
-    stop = HeuristicStop(HeuristicOptions(start_levels=5))
+    stop = HeuristicStopPolicy(HeuristicOptions(start_levels=5))
     seen = []
     for drafted, accepted in ((5, 5), (7, 3), (6, 0), (5, 5)):
         stop.learn(drafted, accepted)
@@ -82,19 +82,19 @@ def test_the_heuristic_adds_two_and_takes_one():
 
 
 def test_the_heuristic_never_goes_below_one():
-    stop = HeuristicStop(HeuristicOptions(start_levels=1))
+    stop = HeuristicStopPolicy(HeuristicOptions(start_levels=1))
     stop.learn(1, 0)
     assert stop.levels() == 1
 
 
 def test_confidence_keeps_the_token_and_stops_below_it():
-    stop = ConfidenceStop(ConfidenceOptions(threshold=0.4))
+    stop = ConfidenceStopPolicy(ConfidenceOptions(threshold=0.4))
     view = View(probs=(1.0, 0.4, 0.39))
     assert stop.draws_at(view, 2)
     assert [stop.goes_below(view, node) for node in (1, 2)] == [True, False]
 
 
-class Believed(DecisionStop):
+class Believed(DecisionStopPolicy):
     """Believes in candidate 1 alone."""
 
     def goes_below(self, draft, node):
@@ -105,19 +105,19 @@ def test_a_fork_goes_on_as_a_whole_while_any_branch_is_believed_in():
     stop = Believed(DecisionOptions())
     assert stop.going_on(View(), [1, 2, 3]) == [1, 2, 3]
     assert stop.going_on(View(), [2, 3]) == []
-    assert ConfidenceStop(ConfidenceOptions()).going_on(View(probs=(1.0, 0.1, 0.9)), [1, 2]) == [2]
+    assert ConfidenceStopPolicy(ConfidenceOptions()).going_on(View(probs=(1.0, 0.1, 0.9)), [1, 2]) == [2]
 
 
 def test_the_decision_model_believes_in_a_candidate_from_its_threshold_on():
     """sigmoid(4 ln p + 2) is 1/2 at p = e^-0.5 = 0.607."""
     row = [0.0] * 13
     row[10] = 4.0
-    stop = DecisionStop(DecisionOptions())
+    stop = DecisionStopPolicy(DecisionOptions())
     stop.use(weights(row, bias=2.0))
     view = View(probs=(1.0, 0.62, 0.59))
     assert (stop.going_on(view, [1, 2]), stop.going_on(view, [2])) == ([1, 2], [])
     assert stop.state()["stop_threshold"] == 0.5
-    bolder = DecisionStop(DecisionOptions(threshold=0.3))
+    bolder = DecisionStopPolicy(DecisionOptions(threshold=0.3))
     bolder.use(weights(row, bias=2.0))
     assert bolder.going_on(view, [2]) == [2]
 
@@ -126,38 +126,38 @@ def test_entropy_stops_before_drawing_and_with_keep_after():
     """c H = 0.49 where H = 0.49/0.15, so the bound is 1 - 0.7 = 0.3."""
     at_bound = 0.49 / 0.15
     view = View(entropies=(at_bound - 1e-6, at_bound + 1e-3, log(2)))
-    before = EntropyStop(EntropyOptions(floor=0.3))
+    before = EntropyStopPolicy(EntropyOptions(floor=0.3))
     assert [before.draws_at(view, node) for node in (0, 1, 2)] == [True, False, True]
     assert before.goes_below(view, 2)
-    after = EntropyStop(EntropyOptions(floor=0.3, keep=True))
+    after = EntropyStopPolicy(EntropyOptions(floor=0.3, keep=True))
     assert all(after.draws_at(view, node) for node in (0, 1, 2))
     assert [after.goes_below(view, node) for node in (1, 2)] == [True, False]
 
 
 def test_draft_verify_raises_its_threshold_when_too_little_is_accepted():
-    stop = DraftVerifyStop(DraftVerifyOptions(first_threshold=0.8))
+    stop = DraftVerifyStopPolicy(DraftVerifyOptions(first_threshold=0.8))
     stop.learn(4, 1)
     assert stop.state()["stop_threshold"] == pytest.approx(0.9 * 0.8 + 0.1 * 0.81)
 
 
 def test_draft_verify_lowers_it_when_drafts_are_stopped_though_all_is_accepted():
-    stop = DraftVerifyStop(DraftVerifyOptions(first_threshold=0.8, memory=0.0))
+    stop = DraftVerifyStopPolicy(DraftVerifyOptions(first_threshold=0.8, memory=0.0))
     assert not stop.goes_below(View(probs=(1.0, 0.5, 1.0)), 1)
     stop.learn(1, 1)
     assert stop.state()["stop_threshold"] == pytest.approx(0.9 * 0.8 + 0.1 * 0.79)
 
 
 def test_draft_verify_leaves_it_where_nothing_was_stopped():
-    stop = DraftVerifyStop(DraftVerifyOptions(first_threshold=0.8, memory=0.0))
+    stop = DraftVerifyStopPolicy(DraftVerifyOptions(first_threshold=0.8, memory=0.0))
     stop.learn(4, 4)
     assert stop.state()["stop_threshold"] == pytest.approx(0.8)
 
 
 def test_a_moving_floor_follows_draft_and_verifys_rule_and_a_resting_one_stays():
-    moving = EntropyStop(EntropyOptions(floor=0.3, moves=True))
+    moving = EntropyStopPolicy(EntropyOptions(floor=0.3, moves=True))
     moving.learn(4, 1)
     assert moving.state() == {"stop_floor": pytest.approx(0.9 * 0.3 + 0.1 * 0.31)}
-    resting = EntropyStop(EntropyOptions(floor=0.3))
+    resting = EntropyStopPolicy(EntropyOptions(floor=0.3))
     resting.learn(4, 1)
     assert resting.state() == {}
     assert not resting.draws_at(View(entropies=(0.49 / 0.15 + 1e-3,)), 0)
@@ -175,30 +175,30 @@ def test_disco_keeps_the_candidate_and_stops_below_one_it_does_not_trust():
     """By the depth alone: sigmoid(1.5 - depth) is above 1/2 at depth 1 and below at depth 2."""
     row = [0.0] * 12
     row[11] = -1.0
-    stop = DiscoStop(DiscoOptions())
+    stop = DiscoStopPolicy(DiscoOptions())
     stop.use(weights(row, bias=1.5))
     view = View()
     assert stop.draws_at(view, 2)
     assert [stop.goes_below(view, node) for node in (1, 2)] == [True, False]
     assert stop.state()["stop_threshold"] == 0.5
-    bolder = DiscoStop(DiscoOptions(threshold=0.3))
+    bolder = DiscoStopPolicy(DiscoOptions(threshold=0.3))
     bolder.use(weights(row, bias=1.5))
     assert bolder.goes_below(view, 2)
 
 
 def test_specdecpp_stops_where_the_risk_of_the_whole_path_is_too_high():
     """P(accepted) = sigmoid(ln 3) = 3/4 each: the risk is 1/4, 7/16, …"""
-    stop = SpecDecPPStop(SpecDecPPOptions(threshold=0.4, least=1))
+    stop = SpecDecPPStopPolicy(SpecDecPPOptions(threshold=0.4, least=1))
     stop.use(weights([log(3.0)]))
     view = View(probs=(1.0, 1.0, 1.0))
     assert [stop.draws_at(view, node) for node in (0, 1, 2)] == [True, True, False]
-    patient = SpecDecPPStop(SpecDecPPOptions(threshold=0.4, least=3))
+    patient = SpecDecPPStopPolicy(SpecDecPPOptions(threshold=0.4, least=3))
     patient.use(weights([log(3.0)]))
     assert all(patient.draws_at(view, node) for node in (0, 1, 2))
 
 
 def test_a_head_for_other_hidden_states_says_why_it_cannot_work():
-    stop = SpecDecPPStop(SpecDecPPOptions())
+    stop = SpecDecPPStopPolicy(SpecDecPPOptions())
     stop.use(weights([1.0, 2.0]))
     assert stop.why_not(2, "its own") is None
     assert "read 2 numbers" in stop.why_not(3, "its own")
@@ -208,7 +208,7 @@ def test_a_head_for_other_hidden_states_says_why_it_cannot_work():
 @pytest.mark.parametrize("data", [{}, {"mean": [0.0]}, weights([0.0] * 5), {**weights([0.0]), "scale": "x"}])
 def test_data_that_are_no_weights_are_refused(data):
     with pytest.raises(OptionError, match="specviz learn"):
-        DiscoStop(DiscoOptions()).use(data)
+        DiscoStopPolicy(DiscoOptions()).use(data)
 
 
 def test_the_oracle_stops_below_what_the_target_would_not_write():
@@ -218,7 +218,7 @@ def test_the_oracle_stops_below_what_the_target_would_not_write():
         asked.append(list(text))
         return 1
 
-    stop = OracleStop(OracleOptions())
+    stop = OracleStopPolicy(OracleOptions())
     stop.consult(target_says)
     assert [stop.goes_below(View(), node) for node in (1, 2)] == [True, False]
     assert asked == [[7], [7, 1]]
@@ -227,7 +227,7 @@ def test_the_oracle_stops_below_what_the_target_would_not_write():
 
 @pytest.mark.parametrize("policy", ["disco", "decision", "specdecpp"])
 def test_page_and_docs_say_how_a_trained_policy_stands_against_its_base_rate(policy):
-    standing = STOPS.get(policy).standing()
+    standing = STOP_POLICIES.get(policy).standing()
     page = (Path(__file__).parents[2] / "docs" / "methods" / f"{policy}.md").read_text(encoding="utf-8")
     beats = "it beats the base rate" in standing
     assert beats or "it does not beat the base rate" in standing
@@ -245,7 +245,7 @@ def test_a_rejections_weight_is_undone_before_a_network_is_held_against_the_base
 
 def test_disco_does_not_look_at_the_candidates_own_probability():
     row = [0.0] * 12
-    stop = DiscoStop(DiscoOptions())
+    stop = DiscoStopPolicy(DiscoOptions())
     stop.use(weights(row, bias=1.0))
     with pytest.raises(OptionError, match="read 13 numbers, but the stop policy gives 12"):
         stop.use(weights([*row, 0.0]))
@@ -256,34 +256,34 @@ def test_disco_does_not_look_at_the_candidates_own_probability():
 @pytest.mark.parametrize(
     ("stop", "drafted"),
     [
-        (FixedStop(StopOptions()), 3),
-        (FixedStop(StopOptions(longest=5)), 5),
-        (FixedStop(StopOptions(longest=2)), 2),
-        (HeuristicStop(HeuristicOptions(start_levels=6)), 6),
-        (HeuristicStop(HeuristicOptions(start_levels=2)), 2),
-        (HeuristicStop(HeuristicOptions(start_levels=6, longest=4)), 4),
-        (ConfidenceStop(ConfidenceOptions(threshold=0.0, longest=7)), 7),
-        (ConfidenceStop(ConfidenceOptions(threshold=1.0, longest=7)), 1),
+        (FixedStopPolicy(StopOptions()), 3),
+        (FixedStopPolicy(StopOptions(longest=5)), 5),
+        (FixedStopPolicy(StopOptions(longest=2)), 2),
+        (HeuristicStopPolicy(HeuristicOptions(start_levels=6)), 6),
+        (HeuristicStopPolicy(HeuristicOptions(start_levels=2)), 2),
+        (HeuristicStopPolicy(HeuristicOptions(start_levels=6, longest=4)), 4),
+        (ConfidenceStopPolicy(ConfidenceOptions(threshold=0.0, longest=7)), 7),
+        (ConfidenceStopPolicy(ConfidenceOptions(threshold=1.0, longest=7)), 1),
     ],
 )
 def test_a_policy_can_lengthen_and_shorten_a_chain_of_three(stop, drafted):
     drafter = with_model(ModelDrafter(ShapeOptions(gamma=3)), TableModel(6, seed=2))
-    drafter.follow(Habit(stop=stop))
+    drafter.follow(DraftPolicies(stop_policy=stop))
     drafter.begin([1])
-    proposal = drafter.propose(DraftContext([1, 2], 0, 9, Sampling(1.0), SeededDice(0)))
+    proposal = drafter.propose(DraftContext([1, 2], 0, 9, Sampling(1.0), SeededRandom(0)))
     assert proposal.tree.drafted == drafted
 
 
 def test_a_tree_is_cut_but_not_lengthened():
     drafter = with_model(ModelDrafter(ShapeOptions(branching=(2, 1))), TableModel(6, seed=2))
-    drafter.follow(Habit(stop=FixedStop(StopOptions(longest=4))))
+    drafter.follow(DraftPolicies(stop_policy=FixedStopPolicy(StopOptions(longest=4))))
     drafter.begin([1])
-    tree = drafter.propose(DraftContext([1, 2], 0, 9, Sampling(1.0), SeededDice(0))).tree
+    tree = drafter.propose(DraftContext([1, 2], 0, 9, Sampling(1.0), SeededRandom(0))).tree
     assert (tree.drafted, max(tree.depths)) == (4, 2)
 
 
 @pytest.mark.parametrize("policy", ["disco", "decision", "specdecpp"])
 def test_a_trained_policy_keeps_its_options(policy):
     """A subclass hook that did not call its parent's once left them all without."""
-    names = {one.name for one in describe(STOPS.get(policy).options_type)}
+    names = {one.name for one in describe(STOP_POLICIES.get(policy).options_type)}
     assert {"longest", "threshold"} <= names

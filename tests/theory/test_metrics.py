@@ -59,7 +59,7 @@ def test_tokens_per_target_pass_counts_every_round(rounds: list[Round]) -> None:
 
 
 def test_alpha_leaves_never_reached_candidates_out(rounds: list[Round]) -> None:
-    """14 levels accepted; 4 refused: rounds 0, 2, 3 and 6."""
+    """14 levels accepted; 4 rejected: rounds 0, 2, 3 and 6."""
     assert metrics.alpha_reached(rounds) == pytest.approx(14 / 18)
 
 

@@ -93,7 +93,7 @@ def test_formulas_agree_with_monte_carlo(alphas: tuple[float, ...], branching: t
 
 
 def test_the_general_tree_formula_agrees_with_the_simulated_tree() -> None:
-    """The sum over paths, with what each node's elders leave, is the formula of levels."""
+    """The sum over paths, with what each node's earlier siblings leave, is the formula of levels."""
     this = run((0.4,), 3, 2, 1, rounds=1).rounds[0]
     rates = [node.target_prob or 0.0 for node in this.nodes]
     total = theory.tree_expected_tokens([node.parent for node in this.nodes], rates)

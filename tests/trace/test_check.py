@@ -105,7 +105,7 @@ BROKEN: list[tuple[str, dict[str, Any], str]] = [
     ("rejected, though never tried", {f"{ROUND_0}.nodes[4].fate": "rejected"}, "but the trials say 'unreached'"),
     ("accepted, though off the path", {f"{TREE}.nodes[1].fate": "accepted"}, "but the trials say 'rejected'"),
     # the last token
-    ("a bonus after a refusal", {f"{ROUND_0}.judged.origin": "bonus"}, "is 'bonus', but the final node has children"),
+    ("a bonus after a rejection", {f"{ROUND_0}.judged.origin": "bonus"}, "is 'bonus', but the final node has children"),
     ("a correction at a leaf", {f"{FULL}.judged.origin": "correction"}, "is 'correction', but a whole path"),
     ("a bonus out of nothing", {f"{EMPTY}.judged.origin": "bonus"}, "is 'bonus', but nothing was drafted"),
     (
@@ -116,7 +116,7 @@ BROKEN: list[tuple[str, dict[str, Any], str]] = [
     ("a residual that is none", {f"{ROUND_0}.judged.residual.rest": 0.9}, "judged.residual sums to"),
     ("a residual mass above 1", {f"{ROUND_0}.judged.residual_mass": 1.5}, "residual_mass is 1.5"),
     ("u of the last token", {f"{ROUND_0}.judged.u": 1.0}, "judged.u is 1.0, but a uniform draw"),
-    ("the refused token again", {f"{ROUND_0}.judged.token": 25}, "is 25, but node 3 with this token was rejected"),
+    ("the rejected token again", {f"{ROUND_0}.judged.token": 25}, "is 25, but node 3 with this token was rejected"),
     (
         "a token without mass",
         {f"{FULL}.judged.token": 3, f"{FULL}.nodes[4].target": {"tokens": [21, 3], "probs": [1, 0], "rest": 0}},
@@ -229,7 +229,7 @@ def test_a_broken_rule_is_named(edits: dict[str, Any], sentence: str) -> None:
     assert sentence in said(errors(check(changed(edits))))
 
 
-def test_p_after_refused_point_masses_loses_their_mass() -> None:
+def test_p_after_rejected_point_masses_loses_their_mass() -> None:
     """Two retrieved siblings, p = 0.5 and 0.25: the second is tried against 0.25 / (1 - 0.5) = 0.5."""
     data = json.loads(as_text({}))
     twin = data["rounds"][2]
@@ -352,7 +352,7 @@ def test_at_temperature_zero_everything_follows_the_largest_logit(node: int, sen
     assert sentence in said(check(loads(json.dumps(data))))
 
 
-def test_refusing_the_largest_logit_is_noticed() -> None:
+def test_rejecting_the_largest_logit_is_noticed() -> None:
     data = greedy()
     data["rounds"][0]["nodes"][2]["target"]["tokens"] = [25]
     assert "trials[2] is rejected, but the largest logit is token 25" in said(check(loads(json.dumps(data))))

@@ -19,11 +19,11 @@ from specviz.live.source import LiveSource, collect, make_plan
 from specviz.lm.load import LoadedModel
 from specviz.lm.table import TableModel
 from specviz.proof.drafter_options import option_sets
-from specviz.proof.policy_options import growth_sets
+from specviz.proof.policy_options import tree_policy_sets
 from specviz.protocol.runs import RunRequest
 from specviz.trace.check import check
 from specviz.trace.events import Round, Trial
-from specviz.tree_policies.base import GROWTHS
+from specviz.tree_policies.base import TREE_POLICIES
 from specviz.verifiers.base import VERIFIERS
 from tests.proof.letters import Letters, LetterTexts
 
@@ -64,7 +64,11 @@ def requests(**fixed: Any) -> Iterator[RunRequest]:
 
 DRAFTS = [
     *({"drafter": name, "drafter_options": options} for name in DRAFTERS.names() for options in option_sets(name)),
-    *({"growth": name, "growth_options": options} for name in GROWTHS.names() for options in growth_sets(name)),
+    *(
+        {"growth": name, "growth_options": options}
+        for name in TREE_POLICIES.names()
+        for options in tree_policy_sets(name)
+    ),
 ]
 
 

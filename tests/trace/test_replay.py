@@ -79,6 +79,6 @@ def test_special_tokens_are_not_text() -> None:
     assert token_bytes(trace, 0) == b"<|end|>"
 
 
-def test_refused_candidates_in_trial_order() -> None:
+def test_rejected_candidates_in_trial_order() -> None:
     assert rejected_alternatives(sample(), 1) == [(1, " *"), (2, "-")]
     assert rejected_alternatives(sample(), 6) == [(1, '"'), (2, '"'), (4, "&amp;")]

@@ -11,7 +11,7 @@ import torch
 from specviz.errors import OptionError, TrainingError
 from specviz.live.source import LiveSource, collect
 from specviz.protocol.runs import RunRequest
-from specviz.stop_policies.base import STOPS, Recipe
+from specviz.stop_policies.base import STOP_POLICIES, Recipe
 from specviz.stop_policies.parts.network import Network, shipped
 from specviz.theory.formulas import StepTimes
 from specviz.training.stop_classifiers.costs import Costs, outcome
@@ -40,13 +40,13 @@ def traces(source):
     return [collect(source, replace(RUN, prompt=letter + "ab", temperature=1.0)) for letter in "abcde"]
 
 
-def test_a_chance_is_how_often_the_lossless_rule_accepts(traces):
-    """min(1, p/q) where the prefix became text; nothing below a refusal."""
+def test_a_label_is_how_often_the_lossless_rule_accepts(traces):
+    """min(1, p/q) where the prefix became text; nothing below a rejection."""
     trace = traces[0]
     for this, logged in zip([one for one in trace.rounds if len(one.nodes) > 1], logged_rounds(trace), strict=True):
         judged = this.judged.trials
-        assert list(logged.chances) == [trial.node for trial in judged]
-        assert list(logged.chances.values()) == pytest.approx([trial.threshold for trial in judged], abs=1e-4)
+        assert list(logged.labels) == [trial.node for trial in judged]
+        assert list(logged.labels.values()) == pytest.approx([trial.threshold for trial in judged], abs=1e-4)
 
 
 @pytest.mark.parametrize("temperature", [0.0, 0.7])
@@ -63,7 +63,7 @@ def test_a_trace_shows_what_the_policy_saw_in_the_run(source, monkeypatch, tempe
         assert live[11:] == pytest.approx(kept[11:], abs=1e-4)
 
 
-def test_a_lesson_is_repeatable_and_its_weights_run(source, traces):
+def test_training_is_repeatable_and_its_weights_run(source, traces):
     first, second = source.learn(traces, "disco"), source.learn(traces, "disco")
     assert first == second
     assert 0.0 < first.weights["threshold"] < 1.0
@@ -114,11 +114,11 @@ def test_a_trace_with_short_heads_is_refused_with_the_cure(source):
         source.learn([collect(source, replace(RUN, temperature=1.0, top=2))], "disco")
 
 
-def test_the_network_learns_a_line_and_weighs_refusals():
+def test_the_network_learns_a_line_and_weighs_rejections():
     x = torch.linspace(-1, 1, 200).unsqueeze(1)
-    chances = (x[:, 0] > 0.2).float()
-    said = fit(x, chances, Recipe(widths=(4,), from_hidden=False)).predict(x)
-    assert accuracy(said, chances) > 0.95
+    labels = (x[:, 0] > 0.2).float()
+    said = fit(x, labels, Recipe(widths=(4,), from_hidden=False)).predict(x)
+    assert accuracy(said, labels) > 0.95
     half = torch.full((50,), 0.5)
     same = fit(torch.zeros(50, 1), half, Recipe(widths=(), from_hidden=False, reject_weight=3.0))
     assert float(same.predict(torch.zeros(1, 1))) == pytest.approx(0.25, abs=0.02)  # unweighted it would be 0.5
@@ -146,6 +146,6 @@ def test_what_a_shorter_draft_would_have_cost():
 def test_every_policy_that_learns_has_shipped_weights_that_fit_it():
     assert learnable() == ["decision", "disco", "specdecpp"]
     for name in learnable():
-        kind = STOPS.get(name)
+        kind = STOP_POLICIES.get(name)
         stop = kind.of({})
         assert stop.network.digest == shipped(name).digest

@@ -1,33 +1,33 @@
-"""The one option all growth policies share: a budget gives every one of them exactly so many candidates."""
+"""The one option all tree policies share: a budget gives every one of them exactly so many candidates."""
 
 from __future__ import annotations
 
 import pytest
 
-from specviz.core.randomness import SeededDice
+from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
-from specviz.drafters.base import DraftContext, Habit
+from specviz.drafters.base import DraftContext, DraftPolicies
 from specviz.drafters.model import ModelDrafter
 from specviz.drafters.parts.shape import ShapeOptions
 from specviz.lm.table import TableModel
-from specviz.tree_policies.base import GROWTHS
+from specviz.tree_policies.base import TREE_POLICIES
 
 MODEL = TableModel(40, seed=2)
 
 
-def drafted(growth, options, sampling):
-    kind = GROWTHS.get(growth)
+def drafted(tree_policy, options, sampling):
+    kind = TREE_POLICIES.get(tree_policy)
     drafter = ModelDrafter(ShapeOptions())
     drafter.use(MODEL)
-    drafter.follow(Habit(kind.of(options)))
-    return drafter.propose(DraftContext([1, 2], 0, 40, sampling, SeededDice(3))).tree
+    drafter.follow(DraftPolicies(kind.of(options)))
+    return drafter.propose(DraftContext([1, 2], 0, 40, sampling, SeededRandom(3))).tree
 
 
-@pytest.mark.parametrize("growth", GROWTHS.names())
+@pytest.mark.parametrize("tree_policy", TREE_POLICIES.names())
 @pytest.mark.parametrize("budget", [4, 8, 16, 32])
-def test_every_policy_can_be_asked_for_exactly_so_many_candidates(growth, budget):
+def test_every_policy_can_be_asked_for_exactly_so_many_candidates(tree_policy, budget):
     for sampling in (Sampling(0.0), Sampling(1.0)):
-        assert drafted(growth, {"budget": budget}, sampling).drafted == budget
+        assert drafted(tree_policy, {"budget": budget}, sampling).drafted == budget
 
 
 def test_a_shape_too_small_goes_on_like_its_last_level():

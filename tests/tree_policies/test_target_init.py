@@ -9,10 +9,10 @@ from dataclasses import replace
 import pytest
 import torch
 
-from specviz.core.randomness import SeededDice
+from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling, transform
 from specviz.core.tree import FROM_TARGET
-from specviz.drafters.base import DraftContext, Habit
+from specviz.drafters.base import DraftContext, DraftPolicies
 from specviz.drafters.model import ModelDrafter
 from specviz.drafters.parts.shape import ShapeOptions
 from specviz.engine.recorder import Recorder
@@ -20,13 +20,13 @@ from specviz.engine.scoring import ScoredTree, score
 from specviz.errors import PairingError
 from specviz.live.source import LiveSource, collect
 from specviz.lm.table import TableModel
-from specviz.proof.exhaustive import TARGET_SEED, WARM, Case, ReplayDice, error, exact, law, session_of
+from specviz.proof.exhaustive import TARGET_SEED, WARM, EnumeratedRandom, ProofCase, error, exact, law, session_of
 from specviz.protocol.runs import RunRequest
 from specviz.theory.metrics import mean_acceptance_length, tokens_per_target_pass
 from specviz.trace.check import check
 from specviz.trace.codec import dumps, loads
-from specviz.tree_policies.base import Opening
-from specviz.tree_policies.target_init import TargetInitGrowth, TargetInitOptions
+from specviz.tree_policies.base import TargetProposal
+from specviz.tree_policies.target_init import TargetInitOptions, TargetInitTreePolicy
 from specviz.verifiers.longest_path import LongestPathOptions, LongestPathVerifier
 from tests.proof.letters import Letters, toy_loader
 
@@ -34,14 +34,16 @@ TARGET, COLD = TableModel(3, TARGET_SEED), Sampling(0.0)
 TEXT = [1, 2]
 
 
-def proposed(token, sampling=WARM, text=TEXT, dice=None, room=9, **options):
+def proposed(token, sampling=WARM, text=TEXT, randomness=None, room=9, **options):
     """A draft after a round that left `token` open."""
     drafter = ModelDrafter(ShapeOptions())
     drafter.use(TableModel(3, seed=2))
-    drafter.follow(Habit(TargetInitGrowth(TargetInitOptions(**options))))
+    drafter.follow(DraftPolicies(TargetInitTreePolicy(TargetInitOptions(**options))))
     drafter.begin(text)
-    opening = Opening(token, TARGET.exact_logits(text))
-    return drafter.propose(DraftContext(text, 0, room, sampling, dice or SeededDice(3), opening=opening))
+    target_proposal = TargetProposal(token, TARGET.exact_logits(text))
+    return drafter.propose(
+        DraftContext(text, 0, room, sampling, randomness or SeededRandom(3), target_proposal=target_proposal)
+    )
 
 
 def test_the_first_level_is_the_open_token_and_others_of_the_targets_distribution():
@@ -59,9 +61,9 @@ def test_the_others_are_drawn_without_replacement_from_the_target():
     p = transform(TARGET.exact_logits(TEXT), WARM).tolist()
     found, script = Counter(), ()
     while script is not None:
-        dice = ReplayDice(script)
-        found[proposed(0, dice=dice, width=2, depth=1).tree.tokens[2]] += dice.weight()
-        script = dice.next_script(0)
+        randomness = EnumeratedRandom(script)
+        found[proposed(0, randomness=randomness, width=2, depth=1).tree.tokens[2]] += randomness.weight()
+        script = randomness.next_script(0)
     assert found == pytest.approx({1: p[1] / (p[1] + p[2]), 2: p[2] / (p[1] + p[2])})
 
 
@@ -85,17 +87,17 @@ def first_token(text, sampling, width, depth=2):
     for token, mass in enumerate(transform(target, sampling).tolist()):
         script = () if mass > 0.0 else None
         while script is not None:
-            dice = ReplayDice(script)
+            randomness = EnumeratedRandom(script)
             with torch.inference_mode():
-                tree = proposed(token, sampling, text, dice, width=width, depth=depth).tree
+                tree = proposed(token, sampling, text, randomness, width=width, depth=depth).tree
                 cache = TARGET.new_cache()
                 if len(text) > 1:
                     TARGET.forward(text[:-1], cache)
                     cache.keep(range(len(text) - 1))
                 scored = ScoredTree(tree, score(TARGET, cache, tree), sampling)
-                verdict = judge.judge(tree, scored, dice, len(text))
-            found[tree.tokens[verdict.path[0]]] += mass * dice.weight()
-            script = dice.next_script(0)
+                verdict = judge.judge(tree, scored, randomness, len(text))
+            found[tree.tokens[verdict.path[0]]] += mass * randomness.weight()
+            script = randomness.next_script(0)
     return found
 
 
@@ -121,7 +123,7 @@ def test_at_temperature_zero_the_first_token_need_not_be_the_greedy_one():
     assert (changed, len(texts)) == (16, 81)
 
 
-CASE = Case(
+CASE = ProofCase(
     "model",
     "longest_path",
     length=4,
@@ -140,7 +142,7 @@ def test_the_law_of_a_whole_run_is_a_law_but_not_the_targets():
 
 def test_an_open_token_is_not_counted_twice():
     """As many tokens as were committed, divided by the rounds: an open token belongs to the round that settles it."""
-    session = session_of(CASE, ReplayDice(()))
+    session = session_of(CASE, EnumeratedRandom(()))
     session.begin()
     records = []
     while session.finished is None:
@@ -155,7 +157,7 @@ def test_an_open_token_is_not_counted_twice():
 
 def test_all_rounds_masks_are_cut_from_that_of_the_whole_fork():
     options = (("width", 2), ("depth", 4))
-    session = session_of(replace(CASE, length=24, growth_options=options), SeededDice(5))
+    session = session_of(replace(CASE, length=24, growth_options=options), SeededRandom(5))
     session.begin()
     notes = []
     while session.finished is None:
@@ -180,4 +182,4 @@ def test_its_trace_is_true_to_itself():
 @pytest.mark.parametrize("verifier", ["sequential", "naive", "typical", "greedy"])
 def test_rules_that_have_nothing_to_decide_about_the_targets_candidates_are_refused(verifier):
     with pytest.raises(PairingError, match="choose the verifier 'longest_path'"):
-        error(Case("model", verifier, sampling=COLD, growth="target_init"))
+        error(ProofCase("model", verifier, sampling=COLD, growth="target_init"))

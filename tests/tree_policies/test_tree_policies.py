@@ -1,4 +1,4 @@
-"""What each growth policy makes of known distributions, by values worked out by hand or by brute force."""
+"""What each tree policy makes of known distributions, by values worked out by hand or by brute force."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from itertools import product
 import pytest
 import torch
 
-from specviz.core.randomness import SeededDice
+from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling, transform
 from specviz.core.tree import DraftTree
-from specviz.drafters.base import DraftContext, Habit
+from specviz.drafters.base import DraftContext, DraftPolicies
 from specviz.drafters.model import ModelDrafter
 from specviz.drafters.parts.shape import ShapeOptions
 from specviz.errors import OptionError
 from specviz.lm.load import load
 from specviz.lm.table import TableModel
-from specviz.proof.enumerated_randomness import ReplayDice
+from specviz.proof.enumerated_randomness import EnumeratedRandom
 from specviz.resources import ACCEPTANCE_VECTOR, asset_path
 from specviz.tree_policies.base import Pair, StepCosts
-from specviz.tree_policies.dyspec import DySpecGrowth, DySpecOptions, depth_first, touched_tiles
-from specviz.tree_policies.eagle2 import Eagle2Growth, Eagle2Options
+from specviz.tree_policies.dyspec import DySpecOptions, DySpecTreePolicy, depth_first, touched_tiles
+from specviz.tree_policies.eagle2 import Eagle2Options, Eagle2TreePolicy
 from specviz.tree_policies.parts.acceptance_vector import measure_ranks, measure_vector, parse_vector
-from specviz.tree_policies.rsd_s import RsdSGrowth, RsdSOptions
-from specviz.tree_policies.sequoia import Plans, SequoiaGrowth, SequoiaOptions
+from specviz.tree_policies.rsd_s import RsdSOptions, RsdSTreePolicy
+from specviz.tree_policies.sequoia import Plans, SequoiaOptions, SequoiaTreePolicy
 
 COLD, WARM = Sampling(0.0), Sampling(1.0)
 
 
-def propose(growth, model=None, sampling=COLD, dice=None, depth=9):
+def propose(tree_policy, model=None, sampling=COLD, randomness=None, depth=9):
     drafter = ModelDrafter(ShapeOptions())
     drafter.use(model or TableModel(6, seed=2))
-    drafter.follow(Habit(growth))
-    return drafter.propose(DraftContext([1, 2], 0, depth, sampling, dice or SeededDice(3)))
+    drafter.follow(DraftPolicies(tree_policy))
+    return drafter.propose(DraftContext([1, 2], 0, depth, sampling, randomness or SeededRandom(3)))
 
 
 class Fixed(TableModel):
@@ -57,21 +57,21 @@ def paths(tree):
 def test_dyspec_fills_the_slots_most_likely_to_be_reached():
     """0.6/0.3/0.1: below the root 0.6 is worth 0.6 and its sibling's slot 0.4, so the chain goes on first, then
     0.36 loses to 0.4, and so on."""
-    growth = DySpecGrowth(DySpecOptions(budget=4))
-    drawn = propose(growth, Fixed(0.6, 0.3, 0.1))
+    tree_policy = DySpecTreePolicy(DySpecOptions(budget=4))
+    drawn = propose(tree_policy, Fixed(0.6, 0.3, 0.1))
     assert set(paths(drawn.tree)) == {(0,), (0, 0), (1,), (0, 0, 0)}
     assert [one.rows for one in drawn.passes] == [2, 1, 1]
 
 
 def test_dyspec_with_a_threshold_makes_one_pass_per_level():
-    growth = DySpecGrowth(DySpecOptions(budget=20, threshold=0.3))
-    drawn = propose(growth, Fixed(0.6, 0.3, 0.1))
+    tree_policy = DySpecTreePolicy(DySpecOptions(budget=20, threshold=0.3))
+    drawn = propose(tree_policy, Fixed(0.6, 0.3, 0.1))
     assert set(paths(drawn.tree)) == {(0,), (1,), (0, 0), (0, 0, 0), (1, 0), (0, 0, 0)}
     assert [one.rows for one in drawn.passes] == [2, 2, 1]
 
 
 def test_dyspec_counts_the_blocks_of_its_mask():
-    note = propose(DySpecGrowth(DySpecOptions(budget=12, tile=2)), sampling=WARM).note
+    note = propose(DySpecTreePolicy(DySpecOptions(budget=12, tile=2)), sampling=WARM).note
     assert 0 < note["mask_tiles"] <= note["mask_tiles_all"] == 49
     assert note["mask_tiles_as_drawn"] > 0
 
@@ -87,8 +87,8 @@ def test_blocks_of_a_mask():
 
 
 def test_eagle2_keeps_the_most_probable_of_all_it_scored():
-    growth = Eagle2Growth(Eagle2Options(budget=4, depth=2, width=2))
-    drawn = propose(growth, Fixed(0.6, 0.3, 0.1))
+    tree_policy = Eagle2TreePolicy(Eagle2Options(budget=4, depth=2, width=2))
+    drawn = propose(tree_policy, Fixed(0.6, 0.3, 0.1))
     assert paths(drawn.tree) == [(0,), (1,), (0, 0), (0, 1)]
     assert drawn.note["scored"] == 6
     assert [one.rows for one in drawn.passes] == [2, 2]
@@ -96,17 +96,19 @@ def test_eagle2_keeps_the_most_probable_of_all_it_scored():
 
 def test_eagle2_never_keeps_a_child_without_its_parent():
     """A certain continuation is worth exactly as much as its parent; ties go to the node nearer the root."""
-    growth = Eagle2Growth(Eagle2Options(budget=3, depth=4, width=2))
-    assert paths(propose(growth, Fixed(1.0, 0.0, 0.0)).tree) == [(0,), (0, 0), (0, 0, 0)]
+    tree_policy = Eagle2TreePolicy(Eagle2Options(budget=3, depth=4, width=2))
+    assert paths(propose(tree_policy, Fixed(1.0, 0.0, 0.0)).tree) == [(0,), (0, 0), (0, 0, 0)]
 
 
 def test_eagle2_draws_nothing_at_any_temperature():
-    assert set(propose(Eagle2Growth(Eagle2Options()), sampling=WARM, dice=None).tree.kinds[1:]) == {"point_mass"}
+    assert set(propose(Eagle2TreePolicy(Eagle2Options()), sampling=WARM, randomness=None).tree.kinds[1:]) == {
+        "point_mass"
+    }
 
 
 def test_beam_search_at_temperature_zero():
-    growth = RsdSGrowth(RsdSOptions(width=2, depth=2))
-    assert set(paths(propose(growth, Fixed(0.6, 0.3, 0.1)).tree)) == {(0,), (1,), (0, 0), (0, 1)}
+    tree_policy = RsdSTreePolicy(RsdSOptions(width=2, depth=2))
+    assert set(paths(propose(tree_policy, Fixed(0.6, 0.3, 0.1)).tree)) == {(0,), (1,), (0, 0), (0, 1)}
 
 
 def keyed_tree(model: TableModel, width: int, depth: int, rng: random.Random):
@@ -137,10 +139,12 @@ def test_rsd_s_draws_ordered_trees_with_the_law_of_the_published_keys():
     law: dict[object, float] = Counter()
     script: tuple[int, ...] | None = ()
     while script is not None:
-        dice = ReplayDice(script)
-        tree = propose(RsdSGrowth(RsdSOptions(width=2, depth=3)), TableModel(3, seed=2, spread=0.7), WARM, dice).tree
-        law[tuple(paths(tree))] += dice.weight()
-        script = dice.next_script(0)
+        randomness = EnumeratedRandom(script)
+        tree = propose(
+            RsdSTreePolicy(RsdSOptions(width=2, depth=3)), TableModel(3, seed=2, spread=0.7), WARM, randomness
+        ).tree
+        law[tuple(paths(tree))] += randomness.weight()
+        script = randomness.next_script(0)
     assert sum(law.values()) == pytest.approx(1.0)
     rng, count = random.Random(5), 6000
     seen = Counter(keyed_tree(model, 2, 3, rng) for _ in range(count))
@@ -195,8 +199,8 @@ def test_sequoia_finds_the_best_of_all_shapes(nodes, depth):
 
 
 def test_sequoia_drafts_the_planned_shape():
-    growth = SequoiaGrowth(SequoiaOptions(budget=3, depth=2, acceptance="0.5,0.3"))
-    tree = propose(growth, sampling=WARM).tree
+    tree_policy = SequoiaTreePolicy(SequoiaOptions(budget=3, depth=2, acceptance="0.5,0.3"))
+    tree = propose(tree_policy, sampling=WARM).tree
     assert tree.parents == [-1, 0, 0, 1]
 
 
@@ -205,17 +209,17 @@ def test_sequoia_takes_fewer_candidates_where_the_target_gets_slower_with_each()
     dear = StepCosts([(1, 0.010), (32, 0.320)], 0.001)
     sizes = []
     for costs in (cheap, dear):
-        growth = SequoiaGrowth(SequoiaOptions(budget=16, depth=6, fit=True))
-        growth.tune(costs)
-        sizes.append(growth.options.budget)
-        assert not growth.options.fit
+        tree_policy = SequoiaTreePolicy(SequoiaOptions(budget=16, depth=6, fit=True))
+        tree_policy.tune(costs)
+        sizes.append(tree_policy.options.budget)
+        assert not tree_policy.options.fit
     assert sizes[0] > 8 > sizes[1]
 
 
 def test_sequoia_goes_less_deep_where_the_drafter_is_dear():
-    growth = SequoiaGrowth(SequoiaOptions(budget=16, depth=6, fit=True))
-    growth.tune(StepCosts([(1, 0.010), (32, 0.011)], 0.010))
-    assert growth.options.depth == 1
+    tree_policy = SequoiaTreePolicy(SequoiaOptions(budget=16, depth=6, fit=True))
+    tree_policy.tune(StepCosts([(1, 0.010), (32, 0.011)], 0.010))
+    assert tree_policy.options.depth == 1
 
 
 @pytest.mark.parametrize("text", ["", "a,b", "0.9,0.2", "-0.1", "1.5"])
@@ -227,7 +231,7 @@ def test_a_wrong_acceptance_vector_is_refused(text):
 def test_the_acceptance_vector_of_two_known_distributions():
     """p = (1, 0), q = (½, ½): the first candidate is accepted half of the time, else the second is certain."""
     p, q = torch.tensor([1.0, 0.0]), torch.tensor([0.5, 0.5])
-    assert measure_vector([(p, q), (p, q)], 3, SeededDice(0)) == pytest.approx([0.5, 0.5, 0.0])
+    assert measure_vector([(p, q), (p, q)], 3, SeededRandom(0)) == pytest.approx([0.5, 0.5, 0.0])
 
 
 def test_at_temperature_zero_the_rank_of_the_targets_choice_counts():
@@ -252,43 +256,43 @@ def test_the_shipped_vectors_were_measured_on_the_shipped_pair():
 def test_sequoia_takes_the_vector_of_the_pair_at_the_nearest_temperature(temperature, used):
     shipped = shipped_vectors()
     target, drafter = (shipped[role]["weights_sha256"] for role in ("target", "drafter"))
-    growth = SequoiaGrowth(SequoiaOptions())
-    growth.prepare(Pair(target, drafter, temperature))
+    tree_policy = SequoiaTreePolicy(SequoiaOptions())
+    tree_policy.prepare(Pair(target, drafter, temperature))
     (values,) = [one["vector"] for one in shipped["vectors"] if one["temperature"] == used]
     numbers = ",".join(map(str, values))
-    assert growth.options.acceptance == f"measured T={used:g} {drafter[:8]}: {numbers}"
-    assert growth.options.vector == tuple(values)
+    assert tree_policy.options.acceptance == f"measured T={used:g} {drafter[:8]}: {numbers}"
+    assert tree_policy.options.vector == tuple(values)
 
 
 def test_sequoia_says_when_the_vector_is_another_pairs():
-    growth = SequoiaGrowth(SequoiaOptions())
-    growth.prepare(Pair("other", "weights", 0.8))
-    assert growth.options.acceptance.startswith("of another pair T=0.8 ")
+    tree_policy = SequoiaTreePolicy(SequoiaOptions())
+    tree_policy.prepare(Pair("other", "weights", 0.8))
+    assert tree_policy.options.acceptance.startswith("of another pair T=0.8 ")
 
 
 def test_a_vector_that_was_given_stays():
-    growth = SequoiaGrowth(SequoiaOptions(acceptance="0.6,0.1"))
-    growth.prepare(Pair("other", "weights", 0.8))
-    assert growth.options.acceptance == "0.6,0.1"
+    tree_policy = SequoiaTreePolicy(SequoiaOptions(acceptance="0.6,0.1"))
+    tree_policy.prepare(Pair("other", "weights", 0.8))
+    assert tree_policy.options.acceptance == "0.6,0.1"
 
 
 def test_the_size_does_not_depend_on_the_clock_unless_asked_for():
-    growth = SequoiaGrowth(SequoiaOptions(budget=16, depth=6))
-    growth.tune(StepCosts([(1, 0.010), (32, 0.011)], 0.010))
-    assert (growth.options.budget, growth.options.depth) == (16, 6)
+    tree_policy = SequoiaTreePolicy(SequoiaOptions(budget=16, depth=6))
+    tree_policy.tune(StepCosts([(1, 0.010), (32, 0.011)], 0.010))
+    assert (tree_policy.options.budget, tree_policy.options.depth) == (16, 6)
 
 
 @pytest.mark.parametrize(
-    "growth", [RsdSGrowth(RsdSOptions(width=4, depth=3, budget=5)), DySpecGrowth(DySpecOptions(budget=5))]
+    "tree_policy", [RsdSTreePolicy(RsdSOptions(width=4, depth=3, budget=5)), DySpecTreePolicy(DySpecOptions(budget=5))]
 )
 @pytest.mark.parametrize("sampling", [COLD, WARM])
-def test_no_more_candidates_than_the_budget(growth, sampling):
-    assert propose(growth, sampling=sampling).tree.drafted == 5
+def test_no_more_candidates_than_the_budget(tree_policy, sampling):
+    assert propose(tree_policy, sampling=sampling).tree.drafted == 5
 
 
 def test_candidates_carry_the_models_own_distribution():
     model = TableModel(6, seed=2)
-    tree = propose(DySpecGrowth(DySpecOptions(budget=6)), model, WARM).tree
+    tree = propose(DySpecTreePolicy(DySpecOptions(budget=6)), model, WARM).tree
     for node in range(1, len(tree)):
         text = [1, 2, *tree.token_path(tree.parents[node])]
         assert torch.equal(tree.proposals[node], transform(model.exact_logits(text), WARM))

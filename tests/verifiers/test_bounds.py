@@ -7,9 +7,9 @@ import random
 import pytest
 import torch
 
-from specviz.core.randomness import SeededDice
+from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
-from specviz.proof.exhaustive import WARM, Case, expected_in_first_round, session_of
+from specviz.proof.exhaustive import WARM, ProofCase, expected_in_first_round, session_of
 from specviz.proof.small_llama import small_pair
 from specviz.theory.optimal import acceptance_bound, chosen, independent, without_replacement
 from tests.proof.one_level import acceptance, distribution
@@ -82,17 +82,17 @@ def test_all_rules_agree_on_a_single_candidate():
 def test_more_candidates_are_accepted_more_often():
     p, q = [0.2, 0.3, 0.5], [0.6, 0.3, 0.1]
     for rule in ("naive", "specinfer", "kseq"):
-        chances = [acceptance(rule, p, q, "iid", independent(q, draws)) for draws in (1, 2, 3)]
-        assert chances[0] < chances[1] < chances[2]
+        probabilities = [acceptance(rule, p, q, "iid", independent(q, draws)) for draws in (1, 2, 3)]
+        assert probabilities[0] < probabilities[1] < probabilities[2]
 
 
 @pytest.mark.parametrize("rule", ["naive", "sequential", "traversal"])
 def test_more_candidates_without_replacement_are_accepted_more_often(rule):
     for p, q in toys(4):
-        chances = [acceptance(rule, p, q, KIND, without_replacement(q, draws)) for draws in (1, 2, 3, 4)]
-        assert chances == sorted(chances)
-        assert chances[3] == pytest.approx(1.0, abs=ROUNDING)
-        assert chances[0] < chances[2] - 0.01
+        probabilities = [acceptance(rule, p, q, KIND, without_replacement(q, draws)) for draws in (1, 2, 3, 4)]
+        assert probabilities == sorted(probabilities)
+        assert probabilities[3] == pytest.approx(1.0, abs=ROUNDING)
+        assert probabilities[0] < probabilities[2] - 0.01
 
 
 def accepted(record) -> float:
@@ -100,7 +100,7 @@ def accepted(record) -> float:
 
 
 def mean(rule: str, prompt=(0,), **options) -> float:
-    return expected_in_first_round(Case("model", rule, tuple(options.items()), WARM, prompt, length=4), accepted)
+    return expected_in_first_round(ProofCase("model", rule, tuple(options.items()), WARM, prompt, length=4), accepted)
 
 
 @pytest.mark.parametrize("gamma", [2, 3])
@@ -139,15 +139,15 @@ def deviations(rule: str) -> float:
     models = small_pair()
     surplus = variance = 0.0
     for seed in range(12):
-        case = Case("model", rule, (("gamma", 1),), Sampling(1.0), (seed % 8,), length=40)
-        session = session_of(case, SeededDice(seed), models)
+        case = ProofCase("model", rule, (("gamma", 1),), Sampling(1.0), (seed % 8,), length=40)
+        session = session_of(case, SeededRandom(seed), models)
         session.begin()
         while session.finished is None:
             record = session.round()
             if record.proposal.tree.drafted:
-                chance = float(torch.minimum(record.scored.probs(0), record.proposal.tree.proposals[1]).sum())
-                surplus += accepted(record) - chance
-                variance += chance * (1.0 - chance)
+                probability = float(torch.minimum(record.scored.probs(0), record.proposal.tree.proposals[1]).sum())
+                surplus += accepted(record) - probability
+                variance += probability * (1.0 - probability)
     return surplus / variance**0.5
 
 

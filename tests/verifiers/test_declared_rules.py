@@ -7,7 +7,7 @@ import random
 import pytest
 import torch
 
-from specviz.core.randomness import SeededDice
+from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
 from specviz.core.tree import FROM_TARGET, DraftTree
 from specviz.engine.scoring import ScoredTree
@@ -52,7 +52,7 @@ def test_every_threshold_of_a_verifier_is_what_its_declaration_makes_of_the_tria
         greedy = verifier.temperatures == "zero" or (name == "lenience" and seed % 2 == 0)
         tree, target = drafted(kind, verifier.shapes, greedy, rng)
         judge = verifier.of({})
-        verdict = judge.judge(tree, target, SeededDice(seed), 5)
+        verdict = judge.judge(tree, target, SeededRandom(seed), 5)
         assert verdict.order == KNOWN[name].order
         for one in verdict.trials:
             trials += 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from specviz.core.randomness import ScriptedDice
+from specviz.core.randomness import ScriptedRandom
 from specviz.core.sampling import Sampling
 from specviz.core.tree import DraftTree
 from specviz.engine.scoring import ScoredTree
@@ -23,7 +23,7 @@ def tree_of(*candidates):
 
 def judge(rule, tree, rows, temperature, outcomes=()):
     scored = ScoredTree(tree, torch.tensor(rows, dtype=torch.float64).log(), Sampling(temperature))
-    return rule(Options()).judge(tree, scored, ScriptedDice(list(outcomes)), 5)
+    return rule(Options()).judge(tree, scored, ScriptedRandom(list(outcomes)), 5)
 
 
 def test_greedy_follows_the_largest_logit_down_the_tree():

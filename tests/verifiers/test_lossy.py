@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from specviz.core.randomness import ScriptedDice
+from specviz.core.randomness import ScriptedRandom
 from specviz.core.sampling import Sampling
-from specviz.proof.exhaustive import WARM, Case, branches, distance, error, exact, law
+from specviz.proof.exhaustive import WARM, ProofCase, branches, distance, error, exact, law
 from specviz.verifiers.base import VERIFIERS
 from tests.proof.one_level import Rows, siblings, verdicts
 
@@ -28,7 +28,7 @@ TREE = (("branching", (2, 1)),)
 )
 def test_a_lossy_rule_changes_the_law_of_three_tokens(rule, options, measured):
     """Total variation between the text's law and the target's, the numbers of the method's page in docs."""
-    found = distance(Case("model", rule, options, WARM)).total_variation
+    found = distance(ProofCase("model", rule, options, WARM)).total_variation
     assert found > 1e-3
     assert found == pytest.approx(measured, abs=5e-4)
     assert VERIFIERS.get(rule).lossless is False
@@ -42,7 +42,7 @@ def test_those_that_call_themselves_lossless_are_the_others():
 
 @pytest.mark.parametrize("rule", ["longest_path", "typical"])
 def test_at_temperature_zero_a_chain_is_not_relaxed(rule):
-    assert error(Case("model", rule, CHAIN, Sampling(0.0))) < 1e-12
+    assert error(ProofCase("model", rule, CHAIN, Sampling(0.0))) < 1e-12
 
 
 def levels(rule, p, q, drawn, kind="iid", options=None):
@@ -52,7 +52,7 @@ def levels(rule, p, q, drawn, kind="iid", options=None):
 
 
 def test_lenience_divides_q():
-    """p = 0.2, q = 0.8, l = 0.5: 0.2 / 0.4; a refusal leaves max(0, p - q)."""
+    """p = 0.2, q = 0.8, l = 0.5: 0.2 / 0.4; a rejection leaves max(0, p - q)."""
     found = levels("lenience", [0.2, 0.8], [0.8, 0.2], [0], options={"lenience": 0.5})
     assert found[0][0].trials[0].threshold == pytest.approx(0.5)
     assert found[-1][0].residual.tolist() == [0.0, 1.0]
@@ -68,12 +68,12 @@ def at_zero(lenience, drawn):
 
 
 def test_at_temperature_zero_lenience_compares_p_with_the_largest():
-    """0.3 against l 0.5: passes up to l = 0.6; 0.2 up to 0.4. Who is refused leaves the most probable token."""
+    """0.3 against l 0.5: passes up to l = 0.6; 0.2 up to 0.4. Who is rejected leaves the most probable token."""
     assert [at_zero(lenience, [1]).path for lenience in (0.59, 0.61)] == [[1], []]
     assert [at_zero(lenience, [2]).path for lenience in (0.39, 0.41)] == [[1], []]
-    refused = at_zero(0.41, [2])
-    assert (refused.token, refused.origin) == (0, "correction")
-    assert refused.trials[0].terms == pytest.approx({"share": 0.4})
+    rejected = at_zero(0.41, [2])
+    assert (rejected.token, rejected.origin) == (0, "correction")
+    assert rejected.trials[0].terms == pytest.approx({"share": 0.4})
 
 
 def test_at_temperature_zero_the_most_probable_always_passes_and_at_l_one_alone():
@@ -84,19 +84,19 @@ def test_at_temperature_zero_the_most_probable_always_passes_and_at_l_one_alone(
 def test_at_temperature_zero_a_lenient_text_may_differ_from_the_greedy_one():
     """Of the twelve prompts of one or two tokens, at l = 0.5; the number is on the method's page."""
     prompts = [(one,) for one in range(3)] + [(one, two) for one in range(3) for two in range(3)]
-    cases = [Case("model", "lenience", CHAIN, Sampling(0.0), prompt) for prompt in prompts]
+    cases = [ProofCase("model", "lenience", CHAIN, Sampling(0.0), prompt) for prompt in prompts]
     assert sum(law(case) != exact(case) for case in cases) == 3
 
 
 def test_no_token_comes_out_more_than_one_over_l_times_as_often():
     p, q, lenience = [0.1, 0.3, 0.6], [0.7, 0.2, 0.1], 0.5
-    chances = [0.0, 0.0, 0.0]
+    probabilities = [0.0, 0.0, 0.0]
     for token, mass in enumerate(q):
         for verdict, weight in levels("lenience", p, q, [token], options={"lenience": lenience}):
-            chances[token if verdict.path else verdict.token] += mass * weight
-    assert sum(chances) == pytest.approx(1.0)
-    assert chances[0] == pytest.approx(min(0.7, 0.1 / lenience))
-    assert all(chance <= prob / lenience + 1e-12 for chance, prob in zip(chances, p, strict=True))
+            probabilities[token if verdict.path else verdict.token] += mass * weight
+    assert sum(probabilities) == pytest.approx(1.0)
+    assert probabilities[0] == pytest.approx(min(0.7, 0.1 / lenience))
+    assert all(probability <= prob / lenience + 1e-12 for probability, prob in zip(probabilities, p, strict=True))
 
 
 def test_without_forgiveness_lenience_is_the_sequential_rule():
@@ -133,12 +133,12 @@ def test_the_longest_path_wins_over_the_first_sibling():
     tree.add(2, 0, "point_mass", None, "test")
     sure = torch.tensor([1.0, 1.0])
     kind = VERIFIERS.get("longest_path")
-    dice = ScriptedDice([True, True, True, 0])
-    verdict = kind.of({}).judge(tree, Rows(tree, [sure] * 4), dice, 1)
+    randomness = ScriptedRandom([True, True, True, 0])
+    verdict = kind.of({}).judge(tree, Rows(tree, [sure] * 4), randomness, 1)
     assert (verdict.path, verdict.order) == ([2, 3], "longest")
 
 
 def test_a_rounds_branches_weigh_one():
     for rule in ("longest_path", "typical"):
-        case = Case("model", rule, CHAIN, WARM)
+        case = ProofCase("model", rule, CHAIN, WARM)
         assert sum(branch.weight for branch in branches(case, (), 0)) == pytest.approx(1.0, abs=1e-12)

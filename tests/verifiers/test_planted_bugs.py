@@ -5,17 +5,17 @@ from __future__ import annotations
 import pytest
 
 from specviz.core.sampling import residual, without
-from specviz.proof.exhaustive import WARM, Case, error
+from specviz.proof.exhaustive import WARM, ProofCase, error
 from specviz.verifiers import block, kseq, traversal
 from specviz.verifiers.kseq import KSeqVerifier, Level
 from specviz.verifiers.parts import candidates
-from specviz.verifiers.parts.candidates import path_chance, scaled_refusal
+from specviz.verifiers.parts.candidates import path_reach, scaled_rejection
 
 CAUGHT = 1e-6
 
 
-def case(verifier, **options) -> Case:
-    return Case("model", verifier, tuple(options.items()), WARM)
+def case(verifier, **options) -> ProofCase:
+    return ProofCase("model", verifier, tuple(options.items()), WARM)
 
 
 BLOCK = case("block", gamma=2)
@@ -46,8 +46,8 @@ def test_block_with_the_distributions_before_the_token(monkeypatch):
     """The index shift: s_i from the distributions that x_i itself was drawn under."""
     judge = block.BlockVerifier.judge
 
-    def shifted(self, tree, target, dice, position):
-        return judge(self, tree, Shifted(target), dice, position)
+    def shifted(self, tree, target, randomness, position):
+        return judge(self, tree, Shifted(target), randomness, position)
 
     monkeypatch.setattr(block.BlockVerifier, "judge", shifted)
     assert error(BLOCK) > CAUGHT
@@ -62,11 +62,11 @@ def test_block_without_the_clip_at_one(monkeypatch):
             product.append(product[-1] * target.candidate_prob(node) / tree.proposal_prob(node))
         return [min(1.0, chance) for chance in product]
 
-    monkeypatch.setattr(block, "_chances", unclipped)
+    monkeypatch.setattr(block, "_reach", unclipped)
     assert error(BLOCK) > CAUGHT
 
 
-def test_block_that_stops_at_the_prefix_chance_itself(monkeypatch):
+def test_block_that_stops_at_the_prefix_probability_itself(monkeypatch):
     """Accepting prefix i with P_i instead of h_i counts longer prefixes twice."""
     monkeypatch.setattr(block, "reach_after", lambda reach, left: reach)
     assert error(BLOCK) > CAUGHT
@@ -74,15 +74,15 @@ def test_block_that_stops_at_the_prefix_chance_itself(monkeypatch):
 
 def test_block_with_an_unscaled_residual(monkeypatch):
     def unscaled(target, reach, token, proposal):
-        return scaled_refusal(target, 1.0, token, proposal)
+        return scaled_rejection(target, 1.0, token, proposal)
 
-    monkeypatch.setattr(block, "scaled_refusal", unscaled)
+    monkeypatch.setattr(block, "scaled_rejection", unscaled)
     assert error(BLOCK) > CAUGHT
 
 
-def test_block_on_top_of_token_by_token_coins(monkeypatch):
-    """One ratio per token where the chance of the whole prefix belongs."""
-    monkeypatch.setattr(block, "path_chance", lambda reach, p, q: min(1.0, p / q))
+def test_block_on_top_of_token_by_token_draws(monkeypatch):
+    """One ratio per token where the probability of the whole prefix belongs."""
+    monkeypatch.setattr(block, "path_reach", lambda reach, p, q: min(1.0, p / q))
     assert error(BLOCK) > CAUGHT
 
 
@@ -118,7 +118,7 @@ def test_kseq_on_siblings_without_replacement(monkeypatch):
 
 
 def test_traversal_with_the_first_siblings_draft(monkeypatch):
-    """Without replacement, Q loses the refused token."""
+    """Without replacement, Q loses the rejected token."""
     monkeypatch.setattr(traversal, "drawn_from", lambda tree, child, refused: tree.proposals[child])
     assert error(PAIR) > CAUGHT
 
@@ -132,25 +132,25 @@ def test_traversal_with_a_draft_that_is_not_renormalised(monkeypatch):
     assert error(PAIR) > CAUGHT
 
 
-def test_traversal_that_leaves_the_chance_of_the_parent_as_it_was(monkeypatch):
+def test_traversal_that_leaves_the_probability_of_the_parent_as_it_was(monkeypatch):
     monkeypatch.setattr(traversal, "reach_after", lambda reach, left: reach)
     assert error(TREE) > CAUGHT
 
 
 def test_traversal_of_an_unscaled_target(monkeypatch):
     def unscaled(target, reach, token, proposal):
-        return scaled_refusal(target, 1.0, token, proposal)
+        return scaled_rejection(target, 1.0, token, proposal)
 
-    monkeypatch.setattr(traversal, "scaled_refusal", unscaled)
+    monkeypatch.setattr(traversal, "scaled_rejection", unscaled)
     assert error(TREE) > CAUGHT
 
 
 def test_traversal_that_gives_a_parent_up_with_its_last_child(monkeypatch):
-    """A chance of 0 once the children ran out, as in a port of this rule."""
+    """A probability of 0 once the children ran out, as in a port of this rule."""
 
     class Hasty(traversal.Visit):
-        def refuse(self, child):
-            super().refuse(child)
+        def reject(self, child):
+            super().reject(child)
             if not self.waiting and self.node:
                 self.reach = 0.0
 
@@ -159,5 +159,5 @@ def test_traversal_that_gives_a_parent_up_with_its_last_child(monkeypatch):
 
 
 def test_traversal_with_the_ratio_of_one_token(monkeypatch):
-    monkeypatch.setattr(traversal, "path_chance", lambda reach, p, q: path_chance(1.0, p, q))
+    monkeypatch.setattr(traversal, "path_reach", lambda reach, p, q: path_reach(1.0, p, q))
     assert error(TREE) > CAUGHT

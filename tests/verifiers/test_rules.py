@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from specviz.core.randomness import ScriptedDice, SeededDice
+from specviz.core.randomness import ScriptedRandom, SeededRandom
 from specviz.core.sampling import Sampling
 from specviz.core.tree import DraftTree
 from specviz.drafters.base import DRAFTERS
@@ -32,7 +32,7 @@ def chain(tokens, q=Q) -> DraftTree:
 
 
 def judged(name, tree, outcomes, rows=None):
-    return rule(name).judge(tree, Rows(tree, rows or [P] * len(tree)), ScriptedDice(outcomes), 1)
+    return rule(name).judge(tree, Rows(tree, rows or [P] * len(tree)), ScriptedRandom(outcomes), 1)
 
 
 def test_block_judges_from_the_end():
@@ -44,7 +44,7 @@ def test_block_judges_from_the_end():
     assert (verdict.path, verdict.origin, verdict.order) == ([1, 2], "bonus", "bottom_up")
 
 
-def test_block_by_hand_where_the_end_is_refused():
+def test_block_by_hand_where_the_end_is_rejected():
     """P_1 = 1 · 0.25, P_2 = 0.25 · 0.25; s_1 = 0.25 · 0.8 - 0.2 = 0, so h_1 = 0; s_0 = 0.8 - 0.2 = 0.6."""
     verdict = judged("block", chain([0, 0]), [False, False, 1])
     assert [trial.threshold for trial in verdict.trials] == pytest.approx([0.0625, 0.0])
@@ -69,7 +69,7 @@ def test_block_refuses_a_tree():
 
 
 def test_traversal_gives_what_a_leaf_leaves_to_its_sibling():
-    """Leaf 0: A = 0.25. Refused: s = 0.8 - 0.2 = 0.6, A(root) stays 1, p = (0, 1). Leaf 1: min(1, 1/0.2) = 1."""
+    """Leaf 0: A = 0.25. Rejected: s = 0.8 - 0.2 = 0.6, A(root) stays 1, p = (0, 1). Leaf 1: min(1, 1/0.2) = 1."""
     verdict = judged("traversal", siblings([0, 1], "iid", Q), [False, True, 0])
     assert [trial.threshold for trial in verdict.trials] == pytest.approx([0.25, 1.0])
     assert [trial.target_prob for trial in verdict.trials] == pytest.approx([0.2, 1.0])
@@ -141,8 +141,8 @@ def test_kseq_refuses_siblings_of_different_draws():
         judged("kseq", tree, [])
 
 
-def test_specinfer_takes_from_p_what_a_refused_sibling_stood_for():
-    """p - q = (-0.6, 0.6): after a refused token 0 the other one is certain."""
+def test_specinfer_takes_from_p_what_a_rejected_sibling_stood_for():
+    """p - q = (-0.6, 0.6): after a rejected token 0 the other one is certain."""
     verdict = judged("specinfer", siblings([0, 1], "iid", Q), [False, True, 0])
     assert [trial.target_prob for trial in verdict.trials] == pytest.approx([0.2, 1.0])
 
@@ -159,7 +159,7 @@ def test_a_draft_that_equals_the_target_is_accepted_whole_in_single_precision(na
     row = torch.rand(50).softmax(-1)
     for seed in range(50):
         tree = chain([3, 7, 11], row)
-        verdict = rule(name).judge(tree, Rows(tree, [row] * 4), SeededDice(seed), 1)
+        verdict = rule(name).judge(tree, Rows(tree, [row] * 4), SeededRandom(seed), 1)
         assert verdict.path == [1, 2, 3]
 
 
@@ -173,7 +173,7 @@ def drafter_of(drafter, **options):
     [
         ("block", {"branching": (2, 1)}, "'block' judges a chain of candidates only, .* draft a chain"),
         ("specinfer", {"branching": (2, 1)}, "'specinfer' does not judge candidates drawn without replacement"),
-        ("kseq", {"gamma": 3, "draw": "top_k"}, "'kseq' does not judge candidates chosen without chance"),
+        ("kseq", {"gamma": 3, "draw": "top_k"}, "'kseq' does not judge candidates chosen without randomness"),
     ],
 )
 def test_what_a_rule_does_not_hold_for_is_refused_before_anything_runs(verifier, options, sentence):
@@ -193,8 +193,8 @@ def test_every_verdict_of_a_level_weighs_one_in_all():
         assert sum(weight for _, weight in found) == pytest.approx(1.0)
 
 
-class Keyed(ScriptedDice):
-    """Dice with a script that remember what they were asked under which key."""
+class Keyed(ScriptedRandom):
+    """RandomSource with a script that remember what they were asked under which key."""
 
     def __init__(self, outcomes):
         super().__init__(outcomes)
@@ -232,24 +232,24 @@ class Keyed(ScriptedDice):
 )
 def test_every_number_comes_from_the_key_of_its_purpose_and_position(name, outcomes, tried, depth):
     """The first token to decide is number 7: trials use ("accept", 7, node), the last draw ("target", 7 + depth, 0)."""
-    tree, dice = chain([0, 0]), Keyed(outcomes)
-    verdict = rule(name).judge(tree, Rows(tree, [P] * 3), dice, 7)
+    tree, randomness = chain([0, 0]), Keyed(outcomes)
+    verdict = rule(name).judge(tree, Rows(tree, [P] * 3), randomness, 7)
     assert len(verdict.path) == depth
-    assert dice.keys == [*(("accept", "accept", 7, node) for node in tried), ("draw", "target", 7 + depth, 0)]
+    assert randomness.keys == [*(("accept", "accept", 7, node) for node in tried), ("draw", "target", 7 + depth, 0)]
 
 
 def test_the_naive_rule_draws_the_token_of_each_position_from_its_own_key():
-    tree, dice = chain([0, 0]), Keyed([0, 0, 1])
-    rule("naive").judge(tree, Rows(tree, [P] * 3), dice, 7)
-    assert dice.keys == [("draw", "target", 7, 0), ("draw", "target", 8, 0), ("draw", "target", 9, 0)]
+    tree, randomness = chain([0, 0]), Keyed([0, 0, 1])
+    rule("naive").judge(tree, Rows(tree, [P] * 3), randomness, 7)
+    assert randomness.keys == [("draw", "target", 7, 0), ("draw", "target", 8, 0), ("draw", "target", 9, 0)]
 
 
 @pytest.mark.parametrize("name", ["block", "traversal", "sequential", "kseq", "longest_path"])
 @pytest.mark.parametrize("seed", range(4))
 def test_the_last_token_is_the_one_that_its_seed_and_key_pick(name, seed):
-    """With no chance of acceptance the correction is drawn from p = (0, 1/2, 1/2) by u(seed, "target", 7, 0)."""
+    """With no acceptance probability the correction is drawn from p = (0, 1/2, 1/2) by u(seed, "target", 7, 0)."""
     p, q = torch.tensor([0.0, 0.5, 0.5]).double(), torch.tensor([1.0, 0.0, 0.0]).double()
     tree = chain([0, 0], q)
-    verdict = rule(name).judge(tree, Rows(tree, [p] * 3), SeededDice(seed), 7)
+    verdict = rule(name).judge(tree, Rows(tree, [p] * 3), SeededRandom(seed), 7)
     u = uniform(seed, ("target", 7, 0))
     assert (verdict.u, verdict.token, verdict.path) == (u, 1 if u < 0.5 else 2, [])

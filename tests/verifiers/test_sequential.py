@@ -1,11 +1,11 @@
-"""The master rule by hand: scripted dice, small numbers, every trial written out."""
+"""The master rule by hand: a scripted random source, small numbers, every trial written out."""
 
 from __future__ import annotations
 
 import pytest
 import torch
 
-from specviz.core.randomness import ScriptedDice
+from specviz.core.randomness import ScriptedRandom
 from specviz.core.sampling import Sampling
 from specviz.core.tree import DraftTree
 from specviz.engine.scoring import ScoredTree
@@ -22,7 +22,7 @@ def tensor(values):
 
 def judge(tree, rows, outcomes):
     scored = ScoredTree(tree, tensor(rows).log(), Sampling(1.0))
-    return SequentialVerifier(Options()).judge(tree, scored, ScriptedDice(outcomes), 5)
+    return SequentialVerifier(Options()).judge(tree, scored, ScriptedRandom(outcomes), 5)
 
 
 def siblings(kind, tokens, q=Q):
@@ -40,7 +40,7 @@ def approximately(rows):
     return [pytest.approx(row) for row in rows]
 
 
-def test_a_refused_candidate_is_corrected_from_the_residual():
+def test_a_rejected_candidate_is_corrected_from_the_residual():
     verdict = judge(siblings("iid", [2]), [P, P], [False, 0])
     assert trials(verdict) == approximately([(1, 0.2, 0.6, 1 / 3, False)])
     assert verdict.residual.tolist() == pytest.approx([0.75, 0.25, 0.0])
@@ -74,7 +74,7 @@ def test_siblings_without_replacement_meet_a_draft_without_the_earlier_ones():
     )
 
 
-def test_a_refused_point_mass_is_taken_out_of_the_target():
+def test_a_rejected_point_mass_is_taken_out_of_the_target():
     verdict = judge(siblings("point_mass", [0, 1]), [P] * 3, [False, False, 2])
     assert trials(verdict) == approximately([(1, 0.5, 1.0, 0.5, False), (2, 0.6, 1.0, 0.6, False)])
     assert verdict.residual.tolist() == pytest.approx([0.0, 0.0, 1.0])
@@ -101,7 +101,7 @@ def test_the_impossible_is_never_accepted_whatever_the_draft_says():
     assert verdict.trials[0].threshold == 0.0
 
 
-def test_a_draft_equal_to_the_target_leaves_the_target_where_rounding_refuses():
+def test_a_draft_equal_to_the_target_leaves_the_target_where_rounding_rejects():
     verdict = judge(siblings("iid", [0], q=P), [P, P], [False, 1])
     assert verdict.residual_mass == pytest.approx(0.0, abs=1e-12)
     assert float(verdict.residual.sum()) == pytest.approx(1.0)

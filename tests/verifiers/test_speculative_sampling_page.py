@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from specviz.core.randomness import ScriptedDice
+from specviz.core.randomness import ScriptedRandom
 from specviz.core.sampling import Sampling
 from specviz.core.tree import DraftTree
 from specviz.engine.scoring import ScoredTree
@@ -31,7 +31,7 @@ def verdict(token: int, accepted: bool):
     tree.add(0, token, "iid", draft, "test")
     outcomes = [accepted, 1]
     return SequentialVerifier(Options()).judge(
-        tree, ScoredTree(tree, target.log(), Sampling(1.0)), ScriptedDice(outcomes), 3
+        tree, ScoredTree(tree, target.log(), Sampling(1.0)), ScriptedRandom(outcomes), 3
     )
 
 

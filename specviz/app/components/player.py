@@ -1,4 +1,4 @@
-"""The player as a gradio component: a frame around the scripts in `assets/js`. Knows nothing about traces.
+"""The player as a gradio component: a frame around the scripts in `assets/js`.
 
 The value is the JSON text of a trace, or of one still being computed (`finished` null, every round so far); an empty
 text shows an empty stage. It is a text and not an object because gradio compares objects key by key on each update.

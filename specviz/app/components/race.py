@@ -1,4 +1,4 @@
-"""The race as a gradio component: a frame around `assets/js/race.js`. Knows nothing about how races come about.
+"""The race as a gradio component: a frame around `assets/js/race.js`.
 
 The value is JSON text as `specviz.app.race.view.race_json` writes it; an empty text shows an empty stage.
 """

@@ -1,6 +1,6 @@
-"""One self-contained HTML file with the player and a trace in it: for export, lessons offline, notebooks and tests.
+"""One self-contained HTML file with the player and a trace in it: for export, offline use, notebooks and tests.
 
-The file may not fetch anything: its own policy forbids it. Knows nothing about gradio; the trace is untrusted text.
+The file may not fetch anything: its own policy forbids it.
 """
 
 from __future__ import annotations

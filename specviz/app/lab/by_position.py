@@ -38,7 +38,7 @@ class Place:
 
     @property
     def conditional(self) -> float | None:
-        """passed / tested: the chance of this token given the ones before; None where it was never tested"""
+        """passed / tested: the probability of this token given the ones before; None where it was never tested"""
         return self.passed / self.tested if self.tested else None
 
     @property
@@ -64,18 +64,18 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class PositionLine:
     series: str
     places: tuple[Place, ...]
 
 
-def lines(points: Sequence[SweepPoint]) -> list[Line]:
+def lines(points: Sequence[SweepPoint]) -> list[PositionLine]:
     """One line per drafter and policies; those that drafted nothing are left out."""
     found = []
     for series, group in by_series(cases(points)).items():
         depths = places([point for case in group for point in case.points])
         if depths:
-            found.append(Line(series, tuple(depths)))
+            found.append(PositionLine(series, tuple(depths)))
     return found
 
 
@@ -130,7 +130,7 @@ def figure(points: Sequence[SweepPoint]) -> go.Figure | None:
     return style(drawn, HEIGHT)
 
 
-def _traces(line: Line, colour: str, mark: str) -> list[go.Scatter]:
+def _traces(line: PositionLine, colour: str, mark: str) -> list[go.Scatter]:
     depths = [place.depth for place in line.places]
     texts = [hover(line.series, place.explanation) for place in line.places]
     shared = {"x": depths, "hovertext": texts, "hoverinfo": "text", "legendgroup": label(line.series)}

@@ -1,7 +1,7 @@
 """The points of a sweep put together by case, each beside the plain runs of the same prompts.
 
-Place in the flow: the first thing every chart of the lab does with its points. All numbers are sums over runs, so
-that a chart can name numerator and denominator. Knows nothing about plotly, gradio or any particular chart.
+Place in the flow: the first thing every chart of the lab does with its points. All numbers are sums over runs, so that
+a chart can name numerator and denominator.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Sums:
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class CaseRuns:
     """One drafter at one setting, all its runs together."""
 
     name: str
@@ -99,7 +99,7 @@ def median_ratio(runs: Sequence[SweepPoint]) -> float:
     return median(median(ratios) for ratios in by_prompt.values())
 
 
-def cases(points: Sequence[SweepPoint]) -> list[Case]:
+def cases(points: Sequence[SweepPoint]) -> list[CaseRuns]:
     """Every case that drafts, in order of first appearance."""
     plain = {_pair(point): point for point in points if point.drafter == BASELINE}
     mixed = len({point.temperature for point in points}) > 1
@@ -117,12 +117,12 @@ def paired(points: Sequence[SweepPoint]) -> list[SweepPoint]:
     return [point for point in points if isclose(plain.get(_pair(point), 0.0), point.baseline_tokens_per_s)]
 
 
-def _case(runs: Sequence[SweepPoint], plain: dict[tuple[str, int, float], SweepPoint], mixed: bool) -> Case:
+def _case(runs: Sequence[SweepPoint], plain: dict[tuple[str, int, float], SweepPoint], mixed: bool) -> CaseRuns:
     first = runs[0]
     heat = f" at temperature {first.temperature:g}" if mixed else ""
     length = "" if first.gamma is None else f" γ={first.gamma}"
     beside = Sums.of([plain[_pair(run)] for run in runs if _pair(run) in plain])
-    return Case(
+    return CaseRuns(
         name=f"{first.label}{length}{_policies(first)}{heat}",
         series=f"{title(first)}{heat}",
         gamma=first.gamma,
@@ -146,15 +146,15 @@ def plain_runs(points: Sequence[SweepPoint]) -> Sums:
     return Sums.of([point for point in points if point.drafter == BASELINE])
 
 
-def by_series(found: Sequence[Case]) -> dict[str, list[Case]]:
+def by_series(found: Sequence[CaseRuns]) -> dict[str, list[CaseRuns]]:
     """The cases of each series, shortest drafts first; a case without a length of its own comes first."""
-    groups: dict[str, list[Case]] = {}
+    groups: dict[str, list[CaseRuns]] = {}
     for case in found:
         groups.setdefault(case.series, []).append(case)
     return {series: sorted(group, key=lambda case: case.gamma or 0) for series, group in groups.items()}
 
 
-def fastest(found: Sequence[Case]) -> list[Case]:
+def fastest(found: Sequence[CaseRuns]) -> list[CaseRuns]:
     """Of each series the case with the highest median ratio, the shorter one on a tie; the fastest series first."""
     best = [max(group, key=lambda case: case.median_ratio) for group in by_series(found).values()]
     return sorted(best, key=lambda case: -case.median_ratio)

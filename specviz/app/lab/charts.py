@@ -1,7 +1,7 @@
 """The list of the lab's charts: name, title, the question each answers, its figure and its rows for a file.
 
-Place in the flow: read by the Speedup tab and by whoever exports pictures. Adding a chart is a file with
-`figure` and `rows`, and an entry here. Knows nothing about gradio.
+Place in the flow: read by the Speedup tab and by whoever exports pictures. Adding a chart is a file with `figure` and
+`rows`, and an entry here.
 """
 
 from __future__ import annotations

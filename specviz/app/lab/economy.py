@@ -66,8 +66,8 @@ def _run(point: SweepPoint) -> tuple[str, int]:
 
 
 def _dominates(one: Mark, other: Mark) -> bool:
-    ours, theirs = (one.wasted, one.passes), (other.wasted, other.passes)
-    return ours != theirs and ours[0] <= theirs[0] and ours[1] <= theirs[1]
+    mine, theirs = (one.wasted, one.passes), (other.wasted, other.passes)
+    return mine != theirs and mine[0] <= theirs[0] and mine[1] <= theirs[1]
 
 
 def rows(points: Sequence[SweepPoint]) -> Rows:

@@ -11,7 +11,7 @@ from math import log2
 
 import plotly.graph_objects as go
 
-from specviz.app.lab.cases import PLAIN, Case, Rows, by_series, cases, median_ratio
+from specviz.app.lab.cases import PLAIN, CaseRuns, Rows, by_series, cases, median_ratio
 from specviz.app.lab.figure_parts import HEIGHT, hover, label
 from specviz.app.parts.style import LOSS_GAIN, TEXT, style
 from specviz.protocol.sweeps.points import SweepPoint
@@ -54,7 +54,7 @@ def families(points: Sequence[SweepPoint]) -> Families | None:
     return Families(names, (PLAIN, *by_series(found)), tuple(cell for column in columns for cell in column))
 
 
-def _column(family: str, found: Sequence[Case]) -> list[Cell]:
+def _column(family: str, found: Sequence[CaseRuns]) -> list[Cell]:
     """Plain decoding, then every drafter that ran here; the first of the fastest wins."""
     measured = []
     for series, group in by_series(found).items():

@@ -1,4 +1,4 @@
-"""A chart's numbers as CSV. Knows nothing about charts."""
+"""A chart's numbers as CSV."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from specviz.app.lab.cases import Case, Rows, cases, fastest, fraction
+from specviz.app.lab.cases import CaseRuns, Rows, cases, fastest, fraction
 from specviz.app.lab.figure_parts import HEIGHT, hover, label, look
 from specviz.app.parts.style import style
 from specviz.protocol.sweeps.points import SweepPoint
@@ -46,12 +46,12 @@ def histograms(points: Sequence[SweepPoint]) -> list[Histogram]:
     return _filled(fastest(cases(points)))
 
 
-def _filled(found: Sequence[Case]) -> list[Histogram]:
+def _filled(found: Sequence[CaseRuns]) -> list[Histogram]:
     made = [Histogram(case.name, case.series, _counts(case)) for case in found]
     return [one for one in made if one.rounds]
 
 
-def _counts(case: Case) -> tuple[int, ...]:
+def _counts(case: CaseRuns) -> tuple[int, ...]:
     lengths = [point.accepted_lengths for point in case.points]
     return tuple(
         sum(run[length] for run in lengths if length < len(run)) for length in range(max(map(len, lengths), default=0))

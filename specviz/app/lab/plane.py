@@ -15,7 +15,7 @@ from statistics import median
 
 import plotly.graph_objects as go
 
-from specviz.app.lab.cases import Case, Rows, Sums, cases, fraction, paired
+from specviz.app.lab.cases import CaseRuns, Rows, Sums, cases, fraction, paired
 from specviz.app.lab.figure_parts import HEIGHT, hover, label, left_out, look
 from specviz.app.parts.style import TEXT, style
 from specviz.protocol.sweeps.points import SweepPoint
@@ -87,7 +87,7 @@ def spots(points: Sequence[SweepPoint]) -> list[Spot]:
     return [_spot(case, case.plain) for case in cases(paired(points)) if case.plain is not None and case.own.timed]
 
 
-def _spot(case: Case, plain: Sums) -> Spot:
+def _spot(case: CaseRuns, plain: Sums) -> Spot:
     own = case.own
     plain_pass = plain.target_pass_s / plain.rounds
     draft, wide = own.draft_s / own.rounds, own.target_pass_s / own.rounds

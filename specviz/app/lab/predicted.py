@@ -18,7 +18,7 @@ from math import prod
 import plotly.graph_objects as go
 
 from specviz.app.lab.by_position import Place, places
-from specviz.app.lab.cases import Case, Rows, cases, paired, quantity
+from specviz.app.lab.cases import CaseRuns, Rows, cases, paired, quantity
 from specviz.app.lab.figure_parts import HEIGHT, hover, label, left_out, look
 from specviz.app.parts.style import TEXT, style
 from specviz.protocol.sweeps.points import SweepPoint
@@ -46,7 +46,7 @@ def unpredicted(points: Sequence[SweepPoint]) -> list[str]:
     return [case.name for case in cases(paired(points)) if case.ratio is not None and _prediction(case) is None]
 
 
-def _prediction(case: Case) -> Prediction | None:
+def _prediction(case: CaseRuns) -> Prediction | None:
     timed = next((point for point in case.points if point.step_times), None)
     measured, rounds = case.ratio, case.own.rounds
     if timed is None or measured is None or case.plain is None:

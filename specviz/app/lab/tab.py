@@ -1,7 +1,7 @@
 """The lab below the Speedup tab's chart: one chart of the visitor's choice over the same points, and its downloads.
 
 Only the chosen chart is drawn. Pictures and links are made in the browser (`assets/js/charts.js`); a link restores tab
-and chart. Knows nothing about how points are measured.
+and chart.
 """
 
 from __future__ import annotations
@@ -85,7 +85,8 @@ def explanation(name: str) -> str:
 
 
 def restore(visitor: gr.Request) -> tuple[object, object]:
-    """Tab and chart that the page's address asks for; an address that names none, or none of ours, changes nothing."""
+    """Tab and chart that the page's address asks for; an address that names none, or none of the page's, changes
+    nothing."""
     asked = dict(visitor.query_params) if visitor else {}
     tab = gr.Tabs(selected="speedup") if asked.get("tab") == "speedup" else gr.skip()
     known = {one.name for one in CHARTS}

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from specviz.app.lab.cases import Case, Rows, Sums, cases, fastest, fraction, paired, quantity
+from specviz.app.lab.cases import CaseRuns, Rows, Sums, cases, fastest, fraction, paired, quantity
 from specviz.app.lab.figure_parts import HEIGHT, break_even, hover, label
 from specviz.app.parts.style import SERIES, style
 from specviz.protocol.sweeps.points import SweepPoint
@@ -52,11 +52,11 @@ def waterfalls(points: Sequence[SweepPoint], most: int = 8) -> list[Waterfall]:
     return _timed(fastest(cases(paired(points))))[:most]
 
 
-def _timed(found: Sequence[Case]) -> list[Waterfall]:
+def _timed(found: Sequence[CaseRuns]) -> list[Waterfall]:
     return [_waterfall(case, case.plain) for case in found if case.plain is not None and case.own.timed]
 
 
-def _waterfall(case: Case, plain: Sums) -> Waterfall:
+def _waterfall(case: CaseRuns, plain: Sums) -> Waterfall:
     own = case.own
     tau = (own.tokens / own.rounds) / (plain.tokens / plain.rounds)
     plain_pass, plain_round = plain.target_pass_s / plain.rounds, plain.decode_s / plain.rounds

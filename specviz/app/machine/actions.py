@@ -1,7 +1,6 @@
 """What the Machine tab's controls do: show a shipped, loaded or just measured curve, and measure one here.
 
-A curve from a file may hold anything and is read with limits. What was measured before a stop stays. Knows nothing
-about the layout or about how anything is timed.
+A curve from a file may hold anything and is read with limits. What was measured before a stop stays.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from specviz.app.machine.figure import machine_figure, machine_table, provenance
 from specviz.app.machine.view import curve_csv, machine_view, setting_label
 from specviz.app.parts import notices
 from specviz.app.parts.background import Background
-from specviz.app.parts.cancellable import Stoppable
+from specviz.app.parts.cancellable import Cancellable
 from specviz.errors import ModelError, SpecVizError, TraceError
 from specviz.protocol.profiles import HardwareCurve, Profiled, ProfileRequest, dumps, read
 from specviz.protocol.runs import Profiles, TraceSource
@@ -39,7 +38,7 @@ MOST_OWN = 12
 """curves that a page keeps beside the shipped ones"""
 
 
-class MachineActions(Stoppable):
+class MachineActions(Cancellable):
     """The tab's actions over one source."""
 
     def __init__(self, source: TraceSource, clock: Callable[[], float] = time.monotonic) -> None:
@@ -85,7 +84,7 @@ class MachineActions(Stoppable):
 
     def measure(self, own: Own, visitor: gr.Request) -> Iterator[Updates]:
         """Updates of (message, own curves, shown…, Measure, Cancel)."""
-        stop = self._stops.armed(visitor.session_hash or "")
+        stop = self._cancellations.armed(visitor.session_hash or "")
         last, problem = None, None
         try:
             if not isinstance(self._source, Profiles):
@@ -97,7 +96,7 @@ class MachineActions(Stoppable):
                 yield (line, gr.skip(), gr.skip(), gr.skip(), *picture, *(gr.skip(),) * 4)
         except SpecVizError as error:
             problem = str(error)
-        except Exception as error:  # a fault of ours: what was measured stays, the log keeps the rest
+        except Exception as error:  # a fault of specviz: what was measured stays, the log keeps the rest
             log.exception("a measurement failed")
             problem = f"The measurement failed ({type(error).__name__}); the server's log says more."
         yield self._ending(own, last, problem)

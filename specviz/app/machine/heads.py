@@ -1,7 +1,6 @@
 """A smaller draft head as the Machine tab shows it: what it covers, and what alpha was measured, by its size.
 
-Coverage is counted from the shipped table while a slider moves; alpha was measured at a few sizes beforehand. Knows
-nothing about plotly or gradio.
+Coverage is counted from the shipped table while a slider moves; alpha was measured at a few sizes beforehand.
 """
 
 from __future__ import annotations

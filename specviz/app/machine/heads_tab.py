@@ -19,7 +19,8 @@ from specviz.theory.token_frequencies import CALIBRATIONS, RAW, TITLES
 
 INTRO = (
     "The drafter `vocabtrim` keeps the rows of the most frequent tokens only. Lines are **counted**: the share of the "
-    "target's held-out text that the kept tokens cover. Marks are **measured**: α, the chance that one candidate is "
+    "target's held-out text that the kept tokens cover. Marks are **measured**: α, the probability that one candidate "
+    "is "
     "accepted. A token outside the head can never be drafted, so coverage bounds what is lost."
 )
 START = 1024

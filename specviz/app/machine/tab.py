@@ -28,7 +28,7 @@ def machine_tab(actions: MachineActions, tab: gr.Tab) -> None:
     """Build the tab's content inside `tab`. The chart is drawn when the tab is first opened."""
     gr.Markdown(INTRO, elem_classes="sv-intro")
     own = gr.State({})
-    with gr.Row(elem_classes="sv-shelf"):
+    with gr.Row(elem_classes="sv-gallery"):
         curve = gr.Dropdown([], label="machine and model", scale=3, min_width=260, elem_id="sv-machine-curve")
         setting = gr.Dropdown([], label="pass", scale=2, min_width=220, elem_id="sv-machine-setting")
         upload = gr.UploadButton(

@@ -1,7 +1,6 @@
 """A measured step-time curve as the Machine tab shows it: t(n), the roofline over it, the knee, and one sentence.
 
-Reads a curve; the line comes from `hardware`. Measured and modelled numbers never share a name. Knows nothing about
-plotly or gradio.
+Reads a curve; the line comes from `hardware`. Measured and modelled numbers never share a name.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ class MeasuredPass:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class PassLine:
     """The roofline, modelled: widths, milliseconds, and how each was made."""
 
     widths: tuple[float, ...]
@@ -52,7 +51,7 @@ class MachineView:
     name: str
     setting: str
     passes: tuple[MeasuredPass, ...]
-    line: Line
+    line: PassLine
     knee: int
     ridge: float
     sentence: str
@@ -148,11 +147,11 @@ def _pass(one: PassTime, first: PassTime, line: Roofline) -> MeasuredPass:
     )
 
 
-def _line(line: Roofline, first: int, last: int) -> Line:
+def _line(line: Roofline, first: int, last: int) -> PassLine:
     """Evenly spaced on a logarithmic axis, the ridge among them so that the corner is sharp."""
     steps = [first * (last / first) ** (i / (LINE_POINTS - 1)) for i in range(LINE_POINTS)] if last > first else [first]
     widths = sorted({float(one) for one in steps} | ({line.ridge} if first < line.ridge < last else set()))
-    return Line(tuple(widths), tuple(line.at(n) * 1e3 for n in widths), tuple(_roof(line, n) for n in widths))
+    return PassLine(tuple(widths), tuple(line.at(n) * 1e3 for n in widths), tuple(_roof(line, n) for n in widths))
 
 
 def _roof(line: Roofline, n: float) -> str:

@@ -1,7 +1,7 @@
 """A source that is not there yet: the page opens at once, the engine is imported and warmed behind it.
 
-Until then the catalog is the saved one, and a run waits for the engine. Knows nothing about torch: what is behind
-the door is made by the function it is given.
+Until then the catalog is the saved one, and a run waits for the engine. What is behind the door is made by the function
+it is given.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """How the page's events behave: small answers skip the queue, everything that computes shares one lane.
 
-None of them is a public endpoint. Knows nothing about what they do.
+None of them is a public endpoint.
 """
 
 from __future__ import annotations

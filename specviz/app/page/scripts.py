@@ -1,7 +1,6 @@
 """The player's scripts and styles as text: for the page's head, and for a file that stands alone.
 
-Everything is inlined, so nothing is fetched and the same player runs from a folder, a Space or a notebook. Knows
-nothing about gradio or traces.
+Everything is inlined, so nothing is fetched and the same player runs from a folder, a Space or a notebook.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """How the page is served: address, looks, limits. One place for the command line and the tests.
 
-Local by default and quiet: no telemetry, no run history, nothing fetched from outside. Knows nothing about tabs.
+Local by default and quiet: no telemetry, no run history, nothing fetched from outside.
 """
 
 from __future__ import annotations

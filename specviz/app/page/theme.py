@@ -1,7 +1,7 @@
 """How Gradio's own widgets look: quiet surfaces, one accent, fonts that ship with Gradio (nothing is fetched).
 
 The colours of fates, draft and target live in `assets/css/tokens.css`; this file only tunes the widgets around the
-player. Knows nothing about traces or events.
+player.
 """
 
 from __future__ import annotations

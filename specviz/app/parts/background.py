@@ -1,7 +1,6 @@
 """Long work beside the page: its results so far, looked at several times a second.
 
-The work runs in a thread of its own, so that neither drawing nor a slow network holds it up. Knows nothing about what
-is being worked on.
+The work runs in a thread of its own, so that neither drawing nor a slow network holds it up.
 """
 
 from __future__ import annotations

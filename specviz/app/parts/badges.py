@@ -1,6 +1,6 @@
-"""What must stand beside a run for its numbers to be honest: where it came from, what ran, whether it is lossless.
+"""What must stand beside a run for its numbers to be understood: where it came from, what ran, whether it is lossless.
 
-Reads the run header. Knows nothing about HTML; model names are untrusted text and are escaped where they are drawn.
+Reads the run header.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ def _methods(started: Started) -> list[tuple[str, MethodCard]]:
     """What each method that took part is called, and its card; policies only where they were chosen."""
     cards = {
         "drafter": started.drafter,
-        "growth": started.growth,
-        "stop": started.stopping,
+        "tree policy": started.growth,
+        "stop policy": started.stopping,
         "verifier": started.verifier,
     }
     return [(kind, card) for kind, card in cards.items() if card is not None]

@@ -1,7 +1,6 @@
 """The start and the stop of a tab's long work, as its buttons see them.
 
-Place in the flow: base of the actions whose tab has one button that runs and one that stops. Knows nothing about what
-runs; the switches are `stops.Stops`.
+Place in the flow: base of the actions whose tab has one button that runs and one that stops.
 """
 
 from __future__ import annotations
@@ -9,20 +8,20 @@ from __future__ import annotations
 import gradio as gr
 
 from specviz.app.parts import notices
-from specviz.app.parts.cancellation import Stops
+from specviz.app.parts.cancellation import Cancellations
 
 Updates = tuple[object, ...]
 
 
-class Stoppable:
+class Cancellable:
     """One switch per visitor."""
 
     def __init__(self) -> None:
-        self._stops = Stops()
+        self._cancellations = Cancellations()
 
     def arm(self, visitor: gr.Request) -> Updates:
-        """Before the work joins the queue: a fresh stop switch. Updates of (message, Run off, Stop on)."""
-        self._stops.arm(visitor.session_hash or "")
+        """Before the work joins the queue: a fresh cancellation switch. Updates of (message, Run off, Stop on)."""
+        self._cancellations.arm(visitor.session_hash or "")
         return (
             notices.message("Waiting for the engine…", "busy"),
             gr.Button(interactive=False),
@@ -31,8 +30,8 @@ class Stoppable:
 
     def stop(self, visitor: gr.Request) -> None:
         """Shows nothing itself: its answer could arrive after the work's own last word and hide it."""
-        self._stops.stop(visitor.session_hash or "")
+        self._cancellations.stop(visitor.session_hash or "")
 
     def leave(self, visitor: gr.Request) -> None:
         """The visitor closed the page: their work, if any, need not go on."""
-        self._stops.leave(visitor.session_hash or "")
+        self._cancellations.leave(visitor.session_hash or "")

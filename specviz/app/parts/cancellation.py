@@ -1,14 +1,11 @@
-"""One stop switch per visitor and activity: Stop must reach a run that is computing or still waiting in the queue.
-
-Knows nothing about what is being stopped.
-"""
+"""One cancellation switch per visitor and activity: it reaches a run that computes or still waits in the queue."""
 
 from __future__ import annotations
 
 from threading import Event, Lock
 
 
-class Stops:
+class Cancellations:
     """Switches by visitor. A switch is armed when the visitor asks for a run, and thrown by Stop or by leaving."""
 
     def __init__(self) -> None:

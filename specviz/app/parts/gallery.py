@@ -1,7 +1,7 @@
-"""The recorded runs that ship with SpecViz: what is on the shelf, which one to open first, and how each is labelled.
+"""The recorded runs that ship with SpecViz: what is in the gallery, which one to open first, and how each is labelled.
 
 `index.json` beside the traces holds one card per file, so the page can list them without reading them; `write_index`
-makes it. Knows nothing about gradio or engines.
+makes it.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ class Gallery:
     folder: Path
     cards: tuple[GalleryCard, ...]
     first: str | None
-    """file to open first; None: the shelf is empty"""
+    """file to open first; None: the gallery is empty"""
 
     def read(self, file: str) -> Trace:
-        """A run from the shelf. Raises TraceError for a name that is not on it."""
+        """A run from the gallery. Raises TraceError for a name that is not on it."""
         if all(card.file != file for card in self.cards):
             raise TraceError(f"there is no recorded run '{file[:60]}' here; choose one from the list.")
         return as_recorded(codec.read(self.folder / file))
@@ -76,7 +76,7 @@ def card_of(trace: Trace, file: str) -> GalleryCard:
 
 
 def _methods(trace: Trace) -> str:
-    """The drafter and what was chosen beside it: growth policy, stop policy, verifier."""
+    """The drafter and what was chosen beside it: tree policy, stop policy, verifier."""
     started = trace.started
     names = [f"{started.drafter.name} tree" if _branches(trace) else started.drafter.name]
     names += [card.name for card in (started.growth, started.stopping, started.verifier) if card is not None]
@@ -89,7 +89,7 @@ def _branches(trace: Trace) -> bool:
 
 
 def gallery(folder: Path) -> Gallery:
-    """The shelf at `folder`. Cards come from its index; a trace that is not in it is read, a broken one left out."""
+    """The gallery at `folder`. Cards come from its index; a trace that is not in it is read, a broken one left out."""
     files = sorted(path.name for path in folder.glob("*.json.gz")) if folder.is_dir() else []
     known, first = _index(folder)
     cards = [card for card in (known.get(file) or _read_card(folder, file) for file in files) if card is not None]
@@ -126,6 +126,6 @@ def _read_card(folder: Path, file: str) -> GalleryCard | None:
         return None
 
 
-def shelf(cards: Sequence[GalleryCard]) -> list[tuple[str, str]]:
+def labelled_files(cards: Sequence[GalleryCard]) -> list[tuple[str, str]]:
     """(label, file) pairs for a chooser."""
     return [(card.label, card.file) for card in cards]

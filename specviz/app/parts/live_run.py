@@ -1,7 +1,6 @@
 """A live run as the page shows it: cumulative JSON for the player, at most twenty times a second.
 
 Pulls steps from a `TraceSource`, keeps what was computed when the visitor stops, and ends with the whole trace.
-Knows nothing about gradio or about what computes.
 """
 
 from __future__ import annotations

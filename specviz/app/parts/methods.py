@@ -1,7 +1,6 @@
 """The kinds of method a run is put together from, and what must be said about a choice of them.
 
-A drafter and a verifier always; a growth and a stop policy where the drafter grows its drafts by one. Knows no method
-by name and nothing about gradio.
+A drafter and a verifier always; a tree and a stop policy where the drafter grows its drafts by one.
 """
 
 from __future__ import annotations
@@ -39,21 +38,21 @@ def kinds(catalog: Catalog) -> tuple[Kind, ...]:
         Kind("drafter", "drafter", catalog.drafters, standard.drafter, ""),
         Kind(
             "growth",
-            "growth of the draft",
-            catalog.growths,
+            "tree policy",
+            catalog.tree_policies,
             standard.growth,
             "as the drafter's options say",
             True,
             "The drafter's own options of shape are set aside.",
         ),
-        Kind("stopping", "end of the draft", catalog.stoppings, standard.stopping, "", True),
+        Kind("stopping", "stop policy", catalog.stop_policies, standard.stopping, "", True),
         Kind("verifier", "verifier", catalog.verifiers, standard.verifier, "greedy at temperature 0, sequential above"),
     )
     return tuple(kind for kind in found if kind.methods)
 
 
 def grows(catalog: Catalog, drafter: str) -> bool:
-    """Whether this drafter has a growth and a stop policy."""
+    """Whether this drafter has a tree and a stop policy."""
     return any(method.grows for method in catalog.drafters if method.name == drafter)
 
 
@@ -99,7 +98,7 @@ def is_lossless(kind: Kind, name: str) -> bool | None:
 
 
 def growing_title(names: Sequence[str]) -> str:
-    """What stands on the folded choices of growth and end: the choices themselves."""
+    """What stands on the folded choices of tree and stop policy: the choices themselves."""
     return f"How the draft grows and ends: {', '.join(names)}"
 
 

@@ -15,7 +15,7 @@ from specviz.protocol.sweeps.points import BASELINE, SweepRow
 
 TABLE_HEAD = (
     ("drafter", "the method that proposes"),
-    ("growth and stop policy", "how the draft grows and what may end it early, where that was chosen apart from γ"),
+    ("tree and stop policy", "how the draft grows and what may end it early, where that was chosen apart from γ"),
     ("γ", "speculation length: how deep each draft goes"),
     ("drafted", "candidates per target pass, measured"),
     ("temperature", "of sampling; 0 is greedy"),

@@ -1,6 +1,6 @@
 """The prompt chips: one per family, each press shows the next prompt of the family.
 
-Stateless: which prompt comes next is read off the prompt box itself. Knows nothing about gradio.
+Stateless: which prompt comes next is read off the prompt box itself.
 """
 
 from __future__ import annotations

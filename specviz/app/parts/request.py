@@ -1,7 +1,6 @@
 """From what stands in the controls to a `RunRequest`, with this machine's limits applied.
 
-The page shows only the options of the chosen methods, but the server trusts none of it: every value is read again
-here. Knows nothing about gradio and nothing about any method by name; options are described by their cards.
+The page shows only the options of the chosen methods, but the server trusts none of it: every value is read again here.
 """
 
 from __future__ import annotations
@@ -18,6 +17,9 @@ from specviz.app.parts.methods import AUTO, kinds
 from specviz.errors import OptionError
 from specviz.protocol.runs import MEMORY_WAYS, Catalog, MethodDescription, OptionCard, RunRequest
 from specviz.trace.events import Option
+
+WORDS = {"growth": "tree policy", "stopping": "stop policy"}
+"""what kinds of method are called in a sentence"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +198,8 @@ def _method(group: str, values: Mapping[str, object], known: Sequence[MethodDesc
     for method in known:
         if method.name == name:
             return method
-    raise OptionError(f"there is no {group} '{name[:40]}'; choose one of {', '.join(method.name for method in known)}.")
+    kind = WORDS.get(group, group)
+    raise OptionError(f"there is no {kind} '{name[:40]}'; choose one of {', '.join(method.name for method in known)}.")
 
 
 def _model(control: str, values: Mapping[str, object], catalog: Catalog, limits: Limits) -> str:

@@ -1,7 +1,7 @@
 """One look for every Plotly figure: transparent, mid-grey text, fixed height, readable in light and dark.
 
-The page does not tell a chart whether it is dark (Gradio's plot gives no such event), so every colour here must
-stand on both. Knows nothing about what is drawn.
+The page does not tell a chart whether it is dark (Gradio's plot gives no such event), so every colour here must stand
+on both.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What the Proof tab's controls do: redraw the exact proof, run and stop a sampling test, compare greedy texts.
 
-Every action returns what the page should show; an error becomes one sentence. Knows nothing about the layout or torch.
+Every action returns what the page should show; an error becomes one sentence.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import gradio as gr
 
 from specviz.app.parts import notices
-from specviz.app.parts.cancellation import Stops
+from specviz.app.parts.cancellation import Cancellations
 from specviz.app.parts.request import Limits
 from specviz.app.proof.figure import equality_badge, exact_summary, exact_table, sampled_summary
 from specviz.app.proof.view import exact_view, sampled_view
@@ -60,13 +60,13 @@ def toy(p: str, q: str, verifier: str, candidates: int, draw: str, broken: str) 
 
 
 class ProofActions:
-    """The tab's actions over one source; of a visitor their stop switches are kept."""
+    """The tab's actions over one source; of a visitor their cancellation switches are kept."""
 
     def __init__(self, source: TraceSource, limits: Limits) -> None:
         self.source = source
         self.limits = limits
         self.catalog: Catalog = source.catalog()
-        self._samplings, self._comparisons = Stops(), Stops()
+        self._samplings, self._comparisons = Cancellations(), Cancellations()
 
     def verifiers(self) -> list[str]:
         """Those that work above temperature 0."""
@@ -110,8 +110,8 @@ class ProofActions:
 
     def leave(self, visitor: gr.Request) -> None:
         """The visitor closed the page."""
-        for stops in (self._samplings, self._comparisons):
-            stops.leave(visitor.session_hash or "")
+        for cancellations in (self._samplings, self._comparisons):
+            cancellations.leave(visitor.session_hash or "")
 
     def sample(
         self,
@@ -163,9 +163,9 @@ class ProofActions:
                 return card.text
         raise OptionError("choose a prompt of the list.")
 
-    def _armed(self, stops: Stops, visitor: gr.Request) -> Updates:
+    def _armed(self, cancellations: Cancellations, visitor: gr.Request) -> Updates:
         """Before the work joins the queue: a fresh switch, Run off, Cancel on."""
-        stops.arm(visitor.session_hash or "")
+        cancellations.arm(visitor.session_hash or "")
         busy = notices.message("Waiting for the engine…", "busy")
         return busy, gr.Button(interactive=False), gr.Button(interactive=True)
 
@@ -175,7 +175,9 @@ class ProofActions:
             for answer in answers():
                 yield answer, gr.skip(), gr.skip()
             yield gr.skip(), gr.Button(interactive=True), gr.Button(interactive=False)
-        except Exception as error:  # the page must stay usable, whatever it was; the log keeps what is not ours
+        except (
+            Exception
+        ) as error:  # the page must stay usable, whatever it was; the log keeps what is not the visitor's fault
             if not isinstance(error, SpecVizError):
                 log.exception("a proof failed")
             said = (

@@ -1,7 +1,7 @@
 """Proofs drawn as HTML: pairs of bars with the bias marked, the table of lines, the equality badge.
 
 Small enough to be redrawn at every touch of a control, and readable in light and dark: colours come from CSS classes.
-Texts of models are escaped. Knows nothing about how the numbers came about.
+Texts of models are escaped.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from specviz.app.proof.view import ExactView, Pair, Row, SampledView, Total
 HEAD = (
     ("", "number of the line"),
     ("drafted", "candidates in the order they were drawn, with the probability of each given those before it"),
-    ("tosses", "kept where u falls below the bar; in brackets the probability of the outcome"),
+    ("trials", "accepted where u falls below the threshold; in brackets the probability of the outcome"),
     ("token", "what is committed and where it comes from, with the probability of that draw"),
     ("product", "the factors that are not 1"),
     ("probability", "of the whole line"),
@@ -94,7 +94,7 @@ def _verdict(text: str, tone: str) -> str:
 
 
 def _row(number: int, row: Row) -> str:
-    cells = (str(number), row.drafted, row.tosses, row.token, row.product, row.prob)
+    cells = (str(number), row.drafted, row.trials, row.token, row.product, row.prob)
     return f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"
 
 

@@ -1,7 +1,6 @@
 """Proofs in words and numbers, ready to be drawn: the lines of an exact one, the counts of a sampled one.
 
 Reads the plain data of `specviz.protocol.proofs`. Every sentence claims what its kind of evidence allows and no more.
-Knows nothing about HTML or gradio.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from specviz.protocol.proofs import BREAKS, NAMES, Break, Line, Lines, Sampled, Trial
+from specviz.protocol.proofs import BREAKS, NAMES, Break, Lines, ProofLine, Sampled, Trial
 
 FEW = 5.0
 """expected counts below this make a p-value rough"""
@@ -42,7 +41,7 @@ class Row:
     """One line of the exact proof."""
 
     drafted: str
-    tosses: str
+    trials: str
     token: str
     product: str
     prob: str
@@ -100,7 +99,7 @@ def _verdict(found: Lines) -> tuple[str, str]:
         off = f"the largest difference between a sum and p is {found.error:.1e}, which is rounding"
         return f"{word}: {lines}, and {off}.", tone
     changes = ", ".join(
-        f"{name} {ours - p:+.4f}" for name, ours, p in zip(NAMES, found.output, found.target, strict=True)
+        f"{name} {output - p:+.4f}" for name, output, p in zip(NAMES, found.output, found.target, strict=True)
     )
     word = "Biased" if found.toy.broken else "Lossy by design" if not found.lossless else "Not the target's law"
     return f"{word}: {changes} against p; total variation {found.total_variation:.4f}.", "bad"
@@ -113,7 +112,7 @@ def _why(found: Lines) -> str:
     return f"{planted.does[:1].upper()}{planted.does[1:]}. {planted.harmless if found.exact else planted.why}"
 
 
-def _row(line: Line) -> Row:
+def _row(line: ProofLine) -> Row:
     factors = [
         *(one.prob for one in line.drafted),
         *(one.prob for one in line.trials),
@@ -122,22 +121,22 @@ def _row(line: Line) -> Row:
     shown = " · ".join(_short(factor) for factor in factors if factor != 1.0)
     return Row(
         ", ".join(f"{NAMES[one.token]} ({_short(one.prob)})" for one in line.drafted) or "nothing",
-        "; ".join(map(_toss, line.trials)) or "no toss",
+        "; ".join(map(_trial, line.trials)) or "no trial",
         f"{NAMES[line.token]}, {_origin(line)}",
         shown or "1",
         f"{line.prob:.6f}",
     )
 
 
-def _toss(trial: Trial) -> str:
-    word = "kept" if trial.accepted else "refused"
+def _trial(trial: Trial) -> str:
+    word = "accepted" if trial.accepted else "rejected"
     return (
         f"{NAMES[trial.token]} {word}: u in [{_short(trial.low)}, {_short(trial.high)}), "
-        f"bar {_short(trial.threshold)} ({_short(trial.prob)})"
+        f"threshold {_short(trial.threshold)} ({_short(trial.prob)})"
     )
 
 
-def _origin(line: Line) -> str:
+def _origin(line: ProofLine) -> str:
     prob = f" ({_short(line.token_prob)})"
     if line.source == "accepted":
         return "the candidate" if line.token_prob == 1.0 else f"the target's draw{prob}, which was drafted"
@@ -149,17 +148,19 @@ def _short(value: float) -> str:
 
 
 def _total(found: Lines, token: int) -> Total:
-    ours, p = found.output[token], found.target[token]
-    off = abs(ours - p) >= 1e-12
-    return Total(NAMES[token], f"{ours:.6f}", f"{p:.6f}", f"{ours - p:+.6f}" if off else f"{abs(ours - p):.1g}", off)
+    output, p = found.output[token], found.target[token]
+    off = abs(output - p) >= 1e-12
+    return Total(
+        NAMES[token], f"{output:.6f}", f"{p:.6f}", f"{output - p:+.6f}" if off else f"{abs(output - p):.1g}", off
+    )
 
 
 def _bar(found: Lines, token: int) -> Pair:
-    ours, p = found.output[token], found.target[token]
+    output, p = found.output[token], found.target[token]
     parts = [line.prob for line in found.lines if line.token == token]
     summed = " + ".join(f"{part:.4f}" for part in parts[:6]) + (" + …" if len(parts) > 6 else "")
-    explanation = f"output({NAMES[token]}) = {summed or '0'} = {ours:.6f}, over {len(parts)} lines; p = {p:.6f}"
-    return Pair(NAMES[token], p, ours, _short(p), _short(ours), explanation)
+    explanation = f"output({NAMES[token]}) = {summed or '0'} = {output:.6f}, over {len(parts)} lines; p = {p:.6f}"
+    return Pair(NAMES[token], p, output, _short(p), _short(output), explanation)
 
 
 def sampled_view(found: Sampled) -> SampledView:

@@ -1,7 +1,6 @@
 """What the Race tab's controls do: show the recorded race, record one of the visitor's own, stop it.
 
 Nothing of a race is shown before all of it is recorded; a stop shows what was finished. An error becomes one sentence.
-Knows nothing about the layout or the engine.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from gradio.components import Component
 
 from specviz.app.parts import notices
 from specviz.app.parts.background import Background
-from specviz.app.parts.cancellable import Stoppable
+from specviz.app.parts.cancellable import Cancellable
 from specviz.app.parts.gallery import as_recorded
 from specviz.app.parts.prompts import next_prompt
 from specviz.app.parts.request import Limits
@@ -40,7 +39,7 @@ NOTHING = "No race is recorded yet: choose a prompt and drafters, and press Run 
 IDLE = "A recorded race: press play. Run race records one of your own on this machine, then replays it."
 
 
-class RaceActions(Stoppable):
+class RaceActions(Cancellable):
     """The tab's actions over one source."""
 
     def __init__(self, source: TraceSource, limits: Limits, opening: Path = OPENING) -> None:
@@ -86,7 +85,7 @@ class RaceActions(Stoppable):
         """Updates of (stage, message, Run, Stop)."""
 
         def record(given: Given, visitor: gr.Request) -> Iterator[Updates]:
-            stopped = self._stops.armed(visitor.session_hash or "")
+            stopped = self._cancellations.armed(visitor.session_hash or "")
             laps: list[Lap] = []
             spec, problem = None, None
             try:
@@ -101,7 +100,7 @@ class RaceActions(Stoppable):
                         yield self._line(spec, done)
             except SpecVizError as error:
                 problem = str(error)
-            except Exception as error:  # a fault of ours: what was recorded stays, the log keeps the rest
+            except Exception as error:  # a fault of specviz: what was recorded stays, the log keeps the rest
                 log.exception("a race failed")
                 problem = f"The race failed ({type(error).__name__}); the server's log says more."
             yield self._ending(spec, laps, problem)

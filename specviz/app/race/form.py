@@ -1,6 +1,6 @@
 """From the Race tab's controls to a race: a prompt, up to three drafters with their lengths, settings for all.
 
-Knows no method by name: whether a drafter has a length is read off its option card. Knows nothing about running.
+Knows no method by name: whether a drafter has a length is read off its option card.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """What is said about a race: how fast, whether the outputs agree and why they may not, where and how it was run.
 
-Sentences from headers and outputs alone; texts are untrusted and are escaped where they are drawn. Knows nothing about
-clocks, lanes or screens.
+Sentences from headers and outputs alone; texts are untrusted and are escaped where they are drawn.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The Race tab: a race recorded first and replayed side by side, and the form for one of the visitor's own.
 
-Lays out and wires; what the buttons do is in `race_actions`. Knows nothing about torch or any method by name.
+Lays out and wires; what the buttons do is in `race_actions`.
 """
 
 from __future__ import annotations

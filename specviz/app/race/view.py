@@ -2,7 +2,7 @@
 
 The clock is the engine's: a runner's rounds stand end to end from the moment its prompt was read, so nothing that the
 recording, the page or another visitor took is in it. Used by the page and by the terminal; texts are untrusted and are
-escaped where they are drawn. Knows nothing about HTML, engines or gradio.
+escaped where they are drawn.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What the Speedup tab's controls do: plan a sweep, run it with progress, stop it, go on with it, hand out the results.
 
-What was measured before a stop or an error stays on the page. Knows nothing about the layout or the engine.
+What was measured before a stop or an error stays on the page.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from gradio.components import Component
 
 from specviz.app.lab.tab import Shown
 from specviz.app.parts import notices
-from specviz.app.parts.cancellable import Stoppable
+from specviz.app.parts.cancellable import Cancellable
 from specviz.app.parts.prompts import families
 from specviz.app.parts.request import Limits
 from specviz.app.speedup.figure import speedup_figure
@@ -49,7 +49,7 @@ def _updates(**changed: object) -> Updates:
     return tuple(changed.get(name, gr.skip()) for name in OUTPUTS)
 
 
-class SpeedupActions(Stoppable):
+class SpeedupActions(Cancellable):
     """The tab's actions over one source. `shipped` is the recorded result that the tab opens with, if there is one."""
 
     def __init__(
@@ -145,7 +145,7 @@ class SpeedupActions(Stoppable):
     # --- running -------------------------------------------------------------------------------------------------
 
     def arm(self, visitor: gr.Request) -> Updates:
-        self._stops.arm(visitor.session_hash or "")
+        self._cancellations.arm(visitor.session_hash or "")
         self._open.add(visitor.session_hash or "")
         return _updates(
             message=notices.message("Waiting for the engine…", "busy"),
@@ -188,7 +188,7 @@ class SpeedupActions(Stoppable):
 
     def _guarded(self, key: str, make: Callable[[], Job]) -> Iterator[Updates]:
         """The sweep's updates, and whatever happens, its last word."""
-        stop = self._stops.armed(key)
+        stop = self._cancellations.armed(key)
         job, problem, stopped = None, None, False
         try:
             job = make()
@@ -197,7 +197,7 @@ class SpeedupActions(Stoppable):
                 yield _updates(message=line, **(_chart(job.points) if drawn else {}))
         except SpecVizError as error:
             problem = str(error)
-        except Exception as error:  # a fault of ours: what was measured stays, the log keeps the rest
+        except Exception as error:  # a fault of specviz: what was measured stays, the log keeps the rest
             log.exception("a sweep failed")
             problem = f"The sweep failed ({type(error).__name__}); the server's log says more."
         if job is not None and job.result is not None and job.points:

@@ -61,15 +61,15 @@ def sweepable(catalog: Catalog) -> list[MethodDescription]:
     return [method for method in catalog.drafters if method.name != BASELINE]
 
 
-def measurable_growths(catalog: Catalog) -> list[MethodDescription]:
-    """The growth policies that the form's verifier, the automatic one, judges: a lossy one needs a lossy verifier,
+def measurable_tree_policies(catalog: Catalog) -> list[MethodDescription]:
+    """The tree policies that the form's verifier, the automatic one, judges: a lossy one needs a lossy verifier,
     which a sweep file can name."""
-    return [method for method in catalog.growths if method.lossless]
+    return [method for method in catalog.tree_policies if method.lossless]
 
 
-def early_stops(catalog: Catalog) -> list[MethodDescription]:
+def early_stop_policies(catalog: Catalog) -> list[MethodDescription]:
     """Every stop policy but the one that a sweep always measures, and those whose times are no speed."""
-    return [method for method in catalog.stoppings if method.name != Policies().stopping and method.deployable]
+    return [method for method in catalog.stop_policies if method.name != Policies().stopping and method.deployable]
 
 
 def definition_of(form: SweepForm, catalog: Catalog, limits: Limits) -> SweepDefinition:
@@ -80,8 +80,8 @@ def definition_of(form: SweepForm, catalog: Catalog, limits: Limits) -> SweepDef
         raise OptionError("no prompt family is chosen; tick at least one.")
     for chosen, offered, kind in (
         (form.drafters, sweepable(catalog), "drafter"),
-        (form.growths, measurable_growths(catalog), "growth policy"),
-        (form.stoppings, early_stops(catalog), "stop policy"),
+        (form.growths, measurable_tree_policies(catalog), "tree policy"),
+        (form.stoppings, early_stop_policies(catalog), "stop policy"),
     ):
         for name in chosen:
             nearest(name, [method.name for method in offered], kind)
@@ -121,7 +121,8 @@ def check_limits(definition: SweepDefinition, spec: SweepSpec, catalog: Catalog,
         if not limits.any_model and name not in models:
             raise OptionError(f"the model '{name[:40]}' is not on offer here; choose one of {', '.join(models)}.")
     known = {
-        kind: {one.name: one for one in listed} for kind, listed in (("d", catalog.drafters), ("g", catalog.growths))
+        kind: {one.name: one for one in listed}
+        for kind, listed in (("d", catalog.drafters), ("g", catalog.tree_policies))
     }
     for case in cases(spec):
         for method, options in (

@@ -1,6 +1,6 @@
 """A sweep that the page is measuring: its warm-up and its runs in a thread of their own, looked at now and then.
 
-Place in the flow: `speedup_actions.py` starts one and shows what it says. Knows nothing about gradio.
+Place in the flow: `speedup_actions.py` starts one and shows what it says.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from threading import Event
 from specviz.app.parts import notices
 from specviz.app.parts.background import Background
 from specviz.bench.sweep.runner import sweep
-from specviz.bench.sweep.warm_up import able, everyone, meet
+from specviz.bench.sweep.warm_up import every_drafter, runnable, warm_up
 from specviz.protocol.runs import TraceSource
 from specviz.protocol.sweeps.definition import SweepDefinition
 from specviz.protocol.sweeps.points import SweepPoint
-from specviz.protocol.sweeps.result import Meeting, SweepResult, continued, introduce
+from specviz.protocol.sweeps.result import SweepResult, WarmUp, continued, introduce
 from specviz.protocol.sweeps.spec import SweepSpec
 
 PROGRESS_S = 0.25
@@ -44,12 +44,12 @@ def measure(
     """Progress as HTML each quarter of a second, and whether it is time for another chart; the job's points grow on
     the way."""
     done = tuple(job.points)
-    settings, chart_at = len(everyone(spec)), clock()
+    settings, chart_at = len(every_drafter(spec)), clock()
     began: float | None = None
     for found in Background(_items(job, source, spec, stop), stop.set).look(PROGRESS_S):
         measured = [one for one in found if isinstance(one, SweepPoint)]
         if job.result is None or not measured:
-            met = sum(isinstance(one, Meeting) for one in found)
+            met = sum(isinstance(one, WarmUp) for one in found)
             began = clock() if began is None and job.result is not None else began
             yield notices.message(f"Warming up, {met} of {settings} settings…", "busy"), False
             continue
@@ -63,16 +63,16 @@ def measure(
         yield notices.progress(len(job.points), total, left), drawn
 
 
-def _items(job: Job, source: TraceSource, spec: SweepSpec, stop: Event) -> Iterator[Meeting | SweepPoint]:
+def _items(job: Job, source: TraceSource, spec: SweepSpec, stop: Event) -> Iterator[WarmUp | SweepPoint]:
     """The warm-up and then the runs, in the thread beside the page."""
     done = tuple(job.points)
-    meetings: list[Meeting] = []
-    for one in meet(source, spec, stop.is_set):
-        meetings.append(one)
+    warm_ups: list[WarmUp] = []
+    for one in warm_up(source, spec, stop.is_set):
+        warm_ups.append(one)
         yield one
     if stop.is_set():
         return
-    spec = able(spec, meetings)
-    fresh = introduce(source, job.definition, spec, meetings, COMMAND)
+    spec = runnable(spec, warm_ups)
+    fresh = introduce(source, job.definition, spec, warm_ups, COMMAND)
     job.result = fresh if job.kept is None else continued(job.kept, fresh)
     yield from sweep(source, spec, stop.is_set, done)

@@ -1,6 +1,6 @@
 """What stands beside a sweep's numbers: where they come from; and the files a visitor can take away.
 
-Names in a result may come from strangers; they are escaped where they are drawn. Knows nothing about running.
+Names in a result may come from strangers; they are escaped where they are drawn.
 """
 
 from __future__ import annotations

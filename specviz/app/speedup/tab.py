@@ -16,7 +16,7 @@ from specviz.app.parts.methods import labelled
 from specviz.app.parts.prompts import chip_label, families
 from specviz.app.speedup.actions import IDLE, OUTPUTS, SpeedupActions
 from specviz.app.speedup.figure import speedup_figure
-from specviz.app.speedup.form import SweepControls, early_stops, measurable_growths, sweepable
+from specviz.app.speedup.form import SweepControls, early_stop_policies, measurable_tree_policies, sweepable
 from specviz.app.speedup.view import speedup_view
 from specviz.protocol.runs import Catalog
 
@@ -119,16 +119,17 @@ def _sweep_controls(actions: SpeedupActions) -> dict[str, Any]:
 
 
 def _policies(catalog: Catalog, fields: dict[str, Any]) -> None:
-    """Growth and stop policies to measure as well; only drafters that grow their drafts have them."""
+    """Tree and stop policies to measure as well; only drafters that grow their drafts have them."""
     with gr.Row():
         fields["growths"] = gr.CheckboxGroup(
-            labelled(measurable_growths(catalog)), value=[], label="also growth policies",
+            labelled(measurable_tree_policies(catalog)), value=[], label="also tree policies",
             info="each at every node budget", scale=3, min_width=220, elem_id="sv-sweep-growths",
         )  # fmt: skip
         fields["budgets"] = gr.Textbox(
             "16", label="node budgets", info="candidates per round, with commas", max_lines=1, scale=1, min_width=150
         )
         fields["stoppings"] = gr.CheckboxGroup(
-            labelled(early_stops(catalog)), value=[], label="also stop policies", info="each with every shape above",
+            labelled(early_stop_policies(catalog)), value=[], label="also stop policies",
+            info="each with every shape above",
             scale=2, min_width=220, elem_id="sv-sweep-stoppings",
         )  # fmt: skip

@@ -1,7 +1,7 @@
 """A sweep as a chart and a table can draw it: measured ratios with their intervals, and the theory beside them.
 
 Reads sweep points; the measured numbers come from `bench`, the curves from `theory`. The two never share a name or a
-style. Knows nothing about plotly or gradio.
+style.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class SpeedupView:
     levels: tuple[Level, ...]
     rows: tuple[SweepRow, ...]
     verdict: str
-    """what the measurement says, in one honest sentence"""
+    """what the measurement says, in one sentence"""
 
 
 def speedup_view(points: Sequence[SweepPoint]) -> SpeedupView:

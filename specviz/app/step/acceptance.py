@@ -1,6 +1,6 @@
 """How much of the draft survived, by position, as bars: the two small pictures below the player.
 
-Reads a trace's summary; the numbers are defined in `metrics`. Knows nothing about pixels.
+Reads a trace's summary; the numbers are defined in `metrics`.
 """
 
 from __future__ import annotations

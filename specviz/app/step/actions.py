@@ -1,7 +1,7 @@
 """What the Step tab's controls do: show a recorded or imported run, run live, stop, branch, explain.
 
 Every action returns what the page should show; an error becomes one sentence beside the buttons and nothing typed is
-lost. Knows nothing about the layout.
+lost.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from gradio.components import Component
 
 from specviz.app.parts import notices
 from specviz.app.parts.badges import badges
-from specviz.app.parts.cancellable import Stoppable
+from specviz.app.parts.cancellable import Cancellable
 from specviz.app.parts.gallery import Gallery
 from specviz.app.parts.live_run import Frame, ending, frames
 from specviz.app.parts.methods import (
@@ -36,7 +36,7 @@ from specviz.app.step import controls as form
 from specviz.app.step.acceptance import acceptance_by_depth, accepted_lengths
 from specviz.app.step.acceptance_figure import bar_panels
 from specviz.app.step.counterfactual_cards import cards
-from specviz.app.step.retraining import Lessons
+from specviz.app.step.retraining import Retraining
 from specviz.app.step.uploads import imported, resume_at, token_text
 from specviz.errors import OptionError, SpecVizError, TraceError
 from specviz.protocol.counterfactual import Other, others
@@ -50,11 +50,11 @@ log = logging.getLogger(__name__)
 
 Given = Mapping[Component, Any]
 Updates = tuple[object, ...]
-EMPTY_SHELF = "No recorded run is on the shelf yet: choose a prompt and press Run live, or open a trace file."
+EMPTY_GALLERY = "No recorded run is in the gallery yet: choose a prompt and press Run live, or open a trace file."
 
 
 @dataclass(frozen=True, slots=True)
-class Opening:
+class FirstView:
     """What the tab shows before anybody touches it."""
 
     player: str
@@ -71,8 +71,9 @@ def panels_of(summary: Summary) -> str:
     return bar_panels([acceptance_by_depth(summary), accepted_lengths(summary)])
 
 
-class StepActions(Stoppable):
-    """The tab's actions over one source; of a visitor their stop switch, last runs and learnt weights are kept."""
+class StepActions(Cancellable):
+    """The tab's actions over one source; of a visitor their cancellation switch, last runs and learnt weights are
+    kept."""
 
     def __init__(self, source: TraceSource, gallery: Gallery, limits: Limits) -> None:
         super().__init__()
@@ -80,19 +81,19 @@ class StepActions(Stoppable):
         self.gallery = gallery
         self.limits = limits
         self.catalog: Catalog = source.catalog()
-        self.lessons = Lessons()
+        self.retraining = Retraining()
 
     # --- opening -------------------------------------------------------------------------------------------------
 
-    def opening(self) -> Opening:
-        """The shelf's first run; an empty stage with a sentence where there is none."""
+    def opening(self) -> FirstView:
+        """The gallery's first run; an empty stage with a sentence where there is none."""
         try:
             trace = None if self.gallery.first is None else self.gallery.read(self.gallery.first)
         except TraceError as error:
-            return Opening("", "", "", str(error))
+            return FirstView("", "", "", str(error))
         if trace is None:
-            return Opening("", "", "", EMPTY_SHELF)
-        return Opening(codec.dumps(trace), badges_of(trace.started), panels_of(trace.summary), _shown(trace))
+            return FirstView("", "", "", EMPTY_GALLERY)
+        return FirstView(codec.dumps(trace), badges_of(trace.started), panels_of(trace.summary), _shown(trace))
 
     def opening_prompt(self) -> str:
         return self.catalog.prompts[0].text if self.catalog.prompts else ""
@@ -162,7 +163,7 @@ class StepActions(Stoppable):
     def leave(self, visitor: gr.Request) -> None:
         """The visitor closed the page: their run, if any, need not go on."""
         super().leave(visitor)
-        self.lessons.leave(_name(visitor))
+        self.retraining.leave(_name(visitor))
 
     def run_live(self, controls: form.Controls) -> Callable[..., Iterator[Updates]]:
         def run(given: Given, visitor: gr.Request) -> Iterator[Updates]:
@@ -186,30 +187,31 @@ class StepActions(Stoppable):
         return run
 
     def _frames(self, request: RunRequest, resume: Resume | None, visitor: gr.Request) -> Iterator[Frame]:
-        weights = self.lessons.weights(_name(visitor), request.stopping)
+        weights = self.retraining.weights(_name(visitor), request.stopping)
         request = replace(request, stopping_weights=weights)
         reason = self.source.explain(request)
         if reason:
             raise OptionError(reason)
-        for frame in frames(self.source, request, self._stops.armed(_name(visitor)).is_set, resume):
+        for frame in frames(self.source, request, self._cancellations.armed(_name(visitor)).is_set, resume):
             if frame.trace is not None and not frame.failed:
-                self.lessons.keep(_name(visitor), frame.trace)
+                self.retraining.keep(_name(visitor), frame.trace)
             yield frame
 
     def _guarded(self, start: Callable[[], Iterator[Frame]]) -> Iterator[Updates]:
-        """Frames to updates of (player, badges, panels, message, Run, Stop); any error of ours to its sentence."""
+        """Frames to updates of (player, badges, panels, message, Run, Stop); any error of the program to its
+        sentence."""
         idle = (gr.Button(interactive=True), gr.Button(interactive=False))
         try:
             for frame in start():
                 yield (*_frame_updates(frame), *(idle if frame.trace else (gr.skip(), gr.skip())))
         except SpecVizError as error:
             yield (gr.skip(), gr.skip(), gr.skip(), notices.message(str(error), "error"), *idle)
-        except Exception as error:  # a fault of ours: the page must stay usable, the log keeps the rest
+        except Exception as error:  # a fault of specviz: the page must stay usable, the log keeps the rest
             log.exception("a run failed")
             text = f"The run failed ({type(error).__name__}); the server's log says more. Other settings may work."
             yield (gr.skip(), gr.skip(), gr.skip(), notices.message(text, "error"), *idle)
 
-    # --- branching, shelf and files ------------------------------------------------------------------------------
+    # --- branching, gallery and files ------------------------------------------------------------------------------
 
     def offer_branch(self, player: str, event: gr.EventData) -> Updates:
         """The player asked to continue from a round with a token of the visitor's choice."""

@@ -1,7 +1,7 @@
 """The form: every control of a run, drawn from the catalog, and which of them belong to the chosen methods.
 
 One group of option controls per method, made from its option cards; choosing a method shows its group and hides the
-others. Knows no method by name and nothing about running.
+others.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ SLIDER_SPAN = 256
 
 
 @dataclass(slots=True)
-class LessonControls:
+class RetrainingControls:
     """Training of the chosen stop policy on the runs of this page."""
 
     box: gr.Group
@@ -63,7 +63,7 @@ class Controls:
     """kind of method → the line about the chosen one"""
     growing: gr.Accordion | None = None
     """what only belongs to drafters that grow their drafts"""
-    lesson: LessonControls | None = None
+    retraining: RetrainingControls | None = None
     """where some stop policy learns"""
 
     def inputs(self) -> set[Component]:
@@ -132,7 +132,7 @@ def method_controls(controls: Controls, catalog: Catalog, limits: Limits) -> Non
                 for policy in growing:
                     _method(controls, policy)
                     if learners(policy):
-                        controls.lesson = _lesson(policy.default in learners(policy))
+                        controls.retraining = _retraining(policy.default in learners(policy))
 
 
 def datastore_choice(catalog: Catalog, limits: Limits) -> dict[str, Any]:
@@ -151,13 +151,13 @@ def learners(kind: Kind) -> list[str]:
     return [method.name for method in kind.methods if method.learns]
 
 
-def _lesson(shown: bool) -> LessonControls:
+def _retraining(shown: bool) -> RetrainingControls:
     with gr.Group(visible=shown, elem_classes="sv-options") as box:
         with gr.Row():
             retrain = gr.Button("Retrain from this page's runs", size="sm", min_width=160, elem_id="sv-retrain")
             reset = gr.Button("Use the shipped weights", size="sm", min_width=140)
-        line = gr.HTML(notices.note(SHIPPED), elem_id="sv-lesson")
-    return LessonControls(box, retrain, reset, line)
+        line = gr.HTML(notices.note(SHIPPED), elem_id="sv-retraining")
+    return RetrainingControls(box, retrain, reset, line)
 
 
 def _method(controls: Controls, kind: Kind) -> None:

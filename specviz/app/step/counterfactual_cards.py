@@ -1,6 +1,6 @@
 """The answers of other drafters at one round, as HTML: a card each, with its draft as an indented list.
 
-Tokens and reasons may be hostile: everything goes through `html.escape`. Knows nothing about how answers come about.
+Tokens and reasons may be hostile: everything goes through `html.escape`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from specviz.trace.replay import display_pieces
 MOST_NODES = 24
 """nodes shown per draft; the rest is counted"""
 MARKS = {"accepted": "●", "rejected": "✗", "unreached": "○"}
-WORDS = {"accepted": "accepted", "rejected": "rejected", "unreached": "never reached"}
+WORDS = {"accepted": "accepted", "rejected": "rejected", "unreached": "unreached"}
 
 
 def cards(index: int, answers: Sequence[Other], waiting: bool) -> str:

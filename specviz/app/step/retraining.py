@@ -1,7 +1,4 @@
-"""What a visitor's page has run and what stop policies have learnt from it, by visitor; forgotten when they leave.
-
-Knows nothing about gradio or about how anything is learnt.
-"""
+"""What a visitor's page has run and what stop policies have learnt from it, by visitor; forgotten when they leave."""
 
 from __future__ import annotations
 
@@ -25,7 +22,7 @@ class _Visit:
     weights: dict[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
-class Lessons:
+class Retraining:
     """Runs and learnt weights."""
 
     def __init__(self) -> None:
@@ -33,7 +30,7 @@ class Lessons:
         self._lock = Lock()
 
     def keep(self, visitor: str, trace: Trace) -> None:
-        """A run of this page, for later lessons."""
+        """A run of this page, for later training."""
         self._visit(visitor).runs.append(trace)
 
     def learn(self, visitor: str, policy: str, source: TraceSource) -> str:

@@ -1,7 +1,4 @@
-"""What the buttons of a learning stop policy do: retrain on this page's runs, go back to the shipped weights.
-
-Knows nothing about torch or any policy by name.
-"""
+"""What the buttons of a learning stop policy do: retrain on this page's runs, go back to the shipped weights."""
 
 from __future__ import annotations
 
@@ -13,44 +10,46 @@ import gradio as gr
 
 from specviz.app.page.events import ENGINE, LATEST, QUIET
 from specviz.app.parts import notices
-from specviz.app.step.controls import SHIPPED, LessonControls
-from specviz.app.step.retraining import Lessons
+from specviz.app.step.controls import SHIPPED, RetrainingControls
+from specviz.app.step.retraining import Retraining
 from specviz.errors import SpecVizError
 from specviz.protocol.runs import TraceSource
 
 log = logging.getLogger(__name__)
 
 
-class LessonActions:
+class RetrainingActions:
     """Each answers with the line beside the buttons."""
 
-    def __init__(self, source: TraceSource, lessons: Lessons) -> None:
+    def __init__(self, source: TraceSource, retraining: Retraining) -> None:
         self._source = source
-        self._lessons = lessons
+        self._retraining = retraining
 
     def retrain(self, policy: str, visitor: gr.Request) -> str:
         try:
-            said = self._lessons.learn(visitor.session_hash or "", policy, self._source)
+            said = self._retraining.learn(visitor.session_hash or "", policy, self._source)
         except SpecVizError as error:
             return notices.message(str(error), "error")
-        except Exception as error:  # a fault of ours: the page must stay usable, the log keeps the rest
-            log.exception("a lesson failed")
+        except Exception as error:  # a fault of specviz: the page must stay usable, the log keeps the rest
+            log.exception("a retraining failed")
             return notices.message(
                 f"The training failed ({type(error).__name__}); the server's log says more.", "error"
             )
         return notices.message(f"{said} Runs of this page use it from now on.", "good")
 
     def reset(self, policy: str, visitor: gr.Request) -> str:
-        self._lessons.forget(visitor.session_hash or "", policy)
+        self._retraining.forget(visitor.session_hash or "", policy)
         return notices.note(SHIPPED)
 
     def choose(self, policy: str, visitor: gr.Request) -> str:
         """Which weights the policy goes by, when it is chosen."""
-        own = self._lessons.weights(visitor.session_hash or "", policy) is not None
+        own = self._retraining.weights(visitor.session_hash or "", policy) is not None
         return notices.note("It goes by what it learnt from this page's runs." if own else SHIPPED)
 
 
-def wire_lesson(actions: LessonActions, controls: LessonControls, stopping: Any, learners: Sequence[str]) -> None:
+def wire_retraining(
+    actions: RetrainingActions, controls: RetrainingControls, stopping: Any, learners: Sequence[str]
+) -> None:
     """The buttons appear with a stop policy that learns."""
 
     def offer(policy: str, visitor: gr.Request) -> tuple[object, str]:

@@ -1,6 +1,6 @@
 """The Step tab: the player on top, under it the prompt, the methods and Run live.
 
-Lays out and wires; what the buttons do is in `step_actions`. Knows nothing about torch or any method by name.
+Lays out and wires; what the buttons do is in `step_actions`.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import gradio as gr
 from specviz.app.components.player import Player
 from specviz.app.page.events import ENGINE, LATEST, QUIET
 from specviz.app.parts import notices
-from specviz.app.parts.gallery import shelf
+from specviz.app.parts.gallery import labelled_files
 from specviz.app.parts.methods import kinds
 from specviz.app.parts.prompts import chip_label, families
 from specviz.app.step import controls as form
-from specviz.app.step.actions import Opening, StepActions
-from specviz.app.step.retraining_actions import LessonActions, wire_lesson
+from specviz.app.step.actions import FirstView, StepActions
+from specviz.app.step.retraining_actions import RetrainingActions, wire_retraining
 from specviz.protocol.runs import RunRequest
 
 CHIPS_NOTE = "Each button fills the prompt with the next one of its family."
@@ -72,7 +72,7 @@ def step_tab(actions: StepActions) -> StepParts:
     return parts
 
 
-def _stage(actions: StepActions, opening: Opening) -> StepParts:
+def _stage(actions: StepActions, opening: FirstView) -> StepParts:
     with gr.Column(elem_classes="sv-bar-top"), gr.Row(elem_classes="sv-actions"):
         with gr.Column(scale=1, min_width=260, elem_classes="sv-saying"):
             badges = gr.HTML(opening.badges, elem_id="sv-badges")
@@ -92,9 +92,10 @@ def _stage(actions: StepActions, opening: Opening) -> StepParts:
     others_shown = gr.HTML("", elem_id="sv-others")
     with gr.Accordion("How much of the draft was accepted", open=False):
         panels = gr.HTML(opening.panels, elem_id="sv-panels")
-    with gr.Row(elem_classes="sv-shelf"):
+    with gr.Row(elem_classes="sv-gallery"):
         recorded = gr.Dropdown(
-            shelf(actions.gallery.cards), value=actions.gallery.first, label="recorded runs", scale=4, min_width=240,
+            labelled_files(actions.gallery.cards), value=actions.gallery.first, label="recorded runs",
+            scale=4, min_width=240,
             elem_id="sv-recorded",
         )  # fmt: skip
         upload = gr.UploadButton(
@@ -145,8 +146,10 @@ def _wire_form(actions: StepActions, controls: form.Controls, parts: StepParts) 
     policies = [fields[kind.group] for kind in kinds(actions.catalog) if kind.for_growing]
     if policies and controls.growing:
         gr.on([field.change for field in policies], actions.name_growing, policies, controls.growing, **LATEST)
-    if controls.lesson is not None:
-        wire_lesson(LessonActions(actions.source, actions.lessons), controls.lesson, fields["stopping"], learns)
+    if controls.retraining is not None:
+        wire_retraining(
+            RetrainingActions(actions.source, actions.retraining), controls.retraining, fields["stopping"], learns
+        )
     chosen = [fields[kind.group] for kind in kinds(actions.catalog)]
     gr.on([field.change for field in chosen], actions.lossless, chosen, parts.lossless, **LATEST)
     watched = [field.change for name, field in fields.items() if name != "prompt"]

@@ -1,6 +1,6 @@
 """Runs that come back from a visitor: an uploaded file, or the text the player holds.
 
-Both may hold anything, so both are read with the limits for strangers. Knows nothing about gradio.
+Both may hold anything, so both are read with the limits for strangers.
 """
 
 from __future__ import annotations

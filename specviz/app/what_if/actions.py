@@ -1,6 +1,6 @@
 """What the What-if tab's controls do: work a setting out, fill in a preset, open a simulated run in the player.
 
-Pure arithmetic, no engine: it answers while a slider moves. Knows nothing about the layout.
+Pure arithmetic, no engine: it answers while a slider moves.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import gradio as gr
 from gradio.components import Component
 
 from specviz.app.parts import notices
-from specviz.app.parts.gallery import Gallery, shelf
+from specviz.app.parts.gallery import Gallery, labelled_files
 from specviz.app.parts.live_run import ending
 from specviz.app.step.actions import badges_of, panels_of
 from specviz.app.what_if.figure import number_list, speedup_by_alpha_and_gamma, speedup_by_gamma
@@ -50,7 +50,7 @@ class WhatIfFields:
 
 
 class WhatIfActions:
-    """The tab's actions over the shelf of recorded runs and the shipped step-time curves."""
+    """The tab's actions over the gallery of recorded runs and the shipped step-time curves."""
 
     def __init__(self, gallery: Gallery) -> None:
         self.gallery = gallery
@@ -60,7 +60,9 @@ class WhatIfActions:
 
     def acceptances(self) -> list[tuple[str, str]]:
         """The slider, or the rates by depth of a recorded run that drafted something."""
-        runs = [(f"rates of {label}", file) for label, file in shelf([c for c in self.gallery.cards if c.length])]
+        runs = [
+            (f"rates of {label}", file) for label, file in labelled_files([c for c in self.gallery.cards if c.length])
+        ]
         return [("the slider α", SLIDER), *runs]
 
     def clocks(self) -> list[tuple[str, str]]:
@@ -68,7 +70,7 @@ class WhatIfActions:
         return [("a pass costs the same at any width", FLAT), ("step times of the recorded run", OWN), *names]
 
     def presets(self) -> list[tuple[str, str]]:
-        """The shelf's first run that drafted, with its rates and its clock; then the printed rows."""
+        """The gallery's first run that drafted, with its rates and its clock; then the printed rows."""
         drafted = [card for card in self.gallery.cards if card.length]
         first = next((card for card in drafted if card.file == self.gallery.first), drafted[0] if drafted else None)
         own = [] if first is None else [(f"recorded here: {first.label}", first.file)]

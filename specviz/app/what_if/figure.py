@@ -11,7 +11,7 @@ from math import log2
 import plotly.graph_objects as go
 
 from specviz.app.parts.style import GRID, SERIES, TEXT, style
-from specviz.app.what_if.view import HEAT_ALPHAS, LONGEST, Line, Number, WhatIfView, draft_text
+from specviz.app.what_if.view import HEAT_ALPHAS, LONGEST, Number, SpeedupLine, WhatIfView, draft_text
 from specviz.theory.what_if import ChainPoint
 
 HEIGHT = 420
@@ -48,7 +48,7 @@ def speedup_by_gamma(view: WhatIfView) -> go.Figure:
     return figure.update_layout(legend={"y": -0.32}, margin={"b": 120})
 
 
-def _line(line: Line, colour: str, width: float, legend: bool) -> go.Scatter:
+def _line(line: SpeedupLine, colour: str, width: float, legend: bool) -> go.Scatter:
     return go.Scatter(
         x=list(range(len(line.points))),
         y=[point.speedup for point in line.points],

@@ -66,7 +66,7 @@ def _controls(actions: WhatIfActions) -> dict[str, Any]:
         fields["place"] = gr.Dropdown([], label="context and batch", visible=False, min_width=180)
     with gr.Row():
         fields["alpha"] = gr.Slider(
-            0, 1, value=START["alpha"], step=0.01, label="α: chance that a candidate is accepted", min_width=220,
+            0, 1, value=START["alpha"], step=0.01, label="α: probability that a candidate is accepted", min_width=220,
             elem_id="sv-what-if-alpha",
         )  # fmt: skip
         fields["gamma"] = gr.Slider(

@@ -1,6 +1,6 @@
 """One what-if setting as a page can show it: a sentence, numbers with their arithmetic, and the curves around it.
 
-Everything is *modelled*, from formulas alone. Reads presets and recorded runs; knows nothing about plotly or gradio.
+Everything is *modelled*, from formulas alone. Reads presets and recorded runs.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from specviz.theory import reclock, what_if
 from specviz.theory.published import LEVIATHAN_SETTING, PublishedSpeedup
-from specviz.theory.what_if import ChainPoint, Clock, Outcome, Shape
+from specviz.theory.what_if import ChainPoint, Clock, Shape, WhatIfResult
 from specviz.trace.events import Trace
 
 LONGEST = 16
@@ -49,7 +49,7 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class SpeedupLine:
     """Chains, modelled; [gamma], from plain decoding (0) on."""
 
     label: str
@@ -62,8 +62,8 @@ class WhatIfView:
     notes: tuple[str, ...]
     """what the sentence leaves out: the paper's clock, the recorded run on this one"""
     numbers: tuple[Number, ...]
-    chosen: Line
-    others: tuple[Line, ...]
+    chosen: SpeedupLine
+    others: tuple[SpeedupLine, ...]
     best: int
     """gamma of the fastest chain"""
     point: ChainPoint
@@ -83,9 +83,9 @@ def what_if_view(setting: Setting) -> WhatIfView:
         verdict=_verdict(setting, outcome, best, chosen),
         notes=tuple(_notes(setting, outcome)),
         numbers=tuple(_numbers(setting, outcome, best, chosen)),
-        chosen=Line(rates_text(setting.alphas), chosen),
+        chosen=SpeedupLine(rates_text(setting.alphas), chosen),
         others=tuple(
-            Line(f"α {alpha:g}", tuple(what_if.chains([alpha], setting.clock, LONGEST)))
+            SpeedupLine(f"α {alpha:g}", tuple(what_if.chains([alpha], setting.clock, LONGEST)))
             for alpha in OTHER_ALPHAS
             if setting.alphas != (alpha,)
         ),
@@ -110,7 +110,7 @@ def draft_text(shape: Shape) -> str:
     return f"γ = {shape.depth}" if shape.is_chain else f"tree {shape.text} ({shape.nodes} candidates)"
 
 
-def _verdict(setting: Setting, outcome: Outcome, best: int, chosen: Sequence[ChainPoint]) -> str:
+def _verdict(setting: Setting, outcome: WhatIfResult, best: int, chosen: Sequence[ChainPoint]) -> str:
     if outcome.speedup >= 1.005:
         found = f"Modelled: {outcome.speedup:.2f}× plain decoding"
     elif outcome.speedup > 0.995:
@@ -124,7 +124,7 @@ def _verdict(setting: Setting, outcome: Outcome, best: int, chosen: Sequence[Cha
     return f"{found} The fastest chain has γ = {best}{beyond}: {chosen[best].speedup:.2f}×."
 
 
-def _notes(setting: Setting, outcome: Outcome) -> list[str]:
+def _notes(setting: Setting, outcome: WhatIfResult) -> list[str]:
     notes = [f"Clock: {setting.clock_name}."]
     if setting.paper is not None:
         paper = setting.paper
@@ -154,7 +154,7 @@ def _of_the_run(run: Trace, setting: Setting) -> list[str]:
     return notes
 
 
-def _numbers(setting: Setting, outcome: Outcome, best: int, chosen: Sequence[ChainPoint]) -> list[Number]:
+def _numbers(setting: Setting, outcome: WhatIfResult, best: int, chosen: Sequence[ChainPoint]) -> list[Number]:
     clock, shape, tokens = setting.clock, setting.shape, outcome.tokens_per_round
     drafting = shape.depth * clock.draft_step_s
     target = outcome.round_s - drafting

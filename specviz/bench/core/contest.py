@@ -1,6 +1,6 @@
 """The bench's loop: several ways of decoding the same prompts, interleaved, on one clock.
 
-Place in the flow: contestants (ours, transformers') in, outcomes out; `rows.py` makes numbers of them.
+Place in the flow: contestants (SpecViz's, transformers') in, outcomes out; `rows.py` makes numbers of them.
 """
 
 from __future__ import annotations
@@ -30,17 +30,19 @@ class Measured:
     wall_s: float
     """the whole call as its caller saw it: prompt, decoding, everything; the one clock all contestants share"""
     prefill_s: float
-    """the part of it before the first tokens came (theirs), or spent in the target's pass over the prompt (ours)"""
+    """the part of it before the first tokens came (theirs), or spent in the target's pass over the prompt
+    (SpecViz's)"""
     target_passes: int
     """forward passes of the target, the prompt's own left out where it is a separate one"""
     prefill_tokens: int = 0
-    """output tokens that came with the prompt's pass: the first of theirs; none of ours, whose rounds begin after it"""
+    """output tokens that came with the prompt's pass: the first of theirs; none of SpecViz's, whose rounds begin
+    after it"""
     rounds: tuple[Round, ...] = ()
-    """ours alone"""
+    """SpecViz's engine alone"""
     engine_s: float | None = None
-    """ours alone: the engine's clock, the rounds added up"""
+    """SpecViz's engine alone: the engine's clock, the rounds added up"""
     record_s: float = 0.0
-    """ours alone: the part of `wall_s` spent on turning rounds into events"""
+    """SpecViz's engine alone: the part of `wall_s` spent on turning rounds into events"""
 
     @property
     def tokens_per_s(self) -> float:
@@ -63,7 +65,7 @@ class Contestant(Protocol):
 
     @property
     def name(self) -> str:
-        """Unique within a bench, e.g. `ours: model γ=4`."""
+        """Unique within a bench, e.g. `specviz: model γ=4`."""
         ...
 
     def decode(self, prompt: PromptCard, cancelled: Callable[[], bool]) -> Measured | None:
@@ -72,7 +74,7 @@ class Contestant(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ContestRun:
     contestant: str
     prompt: str
     family: str
@@ -97,7 +99,7 @@ class ContestPlan:
         return len(self.contestants) * len(self.prompts) * self.repeats
 
 
-def contest(plan: ContestPlan, cancelled: Callable[[], bool] = lambda: False) -> Iterator[Outcome]:
+def contest(plan: ContestPlan, cancelled: Callable[[], bool] = lambda: False) -> Iterator[ContestRun]:
     """Warm-up (each contestant once on the first prompt, not reported) unless left out, then repeat by repeat, prompt
     by prompt, all contestants one after the other, the first one rotated each time. Ends early when cancelled."""
     for contestant in plan.contestants if plan.prompts and plan.warm_up else ():
@@ -110,7 +112,7 @@ def contest(plan: ContestPlan, cancelled: Callable[[], bool] = lambda: False) ->
                 measured = None if cancelled() else contestant.decode(prompt, cancelled)
                 if measured is None:
                     return
-                yield Outcome(contestant.name, prompt.id, prompt.family, repeat, measured)
+                yield ContestRun(contestant.name, prompt.id, prompt.family, repeat, measured)
 
 
 def first_prompts(catalog: Catalog, per_family: int) -> list[PromptCard]:

@@ -1,6 +1,6 @@
 """Both distributions at many places of the prompt set's own texts: p of the target and q of the drafter, side by side.
 
-No text is generated: the models read the prompts. Knows nothing about drafters, verifiers or what is made of p and q.
+No text is generated: the models read the prompts.
 """
 
 from __future__ import annotations

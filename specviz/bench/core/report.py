@@ -1,7 +1,6 @@
 """How reports are written: tables in Markdown, plain data for JSON, and the place of tables in the documentation.
 
-Place in the flow: every experiment's `table.py` puts its report together from these. Knows nothing about how anything
-was measured.
+Place in the flow: every experiment's `table.py` puts its report together from these.
 """
 
 from __future__ import annotations
@@ -57,8 +56,8 @@ def or_dash(value: float | None, form: str) -> str:
     return DASH if value is None else form.format(value)
 
 
-def check_marks(page: Path, name: str) -> None:
-    """Raises BenchError where the marks are missing: asked before a long measurement, not after it."""
+def check_section(page: Path, name: str) -> None:
+    """Raises BenchError where the comments are missing: asked before a long measurement, not after it."""
     _parts(page, name)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from specviz.bench.core.contest import Measured, Outcome
+from specviz.bench.core.contest import ContestRun, Measured
 from specviz.errors import BenchError
 from specviz.protocol.sweeps.intervals import Estimate, ratio_of_sums
 from specviz.theory import metrics
@@ -41,7 +41,7 @@ class RowStatistics:
     """runs whose tokens equal plain decoding's; None where plain decoding did not run beside them"""
 
 
-def statistics(group: Sequence[Outcome], plain: Plain | None = None, seed: int = 0) -> RowStatistics:
+def statistics(group: Sequence[ContestRun], plain: Plain | None = None, seed: int = 0) -> RowStatistics:
     """Of one contestant's outcomes. Raises BenchError where there are none."""
     rounds = [this for one in group for this in one.measured.rounds]
     shares = metrics.time_shares(rounds)
@@ -83,7 +83,7 @@ def drafted(run: Measured) -> int:
     return metrics.num_draft_tokens(run.rounds)
 
 
-def beside_plain(outcomes: Sequence[Outcome], baseline: str) -> tuple[list[Outcome], Plain]:
+def beside_plain(outcomes: Sequence[ContestRun], baseline: str) -> tuple[list[ContestRun], Plain]:
     """The outcomes that have a plain run of the same prompt and repeat (of a cancelled bench not all have), and these.
 
     Raises BenchError where none is left."""
@@ -97,7 +97,7 @@ def beside_plain(outcomes: Sequence[Outcome], baseline: str) -> tuple[list[Outco
     return paired, plain
 
 
-def ratios(group: Sequence[Outcome], plain: Plain, speed: Speed) -> dict[str, list[float]]:
+def ratios(group: Sequence[ContestRun], plain: Plain, speed: Speed) -> dict[str, list[float]]:
     """Prompt id → of each repeat the speed over the median of plain decoding's on that prompt in that repeat."""
     found: dict[str, list[float]] = {}
     for one in group:

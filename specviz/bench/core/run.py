@@ -4,7 +4,7 @@
                               └─ replay, where asked: the round's passes alone, timed right after it
 
 Place in the flow: every experiment runs through here, so what counts as failed, cancelled and not to be timed is said
-once. Knows nothing about torch.
+once.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Who takes part in `specviz bench drafters`: every registered drafter, cold, and warm where it remembers.
 
-Place in the flow: the command asks here for first runs, then for entrants, and hands their contestants to the
-contest. Drafters come from the source's catalogue; none is named here. Knows nothing about torch, clocks or the
-terminal.
+Place in the flow: the command asks here for first runs, then for entrants, and hands their contestants to the contest.
+Drafters come from the source's catalogue; none is named here.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from specviz.protocol.runs import Catalog, MethodDescription, PromptCard, RunReq
 from specviz.protocol.sweeps.points import BASELINE
 
 COLD, WARM = "cold", "warm"
-STRETCH = 5
+GROUP = 5
 """contestants between two runs of plain decoding"""
 
 
@@ -38,7 +37,7 @@ class WarmContestant:
     measured run, so that none knows its own prompt or what an earlier repeat left."""
 
     cold: SourceContestant
-    lessons: Mapping[str, Sequence[PromptCard]]
+    warm_up_prompts: Mapping[str, Sequence[PromptCard]]
     """prompt id → the prompts it runs before that one"""
 
     @property
@@ -47,8 +46,8 @@ class WarmContestant:
 
     def decode(self, prompt: PromptCard, cancelled: Callable[[], bool]) -> Measured | None:
         memory = "reset"
-        for lesson in self.lessons[prompt.id]:
-            if self._beginning(memory).decode(lesson, cancelled) is None:
+        for prompt_before in self.warm_up_prompts[prompt.id]:
+            if self._beginning(memory).decode(prompt_before, cancelled) is None:
                 return None
             memory = "warm"
         return self._beginning("warm").decode(prompt, cancelled)
@@ -86,17 +85,17 @@ def entrants(
     source: TraceSource,
     met: Sequence[tuple[MethodDescription, FirstRun]],
     template: RunRequest,
-    lessons: Mapping[str, Sequence[PromptCard]],
+    warm_up_prompts: Mapping[str, Sequence[PromptCard]],
 ) -> list[Entrant]:
-    """Every drafter that can run, and once more with a memory where it remembers and every prompt has lessons."""
+    """Every drafter that can run, and once more with a memory where it remembers and every prompt has some."""
     found = []
     for method, first in met:
         if first.started is None:
             continue
         cold = SourceContestant(method.name, source, replace(template, drafter=method.name))
         found.append(Entrant(method.name, COLD if method.remembers else "", method.lossless, cold))
-        if method.remembers and all(lessons.values()):
-            found.append(Entrant(method.name, WARM, method.lossless, WarmContestant(cold, lessons)))
+        if method.remembers and all(warm_up_prompts.values()):
+            found.append(Entrant(method.name, WARM, method.lossless, WarmContestant(cold, warm_up_prompts)))
     return found
 
 
@@ -106,11 +105,11 @@ def lineup(entrants: Sequence[Entrant]) -> list[Contestant]:
     plain, *others = (one.contestant for one in entrants)
     if not others:
         return [plain]
-    stretches = [others[place : place + STRETCH] for place in range(0, len(others), STRETCH)]
-    return [one for stretch in stretches for one in (plain, *stretch)]
+    groups = [others[place : place + GROUP] for place in range(0, len(others), GROUP)]
+    return [one for group in groups for one in (plain, *group)]
 
 
-def lessons(catalog: Catalog, prompts: Sequence[PromptCard], most: int) -> dict[str, list[PromptCard]]:
+def warm_up_prompts(catalog: Catalog, prompts: Sequence[PromptCard], most: int) -> dict[str, list[PromptCard]]:
     """Prompt id → at most `most` other prompts of its family, in the set's order, for a memory to be made from."""
     return {
         prompt.id: [card for card in catalog.prompts if card.family == prompt.family and card.id != prompt.id][:most]

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from specviz.bench.core.contest import Outcome
+from specviz.bench.core.contest import ContestRun
 from specviz.bench.core.rows import (
     Plain,
     RowStatistics,
@@ -49,7 +49,7 @@ class Section:
     rows: tuple[DrafterRow, ...]
 
 
-def sections(entrants: Sequence[Entrant], outcomes: Sequence[Outcome]) -> tuple[Section, ...]:
+def sections(entrants: Sequence[Entrant], outcomes: Sequence[ContestRun]) -> tuple[Section, ...]:
     """All prompts together first, then each family in the order of the outcomes.
 
     Runs whose plain run is missing (a cancelled bench) are left out. Raises BenchError where none is left.
@@ -60,7 +60,7 @@ def sections(entrants: Sequence[Entrant], outcomes: Sequence[Outcome]) -> tuple[
     return tuple(Section(family, _rows(entrants, part, plain)) for family, part in parts)
 
 
-def _rows(entrants: Sequence[Entrant], outcomes: Sequence[Outcome], plain: Plain) -> tuple[DrafterRow, ...]:
+def _rows(entrants: Sequence[Entrant], outcomes: Sequence[ContestRun], plain: Plain) -> tuple[DrafterRow, ...]:
     found = []
     for entrant in entrants:
         group = [one for one in outcomes if one.contestant == entrant.contestant.name]
@@ -69,7 +69,7 @@ def _rows(entrants: Sequence[Entrant], outcomes: Sequence[Outcome], plain: Plain
     return marked(found)
 
 
-def _row(entrant: Entrant, group: Sequence[Outcome], plain: Plain) -> DrafterRow:
+def _row(entrant: Entrant, group: Sequence[ContestRun], plain: Plain) -> DrafterRow:
     return DrafterRow(
         drafter=entrant.drafter,
         memory=entrant.memory,
@@ -80,7 +80,7 @@ def _row(entrant: Entrant, group: Sequence[Outcome], plain: Plain) -> DrafterRow
     )
 
 
-def _over_prompts(group: Sequence[Outcome], plain: Plain, speed: Speed) -> Quartiles:
+def _over_prompts(group: Sequence[ContestRun], plain: Plain, speed: Speed) -> Quartiles:
     return quartiles([median(found) for found in ratios(group, plain, speed).values()])
 
 

@@ -2,7 +2,7 @@
 
 So one drafter can be measured anew without losing the others.
 
-Place in the flow: read before a measurement that writes, written after it. Knows nothing about Markdown.
+Place in the flow: read before a measurement that writes, written after it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from specviz.errors import BenchError
 from specviz.protocol.sweeps.points import BASELINE
 
 _ADAPTER = TypeAdapter(DrafterReport)
-_SETTING = ("prompts", "lessons", "repeats", "max_new_tokens", "temperature", "seed")
+_SETTING = ("prompts", "warm_up_prompts", "repeats", "max_new_tokens", "temperature", "seed")
 """what rows must have in common to stand in one table"""
 
 

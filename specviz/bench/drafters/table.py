@@ -29,7 +29,7 @@ class DrafterReport:
     later: dict[str, str]
     """drafter → when it was measured, of those that were not measured with all the others"""
     prompts: int
-    lessons: int
+    warm_up_prompts: int
     """prompts behind a warm start"""
     repeats: int
     max_new_tokens: int
@@ -96,6 +96,6 @@ def _provenance(report: DrafterReport) -> str:
         f"repeat{'s' * (report.repeats != 1)}{'' if report.complete else ', stopped early'}, "
         f"{report.max_new_tokens} new tokens, temperature {report.temperature:g}, seed {report.seed}, all drafters "
         "with their default options and plain decoding interleaved in one run; the fastest in bold. Warm: after up to "
-        f"{report.lessons} other prompts of the family. {report.origin}"
+        f"{report.warm_up_prompts} other prompts of the family. {report.origin}"
         f"{f' Measured later, with plain decoding beside them on the same machine: {later}.' if later else ''}"
     )

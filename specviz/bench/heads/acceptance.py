@@ -1,8 +1,7 @@
 """How likely a candidate from a smaller output head is accepted: alpha of several heads at the same places.
 
-Place in the flow: asked by `specviz frequencies`. Along a text that is there already, the chance of a candidate is
-known exactly at every place, so no coin is tossed and all heads are judged alike. Knows nothing about which
-tokens a head keeps and about who wrote the text.
+Place in the flow: asked by `specviz frequencies`. Along a text that is there already, the probability of a candidate is
+known exactly at every place, so nothing is drawn and all heads are judged alike.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a smaller output head saves per draft step: bare passes of one drafter, heads of several sizes taking turns.
 
 Place in the flow: asked by `specviz frequencies`. Times whole passes over one token, as a draft step is; ratios only,
-from one run. Knows nothing about which tokens a head keeps.
+from one run.
 """
 
 from __future__ import annotations

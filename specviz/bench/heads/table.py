@@ -1,6 +1,6 @@
 """What `specviz frequencies` found out about smaller heads, as Markdown and as plain data for JSON.
 
-Place in the flow: last step of the command. Knows nothing about how anything was counted or measured.
+Place in the flow: last step of the command.
 """
 
 from __future__ import annotations

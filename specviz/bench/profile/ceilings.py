@@ -1,7 +1,7 @@
 """What bounds a pass on this machine: how fast numbers are read from memory, and how fast matrices are multiplied.
 
 Timed in the same run, number format and threads as the passes they are compared with. Place in the flow: probes for
-`bench.profile`, which times them in turn with the passes. Knows nothing about models.
+`bench.profile`, which times them in turn with the passes.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Each repeat times everything once, starting from another place, so that drift hits all alike; the first one is a
 warm-up. Place in the flow: a request in, progress and a `HardwareCurve` out; `specviz profile` and the page's Machine
-tab ask. Knows nothing about files, terminals or screens.
+tab ask.
 """
 
 from __future__ import annotations

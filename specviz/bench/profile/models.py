@@ -1,6 +1,6 @@
 """The model whose passes are timed: the engine's own, or a bare one of any batch size, from a checkpoint or random.
 
-Place in the flow: `bench.profile` opens one and asks it for passes. Knows nothing about repeats, medians or files.
+Place in the flow: `bench.profile` opens one and asks it for passes.
 """
 
 from __future__ import annotations

@@ -4,8 +4,7 @@ Everyone gets the same request but for the drafter: prompt, seed, verifier, samp
 is shown while it runs, nothing but text and times is kept, each runner warms up once, and each run begins with an
 empty memory. All times are the engine's, from the trace.
 
-Place in the flow: takes any `TraceSource`, gives a `Race` to the Race tab and to `specviz race`. Knows nothing about
-torch, pictures or the terminal.
+Place in the flow: takes any `TraceSource`, gives a `Race` to the Race tab and to `specviz race`.
 """
 
 from __future__ import annotations
@@ -82,7 +81,7 @@ def progress(spec: RaceSpec, done: int) -> str:
 
 
 def request_for(spec: RaceSpec, racer: Racer) -> RunRequest:
-    """The common request with this drafter; growth, stop policy and memory stay at the drafter's own defaults."""
+    """The common request with this drafter; tree policy, stop policy and memory stay at the drafter's own defaults."""
     return replace(spec.request.with_drafter(racer.drafter, racer.options), record=False)
 
 

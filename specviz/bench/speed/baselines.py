@@ -1,7 +1,7 @@
 """transformers' own generation as contestants: plain, with the same assistant model, with prompt lookup.
 
 Place in the flow: built by `specviz bench` beside our own contestants, from the same weight folders, number format and
-thread count. Knows nothing about our engine.
+thread count.
 """
 
 from __future__ import annotations

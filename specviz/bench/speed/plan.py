@@ -1,7 +1,6 @@
 """Who takes part in the bench: the declared list of our settings and of transformers' counterparts.
 
 Place in the flow: `specviz bench` turns its flags into a `BenchOptions` and asks here for contestants.
-Knows nothing about clocks, torch or the terminal.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from specviz.errors import BenchError
 from specviz.protocol.runs import RunRequest, TraceSource
 from specviz.trace.events import Option
 
-PLAIN = "ours: plain"
+PLAIN = "specviz: plain"
 """name of the baseline; every ratio is against it"""
 RECORDED = ", recorded"
 """ends the name of a contestant that also writes its trace"""
@@ -43,15 +42,15 @@ def quick(options: BenchOptions) -> BenchOptions:
     )
 
 
-def ours(source: TraceSource, options: BenchOptions) -> list[SourceContestant]:
+def own_contestants(source: TraceSource, options: BenchOptions) -> list[SourceContestant]:
     """Plain decoding first, then chains, the tree, n-gram lookup, and the middle chain with its trace kept."""
     middle = middle_gamma(options.gammas)
     settings: list[tuple[str, str, Mapping[str, Option], bool]] = [
         (PLAIN, "none", {}, False),
-        *((f"ours: model γ={gamma}", "model", {"gamma": gamma}, False) for gamma in options.gammas),
-        (f"ours: model tree {options.branching}", "model", {"branching": options.branching}, False),
-        *((f"ours: ngram γ={gamma}", "ngram", {"gamma": gamma}, False) for gamma in options.gammas),
-        (f"ours: model γ={middle}{RECORDED}", "model", {"gamma": middle}, True),
+        *((f"specviz: model γ={gamma}", "model", {"gamma": gamma}, False) for gamma in options.gammas),
+        (f"specviz: model tree {options.branching}", "model", {"branching": options.branching}, False),
+        *((f"specviz: ngram γ={gamma}", "ngram", {"gamma": gamma}, False) for gamma in options.gammas),
+        (f"specviz: model γ={middle}{RECORDED}", "model", {"gamma": middle}, True),
     ]
     return [
         SourceContestant(name, source, replace(options.template.with_drafter(drafter, given), record=record))

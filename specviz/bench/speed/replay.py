@@ -1,6 +1,6 @@
 """A round's forward passes once more, and nothing else: the same models, row counts, cache lengths and branching.
 
-Place in the flow: `speed/efficiency.py` calls it between two rounds. Knows nothing about drafters or verifiers.
+Place in the flow: `speed/efficiency.py` calls it between two rounds.
 """
 
 from __future__ import annotations

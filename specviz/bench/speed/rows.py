@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from specviz.bench.core.contest import Outcome
+from specviz.bench.core.contest import ContestRun
 from specviz.bench.core.rows import (
     Plain,
     RowStatistics,
@@ -38,30 +38,30 @@ class BenchRow:
     by_family: Mapping[str, float]
     """median decode ratio per prompt family"""
     efficiency: Efficiency | None
-    """ours alone"""
+    """SpecViz's engine alone"""
     statistics: RowStatistics
 
 
 def rows(
-    outcomes: Sequence[Outcome], baseline: str, efficiency: Mapping[str, Efficiency] | None = None
+    outcomes: Sequence[ContestRun], baseline: str, efficiency: Mapping[str, Efficiency] | None = None
 ) -> list[BenchRow]:
     """One row per contestant in the order of first appearance, the baseline first. Outcomes whose baseline run
     is missing (a cancelled bench) are left out. Raises BenchError where no pair is left."""
     paired, plain = beside_plain(outcomes, baseline)
-    groups: dict[str, list[Outcome]] = {baseline: []}
+    groups: dict[str, list[ContestRun]] = {baseline: []}
     for one in paired:
         groups.setdefault(one.contestant, []).append(one)
     return [_row(group, plain, (efficiency or {}).get(name)) for name, group in groups.items()]
 
 
-def overhead(outcomes: Sequence[Outcome], recorded: str) -> Quartiles | None:
+def overhead(outcomes: Sequence[ContestRun], recorded: str) -> Quartiles | None:
     """Tracing overhead of the contestant that keeps its trace: seconds spent writing it over all its other seconds,
     both from the same run, so that a busy machine cannot hide or invent it. None where it never ran."""
     runs = [one.measured for one in outcomes if one.contestant == recorded]
     return quartiles([one.record_s / (one.wall_s - one.record_s) for one in runs]) if runs else None
 
 
-def _row(group: Sequence[Outcome], plain: Plain, efficiency: Efficiency | None) -> BenchRow:
+def _row(group: Sequence[ContestRun], plain: Plain, efficiency: Efficiency | None) -> BenchRow:
     families = dict.fromkeys(one.family for one in group)
     return BenchRow(
         name=group[0].contestant,
@@ -77,5 +77,5 @@ def _row(group: Sequence[Outcome], plain: Plain, efficiency: Efficiency | None) 
     )
 
 
-def _over_pairs(group: Sequence[Outcome], plain: Plain, speed: Speed) -> Quartiles:
+def _over_pairs(group: Sequence[ContestRun], plain: Plain, speed: Speed) -> Quartiles:
     return quartiles([ratio for found in ratios(group, plain, speed).values() for ratio in found])

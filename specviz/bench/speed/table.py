@@ -1,6 +1,6 @@
 """The bench's report as Markdown and as plain data for JSON.
 
-Place in the flow: last step of `specviz bench`. Knows nothing about how anything was measured.
+Place in the flow: last step of `specviz bench`.
 """
 
 from __future__ import annotations
@@ -71,14 +71,14 @@ def _family_table(rows: Sequence[BenchRow]) -> str:
 def _aims(report: Report) -> str:
     """The aims next to what was measured; a missed one stays visible."""
     base = report.rows[0]
-    ours = [row for row in report.rows if row.name.startswith("ours") and row is not base]
+    drafting = [row for row in report.rows if row.name.startswith("specviz") and row is not base]
     theirs = {row.name: row for row in report.rows if row.name.startswith("transformers")}
     lines = _efficiency(report.rows)
     if "transformers: generate" in theirs:
         reference = theirs["transformers: generate"].decode_ratio.median
         lines.append(f"- our plain decoding against transformers.generate (aim ≥ 1): {1 / reference:.2f}×")
-    if ours:
-        best = max(ours, key=lambda row: row.decode_ratio.median)
+    if drafting:
+        best = max(drafting, key=lambda row: row.decode_ratio.median)
         lines.append(
             f"- best drafter against our plain decoding (aim ≥ 1.6): {best.decode_ratio.median:.2f}× ({best.name})"
         )

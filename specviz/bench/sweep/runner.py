@@ -1,9 +1,7 @@
 """A speedup sweep: run drafters over speculation lengths and prompts, with plain decoding in the same loop.
 
 Place in the flow: takes any `TraceSource`, gives points to the page's Speedup tab and to `specviz bench sweep`; what to
-measure comes from `sweep_definition.py`.
-Knows nothing about torch, models, charts or the terminal; it never reads a clock of its own: all times are the
-engine's, from the trace.
+measure comes from `sweep_definition.py`. All times are the engine's, from the trace.
 """
 
 from __future__ import annotations

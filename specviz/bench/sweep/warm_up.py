@@ -1,6 +1,6 @@
 """The warm-up of a sweep: every drafter runs once unmeasured, which also shows who cannot run here.
 
-Place in the flow: before `sweep`, which then measures those that ran. Knows nothing about torch, files or screens.
+Place in the flow: before `sweep`, which then measures those that ran.
 """
 
 from __future__ import annotations
@@ -12,36 +12,36 @@ from specviz.bench.core.run import WARM_UP_TOKENS, first_run, on
 from specviz.errors import BenchError
 from specviz.protocol.runs import PromptCard, RunRequest, TraceSource
 from specviz.protocol.sweeps.points import BASELINE, title
-from specviz.protocol.sweeps.result import Meeting
+from specviz.protocol.sweeps.result import WarmUp
 from specviz.protocol.sweeps.spec import SweepCase, SweepDrafter, SweepSpec, cases, prompts_of, request_for
 
 
-def everyone(spec: SweepSpec) -> tuple[SweepDrafter, ...]:
+def every_drafter(spec: SweepSpec) -> tuple[SweepDrafter, ...]:
     """Plain decoding first, then the drafters that the sweep asks for."""
     return (SweepDrafter(BASELINE, {}, None), *(one for one in spec.drafters if one.name != BASELINE))
 
 
-def meet(source: TraceSource, spec: SweepSpec, cancelled: Callable[[], bool] = lambda: False) -> Iterator[Meeting]:
-    """One meeting each; ends early when cancelled. Raises BenchError where plain decoding cannot run, OptionError for
+def warm_up(source: TraceSource, spec: SweepSpec, cancelled: Callable[[], bool] = lambda: False) -> Iterator[WarmUp]:
+    """One warm-up each; ends early when cancelled. Raises BenchError where plain decoding cannot run, OptionError for
     an unknown prompt."""
     prompt = prompts_of(source, spec.prompt_ids)[0]
-    for drafter in everyone(spec):
+    for drafter in every_drafter(spec):
         own = _cases(spec, drafter)
         first = first_run(source, _requests(spec, own, prompt), cancelled)
         if first is None:
             return
         if drafter.name == BASELINE and first.started is None:
             raise BenchError(f"plain decoding, which everything is compared with, cannot run: {first.reason}")
-        yield Meeting(drafter, title(own[0]), first.started, first.reason)
+        yield WarmUp(drafter, title(own[0]), first.started, first.reason)
 
 
-def able(spec: SweepSpec, meetings: Sequence[Meeting]) -> SweepSpec:
+def runnable(spec: SweepSpec, warm_ups: Sequence[WarmUp]) -> SweepSpec:
     """The sweep of those that ran. Raises BenchError, with the first reason, where that is plain decoding alone."""
-    if len(meetings) < len(everyone(spec)):
+    if len(warm_ups) < len(every_drafter(spec)):
         raise BenchError("the sweep was stopped while warming up, before anything was measured; give it more time.")
-    ran = tuple(one.drafter for one in meetings if one.started is not None and one.drafter.name != BASELINE)
+    ran = tuple(one.drafter for one in warm_ups if one.started is not None and one.drafter.name != BASELINE)
     if not ran:
-        reason = next(one.reason for one in meetings if one.reason)
+        reason = next(one.reason for one in warm_ups if one.reason)
         raise BenchError(f"no drafter of the sweep can run here; the first one: {reason}")
     return replace(spec, drafters=ran)
 

@@ -1,8 +1,8 @@
-"""The gain ladder: how often one level of a draft is accepted, from one candidate up to what no rule can beat.
+"""Acceptance of one level: how often one level of a draft is accepted, from one candidate up to what no rule can beat.
 
-Each rung is the chance, worked out from p and q, that a level of K candidates below one node has an accepted one; no
-coin is tossed. Where the candidates are i.i.d. that is exact for any K over the whole vocabulary. Without replacement
-it is for two; for more the tokens refused on the way are drawn, and no bound is given. Knows nothing about models.
+Each row is the probability, worked out from p and q, that a level of K candidates below one node has an accepted one;
+nothing is drawn. Where the candidates are i.i.d. that is exact for any K over the whole vocabulary. Without replacement
+it is for two; for more the tokens refused on the way are drawn, and no bound is given.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from torch import Tensor
 
-from specviz.core.randomness import SeededDice
+from specviz.core.randomness import SeededRandom
 from specviz.protocol.sweeps.intervals import Estimate, ratio_of_sums
 from specviz.theory.optimal import Row, independent_bound, pair_bound
 from specviz.tree_policies.parts.acceptance_vector import measure_vector
@@ -24,8 +24,8 @@ PAIR = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Rung:
-    """One step of the ladder over all places."""
+class AcceptanceRow:
+    """One rule with so many candidates, over all places."""
 
     name: str
     candidates: int
@@ -35,7 +35,7 @@ class Rung:
 
 
 @dataclass(slots=True)
-class Ladder:
+class LevelAcceptance:
     """Collects places prompt by prompt."""
 
     candidates: Sequence[int]
@@ -54,13 +54,13 @@ class Ladder:
         for key, value in found.items():
             self._sums.setdefault(key, []).append((value, float(len(p))))
 
-    def rungs(self) -> list[Rung]:
-        """In the order of the ladder, one candidate first."""
+    def rows(self) -> list[AcceptanceRow]:
+        """In order, one candidate first."""
         found = []
         for (name, candidates, how), parts in self._sums.items():
             acceptance = ratio_of_sums(parts, self.seed)
             if acceptance is not None:
-                found.append(Rung(name, candidates, acceptance, how))
+                found.append(AcceptanceRow(name, candidates, acceptance, how))
         return found
 
     def _place(self, target: Tensor, draft: Tensor) -> Iterable[tuple[tuple[str, int, str], float]]:
@@ -76,8 +76,8 @@ class Ladder:
                 yield ("without replacement, recursive rejection", k, "exact"), pair_recursive(p, q)
                 yield ("without replacement, no rule accepts more", k, "exact"), pair_bound(p, q)
             else:
-                drawn = measure_vector([(target, draft)], k, SeededDice(self.seed))
-                yield ("without replacement, recursive rejection", k, "refused tokens drawn"), sum(drawn)
+                drawn = measure_vector([(target, draft)], k, SeededRandom(self.seed))
+                yield ("without replacement, recursive rejection", k, "rejected tokens drawn"), sum(drawn)
 
 
 def looked_up(p: Row, q: Row, draws: int) -> float:
@@ -100,7 +100,7 @@ def one_after_the_other(p: Row, q: Row, draws: int) -> float:
 
 
 def pair_recursive(p: Row, q: Row) -> float:
-    """Two draws without replacement by recursive rejection (2402.14160, algorithm 3), over every refused first token.
+    """Two draws without replacement by recursive rejection (2402.14160, algorithm 3), over every rejected first token.
 
     With the rest r = norm(max(0, p - q)), a second draw after x is refused is accepted with
     Σ_y min(r(y), q(y) / (1 - q(x))); for all x at once, by sorting y by r / q.

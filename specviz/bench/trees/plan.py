@@ -1,7 +1,7 @@
-"""What `specviz bench trees` compares: each growth policy, in the shapes an experiment allows, with each verifier.
+"""What `specviz bench trees` compares: each tree policy, in the shapes an experiment allows, with each verifier.
 
-The two experiments of recursive speculative decoding (2402.14160, §5): a fixed draft length, and a fixed target
-budget of exactly B verified candidates, where each policy may choose its shape. Knows nothing about torch or clocks.
+The two experiments of recursive speculative decoding (2402.14160, §5): a fixed speculation length, and a fixed target
+budget of exactly B verified candidates, where each policy may choose its shape.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ WIDTHS = (2, 3, 4)
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class TreeCase:
     """One contestant: a policy in one shape, judged by one verifier."""
 
     experiment: str
@@ -56,16 +56,16 @@ def plain_name(temperature: float) -> str:
     return f"plain, T={temperature:g}"
 
 
-def cases(source: TraceSource, plan: TreePlan) -> list[Case]:
+def cases(source: TraceSource, plan: TreePlan) -> list[TreeCase]:
     """All legal pairings. Raises BenchError where nothing is left to compare."""
     catalog = source.catalog()
     found = []
     for temperature in plan.temperatures:
         judges = _judges(catalog.verifiers, temperature)
         for experiment, shapes_of in _experiments(plan):
-            for growth in (one for one in catalog.growths if one.lossless):
-                for shape, options in shapes_of(growth):
-                    found += _judged(source, plan, judges, (experiment, temperature, growth.name, shape, options))
+            for tree_policy in (one for one in catalog.tree_policies if one.lossless):
+                for shape, options in shapes_of(tree_policy):
+                    found += _judged(source, plan, judges, (experiment, temperature, tree_policy.name, shape, options))
     if not found:
         raise BenchError("there is nothing to compare; give --lengths, --budgets and --temperatures.")
     return found
@@ -75,9 +75,9 @@ def _experiments(
     plan: TreePlan,
 ) -> Iterator[tuple[str, Callable[[MethodDescription], Sequence[tuple[str, Options]]]]]:
     for length in plan.lengths:
-        yield f"length {length}", lambda growth, length=length: shapes_of_length(growth, length)  # type: ignore[misc]
+        yield f"length {length}", lambda tree_policy, length=length: shapes_of_length(tree_policy, length)  # type: ignore[misc]
     for budget in plan.budgets:
-        yield f"budget {budget}", lambda growth, budget=budget: shapes_of_budget(growth, budget, plan)  # type: ignore[misc]
+        yield f"budget {budget}", lambda tree_policy, budget=budget: shapes_of_budget(tree_policy, budget, plan)  # type: ignore[misc]
 
 
 def _judges(verifiers: Sequence[MethodDescription], temperature: float) -> list[str]:
@@ -89,8 +89,8 @@ def _judges(verifiers: Sequence[MethodDescription], temperature: float) -> list[
 
 def _judged(
     source: TraceSource, plan: TreePlan, judges: Sequence[str], setting: tuple[str, float, str, str, Options]
-) -> list[Case]:
-    experiment, temperature, growth, shape, options = setting
+) -> list[TreeCase]:
+    experiment, temperature, tree_policy, shape, options = setting
     found = []
     if temperature == 0.0:  # draws from a point mass are copies; the policy's own choice takes the most probable
         options = {name: value for name, value in options.items() if name != "draw"}
@@ -98,20 +98,20 @@ def _judged(
         request = replace(
             plan.template,
             drafter="model",
-            growth=growth,
+            growth=tree_policy,
             growth_options=dict(options),
             verifier=judge,
             temperature=temperature,
             record=False,
         )
         if source.explain(replace(request, prompt="x")) is None:
-            found.append(Case(experiment, temperature, growth, shape, judge, request))
+            found.append(TreeCase(experiment, temperature, tree_policy, shape, judge, request))
     return found
 
 
-def shapes_of_length(growth: MethodDescription, length: int) -> list[tuple[str, Options]]:
+def shapes_of_length(tree_policy: MethodDescription, length: int) -> list[tuple[str, Options]]:
     """One shape of exactly `length` levels, by the options the policy has; none where it has no say in its depth."""
-    options = {one.name: one for one in growth.options}
+    options = {one.name: one for one in tree_policy.options}
     size: Options = {"budget": 4 * length} if _budgeted(options) else {}
     if "length" in options:
         return [(f"{length}", {"length": length})]
@@ -126,9 +126,9 @@ def shapes_of_length(growth: MethodDescription, length: int) -> list[tuple[str, 
     return []
 
 
-def shapes_of_budget(growth: MethodDescription, budget: int, plan: TreePlan) -> list[tuple[str, Options]]:
+def shapes_of_budget(tree_policy: MethodDescription, budget: int, plan: TreePlan) -> list[tuple[str, Options]]:
     """Shapes with exactly `budget` candidates, by the options the policy has; without any, its budget alone."""
-    options = {one.name: one for one in growth.options}
+    options = {one.name: one for one in tree_policy.options}
     if "length" in options:
         longest = options["length"].maximum
         return [(f"{budget}", {"length": budget})] if longest is None or budget <= longest else []

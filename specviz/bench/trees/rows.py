@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from specviz.bench.core.contest import Measured, Outcome
+from specviz.bench.core.contest import ContestRun, Measured
 from specviz.bench.core.rows import Plain, RowStatistics, decode_speed, lengths, ratios, statistics
-from specviz.bench.trees.plan import Case, plain_name
+from specviz.bench.trees.plan import TreeCase, plain_name
 from specviz.bench.trees.ranking import Ranked, ranked
 from specviz.protocol.sweeps.points import Quartiles, quartiles
 
@@ -31,9 +31,9 @@ class TreeRow:
     """decoding against plain decoding of the same prompt, interleaved; None where speed was not measured"""
 
 
-def rows(cases: Sequence[Case], outcomes: Sequence[Outcome], seed: int = 0) -> list[TreeRow]:
+def rows(cases: Sequence[TreeCase], outcomes: Sequence[ContestRun], seed: int = 0) -> list[TreeRow]:
     """One row per case that has run, in the order of the cases."""
-    grouped: dict[str, list[Outcome]] = {}
+    grouped: dict[str, list[ContestRun]] = {}
     for one in outcomes:
         grouped.setdefault(one.contestant, []).append(one)
     run = [case for case in cases if case.name in grouped]
@@ -58,11 +58,11 @@ def rows(cases: Sequence[Case], outcomes: Sequence[Outcome], seed: int = 0) -> l
     return found
 
 
-def _plain(outcomes: Sequence[Outcome]) -> Plain:
+def _plain(outcomes: Sequence[ContestRun]) -> Plain:
     return {(one.prompt, one.repeat): [one.measured] for one in outcomes}
 
 
-def _standings(cases: Sequence[Case], grouped: Mapping[str, Sequence[Outcome]], seed: int) -> dict[str, Ranked]:
+def _standings(cases: Sequence[TreeCase], grouped: Mapping[str, Sequence[ContestRun]], seed: int) -> dict[str, Ranked]:
     """Case → its place within experiment and temperature, on the prompts that all of these have run."""
     tables: dict[tuple[str, float], list[str]] = {}
     for case in cases:

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from specviz.bench.trees.plan import Case
+from specviz.bench.trees.plan import TreeCase
 from specviz.bench.trees.ranking import Ranked, ranked
-from specviz.core.randomness import Dice
+from specviz.core.randomness import RandomSource
 from specviz.engine.session import Method, Session, Start
 from specviz.engine.termination import Ending, Limits
 from specviz.lm.load import LoadedModel
@@ -61,7 +61,10 @@ class SameTreeRow:
 
 
 def judge_all(
-    setup: Setup, cases: Sequence[Case], prompts: Sequence[PromptCard], cancelled: Callable[[], bool] = lambda: False
+    setup: Setup,
+    cases: Sequence[TreeCase],
+    prompts: Sequence[PromptCard],
+    cancelled: Callable[[], bool] = lambda: False,
 ) -> Iterator[Judged]:
     """Prompt by prompt, every tree shape that more than one verifier may judge. Ends early when cancelled."""
     groups = same_trees(cases)
@@ -72,26 +75,26 @@ def judge_all(
             yield _judge(setup, tree, group, prompt)
 
 
-def same_trees(cases: Sequence[Case]) -> dict[SameTree, list[Case]]:
+def same_trees(cases: Sequence[TreeCase]) -> dict[SameTree, list[TreeCase]]:
     """The cases that differ in the verifier alone, where there are at least two."""
-    groups: dict[SameTree, list[Case]] = {}
+    groups: dict[SameTree, list[TreeCase]] = {}
     for case in cases:
         groups.setdefault((case.experiment, case.temperature, case.growth, case.shape), []).append(case)
     return {tree: group for tree, group in groups.items() if len(group) > 1}
 
 
-def _judge(setup: Setup, tree: SameTree, group: Sequence[Case], prompt: PromptCard) -> Judged:
+def _judge(setup: Setup, tree: SameTree, group: Sequence[TreeCase], prompt: PromptCard) -> Judged:
     verifiers = {case.verifier: setup.method_of(case.request).verifier for case in group}
     method = setup.method_of(replace(group[0].request, verifier="auto"))
     tokens = setup.target.tokenizer.encode(prompt.text)
     limits = Limits(group[0].request.max_new_tokens, frozenset(setup.target.info.eos_ids))
     session = Session(setup.target.model, method, Start(tokens), Ending(limits, lambda token: b""))
     session.begin()
-    return _rounds(session, verifiers, method.dice, (tree, prompt.id))
+    return _rounds(session, verifiers, method.randomness, (tree, prompt.id))
 
 
 def _rounds(
-    session: Session, verifiers: Mapping[str, Verifier[Options]], dice: Dice, of: tuple[SameTree, str]
+    session: Session, verifiers: Mapping[str, Verifier[Options]], randomness: RandomSource, of: tuple[SameTree, str]
 ) -> Judged:
     accepted, rounds = dict.fromkeys(verifiers, 0), 0
     while session.finished is None:
@@ -100,7 +103,7 @@ def _rounds(
         if tree.drafted:
             rounds += 1
             for name, verifier in verifiers.items():
-                accepted[name] += len(verifier.judge(tree, done.scored, dice, done.base_length).path)
+                accepted[name] += len(verifier.judge(tree, done.scored, randomness, done.base_length).path)
     return Judged(*of, rounds, accepted)
 
 

@@ -1,6 +1,6 @@
 """The report of `specviz bench trees` as Markdown and as plain data for JSON.
 
-Place in the flow: last step of the command. Knows nothing about how anything was measured.
+Place in the flow: last step of the command.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from specviz.bench.core.provenance import Origin
 from specviz.bench.core.report import DASH, markdown_table, spread, value_of, with_interval
-from specviz.bench.trees.level_acceptance import Rung
+from specviz.bench.trees.level_acceptance import AcceptanceRow
 from specviz.bench.trees.ranking import Ranked
 from specviz.bench.trees.rows import TreeRow
 from specviz.bench.trees.same_trees import SameTreeRow
@@ -23,10 +23,10 @@ class TreeReport:
     rows: Sequence[TreeRow]
     same_trees: Sequence[SameTreeRow]
     """verifiers on the very same trees"""
-    ladder: Sequence[Rung]
-    ladder_temperature: float
+    levels: Sequence[AcceptanceRow]
+    level_temperature: float
     places: int
-    """positions of texts behind the ladder"""
+    """positions of texts behind the table"""
     origin: Origin
     prompts: int
     max_new_tokens: int
@@ -36,7 +36,8 @@ class TreeReport:
 
 
 def markdown(report: TreeReport) -> str:
-    """A table per experiment and temperature, the verifiers on the same trees, the ladder, and their provenance."""
+    """A table per experiment and temperature, the verifiers on the same trees, the acceptance of one level, and
+    their provenance."""
     parts = list[str]()
     for experiment, temperature in dict.fromkeys((row.experiment, row.temperature) for row in report.rows):
         chosen = [row for row in report.rows if (row.experiment, row.temperature) == (experiment, temperature)]
@@ -44,15 +45,15 @@ def markdown(report: TreeReport) -> str:
     for experiment, temperature in dict.fromkeys((row.experiment, row.temperature) for row in report.same_trees):
         same = [row for row in report.same_trees if (row.experiment, row.temperature) == (experiment, temperature)]
         parts += [f"**Same trees. {_title(experiment)}, temperature {temperature:g}**", _same_tree_table(same)]
-    if report.ladder:
-        title = f"**Gain ladder: one level, temperature {report.ladder_temperature:g}, {report.places:,} places**"
-        parts += [title, _ladder_table(report.ladder)]
+    if report.levels:
+        title = f"**Acceptance of one level, temperature {report.level_temperature:g}, {report.places:,} places**"
+        parts += [title, _level_table(report.levels)]
     return "\n\n".join([*parts, _provenance(report)]) + "\n"
 
 
 def _title(experiment: str) -> str:
     kind, _, size = experiment.partition(" ")
-    return f"Fixed draft length {size}" if kind == "length" else f"Fixed target budget: {size} candidates"
+    return f"Fixed speculation length {size}" if kind == "length" else f"Fixed target budget: {size} candidates"
 
 
 def _tree_table(rows: Sequence[TreeRow]) -> str:
@@ -115,9 +116,9 @@ def _behind(standing: Ranked) -> str:
     return with_interval(behind)
 
 
-def _ladder_table(rungs: Sequence[Rung]) -> str:
+def _level_table(rows: Sequence[AcceptanceRow]) -> str:
     head = ["candidates and rule", "K", "accepted level", "computed"]
-    body = [[rung.name, str(rung.candidates), with_interval(rung.acceptance, 3), rung.how] for rung in rungs]
+    body = [[rung.name, str(rung.candidates), with_interval(rung.acceptance, 3), rung.how] for rung in rows]
     return markdown_table(head, body)
 
 

@@ -1,7 +1,7 @@
 """`specviz app`: serve the page.
 
 The server is up in seconds with a recorded run on the stage; torch and the models are loaded behind it. `python app.py`
-and a Space come here too. Knows nothing about tabs, methods or models.
+and a Space come here too.
 """
 
 from __future__ import annotations

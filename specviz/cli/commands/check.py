@@ -1,6 +1,6 @@
 """`specviz check`: check trace files against every rule of the format.
 
-Place in the flow: reads files through the codec, asks `trace.check`, prints. Knows nothing about engines.
+Place in the flow: reads files through the codec, asks `trace.check`, prints.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """`specviz datastore`: build the text that rest and rasd retrieve from.
 
-Place in the flow: arguments → texts → `specviz.datastore` → one file. Knows nothing about drafting.
+Place in the flow: arguments → texts → `specviz.datastore` → one file.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`specviz frequencies`: what a smaller draft head covers and saves, and the token counts behind it.
 
 Place in the flow: reads the table of the target's tokenizer (or counts it anew with `--write`), measures acceptance and
-step time, prints both by head size; `--page` writes them into the documentation. Knows nothing about decoding.
+step time, prints both by head size; `--page` writes them into the documentation.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from specviz.bench.core.contest import first_prompts
 from specviz.bench.core.provenance import origin_here
-from specviz.bench.core.report import check_marks, write_between
+from specviz.bench.core.report import check_section, write_between
 from specviz.bench.heads.table import WHOLE, Acceptance, HeadReport, markdown, measured, to_data
 from specviz.cli.parts.sources import SharedModels
 from specviz.cli.parts.terminal import err, out, printable
@@ -73,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
     if args.keep and not args.prompts:
         raise OptionError("--keep keeps what --prompts measures, which is 0; leave it at 1 or more.")
     if args.page is not None:
-        check_marks(args.page, MARK)  # before the measurement, not after it
+        check_section(args.page, MARK)  # before the measurement, not after it
     load = SharedModels()
     target = load(args.target, device=args.device, dtype=args.dtype)
     drafter = load(args.drafter_model, device=args.device, dtype=args.dtype)

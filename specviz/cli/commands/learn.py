@@ -1,7 +1,6 @@
 """`specviz learn`: train the stop policies that go by a classifier, from logged rounds.
 
 Place in the flow: traces (given, or made here) → `TraceSource.learn` → weights as JSON, and what came out.
-Knows nothing about networks.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     source = live_source()
-    known = [method.name for method in source.catalog().stoppings if method.learns]
+    known = [method.name for method in source.catalog().stop_policies if method.learns]
     unknown = sorted(set(args.policy or []) - set(known))
     if unknown:
         raise OptionError(f"the stop policy '{unknown[0]}' has nothing to learn; choose of {', '.join(known)}.")

@@ -1,6 +1,6 @@
 """`specviz list`: drafters, verifiers, models and prompts to choose from.
 
-Place in the flow: prints a `Catalog`. Knows nothing about how runs work.
+Place in the flow: prints a `Catalog`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from specviz.cli.parts.sources import live_source
 from specviz.cli.parts.terminal import Terminal, out, printable
 from specviz.protocol.runs import MethodDescription, ModelDescription, PromptCard
 
-KINDS = ("drafters", "growths", "stoppings", "verifiers", "models", "prompts")
+KINDS = ("drafters", "tree_policies", "stop_policies", "verifiers", "models", "prompts")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -62,8 +62,8 @@ def _prompt(terminal: Terminal, item: PromptCard) -> None:
 
 SHOWN: Mapping[str, Callable[[Terminal, Any], None]] = {
     "drafters": partial(_method, "drafter"),
-    "growths": partial(_method, "growth"),
-    "stoppings": partial(_method, "stopping"),
+    "tree_policies": partial(_method, "growth"),
+    "stop_policies": partial(_method, "stopping"),
     "verifiers": partial(_method, "verifier"),
     "models": _model,
     "prompts": _prompt,

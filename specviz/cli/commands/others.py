@@ -13,7 +13,7 @@ from pathlib import Path
 
 from specviz.cli.parts.sources import live_source
 from specviz.cli.parts.terminal import MARKS, Terminal, out, printable, visible
-from specviz.cli.parts.token_text import Pieces, label
+from specviz.cli.parts.token_text import TokenTexts, label
 from specviz.protocol.counterfactual import Other, depth_first, others
 
 MOST_NODES = 24
@@ -68,6 +68,6 @@ def show(terminal: Terminal, other: Other) -> None:
         terminal.line(terminal.paint(line, node.fate))
     if drafted > MOST_NODES:
         terminal.line(f"  … and {drafted - MOST_NODES} more")
-    pieces = Pieces(vocab)
+    pieces = TokenTexts(vocab)
     text = "".join(pieces.next(item.token) for item in this.committed.tokens) + pieces.rest()
     terminal.line(f"  = {terminal.paint(visible(text), 'bold')}")

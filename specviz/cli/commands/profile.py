@@ -1,7 +1,6 @@
 """`specviz profile`: measure how long a target pass over n rows takes on this machine, for the Machine page.
 
-Place in the flow: flags → `TraceSource`'s models → `bench.profile` → the curve's file, and a table. Knows nothing about
-how anything is timed.
+Place in the flow: flags → `TraceSource`'s models → `bench.profile` → the curve's file, and a table.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """`specviz prove`: compute every method's distance from the target's law, by exact enumeration.
 
-Place in the flow: asks `specviz.proof`, prints tables or JSON, keeps docs/losslessness.md up to date. Knows nothing
-about how a walk works.
+Place in the flow: asks `specviz.proof`, prints tables or JSON, keeps docs/losslessness.md up to date.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """`specviz prove lines`, `sample` and `greedy`: one decision line by line, a sampling test, greedy texts compared.
 
-Place in the flow: asks the live source's prover, prints tables or JSON. Knows nothing about how an answer is found.
+Place in the flow: asks the live source's prover, prints tables or JSON.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from specviz.cli.parts.sources import live_source
 from specviz.cli.parts.terminal import out, printable
 from specviz.errors import OptionError
 from specviz.protocol.equality import compare
-from specviz.protocol.proofs import BREAKS, DRAWS, MOST_CANDIDATES, NAMES, Line, Lines, SampleQuestion, Toy
+from specviz.protocol.proofs import BREAKS, DRAWS, MOST_CANDIDATES, NAMES, Lines, ProofLine, SampleQuestion, Toy
 from specviz.protocol.runs import RunRequest
 
 
@@ -102,22 +102,24 @@ def _lines(args: argparse.Namespace) -> int:
     return 0
 
 
-def line_text(line: Line) -> str:
+def line_text(line: ProofLine) -> str:
     """One way, as a line of text: what is drafted, how it is judged, what is committed, the product."""
     drafted = " ".join(f"{NAMES[one.token]}({one.prob:.4f})" for one in line.drafted)
     trials = ", ".join(
-        f"{NAMES[one.token]} {'kept' if one.accepted else 'refused'} u in [{one.low:.4f}, {one.high:.4f}) "
+        f"{NAMES[one.token]} {'accepted' if one.accepted else 'rejected'} u in [{one.low:.4f}, {one.high:.4f}) "
         f"({one.prob:.4f})"
         for one in line.trials
     )
     end = f"{line.source} {NAMES[line.token]} ({line.token_prob:.4f})"
-    return f"drafted {drafted} | {trials or 'no toss'} | {end} | {line.prob:.6f}"
+    return f"drafted {drafted} | {trials or 'no trial'} | {end} | {line.prob:.6f}"
 
 
 def sums_text(found: Lines) -> str:
     """The sums per token against p, and what they say."""
     rows = zip(NAMES, found.output, found.target, strict=True)
-    sums = "\n".join(f"sum {name}: {ours:.6f}   p: {p:.6f}   difference {ours - p:+.6f}" for name, ours, p in rows)
+    sums = "\n".join(
+        f"sum {name}: {output:.6f}   p: {p:.6f}   difference {output - p:+.6f}" for name, output, p in rows
+    )
     verdict = "the target's law" if found.exact else f"biased: total variation {found.total_variation:.6f}"
     return f"{sums}\nlargest difference {found.error:.1e}: {verdict}"
 

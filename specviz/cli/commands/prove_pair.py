@@ -1,6 +1,6 @@
 """`specviz prove survivors` and `lossy`: what K-SEQ gains, and how lossy the lossy rules are, on the bundled pair.
 
-Place in the flow: asks `specviz.proof`, prints a table or JSON. Knows nothing about how a rule judges.
+Place in the flow: asks `specviz.proof`, prints a table or JSON.
 """
 
 from __future__ import annotations

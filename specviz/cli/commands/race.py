@@ -1,7 +1,7 @@
 """`specviz race`: run plain decoding and up to three drafters on one prompt, and compare text and time.
 
 Place in the flow: arguments → `bench.race` over the live source → a table and a timeline, JSON, or a race file for the
-page. Knows nothing about how a run is computed.
+page.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """`specviz record`: write the recorded traces that the page opens on.
 
-Place in the flow: recordings.toml → trace source → codec → assets/traces and its index. Knows nothing about how
-runs work.
+Place in the flow: recordings.toml → trace source → codec → assets/traces and its index.
 """
 
 from __future__ import annotations

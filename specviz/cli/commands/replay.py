@@ -1,6 +1,6 @@
 """`specviz replay`: show a trace in the terminal, round by round.
 
-Place in the flow: reads one file through the codec and prints. Knows nothing about engines.
+Place in the flow: reads one file through the codec and prints.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from specviz.cli.parts.summary import header, show_summary
 from specviz.cli.parts.terminal import MARKS, Terminal, out, printable, visible
-from specviz.cli.parts.token_text import Pieces, label
+from specviz.cli.parts.token_text import TokenTexts, label
 from specviz.errors import OptionError
 from specviz.trace import lossy
 from specviz.trace.events import Node, Round, Trace, Trial
@@ -20,7 +20,7 @@ from specviz.trace.events import Node, Round, Trace, Trial
 if TYPE_CHECKING:
     from networkx import DiGraph
 
-FATES = {"accepted": "accepted", "rejected": "rejected", "unreached": "never reached"}
+FATES = {"accepted": "accepted", "rejected": "rejected", "unreached": "unreached"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -125,7 +125,7 @@ def _show_end(terminal: Terminal, trace: Trace, one: Round) -> None:
         said.append(f"u {judged.u:.4f}")
     terminal.line(f"  → {terminal.paint(said[0], judged.origin)}{''.join(f' · {part}' for part in said[1:])}")
     committed = one.committed
-    pieces = Pieces(trace.vocab)
+    pieces = TokenTexts(trace.vocab)
     text = visible("".join(pieces.next(item.token) for item in committed.tokens) + pieces.rest())
     cut = f" · {committed.trimmed_tokens} cut off by {committed.trimmed}" if committed.trimmed else ""
     terminal.line(
@@ -136,7 +136,7 @@ def _show_end(terminal: Terminal, trace: Trace, one: Round) -> None:
 
 def _show_text(terminal: Terminal, trace: Trace) -> None:
     """The whole text, each token in the colour of its origin."""
-    pieces = Pieces(trace.vocab)
+    pieces = TokenTexts(trace.vocab)
     terminal.write(terminal.paint(printable(trace.started.prompt_text), "dim"))
     for one in trace.rounds:
         for item in one.committed.tokens:

@@ -1,7 +1,6 @@
 """`specviz run`: decode a prompt and print the text as it comes.
 
 Place in the flow: arguments → `RunRequest` → a trace source's steps → terminal, JSON or trace file.
-Knows nothing about how a run is computed.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from specviz.cli.parts.progress import bar
 from specviz.cli.parts.sources import live_source
 from specviz.cli.parts.summary import show_summary
 from specviz.cli.parts.terminal import Terminal, err, out, printable
-from specviz.cli.parts.token_text import Pieces
+from specviz.cli.parts.token_text import TokenTexts
 from specviz.errors import OptionError, TraceError
 from specviz.trace import lossy
 from specviz.trace.events import MethodCard, Round, Started, Trace, VocabEntry
@@ -31,8 +30,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_own_flags(parser)
     catalog, own = live_source().catalog(), own_flags()
     method_flags.add_flags(parser, "drafter", catalog.drafters, own)
-    method_flags.add_flags(parser, "growth", catalog.growths, own)
-    method_flags.add_flags(parser, "stopping", catalog.stoppings, own)
+    method_flags.add_flags(parser, "growth", catalog.tree_policies, own)
+    method_flags.add_flags(parser, "stopping", catalog.stop_policies, own)
     method_flags.add_flags(parser, "verifier", catalog.verifiers, own)
 
 
@@ -151,7 +150,7 @@ class _Printer:
         self.silent = silent
         self.prompt = prompt
         self.vocab: dict[str, VocabEntry] = {}
-        self.pieces = Pieces(self.vocab)
+        self.pieces = TokenTexts(self.vocab)
 
     def show(self, step: Step) -> None:
         self.vocab.update(step.vocab)

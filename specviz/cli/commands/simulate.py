@@ -1,7 +1,7 @@
 """`specviz simulate`: model what a draft would bring, simulate a run of it, or put a trace on another clock.
 
 Place in the flow: options → what_if, simulation or reclock → numbers, and a trace that says it is simulated. Everything
-printed is modelled and says so. Knows nothing about engines.
+printed is modelled and says so.
 """
 
 from __future__ import annotations
@@ -22,10 +22,12 @@ ALPHA, GAMMA = 0.7, 4
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    chance = parser.add_mutually_exclusive_group()
-    chance.add_argument("--alpha", type=float, metavar="X", help=f"chance that a candidate passes (default {ALPHA})")
-    chance.add_argument("--rates", metavar="X,X,…", help="the same by depth; the last one goes on")
-    chance.add_argument("--rates-of", type=Path, metavar="TRACE", help="the rates by depth that a trace shows")
+    probability = parser.add_mutually_exclusive_group()
+    probability.add_argument(
+        "--alpha", type=float, metavar="X", help=f"probability that a candidate passes (default {ALPHA})"
+    )
+    probability.add_argument("--rates", metavar="X,X,…", help="the same by depth; the last one goes on")
+    probability.add_argument("--rates-of", type=Path, metavar="TRACE", help="the rates by depth that a trace shows")
     shape = parser.add_mutually_exclusive_group()
     shape.add_argument("--gamma", type=int, metavar="N", help=f"tokens drafted per round, a chain (default {GAMMA})")
     shape.add_argument("--tree", metavar="N,N,…", help="children per node, level by level")

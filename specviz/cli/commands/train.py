@@ -1,6 +1,6 @@
 """`specviz train`: train the bundled models on the Python standard library.
 
-Place in the flow: a name under `specviz`. Knows nothing about training.
+Place in the flow: a name under `specviz`.
 """
 
 from __future__ import annotations

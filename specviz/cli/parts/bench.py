@@ -1,6 +1,6 @@
 """What all `specviz bench` experiments have in common: flags for the pair and the machine, and how a report is given.
 
-Place in the flow: used by `bench` and its experiments. Knows nothing about what they measure.
+Place in the flow: used by `bench` and its experiments.
 """
 
 from __future__ import annotations

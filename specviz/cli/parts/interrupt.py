@@ -1,6 +1,6 @@
 """Ctrl-C for commands that should keep what is done.
 
-Place in the flow: `run` and `bench` hold it around their loops. Knows nothing about what is stopped.
+Place in the flow: `run` and `bench` hold it around their loops.
 """
 
 from __future__ import annotations

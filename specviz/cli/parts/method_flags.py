@@ -3,9 +3,9 @@
 Place in the flow: `run` adds them to its parser from the catalog, and reads the chosen methods' back. Knows methods
 only as descriptions; ranges are judged where the options are built.
 
-A drafter's option has the plain name, `--gamma`; that of any other method has its kind before it, `--growth-budget`,
-whatever else there is. So no method renames a flag of another. Where the plain name is one of `run` itself or begins
-like those of another kind, the drafter's flag has its kind before it as well.
+A drafter's option has the plain name, `--gamma`; that of any other method has its kind before it,
+`--tree-policy-budget`, whatever else there is. So no method renames a flag of another. Where the plain name is one of
+`run` itself or begins like those of another kind, the drafter's flag has its kind before it as well.
 """
 
 from __future__ import annotations
@@ -21,15 +21,26 @@ from specviz.trace.events import Option
 METAVARS = {"int": "N", "float": "X", "bool": "true|false", "str": "WORD", "ints": "N,N,…"}
 PLAIN = "drafter"
 """the kind whose options have plain names"""
-KINDS = ("drafter", "growth", "stopping", "verifier")
+WORDS = {"growth": "tree policy", "stopping": "stop policy"}
+"""what a kind is called where that is not its name"""
+KINDS = ("drafter", "tree-policy", "stop-policy", "verifier")
+"""kinds as their flags begin"""
 
 
 def flag_of(role: str, option: str, taken: Sequence[str]) -> str:
     """The flag of an option of a method of this kind, `taken` being those that `run` has for itself."""
     plain = option.replace("_", "-")
     is_plain = role == PLAIN and f"--{plain}" not in taken and not plain.startswith(tuple(f"{kind}-" for kind in KINDS))
-    flag = f"--{plain}" if is_plain else f"--{role}-{plain}"
-    return f"--{role}-option-{plain}" if flag in taken else flag
+    flag = f"--{plain}" if is_plain else f"{_kind_flag(role)}-{plain}"
+    return f"{_kind_flag(role)}-option-{plain}" if flag in taken else flag
+
+
+def _kind_flag(role: str) -> str:
+    return "--" + _called(role).replace(" ", "-")
+
+
+def _called(role: str) -> str:
+    return WORDS.get(role, role)
 
 
 def option_help(option: OptionCard) -> str:
@@ -51,7 +62,7 @@ def add_flags(
 ) -> None:
     """One flag per option name; methods of one kind that share a name share it. `own`: the command's own flags."""
     parser.set_defaults(own_flags=tuple(own))
-    group = parser.add_argument_group(f"{role} options")
+    group = parser.add_argument_group(f"{_called(role)} options")
     owners: dict[str, list[tuple[MethodDescription, OptionCard]]] = {}
     for method in methods:
         for option in method.options:
@@ -85,8 +96,8 @@ def read_flags(
                 continue
             if option.name not in own:
                 raise OptionError(
-                    f"{flag_of(role, option.name, args.own_flags)} belongs to {role} '{method.name}', but '{name}' was "
-                    f"chosen; leave it out or add --{role} {method.name}."
+                    f"{flag_of(role, option.name, args.own_flags)} belongs to {_called(role)} '{method.name}', but "
+                    f"'{name}' was chosen; leave it out or add {_kind_flag(role)} {method.name}."
                 )
             options[option.name] = text
     for method in users:
@@ -102,15 +113,16 @@ def _check_beside(args: argparse.Namespace, role: str, method: MethodDescription
             raise OptionError(f"{flag} does nothing beside {other}, which replaces it; leave one of them out.")
 
 
-def check_shape(args: argparse.Namespace, drafter: MethodDescription, growth: MethodDescription) -> None:
+def check_shape(args: argparse.Namespace, drafter: MethodDescription, tree_policy: MethodDescription) -> None:
     """Raises OptionError where a flag asks the drafter for a shape that the tree policy decides."""
     for option in drafter.options:
         if option.shape and getattr(args, _dest(PLAIN, option.name)) is not None:
-            instead = " or ".join(flag_of("growth", one.name, args.own_flags) for one in growth.options)
+            instead = " or ".join(flag_of("growth", one.name, args.own_flags) for one in tree_policy.options)
             raise OptionError(
                 f"{flag_of(PLAIN, option.name, args.own_flags)} is an option of the drafter '{drafter.name}' for runs "
-                f"without a growth policy, but --growth {growth.name} decides the shape; use {instead} instead, or "
-                "leave --growth out."
+                f"without a tree policy, but --tree-policy {tree_policy.name} decides the shape; use {instead} "
+                f"instead, or "
+                "leave --tree-policy out."
             )
 
 

@@ -1,6 +1,6 @@
 """Progress bars on standard error, where a terminal listens.
 
-Place in the flow: long commands wrap their loops in it. Knows nothing about what they loop over.
+Place in the flow: long commands wrap their loops in it.
 """
 
 from __future__ import annotations

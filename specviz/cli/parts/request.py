@@ -1,6 +1,6 @@
 """The arguments of `run` as a `RunRequest`: flags over a resumed trace's settings over the defaults.
 
-Place in the flow: between argparse and the trace source. Knows nothing about how a run is computed or shown.
+Place in the flow: between argparse and the trace source.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ PLAIN = (
     "target", "drafter", "drafter_model", "growth", "stopping", "memory", "memory_file", "datastore", "verifier",
     "temperature", "top_k", "top_p", "seed", "max_new_tokens", "dtype", "device", "top",
 )  # fmt: skip
-"""fields of RunRequest that a flag of the same name sets"""
+"""fields of RunRequest that a flag sets"""
+FIELDS = {"--tree-policy": "growth", "--stop-policy": "stopping"}
+"""flags that are called otherwise than their field"""
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
@@ -29,18 +31,22 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     add_prompt_flags(parser)
 
     def add(flag: str, kind: type, metavar: str, text: str) -> None:
-        name = flag[2:].replace("-", "_")
-        parser.add_argument(flag, type=kind, metavar=metavar, help=f"{text} (default {default[name]})")
+        name = FIELDS.get(flag, flag[2:].replace("-", "_"))
+        parser.add_argument(flag, dest=name, type=kind, metavar=metavar, help=f"{text} (default {default[name]})")
 
     add("--target", str, "NAME", "the model to decode with: a bundled name, a local folder or a hub id")
     add("--drafter", str, "NAME", "how continuations are drafted; `specviz list drafters` shows them")
     add("--drafter-model", str, "NAME", "weights of a drafter that has a model of its own")
-    add("--growth", str, "NAME", "how the drafter's trees grow; auto: as the drafter's own options say")
-    add("--stopping", str, "NAME", "when a draft ends early; `specviz list stoppings` shows how")
+    add("--tree-policy", str, "NAME", "how the drafter's trees grow; auto: as the drafter's own options say")
+    add("--stop-policy", str, "NAME", "when a draft ends early; `specviz list stop_policies` shows how")
     add("--memory", str, "WORD", "what a drafter that learns begins with: cold, warm (from earlier runs) or reset")
     add("--memory-file", str, "FILE", "holds that memory between commands: read if there, written after the run")
     parser.add_argument(
-        "--stopping-weights", metavar="FILE", type=Path, help="weights of a stop policy that learns (`specviz learn`)"
+        "--stop-policy-weights",
+        dest="stopping_weights",
+        metavar="FILE",
+        type=Path,
+        help="weights of a stop policy that learns (`specviz learn`)",
     )
     add("--datastore", str, "FILE", "what a drafter retrieves from; empty: that of the target in the user's cache")
     add("--verifier", str, "NAME", "how drafts are judged; auto: greedy at temperature 0, sequential above")
@@ -89,11 +95,11 @@ def _without_shape(args: argparse.Namespace, request: RunRequest, catalog: Catal
 
     Raises OptionError where a flag asks for such a shape.
     """
-    growth = next((one for one in catalog.growths if one.name == request.growth), None)
+    tree_policy = next((one for one in catalog.tree_policies if one.name == request.growth), None)
     drafter = next((one for one in catalog.drafters if one.name == request.drafter), None)
-    if growth is None or drafter is None:
+    if tree_policy is None or drafter is None:
         return request
-    check_shape(args, drafter, growth)
+    check_shape(args, drafter, tree_policy)
     shape = {option.name for option in drafter.options if option.shape}
     kept = {name: value for name, value in request.drafter_options.items() if name not in shape}
     return replace(request, drafter_options=kept)
@@ -103,8 +109,8 @@ def _roles(catalog: Catalog) -> list[tuple[str, tuple[MethodDescription, ...]]]:
     """The choices of a run that have options of their own, and what can be chosen."""
     return [
         ("drafter", catalog.drafters),
-        ("growth", catalog.growths),
-        ("stopping", catalog.stoppings),
+        ("growth", catalog.tree_policies),
+        ("stopping", catalog.stop_policies),
         ("verifier", catalog.verifiers),
     ]
 

@@ -1,6 +1,6 @@
 """The lines under a run: what was run, how much was accepted, how fast.
 
-Place in the flow: `run` and `replay` end with it. Knows nothing about engines; numbers come from the trace's summary.
+Place in the flow: `run` and `replay` end with it.
 """
 
 from __future__ import annotations

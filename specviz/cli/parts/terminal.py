@@ -1,6 +1,6 @@
 """Writing to a terminal: colours when there is one, and model text that cannot command it.
 
-Place in the flow: every command prints through here. Knows nothing about traces or engines.
+Place in the flow: every command prints through here.
 
 Model, prompt and trace text is hostile: an escape sequence in a token could move the cursor, retitle the window or
 hide what was printed. So each such text goes through `printable` first, whether or not a terminal listens.

@@ -1,6 +1,6 @@
 """Token by token to text: bytes from the vocabulary table, decoded as they come.
 
-Place in the flow: `run` and `replay` print tokens through it. Knows nothing about terminals or engines.
+Place in the flow: `run` and `replay` print tokens through it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from specviz.trace.events import VocabEntry
 
 
-class Pieces:
+class TokenTexts:
     """Decodes a stream of token ids. A character split over tokens appears with the token that completes it."""
 
     def __init__(self, vocab: Mapping[str, VocabEntry]) -> None:

@@ -1,7 +1,6 @@
 """Rows of a draft in the target's own cache, made by some of the target's layers; gone when the draft is done.
 
-The text's rows are the target's, so nothing is read twice and nothing has to catch up. Knows nothing about drawing
-or judging.
+The text's rows are the target's, so nothing is read twice and nothing has to catch up.
 """
 
 from __future__ import annotations

@@ -2,8 +2,7 @@
 
     match ─► best_first: the most frequent prefixes of what followed ─► plant: point masses in the draft tree ─► rows
 
-Shares are frequencies, not a distribution that anything was drawn from: candidates are point masses. Knows nothing
-about where matches come from.
+Shares are frequencies, not a distribution that anything was drawn from: candidates are point masses.
 """
 
 from __future__ import annotations

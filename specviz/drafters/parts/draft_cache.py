@@ -1,7 +1,7 @@
 """The cache of a model that drafts: it keeps what the target accepted and feeds only what it has not seen.
 
-After a wholly accepted draft two tokens are missing (the last candidate was never fed), otherwise one. Knows nothing
-about drawing or judging: the accepted path is found again by comparing tokens with the text.
+After a wholly accepted draft two tokens are missing (the last candidate was never fed), otherwise one. The accepted
+path is found again by comparing tokens with the text.
 """
 
 from __future__ import annotations

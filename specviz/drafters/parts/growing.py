@@ -1,8 +1,8 @@
-"""The draft under way, between the three that make it: growth policy, stop policy and the drafter's model.
+"""The draft under way, between the three that make it: tree policy, stop policy and the drafter's model.
 
-    growth ─ expand(nodes) ─► [ stop: below these? ] ─► one pass of the model ─► [ stop: draw here? ] ─► growth
+    tree policy ─ expand(nodes) ─► [ stop: below these? ] ─► a pass of the model ─► [ stop: draw here? ] ─► tree policy
 
-Also what a run remembers between rounds for the stop policy. Knows nothing about how a model answers.
+Also what a run remembers between rounds for the stop policy.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from specviz.core.randomness import Dice
+from specviz.core.randomness import RandomSource
 from specviz.core.sampling import Sampling, transform
 from specviz.core.tree import ROOT, DraftTree
 from specviz.drafters.base import DraftContext, Proposal
 from specviz.errors import DraftError
-from specviz.stop_policies.base import Stop, StopOptions
+from specviz.stop_policies.base import StopOptions, StopPolicy
 from specviz.trace.events import CandidateKind, Option
-from specviz.tree_policies.base import Opening
+from specviz.tree_policies.base import TargetProposal
 
 Answer = Callable[[Sequence[int], int], Tensor]
 """(nodes, the depth of what follows them) → logits [len(nodes), V], from one pass"""
@@ -28,11 +28,12 @@ Answer = Callable[[Sequence[int], int], Tensor]
 
 @dataclass(slots=True)
 class GrowingDraft:
-    """Implements `growth.base.Draft` for the growth policy and `stops.base.DraftView` for the stop policy."""
+    """Implements `tree_policies.base.Draft` for the tree policy and `stop_policies.base.DraftView` for the stop
+    policy."""
 
     context: DraftContext
     proposal: Proposal
-    stop: Stop[StopOptions]
+    stop_policy: StopPolicy[StopOptions]
     deepest: int
     """no candidate deeper than this"""
     answer: Answer
@@ -51,36 +52,36 @@ class GrowingDraft:
         return self.context.sampling
 
     @property
-    def dice(self) -> Dice:
-        return self.context.dice
+    def randomness(self) -> RandomSource:
+        return self.context.randomness
 
     @property
     def round(self) -> int:
         return self.context.round
 
     @property
-    def opening(self) -> Opening | None:
-        return self.context.opening
+    def target_proposal(self) -> TargetProposal | None:
+        return self.context.target_proposal
 
     @property
     def chain_levels(self) -> int | None:
-        return self.stop.levels()
+        return self.stop_policy.levels()
 
     @property
     def note(self) -> dict[str, Option]:
         return self.proposal.note
 
     def expand(self, nodes: Sequence[int]) -> tuple[list[int], Tensor]:
-        """See `growth.base.Draft.expand`."""
+        """See `tree_policies.base.Draft.expand`."""
         depths = self.tree.depths
         asked = [node for node in nodes if depths[node] < self.deepest]
         if asked and asked != [ROOT]:
-            asked = self.stop.going_on(self, asked)
+            asked = self.stop_policy.going_on(self, asked)
         if not asked:
             return [], torch.empty(0)
         logits = self.answer(asked, 1 + max(depths[node] for node in asked))
-        self.proposal.beliefs.append((asked, logits))
-        drawn = [index for index, node in enumerate(asked) if self.stop.draws_at(self, node)]
+        self.proposal.draft_logits.append((asked, logits))
+        drawn = [index for index, node in enumerate(asked) if self.stop_policy.draws_at(self, node)]
         if len(drawn) == len(asked):
             return asked, logits
         return [asked[index] for index in drawn], logits[drawn]
@@ -92,16 +93,16 @@ class GrowingDraft:
 
     def draw(self, probs: Tensor) -> int:
         self.draws += 1
-        return self.dice.draw(probs, ("draft", self.round, self.draws - 1)).token
+        return self.randomness.draw(probs, ("draft", self.round, self.draws - 1)).token
 
     def arrange(self, nodes: Sequence[int]) -> None:
-        """See `growth.base.Draft.arrange`."""
+        """See `tree_policies.base.Draft.arrange`."""
         tree = self.tree
         place = {node: index for index, node in enumerate(nodes)}
         dropped = [node for node in range(len(tree)) if node not in place]
         if any(tree.kinds[node] != "point_mass" for node in dropped):
             raise DraftError(
-                f"the growth policy drops node {dropped[0]}, which was drawn; a drawn candidate must be submitted, or "
+                f"the tree policy drops node {dropped[0]}, which was drawn; a drawn candidate must be submitted, or "
                 "the text is biased. This is a fault of the policy."
             )
         families = tree.families()
@@ -109,11 +110,11 @@ class GrowingDraft:
             family = [place[child] for child in families[node] if child in place]
             if family != sorted(family) or any(child <= place[node] for child in family):
                 raise DraftError(
-                    f"the growth policy moves the children of node {node} out of their order; this is its fault."
+                    f"the tree policy moves the children of node {node} out of their order; this is its fault."
                 )
         tree.arrange(nodes)
-        kept = [(part, rows) for part, rows in self.proposal.beliefs if any(node in place for node in part)]
-        self.proposal.beliefs[:] = [_renumbered(part, rows, place) for part, rows in kept]
+        kept = [(part, rows) for part, rows in self.proposal.draft_logits if any(node in place for node in part)]
+        self.proposal.draft_logits[:] = [_renumbered(part, rows, place) for part, rows in kept]
 
     def parent(self, node: int) -> int:
         return self.tree.parents[node]
@@ -144,7 +145,7 @@ class GrowingDraft:
 
     def _distribution(self, node: int) -> Tensor:
         """Looked for where it was asked for: few policies want to know, and those of few nodes."""
-        logits = next(rows[part.index(node)] for part, rows in self.proposal.beliefs if node in part)
+        logits = next(rows[part.index(node)] for part, rows in self.proposal.draft_logits if node in part)
         return logits.float().softmax(-1) if self.sampling.greedy else transform(logits, self.sampling)
 
 
@@ -160,12 +161,12 @@ class LastDraft:
     levels: int | None = None
     length: int = 0
 
-    def report(self, stop: Stop[StopOptions], context: DraftContext) -> None:
+    def report(self, stop_policy: StopPolicy[StopOptions], context: DraftContext) -> None:
         """Tell the stop policy; nothing before the first draft."""
         if self.levels is not None:
             committed = len(context.tokens) - self.length
-            accepted = max(0, committed if context.opening is not None else committed - 1)
-            stop.learn(self.levels, min(self.levels, accepted))  # more, where others drafted below
+            accepted = max(0, committed if context.target_proposal is not None else committed - 1)
+            stop_policy.learn(self.levels, min(self.levels, accepted))  # more, where others drafted below
 
     def remember(self, tree: DraftTree, tokens: Sequence[int]) -> None:
         self.levels, self.length = max(tree.depths), len(tokens)

@@ -1,8 +1,8 @@
 """A draft made by a model of the drafter's own: its cache, its passes, and how the previous round went.
 
-    text ─► catch up ─► growth policy asks, stop policy ends ─► tree, passes, beliefs
+    text ─► catch up ─► tree policy asks, stop policy ends ─► tree, passes, draft logits
 
-What a drafter does with that tree is its own affair. Knows nothing about the target.
+What a drafter does with that tree is its own affair.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from specviz.drafters.parts.draft_cache import DraftCache
 from specviz.drafters.parts.growing import GrowingDraft, LastDraft
 from specviz.lm.base import LanguageModel
 from specviz.options import Options
-from specviz.stop_policies.base import Stop, StopOptions
-from specviz.tree_policies.base import Growth
+from specviz.stop_policies.base import StopOptions, StopPolicy
+from specviz.tree_policies.base import TreePolicy
 
 
 class ModelDraft:
@@ -32,29 +32,31 @@ class ModelDraft:
         self._cache = DraftCache(model)
         self._last = LastDraft()
 
-    def begin(self, tokens: Sequence[int], stop: Stop[StopOptions]) -> None:
+    def begin(self, tokens: Sequence[int], stop_policy: StopPolicy[StopOptions]) -> None:
         """Read the prompt."""
-        self._cache.keeps_hidden = stop.needs_hidden
+        self._cache.keeps_hidden = stop_policy.needs_hidden
         self._cache.begin(tokens)
 
-    def propose(self, context: DraftContext, growth: Growth[Options], stop: Stop[StopOptions]) -> Proposal:
+    def propose(
+        self, context: DraftContext, tree_policy: TreePolicy[Options], stop_policy: StopPolicy[StopOptions]
+    ) -> Proposal:
         """The tree that the model makes of the text, as tree policy and stop policy say."""
         proposal = Proposal(DraftTree.from_root(context.tokens[-1]))
-        self._last.report(stop, context)
+        self._last.report(stop_policy, context)
         room = self._cache.room(len(context.tokens))
-        depth = min(room, context.max_depth, stop.levels() or room)
+        depth = min(room, context.max_depth, stop_policy.levels() or room)
         if depth >= 1:
             draft = GrowingDraft(
                 context,
                 proposal,
-                stop,
+                stop_policy,
                 depth,
                 lambda nodes, at: self._forward(context, proposal, nodes, at),
                 self._source,
                 self._cache.hidden,
             )
-            growth.grow(draft)
-            proposal.note.update(stop.state())
+            tree_policy.grow(draft)
+            proposal.note.update(stop_policy.state())
         else:
             proposal.note["drafter_context_full"] = room < 1
         self._last.remember(proposal.tree, context.tokens)

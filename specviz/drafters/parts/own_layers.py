@@ -55,16 +55,16 @@ class OwnLayersDrafter(GrowingDrafter[ShapeOptionsT_co], Attaches):
 
     def propose(self, context: DraftContext) -> Proposal:
         proposal = Proposal(DraftTree.from_root(context.tokens[-1]))
-        stop = self.habit.stop
-        self._last.report(stop, context)
-        depth = context.max_depth if (wanted := stop.levels()) is None else min(context.max_depth, wanted)
+        stop_policy = self.draft_policies.stop_policy
+        self._last.report(stop_policy, context)
+        depth = context.max_depth if (wanted := stop_policy.levels()) is None else min(context.max_depth, wanted)
         if depth >= 1:
             rows = BorrowedRows(self._target, self._cache, self._blocks)
             draft = GrowingDraft(
-                context, proposal, stop, depth, lambda nodes, at: self._ask(rows, proposal, nodes, at), self.name
+                context, proposal, stop_policy, depth, lambda nodes, at: self._ask(rows, proposal, nodes, at), self.name
             )
-            self.growth.grow(draft)
-            proposal.note.update(stop.state())
+            self.tree_policy.grow(draft)
+            proposal.note.update(stop_policy.state())
             proposal = self.close(rows, proposal)
         self._last.remember(proposal.tree, context.tokens)
         return proposal

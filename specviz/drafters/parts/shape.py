@@ -10,12 +10,12 @@ from typing import TypeVar
 
 from specviz.core.sampling import Sampling
 from specviz.core.tree import Shape
-from specviz.drafters.base import Drafter, Habit
+from specviz.drafters.base import Drafter, DraftPolicies
 from specviz.drafters.capabilities import Grows
 from specviz.options import Options, option
 from specviz.trace.events import CandidateKind
-from specviz.tree_policies.base import Growth
-from specviz.tree_policies.levels import LevelsGrowth, LevelsOptions
+from specviz.tree_policies.base import TreePolicy
+from specviz.tree_policies.levels import LevelsOptions, LevelsTreePolicy
 from specviz.tree_policies.parts.draws import DRAWS
 from specviz.tree_policies.parts.level_wise import check_size
 
@@ -52,9 +52,9 @@ class ShapeOptions(Options):
         return self.branching or (1,) * self.gamma
 
     @property
-    def growth(self) -> Growth[Options]:
-        """The same as a growth policy, for runs that choose none."""
-        return LevelsGrowth(LevelsOptions(branching=self.widths, draw=self.draw))
+    def tree_policy(self) -> TreePolicy[Options]:
+        """The same as a tree policy, for runs that choose none."""
+        return LevelsTreePolicy(LevelsOptions(branching=self.widths, draw=self.draw))
 
 
 ShapeOptionsT_co = TypeVar("ShapeOptionsT_co", bound=ShapeOptions, covariant=True)
@@ -65,24 +65,24 @@ class GrowingDrafter(Drafter[ShapeOptionsT_co], Grows):
 
     def __init__(self, options: ShapeOptionsT_co) -> None:
         super().__init__(options)
-        self.habit = Habit()
+        self.draft_policies = DraftPolicies()
 
-    def follow(self, habit: Habit) -> None:
-        self.habit = habit
+    def follow(self, draft_policies: DraftPolicies) -> None:
+        self.draft_policies = draft_policies
 
-    def policies(self) -> Habit:
-        return self.habit
+    def policies(self) -> DraftPolicies:
+        return self.draft_policies
 
     @property
-    def growth(self) -> Growth[Options]:
+    def tree_policy(self) -> TreePolicy[Options]:
         """The policy that its drafts follow."""
-        return self.habit.growth or self.options.growth
+        return self.draft_policies.tree_policy or self.options.tree_policy
 
     def gives_hidden(self) -> bool:
         return False
 
     def kinds(self, sampling: Sampling) -> frozenset[CandidateKind]:
-        return self.growth.kinds(sampling)
+        return self.tree_policy.kinds(sampling)
 
     def shape(self, sampling: Sampling) -> Shape:
-        return self.growth.shape(sampling)
+        return self.tree_policy.shape(sampling)

@@ -1,7 +1,6 @@
 """What followed the end of a text at other places of a datastore, in a form that `best_first` can walk.
 
 Snippets stand in the order of the suffix array, so those that go on alike stand together: a prefix is a range of rows.
-Knows nothing about drafts.
 """
 
 from __future__ import annotations

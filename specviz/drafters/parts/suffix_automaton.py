@@ -1,7 +1,7 @@
 """Every substring of a text with its number of occurrences, kept up to date token by token.
 
 The suffix automaton (Blumer et al. 1985): at most two states per token, all strings of a state end at the same places.
-It answers what a suffix tree does, for matches of any length, and grows with the text. Knows nothing about drafts.
+It answers what a suffix tree does, for matches of any length, and grows with the text.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""A sweep's points as a CSV file with one line per run; the JSON with everything is `specviz.protocol.sweeps.store`'s.
-
-Knows nothing about the page.
-"""
+"""A sweep's points as a CSV file with one line per run; the whole JSON is `specviz.protocol.sweeps.store`'s."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@
                 ├─► SweepDefinition ─► expand (with the catalogue) ─► SweepSpec
     the form ───┘
 
-Knows no method by name: what can be varied is read off the option cards. Knows nothing about files, clocks or screens.
+Knows no method by name: what can be varied is read off the option cards.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _STANDARD = RunRequest(prompt="")
 
 @dataclass(frozen=True, slots=True)
 class DrafterEntry:
-    """One drafter of a sweep. One that stands there by its name alone is crossed with trees, growths and stop
+    """One drafter of a sweep. One that stands there by its name alone is crossed with trees, tree policies and stop
     policies; one with anything of its own is measured as it stands, at its lengths."""
 
     name: str
@@ -63,9 +63,9 @@ class SweepDefinition:
     trees: tuple[tuple[int, ...], ...] = ()
     """trees as children per level, for drafters with such an option"""
     growths: tuple[str, ...] = ()
-    """growth policies, each at every budget, for drafters that grow their drafts"""
+    """tree policies, each at every budget, for drafters that grow their drafts"""
     budgets: tuple[int, ...] = (16,)
-    """candidates per round of the growth policies"""
+    """candidates per round of the tree policies"""
     stoppings: tuple[str, ...] = ()
     """stop policies beside the full length, each with every shape, for drafters that grow their drafts"""
     temperatures: tuple[float, ...] = (0.0,)
@@ -119,7 +119,7 @@ def expand(definition: SweepDefinition, catalog: Catalog) -> SweepSpec:
         _named(entry.name, catalog.drafters, "drafter").grows for entry in entries
     ):
         raise OptionError(
-            f"{' and '.join(entry.name for entry in entries)} can have no growth or stop policy; choose a drafter that "
+            f"{' and '.join(entry.name for entry in entries)} can have no tree or stop policy; choose a drafter that "
             "grows its drafts, or leave the policies out."
         )
     spec = SweepSpec(
@@ -174,7 +174,9 @@ def _drafters(entry: DrafterEntry, definition: SweepDefinition, catalog: Catalog
         yield own
         return
     stops = (
-        [_named(name, catalog.stoppings, "stop policy").name for name in definition.stoppings] if method.grows else []
+        [_named(name, catalog.stop_policies, "stop policy").name for name in definition.stoppings]
+        if method.grows
+        else []
     )
     for shape in (own, *_shapes(method, definition, catalog)):
         yield shape
@@ -186,8 +188,8 @@ def _drafters(entry: DrafterEntry, definition: SweepDefinition, catalog: Catalog
 def _itself(entry: DrafterEntry, method: MethodDescription, catalog: Catalog) -> SweepDrafter:
     _check_options(method, entry.options)
     for kind, known, name, options, default in (
-        ("growth policy", catalog.growths, entry.growth, entry.growth_options, Policies().growth),
-        ("stop policy", catalog.stoppings, entry.stopping, entry.stopping_options, Policies().stopping),
+        ("tree policy", catalog.tree_policies, entry.growth, entry.growth_options, Policies().growth),
+        ("stop policy", catalog.stop_policies, entry.stopping, entry.stopping_options, Policies().stopping),
     ):
         if name != default:
             _check_options(_named(name, known, kind), options)
@@ -203,15 +205,15 @@ def _itself(entry: DrafterEntry, method: MethodDescription, catalog: Catalog) ->
 
 
 def _shapes(method: MethodDescription, definition: SweepDefinition, catalog: Catalog) -> Iterator[SweepDrafter]:
-    """The trees, and each growth policy at each budget."""
+    """The trees, and each tree policy at each budget."""
     shape = next((card.name for card in method.options if card.type == "ints"), None)
     for tree in definition.trees if shape is not None else ():
         yield SweepDrafter(method.name, {str(shape): list(tree)}, None, (), f"{method.name} tree {_commas(tree)}")
     for name in definition.growths if method.grows else ():
-        growth = _named(name, catalog.growths, "growth policy")
-        budget = next((card.name for card in growth.options if card.counts == "candidates"), None)
+        tree_policy = _named(name, catalog.tree_policies, "tree policy")
+        budget = next((card.name for card in tree_policy.options if card.counts == "candidates"), None)
         for given in [{budget: nodes} for nodes in definition.budgets] if budget else [{}]:
-            yield SweepDrafter(method.name, {}, None, policies=Policies(growth.name, dict(given)))
+            yield SweepDrafter(method.name, {}, None, policies=Policies(tree_policy.name, dict(given)))
 
 
 def _commas(numbers: Sequence[int]) -> str:

@@ -1,7 +1,7 @@
 """What a sweep found: one point per run, one row per case.
 
-Place in the flow: filled by `sweep.py`, read by the Speedup tab, by charts and by the bench's report.
-Plain data and order statistics; knows nothing about sources, torch or clocks.
+Place in the flow: filled by `sweep.py`, read by the Speedup tab, by charts and by the bench's report. Plain data and
+order statistics.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class Policies:
     def __str__(self) -> str:
         """What was chosen, such as `dyspec budget 16 · heuristic`; empty where nothing was."""
         standard = Policies()
-        growth = "" if self.growth == standard.growth else words(self.growth, self.growth_options)
+        tree_policy = "" if self.growth == standard.growth else words(self.growth, self.growth_options)
         stop = "" if self.stopping == standard.stopping else words(self.stopping, self.stopping_options)
-        return " · ".join(filter(None, (growth, stop)))
+        return " · ".join(filter(None, (tree_policy, stop)))
 
 
 def words(name: str, options: Mapping[str, Option]) -> str:
@@ -88,7 +88,7 @@ class SweepPoint:
     mean_acceptance_length: float | None
     """1 + accepted / rounds that drafted; None when nothing was drafted"""
     alpha: float | None
-    """chance that a tested level is accepted: accepted / (accepted + rounds that met a refusal). The estimate of
+    """probability that a tested level is accepted: accepted / (accepted + rounds that met a rejection). The estimate of
     the theory's alpha from capped runs; None when nothing was tested"""
     draft_step_s: float | None
     """seconds of one bare pass of the drafter's model over one row; None where it has none"""
@@ -138,7 +138,7 @@ class SweepRow:
     policies: Policies
 
 
-class Case(Protocol):
+class NamedSetting(Protocol):
     """Anything that stands for one case of a sweep."""
 
     @property
@@ -148,7 +148,7 @@ class Case(Protocol):
     def policies(self) -> Policies: ...
 
 
-def title(one: Case) -> str:
+def title(one: NamedSetting) -> str:
     """The case by name: its label and its policies."""
     return " · ".join(filter(None, (one.label, str(one.policies))))
 

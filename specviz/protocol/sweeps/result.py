@@ -1,7 +1,6 @@
 """A sweep's result: what was asked, on what it ran, who could not, and every run.
 
-Place in the flow: assembled from meetings and points, stored by `sweep_store.py`, shown by the page, continued later.
-Knows nothing about files, clocks or screens.
+Place in the flow: assembled from warm-ups and points, stored by `sweep_store.py`, shown by the page, continued later.
 """
 
 from __future__ import annotations
@@ -84,7 +83,7 @@ class SweepResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Meeting:
+class WarmUp:
     """A drafter's unmeasured run."""
 
     drafter: SweepDrafter
@@ -97,11 +96,11 @@ class Meeting:
 
 
 def introduce(
-    source: TraceSource, definition: SweepDefinition, spec: SweepSpec, meetings: Sequence[Meeting], command: str
+    source: TraceSource, definition: SweepDefinition, spec: SweepSpec, warm_ups: Sequence[WarmUp], command: str
 ) -> SweepResult:
     """The result before the first point. `spec` is that of the drafters that ran. Raises BenchError where plain
     decoding was not met, or where the machine has other threads than the sweep asks for."""
-    headers = {one.name: one.started for one in meetings if one.started is not None}
+    headers = {one.name: one.started for one in warm_ups if one.started is not None}
     plain = headers.get(BASELINE)
     if plain is None:
         raise BenchError("plain decoding was not run, so there is nothing to compare with; start the sweep again.")
@@ -127,7 +126,7 @@ def introduce(
             tokenizer_sha256=plain.tokenizer.sha256,
             prompts_sha256=hashlib.sha256(json.dumps(texts).encode()).hexdigest(),
         ),
-        absent=tuple(Absent(one.name, one.reason) for one in meetings if one.started is None),
+        absent=tuple(Absent(one.name, one.reason) for one in warm_ups if one.started is None),
         planned_runs=run_count(spec),
         curves=(),
         points=(),

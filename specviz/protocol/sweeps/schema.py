@@ -1,7 +1,6 @@
 """The JSON Schema of sweep results, generated from their types and from nowhere else.
 
 `make generate` writes it to assets/schema; a test fails when the file lags behind the types.
-Knows nothing about results.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Place in the flow: `specviz bench sweep` writes after each prompt and reads what it continues; the page reads the
 shipped result and what visitors hand in. Bytes pass the traces' guard, the types, and what the parts must say to each
-other. Knows nothing about screens.
+other.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Sweep files: TOML in, a `SweepDefinition` out, and back. Strict: a key that means nothing is refused.
 
-Place in the flow: read by `specviz bench sweep` and by the page, which also writes its form as such a file. Knows
-nothing about methods: whether a name exists is asked when the definition is expanded.
+Place in the flow: read by `specviz bench sweep` and by the page, which also writes its form as such a file. Whether a
+name exists is asked when the definition is expanded.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What is known of a candidate as soon as it is drafted, as numbers for a classifier.
 
 The same numbers can be read from a trace, which keeps the head of every distribution: what is learnt from logged rounds
-is what is asked in live ones. Knows nothing about models, drafts or traces.
+is what is asked in live ones.
 """
 
 from __future__ import annotations

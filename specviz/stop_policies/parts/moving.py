@@ -1,7 +1,4 @@
-"""A threshold that follows the acceptance rate: Draft & Verify's rule, which AdaEDL moves its floor by too.
-
-Knows nothing about what is held against the threshold.
-"""
+"""A threshold that follows the acceptance rate: Draft & Verify's rule, which AdaEDL moves its floor by too."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """A small network that says how likely a candidate is accepted, and where its trained weights come from.
 
 Weights are plain JSON data, made by `specviz learn` (or by a page, for its own runs) and shipped under `assets/stops/`.
-Knows nothing about what its inputs mean or how it was trained.
 """
 
 from __future__ import annotations

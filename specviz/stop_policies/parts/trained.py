@@ -1,7 +1,4 @@
-"""What stop policies that go by trained weights have in common: shipped weights or handed ones, and the threshold.
-
-Knows nothing about how weights are made; that is in the policy's `recipe` and in `specviz.training.stop_classifiers`.
-"""
+"""What stop policies that go by trained weights have in common: shipped weights or handed ones, and the threshold."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ from typing import Any, ClassVar, TypeVar
 import torch
 
 from specviz.options import option
-from specviz.stop_policies.base import DraftView, Stop, StopOptions
+from specviz.stop_policies.base import DraftView, StopOptions, StopPolicy
 from specviz.stop_policies.parts.candidate import FEATURES, HEAD, features
 from specviz.stop_policies.parts.network import Network, shipped, sized
 from specviz.trace.events import Option
@@ -38,7 +35,7 @@ def against_base_rate(log_loss: float, base_rate: float) -> str:
     )
 
 
-class TrainedStop(Stop[ThresholdOptionsT_co]):
+class TrainedStopPolicy(StopPolicy[ThresholdOptionsT_co]):
     """Goes by a network, with an option `threshold` of which 0 means the value found in training."""
 
     inputs: ClassVar[int | None] = None
@@ -76,7 +73,7 @@ class TrainedStop(Stop[ThresholdOptionsT_co]):
         return network if self.inputs is None else sized(network, self.inputs)
 
 
-class CandidateStop(TrainedStop[ThresholdOptionsT_co]):
+class CandidateStopPolicy(TrainedStopPolicy[ThresholdOptionsT_co]):
     """One whose network reads the numbers of `candidate`: it says how likely the candidate just drafted is accepted."""
 
     def __init_subclass__(cls) -> None:

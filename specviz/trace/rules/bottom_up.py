@@ -1,7 +1,7 @@
 """Rules inside one round: what rejected paths leave to the paths beside and above, in block and traversal verification.
 
 Every rejected child leaves its parent s = sum of max(0, A p − Q), from which the next sibling's p and A follow, and in
-the end the correction. Called by `check` on a structurally sound round. Knows nothing about thresholds.
+the end the correction. Called by `check` on a structurally sound round.
 """
 
 from __future__ import annotations

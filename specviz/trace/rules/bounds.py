@@ -1,7 +1,7 @@
 """What a trace's rounded heads say about whole distributions: bounds, carried through the arithmetic of the rules.
 
 A head gives some tokens to six decimals and the mass of all others together. Every number worked out from heads is
-therefore a range, and a stored number that lies outside it contradicts the heads. Knows nothing about trees or rules.
+therefore a range, and a stored number that lies outside it contradicts the heads.
 """
 
 from __future__ import annotations

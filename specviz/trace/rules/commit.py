@@ -1,6 +1,6 @@
 """Rules inside one round: what became final is what was verified, and the target's cache keeps exactly that.
 
-Called by `check` on a structurally sound round. Knows nothing about verdicts.
+Called by `check` on a structurally sound round.
 """
 
 from __future__ import annotations

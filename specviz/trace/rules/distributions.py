@@ -1,6 +1,6 @@
 """Rules inside one round: the tree's distributions, and each node's p and q as its parent's heads show them.
 
-Called by `check` on a structurally sound round. Knows nothing about verdicts.
+Called by `check` on a structurally sound round.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Rules inside one round: the tree is one that this drafter, tree policy and options make, judged by a rule that may.
 
-What is known of the methods stands in `known_methods` and `known_rules`, from their own declarations. Called by
-`check` on a structurally sound round. Knows nothing about probabilities.
+What is known of the methods stands in `known_methods` and `known_rules`, from their own declarations. Called by `check`
+on a structurally sound round.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ def candidates(scene: Scene) -> Iterator[Problem]:
     """Sources, kinds and sizes are those of the header's methods."""
     started, nodes = scene.started, scene.round.nodes
     yield from _judged(scene)
-    drafter, growth = DRAFTERS.get(started.drafter.name), started.growth
-    policy = TREE_POLICIES.get(growth.name) if growth is not None else None
-    if drafter is None or (growth is not None and policy is None):
+    drafter, tree_policy = DRAFTERS.get(started.drafter.name), started.growth
+    policy = TREE_POLICIES.get(tree_policy.name) if tree_policy is not None else None
+    if drafter is None or (tree_policy is not None and policy is None):
         return
     sources = drafter.sources | ({FROM_TARGET} if policy is not None and policy.opens else set())
     kind = _drawn_kind(scene)
@@ -65,11 +65,11 @@ def _judged(scene: Scene) -> Iterator[Problem]:
 
 def _drawn_kind(scene: Scene) -> str | None:
     """How the header says the model's candidates are drawn; None where the options do not say."""
-    growth, options = scene.started.growth, scene.started.drafter.options
-    policy = TREE_POLICIES.get(growth.name) if growth is not None else None
+    tree_policy, options = scene.started.growth, scene.started.drafter.options
+    policy = TREE_POLICIES.get(tree_policy.name) if tree_policy is not None else None
     if policy is not None and (settled := policy.greedy_kind if scene.greedy else policy.sampled_kind):
         return settled
-    draw = (growth.options if growth is not None else options).get("draw")
+    draw = (tree_policy.options if tree_policy is not None else options).get("draw")
     if draw != "auto":
         return {"iid": "iid", "without_replacement": "without_replacement", "top_k": "point_mass"}.get(str(draw))
     if scene.greedy:
@@ -79,12 +79,12 @@ def _drawn_kind(scene: Scene) -> str | None:
 
 def _widths(scene: Scene) -> list[int] | None:
     """Children per node level by level, as the header's options say; None where they say nothing of the kind."""
-    growth = scene.started.growth
-    options = growth.options if growth is not None else scene.started.drafter.options
+    tree_policy = scene.started.growth
+    options = tree_policy.options if tree_policy is not None else scene.started.drafter.options
     branching = options.get("branching")
     if isinstance(branching, list) and branching:
         return branching
-    length = options.get("length" if growth is not None else "gamma")
+    length = options.get("length" if tree_policy is not None else "gamma")
     return [1] * length if isinstance(length, int) else None
 
 
@@ -100,12 +100,12 @@ def _bounded(scene: Scene, card: MethodCard, most: str, deepest: str) -> Iterato
 
 def _shape(scene: Scene, own: list[Node], whole: bool) -> Iterator[Problem]:
     """Depth, width and number of the model's candidates against the options of the tree policy."""
-    growth = scene.started.growth
-    budget = growth.options.get("budget", 0) if growth is not None else 0
+    tree_policy = scene.started.growth
+    budget = tree_policy.options.get("budget", 0) if tree_policy is not None else 0
     if isinstance(budget, int) and 0 < budget < len(own):
         yield Problem(f"{scene.place}.nodes", f"hold {len(own)} candidates, but the budget is {budget}")
-    if growth is not None and not TREE_POLICIES[growth.name].even:
-        yield from _beam(scene, growth, own)
+    if tree_policy is not None and not TREE_POLICIES[tree_policy.name].even:
+        yield from _beam(scene, tree_policy, own)
         return
     widths = _widths(scene)
     if widths is None or not isinstance(budget, int):
@@ -124,19 +124,19 @@ def _shape(scene: Scene, own: list[Node], whole: bool) -> Iterator[Problem]:
         yield from _whole(scene, own, widths)
 
 
-def _beam(scene: Scene, growth: MethodCard, own: list[Node]) -> Iterator[Problem]:
+def _beam(scene: Scene, tree_policy: MethodCard, own: list[Node]) -> Iterator[Problem]:
     """Policies that choose the shape as they go keep to their width per level and their depth."""
-    policy = TREE_POLICIES[growth.name]
-    depth, width = growth.options.get(policy.deepest), growth.options.get(policy.widest)
+    policy = TREE_POLICIES[tree_policy.name]
+    depth, width = tree_policy.options.get(policy.deepest), tree_policy.options.get(policy.widest)
     deepest = max((node.depth for node in own), default=0)
-    stretched = policy.stretches and growth.options.get("budget")
+    stretched = policy.stretches and tree_policy.options.get("budget")
     if not stretched and isinstance(depth, int) and deepest > depth:
-        yield Problem(f"{scene.place}.nodes", f"reach depth {deepest}, but '{growth.name}' ran with depth {depth}")
+        yield Problem(f"{scene.place}.nodes", f"reach depth {deepest}, but '{tree_policy.name}' ran with depth {depth}")
     if isinstance(width, int):
         for level in range(1, deepest + 1):
             count = sum(node.depth == level for node in own)
             if count > width:
-                told = f"hold {count} candidates at depth {level}, but '{growth.name}' ran with width {width}"
+                told = f"hold {count} candidates at depth {level}, but '{tree_policy.name}' ran with width {width}"
                 yield Problem(f"{scene.place}.nodes", told)
 
 
@@ -178,8 +178,10 @@ def passes(scene: Scene) -> Iterator[Problem]:
     own = drafter.sources - drafter.found if drafter is not None and drafter.draws else frozenset[str]()
     if not made and any(node.source in own for node in this.nodes):
         yield Problem(place, "are missing, but the candidates come from a model")
-    growth = scene.started.growth
-    dropping = growth is not None and (growth.name not in TREE_POLICIES or TREE_POLICIES[growth.name].drops)
+    tree_policy = scene.started.growth
+    dropping = tree_policy is not None and (
+        tree_policy.name not in TREE_POLICIES or TREE_POLICIES[tree_policy.name].drops
+    )
     deepest = max(node.depth for node in this.nodes)
     for index, one in enumerate(made):
         at = f"{place}[{index}]"

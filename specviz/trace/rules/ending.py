@@ -1,6 +1,6 @@
 """Rules about the text: committed tokens spell it, it ends where something ended it, and nowhere later.
 
-Called by `check` on a structurally sound trace. Knows nothing about verdicts.
+Called by `check` on a structurally sound trace.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Rules about the header: who took part, what is claimed of them, and the seal over all of it.
 
-Called by `check` on a structurally sound trace. Knows nothing about rounds.
+Called by `check` on a structurally sound trace.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Rules inside one round: the token that ends it, its origin, and that it can have come from where it was drawn.
 
-Called by `check` on a structurally sound round. Knows nothing about the run around it.
+Called by `check` on a structurally sound round.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The same seed gives the same u for the same decision, so u can be recomputed from the header alone. Called by `check` on
 a structurally sound round, and asked of traces by this engine (and its simulations) only: others may number their
-decisions differently. Knows nothing about thresholds.
+decisions differently.
 """
 
 from __future__ import annotations
@@ -98,10 +98,10 @@ def candidates(scene: Scene) -> Iterator[Problem]:
 def numbered_like_nodes(scene: Scene) -> bool:
     """Whether the n-th node is the n-th draw of its round. Without a tree policy drafters that draw go level by
     level; what they found elsewhere comes after all they drew."""
-    drafter, growth = DRAFTERS.get(scene.started.drafter.name), scene.started.growth
+    drafter, tree_policy = DRAFTERS.get(scene.started.drafter.name), scene.started.growth
     if drafter is None or not drafter.draws:
         return False
-    return growth is None or (growth.name in TREE_POLICIES and TREE_POLICIES[growth.name].in_order)
+    return tree_policy is None or (tree_policy.name in TREE_POLICIES and TREE_POLICIES[tree_policy.name].in_order)
 
 
 def _proposal(scene: Scene, node: Node) -> Bounds:

@@ -1,7 +1,7 @@
 """Rules inside one round: the p and Q of every trial, carried through what rejected candidates leave of the target.
 
 Re-derived from the nodes' heads as ranges, so that a stored number is contradicted wherever the heads determine it.
-Called by `check` on a structurally sound round. Knows nothing about thresholds.
+Called by `check` on a structurally sound round.
 """
 
 from __future__ import annotations

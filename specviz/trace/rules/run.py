@@ -1,6 +1,6 @@
 """Rules across rounds: each begins where the last one ended, and the summary is true.
 
-Called by `check` on a structurally sound trace. Knows nothing about single verdicts.
+Called by `check` on a structurally sound trace.
 """
 
 from __future__ import annotations

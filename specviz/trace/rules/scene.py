@@ -1,7 +1,4 @@
-"""One round with its surroundings, as the rules look at it, and how exactly the numbers in a trace are known.
-
-Knows nothing about any rule.
-"""
+"""One round with its surroundings, as the rules look at it, and how exactly the numbers in a trace are known."""
 
 from __future__ import annotations
 

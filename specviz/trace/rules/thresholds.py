@@ -1,6 +1,6 @@
 """Rules inside one round: every threshold is what the rule's own equation gives, and so are the terms behind it.
 
-The equations are in `known_rules`. Called by `check` on a structurally sound round. Knows nothing about u.
+The equations are in `known_rules`. Called by `check` on a structurally sound round.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ def _kseq_left(level: Level, rho: float, factor: float, mass: float) -> Bounds:
 
 
 def reaches(scene: Scene) -> Iterator[Problem]:
-    """The chance of a path is handed down: from 1 at the root, and from each node to its children."""
+    """The probability of a path is handed down: from 1 at the root, and from each node to its children."""
     judged, nodes = scene.round.judged, scene.round.nodes
     below: dict[int, list[Trial]] = {}
     for index, trial in enumerate(judged.trials):
@@ -175,7 +175,7 @@ def reaches(scene: Scene) -> Iterator[Problem]:
         children = below.get(trial.node, [])
         if children and abs(children[0].terms["parent_reach"] - first_reach(trial)) > EXACT:
             yield Problem(
-                place, f"make the chance of the path {first_reach(trial)}, but its first child was told other"
+                place, f"make the probability of the path {first_reach(trial)}, but its first child was told other"
             )
         if children and abs(children[-1].terms["parent_reach"] - trial.terms.get("reach", -1.0)) > EXACT:
             yield Problem(place, "have another reach than the last rejected child was told")
@@ -185,7 +185,7 @@ def reaches(scene: Scene) -> Iterator[Problem]:
             yield Problem(place, "name what rejected children leave ('left') exactly where there are such")
         if judged.rule == "block" and abs(trial.terms.get("reach", -1.0) - first_reach(trial)) > EXACT:
             yield Problem(
-                place, f"have reach {trial.terms.get('reach')}, but the chance of the path is {first_reach(trial)}"
+                place, f"have reach {trial.terms.get('reach')}, but the probability of the path is {first_reach(trial)}"
             )
         below.setdefault(parent, []).append(trial)
 

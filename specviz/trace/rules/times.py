@@ -1,6 +1,6 @@
 """Rules about the clock: passes fit into phases, rounds follow each other without a gap, and all add up.
 
-Called by `check` on a structurally sound trace. Knows nothing about what was computed in that time.
+Called by `check` on a structurally sound trace.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Rules inside one round: heads after the sampling transform against the models' own, at the run's temperature.
 
 Temperature, top-k and top-p, in this order, are plain arithmetic, so the one head follows from the other as far as it
-reaches. Called by `check` on a structurally sound round. Knows nothing about verdicts.
+reaches. Called by `check` on a structurally sound round.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Rules inside one round: trials, path and fates tell the same story, in the order that the rule goes.
 
-The order of the trials is data (`judged.order`). Called by `check` on a structurally sound round. Knows nothing about
-where thresholds come from.
+The order of the trials is data (`judged.order`). Called by `check` on a structurally sound round.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
     tokens of the round / (target pass over root and kept candidates + one drafter pass per level), in target passes
 
-Knows nothing about networks: it is handed a decision per node.
+It is handed a decision per node.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def costs_of(traces: Sequence[Trace]) -> Costs:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class PolicyCost:
     """What a policy would have made of the logged rounds, no draft being longer than it was."""
 
     tokens_per_cost: float
@@ -54,7 +54,7 @@ class Outcome:
     """candidates drafted in vain, per token"""
 
 
-def outcome(rounds: Sequence[LoggedRound], costs: Costs, goes_on: GoesOn, looks_ahead: bool) -> Outcome:
+def outcome(rounds: Sequence[LoggedRound], costs: Costs, goes_on: GoesOn, looks_ahead: bool) -> PolicyCost:
     """`looks_ahead`: a node is decided on after the drafter has read it, so that a stop has cost that pass too."""
     tokens, cost, drafted = 0, 0.0, 0
     for one in rounds:
@@ -68,4 +68,4 @@ def outcome(rounds: Sequence[LoggedRound], costs: Costs, goes_on: GoesOn, looks_
         drafted += len(kept) - 1
         cost += (costs.target.at(len(kept)) + costs.draft * passes) / costs.target.at(1)
     accepted = tokens - len(rounds)
-    return Outcome(tokens / cost, tokens / len(rounds), (drafted - accepted) / tokens)
+    return PolicyCost(tokens / cost, tokens / len(rounds), (drafted - accepted) / tokens)

@@ -1,7 +1,6 @@
 """Training of the small network, and how good it is on rounds it has not seen.
 
-Full batches, AdamW, a fixed number of steps: the same examples give the same weights. Knows nothing about traces,
-models or files.
+Full batches, AdamW, a fixed number of steps: the same examples give the same weights.
 """
 
 from __future__ import annotations
@@ -34,10 +33,10 @@ class Fitted:
         return logits((inputs - self.mean) / self.scale, self.layers).sigmoid()
 
 
-def fit(inputs: Tensor, chances: Tensor, recipe: Recipe) -> Fitted:
-    """inputs [n, in], chances [n] in [0, 1].
+def fit(inputs: Tensor, labels: Tensor, recipe: Recipe) -> Fitted:
+    """inputs [n, in], probabilities [n] in [0, 1].
 
-    Binary cross-entropy with soft labels; the part that speaks for a refusal counts `reject_weight` times (SpecDec++,
+    Binary cross-entropy with soft labels; the part that speaks for a rejection counts `reject_weight` times (SpecDec++,
     2405.19715, §3.2: 6).
     """
     mean, scale = inputs.mean(0), inputs.std(0, correction=0).clamp(min=1e-3)
@@ -45,14 +44,14 @@ def fit(inputs: Tensor, chances: Tensor, recipe: Recipe) -> Fitted:
     layers = _fresh([inputs.shape[1], *recipe.widths, 1])
     parameters = [tensor for layer in layers for tensor in layer]
     optimiser = torch.optim.AdamW(parameters, lr=recipe.learning_rate, weight_decay=WEIGHT_DECAY)
-    for_accept, for_refuse = chances, recipe.reject_weight * (1.0 - chances)
+    for_accept, for_reject = labels, recipe.reject_weight * (1.0 - labels)
     for step in range(recipe.steps):
         for group in optimiser.param_groups:
             group["lr"] = recipe.learning_rate * (1.0 - step / recipe.steps)
         optimiser.zero_grad()
-        said = logits(x, layers)
-        gain = for_accept * functional.logsigmoid(said) + for_refuse * functional.logsigmoid(-said)
-        loss = -gain.sum() / (for_accept + for_refuse).sum()
+        predicted = logits(x, layers)
+        gain = for_accept * functional.logsigmoid(predicted) + for_reject * functional.logsigmoid(-predicted)
+        loss = -gain.sum() / (for_accept + for_reject).sum()
         loss.backward()
         optimiser.step()
     return Fitted(mean, scale, [(weight.detach(), bias.detach()) for weight, bias in layers])
@@ -70,29 +69,29 @@ def _fresh(sizes: Sequence[int]) -> list[tuple[Tensor, Tensor]]:
     return layers
 
 
-def accuracy(said: Tensor, chances: Tensor) -> float:
-    """Expected share of right answers, "accepted" being said from 0.5 on: said and chances [n]."""
-    return float(torch.where(said >= 0.5, chances, 1.0 - chances).mean())
+def accuracy(predicted: Tensor, labels: Tensor) -> float:
+    """Expected share of right answers, "accepted" being said from 0.5 on: said and probabilities [n]."""
+    return float(torch.where(predicted >= 0.5, labels, 1.0 - labels).mean())
 
 
-def frequency(said: Tensor, recipe: Recipe) -> Tensor:
+def frequency(predicted: Tensor, recipe: Recipe) -> Tensor:
     """said [n] → the frequencies of acceptance [n] that it stands for: a rejection that counts w times in training
     makes the odds w times too low."""
-    odds = recipe.reject_weight * said / (1.0 - said).clamp(min=1e-12)
+    odds = recipe.reject_weight * predicted / (1.0 - predicted).clamp(min=1e-12)
     return odds / (1.0 + odds)
 
 
-def log_loss(said: Tensor, chances: Tensor) -> float:
-    """Cross-entropy in nats per example of said [n] against chances [n]."""
-    said = said.double().clamp(1e-6, 1.0 - 1e-6)
-    return float(-(chances * said.log() + (1.0 - chances) * (1.0 - said).log()).mean())
+def log_loss(predicted: Tensor, labels: Tensor) -> float:
+    """Cross-entropy in nats per example of said [n] against probabilities [n]."""
+    predicted = predicted.double().clamp(1e-6, 1.0 - 1e-6)
+    return float(-(labels * predicted.log() + (1.0 - labels) * (1.0 - predicted).log()).mean())
 
 
-def auc(said: Tensor, chances: Tensor) -> float | None:
-    """Probability that an accepted candidate got more than a refused one, ties counting half; each example is accepted
-    with its chance. None where there is only one kind."""
-    order = said.argsort()
-    values, mass, rest = said[order].double(), chances[order].double(), 1.0 - chances[order].double()
+def auc(predicted: Tensor, labels: Tensor) -> float | None:
+    """Probability that an accepted candidate got more than a rejected one, ties counting half; each example is accepted
+    with its probability. None where there is only one kind."""
+    order = predicted.argsort()
+    values, mass, rest = predicted[order].double(), labels[order].double(), 1.0 - labels[order].double()
     positives, negatives = float(mass.sum()), float(rest.sum())
     if positives <= 0.0 or negatives <= 0.0:
         return None

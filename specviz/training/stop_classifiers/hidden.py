@@ -1,7 +1,4 @@
-"""The drafter's hidden states at the candidates of a trace: its model reads the logged rounds once more.
-
-Knows nothing about networks or training.
-"""
+"""The drafter's hidden states at the candidates of a trace: its model reads the logged rounds once more."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""The lesson as a whole: traces in, weights of a stop policy and an account of them out.
+"""Training as a whole: traces in, weights of a stop policy and an account of them out.
 
     traces ─► logged rounds ─► examples ─► fit ─► threshold by replaying the rounds ─► held-out numbers
 
 Rounds of every fourth prompt are held out; where there are fewer than four prompts, the last quarter of the rounds.
-Knows nothing about files, commands or screens.
 """
 
 from __future__ import annotations
@@ -18,18 +17,18 @@ from torch import Tensor
 from specviz.errors import OptionError, TrainingError
 from specviz.lm.base import LanguageModel
 from specviz.protocol.runs import Learned
-from specviz.stop_policies.base import STOPS, Recipe
+from specviz.stop_policies.base import STOP_POLICIES, Recipe
 from specviz.stop_policies.parts.candidate import FEATURES
 from specviz.stop_policies.parts.trained import against_base_rate
 from specviz.trace.events import Trace
-from specviz.training.stop_classifiers.costs import GoesOn, Outcome, costs_of, outcome
+from specviz.training.stop_classifiers.costs import GoesOn, PolicyCost, costs_of, outcome
 from specviz.training.stop_classifiers.fit import Fitted, accuracy, auc, fit, frequency, log_loss
 from specviz.training.stop_classifiers.hidden import hidden_states
 from specviz.training.stop_classifiers.rounds import LoggedRound, logged_rounds
 
 LEAST_EXAMPLES = 60
 LEAST_OF_A_KIND = 8
-"""so many accepted and refused candidates there must be"""
+"""so many accepted and rejected candidates there must be"""
 DIGITS = 5
 """significant digits of stored weights"""
 THRESHOLDS = [number / 20 for number in range(1, 20)]
@@ -40,7 +39,7 @@ ModelOf = Callable[[Trace], LanguageModel]
 
 
 @dataclass(frozen=True, slots=True)
-class Lesson:
+class TrainingSet:
     """Logged rounds with the numbers a policy sees at each candidate."""
 
     rounds: list[LoggedRound]
@@ -48,45 +47,45 @@ class Lesson:
     """per round, candidate → [in]"""
 
     def examples(self, chosen: Sequence[int]) -> tuple[Tensor, Tensor]:
-        """(inputs [n, in], chances [n]) of the labelled candidates of these rounds."""
+        """(inputs [n, in], probabilities [n]) of the labelled candidates of these rounds."""
         pairs = [
-            (self.inputs[i][node], chance)
+            (self.inputs[i][node], label)
             for i in chosen
-            for node, chance in self.rounds[i].chances.items()
+            for node, label in self.rounds[i].labels.items()
             if node in self.inputs[i]
         ]
         if not pairs:
             return torch.empty(0, 1), torch.empty(0)
-        return torch.stack([inputs for inputs, _ in pairs]), torch.tensor([chance for _, chance in pairs])
+        return torch.stack([inputs for inputs, _ in pairs]), torch.tensor([label for _, label in pairs])
 
 
 def learnable() -> list[str]:
     """The stop policies that go by trained weights."""
-    return [name for name, kind in STOPS.items() if kind.recipe is not None]
+    return [name for name, kind in STOP_POLICIES.items() if kind.recipe is not None]
 
 
 def learn(traces: Sequence[Trace], policy: str, model_of: ModelOf) -> Learned:
     """Raises OptionError for a policy that learns nothing, TrainingError where the traces do not suffice."""
-    recipe = STOPS.get(policy).recipe
+    recipe = STOP_POLICIES.get(policy).recipe
     if recipe is None:
         raise OptionError(f"the stop policy '{policy}' has nothing to learn; choose one of {', '.join(learnable())}.")
     read = [(one, logged_rounds(one)) for one in traces]
     used = [one for one, rounds in read if rounds]
-    lesson = _lesson(read, recipe, model_of)
-    train, held_out = _split(lesson.rounds)
-    inputs, chances = lesson.examples(train)
-    _check_enough(chances, len(traces))
-    fitted = fit(inputs, chances, recipe)
-    return _account(policy, recipe, lesson, fitted, (train, held_out), used)
+    training_set = _training_set(read, recipe, model_of)
+    train, held_out = _split(training_set.rounds)
+    inputs, labels = training_set.examples(train)
+    _check_enough(labels, len(traces))
+    fitted = fit(inputs, labels, recipe)
+    return _account(policy, recipe, training_set, fitted, (train, held_out), used)
 
 
-def _lesson(read: Sequence[tuple[Trace, list[LoggedRound]]], recipe: Recipe, model_of: ModelOf) -> Lesson:
+def _training_set(read: Sequence[tuple[Trace, list[LoggedRound]]], recipe: Recipe, model_of: ModelOf) -> TrainingSet:
     rounds = [one for _, found in read for one in found]
     if recipe.from_hidden:
         drafted = [trace for trace, found in read if found]
-        return Lesson(rounds, [states for trace in drafted for states in hidden_states(trace, model_of(trace))])
+        return TrainingSet(rounds, [states for trace in drafted for states in hidden_states(trace, model_of(trace))])
     chosen = range(FEATURES) if recipe.features is None else recipe.features
-    return Lesson(
+    return TrainingSet(
         rounds,
         [{node: torch.tensor([known[i] for i in chosen]) for node, known in one.known.items()} for one in rounds],
     )
@@ -103,12 +102,13 @@ def _split(rounds: Sequence[LoggedRound]) -> tuple[list[int], list[int]]:
     return sorted(set(range(len(rounds))) - set(held_out)), held_out
 
 
-def _check_enough(chances: Tensor, runs: int) -> None:
-    accepted, refused = float(chances.sum()), float((1.0 - chances).sum())
-    if len(chances) < LEAST_EXAMPLES or min(accepted, refused) < LEAST_OF_A_KIND:
+def _check_enough(labels: Tensor, runs: int) -> None:
+    accepted, rejected = float(labels.sum()), float((1.0 - labels).sum())
+    if len(labels) < LEAST_EXAMPLES or min(accepted, rejected) < LEAST_OF_A_KIND:
         raise TrainingError(
-            f"{runs} runs hold {len(chances)} judged candidates to learn from, about {accepted:.0f} accepted and "
-            f"{refused:.0f} refused, but at least {LEAST_EXAMPLES} are needed and {LEAST_OF_A_KIND} of each kind; make "
+            f"{runs} runs hold {len(labels)} judged candidates to learn from, about {accepted:.0f} accepted and "
+            f"{rejected:.0f} rejected, but at least {LEAST_EXAMPLES} are needed and {LEAST_OF_A_KIND} of each kind; "
+            f"make "
             "more or longer runs with a drafter that has a model and a longer draft."
         )
 
@@ -116,38 +116,40 @@ def _check_enough(chances: Tensor, runs: int) -> None:
 def _account(
     policy: str,
     recipe: Recipe,
-    lesson: Lesson,
+    training_set: TrainingSet,
     fitted: Fitted,
     parts: tuple[list[int], list[int]],
     traces: Sequence[Trace],
 ) -> Learned:
     """Choose the threshold on the training rounds, and tell how all this does on the others."""
-    train, held_out = ([lesson.rounds[i] for i in part] for part in parts)
-    scores = {id(one): _scores(found, fitted) for one, found in zip(lesson.rounds, lesson.inputs, strict=True)}
+    train, held_out = ([training_set.rounds[i] for i in part] for part in parts)
+    scores = {
+        id(one): _scores(found, fitted) for one, found in zip(training_set.rounds, training_set.inputs, strict=True)
+    }
     costs = costs_of(traces)
 
-    def at(threshold: float, rounds: Sequence[LoggedRound]) -> Outcome:
+    def at(threshold: float, rounds: Sequence[LoggedRound]) -> PolicyCost:
         return outcome(rounds, costs, _rule(recipe, threshold, scores), recipe.whole_path)
 
     threshold = max(THRESHOLDS, key=lambda one: (at(one, train).tokens_per_cost, -abs(one - 0.5)))
-    inputs, chances = lesson.examples(parts[1])
-    _, trained_on = lesson.examples(parts[0])
-    said = fitted.predict(inputs) if len(chances) else torch.empty(0)
+    inputs, labels = training_set.examples(parts[1])
+    _, trained_on = training_set.examples(parts[0])
+    predicted = fitted.predict(inputs) if len(labels) else torch.empty(0)
     always = outcome(held_out, costs, lambda one, node: True, looks_ahead=False)
     reached = at(threshold, held_out)
     numbers: dict[str, int | float | str | None] = {
         "runs": len(traces),
-        "prompts": len({one.prompt for one in lesson.rounds}),
-        "rounds": len(lesson.rounds),
+        "prompts": len({one.prompt for one in training_set.rounds}),
+        "rounds": len(training_set.rounds),
         "examples_trained_on": len(trained_on),
-        "examples_held_out": len(chances),
-        "held_out_accepted": round(float(chances.mean()), 4) if len(chances) else None,
-        "held_out_accuracy": round(accuracy(said, chances), 4) if len(chances) else None,
-        "held_out_log_loss": round(log_loss(frequency(said, recipe), chances), 4) if len(chances) else None,
+        "examples_held_out": len(labels),
+        "held_out_accepted": round(float(labels.mean()), 4) if len(labels) else None,
+        "held_out_accuracy": round(accuracy(predicted, labels), 4) if len(labels) else None,
+        "held_out_log_loss": round(log_loss(frequency(predicted, recipe), labels), 4) if len(labels) else None,
         "held_out_log_loss_of_base_rate": (
-            round(log_loss(torch.full_like(chances, float(trained_on.mean())), chances), 4) if len(chances) else None
+            round(log_loss(torch.full_like(labels, float(trained_on.mean())), labels), 4) if len(labels) else None
         ),
-        "held_out_auc": None if (area := auc(said, chances)) is None else round(area, 4),
+        "held_out_auc": None if (area := auc(predicted, labels)) is None else round(area, 4),
         "threshold": threshold,
         "draft_cost": round(costs.draft / costs.target.at(1), 4),
         "modelled_gain": round(reached.tokens_per_cost / always.tokens_per_cost, 4),
@@ -162,8 +164,8 @@ def _account(
 def _scores(inputs: Mapping[int, Tensor], fitted: Fitted) -> dict[int, float]:
     if not inputs:
         return {}
-    said: list[float] = fitted.predict(torch.stack(list(inputs.values()))).tolist()
-    return dict(zip(inputs, said, strict=True))
+    predicted: list[float] = fitted.predict(torch.stack(list(inputs.values()))).tolist()
+    return dict(zip(inputs, predicted, strict=True))
 
 
 def _rule(recipe: Recipe, threshold: float, scores: Mapping[int, Mapping[int, float]]) -> GoesOn:

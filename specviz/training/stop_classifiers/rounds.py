@@ -1,10 +1,9 @@
 """From traces to what a classifier can learn from: per candidate, what was known and how likely it is accepted.
 
-The chance of a candidate whose parent was accepted is min(1, p / q), as the soft label of SpecDec++ (2405.19715, §3.2);
-at temperature 0 it is 0 or 1, DISCO's label (2405.04304). It does not depend on the verifier, and not on the stop
-policy of the run either. A candidate below a refused one has no label: its text was never written. Above temperature
-0 only the first of drawn siblings has one, since the others are judged by what the first leaves.
-Knows nothing about torch or about how anything is trained.
+The probability of a candidate whose parent was accepted is min(1, p / q), as the soft label of SpecDec++ (2405.19715,
+§3.2); at temperature 0 it is 0 or 1, DISCO's label (2405.04304). It does not depend on the verifier, and not on the
+stop policy of the run either. A candidate below a rejected one has no label: its text was never written. Above
+temperature 0 only the first of drawn siblings has one, since the others are judged by what the first leaves.
 """
 
 from __future__ import annotations
@@ -34,8 +33,8 @@ class LoggedRound:
     """accepted nodes from depth 1 on"""
     known: dict[int, list[float]]
     """candidate → its features, wherever the trace has what it takes"""
-    chances: dict[int, float]
-    """candidate → chance of being accepted, wherever that is known"""
+    labels: dict[int, float]
+    """candidate → probability of being accepted, wherever that is known"""
 
 
 def logged_rounds(trace: Trace) -> list[LoggedRound]:
@@ -65,19 +64,19 @@ def _logged(one: Round, prompt: str, greedy: bool) -> LoggedRound:
         [node.depth for node in one.nodes],
         one.judged.path,
         known,
-        _chances(candidates, {0, *one.judged.path}),
+        _labels(candidates, {0, *one.judged.path}),
     )
 
 
-def _chances(candidates: Iterable[Node], reached: set[int]) -> dict[int, float]:
-    chances: dict[int, float] = {}
+def _labels(candidates: Iterable[Node], reached: set[int]) -> dict[int, float]:
+    labels: dict[int, float] = {}
     seen: set[int] = set()
     for node in candidates:
         first = node.parent not in seen
         seen.add(node.parent)
         if node.parent in reached and (first or node.kind == "point_mass") and node.draft_prob:
-            chances[node.id] = min(1.0, (node.target_prob or 0.0) / node.draft_prob)
-    return chances
+            labels[node.id] = min(1.0, (node.target_prob or 0.0) / node.draft_prob)
+    return labels
 
 
 def _features(node: Node, parent: Node, greedy: bool) -> list[float] | None:

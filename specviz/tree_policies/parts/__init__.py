@@ -1,1 +1,1 @@
-"""What several growth policies share: ways of drawing candidates, and siblings taken one by one. Registers nothing."""
+"""What several tree policies share: ways of drawing candidates, and siblings taken one by one. Registers nothing."""

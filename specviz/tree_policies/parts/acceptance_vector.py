@@ -1,7 +1,7 @@
 """How often the first, second, third, … candidate of a node is the accepted one: measured, and as an option.
 
-The measured one ships as `assets/acceptance_vector.json`, written by `specviz bench vector`. Knows nothing about
-models: it is given both distributions at many places of a text.
+The measured one ships as `assets/acceptance_vector.json`, written by `specviz bench vector`. It is given both
+distributions at many places of a text.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import cache
 import torch
 from torch import Tensor
 
-from specviz.core.randomness import Dice
+from specviz.core.randomness import RandomSource
 from specviz.core.sampling import residual, without
 from specviz.errors import OptionError
 from specviz.resources import ACCEPTANCE_VECTOR, asset_path
@@ -73,11 +73,11 @@ def parse_vector(text: str) -> tuple[float, ...]:
     return values
 
 
-def measure_vector(pairs: Iterable[tuple[Tensor, Tensor]], width: int, dice: Dice) -> list[float]:
+def measure_vector(pairs: Iterable[tuple[Tensor, Tensor]], width: int, randomness: RandomSource) -> list[float]:
     """Mean over (target p [V], drafter q [V]) of the probability that candidate number b is the accepted one.
 
     Candidates are drawn without replacement and tried by recursive rejection (Sequoia 2402.12374, §3.2.1). Each
-    chance of acceptance, sum of min(p, q), is taken as it is; only the refused tokens are drawn.
+    acceptance probability, sum of min(p, q), is taken as it is; only the rejected tokens are drawn.
     """
     sums, count = [0.0] * width, 0
     for place, (target, draft) in enumerate(pairs):
@@ -87,10 +87,10 @@ def measure_vector(pairs: Iterable[tuple[Tensor, Tensor]], width: int, dice: Dic
             accepted = min(1.0, float(torch.minimum(p, q).sum()))
             sums[number] += reached * accepted
             reached *= 1.0 - accepted
-            refused, mass = residual(q, p)
+            rejected, mass = residual(q, p)
             if reached <= 1e-9 or mass <= 0.0:
                 break
-            token = dice.draw(refused, ("measure", place, number)).token
+            token = randomness.draw(rejected, ("measure", place, number)).token
             p, _ = residual(p, q)
             q, left = without(q, [token])
             if left <= 0.0:

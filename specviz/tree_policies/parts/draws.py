@@ -1,7 +1,6 @@
 """How the children of a node are drawn from a model's logits, and what that makes of them as candidates.
 
-Each way returns, per node, the tokens in draw order with the distribution they were drawn from. Knows nothing about
-models, caches or verifiers.
+Each way returns, per node, the tokens in draw order with the distribution they were drawn from.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ class Independent:
         for q in transform(logits, draft.sampling).unbind(0):
             children: Children = []
             for _ in range(width):
-                children.append((draft.dice.draw(q, ("draft", draft.round, used)).token, q))
+                children.append((draft.randomness.draw(q, ("draft", draft.round, used)).token, q))
                 used += 1
             found.append(children)
         return found, used - first
@@ -59,7 +58,7 @@ class WithoutReplacement:
             children: Children = []
             left, mass = q, 1.0
             while mass > 0.0:
-                token = draft.dice.draw(left, ("draft", draft.round, used)).token
+                token = draft.randomness.draw(left, ("draft", draft.round, used)).token
                 children.append((token, q))
                 used += 1
                 if len(children) == width:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from specviz.core.tree import ROOT
 from specviz.errors import OptionError
-from specviz.tree_policies.base import MOST_NODES, Draft, GrowthOptions
+from specviz.tree_policies.base import MOST_NODES, Draft, TreePolicyOptions
 from specviz.tree_policies.parts.draws import Draw
 
 
@@ -24,7 +24,7 @@ def check_size(branching: Sequence[int]) -> None:
 
 
 def grow_levels(
-    draft: Draft, widths: Sequence[int], draw: Draw, options: GrowthOptions, first: Sequence[int] = (ROOT,)
+    draft: Draft, widths: Sequence[int], draw: Draw, options: TreePolicyOptions, first: Sequence[int] = (ROOT,)
 ) -> None:
     """`widths[i]` children below every node of level i; with a budget exactly so many candidates.
 

@@ -1,7 +1,7 @@
 """The candidates below one node, taken one by one, so that a policy can decide before each whether to take another.
 
 Above temperature 0 they are drawn without replacement; at temperature 0 the most probable come in order, as point
-masses. Knows nothing about trees and budgets.
+masses.
 """
 
 from __future__ import annotations

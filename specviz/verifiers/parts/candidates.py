@@ -1,6 +1,6 @@
-"""What a candidate was really drawn from once earlier siblings were refused, and what refusing it leaves of a target.
+"""What a candidate was really drawn from once earlier siblings were rejected, and what rejecting it leaves of a target.
 
-The two steps that every rule with residuals is made of. Knows nothing about any rule, dice or traces.
+The two steps that every rule with residuals is made of.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from specviz.core.sampling import residual, without
 from specviz.core.tree import DraftTree
 
 
-def drawn_before(tree: DraftTree, child: int, refused: Sequence[int]) -> list[int]:
-    """Tokens that `child` could no longer be drawn as: refused siblings of the same draw without replacement.
+def drawn_before(tree: DraftTree, child: int, rejected: Sequence[int]) -> list[int]:
+    """Tokens that `child` could no longer be drawn as: rejected siblings of the same draw without replacement.
 
     Empty for i.i.d. candidates and point masses.
     """
@@ -22,19 +22,19 @@ def drawn_before(tree: DraftTree, child: int, refused: Sequence[int]) -> list[in
         return []
     return [
         tree.tokens[other]
-        for other in refused
+        for other in rejected
         if tree.kinds[other] == "without_replacement" and tree.sources[other] == tree.sources[child]
     ]
 
 
-def drawn_from(tree: DraftTree, child: int, refused: Sequence[int]) -> Tensor | None:
-    """Q of a candidate after `refused` siblings [V]; None for a point mass."""
+def drawn_from(tree: DraftTree, child: int, rejected: Sequence[int]) -> Tensor | None:
+    """Q of a candidate after `rejected` siblings [V]; None for a point mass."""
     proposal = tree.proposals[child]
-    taken = drawn_before(tree, child, refused)
+    taken = drawn_before(tree, child, rejected)
     return without(proposal, taken)[0] if taken and proposal is not None else proposal
 
 
-def refusal(target: Tensor, token: int, proposal: Tensor | None) -> tuple[Tensor, float]:
+def rejection(target: Tensor, token: int, proposal: Tensor | None) -> tuple[Tensor, float]:
     """norm(max(0, p - Q)) [V] and its mass, with Q = `proposal`, or a point mass on `token` where that is None.
 
     `target` [V] with mass 0 where nothing is left.
@@ -46,7 +46,7 @@ def refusal(target: Tensor, token: int, proposal: Tensor | None) -> tuple[Tensor
 
 
 def reach_after(reach: float, left: float) -> float:
-    """s / (s + 1 - A): the chance to end at a node reached with A, of whose deeper paths s is left; 0/0 is 1.
+    """s / (s + 1 - A): the probability to end at a node reached with A, of whose deeper paths s is left; 0/0 is 1.
 
     Block verification (2403.10444, algorithm 2: h_i) and traversal verification (2505.12398, §3).
     """
@@ -54,12 +54,12 @@ def reach_after(reach: float, left: float) -> float:
     return left / below if below > 0.0 else 1.0
 
 
-def path_chance(reach: float, p: float, q: float) -> float:
+def path_reach(reach: float, p: float, q: float) -> float:
     """min(1, A p/q): A of a child from A of its parent; the same quantity is called P_i in block verification."""
     return min(1.0, reach * p / q) if q > 0.0 else float(reach * p > 0.0)
 
 
-def scaled_refusal(target: Tensor, reach: float, token: int, proposal: Tensor | None) -> tuple[Tensor, float]:
+def scaled_rejection(target: Tensor, reach: float, token: int, proposal: Tensor | None) -> tuple[Tensor, float]:
     """norm(max(0, A p - Q)) [V] and its mass s; `target` with mass 0 where nothing is left."""
     scaled = target.double() * reach
     if proposal is None:

@@ -1,7 +1,7 @@
 """What all verifiers declare of their rules, as the text of `assets/rules.json`.
 
 The check of a trace, the player and the documentation read it instead of knowing each rule again. `make generate`
-writes it anew; a test fails where it lags behind. Knows nothing about who reads it.
+writes it anew; a test fails where it lags behind.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The walk of the relaxed rules: every candidate whose parent passed is tried, the longest path of passes wins.
 
-Choosing the longest path is what makes them lossy. Knows nothing about what makes a candidate pass.
+Choosing the longest path is what makes them lossy.
 """
 
 from __future__ import annotations

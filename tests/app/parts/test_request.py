@@ -56,7 +56,7 @@ def test_options_that_do_nothing_beside_the_others_are_not_sent(changes, sent) -
     assert request_from(form(**changes), known, Limits()).drafter_options == sent
 
 
-def test_policies_of_growth_are_sent_for_drafters_that_grow_and_for_no_others() -> None:
+def test_tree_policies_are_sent_for_drafters_that_grow_and_for_no_others() -> None:
     policies = {"growth": "levels", "growth.levels.branching": "2,2", "stopping": "doubt", "stopping.doubt.floor": 0.3}
     growing = request_from(form(**policies), catalog(), Limits())
     assert (growing.growth, growing.growth_options) == ("levels", {"branching": [2, 2], "budget": 0})
@@ -95,7 +95,7 @@ def test_stop_strings_stand_one_per_line_and_may_hold_a_line_break() -> None:
         ({"prompt": "x" * 11}, "11 characters"),
         ({"drafter": "oracle"}, "no drafter 'oracle'"),
         ({"verifier": "hope"}, "no verifier 'hope'"),
-        ({"growth": "weed"}, "no growth 'weed'"),
+        ({"growth": "weed"}, "no tree policy 'weed'"),
         ({"temperature": 11}, "temperature is 11"),
         ({"temperature": None}, "must be a number"),
         ({"max_new_tokens": 65}, "between 1 and 64"),

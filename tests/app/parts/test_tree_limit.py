@@ -9,8 +9,8 @@ from specviz.errors import OptionError
 from specviz.live.catalog import saved
 
 SMALL = Limits(max_tree_nodes=64)
-METHODS = {method.name: method for method in (*saved().growths, *saved().drafters)}
-GROWTHS = [method.name for method in saved().growths]
+METHODS = {method.name: method for method in (*saved().tree_policies, *saved().drafters)}
+TREE_POLICIES = [method.name for method in saved().tree_policies]
 
 
 def asked(name, **options):
@@ -18,11 +18,11 @@ def asked(name, **options):
     return within(SMALL, method, {**{card.name: card.default for card in method.options}, **options})
 
 
-@pytest.mark.parametrize("growth", GROWTHS)
-def test_the_budget_of_every_growth_policy_is_capped(growth):
-    assert asked(growth, budget=64)["budget"] == 64
+@pytest.mark.parametrize("tree_policy", TREE_POLICIES)
+def test_the_budget_of_every_tree_policy_is_capped(tree_policy):
+    assert asked(tree_policy, budget=64)["budget"] == 64
     with pytest.raises(OptionError, match="budget 65 makes 65 candidates per round, but this machine takes 64"):
-        asked(growth, budget=65)
+        asked(tree_policy, budget=65)
 
 
 @pytest.mark.parametrize(
@@ -42,5 +42,5 @@ def test_a_large_shape_cut_by_its_budget_fits():
     assert asked("rsd_s", width=32, depth=32, budget=20)["budget"] == 20
 
 
-def test_every_growth_policy_says_what_its_options_count():
-    assert all(any(card.counts == "candidates" for card in METHODS[name].options) for name in GROWTHS)
+def test_every_tree_policy_says_what_its_options_count():
+    assert all(any(card.counts == "candidates" for card in METHODS[name].options) for name in TREE_POLICIES)

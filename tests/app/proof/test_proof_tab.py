@@ -35,7 +35,7 @@ def test_the_intact_method_is_called_equal_and_a_line_reads_as_worked_out_by_han
     assert (view.tone, view.why) == ("good", "")
     row = view.rows[2]
     assert row.drafted == "b (0.45)"
-    assert row.tosses == "b refused: u in [0.6667, 1), bar 0.6667 (0.3333)"
+    assert row.trials == "b rejected: u in [0.6667, 1), threshold 0.6667 (0.3333)"
     assert (row.token, row.product, row.prob) == ("a, from the residual (1)", "0.45 · 0.3333", "0.150000")
     assert view.bars[0].explanation.startswith("output(a) = 0.2000 + 0.1500 + 0.1500 = 0.500000, over 3 lines")
 

@@ -45,17 +45,17 @@ def form_of(names: dict[str, object]) -> tuple[Controls, dict[Any, object]]:
 
 
 @pytest.fixture
-def shelf(tmp_path: Path) -> Path:
+def gallery_folder(tmp_path: Path) -> Path:
     codec.write(sample(), tmp_path / "sample.json.gz")
     return tmp_path
 
 
 @pytest.fixture
-def actions(shelf: Path) -> StepActions:
-    return StepActions(ReplaySource(sample()), gallery(shelf), Limits())
+def actions(gallery_folder: Path) -> StepActions:
+    return StepActions(ReplaySource(sample()), gallery(gallery_folder), Limits())
 
 
-def test_the_page_opens_on_the_first_run_of_the_shelf_and_says_what_it_is(actions: StepActions) -> None:
+def test_the_page_opens_on_the_first_run_of_the_gallery_and_says_what_it_is(actions: StepActions) -> None:
     opening = actions.opening()
     assert json.loads(opening.player)["started"]["run_id"] == "sample"
     assert "Showing a simulated run: 20 tokens in 8 target passes" in opening.message
@@ -63,7 +63,7 @@ def test_the_page_opens_on_the_first_run_of_the_shelf_and_says_what_it_is(action
     assert "depth 1: accepted in 6 of 7 rounds" in opening.panels
 
 
-def test_an_empty_shelf_opens_an_empty_stage_with_a_sentence(tmp_path: Path) -> None:
+def test_an_empty_gallery_opens_an_empty_stage_with_a_sentence(tmp_path: Path) -> None:
     opening = StepActions(ReplaySource(sample()), gallery(tmp_path / "none"), Limits()).opening()
     assert opening.player == ""
     assert "No recorded run" in opening.message
@@ -82,14 +82,14 @@ def test_an_illegal_combination_explains_itself_before_running(actions: StepActi
     assert "Greedy judges at temperature 0 only" in actions.explain(controls)(given)
 
 
-def test_a_drafter_shows_its_options_and_its_policies_of_growth(actions: StepActions) -> None:
+def test_a_drafter_shows_its_options_and_its_tree_policies(actions: StepActions) -> None:
     with gr.Blocks():
         controls = Controls()
         method_controls(controls, actions.catalog, actions.limits)
     drafter = kinds(actions.catalog)[0]
-    line, model, ngram, growth = actions.choose(controls, drafter)("ngram")
+    line, model, ngram, tree_policy = actions.choose(controls, drafter)("ngram")
     assert "Looks the continuation up" in line
-    assert [box.visible for box in (model, ngram, growth)] == [False, True, False]
+    assert [box.visible for box in (model, ngram, tree_policy)] == [False, True, False]
     assert actions.choose(controls, drafter)("model")[3].visible is True
 
 
@@ -157,9 +157,9 @@ def test_a_live_run_streams_and_hands_the_buttons_back(actions: StepActions) -> 
     assert "sv-panel" in panels
 
 
-def test_stop_reaches_a_run_and_keeps_its_rounds(shelf: Path) -> None:
+def test_stop_reaches_a_run_and_keeps_its_rounds(gallery_folder: Path) -> None:
     gate = Event()
-    actions = StepActions(ReplaySource(sample(), gate), gallery(shelf), Limits())
+    actions = StepActions(ReplaySource(sample(), gate), gallery(gallery_folder), Limits())
     controls, given = form_of(FORM)
     actions.arm(Visitor())
     actions.stop(Visitor())
@@ -226,12 +226,12 @@ def test_a_good_file_is_shown_and_a_bad_one_is_refused_with_a_sentence(actions: 
     assert "sv-message-error" in update[3]
 
 
-def test_a_file_over_the_limit_is_refused_before_it_is_read(shelf: Path) -> None:
-    actions = StepActions(ReplaySource(sample()), gallery(shelf), Limits(import_bytes=1000))
+def test_a_file_over_the_limit_is_refused_before_it_is_read(gallery_folder: Path) -> None:
+    actions = StepActions(ReplaySource(sample()), gallery(gallery_folder), Limits(import_bytes=1000))
     assert "The file is larger than the 0.001 MB" in actions.open_file(str(SAMPLE))[3]
 
 
-def test_only_runs_on_the_shelf_can_be_chosen(actions: StepActions) -> None:
+def test_only_runs_in_the_gallery_can_be_chosen(actions: StepActions) -> None:
     assert json.loads(actions.open_recorded("sample.json.gz")[0])["started"]["run_id"] == "sample"
     assert "There is no recorded run" in actions.open_recorded("../../secret")[3]
 
@@ -290,7 +290,7 @@ def test_a_sweep_measures_every_case_and_offers_its_files() -> None:
     assert [last[name].interactive for name in ("run", "resume", "cancel")] == [True, False, False]
 
 
-def test_growth_is_measured_at_every_budget_and_every_shape_with_every_stop_policy() -> None:
+def test_tree_policies_are_measured_at_every_budget_and_every_shape_with_every_stop_policy() -> None:
     """model: a chain at two lengths, a tree, two budgets, each with `fixed` and with `doubt`; ngram: two lengths."""
     controls, given = sweep_form(growths=["levels"], budgets="8,16", stoppings=["doubt"])
     form = sweep_actions().definition(controls, given)
@@ -308,11 +308,11 @@ def test_growth_is_measured_at_every_budget_and_every_shape_with_every_stop_poli
 def test_a_case_that_cannot_run_is_refused_before_anything_runs() -> None:
     actions = sweep_actions()
     actions.source.explain = lambda request: (
-        "the growth policy 'levels' has no rule here." if request.growth != "auto" else None
+        "the tree policy 'levels' has no rule here." if request.growth != "auto" else None
     )
     controls, given = sweep_form(growths=["levels"])
     line = unescape(actions.estimate(controls)(given, Visitor())[0])
-    assert "Model · levels budget 16 cannot be measured: the growth policy 'levels' has no rule here." in line
+    assert "Model · levels budget 16 cannot be measured: the tree policy 'levels' has no rule here." in line
     assert actions.source.requests == []
 
 
@@ -392,9 +392,9 @@ def test_the_tab_opens_with_the_recorded_result_once_and_a_file_replaces_it(tmp_
         ({"trees": "a,b"}, "The children per level"),
         ({"temperatures": "warm"}, "The temperatures are 'warm'"),
         ({"drafters": ["oracle"]}, "There is no drafter 'oracle'"),
-        ({"growths": ["weed"]}, "There is no growth policy 'weed'"),
+        ({"growths": ["weed"]}, "There is no tree policy 'weed'"),
         ({"growths": ["levels"], "budgets": "999"}, "node budgets between 1 and 256"),
-        ({"drafters": ["ngram"], "stoppings": ["doubt"]}, "Ngram can have no growth or stop policy"),
+        ({"drafters": ["ngram"], "stoppings": ["doubt"]}, "Ngram can have no tree or stop policy"),
     ],
 )
 def test_a_sweep_that_cannot_run_says_why(change: dict[str, object], words: str) -> None:

@@ -11,8 +11,8 @@ from specviz.app.parts.methods import kinds
 from specviz.app.parts.request import Limits
 from specviz.app.step.actions import StepActions
 from specviz.app.step.controls import learners
-from specviz.app.step.retraining import Lessons
-from specviz.app.step.retraining_actions import LessonActions
+from specviz.app.step.retraining import Retraining
+from specviz.app.step.retraining_actions import RetrainingActions
 from tests.app.doubles import ReplaySource, catalog, sample
 from tests.app.parts.test_request import FORM
 from tests.app.step.test_actions import Visitor, form_of
@@ -31,20 +31,20 @@ def ran(actions: StepActions, visitor: Visitor) -> None:
 
 
 def test_a_page_without_runs_says_what_to_do() -> None:
-    lesson = LessonActions(ReplaySource(sample()), Lessons())
-    assert "Nothing was run on this page yet" in lesson.retrain("doubt", Visitor())
+    retraining = RetrainingActions(ReplaySource(sample()), Retraining())
+    assert "Nothing was run on this page yet" in retraining.retrain("doubt", Visitor())
 
 
 def test_what_was_learnt_holds_for_this_visitor_until_it_is_reset(actions: StepActions) -> None:
-    lesson = LessonActions(actions.source, actions.lessons)
+    retraining = RetrainingActions(actions.source, actions.retraining)
     ran(actions, Visitor("a"))
-    assert "doubt learnt from 1 runs" in lesson.retrain("doubt", Visitor("a")).lower()
+    assert "doubt learnt from 1 runs" in retraining.retrain("doubt", Visitor("a")).lower()
     for visitor in ("a", "b"):
         ran(actions, Visitor(visitor))
     assert [request.stopping_weights for request, _ in actions.source.requests] == [None, {"runs": 1}, None]
-    assert "from this page" in lesson.choose("doubt", Visitor("a"))
-    assert "shipped" in lesson.choose("doubt", Visitor("b"))
-    assert "shipped" in lesson.reset("doubt", Visitor("a"))
+    assert "from this page" in retraining.choose("doubt", Visitor("a"))
+    assert "shipped" in retraining.choose("doubt", Visitor("b"))
+    assert "shipped" in retraining.reset("doubt", Visitor("a"))
     ran(actions, Visitor("a"))
     assert actions.source.requests[-1][0].stopping_weights is None
 
@@ -52,7 +52,7 @@ def test_what_was_learnt_holds_for_this_visitor_until_it_is_reset(actions: StepA
 def test_leaving_forgets_runs_and_weights(actions: StepActions) -> None:
     ran(actions, Visitor())
     actions.leave(Visitor())
-    assert "Nothing was run" in LessonActions(actions.source, actions.lessons).retrain("doubt", Visitor())
+    assert "Nothing was run" in RetrainingActions(actions.source, actions.retraining).retrain("doubt", Visitor())
 
 
 def test_only_policies_that_learn_can_be_retrained() -> None:

@@ -37,7 +37,7 @@ FORM = {
 
 @pytest.fixture
 def actions(tmp_path: Path) -> WhatIfActions:
-    """A shelf with the golden run, as if recorded with t(1) = 8 ms and t(16) = 16 ms."""
+    """A gallery with the golden run, as if recorded with t(1) = 8 ms and t(16) = 16 ms."""
     trace = sample()
     times = [StepTime(1, 8, 0.008, 0.008, 0.008), StepTime(16, 8, 0.016, 0.016, 0.016)]
     codec.write(replace(trace, started=replace(trace.started, step_times=times)), tmp_path / "run.json.gz")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from specviz.bench.core.contest import ContestPlan, Measured, Outcome, contest
+from specviz.bench.core.contest import ContestPlan, ContestRun, Measured, contest
 from specviz.bench.core.run import SourceContestant
 from specviz.bench.speed.rows import overhead, rows
 from specviz.errors import SpecVizError
@@ -47,8 +47,8 @@ def test_cancelling_keeps_what_is_done() -> None:
     assert [one.contestant for one in contest(plan, cancelled=lambda: len(log) >= 5)] == ["A", "B", "B"]
 
 
-def outcome(name: str, seconds: float, prompt: str = "one", prefill: float = 0.0, output: int = 1) -> Outcome:
-    return Outcome(name, prompt, "code", 0, Measured([output] * 8, seconds, prefill, target_passes=4))
+def outcome(name: str, seconds: float, prompt: str = "one", prefill: float = 0.0, output: int = 1) -> ContestRun:
+    return ContestRun(name, prompt, "code", 0, Measured([output] * 8, seconds, prefill, target_passes=4))
 
 
 def test_ratios_are_per_prompt_and_summarised_by_quartiles() -> None:
@@ -68,7 +68,7 @@ def test_decoding_ratio_leaves_each_side_s_prompt_pass_out() -> None:
 
 def test_tokens_that_came_with_the_prompt_s_pass_are_not_counted_as_decoding() -> None:
     """8 tokens, 2 of them with a prompt's pass of 2 s: 6 in the 3 s after it, against 1 a second."""
-    theirs = Outcome("C", "one", "code", 0, Measured([1] * 8, 5.0, 2.0, target_passes=4, prefill_tokens=2))
+    theirs = ContestRun("C", "one", "code", 0, Measured([1] * 8, 5.0, 2.0, target_passes=4, prefill_tokens=2))
     assert rows([outcome("P", 8.0), theirs], "P")[1].decode_ratio.median == 2.0
 
 
@@ -86,19 +86,21 @@ def test_outcomes_without_their_plain_run_are_left_out() -> None:
 
 def test_tracing_overhead_is_the_extra_share_of_the_same_decode() -> None:
     """One second of five went into the trace: a quarter on top of the four it would have taken."""
-    traced = Outcome("C, recorded", "one", "code", 0, Measured([1], 5.0, 0.0, target_passes=1, record_s=1.0))
+    traced = ContestRun("C, recorded", "one", "code", 0, Measured([1], 5.0, 0.0, target_passes=1, record_s=1.0))
     assert overhead([outcome("C", 4.0), traced], "C, recorded") == (0.25, 0.25, 0.25)
     assert overhead([outcome("C", 4.0)], "C, recorded") is None
 
 
 def test_our_contestant_reads_prompt_pass_and_rounds_from_the_trace(fake_source: FakeSource) -> None:
-    ours = SourceContestant("ours", fake_source, RunRequest(prompt="", drafter="model", drafter_options={"gamma": 1}))
-    measured = ours.decode(PROMPTS[1], lambda: False)
+    own_contestants = SourceContestant(
+        "specviz", fake_source, RunRequest(prompt="", drafter="model", drafter_options={"gamma": 1})
+    )
+    measured = own_contestants.decode(PROMPTS[1], lambda: False)
     assert measured is not None
     assert (len(measured.output_ids), measured.target_passes, measured.prefill_s, measured.engine_s) == (8, 4, 0.5, 4.0)
     assert (fake_source.requests[0].prompt, fake_source.requests[0].prompt_name) == ("b", "two")
 
 
 def test_our_contestant_gives_nothing_when_cancelled(fake_source: FakeSource) -> None:
-    ours = SourceContestant("ours", fake_source, RunRequest(prompt=""))
-    assert ours.decode(PROMPTS[0], lambda: True) is None
+    own_contestants = SourceContestant("specviz", fake_source, RunRequest(prompt=""))
+    assert own_contestants.decode(PROMPTS[0], lambda: True) is None

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from specviz.bench.core.contest import Measured, Outcome
-from specviz.bench.core.report import check_marks
+from specviz.bench.core.contest import ContestRun, Measured
+from specviz.bench.core.report import check_section
 from specviz.bench.core.run import SourceContestant
-from specviz.bench.drafters.plan import Entrant, chosen, entrants, first_runs, lessons, lineup
+from specviz.bench.drafters.plan import Entrant, chosen, entrants, first_runs, lineup, warm_up_prompts
 from specviz.bench.drafters.rows import DrafterRow, sections
 from specviz.cli.commands.bench import drafters as bench_drafters
 from specviz.cli.main import main
@@ -94,7 +94,7 @@ def test_who_cannot_run_is_named_with_the_reason() -> None:
         "needy": "there is no datastore;\nbuild one.",
         "odd": "its table is missing.",
     }
-    found = entrants(source, met, RunRequest(prompt=""), lessons(source.catalog(), CARDS, 2))
+    found = entrants(source, met, RunRequest(prompt=""), warm_up_prompts(source.catalog(), CARDS, 2))
     assert [(one.drafter, one.memory) for one in found] == [("none", ""), ("learn", "cold"), ("learn", "warm")]
 
 
@@ -107,7 +107,7 @@ def test_without_plain_decoding_there_is_nothing_to_compare_with() -> None:
 def test_a_warm_start_has_run_the_other_prompts_of_the_family_and_never_its_own() -> None:
     source = Drafters()
     met = list(first_runs(source, [DRAFTERS[1]], RunRequest(prompt=""), CARDS[0]))
-    warm = entrants(source, met, RunRequest(prompt=""), lessons(source.catalog(), CARDS[:2], 4))[1].contestant
+    warm = entrants(source, met, RunRequest(prompt=""), warm_up_prompts(source.catalog(), CARDS[:2], 4))[1].contestant
     source.requests.clear()
     for _ in range(2):
         assert warm.decode(CARDS[1], lambda: False) is not None
@@ -118,16 +118,16 @@ def test_a_warm_start_has_run_the_other_prompts_of_the_family_and_never_its_own(
 def test_a_family_of_one_prompt_teaches_nothing_so_nobody_is_warm() -> None:
     source = Drafters(prompts=CARDS[:1])
     met = list(first_runs(source, [DRAFTERS[1]], RunRequest(prompt=""), CARDS[0]))
-    found = entrants(source, met, RunRequest(prompt=""), lessons(source.catalog(), CARDS[:1], 4))
+    found = entrants(source, met, RunRequest(prompt=""), warm_up_prompts(source.catalog(), CARDS[:1], 4))
     assert [one.memory for one in found] == ["cold"]
 
 
-def outcome(drafter: str, prompt: PromptCard, seconds: float, drafting: float = 0.0, repeat: int = 0) -> Outcome:
+def outcome(drafter: str, prompt: PromptCard, seconds: float, drafting: float = 0.0, repeat: int = 0) -> ContestRun:
     """Two rounds that draft 4 candidates and accept 3, eight tokens out; nothing drafted by plain decoding."""
     one = make_round(0, 0 if drafter == "none" else 4, 0 if drafter == "none" else 3, seconds / 2 - drafting)
     rounds = (replace(one, drafted=replace(one.drafted, seconds=drafting)),) * 2
     measured = Measured([1] * 8, 2 * seconds, 0.0, target_passes=2, rounds=rounds, engine_s=seconds)
-    return Outcome(drafter, prompt.id, prompt.family, repeat, measured)
+    return ContestRun(drafter, prompt.id, prompt.family, repeat, measured)
 
 
 def named(names: Iterable[str]) -> list[Entrant]:
@@ -135,7 +135,7 @@ def named(names: Iterable[str]) -> list[Entrant]:
     return [Entrant(name, "", True, SourceContestant(name, source, RunRequest(prompt=""))) for name in names]
 
 
-def row_of(outcomes: list[Outcome], family: str, drafter: str) -> DrafterRow:
+def row_of(outcomes: list[ContestRun], family: str, drafter: str) -> DrafterRow:
     taking_part = named(dict.fromkeys(one.contestant for one in outcomes))
     section = next(one for one in sections(taking_part, outcomes) if one.family == family)
     return next(row for row in section.rows if row.drafter == drafter)
@@ -272,5 +272,5 @@ def test_the_command_asks_for_the_marks_before_it_measures(source: Drafters, tmp
 
 
 def test_the_shipped_pages_have_their_marks() -> None:
-    check_marks(bench_drafters.PAGE, bench_drafters.MARK)
-    check_marks(bench_drafters.README, bench_drafters.MARK)
+    check_section(bench_drafters.PAGE, bench_drafters.MARK)
+    check_section(bench_drafters.README, bench_drafters.MARK)

@@ -78,7 +78,7 @@ class TickingSource(FakeSource):
 
 
 def contestant(source: TickingSource) -> SourceContestant:
-    return SourceContestant("ours: plain", source, RunRequest(prompt="", drafter="none"))
+    return SourceContestant("specviz: plain", source, RunRequest(prompt="", drafter="none"))
 
 
 def test_a_chain_is_replayed_at_its_own_length_and_width() -> None:
@@ -127,7 +127,7 @@ def test_rounds_and_their_passes_take_turns_and_the_prompt_s_pass_counts_for_nei
 def test_efficiency_is_what_the_passes_explain_of_the_rounds(own_s: float, share: float) -> None:
     source = TickingSource(own_s=own_s)
     replay = PassReplay(TickingModel(source.clock), clock=source.clock)
-    found = efficiencies(list(samples([contestant(source)], source.prompts, replay)))["ours: plain"]
+    found = efficiencies(list(samples([contestant(source)], source.prompts, replay)))["specviz: plain"]
     assert found.share.median == pytest.approx(share, abs=1e-3)
     assert (found.runs, found.failed) == (2, False)
 
@@ -165,4 +165,4 @@ def test_a_stop_keeps_the_runs_that_are_done() -> None:
     source = TickingSource()
     replay = PassReplay(TickingModel(source.clock), clock=source.clock)
     loop = samples([contestant(source)], source.prompts, replay, lambda: len(source.requests) >= 1)
-    assert [one.contestant for one in loop] == ["ours: plain"]
+    assert [one.contestant for one in loop] == ["specviz: plain"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from specviz.bench.core.contest import Measured, Outcome, first_prompts
+from specviz.bench.core.contest import ContestRun, Measured, first_prompts
 from specviz.bench.core.provenance import Origin
 from specviz.bench.core.report import plain_data
 from specviz.bench.speed import plan as plans
@@ -25,21 +25,21 @@ MODEL = events.ModelCard(
 
 
 def test_the_plan_holds_plain_chains_tree_ngram_and_a_recorded_chain(fake_source: Any) -> None:
-    names = [one.name for one in plans.ours(fake_source, plans.BenchOptions(gammas=(2, 4)))]
+    names = [one.name for one in plans.own_contestants(fake_source, plans.BenchOptions(gammas=(2, 4)))]
     assert names == [
-        "ours: plain",
-        "ours: model γ=2",
-        "ours: model γ=4",
-        "ours: model tree 3,2,1",
-        "ours: ngram γ=2",
-        "ours: ngram γ=4",
-        "ours: model γ=4, recorded",
+        "specviz: plain",
+        "specviz: model γ=2",
+        "specviz: model γ=4",
+        "specviz: model tree 3,2,1",
+        "specviz: ngram γ=2",
+        "specviz: ngram γ=4",
+        "specviz: model γ=4, recorded",
     ]
 
 
 def test_only_the_recorded_contestant_records(fake_source: Any) -> None:
-    ours = plans.ours(fake_source, plans.BenchOptions())
-    assert [one.name for one in ours if one.request.record] == ["ours: model γ=4, recorded"]
+    own_contestants = plans.own_contestants(fake_source, plans.BenchOptions())
+    assert [one.name for one in own_contestants if one.request.record] == ["specviz: model γ=4, recorded"]
 
 
 def test_prompts_are_taken_evenly_from_every_family() -> None:
@@ -60,28 +60,28 @@ def test_quick_is_one_length_one_prompt_one_repeat_and_few_tokens() -> None:
 def report() -> Report:
     """Plain: 8 tokens in 8 s of which none for the prompt. transformers: 10 s. A drafter: 4 s, and another text."""
 
-    def outcome(name: str, seconds: float, token: int) -> Outcome:
-        return Outcome(name, "one", "code", 0, Measured([token] * 8, seconds, 0.0, target_passes=8))
+    def outcome(name: str, seconds: float, token: int) -> ContestRun:
+        return ContestRun(name, "one", "code", 0, Measured([token] * 8, seconds, 0.0, target_passes=8))
 
     outcomes = [
-        outcome("ours: plain", 8, 1),
-        outcome("ours: model γ=4", 4, 2),
+        outcome("specviz: plain", 8, 1),
+        outcome("specviz: model γ=4", 4, 2),
         outcome("transformers: generate", 10, 1),
     ]
     origin = Origin(MODEL, (replace(MODEL, name="drafter"),), MACHINE, "2026-01-01T00:00:00Z")
-    return Report(rows(outcomes, "ours: plain"), origin, 0.0, 8, 1, 1, True, {"target": {1: 0.001}}, None)
+    return Report(rows(outcomes, "specviz: plain"), origin, 0.0, 8, 1, 1, True, {"target": {1: 0.001}}, None)
 
 
 def test_the_table_shows_ratios_against_plain_with_their_spread(report: Report) -> None:
     text = markdown(report)
-    assert "| ours: plain | 1.0 | 1.00 [1.00–1.00] | 1.00 [1.00–1.00] | 1.00 | – | – | – | 1/1 | – |" in text
-    assert "| ours: model γ=4 | 2.0 | 2.00 [2.00–2.00] | 2.00 [2.00–2.00] | 1.00 | – | – | – | 0/1 | – |" in text
+    assert "| specviz: plain | 1.0 | 1.00 [1.00–1.00] | 1.00 [1.00–1.00] | 1.00 | – | – | – | 1/1 | – |" in text
+    assert "| specviz: model γ=4 | 2.0 | 2.00 [2.00–2.00] | 2.00 [2.00–2.00] | 1.00 | – | – | – | 0/1 | – |" in text
 
 
 def test_aims_stand_beside_what_was_measured(report: Report) -> None:
     text = markdown(report)
     assert "- our plain decoding against transformers.generate (aim ≥ 1): 1.25×" in text
-    assert "- best drafter against our plain decoding (aim ≥ 1.6): 2.00× (ours: model γ=4)" in text
+    assert "- best drafter against our plain decoding (aim ≥ 1.6): 2.00× (specviz: model γ=4)" in text
 
 
 def test_the_machine_versions_and_weights_are_named_and_the_host_is_not(report: Report) -> None:

@@ -33,7 +33,7 @@ def test_plain_decoding_is_its_own_baseline_with_ratio_one(fake_source: Any) -> 
 
 
 def test_acceptance_figures_of_a_chain_that_keeps_one_of_three(fake_source: Any) -> None:
-    """4 rounds drafting 3 and keeping 1: 4 of 12 accepted; each round tests two levels, one of them refused."""
+    """4 rounds drafting 3 and keeping 1: 4 of 12 accepted; each round tests two levels, one of them rejected."""
     point = next(point for point in sweep(fake_source, SPEC) if point.gamma == 3)
     assert (point.drafted, point.accepted) == (12, 4)
     assert point.acceptance_rate == pytest.approx(1 / 3)
@@ -42,7 +42,7 @@ def test_acceptance_figures_of_a_chain_that_keeps_one_of_three(fake_source: Any)
 
 
 def test_a_point_keeps_what_the_charts_divide(fake_source: Any) -> None:
-    """4 rounds drafting 3 and keeping 1 in 4 s: depth 1 always kept, depth 2 tested and refused, depth 3 unreached."""
+    """4 rounds drafting 3 and keeping 1 in 4 s: depth 1 always kept, depth 2 tested and rejected, depth 3 unreached."""
     point = next(point for point in sweep(fake_source, SPEC) if point.gamma == 3)
     assert point.accepted_lengths == (0, 4, 0, 0)
     assert point.by_depth == ((4, 4), (4, 0), (4, 0))

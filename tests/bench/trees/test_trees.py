@@ -12,17 +12,17 @@ import numpy as np
 import pytest
 import torch
 
-from specviz.bench.core.contest import Measured, Outcome
-from specviz.bench.core.report import check_marks, write_between
-from specviz.bench.trees import level_acceptance as ladder
-from specviz.bench.trees.level_acceptance import Ladder
-from specviz.bench.trees.plan import Case, TreePlan, branchings, cases, plain_name, shapes_of_budget
+from specviz.bench.core.contest import ContestRun, Measured
+from specviz.bench.core.report import check_section, write_between
+from specviz.bench.trees import level_acceptance as level_acceptance
+from specviz.bench.trees.level_acceptance import LevelAcceptance
+from specviz.bench.trees.plan import TreeCase, TreePlan, branchings, cases, plain_name, shapes_of_budget
 from specviz.bench.trees.ranking import ranked
 from specviz.bench.trees.rows import rows
 from specviz.bench.trees.same_trees import Setup, judge_all
 from specviz.bench.trees.table import _tree_table
-from specviz.core.randomness import SeededDice
-from specviz.drafters.base import DraftContext, Habit
+from specviz.core.randomness import SeededRandom
+from specviz.drafters.base import DraftContext, DraftPolicies
 from specviz.drafters.capabilities import policies_of, with_model
 from specviz.drafters.model import ModelDrafter
 from specviz.drafters.parts.shape import ShapeOptions
@@ -37,7 +37,7 @@ from tests.fake_source import make_round
 PLAN = TreePlan((2,), (6, 14), (0.0, 1.0), 3, (0.6, 0.2, 0.1), RunRequest(prompt="", max_new_tokens=8))
 
 
-def found(plan: TreePlan = PLAN) -> list[Case]:
+def found(plan: TreePlan = PLAN) -> list[TreeCase]:
     return cases(LiveSource(measure=False), plan)
 
 
@@ -51,18 +51,26 @@ def test_every_case_of_a_budget_drafts_exactly_that_many_candidates() -> None:
         plan = make_plan(case.request)
         drafter = ModelDrafter(ShapeOptions())
         drafter.use(TableModel(32, seed=1, spread=0.3))
-        drafter.follow(Habit(policies_of(plan.drafter).growth))
-        tree = drafter.propose(DraftContext([1, 2], 0, 30, plan.sampling, SeededDice(3))).tree
+        drafter.follow(DraftPolicies(policies_of(plan.drafter).tree_policy))
+        tree = drafter.propose(DraftContext([1, 2], 0, 30, plan.sampling, SeededRandom(3))).tree
         if kind == "budget":
             assert tree.drafted == int(size), case.name
         else:
             assert max(tree.depths) == int(size), case.name
 
 
-def test_all_growth_policies_meet_all_verifiers_that_may_judge_them() -> None:
+def test_all_tree_policies_are_crossed_with_all_verifiers_that_may_judge_them() -> None:
     pairs = {(case.growth, case.verifier) for case in found() if case.experiment == "budget 6" and case.temperature}
-    assert {growth for growth, _ in pairs} == {"chain", "dyspec", "eagle2", "levels", "rsd_c", "rsd_s", "sequoia"}
-    judges = {growth: {judge for one, judge in pairs if one == growth} for growth, _ in pairs}
+    assert {tree_policy for tree_policy, _ in pairs} == {
+        "chain",
+        "dyspec",
+        "eagle2",
+        "levels",
+        "rsd_c",
+        "rsd_s",
+        "sequoia",
+    }
+    judges = {tree_policy: {judge for one, judge in pairs if one == tree_policy} for tree_policy, _ in pairs}
     assert judges["chain"] >= {"block", "naive", "sequential", "traversal", "kseq", "specinfer"}
     assert judges["levels"] == {"kseq", "naive", "sequential", "specinfer", "traversal"}
     assert judges["rsd_s"] == {"naive", "sequential", "traversal"}
@@ -70,7 +78,7 @@ def test_all_growth_policies_meet_all_verifiers_that_may_judge_them() -> None:
 
 
 def test_shapes_with_more_expected_tokens_come_first() -> None:
-    levels = next(one for one in LiveSource(measure=False).catalog().growths if one.name == "rsd_c")
+    levels = next(one for one in LiveSource(measure=False).catalog().tree_policies if one.name == "rsd_c")
     assert [name for name, _ in shapes_of_budget(levels, 6, PLAN)] == ["2,1,1", "2,2", "3,1"]
 
 
@@ -80,16 +88,16 @@ def test_nothing_to_compare_is_an_error() -> None:
 
 
 def test_rungs_by_hand() -> None:
-    """p = (0.5, 0.5), q = (0.8, 0.2). One: 0.5 + 0.2. After a refusal only token 1 is left of p: 0.3 · 0.2 more i.i.d.,
-    0.3 · 1 more without replacement, where token 0 was refused and token 1 is certain."""
+    """p = (0.5, 0.5), q = (0.8, 0.2). One: 0.5 + 0.2. After a rejection only token 1 is left of p: 0.3 · 0.2 more
+    i.i.d., 0.3 · 1 more without replacement, where token 0 was rejected and token 1 is certain."""
     p, q = np.array([0.5, 0.5]), np.array([0.8, 0.2])
-    assert ladder.one_after_the_other(p, q, 1) == pytest.approx(0.7)
-    assert ladder.one_after_the_other(p, q, 2) == pytest.approx(0.76)
-    assert ladder.pair_recursive(p, q) == pytest.approx(1.0)
-    assert ladder.looked_up(p, q, 2) == pytest.approx(0.5 * 0.96 + 0.5 * 0.36)
+    assert level_acceptance.one_after_the_other(p, q, 1) == pytest.approx(0.7)
+    assert level_acceptance.one_after_the_other(p, q, 2) == pytest.approx(0.76)
+    assert level_acceptance.pair_recursive(p, q) == pytest.approx(1.0)
+    assert level_acceptance.looked_up(p, q, 2) == pytest.approx(0.5 * 0.96 + 0.5 * 0.36)
 
 
-def test_a_pair_without_replacement_agrees_with_every_refusal_taken_one_by_one() -> None:
+def test_a_pair_without_replacement_agrees_with_every_rejection_taken_one_by_one() -> None:
     rng = np.random.default_rng(1)
     for _ in range(40):
         p, q = rng.dirichlet([1.5] * 5), rng.dirichlet([1.5] * 5)
@@ -98,14 +106,14 @@ def test_a_pair_without_replacement_agrees_with_every_refusal_taken_one_by_one()
         for token in np.flatnonzero(q > p):
             left = np.where(np.arange(5) == token, 0.0, q) / (1.0 - q[token])
             total += (q - p)[token] * np.minimum(rest / rest.sum(), left).sum()
-        assert ladder.pair_recursive(p, q) == pytest.approx(total)
+        assert level_acceptance.pair_recursive(p, q) == pytest.approx(total)
 
 
 def test_each_rule_stays_below_its_bound_and_equal_models_accept_everything() -> None:
     rng = np.random.default_rng(2)
-    rungs = Ladder([2])
-    rungs.add(*(torch.tensor(rng.dirichlet([0.5] * 9, size=20)) for _ in range(2)))
-    accepted = {one.name.split(" (")[0]: one.acceptance.value for one in rungs.rungs()}
+    rows = LevelAcceptance([2])
+    rows.add(*(torch.tensor(rng.dirichlet([0.5] * 9, size=20)) for _ in range(2)))
+    accepted = {one.name.split(" (")[0]: one.acceptance.value for one in rows.rows()}
     assert len(accepted) == 8
     assert accepted["i.i.d., the target's sample looked up"] < accepted["i.i.d., one after the other"]
     assert accepted["i.i.d., one after the other"] <= accepted["i.i.d., no rule accepts more"]
@@ -114,14 +122,14 @@ def test_each_rule_stays_below_its_bound_and_equal_models_accept_everything() ->
         accepted[f"without replacement, {rule}"] for rule in ("recursive rejection", "no rule accepts more")
     )
     assert accepted["i.i.d., one after the other"] < below <= bound
-    same = Ladder([3])
+    same = LevelAcceptance([3])
     same.add(torch.tensor([[0.5, 0.5]]), torch.tensor([[0.5, 0.5]]))
-    exact = {one.name: one.acceptance.value for one in same.rungs()}
+    exact = {one.name: one.acceptance.value for one in same.rows()}
     assert exact["one candidate"] == exact["without replacement, recursive rejection"] == 1.0
 
 
 def test_intervals_come_from_drawing_whole_prompts_anew() -> None:
-    """Two prompts with 0 and 1: a resample's mean is 0, ½ or 1, each end with a chance of a quarter."""
+    """Two prompts with 0 and 1: a resample's mean is 0, ½ or 1, each end with a probability of a quarter."""
     assert mean([0.0, 1.0]) == (0.5, 0.0, 1.0)
     assert ratio_of_sums([(3.0, 2.0), (3.0, 2.0)]) == (1.5, 1.5, 1.5)
     by_prompt = [(2.0, 1.0), (20.0, 10.0), (200.0, 100.0)]
@@ -132,13 +140,13 @@ def test_intervals_come_from_drawing_whole_prompts_anew() -> None:
         mean([])
 
 
-def outcome(name: str, accepted: int, seconds: float = 4.0) -> Outcome:
+def outcome(name: str, accepted: int, seconds: float = 4.0) -> ContestRun:
     done = (make_round(0, 4, accepted, 1.0), make_round(1, 4, accepted, 1.0))
-    return Outcome(name, "one", "code", 0, Measured([1] * 8, seconds, 0.0, target_passes=2, rounds=done))
+    return ContestRun(name, "one", "code", 0, Measured([1] * 8, seconds, 0.0, target_passes=2, rounds=done))
 
 
-def case(shape: str) -> Case:
-    return Case("budget 4", 1.0, "levels", shape, "naive", RunRequest(prompt=""))
+def case(shape: str) -> TreeCase:
+    return TreeCase("budget 4", 1.0, "levels", shape, "naive", RunRequest(prompt=""))
 
 
 def test_rows_count_accepted_candidates() -> None:
@@ -219,7 +227,7 @@ def test_verifiers_judge_the_very_same_trees_with_the_same_draws() -> None:
 
     def method_of(request: RunRequest) -> Method:
         plan = make_plan(request)
-        return Method(with_model(plan.drafter, drafter), plan.verifier, plan.sampling, SeededDice(request.seed))
+        return Method(with_model(plan.drafter, drafter), plan.verifier, plan.sampling, SeededRandom(request.seed))
 
     words: Any = SimpleNamespace(model=target, info=target.info, tokenizer=SimpleNamespace(encode=lambda text: [1, 2]))
     plan = replace(
@@ -249,15 +257,15 @@ def test_tables_go_between_the_marks_and_nowhere_else(tmp_path: Path) -> None:
     write_between(page, "it", "new\n")
     assert page.read_text(encoding="utf-8") == "before\n<!-- it -->\nnew\n<!-- /it -->\nafter\n"
     with pytest.raises(SpecVizError, match=r"page\.md has no place"):
-        check_marks(page, "other")
+        check_section(page, "other")
 
 
 def test_the_shipped_page_has_its_marks() -> None:
     from specviz.cli.commands.bench import trees as bench_trees
 
-    check_marks(bench_trees.PAGE, bench_trees.MARK)
+    check_section(bench_trees.PAGE, bench_trees.MARK)
 
 
 def test_rungs_of_unknown_sizes_are_left_out() -> None:
-    empty: Any = Ladder([])
-    assert empty.rungs() == []
+    empty: Any = LevelAcceptance([])
+    assert empty.rows() == []

@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 
 from specviz.bench.sweep.runner import sweep
-from specviz.bench.sweep.warm_up import able, meet
+from specviz.bench.sweep.warm_up import runnable, warm_up
 from specviz.errors import BenchError, ModelError, SpecVizError
 from specviz.live import catalog
 from specviz.protocol.sweeps import schema as sweep_schema
@@ -106,8 +106,8 @@ def test_a_sweep_file_is_strict(text: str, words: str) -> None:
         ('drafters = ["modle"]', "no drafter 'modle'; did you mean 'model'"),
         ('drafters = [{ name = "model", options = { gama = 1 } }]', "option of 'model' called 'gama'"),
         ('drafters = [{ name = "jacobi", length = "blok" }]', "'blok'; did you mean 'block'"),
-        ('drafters = ["model"]\ngrowths = ["dispec"]', "growth policy 'dispec'; did you mean 'dyspec'"),
-        ('drafters = ["ngram"]\nstoppings = ["entropy"]', "ngram can have no growth or stop policy"),
+        ('drafters = ["model"]\ngrowths = ["dispec"]', "tree policy 'dispec'; did you mean 'dyspec'"),
+        ('drafters = ["ngram"]\nstoppings = ["entropy"]', "ngram can have no tree or stop policy"),
         ('drafters = ["model"]\nfamilies = ["cod"]', "prompt family 'cod'; did you mean 'code'"),
         ('drafters = ["model"]\nprompts = ["nothing"]', "no prompt 'nothing'"),
         ('drafters = ["model", { name = "model", lengths = [1] }]', "two drafters of the sweep are called 'model'"),
@@ -139,9 +139,9 @@ DEFINITION = SweepDefinition(drafters=(DrafterEntry("model"),), gammas=(1, 3), p
 def measured(source: Any, keep: int = 100) -> SweepResult:
     """A result of the hand-timed source, with its first points."""
     spec = SweepSpec((SweepDrafter("model"),), (1, 3), ("one", "two"))
-    meetings = list(meet(source, spec))
-    spec = able(spec, meetings)
-    fresh = introduce(source, DEFINITION, spec, meetings, "test")
+    warm_ups = list(warm_up(source, spec))
+    spec = runnable(spec, warm_ups)
+    fresh = introduce(source, DEFINITION, spec, warm_ups, "test")
     return with_points(fresh, list(sweep(source, spec))[:keep])
 
 
@@ -251,16 +251,16 @@ def test_who_cannot_run_is_named_with_the_reason_and_left_out(fake_source: Any) 
     fake_source.run = needy
     fake_source.explain = lambda request: "odd is odd." if request.drafter == "odd" else None
     spec = SweepSpec(tuple(SweepDrafter(name, {}, None) for name in ("needy", "model", "odd")), (1,), ("one",))
-    meetings = list(meet(fake_source, spec))
-    assert {one.name: one.reason for one in meetings if one.started is None} == {
+    warm_ups = list(warm_up(fake_source, spec))
+    assert {one.name: one.reason for one in warm_ups if one.started is None} == {
         "needy": "there is no datastore; build one.",
         "odd": "odd is odd.",
     }
-    assert [case.drafter for case in cases(able(spec, meetings))] == ["none", "model"]
+    assert [case.drafter for case in cases(runnable(spec, warm_ups))] == ["none", "model"]
     with pytest.raises(BenchError, match="no drafter of the sweep can run here; the first one: there is no datastore"):
-        able(replace(spec, drafters=spec.drafters[:1]), meetings[:2])
+        runnable(replace(spec, drafters=spec.drafters[:1]), warm_ups[:2])
     with pytest.raises(BenchError, match="stopped while warming up"):
-        able(spec, meetings[:2])
+        runnable(spec, warm_ups[:2])
 
 
 def test_a_file_that_lies_elsewhere_is_named() -> None:

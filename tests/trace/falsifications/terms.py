@@ -88,7 +88,7 @@ def left(data: Data) -> None:
     keep_verdict(trial)
 
 
-@falsification("another chance of a path", "block")
+@falsification("another probability of a path", "block")
 def reach(data: Data) -> None:
     _, trial = next(trials(data, lambda this, one: one["terms"]["reach"] < 0.95 and "left" in one["terms"]))
     terms = trial["terms"]
@@ -97,8 +97,8 @@ def reach(data: Data) -> None:
     keep_verdict(trial)
 
 
-@falsification("another chance of the parent's path", "traversal")
-@falsification("another chance of the parent's path in a chain", "block")
+@falsification("another probability of the parent's path", "traversal")
+@falsification("another probability of the parent's path in a chain", "block")
 def parent_reach(data: Data) -> None:
     _, trial = next(trials(data, lambda this, one: node_of(this, one)["parent"] > 0))
     trial["terms"]["parent_reach"] *= 0.9
@@ -137,7 +137,7 @@ def shorter(data: Data) -> None:
     this["judged"]["final_node"] = this["judged"]["path"][-1]
 
 
-@falsification("another chance of the root's path, and all that follows in the trial", "block")
+@falsification("another probability of the root's path, and all that follows in the trial", "block")
 def root_reach(data: Data) -> None:
     def wanted(this: Data, trial: Data) -> bool:
         return node_of(this, trial)["parent"] == 0 and trial["accepted"] and trial["terms"]["reach"] == 1.0

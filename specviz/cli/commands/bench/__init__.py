@@ -109,20 +109,20 @@ def run(args: argparse.Namespace) -> int:
     models = SharedModels()
     source = live_source(models, args.threads)
     prompts = first_prompts(source.catalog(), options.prompts_per_family)
-    ours = plans.ours(source, options)
-    for contestant in ours:
+    own_contestants = plans.own_contestants(source, options)
+    for contestant in own_contestants:
         reason = source.explain(replace(contestant.request, prompt=prompts[0].text))
         if reason:
             raise OptionError(reason)
     err().line(f"warming up, then {len(prompts)} prompts × {options.repeats} repeats…")
-    origin = origin_of([_header(source, ours[place], prompts[0]) for place in (0, 1)])
-    contestants = [*ours, *(theirs(options, origin.machine) if options.transformers else ())]
+    origin = origin_of([_header(source, own_contestants[place], prompts[0]) for place in (0, 1)])
+    contestants = [*own_contestants, *(theirs(options, origin.machine) if options.transformers else ())]
     contest = ContestPlan(contestants, prompts, options.repeats)
     replay = _replay(options, models)
     with time_limit(args.max_minutes) as cancelled:
         outcomes = list(progress(run_contest(contest, cancelled), "bench", contest.runs))
-        share = _efficiency(ours, prompts, replay, cancelled)
-    recorded = f"ours: model γ={plans.middle_gamma(options.gammas)}{plans.RECORDED}"
+        share = _efficiency(own_contestants, prompts, replay, cancelled)
+    recorded = f"specviz: model γ={plans.middle_gamma(options.gammas)}{plans.RECORDED}"
     report = Report(
         rows=rows(outcomes, plans.PLAIN, share),
         origin=origin,
@@ -176,12 +176,12 @@ def _header(source: TraceSource, contestant: SourceContestant, prompt: PromptCar
 
 
 def _efficiency(
-    ours: Sequence[SourceContestant], prompts: Sequence[PromptCard], replay: PassReplay, cancelled: Cancelled
+    own_contestants: Sequence[SourceContestant], prompts: Sequence[PromptCard], replay: PassReplay, cancelled: Cancelled
 ) -> Mapping[str, Efficiency]:
     """Contestant → its efficiency, from runs of their own."""
-    runs = len(ours) * len(prompts)
+    runs = len(own_contestants) * len(prompts)
     err().line(f"engine efficiency: {runs} runs, every round followed by its passes alone…")
-    return efficiencies(list(progress(samples(ours, prompts, replay, cancelled), "efficiency", runs)))
+    return efficiencies(list(progress(samples(own_contestants, prompts, replay, cancelled), "efficiency", runs)))
 
 
 def _replay(options: plans.BenchOptions, models: SharedModels) -> PassReplay:

@@ -1,7 +1,7 @@
 """`specviz bench drafters`: all registered drafters against plain decoding, prompt family by prompt family.
 
 Place in the flow: an experiment of `specviz bench`; asks the source which drafters there are, lets each run once
-unmeasured, has the contest run them, prints and writes the report. Knows nothing about how any of them drafts.
+unmeasured, has the contest run them, prints and writes the report.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from specviz.bench.core.contest import ContestPlan, contest, first_prompts
 from specviz.bench.core.provenance import origin_of
-from specviz.bench.core.report import between, check_marks, plain_data, write_between
+from specviz.bench.core.report import between, check_section, plain_data, write_between
 from specviz.bench.core.run import FirstRun
 from specviz.bench.drafters import plan as drafter_plan
 from specviz.bench.drafters.rows import Section, sections
@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_count(parser, "--repeats", 1, "times everything is run")
     add_count(parser, "--max-new-tokens", 48, "tokens per run")
     add("--temperature", type=float, default=0.0, metavar="T", help="0 decodes greedily (default)")
-    add_count(parser, "--lessons", 4, "other prompts of the family behind a warm start")
+    add_count(parser, "--warm-up-prompts", 4, "other prompts of the family behind a warm start")
     add("--max-minutes", type=float, metavar="M", help="stop after M minutes and report what is done")
     add("--json", type=Path, metavar="FILE", help="write the report as JSON; - prints it instead of the tables")
     add("--write", type=Path, nargs="?", const=BOTH, metavar="PAGE",
@@ -52,7 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    at_least_one(args, ("prompts", "repeats", "max_new_tokens", "lessons", "threads"))
+    at_least_one(args, ("prompts", "repeats", "max_new_tokens", "warm_up_prompts", "threads"))
     if args.temperature < 0:
         raise OptionError(f"--temperature is {args.temperature:g}, but must be at least 0.")
     kept = _kept(args)
@@ -84,8 +84,8 @@ def measure(args: argparse.Namespace, source: TraceSource, kept: DrafterReport |
     if kept is not None:
         families = ["", *dict.fromkeys(card.family for card in prompts)]
         check_mergeable(kept, replace(blank, sections=tuple(Section(family, ()) for family in families)))
-    lessons = drafter_plan.lessons(catalog, prompts, args.lessons)
-    entrants = drafter_plan.entrants(source, met, template, lessons)
+    warm_up_prompts = drafter_plan.warm_up_prompts(catalog, prompts, args.warm_up_prompts)
+    entrants = drafter_plan.entrants(source, met, template, warm_up_prompts)
     err().line(f"{len(entrants)} contestants × {len(prompts)} prompts × {args.repeats} repeats…")
     plan = ContestPlan(drafter_plan.lineup(entrants), prompts, args.repeats, warm_up=False)
     with time_limit(args.max_minutes) as cancelled:
@@ -103,7 +103,7 @@ def _blank(
         origin=origin_of([first.started for _, first in met if first.started is not None]),
         later={},
         prompts=len(prompts),
-        lessons=args.lessons,
+        warm_up_prompts=args.warm_up_prompts,
         repeats=args.repeats,
         max_new_tokens=args.max_new_tokens,
         temperature=args.temperature,
@@ -123,7 +123,7 @@ def _kept(args: argparse.Namespace) -> DrafterReport | None:
         return None
     page = _page(args.write)
     for one in (page, README) if args.write == BOTH else (page,):
-        check_marks(one, MARK)
+        check_section(one, MARK)
     if not args.drafters:
         return None
     kept = read_report(place_of_report(page))

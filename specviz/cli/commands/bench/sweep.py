@@ -1,7 +1,6 @@
 """`specviz bench sweep FILE`: a declared sweep, measured, kept after every prompt, and continued where it stopped.
 
-Place in the flow: an experiment of `specviz bench`; the same runs as the page's Speedup tab. Knows nothing about how
-decoding works.
+Place in the flow: an experiment of `specviz bench`; the same runs as the page's Speedup tab.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from pathlib import Path
 
 from specviz.bench.sweep.runner import sweep
 from specviz.bench.sweep.table import table
-from specviz.bench.sweep.warm_up import able, everyone, meet
+from specviz.bench.sweep.warm_up import every_drafter, runnable, warm_up
 from specviz.cli.parts.bench import Cancelled, time_limit
 from specviz.cli.parts.progress import progress
 from specviz.cli.parts.sources import SharedModels, live_source
@@ -90,14 +89,14 @@ def _warmed_up(
 ) -> tuple[SweepResult, SweepSpec]:
     """The result before its first point, and the sweep of those that can run here, the others being named."""
     spec = expand(definition, source.catalog())
-    names = everyone(spec)
+    names = every_drafter(spec)
     err().line(f"warming up {len(names)} settings…")
-    meetings = list(progress(meet(source, spec, cancelled), "warm-up", len(names)))
-    for one in meetings:
+    warm_ups = list(progress(warm_up(source, spec, cancelled), "warm-up", len(names)))
+    for one in warm_ups:
         if one.started is None:
             err().line(printable(f"left out: {one.name}: {one.reason}"))
-    spec = able(spec, meetings)
-    return introduce(source, definition, spec, meetings, f"specviz bench sweep {args.file.name}"), spec
+    spec = runnable(spec, warm_ups)
+    return introduce(source, definition, spec, warm_ups, f"specviz bench sweep {args.file.name}"), spec
 
 
 def _prompt_by_prompt(found: Iterator[SweepPoint], points: list[SweepPoint], total: int) -> Iterator[None]:

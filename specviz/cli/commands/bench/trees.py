@@ -1,7 +1,8 @@
 """`specviz bench trees`: which tree policy and which verifier accept how much, and what is left to gain.
 
 Place in the flow: an experiment of `specviz bench`; builds cases from a trace source, runs them prompt by prompt, has
-all verifiers judge the same trees, reads p and q of the prompts' texts for the ladder, prints and writes the report.
+all verifiers judge the same trees, reads p and q of the prompts' texts for the acceptance of one level, prints and
+writes the report.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from specviz.bench.core.contest import ContestPlan, contest, first_prompts
 from specviz.bench.core.provenance import origin_here
-from specviz.bench.core.report import check_marks, plain_data, write_between
+from specviz.bench.core.report import check_section, plain_data, write_between
 from specviz.bench.core.run import SourceContestant
 from specviz.cli.parts.bench import (
     PAIR,
@@ -34,15 +35,15 @@ from specviz.protocol.runs import PromptCard, RunRequest, TraceSource
 from specviz.resources import ROOT
 
 if TYPE_CHECKING:
-    from specviz.bench.trees.level_acceptance import Ladder
-    from specviz.bench.trees.plan import Case, TreePlan
+    from specviz.bench.trees.level_acceptance import LevelAcceptance
+    from specviz.bench.trees.plan import TreeCase, TreePlan
     from specviz.bench.trees.rows import TreeRow
     from specviz.bench.trees.same_trees import SameTreeRow
     from specviz.bench.trees.table import TreeReport
     from specviz.engine.session import Method
     from specviz.lm.load import LoadedModel
 
-SUMMARY = "compare tree policies and verifiers at a fixed draft length and at a fixed target budget"
+SUMMARY = "compare tree policies and verifiers at a fixed speculation length and at a fixed target budget"
 PAGE = ROOT.parent / "docs" / "bench_trees.md"
 MARK = "bench trees"
 
@@ -57,10 +58,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_count(parser, "--prompts", 4, "prompts per family")
     add_count(parser, "--max-new-tokens", 48, "tokens per run")
     add("--speed", action="store_true", help="also measure decoding speed against plain decoding, interleaved")
-    add("--ladder-candidates", default="2,4", metavar="N,N,…",
-        help="candidates of the gain ladder's level (default %(default)s); empty: no ladder")  # fmt: skip
-    add("--ladder-temperature", type=float, default=1.0, metavar="T", help="its temperature (default %(default)s)")
-    add_count(parser, "--ladder-step", 4, "it looks at every Nth token of the prompts")
+    add("--level-candidates", default="2,4", metavar="N,N,…",
+        help="candidates of the level (default %(default)s); empty: no such table")  # fmt: skip
+    add("--level-temperature", type=float, default=1.0, metavar="T", help="its temperature (default %(default)s)")
+    add_count(parser, "--level-step", 4, "it looks at every Nth token of the prompts")
     add("--max-minutes", type=float, metavar="M", help="stop after M minutes and report what is done")
     add("--json", type=Path, metavar="FILE", help="write the report as JSON; - prints it instead of the tables")
     add("--write", type=Path, nargs="?", const=PAGE, metavar="PAGE",
@@ -75,7 +76,7 @@ class Bench:
     args: argparse.Namespace
     plan: TreePlan
     source: TraceSource
-    cases: Sequence[Case]
+    cases: Sequence[TreeCase]
     prompts: Sequence[PromptCard]
     target: LoadedModel
     drafter: LoadedModel
@@ -85,10 +86,10 @@ def run(args: argparse.Namespace) -> int:
     from specviz.bench.trees.plan import cases
     from specviz.bench.trees.table import markdown
 
-    at_least_one(args, ("shapes", "prompts", "max_new_tokens", "ladder_step", "threads"))
+    at_least_one(args, ("shapes", "prompts", "max_new_tokens", "level_step", "threads"))
     plan = _plan(args)
     if args.write is not None:
-        check_marks(args.write, MARK)
+        check_section(args.write, MARK)
     models = SharedModels()
     source = live_source(models, args.threads)
     prompts = first_prompts(source.catalog(), args.prompts)
@@ -105,7 +106,7 @@ def _plan(args: argparse.Namespace) -> TreePlan:
     from specviz.bench.trees.plan import TreePlan
     from specviz.tree_policies.parts.acceptance_vector import vector_for
 
-    sizes = {name: numbers(args, name, int, "6,14") for name in ("lengths", "budgets", "ladder_candidates")}
+    sizes = {name: numbers(args, name, int, "6,14") for name in ("lengths", "budgets", "level_candidates")}
     for name, values in sizes.items():
         if any(value < 1 for value in values):
             raise OptionError(f"--{name.replace('_', '-')} is '{getattr(args, name)}', but must be at least 1 each.")
@@ -128,13 +129,13 @@ def _report(bench: Bench) -> TreeReport:
     with time_limit(args.max_minutes) as cancelled:
         rows, all_run = _runs(bench, cancelled)
         same_trees, all_judged = _same_trees(bench, cancelled)
-    ladder = _ladder(bench)
+    levels = _level_acceptance(bench)
     return TreeReport(
         rows=rows,
         same_trees=same_trees,
-        ladder=ladder.rungs(),
-        ladder_temperature=args.ladder_temperature,
-        places=ladder.places,
+        levels=levels.rows(),
+        level_temperature=args.level_temperature,
+        places=levels.places,
         origin=origin_here(bench.target, bench.drafter),
         prompts=len(bench.prompts),
         max_new_tokens=args.max_new_tokens,
@@ -176,7 +177,7 @@ def _same_trees(bench: Bench, cancelled: Cancelled) -> tuple[list[SameTreeRow], 
 
 def _method(bench: Bench, request: RunRequest) -> Method:
     """A fresh drafter with its tree policy, as a run of this request has it."""
-    from specviz.core.randomness import SeededDice
+    from specviz.core.randomness import SeededRandom
     from specviz.drafters.capabilities import policies_of, with_model
     from specviz.engine.session import Method
     from specviz.live.plan import make_plan
@@ -184,22 +185,22 @@ def _method(bench: Bench, request: RunRequest) -> Method:
 
     plan = make_plan(request)
     drafter = with_model(plan.drafter, bench.drafter.model)
-    policy = policies_of(drafter).growth
+    policy = policies_of(drafter).tree_policy
     if policy is not None:
         target, draft = (one.info.weights_sha256 for one in (bench.target, bench.drafter))
         policy.prepare(Pair(target, draft, request.temperature))
-    return Method(drafter, plan.verifier, plan.sampling, SeededDice(request.seed))
+    return Method(drafter, plan.verifier, plan.sampling, SeededRandom(request.seed))
 
 
-def _ladder(bench: Bench) -> Ladder:
+def _level_acceptance(bench: Bench) -> LevelAcceptance:
     from specviz.bench.core.contexts import Places, distributions
-    from specviz.bench.trees.level_acceptance import Ladder
+    from specviz.bench.trees.level_acceptance import LevelAcceptance
     from specviz.core.sampling import Sampling
 
     args = bench.args
-    ladder = Ladder(numbers(args, "ladder_candidates", int, "2,4"), args.seed)
-    if ladder.candidates:
-        places = Places(bench.prompts, args.ladder_step, Sampling(args.ladder_temperature))
+    levels = LevelAcceptance(numbers(args, "level_candidates", int, "2,4"), args.seed)
+    if levels.candidates:
+        places = Places(bench.prompts, args.level_step, Sampling(args.level_temperature))
         for _, p, q in distributions(bench.target, bench.drafter, places):
-            ladder.add(p, q)
-    return ladder
+            levels.add(p, q)
+    return levels

@@ -1,7 +1,6 @@
 """`specviz bench vector`: measure how often each sibling is the accepted one, at several temperatures, for Sequoia.
 
-Place in the flow: an experiment of `specviz bench`; to be run again whenever the bundled models change. Knows nothing
-about how trees are made from it.
+Place in the flow: an experiment of `specviz bench`; to be run again whenever the bundled models change.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from specviz.bench.core.contexts import Places, distributions
-    from specviz.core.randomness import SeededDice
+    from specviz.core.randomness import SeededRandom
     from specviz.core.sampling import Sampling
     from specviz.tree_policies.parts.acceptance_vector import measure_ranks, measure_vector
 
@@ -64,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
     def vector(temperature: float) -> list[float]:
         if temperature == 0.0:
             return measure_ranks(pairs(1.0), args.width)
-        return measure_vector(pairs(temperature), args.width, SeededDice(args.seed))
+        return measure_vector(pairs(temperature), args.width, SeededRandom(args.seed))
 
     temperatures = numbers(args, "temperatures", float, "0,0.8")
     vectors = {temperature: vector(temperature) for temperature in temperatures}
