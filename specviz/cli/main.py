@@ -8,36 +8,36 @@ failed or was stopped, 2 wrong usage or input. A command's module is imported on
 from __future__ import annotations
 
 import argparse
+import ast
 import difflib
 import importlib
 import os
+import pkgutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import NoReturn, TextIO
 
+from specviz.cli import commands
 from specviz.cli.parts.terminal import printable
 from specviz.errors import SpecVizError
 
-COMMANDS: Mapping[str, str] = {
-    "list": "drafters, verifiers, models and prompts to choose from",
-    "run": "decode a prompt and print the text as it comes",
-    "check": "check trace files against every rule of the format",
-    "audit": "recompute a trace from its checkpoints through plain transformers forwards",
-    "others": "show what every other drafter would have drafted at one round of a trace",
-    "replay": "show a trace in the terminal, round by round",
-    "simulate": "model what a draft would bring, simulate a run of it, or put a trace on another clock",
-    "prove": "compute every method's distance from the target's law, by exact enumeration",
-    "bench": "measure speed against plain decoding and transformers, interleaved in one run",
-    "race": "run plain decoding and up to three drafters on one prompt, and compare text and time",
-    "profile": "measure how long a target pass over n rows takes on this machine, for the Machine page",
-    "datastore": "build the text that rest and rasd retrieve from",
-    "record": "write the recorded traces that the page opens on",
-    "frequencies": "what a smaller draft head covers and saves, and the token counts behind it",
-    "train": "train the bundled models on the Python standard library",
-    "learn": "train the stop policies that go by a classifier, from logged rounds",
-    "app": "serve the page",
-}
-"""name → one line for `specviz --help`; the module is `specviz.cli.commands.<name>`"""
+
+def _commands() -> Iterator[tuple[str, str]]:
+    """Name and sentence of each command, read without importing it: of a module whose docstring begins with its name,
+    as in "`specviz run`: …", the rest of that line."""
+    folder = Path(commands.__path__[0])
+    for module in pkgutil.iter_modules([str(folder)]):
+        file = folder / module.name / "__init__.py" if module.ispkg else folder / f"{module.name}.py"
+        said = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
+        title, _, sentence = said.partition("\n")[0].partition(": ")
+        if title == f"`specviz {module.name}`":
+            yield module.name, sentence.rstrip(".")
+
+
+COMMANDS: Mapping[str, str] = dict(_commands())
+"""name → one line for `specviz --help`; the module is `specviz.cli.commands.<name>`. Modules there that are no command
+of their own, such as `prove_pair`, belong to one"""
 
 EXTRA_OF: Mapping[str, str] = {
     **dict.fromkeys(("torch", "transformers", "tokenizers", "safetensors", "psutil"), "engine"),
@@ -83,9 +83,9 @@ def build_parser(configured: Sequence[str]) -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"specviz {__version__}")
-    commands = parser.add_subparsers(dest="chosen_command", metavar="COMMAND", required=True)
+    chosen = parser.add_subparsers(dest="chosen_command", metavar="COMMAND", required=True)
     for name, summary in COMMANDS.items():
-        sub = commands.add_parser(
+        sub = chosen.add_parser(
             name, help=summary, description=summary[0].upper() + summary[1:] + ".", allow_abbrev=False
         )
         if name in configured:

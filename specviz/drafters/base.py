@@ -12,6 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from torch import Tensor
 
@@ -23,6 +24,7 @@ from specviz.options import Options
 from specviz.registry import OptionsT_co, PlugIn, Registry
 from specviz.stop_policies.base import StopOptions, StopPolicy
 from specviz.stop_policies.fixed import FixedStopPolicy
+from specviz.trace.declared_method import Candidates
 from specviz.trace.events import CandidateKind, Option
 from specviz.trace.exhibits import Exhibit
 from specviz.tree_policies.base import TargetProposal, TreePolicy
@@ -102,6 +104,9 @@ class Drafter(PlugIn[OptionsT_co], ABC):
     """A drafter lives for one run. A subclass names its options, `Drafter[XOptions]`, is registered under its name, and
     proposes. Its docstring is what people read about it. All else it may be given or told is in `capabilities`.
     """
+
+    candidates: ClassVar[Candidates] = Candidates()
+    """what a trace shows of its candidates: their marks, and which options bound them; the check goes by it"""
 
     def kinds(self, sampling: Sampling) -> frozenset[CandidateKind]:
         """Which candidate kinds it will draw under this sampling. The pairing check reads it, and a candidate of

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -19,6 +20,7 @@ from specviz.drafters.base import DRAFTERS, DraftContext, Drafter, Proposal, Rou
 from specviz.drafters.capabilities import Attaches, Observes
 from specviz.lm.base import Cache, LanguageModel
 from specviz.options import Options, option
+from specviz.trace.declared_method import Candidates
 from specviz.trace.exhibits import ITERATIONS, Exhibit, ExhibitRow
 
 SHOWN = 16
@@ -63,6 +65,8 @@ class JacobiDrafter(Drafter[JacobiOptions], Attaches, Observes):
     `naive` it is the very noise of the token there, so that sampling converges too. Candidates are point masses.
     Santilli et al. 2305.10427: parallel Jacobi (PJ) and Gauss-Seidel-Jacobi (PGJ) decoding.
     """
+
+    candidates: ClassVar[Candidates] = Candidates(deepest="block")
 
     def __init__(self, options: JacobiOptions) -> None:
         super().__init__(options)

@@ -10,12 +10,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from specviz.core.tree import ROOT, DraftTree
 from specviz.drafters.base import DRAFTERS, DraftContext, Drafter, Proposal, RoundOutcome
 from specviz.drafters.capabilities import Begins, Observes, Remembers
 from specviz.errors import MemoryFileError
 from specviz.options import Options, option, to_mapping
+from specviz.trace.declared_method import Candidates
 from specviz.trace.events import Option
 from specviz.trace.exhibits import Exhibit, ExhibitRow
 
@@ -169,6 +171,8 @@ class LookaheadDrafter(Drafter[LookaheadOptions], Remembers, Begins, Observes):
     many rows in every pass. Candidates are point masses, the window's own rows too. The pool may outlive a run.
     Fu et al. 2402.02057, lookahead decoding (§3; window, n-gram pool and verification branch).
     """
+
+    candidates: ClassVar[Candidates] = Candidates(sources=("window", "pool"), riding="window")
 
     def __init__(self, options: LookaheadOptions) -> None:
         super().__init__(options)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from specviz.core.sampling import Sampling
 from specviz.core.tree import ROOT, DraftTree, Shape
@@ -14,6 +15,7 @@ from specviz.drafters.base import DRAFTERS, DraftContext, Drafter, Proposal
 from specviz.drafters.capabilities import Begins
 from specviz.errors import OptionError
 from specviz.options import Options, option
+from specviz.trace.declared_method import Candidates
 from specviz.trace.events import Option
 from specviz.trace.exhibits import Exhibit, ExhibitRow
 
@@ -84,6 +86,8 @@ class NgramDrafter(Drafter[NgramOptions], Begins):
     copied tokens themselves, so that a repeating pattern continues. Candidates are point masses.
     Prompt lookup decoding (Saxena 2023); LLMA (Yang et al., 2304.04487).
     """
+
+    candidates: ClassVar[Candidates] = Candidates(deepest="gamma")
 
     def __init__(self, options: NgramOptions) -> None:
         super().__init__(options)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from specviz.core.sampling import Sampling
 from specviz.core.tree import DraftTree, Shape
 from specviz.drafters.base import DRAFTERS, DraftContext, Drafter, Proposal
 from specviz.options import Options
+from specviz.trace.declared_method import Candidates
 from specviz.trace.events import CandidateKind
 
 
@@ -16,6 +19,8 @@ class NoDrafter(Drafter[Options]):
     The baseline every speedup is measured against. It runs through the same engine as all other methods, so the
     difference is the method's and not the code's.
     """
+
+    candidates: ClassVar[Candidates] = Candidates(sources=())
 
     def kinds(self, sampling: Sampling) -> frozenset[CandidateKind]:
         return frozenset()

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from torch import Tensor
 
@@ -26,6 +27,7 @@ from specviz.drafters.parts.suffix_automaton import SuffixAutomaton
 from specviz.errors import DatastoreError
 from specviz.lm.base import LanguageModel
 from specviz.options import option
+from specviz.trace.declared_method import Candidates
 from specviz.trace.events import CandidateKind
 from specviz.trace.exhibits import Exhibit, ExhibitRow
 
@@ -123,6 +125,8 @@ class RasdDrafter(GrowingDrafter[RasdOptions], UsesModel, Retrieves, Begins):
     their longest common prefix. Each candidate keeps its source and how it came about: drawn, or a point mass. The text
     and a datastore are searched. RASD (2503.03434); pruning criterion and ranking are our reading of it.
     """
+
+    candidates: ClassVar[Candidates] = Candidates(sources=(MODEL,), found=(TEXT, DATASTORE))
 
     def __init__(self, options: RasdOptions) -> None:
         super().__init__(options)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from specviz.core.tree import DraftTree
 from specviz.datastore.store import Datastore
@@ -18,6 +19,7 @@ from specviz.drafters.parts.continuations import best_first, plant
 from specviz.drafters.parts.snippets import Snippets, Wanted
 from specviz.errors import DatastoreError, OptionError
 from specviz.options import Options, option
+from specviz.trace.declared_method import Candidates
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,8 @@ class RestDrafter(Drafter[RestOptions], Retrieves, Begins):
     the draft tree. Candidates are point masses. No model and no training, but a datastore near the text's domain: it
     is built by `specviz datastore build`. REST (He et al., 2311.08252).
     """
+
+    candidates: ClassVar[Candidates] = Candidates(most="max_nodes")
 
     def __init__(self, options: RestOptions) -> None:
         super().__init__(options)

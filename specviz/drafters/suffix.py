@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from specviz.core.sampling import Sampling
 from specviz.core.tree import DraftTree, Shape
@@ -23,6 +23,7 @@ from specviz.drafters.parts.suffix_automaton import Cursor, SuffixAutomaton
 from specviz.errors import MemoryFileError
 from specviz.lm.base import LanguageModel
 from specviz.options import Options, from_mapping, option, to_mapping
+from specviz.trace.declared_method import Candidates
 from specviz.trace.events import CandidateKind, Option
 from specviz.trace.exhibits import Exhibit, ExhibitRow
 from specviz.tree_policies.levels import LevelsOptions, LevelsTreePolicy
@@ -90,6 +91,8 @@ class SuffixDrafter(Drafter[SuffixOptions], Remembers, Begins, Observes):
     to most is taken. Shares are frequencies, so candidates are point masses. Agents, tables, edited code: wherever
     texts repeat. SuffixDecoding (Oliaro et al., 2411.04975).
     """
+
+    candidates: ClassVar[Candidates] = Candidates(most="max_nodes", hybrid=True)
 
     def __init__(self, options: SuffixOptions) -> None:
         super().__init__(options)

@@ -22,6 +22,7 @@ from specviz.drafters.capabilities import Attaches, Begins, Observes, ReadsPromp
 from specviz.errors import MemoryFileError
 from specviz.lm.base import Cache, LanguageModel
 from specviz.options import Options, option
+from specviz.trace.declared_method import Candidates
 from specviz.trace.events import Option
 from specviz.trace.exhibits import MATRIX_AT_START, MATRIX_BEHIND, MATRIX_REWRITTEN, Exhibit, ExhibitRow
 from specviz.tree_policies.base import StepCosts
@@ -161,6 +162,8 @@ class TokenRecyclingDrafter(Drafter[TokenRecyclingOptions], Attaches, Tunes, Rem
     matrix and looked up again: the root's followers, their followers, and so on along a fixed template. Candidates are
     point masses. Token Recycling (Luo et al., 2408.08696).
     """
+
+    candidates: ClassVar[Candidates] = Candidates(most="nodes")
 
     def __init__(self, options: TokenRecyclingOptions) -> None:
         super().__init__(options)

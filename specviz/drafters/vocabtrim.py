@@ -1,12 +1,13 @@
 """The drafter `model` with a smaller output head: only the most frequent tokens can be drafted, and a step costs less.
 
-Which tokens those are is in `specviz/lm/frequencies.py`, the smaller head in `specviz/lm/trimmed.py`.
+Which tokens those are is in `specviz/theory/token_frequencies.py`, the smaller head in `specviz/lm/trimmed.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from specviz.drafters.base import DRAFTERS, DraftContext, Proposal
 from specviz.drafters.capabilities import Begins, UsesModel
@@ -14,9 +15,10 @@ from specviz.drafters.parts.model_draft import ModelDraft
 from specviz.drafters.parts.shape import GrowingDrafter, ShapeOptions
 from specviz.errors import OptionError
 from specviz.lm.base import LanguageModel, ModelInfo
-from specviz.lm.frequencies import CALIBRATIONS, kept_by, most_frequent, table_of
 from specviz.lm.trimmed import TrimmedModel
 from specviz.options import option
+from specviz.theory.token_frequencies import CALIBRATIONS, kept_by, most_frequent, table_of
+from specviz.trace.declared_method import Candidates
 
 BY_ID = "ids"
 
@@ -61,6 +63,8 @@ class VocabTrimDrafter(GrowingDrafter[VocabTrimOptions], UsesModel, Begins):
     zero, and the text keeps the target's law. Everything else is the drafter `model`.
     VocabTrim 2506.22694; FR-Spec 2502.14856 (calibration `raw`).
     """
+
+    candidates: ClassVar[Candidates] = Candidates(sources=("vocabtrim", "model"))
 
     def use(self, model: LanguageModel) -> None:
         self._kept = kept_tokens(model.info, self.options.head_size, self.options.calibration)

@@ -54,6 +54,11 @@ from specviz.version import __version__
 PROMPT, FIX, BONUS, PLAIN, GUESS = range(5)
 """placeholder tokens; GUESS + j is the j-th sibling's"""
 TEXTS = ("[simulated: no model, no text] ", "[correction] ", "[bonus] ", "[plain] ", "[guess] ")
+DECLARED = {
+    "lossless": True, "sources": ["simulated"], "found": [], "draws": False, "passes": True, "model": False,
+    "most": "", "deepest": "", "hybrid": False, "riding": "",
+}  # fmt: skip
+"""what a simulated run shows of its drafter, which is none that can be chosen; see `trace.known_methods`"""
 NOTHING = TopK([], [], 1.0)
 """what follows a leaf: nobody asked"""
 

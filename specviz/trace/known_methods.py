@@ -1,16 +1,23 @@
-"""What the trace format knows of drafters, tree policies and stop policies: who proposes what, of which size.
+"""What the trace format knows of drafters, tree policies and stop policies, from their own declarations.
 
-A table like that of the verifiers. What is not in it (another package's) is held to the general rules alone, and the
-check says so.
+They stand in `assets/methods.json`. A method that is not in the file (another package's) is held to the general rules
+alone, and the check says so.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
+from specviz.resources import asset_path
 from specviz.trace.events import MethodCard
 
+METHODS_FILE = "methods.json"
+"""under assets; `make generate` writes it"""
+FROM_TARGET = "target"
+"""source of the candidates that a tree policy takes from the target's own last pass"""
 FALLBACK = "model"
 """value of a hybrid's option `fallback`, and source of the candidates that come of it"""
 
@@ -19,41 +26,70 @@ FALLBACK = "model"
 class KnownDrafter:
     """One drafter, as a trace shows it."""
 
+    lossless: bool
     sources: frozenset[str]
-    """what its candidates are marked with"""
-    draws: bool = False
+    """what its candidates are marked with, `found` included"""
+    found: frozenset[str]
+    """those of them that are point masses which were found somewhere, beside what a model drafts"""
+    draws: bool
     """above temperature 0 its candidates are drawn from a model (`draw`, `branching` and `gamma` say how); False:
     they are point masses"""
-    model: bool = False
+    passes: bool
+    """it makes passes of its own"""
+    model: bool
     """it has a language model of its own, which the header names"""
-    most: str | None = None
-    """the option that bounds its candidates per round"""
-    deepest: str | None = None
-    """the option that bounds their depth"""
-    hybrid: bool = False
+    most: str
+    """the option that bounds its candidates per round; empty: none does"""
+    deepest: str
+    """the option that bounds their depth; empty: none does"""
+    hybrid: bool
     """it has a model, and candidates of it, where its option `fallback` says `model`"""
-    riding: str | None = None
-    """source of the nodes that ride along in the target's pass and are no drafts"""
+    riding: str
+    """source of the nodes that ride along in the target's pass and are no drafts; empty: none do"""
 
 
-def _drafter(*sources: str, **how: bool | str) -> KnownDrafter:
-    return KnownDrafter(frozenset(sources), **how)  # type: ignore[arg-type]
+@dataclass(frozen=True, slots=True)
+class KnownTreePolicy:
+    """One tree policy, as a trace shows it; see `declared_method.Trees`."""
+
+    lossless: bool
+    opens: bool
+    """its first level may come from the target"""
+    even: bool
+    in_order: bool
+    drops: bool
+    greedy_kind: str
+    """how candidates are drawn at temperature 0; empty: its option `draw` says"""
+    sampled_kind: str
+    """the same above it"""
+    widest: str
+    """the option that bounds the candidates of a level; empty: none does"""
+    deepest: str
+    """the option that bounds the depth; empty: none does"""
+    stretches: bool
+    """a budget makes the tree go on below that depth"""
 
 
-DRAFTERS: Mapping[str, KnownDrafter] = {
-    "none": _drafter(),
-    "model": _drafter("model", draws=True, model=True),
-    "vocabtrim": _drafter("vocabtrim", "model", draws=True, model=True),  # "model" in runs of older engines
-    "early_exit": _drafter("early_exit", draws=True),
-    "self_speculative": _drafter("self_speculative", draws=True),
-    "rasd": _drafter("model", "text", "datastore", draws=True, model=True),
-    "ngram": _drafter("ngram", deepest="gamma"),
-    "jacobi": _drafter("jacobi", deepest="block"),
-    "lookahead": _drafter("window", "pool", riding="window"),
-    "token_recycling": _drafter("token_recycling", most="nodes"),
-    "suffix": _drafter("suffix", most="max_nodes", hybrid=True),
-    "rest": _drafter("rest", most="max_nodes"),
-    "simulated": _drafter("simulated"),
+@dataclass(frozen=True, slots=True)
+class KnownStopPolicy:
+    """One stop policy, as a trace shows it."""
+
+    lossless: bool
+    deployable: bool
+
+
+def _drafter(declared: Mapping[str, Any]) -> KnownDrafter:
+    sets = {name: frozenset(declared[name]) for name in ("sources", "found")}
+    return KnownDrafter(**{**declared, **sets})
+
+
+_DECLARED: Mapping[str, Mapping[str, Any]] = json.loads(asset_path(METHODS_FILE).read_text(encoding="utf-8"))
+DRAFTERS: Mapping[str, KnownDrafter] = {name: _drafter(one) for name, one in _DECLARED["drafters"].items()}
+TREE_POLICIES: Mapping[str, KnownTreePolicy] = {
+    name: KnownTreePolicy(**one) for name, one in _DECLARED["tree_policies"].items()
+}
+STOP_POLICIES: Mapping[str, KnownStopPolicy] = {
+    name: KnownStopPolicy(**one) for name, one in _DECLARED["stop_policies"].items()
 }
 
 
@@ -61,34 +97,5 @@ def known_drafter(card: MethodCard) -> KnownDrafter | None:
     """What is known of a header's drafter with its options; None of one that is not in the table."""
     known = DRAFTERS.get(card.name)
     if known is not None and known.hybrid and card.options.get("fallback") == FALLBACK:
-        return replace(known, sources=known.sources | {FALLBACK}, model=True)
+        return replace(known, sources=known.sources | {FALLBACK}, model=True, passes=True)
     return known
-
-
-TREE_POLICIES: Mapping[str, bool] = {
-    "chain": True,
-    "levels": True,
-    "rsd_c": True,
-    "rsd_s": True,
-    "sequoia": True,
-    "dyspec": True,
-    "eagle2": True,
-    "target_init": False,
-}
-"""name → whether it is lossless"""
-
-STOP_POLICIES: Mapping[str, bool] = {
-    "fixed": True,
-    "confidence": True,
-    "decision": True,
-    "disco": True,
-    "draft_verify": True,
-    "entropy": True,
-    "heuristic": True,
-    "oracle": False,
-    "specdecpp": True,
-}
-"""name → whether it is deployable; all are lossless"""
-
-FROM_TARGET = "target"
-"""source of the candidates that `target_init` takes from the target's own last pass"""

@@ -17,9 +17,9 @@ from specviz.drafters.base import DRAFTERS
 from specviz.engine.session import Method, Session, Start
 from specviz.engine.termination import Ending, Limits
 from specviz.errors import TrainingError
-from specviz.lm.frequencies import HELD_OUT, FrequencyTable, TokenCounts
 from specviz.lm.load import LoadedModel
 from specviz.lm.text import TextCodec
+from specviz.theory.token_frequencies import HELD_OUT, FrequencyTable, TokenCounts
 from specviz.verifiers.base import VERIFIERS
 
 PREFIX_CHARS = 400

@@ -21,6 +21,7 @@ from specviz.core.sampling import Sampling
 from specviz.core.tree import DraftTree, Shape
 from specviz.options import Options, option
 from specviz.registry import OptionsT_co, PlugIn, Registry
+from specviz.trace.declared_method import Trees
 from specviz.trace.events import CandidateKind, Option
 
 MOST_NODES = 512
@@ -111,6 +112,8 @@ class TreePolicy(PlugIn[OptionsT_co], ABC):
     settles_siblings: ClassVar[bool] = False
     """how many children a node gets is settled before any of them is drawn; rules that judge siblings by their number
     need it, and a policy that does not declare it is taken to decide while drawing"""
+    trees: ClassVar[Trees] = Trees()
+    """what a trace shows of its trees; the check goes by it"""
 
     @abstractmethod
     def kinds(self, sampling: Sampling) -> frozenset[CandidateKind]:

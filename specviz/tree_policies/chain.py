@@ -8,6 +8,7 @@ from typing import ClassVar
 from specviz.core.sampling import Sampling
 from specviz.core.tree import Shape
 from specviz.options import option
+from specviz.trace.declared_method import Trees
 from specviz.trace.events import CandidateKind
 from specviz.tree_policies.base import DEEPEST, TREE_POLICIES, Draft, TreePolicy, TreePolicyOptions
 from specviz.tree_policies.parts.draws import DRAWS, Draw, choose_draw
@@ -32,6 +33,8 @@ class ChainTreePolicy(TreePolicy[ChainOptions]):
 
     Speculative decoding as first published: Leviathan et al. 2211.17192, Chen et al. 2302.01318.
     """
+
+    trees: ClassVar[Trees] = Trees(even=True, in_order=True)
 
     settles_siblings: ClassVar[bool] = True
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from specviz.core.sampling import Sampling
 from specviz.core.tree import ROOT
 from specviz.options import option
+from specviz.trace.declared_method import Trees
 from specviz.trace.events import CandidateKind
 from specviz.tree_policies.base import MOST_NODES, TREE_POLICIES, Draft, TreePolicy, TreePolicyOptions
 
@@ -27,6 +29,8 @@ class Eagle2TreePolicy(TreePolicy[Eagle2Options]):
     EAGLE-2 (2406.16858, §4): the drafter's confidence stands in for the acceptance rate. Nothing is drawn, so
     candidates are point masses at every temperature. The paper keeps 60 nodes of depth 6 from 10 per level.
     """
+
+    trees: ClassVar[Trees] = Trees(drops=True)
 
     def kinds(self, sampling: Sampling) -> frozenset[CandidateKind]:
         return frozenset(["point_mass"])

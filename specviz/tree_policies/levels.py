@@ -8,6 +8,7 @@ from typing import ClassVar
 from specviz.core.sampling import Sampling
 from specviz.core.tree import Shape
 from specviz.options import option
+from specviz.trace.declared_method import Trees
 from specviz.trace.events import CandidateKind
 from specviz.tree_policies.base import TREE_POLICIES, WIDEST, Draft, TreePolicy, TreePolicyOptions
 from specviz.tree_policies.parts.draws import DRAWS, Draw, choose_draw
@@ -38,6 +39,8 @@ class LevelsTreePolicy(TreePolicy[LevelsOptions]):
 
     With i.i.d. children the tree of SpecInfer (2305.09781) and MCSD (2401.06706).
     """
+
+    trees: ClassVar[Trees] = Trees(even=True, in_order=True)
 
     settles_siblings: ClassVar[bool] = True
 

@@ -8,6 +8,7 @@ from typing import ClassVar
 from specviz.core.sampling import Sampling
 from specviz.core.tree import Shape
 from specviz.options import option
+from specviz.trace.declared_method import Trees
 from specviz.trace.events import CandidateKind
 from specviz.tree_policies.base import TREE_POLICIES, WIDEST, Draft, TreePolicy, TreePolicyOptions
 from specviz.tree_policies.parts.draws import Draw, choose_draw
@@ -34,6 +35,8 @@ class RsdCTreePolicy(TreePolicy[RsdCOptions]):
     RSD-C of Jeong et al. 2402.14160, §3.2. Gumbel-top-k in decreasing order of the keys is the same as drawing one
     after the other without replacement, and that is how it is drawn here. At temperature 0 the most probable.
     """
+
+    trees: ClassVar[Trees] = Trees(even=True, in_order=True)
 
     settles_siblings: ClassVar[bool] = True
 

@@ -12,6 +12,7 @@ import numpy as np
 from specviz.core.sampling import Sampling
 from specviz.core.tree import ROOT
 from specviz.options import option
+from specviz.trace.declared_method import Trees
 from specviz.trace.events import CandidateKind
 from specviz.tree_policies.base import DEEPEST, TREE_POLICIES, Draft, Pair, StepCosts, TreePolicy, TreePolicyOptions
 from specviz.tree_policies.parts.acceptance_vector import parse_vector, vector_for
@@ -23,7 +24,7 @@ class SequoiaOptions(TreePolicyOptions):
     """What the shape is made for."""
 
     budget: int = option(16, help="candidates per round", minimum=1, maximum=128, counts="candidates")
-    depth: int = option(8, help="levels at most", minimum=1, maximum=DEEPEST)
+    depth: int = option(8, help="levels at most", minimum=1, maximum=DEEPEST, counts="levels")
     acceptance: str = option(
         "auto",
         help="probability that the first, second, … sibling is the accepted one, such as 0.6,0.1,0.05; "
@@ -101,6 +102,8 @@ class SequoiaTreePolicy(TreePolicy[SequoiaOptions]):
     finds the best shape; with `fit`, nodes and levels are chosen to minimise time per token. Candidates are drawn
     without replacement with fresh noise every round; at temperature 0 the most probable.
     """
+
+    trees: ClassVar[Trees] = Trees(in_order=True)
 
     settles_siblings: ClassVar[bool] = True
 

@@ -187,6 +187,18 @@ def test_hostile_names_in_a_file_stay_text(step: Page, tmp_path: Path) -> None:
     assert step.locator("#sv-badges img").count() == 0
 
 
+def test_the_fold_of_smaller_heads_draws_and_answers_its_slider(step: Page) -> None:
+    step.get_by_role("tab", name="Machine").click()
+    step.locator("#sv-heads").get_by_text("A smaller draft head").click()
+    step.locator("#sv-heads-plot .main-svg").first.wait_for(state="visible")
+    box = step.locator("#sv-heads-plot .main-svg").first.bounding_box()
+    assert box is not None
+    assert box["width"] > 400
+    step.locator("#sv-heads-size input[type=number]").fill("2048")
+    step.locator("#sv-heads-size input[type=number]").press("Tab")
+    step.locator("#sv-heads-sentence").get_by_text("2048 of 4096 tokens").wait_for()
+
+
 def test_the_machine_tab_draws_a_shipped_curve_when_it_is_opened(step: Page) -> None:
     step.get_by_role("tab", name="Machine").click()
     expect(step.locator("#sv-machine-sentence")).to_contain_text("Free means at most 10% more time")

@@ -9,7 +9,7 @@ import pytest
 from specviz.cli.commands import frequencies as command
 from specviz.corpus import standard_library as corpus
 from specviz.corpus.standard_library import Corpus, Document
-from specviz.lm import frequencies
+from specviz.theory import token_frequencies as frequencies
 from tests.proof.letters import toy_loader
 
 
@@ -49,6 +49,16 @@ def test_it_counts_once_and_shows_the_table_afterwards(specviz, toys):
         assert all(0.0 <= alpha[name][size] <= 1.0 for name in ("raw", "drafter", "target") for size in ("3", "5"))
     assert 0.0 < data["alpha"]["1"]["whole"] < 1.0
     assert data["step_ratio"]["3"]["median"] > 0.0
+
+
+def test_the_measured_alpha_is_kept_for_the_page(specviz, toys, tmp_path):
+    small = ("--texts", 2, "--tokens", 8, "--sizes", "2,3", "--no-times")
+    done = specviz("frequencies", "--write", *small, "--keep", "--json")
+    kept = json.loads((tmp_path / "assets" / "trimmed_heads.json").read_text(encoding="utf-8"))
+    assert kept["alpha"] == json.loads(done.out)["alpha"]
+    assert kept["measured"].startswith("α over 8 tokens that the target wrote after each of 1 prompts")
+    assert len(kept["models"]) == 2
+    assert specviz("frequencies", *small, "--prompts", 0, "--keep").code == 2
 
 
 def test_the_tables_go_between_the_marks_of_a_page(specviz, toys, tmp_path):

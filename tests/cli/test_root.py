@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pkgutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,7 +12,8 @@ from typing import Any
 import pytest
 
 from specviz import __version__
-from specviz.cli.main import COMMANDS, main
+from specviz.cli import commands
+from specviz.cli.main import COMMANDS, _commands, main
 
 Call = Callable[..., Any]
 
@@ -20,6 +22,22 @@ def test_help_names_every_command(specviz: Call) -> None:
     result = specviz("--help")
     assert result.code == 0
     assert all(name in result.out for name in COMMANDS)
+
+
+def test_every_module_of_the_commands_is_one_or_belongs_to_one() -> None:
+    """If this fails: begin its docstring with "`specviz <name>`: what it does."."""
+    modules = {one.name for one in pkgutil.iter_modules(commands.__path__)}
+    assert set(COMMANDS) <= modules
+    assert [name for name in modules - set(COMMANDS) if name.partition("_")[0] not in COMMANDS] == []
+
+
+def test_a_new_module_is_a_command_with_the_sentence_of_its_docstring(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "greet.py").write_text('"""`specviz greet`: say hello.\n\nMore.\n"""\nraise RuntimeError\n')
+    (tmp_path / "greet_parts.py").write_text('"""What greet shares."""\n')
+    monkeypatch.setattr(commands, "__path__", [str(tmp_path)])
+    assert list(_commands()) == [("greet", "say hello")]
 
 
 def test_version(specviz: Call) -> None:

@@ -15,11 +15,11 @@ from specviz.drafters.capabilities import with_model
 from specviz.drafters.vocabtrim import VocabTrimDrafter, VocabTrimOptions, kept_tokens
 from specviz.errors import OptionError
 from specviz.live.source import LiveSource, collect
-from specviz.lm import frequencies
-from specviz.lm.frequencies import FrequencyTable, TokenCounts
 from specviz.lm.table import TableModel
 from specviz.proof.exhaustive import ProofCase, error
 from specviz.protocol.runs import RunRequest
+from specviz.theory import token_frequencies as frequencies
+from specviz.theory.token_frequencies import FrequencyTable, TokenCounts
 from specviz.trace.check import check
 from tests.proof.letters import toy_loader
 

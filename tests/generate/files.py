@@ -17,9 +17,10 @@ from specviz.proof.document import filled
 from specviz.protocol.sweeps import schema as sweep_schema
 from specviz.resources import ROOT as ASSETS
 from specviz.trace import schema as trace_schema
+from specviz.trace.known_methods import METHODS_FILE
 from specviz.trace.known_rules import RULES_FILE
 from specviz.verifiers.parts import declarations
-from tests.generate import flags, method_pages, picture
+from tests.generate import flags, method_pages, methods, picture
 from tests.proof import planted_list
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,6 +40,11 @@ def schemas() -> Files:
 def rules() -> Files:
     """What every verifier declares of its rule, for the check of a trace and the player."""
     return {ASSETS / RULES_FILE: declarations.text()}
+
+
+def declared_methods() -> Files:
+    """What every drafter, tree policy and stop policy declares of its drafts, for the check of a trace."""
+    return {ASSETS / METHODS_FILE: methods.text()}
 
 
 def space_card() -> Files:
@@ -78,7 +84,8 @@ def pages_of_methods() -> Files:
 
 
 PARTS: tuple[Callable[[], Files], ...] = (
-    catalogue, schemas, rules, space_card, recorded_runs, planted_bugs, imports, method_flags, pages_of_methods,
+    catalogue, schemas, rules, declared_methods, space_card, recorded_runs, planted_bugs, imports, method_flags,
+    pages_of_methods,
 )  # fmt: skip
 
 

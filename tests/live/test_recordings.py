@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from specviz.drafters.base import DRAFTERS
+from specviz.lm.load import load
 from specviz.stop_policies.base import STOP_POLICIES
-from specviz.trace import codec
+from specviz.theory.token_frequencies import measured_acceptance
+from specviz.trace import codec, lossy
 from specviz.tree_policies.base import TREE_POLICIES
 from specviz.verifiers.base import VERIFIERS
 
@@ -49,5 +51,26 @@ def test_all_recordings_together_stay_small():
     assert sum(path.stat().st_size for path in FOLDER.glob("*.json.gz")) < 2_000_000
 
 
-def test_recordings_are_of_the_bundled_weights(headers):
-    assert len({one.target.weights_sha256 for one in headers}) == 1
+@pytest.fixture(scope="module")
+def weights():
+    return {role: load(role).info.weights_sha256 for role in ("target", "drafter")}
+
+
+def test_recordings_are_of_the_bundled_weights(headers, weights):
+    """If this fails: `specviz record`."""
+    assert {one.target.weights_sha256 for one in headers} == {weights["target"]}
+    assert {one.drafter.model.weights_sha256 for one in headers if one.drafter.model} == {weights["drafter"]}
+
+
+def test_the_alpha_of_smaller_heads_is_of_the_bundled_weights(weights):
+    """If this fails: `specviz frequencies --sizes 64,128,256,512,1024,1536,2048,3072 --no-times --keep`."""
+    assert measured_acceptance().models == weights
+
+
+def test_the_lossy_distances_are_of_the_bundled_weights_and_of_every_lossy_verifier(weights):
+    measured = lossy.measured()
+    again = "the distances are of other models or verifiers; run `specviz prove lossy --write`"
+    assert measured["models"] == weights, again
+    assert {one["verifier"] for one in measured["rows"]} == {
+        "sequential", *(name for name, kind in VERIFIERS.items() if not kind.lossless)
+    }, again  # fmt: skip

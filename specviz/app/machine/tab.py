@@ -8,6 +8,7 @@ from __future__ import annotations
 import gradio as gr
 
 from specviz.app.machine.actions import MachineActions
+from specviz.app.machine.heads_tab import heads_fold
 from specviz.app.page.events import ENGINE, QUIET
 from specviz.app.parts import notices
 
@@ -46,6 +47,8 @@ def machine_tab(actions: MachineActions, tab: gr.Tab) -> None:
     with gr.Row():
         as_csv = gr.DownloadButton("Times as CSV", interactive=False, size="sm", min_width=140)
         as_json = gr.DownloadButton("Curve as JSON", interactive=False, size="sm", min_width=140)
+
+    heads_fold()
 
     shown = [curve, setting, sentence, plot, table, facts, as_csv, as_json]
     tab.select(actions.open, [own, curve, setting], shown, **QUIET)

@@ -12,9 +12,8 @@ from typing import Any
 from specviz.bench.core.provenance import Origin
 from specviz.bench.core.report import markdown_table, plain_data, spread
 from specviz.protocol.sweeps.points import Quartiles
+from specviz.theory.token_frequencies import TITLES
 
-TITLES = {"raw": "raw text", "drafter": "drafter's text", "target": "target's text"}
-"""calibration text → in words"""
 WHOLE = 0
 """stands for the size of the whole head"""
 Acceptance = Mapping[float, Mapping[tuple[str, int], float]]
@@ -84,14 +83,17 @@ def _alpha_table(report: HeadReport) -> str:
     return markdown_table(head, [*body, [f"{report.vocab_size} (whole)", *whole]], words=0)
 
 
-def _provenance(report: HeadReport) -> str:
-    measured = (
-        f"α over {report.tokens} tokens that the target wrote after each of {report.prompts} prompts of the set, anew "
-        "at each temperature, the same places for all heads. "
-        if report.acceptance
-        else ""
-    )
+def measured(report: HeadReport) -> str:
+    """What alpha was measured on, as a sentence."""
     return (
-        f"Coverage of the held-out text. {measured}Step time relative to the whole head, median [quartiles] of "
+        f"α over {report.tokens} tokens that the target wrote after each of {report.prompts} prompts of the set, anew "
+        "at each temperature, the same places for all heads."
+    )
+
+
+def _provenance(report: HeadReport) -> str:
+    acceptance = f"{measured(report)} " if report.acceptance else ""
+    return (
+        f"Coverage of the held-out text. {acceptance}Step time relative to the whole head, median [quartiles] of "
         f"interleaved passes. {report.origin}"
     )

@@ -1,4 +1,4 @@
-"""`specviz app`: puts the page and the engine together and serves them.
+"""`specviz app`: serve the page.
 
 The server is up in seconds with a recorded run on the stage; torch and the models are loaded behind it. `python app.py`
 and a Space come here too.

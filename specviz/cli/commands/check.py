@@ -1,4 +1,4 @@
-"""`specviz check`: every problem of every trace named, exit code 1 if any is an error, and what was not recomputed.
+"""`specviz check`: check trace files against every rule of the format.
 
 Place in the flow: reads files through the codec, asks `trace.check`, prints.
 """

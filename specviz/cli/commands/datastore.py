@@ -1,4 +1,4 @@
-"""`specviz datastore`: builds the text that `rest` and `rasd` retrieve from, and shows what one is.
+"""`specviz datastore`: build the text that rest and rasd retrieve from.
 
 Place in the flow: arguments → texts → `specviz.datastore` → one file.
 """

@@ -1,4 +1,4 @@
-"""`specviz frequencies`: what a smaller draft head covers, how often its drafts are accepted and what it saves.
+"""`specviz frequencies`: what a smaller draft head covers and saves, and the token counts behind it.
 
 Place in the flow: reads the table of the target's tokenizer (or counts it anew with `--write`), measures acceptance and
 step time, prints both by head size; `--page` writes them into the documentation.
@@ -15,14 +15,15 @@ from typing import TYPE_CHECKING
 from specviz.bench.core.contest import first_prompts
 from specviz.bench.core.provenance import origin_here
 from specviz.bench.core.report import check_section, write_between
-from specviz.bench.heads.table import TITLES, WHOLE, Acceptance, HeadReport, markdown, to_data
+from specviz.bench.heads.table import WHOLE, Acceptance, HeadReport, markdown, measured, to_data
 from specviz.cli.parts.sources import SharedModels
 from specviz.cli.parts.terminal import err, out, printable
 from specviz.errors import OptionError
-from specviz.lm import frequencies
 from specviz.protocol.runs import PromptCard, RunRequest
 from specviz.protocol.sweeps.points import Quartiles
 from specviz.resources import ROOT
+from specviz.theory import token_frequencies as frequencies
+from specviz.theory.token_frequencies import TITLES
 
 if TYPE_CHECKING:
     from specviz.lm.base import LanguageModel
@@ -51,6 +52,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--no-times", action="store_true", help="leave out the measured step times")
     add("--page", type=Path, nargs="?", const=PAGE, metavar="PAGE",
         help="write the tables between a page's marks; where none is named, of docs/methods/vocabtrim.md")  # fmt: skip
+    add(
+        "--keep", action="store_true", help="keep the measured alpha in assets/trimmed_heads.json, which the page draws"
+    )
     add("--dtype", default=request.dtype, metavar="D", help="number format (default %(default)s)")
     add("--device", default=request.device, metavar="DEV", help="where to run (default %(default)s)")
     add("--json", action="store_true", help="print one JSON object")
@@ -66,6 +70,8 @@ def run(args: argparse.Namespace) -> int:
             f"texts is {args.texts}, tokens {args.tokens} and prompts {args.prompts}, but the first two must be at "
             "least 1 and the last at least 0."
         )
+    if args.keep and not args.prompts:
+        raise OptionError("--keep keeps what --prompts measures, which is 0; leave it at 1 or more.")
     if args.page is not None:
         check_section(args.page, MARK)  # before the measurement, not after it
     load = SharedModels()
@@ -83,6 +89,8 @@ def run(args: argparse.Namespace) -> int:
     report = _report(args, table, sizes, (target, drafter))
     if args.page is not None:
         write_between(args.page, MARK, markdown(report))
+    if args.keep:
+        _keep(report, target, drafter)
     if args.json:
         out().line(json.dumps(to_data(report)))
     else:
@@ -111,6 +119,18 @@ def _report(
         tokens=args.tokens,
         origin=origin_here(target, drafter),
     )
+
+
+def _keep(report: HeadReport, target: LoadedModel, drafter: LoadedModel) -> None:
+    kept = {
+        "alpha": to_data(report)["alpha"],
+        "measured": measured(report),
+        "created": report.origin.created,
+        "models": {one.info.name: one.info.weights_sha256 for one in (target, drafter)},
+    }
+    path = frequencies.FOLDER.parent / frequencies.ACCEPTANCE_FILE
+    path.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+    err().line(f"wrote {path.relative_to(frequencies.FOLDER.parent.parent)}")
 
 
 def _sizes(text: str) -> list[int]:

@@ -1,4 +1,4 @@
-"""`specviz list`: what `run` can be asked for, from the same catalog that draws the page's controls.
+"""`specviz list`: drafters, verifiers, models and prompts to choose from.
 
 Place in the flow: prints a `Catalog`.
 """

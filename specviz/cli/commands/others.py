@@ -1,4 +1,4 @@
-"""`specviz others`: at one round of a trace, what every other drafter would have drafted there.
+"""`specviz others`: show what every other drafter would have drafted at one round of a trace.
 
 Place in the flow: reads a trace, asks the live engine for one round per drafter, prints a table. Labelled as a
 counterfactual: the run is not changed, and one round says nothing about speed.

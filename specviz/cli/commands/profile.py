@@ -1,4 +1,4 @@
-"""`specviz profile`: how long a target pass over n rows takes on this machine, as a file.
+"""`specviz profile`: measure how long a target pass over n rows takes on this machine, for the Machine page.
 
 Place in the flow: flags → `TraceSource`'s models → `bench.profile` → the curve's file, and a table.
 """

@@ -1,4 +1,4 @@
-"""`specviz prove`: every method's distance from the target's law by exact enumeration, and bugs that must be caught.
+"""`specviz prove`: compute every method's distance from the target's law, by exact enumeration.
 
 Place in the flow: asks `specviz.proof`, prints tables or JSON, keeps docs/losslessness.md up to date.
 """

@@ -1,4 +1,4 @@
-"""`specviz race`: plain decoding and up to three drafters on one prompt: who was how fast, and did they write the same?
+"""`specviz race`: run plain decoding and up to three drafters on one prompt, and compare text and time.
 
 Place in the flow: arguments → `bench.race` over the live source → a table and a timeline, JSON, or a race file for the
 page.

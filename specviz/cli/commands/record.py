@@ -1,4 +1,4 @@
-"""`specviz record`: run a declared list on the models at hand and keep the traces that the page opens on.
+"""`specviz record`: write the recorded traces that the page opens on.
 
 Place in the flow: recordings.toml → trace source → codec → assets/traces and its index.
 """

@@ -1,4 +1,4 @@
-"""`specviz replay`: a trace in the terminal, one indented draft tree per round, with its arithmetic and verdicts.
+"""`specviz replay`: show a trace in the terminal, round by round.
 
 Place in the flow: reads one file through the codec and prints.
 """

@@ -1,4 +1,4 @@
-"""`specviz run`: decode a prompt, print the text as it comes, keep the trace.
+"""`specviz run`: decode a prompt and print the text as it comes.
 
 Place in the flow: arguments → `RunRequest` → a trace source's steps → terminal, JSON or trace file.
 """

@@ -1,4 +1,4 @@
-"""`specviz simulate`: what a draft would bring, by formula and at random, or a recorded run on another machine's clock.
+"""`specviz simulate`: model what a draft would bring, simulate a run of it, or put a trace on another clock.
 
 Place in the flow: options → what_if, simulation or reclock → numbers, and a trace that says it is simulated. Everything
 printed is modelled and says so.

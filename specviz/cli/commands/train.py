@@ -1,4 +1,4 @@
-"""`specviz train`: hands over to the training package, which owns its options.
+"""`specviz train`: train the bundled models on the Python standard library.
 
 Place in the flow: a name under `specviz`.
 """

@@ -1,7 +1,7 @@
 """Rules inside one round: the tree is one that this drafter, tree policy and options make, judged by a rule that may.
 
-What is known of the methods stands in `known_methods` and `known_rules`. Called by `check` on a structurally sound
-round.
+What is known of the methods stands in `known_methods` and `known_rules`, from their own declarations. Called by `check`
+on a structurally sound round.
 """
 
 from __future__ import annotations
@@ -13,36 +13,34 @@ from specviz.trace.known_methods import FALLBACK, FROM_TARGET, TREE_POLICIES, Kn
 from specviz.trace.problems import Problem
 from specviz.trace.rules.scene import SINGLE, Scene
 
-LEVEL_WISE = ("chain", "levels", "rsd_c")
-"""tree policies that give every node of a level the same number of children"""
-
 
 def candidates(scene: Scene) -> Iterator[Problem]:
     """Sources, kinds and sizes are those of the header's methods."""
     started, nodes = scene.started, scene.round.nodes
     yield from _judged(scene)
     drafter, tree_policy = known_drafter(started.drafter), started.growth
-    if drafter is None or (tree_policy is not None and tree_policy.name not in TREE_POLICIES):
+    policy = TREE_POLICIES.get(tree_policy.name) if tree_policy is not None else None
+    if drafter is None or (tree_policy is not None and policy is None):
         return
-    sources = drafter.sources | (
-        {FROM_TARGET} if tree_policy is not None and tree_policy.name == "target_init" else set()
-    )
+    sources = drafter.sources | ({FROM_TARGET} if policy is not None and policy.opens else set())
     kind = _drawn_kind(scene)
     for node in nodes[1:]:
         place = f"{scene.place}.nodes[{node.id}]"
         if node.source not in sources:
             told = f"is '{node.source}', but '{started.drafter.name}' marks its candidates {_listed(sources)}"
             yield Problem(f"{place}.source", told)
-        elif drafter.draws and node.source not in ("text", "datastore") and kind is not None and node.kind != kind:
+        elif drafter.draws and node.source not in drafter.found and kind is not None and node.kind != kind:
             yield Problem(f"{place}.kind", f"is '{node.kind}', but by the header's options it is drawn as '{kind}'")
-        elif not drafter.draws and node.kind != "point_mass" and node.source != FALLBACK:
-            told = f"is '{node.kind}', but '{started.drafter.name}' draws nothing: its candidates are point masses"
+        elif drafter.hybrid and node.source == FALLBACK:
+            continue  # drawn by the model, in the way that its kind says
+        elif (not drafter.draws or node.source in drafter.found) and node.kind != "point_mass":
+            told = f"is '{node.kind}', but what '{started.drafter.name}' does not draw are point masses"
             yield Problem(f"{place}.kind", told)
     yield from _bounded(scene, started.drafter, drafter.most, drafter.deepest)
     yield from _riding(scene, drafter)
-    own = [node for node in nodes[1:] if node.source not in ("text", "datastore")]
+    own = [node for node in nodes[1:] if node.source not in drafter.found]
     if drafter.draws:
-        yield from _shape(scene, own)
+        yield from _shape(scene, own, whole=not drafter.found)
 
 
 def _listed(names: Sequence[str] | frozenset[str]) -> str:
@@ -71,10 +69,9 @@ def _judged(scene: Scene) -> Iterator[Problem]:
 def _drawn_kind(scene: Scene) -> str | None:
     """How the header says the model's candidates are drawn; None where the options do not say."""
     tree_policy, options = scene.started.growth, scene.started.drafter.options
-    if tree_policy is not None and tree_policy.name in ("rsd_c", "rsd_s", "sequoia", "dyspec", "target_init"):
-        return "point_mass" if scene.greedy else "without_replacement"
-    if tree_policy is not None and tree_policy.name == "eagle2":
-        return "point_mass"
+    policy = TREE_POLICIES.get(tree_policy.name) if tree_policy is not None else None
+    if policy is not None and (settled := policy.greedy_kind if scene.greedy else policy.sampled_kind):
+        return settled
     draw = (tree_policy.options if tree_policy is not None else options).get("draw")
     if draw != "auto":
         return {"iid": "iid", "without_replacement": "without_replacement", "top_k": "point_mass"}.get(str(draw))
@@ -91,14 +88,14 @@ def _widths(scene: Scene) -> list[int] | None:
     if isinstance(branching, list) and branching:
         return branching
     length = options.get("length" if tree_policy is not None else "gamma")
-    return [1] * length if isinstance(length, int) and (tree_policy is None or tree_policy.name == "chain") else None
+    return [1] * length if isinstance(length, int) else None
 
 
-def _bounded(scene: Scene, card: MethodCard, most: str | None, deepest: str | None) -> Iterator[Problem]:
+def _bounded(scene: Scene, card: MethodCard, most: str, deepest: str) -> Iterator[Problem]:
     drafted = len(scene.round.nodes) - 1
     depth = max(node.depth for node in scene.round.nodes)
     for name, value, what in ((most, drafted, "candidates"), (deepest, depth, "levels")):
-        bound = card.options.get(name) if name else None
+        bound = card.options.get(name)
         if isinstance(bound, int) and value > bound:
             told = f"hold {value} {what}, but '{card.name}' ran with {name} {bound}"
             yield Problem(f"{scene.place}.nodes", told)
@@ -107,7 +104,7 @@ def _bounded(scene: Scene, card: MethodCard, most: str | None, deepest: str | No
 def _riding(scene: Scene, drafter: KnownDrafter) -> Iterator[Problem]:
     """What counts as no draft is what the drafter marks so: all of it, or, by engines before that mark, none."""
     marked = set(scene.round.drafted.riding)
-    rides = {node.id for node in scene.round.nodes if node.source == drafter.riding}
+    rides = {node.id for node in scene.round.nodes if drafter.riding and node.source == drafter.riding}
     if marked and marked != rides:
         told = (
             f"names {sorted(marked)}, but those of '{drafter.riding}' are {sorted(rides)}"
@@ -117,13 +114,13 @@ def _riding(scene: Scene, drafter: KnownDrafter) -> Iterator[Problem]:
         yield Problem(f"{scene.place}.drafted.riding", told)
 
 
-def _shape(scene: Scene, own: list[Node]) -> Iterator[Problem]:
+def _shape(scene: Scene, own: list[Node], whole: bool) -> Iterator[Problem]:
     """Depth, width and number of the model's candidates against the options of the tree policy."""
     tree_policy = scene.started.growth
     budget = tree_policy.options.get("budget", 0) if tree_policy is not None else 0
     if isinstance(budget, int) and 0 < budget < len(own):
         yield Problem(f"{scene.place}.nodes", f"hold {len(own)} candidates, but the budget is {budget}")
-    if tree_policy is not None and tree_policy.name not in LEVEL_WISE:
+    if tree_policy is not None and not TREE_POLICIES[tree_policy.name].even:
         yield from _beam(scene, tree_policy, own)
         return
     widths = _widths(scene)
@@ -139,18 +136,19 @@ def _shape(scene: Scene, own: list[Node]) -> Iterator[Problem]:
         if children > width:
             told = f"has {children} children, but the options give {width} at its level"
             yield Problem(f"{scene.place}.nodes[{parent.id}]", told)
-    if not budget:
+    if whole and not budget:
         yield from _whole(scene, own, widths)
 
 
 def _beam(scene: Scene, tree_policy: MethodCard, own: list[Node]) -> Iterator[Problem]:
     """Policies that choose the shape as they go keep to their width per level and their depth."""
-    depth, width, budget = (tree_policy.options.get(name) for name in ("depth", "width", "budget"))
+    policy = TREE_POLICIES[tree_policy.name]
+    depth, width = tree_policy.options.get(policy.deepest), tree_policy.options.get(policy.widest)
     deepest = max((node.depth for node in own), default=0)
-    bounded = tree_policy.name == "sequoia" or (tree_policy.name in ("rsd_s", "target_init") and not budget)
-    if bounded and isinstance(depth, int) and deepest > depth:
+    stretched = policy.stretches and tree_policy.options.get("budget")
+    if not stretched and isinstance(depth, int) and deepest > depth:
         yield Problem(f"{scene.place}.nodes", f"reach depth {deepest}, but '{tree_policy.name}' ran with depth {depth}")
-    if tree_policy.name in ("rsd_s", "target_init") and isinstance(width, int):
+    if isinstance(width, int):
         for level in range(1, deepest + 1):
             count = sum(node.depth == level for node in own)
             if count > width:
@@ -161,7 +159,7 @@ def _beam(scene: Scene, tree_policy: MethodCard, own: list[Node]) -> Iterator[Pr
 def _whole(scene: Scene, own: list[Node], widths: Sequence[int]) -> Iterator[Problem]:
     """Without a stop policy a level-wise tree is whole: what was drawn is submitted, or the text is biased."""
     started = scene.started
-    if started.stopping is not None or scene.round.judged.origin == "forced" or started.drafter.name == "rasd":
+    if started.stopping is not None or scene.round.judged.origin == "forced":
         return
     rooms = [len(widths), room_below(scene)]
     if started.drafter.model is not None:
@@ -191,23 +189,15 @@ def passes(scene: Scene) -> Iterator[Problem]:
     this, place = scene.round, f"{scene.place}.drafted.passes"
     made = this.drafted.passes
     drafter = known_drafter(scene.started.drafter)
-    if (
-        made
-        and drafter is not None
-        and not drafter.draws
-        and not drafter.model
-        and scene.started.drafter.name != "simulated"
-    ):
+    if made and drafter is not None and not drafter.passes:
         yield Problem(place, f"are {len(made)}, but '{scene.started.drafter.name}' has no model to pass through")
-    if (
-        not made
-        and drafter is not None
-        and drafter.draws
-        and any(n.source in drafter.sources - {"text", "datastore"} for n in this.nodes)
-    ):
+    own = drafter.sources - drafter.found if drafter is not None and drafter.draws else frozenset[str]()
+    if not made and any(node.source in own for node in this.nodes):
         yield Problem(place, "are missing, but the candidates come from a model")
     tree_policy = scene.started.growth
-    dropping = tree_policy is not None and tree_policy.name == "eagle2"  # expanded nodes need not be kept
+    dropping = tree_policy is not None and (
+        tree_policy.name not in TREE_POLICIES or TREE_POLICIES[tree_policy.name].drops
+    )
     deepest = max(node.depth for node in this.nodes)
     for index, one in enumerate(made):
         at = f"{place}[{index}]"

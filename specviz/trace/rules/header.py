@@ -35,14 +35,17 @@ def _marks(started: Started) -> Iterator[Problem]:
     """A method's `lossless` and `deployable` are what is known of it."""
     claims: list[tuple[str, bool, bool | None]] = [
         ("verifier.lossless", started.verifier.lossless, _lossless_rule(started)),
-        ("drafter.lossless", started.drafter.lossless, True if started.drafter.name in DRAFTERS else None),
     ]
-    if started.growth is not None:
-        claims.append(("growth.lossless", started.growth.lossless, TREE_POLICIES.get(started.growth.name)))
-    if (stopping := started.stopping) is not None:
-        known = STOP_POLICIES.get(stopping.name)
-        claims.append(("stopping.lossless", stopping.lossless, None if known is None else True))
-        claims.append(("stopping.deployable", stopping.deployable, known))
+    methods = (
+        ("drafter", started.drafter, DRAFTERS),
+        ("growth", started.growth, TREE_POLICIES),
+        ("stopping", started.stopping, STOP_POLICIES),
+    )
+    for place, card, table in methods:
+        if card is not None and card.name in table:
+            claims.append((f"{place}.lossless", card.lossless, table[card.name].lossless))
+    if (stopping := started.stopping) is not None and stopping.name in STOP_POLICIES:
+        claims.append(("stopping.deployable", stopping.deployable, STOP_POLICIES[stopping.name].deployable))
     for place, told, known in claims:
         if known is not None and told != known:
             method = getattr(started, place.split(".")[0]).name

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from specviz.trace.events import Node
+from specviz.trace.known_methods import DRAFTERS, TREE_POLICIES
 from specviz.trace.problems import Problem
 from specviz.trace.rules.bounds import Bounds
 from specviz.trace.rules.distributions import drawn_by
@@ -94,16 +95,13 @@ def candidates(scene: Scene) -> Iterator[Problem]:
         yield from _points_to(place, node.token, u, _proposal(scene, node))
 
 
-NUMBERED = (None, "chain", "levels", "rsd_c", "sequoia")
-"""tree policies whose draws are made in the order of the nodes; None: as the drafter's own options say"""
-DRAWING = ("model", "vocabtrim", "early_exit", "self_speculative", "rasd")
-"""drafters whose drawn candidates all come from the policy, and before any others"""
-
-
 def numbered_like_nodes(scene: Scene) -> bool:
-    """Whether the n-th node is the n-th draw of its round."""
-    tree_policy = scene.started.growth
-    return scene.started.drafter.name in DRAWING and (None if tree_policy is None else tree_policy.name) in NUMBERED
+    """Whether the n-th node is the n-th draw of its round. Without a tree policy drafters that draw go level by
+    level; what they found elsewhere comes after all they drew."""
+    drafter, tree_policy = DRAFTERS.get(scene.started.drafter.name), scene.started.growth
+    if drafter is None or not drafter.draws:
+        return False
+    return tree_policy is None or (tree_policy.name in TREE_POLICIES and TREE_POLICIES[tree_policy.name].in_order)
 
 
 def _proposal(scene: Scene, node: Node) -> Bounds:

@@ -1,4 +1,4 @@
-"""`specviz bench`: the one place where speed comes from: ratios, interleaved in one run, as medians with spread.
+"""`specviz bench`: measure speed against plain decoding and transformers, interleaved in one run.
 
 Place in the flow: builds contestants from a trace source and from transformers, runs the contest, prints the report.
 Knows nothing about how decoding works.

@@ -12,13 +12,17 @@ from functools import cache
 from pathlib import Path
 
 from specviz.errors import OptionError
-from specviz.resources import ROOT
+from specviz.resources import ROOT, asset_path
 
 FORMAT = "specviz-frequencies 1"
 FOLDER = ROOT / "frequencies"
+ACCEPTANCE_FILE = "trimmed_heads.json"
+"""under assets: alpha of smaller heads, measured by `specviz frequencies --keep`"""
 RAW = "raw"
 CALIBRATIONS = ("target", "drafter", RAW)
 """texts that a head may be cut down by; VocabTrim finds the target's own the best (2506.22694)"""
+TITLES = {RAW: "raw text", "drafter": "drafter's text", "target": "target's text"}
+"""the same in words"""
 HELD_OUT = "held_out"
 """text of the target after other prompts, for measuring what a head covers"""
 
@@ -89,6 +93,31 @@ def coverage_curve(table: FrequencyTable, calibration: str, sizes: Iterable[int]
     """(head size, share of the held-out target tokens covered) of heads cut down by one text."""
     held_out = table.texts[HELD_OUT].counts
     return [(size, coverage(kept_by(table, calibration, size), held_out)) for size in sizes]
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredAcceptance:
+    """Alpha of smaller heads of the bundled drafter, as `specviz frequencies --keep` measured it."""
+
+    alpha: Mapping[float, Mapping[str, Mapping[int, float]]]
+    """temperature → calibration text → head size → alpha"""
+    whole: Mapping[float, float]
+    """temperature → alpha of the whole head"""
+    measured: str
+    """on what"""
+    models: Mapping[str, str]
+    """name → sha256 of the weights"""
+
+
+def measured_acceptance() -> MeasuredAcceptance:
+    """The shipped measurement. Raises SpecVizError where it is missing."""
+    data = json.loads(asset_path(ACCEPTANCE_FILE).read_text(encoding="utf-8"))
+    alpha = {
+        float(temperature): {name: {int(size): one for size, one in found[name].items()} for name in CALIBRATIONS}
+        for temperature, found in data["alpha"].items()
+    }
+    whole = {float(temperature): found["whole"] for temperature, found in data["alpha"].items()}
+    return MeasuredAcceptance(alpha, whole, f"{data['measured']} Measured {data['created'][:10]}.", data["models"])
 
 
 def table_of(tokenizer: str, folder: Path = FOLDER) -> FrequencyTable | None:

@@ -8,9 +8,9 @@ import pytest
 
 from specviz.errors import OptionError
 from specviz.live.catalog import bundled_models
-from specviz.lm import frequencies
-from specviz.lm.frequencies import FrequencyTable, TokenCounts, coverage, coverage_curve, most_frequent
 from specviz.lm.text import TextCodec
+from specviz.theory import token_frequencies as frequencies
+from specviz.theory.token_frequencies import FrequencyTable, TokenCounts, coverage, coverage_curve, most_frequent
 
 TEXTS = {
     "raw": TokenCounts("files", (0, 9, 1, 0)),

@@ -1,0 +1,39 @@
+"""What a drafter and a tree policy say of their drafts, as plain data: read by the check of a trace.
+
+Kept in `assets/methods.json`, which `make generate` writes from the methods' own files.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """What a trace shows of a drafter's candidates."""
+
+    sources: tuple[str, ...] | None = None
+    """what they are marked with; None: with the drafter's name"""
+    found: tuple[str, ...] = ()
+    """marks of point masses that were found somewhere and merged into what its model drafts"""
+    most: str = ""
+    """the option that bounds them per round"""
+    deepest: str = ""
+    """the option that bounds their depth"""
+    hybrid: bool = False
+    """it has a model, and candidates of it, where its option `fallback` says `model`"""
+    riding: str = ""
+    """mark of the nodes that ride along in the target's pass and are no drafts"""
+
+
+@dataclass(frozen=True, slots=True)
+class Trees:
+    """What a trace shows of a tree policy's trees, beside what its options and `kinds` say."""
+
+    even: bool = False
+    """every node of a level gets as many children as `branching` says there; without that option one, down to `length`
+    levels"""
+    in_order: bool = False
+    """the n-th candidate is the n-th draw of its round"""
+    drops: bool = False
+    """candidates below which the model was asked may be left out of the tree"""

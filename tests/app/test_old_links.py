@@ -1,0 +1,42 @@
+"""Addresses that the page of earlier releases handed out still open: its tab, its chart, and the rest left alone."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import gradio as gr
+import pytest
+
+from specviz.app.lab.tab import restore
+
+CHARTS = ("waterfall", "plane", "position", "lengths", "phases", "families", "economy", "predicted")
+"""of the first release that gave links; a chart may be added, but none of these may be renamed"""
+
+
+def opened(query: dict[str, str]) -> tuple[object, object]:
+    tab, chart = restore(SimpleNamespace(query_params=query))  # type: ignore[arg-type]
+    return getattr(tab, "selected", tab), chart
+
+
+@pytest.mark.parametrize("chart", CHARTS)
+def test_a_link_to_a_chart_opens_the_page_on_it(chart: str) -> None:
+    assert opened({"tab": "speedup", "chart": chart}) == ("speedup", chart)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"growth": "levels", "growth.levels.branching": "3,2,1"},
+        {"stopping": "heuristic", "stopping.heuristic.start": "5"},
+        {"drafter": "token_recycling", "shrink": "false"},
+        {"branching": "3,2,1", "gamma": "9", "__theme": "dark"},
+    ],
+    ids=["a tree policy", "a stop policy", "an option of a drafter", "a shape and a theme"],
+)
+def test_words_of_another_release_in_an_address_change_nothing(more: dict[str, str]) -> None:
+    assert opened({"tab": "speedup", "chart": "plane", **more}) == ("speedup", "plane")
+    assert opened(more) == (gr.skip(), gr.skip())
+
+
+def test_a_chart_that_is_none_opens_its_tab_as_it_is() -> None:
+    assert opened({"tab": "speedup", "chart": "efficiency"}) == ("speedup", gr.skip())
