@@ -18,8 +18,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     );
     const reach = [1];
     for (const node of facts.round.nodes.slice(1))
-      reach[node.id] =
-        told.get(node.id) ?? atMostOne(ratioOf(reach[node.parent] * node.target_prob, node.draft_prob));
+      reach[node.id] = told.get(node.id) ?? atMostOne(ratioOf(reach[node.parent] * node.target_prob, node.draft_prob));
     return reach;
   }
 
@@ -108,7 +107,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         : `All below ${quote(facts.token)} was rejected, so it is a leaf itself now`;
       if (facts.threshold === 0)
         return `${what}, but nothing of the target is left for it on the way: probability 0, rejected.`;
-      if (facts.accepted) return `${what}: acceptance probability ${threshold}. The uniform draw u is ${u}: the whole path is kept.`;
+      if (facts.accepted)
+        return `${what}: acceptance probability ${threshold}. The uniform draw u is ${u}: the whole path is kept.`;
       const change = effect(facts, facts.trial);
       const then = !change
         ? ""
@@ -214,7 +214,11 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         ["δe⁻ᴴ", S.prob(scaled), `δ = ${S.ratio(delta)}, less the more undecided it is`],
         ["ε", S.prob(epsilon), "more than this always passes"],
         ["bar", against, scaled !== null && scaled < epsilon ? "the smaller one: δe⁻ᴴ" : "the smaller one: ε"],
-        ["p", p, `${facts.accepted ? ">" : "≤"} ${against}: ${facts.accepted ? "passes" : "rejected"}; nothing is drawn`],
+        [
+          "p",
+          p,
+          `${facts.accepted ? ">" : "≤"} ${against}: ${facts.accepted ? "passes" : "rejected"}; nothing is drawn`,
+        ],
       ];
     },
     steps(facts, said) {

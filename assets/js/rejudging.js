@@ -76,7 +76,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         before(trial && (trial.draft_prob > 0 ? trial.target_prob / trial.draft_prob : Infinity), S.ratio),
         range([one.q[1] > 0 ? one.p[0] / one.q[1] : Infinity, one.q[0] > 0 ? one.p[1] / one.q[0] : Infinity], S.ratio),
       ]);
-    if (one.acceptance) list.push(["acceptance probability", before(trial && trial.threshold, S.prob), range(one.acceptance, S.prob)]);
+    if (one.acceptance)
+      list.push(["acceptance probability", before(trial && trial.threshold, S.prob), range(one.acceptance, S.prob)]);
     if (one.u !== null && one.u !== undefined)
       list.push(["u", null, S.compared(one.u, one.acceptance[one.now === "accepted" ? 0 : 1])[0]]);
     return list;

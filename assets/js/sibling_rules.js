@@ -175,7 +175,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       const { rho } = facts.terms;
       if (facts.siblings === 1)
         return (
-          `${quote(facts.token)} is alone, so ρ is 1 and the rule min(1, p/q): acceptance probability ${threshold}. ` +
+          `${quote(facts.token)} is alone, so ρ is 1 and the rule is min(1, p/q): acceptance ` +
+          `probability ${threshold}. ` +
           `The uniform draw u is ${u}: ${verdict(facts)}.`
         );
       return (
@@ -201,7 +202,11 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         ["ρ", S.ratio(rho), `solves 1 − (1 − β)ᴷ = ρβ for K = ${facts.siblings}`],
         ["β", S.prob(beta), "probability that one candidate passes"],
         ["any", S.prob(any), `1 − (1 − β)ᴷ: probability that one of ${facts.siblings} passes`],
-        ["p/ρq", S.ratio(ratioOf(facts.target_prob, rho * facts.draft_prob)), `so the acceptance probability is ${threshold}`],
+        [
+          "p/ρq",
+          S.ratio(ratioOf(facts.target_prob, rho * facts.draft_prob)),
+          `so the acceptance probability is ${threshold}`,
+        ],
         row,
       ];
     },

@@ -223,7 +223,11 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       if (found) go(found);
       else
         say(
-          name === "nextBonus" ? "no later bonus" : name === "nextRejection" ? "no later rejection" : "no earlier rejection",
+          name === "nextBonus"
+            ? "no later bonus"
+            : name === "nextRejection"
+              ? "no later rejection"
+              : "no earlier rejection",
         );
     }
 

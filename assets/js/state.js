@@ -63,7 +63,9 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       const above = place[parent];
       const passed = chosen.has(above) && chosen.get(above) !== place[node.id] && !verdicts.has(node.id);
       const fallen =
-        verdicts.get(parent) === false && !kept.has(above) && (!survivors || chosen.has(place[round.nodes[parent].parent]));
+        verdicts.get(parent) === false &&
+        !kept.has(above) &&
+        (!survivors || chosen.has(place[round.nodes[parent].parent]));
       unreached[node.id] = node.id > 0 && order !== "bottom_up" && (unreached[parent] || fallen || passed);
       if (at.drawn || node.id === 0) return node.fate;
       if (node.depth > at.level) return "hidden";
@@ -161,7 +163,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   }
 
   /** The tokens of a run as the text shows them up to a moment, each with its mark; rejected ones stay where they
-     died. */
+     was rejected. */
   function tokens(trace, cursor) {
     const list = [];
     let pending = S.pieces(trace, trace.started.prompt_ids).pending;

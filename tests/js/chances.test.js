@@ -3,7 +3,7 @@ const test = require("node:test");
 const assert = require("node:assert");
 const { S } = require("./load.js");
 
-test("traversal: a candidate twice as likely to the target has the probability of the path above it", () => {
+test("traversal: a candidate likelier to the target than to the draft has the probability of the path above it", () => {
   const facts = {
     round: { judged: { rule: "traversal", order: "backwards", trials: [] }, nodes: [] },
     terms: { parent_reach: 0.5 },

@@ -201,8 +201,7 @@ test("from temperature 0 upwards there is no uniform draw: the probability is to
   near(found.all.get(1).acceptance, 0.5);
   assert.equal(
     S.rejudged(found),
-    "0 of 1 verdict flip; 1 cannot be told because no u was drawn. Accepted candidates: 0 recorded, " +
-      "now not told.",
+    "0 of 1 verdict flip; 1 cannot be told because no u was drawn. Accepted candidates: 0 recorded, " + "now not told.",
   );
 });
 
@@ -224,7 +223,9 @@ test("at temperature 0 lenience compares with the first choice", () => {
 });
 
 test(
-  "where the stored top-k row leaves the probability on both sides of u, the verdict and all that hangs on it are not " + "told",
+  "where the stored top-k row leaves the probability on both sides of u, the verdict and all that hangs on " +
+    "it are not " +
+    "told",
   () => {
     const short = { tokens: [0, 1], probs: [0.4, 0.2], rest: 0.4 };
     const point = told(

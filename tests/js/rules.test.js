@@ -77,12 +77,12 @@ test("sequential: the chain of siblings shows what each rejection left, and what
   );
 });
 
-test("lenience: the factor, the exact rule's probability beside the forgiving one, and the drift where it decided", () => {
+test("lenience: the factor, the exact rule's probability beside the lenient one, the drift where it decided", () => {
   const round = told("lenience", [[0, 0.2, 0.8]], [trial(1, 0.2, 0.8, 0.5, 0.3)], {}, { lenience: 0.5 });
   assert.deepEqual(round.numbers(0), ["p 0.20", "q 0.80", "p/Q 0.25", "l 0.50", "p/lQ 0.50", "u 0.30"]);
   assert.match(
     round.words(0),
-    /would keep a with probability 0\.25; lenience 0\.50 .* makes it 0\.50\. The uniform draw u is 0\.30: accepted\. The exact rule/,
+    /would keep a with probability 0\.25; lenience 0\.50 .* makes it 0\.50\..* u is 0\.30: accepted\. The exact rule/,
   );
 });
 
@@ -97,7 +97,7 @@ test("lenience at temperature 0: the share of the first choice, and nothing is d
   assert.deepEqual(round.numbers(0), ["share 0.60", "l 0.50"]);
   assert.match(
     round.words(0),
-    /a has 0\.60 of the probability .* and lenience asks for 0\.50: accepted\. Exact greedy decoding would have rejected it/,
+    /a has 0\.60 of the probability .* and lenience asks for 0\.50: accepted\. .* would have rejected it/,
   );
 });
 
@@ -138,7 +138,8 @@ test("block: P runs down the whole chain, h and the draws come up from its end",
   assert.deepEqual(round.numbers(1), ["p 0.80", "q 0.40", "P 1", "s 0.30", "h 1", "u 0.90"]);
   assert.equal(
     round.words(0),
-    "The whole draft down to c is judged as one: the target bears 0.40 of the probability the draft gave it. The uniform draw u " +
+    "The whole draft down to c is judged as one: the target bears 0.40 of the probability the draft gave " +
+      "it. The uniform draw u " +
       "is 0.60: rejected; one token less is tried next.",
   );
   assert.equal(
@@ -169,7 +170,8 @@ test("traversal: which leaf was tried, and how its rejection changed its parent"
   assert.deepEqual(round.steps(2).rows, ["b 0.20 0.50 0.80 → 0.50", "c 0.20 0.90 0.50 → 0.33", "a 0.33 0.10 "]);
   assert.equal(
     round.words(0),
-    "The path down to the leaf b is tried as a whole: acceptance probability 0.20. The uniform draw u is 0.50: rejected. The target at a " +
+    "The path down to the leaf b is tried as a whole: acceptance probability 0.20. The uniform draw u is " +
+      "0.50: rejected. The target at a " +
       "loses what this leaf had offered, and the probability to end there goes from 0.80 to 0.50.",
   );
   assert.deepEqual(round.numbers(2), [
@@ -184,12 +186,13 @@ test("traversal: which leaf was tried, and how its rejection changed its parent"
   ]);
   assert.match(
     round.words(2),
-    /^All below a was rejected, .* leaf itself now: acceptance probability 0\.33\. The uniform draw u is 0\.10: the whole path is kept\.$/,
+    /^All below a was rejected, .* leaf itself now: .* 0\.33\..* u is 0\.10: the whole path is kept\.$/,
   );
 });
 
 test(
-  "traversal: where the walk ends at the parent, the mass that is left gives its new probability; else it is not " + "known",
+  "traversal: where the walk ends at the parent, the mass that is left gives its new probability; else it is not " +
+    "known",
   () => {
     const trials = [trial(1, 0.1, 0.4, 0.25, 0.5, { parent_reach: 0.5 })];
     const context = (final) => ({

@@ -17,9 +17,11 @@ test("a chain under the sequential rule, told beat by beat", () => {
     "It goes on with ␣+.",
     "One target pass scores the root and all 4 candidates at once: 5 new rows on top of 7 in the cache.",
     "The target likes ␣␣␣␣ at least as much as the draft did: accepted without a doubt.",
-    "The target likes return only 0.83 times as much as the draft did. Its acceptance probability is 0.83; the uniform draw u is " +
+    "The target likes return only 0.83 times as much as the draft did. Its acceptance probability is 0.83; " +
+      "the uniform draw u is " +
       "0.58: accepted.",
-    "The target likes ␣c only 0.20 times as much as the draft did. Its acceptance probability is 0.20; the uniform draw u is " +
+    "The target likes ␣c only 0.20 times as much as the draft did. Its acceptance probability is 0.20; the " +
+      "uniform draw u is " +
       "0.90: rejected.",
     "The candidate here was rejected. The correction ␣a is drawn from what is left of the target (0.49 of its mass).",
     "3 tokens from one target pass: 2 accepted and one more of the target's own. 2 rows of rejected or unreached " +

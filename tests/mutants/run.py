@@ -27,7 +27,7 @@ from tests.mutants.faults import FAULTS, Fault
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT_S = 180.0
 """a fault may make the engine loop for ever: then it is seen"""
-PASSED, FAILED, ELSEWHERE, DIED = 0, 1, 98, 99
+PASSED, FAILED, ELSEWHERE, CRASHED = 0, 1, 98, 99
 """the first two are what pytest returns; anything else is a mistake in the list of faults, or of this module"""
 
 
@@ -112,7 +112,7 @@ def tested(context: multiprocessing.context.ForkServerContext, copy: Path, tests
         try:
             status, said = here.recv()
         except EOFError:
-            status, said = DIED, "its process died"
+            status, said = CRASHED, "its process crashed"
     process.terminate()
     process.join()
     return status, said

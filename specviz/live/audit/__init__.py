@@ -1,4 +1,4 @@
 """A trace recomputed from its checkpoints through plain `transformers` forwards.
 
-Nothing of the engine takes part: no forward, cache, session or verifier of ours. Knows nothing about screens.
+Nothing of the engine takes part: not its forward, cache, session or verifiers. Knows nothing about screens.
 """
