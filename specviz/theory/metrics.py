@@ -88,7 +88,7 @@ def tokens_per_target_pass(rounds: Sequence[Round]) -> float | None:
 def alpha_reached(rounds: Sequence[Round]) -> float | None:
     """Measured alpha: levels accepted / levels tested, where a level is the children of one visited node.
 
-    For a chain: accepted / candidates that were judged, never-reached ones left out. None when nothing was judged.
+    For a chain: accepted / candidates that were judged, unreached ones left out. None when nothing was judged.
     """
     outcomes = [accepted for this in rounds for _, accepted in _levels(this)]
     return fmean(outcomes) if outcomes else None

@@ -64,11 +64,7 @@ def found(text: str, name: str, pattern: str) -> list[str]:
 
 @pytest.mark.parametrize("pattern", FORBIDDEN, ids=FORBIDDEN.values())
 def test_no_other_word_is_used(pattern: str) -> None:
-    wrong = {
-        str(path.relative_to(ROOT)): lines
-        for path in texts()
-        if (lines := found(path.read_text(encoding="utf-8"), path.name, pattern))
-    }
+    wrong = {str(path.relative_to(ROOT)): lines for path in texts() if (lines := found(read(path), path.name, pattern))}
     assert not wrong, f"say {FORBIDDEN[pattern]!r} instead"
 
 
