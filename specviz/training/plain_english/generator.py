@@ -1,7 +1,7 @@
 """Writes the plain-English corpus: documents of all families in fixed shares of the text, on one side of the split.
 
 Place in the flow: gives `mixture` its English documents, and the figures their held-out ones.
-A document is a pure function of seed, side, family and number; it knows nothing of tokens or models.
+A document is a pure function of seed, side, family and number.
 """
 
 from collections.abc import Callable, Iterator, Mapping
