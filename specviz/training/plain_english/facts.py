@@ -95,7 +95,7 @@ PLURALS = pairs(
     """mouse: mice; child: children; foot: feet; tooth: teeth; goose: geese; man: men; woman: women; leaf: leaves;
     knife: knives; wolf: wolves; sheep: sheep; fish: fish; city: cities; baby: babies; box: boxes; bus: buses;
     cat: cats; dog: dogs; house: houses; tree: trees; potato: potatoes; tomato: tomatoes; wife: wives;
-    life: lives; story: stories; lady: ladies; ox: oxen; person: people; half: halves; shelf: shelves;
+    life: lives; story: stories; berry: berries; ox: oxen; person: people; half: halves; loaf: loaves;
     key: keys; watch: watches"""
 )
 PAST = pairs(
@@ -127,7 +127,7 @@ TOOLS = pairs(
     """cut paper: scissors; dig a hole: a shovel; hit a nail: a hammer; open a door: a key; tell the time: a clock;
     write a letter: a pen; sweep the floor: a broom; eat soup: a spoon; cut bread: a knife;
     stay dry in the rain: an umbrella; see far away: a telescope; boil water: a kettle;
-    sew a button: a needle; measure a table: a ruler; climb a wall: a ladder; dry your hands: a towel;
+    sew a button: a needle; measure a table: a ruler; hang up a picture: a nail; dry your hands: a towel;
     brush your teeth: a toothbrush; paint a picture: a brush; light a room: a lamp; catch a fish: a net;
     water the flowers: a watering can; comb your hair: a comb; take a photo: a camera"""
 )

@@ -15,7 +15,7 @@ Item = TypeVar("Item")
 HELD_OUT_SHARE = 0.1
 MOST_DRAWS = 2000
 CHOICE = re.compile(r"\[([^\[\]]*\|[^\[\]]*)\]")
-SOFT_START = re.compile(r"^(hour|honest|[aeio](?!ne\b)|u(?!ni|se))", re.IGNORECASE)
+SOFT_START = re.compile(r"^(hour|[aeio](?!ne\b)|u(?!ni|se))", re.IGNORECASE)
 
 
 def is_held_out(label: str, *parts: object, share: float = HELD_OUT_SHARE) -> bool:

@@ -98,7 +98,7 @@ GIFT: Plot = (
     (
         "{name} wanted to give {adjective:a} {thing}. ",
         "{name} made {adjective:a} {thing} [with great care|from wood|in one day]. ",
-        "{name} bought {adjective:a} {thing} for [two|five|seven|ten] coins. ",
+        "{name} bought {adjective:a} {thing} for [two|five|seven|ten] euros. ",
     ),
     ("{animal:A} helped {him} to wrap it up. ", "On the way {she} met {animal:a} that looked {look}. "),
     ('"Is this {thing} for me?" asked the {animal}. ', '"What is in the box?" asked the {animal}. '),
@@ -180,7 +180,7 @@ MAP: Plot = (
     ),
     ("They walked for [two|three|four|five] [hours|days]. ", "First they took the train to {town}. "),
     (
-        "{hiding:c} they found {food} and [gold|a letter|a golden coin]. ",
+        "{hiding:c} they found {food} and [gold|a letter|a golden medal]. ",
         "There was no treasure, but they were not sad. ",
     ),
     ("{name} still had the {adjective} {thing}. ", 'The {animal} said, "The {thing} is our treasure." '),

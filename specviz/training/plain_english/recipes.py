@@ -108,10 +108,10 @@ TASKS = (
         words.THINGS,
         (
             "Clean the {thing}.",
-            "Write the price on the {thing}: {count} coins.",
+            "Write the price on the {thing}: {count} euros.",
             "Go to the market on {day}.",
             "Show the {thing} to everyone.",
-            "Take the {count} coins.",
+            "Take the {count} euros.",
             "Say thank you.",
         ),
     ),

@@ -83,8 +83,8 @@ CHAT = (
     ),
     (
         "How much is the {thing}?",
-        "The {adjective} {thing} is {age} coins.",
-        "Here are {age} coins.",
+        "The {adjective} {thing} is {age} euros.",
+        "Here are {age} euros.",
         "Thank you. Enjoy your {thing}!",
     ),
     (
