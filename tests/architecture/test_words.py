@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,12 @@ BORDERS = re.compile(r"(__init__|base|codec|session|decode|recorder|live|build|s
 """modules at a border, which may say in their docstring what lies beyond it"""
 
 
+@cache
+def read(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+@cache
 def texts() -> list[Path]:
     """Code, page and docs as far as people write them: not recordings, weights and generated data, and not the
     small world of the training text, in which there are coins and ladders."""
