@@ -46,7 +46,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     trace.rounds.some((round) => (round.drafted.knew || []).length || (round.drafted.learned || []).length);
 
   function exhibitsPanel(box, act) {
-    const list = h("div", { class: "svp-exhibits" });
+    const list = h("div", { class: "svp-exhibit-list" });
     box.append(h("h3", { class: "svp-small svp-heading" }, "What the drafter knew"), list);
     let key = null;
 
