@@ -287,3 +287,12 @@ def test_a_trained_policy_keeps_its_options(policy):
     """A subclass hook that did not call its parent's once left them all without."""
     names = {one.name for one in describe(STOP_POLICIES.get(policy).options_type)}
     assert {"longest", "threshold"} <= names
+
+
+def test_a_policy_without_weights_says_so_and_can_still_be_listed():
+    """Or `specviz learn`, which asks the catalogue what can be learnt, could never make the first ones."""
+
+    class Unlearnt(DiscoStopPolicy):
+        name = "unlearnt"
+
+    assert Unlearnt.standing() == "It has no weights yet; make them with `specviz learn`."

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, TypeVar
 
 import torch
 
+from specviz.errors import OptionError
 from specviz.options import option
 from specviz.stop_policies.base import DraftView, StopOptions, StopPolicy
 from specviz.stop_policies.parts.candidate import FEATURES, HEAD, features
@@ -47,9 +48,13 @@ class TrainedStopPolicy(StopPolicy[ThresholdOptionsT_co]):
 
     @classmethod
     def standing(cls) -> str:
-        """How its shipped weights do on held-out rounds."""
-        numbers = shipped(cls.name).made_from
-        return against_base_rate(numbers["held_out_log_loss"], numbers["held_out_log_loss_of_base_rate"])
+        """How its shipped weights do on held-out rounds; a catalogue must be there before they are learnt."""
+        try:
+            numbers = shipped(cls.name).made_from
+        except OptionError:
+            return "It has no weights yet; make them with `specviz learn`."
+        loss, base_rate = (numbers.get(f"held_out_log_loss{of}") for of in ("", "_of_base_rate"))
+        return "" if loss is None or base_rate is None else against_base_rate(loss, base_rate)
 
     @property
     def network(self) -> Network:
