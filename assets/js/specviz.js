@@ -1,6 +1,7 @@
 /* The player: one cursor and one selection over a trace, and panels that draw them.
    `SpecViz.mount(element, props, watch, branch)` is all a page needs; `props.value` is the trace as JSON text, whole or
-   still growing (`finished` null, every round so far). Nothing here asks a server to step. */
+   still growing (`finished` null, every round so far). Nothing here asks a server to step. Whoever drives a player
+   (a lesson, a link, an embedding page) finds its handle as `element.querySelector(".sv-player").specviz`. */
 globalThis.SpecViz = globalThis.SpecViz || {};
 (function (S) {
   "use strict";
@@ -25,7 +26,11 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       source: "",
       labels: null,
       moved: null,
+      guess: false, // whether verdicts are kept back until they are guessed
+      hidden: [], // areas that are not shown, by name: "card", "counters", …
+      lit: [], // areas that are pointed at
     };
+    const watchers = new Set(); // called after each drawing
     const panels = [];
     const stage = h("div", { class: "svp" });
     const empty = h("p", { class: "svp-empty" }, "No run to show yet.");
@@ -127,6 +132,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         for (const scroll of scrolls) if (scroll) scroll();
       }
       root.dataset.ready = "1";
+      for (const watcher of watchers) watcher(handle);
     }
 
     let resting = 0;
@@ -262,9 +268,23 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       );
     }
 
+    /** What a screen around the player may change of how it shows: any of {guess, hidden, lit}. */
+    function set(changes) {
+      Object.assign(own, changes);
+      root.dataset.guess = own.guess ? "1" : "";
+      root.dataset.hidden = own.hidden.join(" ");
+      root.dataset.lit = own.lit.join(" ");
+      draw();
+    }
+
+    /** Calls `watcher(handle)` after each drawing; returns what ends that. */
+    function subscribe(watcher) {
+      watchers.add(watcher);
+      return () => watchers.delete(watcher);
+    }
+
     /** A new text arrived: another run, or the same one grown. */
-    function load() {
-      const source = props.value || "";
+    function load(source = props.value || "") {
       if (source === own.source) return;
       const before = own.trace;
       own.source = source;
@@ -312,10 +332,28 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       const asked = own.trace && root.isConnected ? S.readMoment(location.hash) : null;
       if (asked) go(asked, true, asked.node);
     });
-    if (watch) watch("value", load);
+    const handle = {
+      go,
+      run,
+      select,
+      set,
+      subscribe,
+      load,
+      get trace() {
+        return own.trace;
+      },
+      get cursor() {
+        return own.cursor;
+      },
+      get selected() {
+        return own.selected;
+      },
+    };
+    root.specviz = handle;
+    if (watch) watch("value", () => load());
     load();
     draw();
-    return { go, run };
+    return handle;
   }
 
   S.mount = mount;

@@ -24,7 +24,7 @@ FAMILIES: Mapping[str, Callable[[Draw], Page]] = {
 # Shares of the characters. Facts and sums must be met often to be known by heart; digits are whole tokens, so that
 # sums weigh about twice as much in tokens as here.
 SHARES = {
-    "story": 0.24, "facts": 0.25, "sums": 0.11, "problem": 0.06, "talk": 0.10, "letter": 0.07, "recipe": 0.05,
+    "story": 0.20, "facts": 0.22, "sums": 0.20, "problem": 0.06, "talk": 0.09, "letter": 0.06, "recipe": 0.05,
     "table": 0.05, "passage": 0.07,
 }  # fmt: skip
 
