@@ -27,8 +27,8 @@ def test_every_script_is_shipped_and_short() -> None:
 def test_every_script_says_which_others_must_stand_before_it() -> None:
     for file in (ROOT / "assets" / "js").glob("*.js"):
         assert NEEDS.search(file.read_text(encoding="utf-8")), (
-            f"{file.name} has no line `// needs: …` above its `(function (S) {{`: the scripts whose names it reads while "
-            "it loads (`const { h } = S;` reads dom's), or `nothing`."
+            f"{file.name} has no line `// needs: …` above its `(function (S) {{`: the scripts whose names it reads "
+            "while it loads (`const { h } = S;` reads dom's), or `nothing`."
         )
 
 
@@ -41,7 +41,7 @@ def test_a_script_comes_after_those_it_needs(monkeypatch: pytest.MonkeyPatch, tm
     with pytest.raises(SpecVizError, match="ring"):
         script_names.__wrapped__()
     (tmp_path / "c.js").write_text("// needs: nobody\n", encoding="utf-8")
-    with pytest.raises(SpecVizError, match="no assets/js/nobody.js"):
+    with pytest.raises(SpecVizError, match=r"no assets/js/nobody\.js"):
         script_names.__wrapped__()
 
 
