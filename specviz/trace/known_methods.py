@@ -46,6 +46,8 @@ class KnownDrafter:
     """it has a model, and candidates of it, where its option `fallback` says `model`"""
     riding: str
     """source of the nodes that ride along in the target's pass and are no drafts; empty: none do"""
+    merged: bool = False
+    """several models draft, one mark each, and their trees are merged into one"""
 
 
 @dataclass(frozen=True, slots=True)
