@@ -89,7 +89,7 @@ def request_of(started: Started) -> RunRequest:
         seed=started.seed,
         max_new_tokens=started.max_new_tokens,
         stop=tuple(started.stop),
-        dtype=started.machine.dtype,  # `auto` goes by a clock, and another format rounds to another text
+        dtype=started.machine.dtype,  # `auto` goes by the machine, and another format rounds to another text
     )
     for role, card in (("growth", started.growth), ("stopping", started.stopping)):
         if card is not None:

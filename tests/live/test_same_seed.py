@@ -77,7 +77,7 @@ def test_token_recycling_writes_down_its_size_and_never_asks_a_clock_unless_told
 
 
 def test_a_run_is_repeated_in_the_number_format_it_had():
-    """`auto` times bfloat16 against float32, and may find otherwise the next time."""
+    """`auto` goes by the processor, and the next machine may have another."""
     started = collect(LiveSource(load=toy_loader(), measure=False), RunRequest("abc", max_new_tokens=2)).started
     half = replace(started, machine=replace(started.machine, dtype="bfloat16"))
     assert request_of(half).dtype == "bfloat16"
