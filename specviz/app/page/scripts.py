@@ -15,11 +15,12 @@ from specviz.trace.known_rules import declarations
 SCRIPTS = (
     "declared.js", "bytes.js", "numbers.js", "state.js", "bounds.js", "rejudge.js", "sibling_rules.js", "path_rules.js",
     "rules.js", "words.js", "dom.js", "light.js",
-    "text.js", "tree.js", "bars.js", "card.js", "rejudging.js", "exhibits.js", "lanes.js", "transport.js", "specviz.js",
+    "text.js", "layout.js", "tree.js", "bars.js", "card.js", "rejudging.js", "exhibits.js", "lanes.js", "keys.js",
+    "caption.js", "transport.js", "pace.js", "present.js", "specviz.js",
     "charts.js", "replay.js", "race.js",
 )  # fmt: skip
 """in the order in which they build on each other"""
-STYLES = ("tokens.css", "player.css", "race.css")
+STYLES = ("tokens.css", "player.css", "present.css", "race.css")
 
 
 @cache
