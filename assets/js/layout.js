@@ -45,16 +45,17 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const families = familiesOf(round);
     const small = round.nodes.length - 1 <= most || families.every((family) => family.length < 2);
     const open = small ? null : openNodes(round, at, selected);
-    const [shown, folded, stack] = [[], new Map(), [[0, true]]];
+    const [shown, folded, stack] = [[], new Map(), [[0, false]]]; // with each node, whether opening its parent opens it
     const below = (id) =>
       families[id].reduce((sum, child) => sum + (round.nodes[child].depth <= at.level ? 1 : 0) + below(child), 0);
     while (stack.length) {
-      const [id] = stack.pop();
+      const [id, along] = stack.pop();
       shown.push(id);
       if (!families[id].length) continue;
-      const wide = opened.get(id) ?? (open ? open.has(id) : true);
+      const wide = opened.get(id) ?? (open ? along || open.has(id) : true);
       if (!wide) folded.set(id, below(id));
-      else for (const child of [...families[id]].reverse()) stack.push([child]);
+      const single = families[id].length === 1 && (along || opened.get(id) === true);
+      if (wide) for (const child of [...families[id]].reverse()) stack.push([child, single]);
     }
     return { shown, folded };
   }
@@ -138,10 +139,10 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       return overview(round, { room, high, withEnd });
     const { at = { level: Infinity, trials: 0 }, selected = 0, opened } = options;
     const tree = (shown) => unfolded(round, at, { selected, opened, most: high ? all : shown });
-    const whole = across(round, labels, tree(all), { room, odds, withEnd, row }); // which way does not hang on the moment
-    if (room && whole.width > room)
-      return down(round, labels, tree(MOST.down), { room: Math.min(room, most), odds, withEnd, row });
-    return all - 1 > MOST.across && !high ? across(round, labels, tree(MOST.across), { room, odds, withEnd, row }) : whole;
+    const set = { odds, withEnd, row };
+    const whole = across(round, labels, tree(all), { ...set, room }); // which way it runs does not hang on the moment
+    if (room && whole.width > room) return down(round, labels, tree(MOST.down), { ...set, room: Math.min(room, most) });
+    return across(round, labels, tree(MOST.across), { ...set, room });
   }
 
   function spotsOf(round, labels, { shown, folded }, withEnd) {
