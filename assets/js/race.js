@@ -2,6 +2,7 @@
    `SpecViz.mountRace(element, props, watch)`; `props.value` is a race as JSON text (specviz/app/race/view.py). What is
    replayed is engine time; the pace of the animation is said beside it. Nothing here asks a server. */
 globalThis.SpecViz = globalThis.SpecViz || {};
+// needs: dom
 (function (S) {
   "use strict";
 

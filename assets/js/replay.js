@@ -3,6 +3,7 @@
    [start, end, phase, round], `arrivals` [time, text, origin] and `finish_s`, all in seconds of the runner's
    engine clock. */
 globalThis.SpecViz = globalThis.SpecViz || {};
+// needs: nothing
 (function (S) {
   "use strict";
 
