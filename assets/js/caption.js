@@ -1,5 +1,6 @@
 /* The caption: one sentence for the beat on the screen, in a box as tall as the longest sentence of the run, and the
    same sentence said once to those who listen. */
+// needs: dom
 globalThis.SpecViz = globalThis.SpecViz || {};
 (function (S) {
   "use strict";

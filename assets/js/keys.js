@@ -1,4 +1,5 @@
 /* Keys of the player: what each does, whose a key is, and the list of them. */
+// needs: dom
 globalThis.SpecViz = globalThis.SpecViz || {};
 (function (S) {
   "use strict";

@@ -1,6 +1,7 @@
 /* Where a round's draft tree stands on the screen: which of its nodes are shown, and where. Pure.
    A tree runs across where it fits into the room and down, one row per node, where it does not (a phone). Large ones
    are folded; what is folded follows from what is known at the moment, never from how the round ends. */
+// needs: state
 globalThis.SpecViz = globalThis.SpecViz || {};
 (function (S) {
   "use strict";

@@ -1,4 +1,5 @@
 /* How long a beat stands while the run plays by itself: as long as its sentence takes to be read. */
+// needs: nothing
 globalThis.SpecViz = globalThis.SpecViz || {};
 (function (S) {
   "use strict";

@@ -1,5 +1,6 @@
 /* The stage alone: the player fills the window, large enough for the last row of a room, and everything else on the
    page is hidden. Sizes follow the window by `zoom`, so that every length in present.css grows alike. */
+// needs: nothing
 globalThis.SpecViz = globalThis.SpecViz || {};
 (function (S) {
   "use strict";

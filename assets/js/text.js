@@ -1,6 +1,7 @@
 /* The text strip: the prompt, quiet, then every token with its origin; rejected ones stay in their place, boxed and
    said to be rejected, so that nobody reads them as text. */
 globalThis.SpecViz = globalThis.SpecViz || {};
+// needs: dom
 (function (S) {
   "use strict";
 
