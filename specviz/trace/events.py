@@ -60,6 +60,8 @@ class MethodCard:
     """the drafter's own language model, if it has one"""
     deployable: bool = True
     """False: it asked the target beforehand (an oracle); the run is a bound, and its times say nothing about speed"""
+    further_models: list[ModelCard] = field(default_factory=list)
+    """language models that draft beside `model`, in the order of their drafts"""
 
 
 @dataclass(frozen=True, slots=True)
