@@ -35,9 +35,13 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         numbers: [],
       };
     }
-    const odds = [];
-    if (node.kind !== "point_mass") odds.push(["q", S.prob(node.draft_prob), "draft"]);
-    if (at.scored) odds.push(["p", S.prob(node.target_prob), "target"]);
+    const [q, p] = S.odds(round, node, at.scored);
+    const frozen = at.scored && S.cold(round.nodes[node.parent]);
+    const before = frozen ? ", before temperature 0" : "";
+    const odds = [
+      ["q", q, `draft${before}`],
+      ["p", p, `target${before}`],
+    ].filter(([, value]) => value !== "–");
     const state = now.stateOf(id);
     const trial = now.trialOf(id);
     if (trial && now.judged(id)) {
@@ -61,26 +65,47 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       };
     const how =
       node.kind === "point_mass"
-        ? "proposed as it is, not drawn"
-        : `drawn by the drafter with probability ${S.prob(node.draft_prob)}`;
+        ? `proposed as it is, not drawn${q === "–" ? "" : `; the drafter gives it ${q}`}`
+        : `drawn by the drafter with probability ${q}`;
+    const next = frozen ? "Only the target's first choice counts; the verdict comes next." : "Its verdict comes next.";
     return {
-      words: at.scored
-        ? `The target gives ${S.quote(labels[id])} ${S.prob(node.target_prob)}. Its verdict comes next.`
-        : `${S.quote(labels[id])} was ${how}.`,
+      words: at.scored ? `The target gives ${S.quote(labels[id])} ${p}. ${next}` : `${S.quote(labels[id])} was ${how}.`,
       numbers: odds,
     };
+  }
+
+  /** How the correction's r follows from p, Q and the mass left, with the values put in where they are known. */
+  function residualWords(now, probability) {
+    const { round } = now;
+    const { judged } = round;
+    const said = "in what was left over";
+    const below = judged.trials.filter((trial) => round.nodes[trial.node].parent === judged.final_node);
+    const final = round.nodes[judged.final_node];
+    const simple = S.declared(judged.rule)?.equation === "ratio(p, q)" && below.length === 1;
+    if (!simple || probability === null || !(judged.residual_mass > 0)) return said;
+    const only = round.nodes[below[0].node];
+    const p = S.known(final.target, judged.token);
+    const q = only.kind === "point_mass" ? 0 : final.draft ? S.known(final.draft, judged.token) : null;
+    if (p === null || q === null) return said;
+    const mass = S.prob(judged.residual_mass, 3);
+    return `${said}: max(0, p − q) / mass = (${S.prob(p, 3)} − ${S.prob(q, 3)}) / ${mass}`;
   }
 
   function ended(now) {
     const { judged } = now.round;
     const final = now.round.nodes[judged.final_node];
-    const from = judged.residual ? judged.residual : final.target;
+    const frozen = S.cold(final);
+    const from = judged.residual ? judged.residual : frozen ? final.target_raw : final.target;
     const probability = S.known(from, judged.token);
     const numbers = [
       [
         judged.residual ? "r" : "p",
         probability === null ? `<${S.prob(S.atMost(from))}` : S.prob(probability),
-        judged.residual ? "in what was left over" : "in the target's distribution",
+        judged.residual
+          ? residualWords(now, probability)
+          : frozen
+            ? "target, before temperature 0: its largest, so its first choice"
+            : "in the target's distribution",
       ],
     ];
     const rule = S.ruleOf(now.round);
