@@ -22,6 +22,12 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const byToken = new Map(data.children.map((child) => [child.token, child]));
     const pending = now.labels.after(parent);
 
+    /** p of the selected candidate before rejections where the bar shows it after them, and the other way round. */
+    const otherP = () =>
+      data.left
+        ? { value: now.round.nodes[focus].target_prob, words: "p before any rejection" }
+        : { value: now.trialOf(focus).target_prob, words: "p after earlier rejections" };
+
     const track = (row) => {
       const bars = [];
       if (row.overlap !== null && row.overlap !== undefined) bars.push(["svp-overlap", 0, row.overlap]);
@@ -36,10 +42,10 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         bar.style.width = width(value);
         box.append(bar);
       }
-      const before = row.token === marked && data.left ? now.round.nodes[focus].target_prob : null;
-      if (before !== null && Math.abs(before - (row.target ?? -1)) > 1e-4) {
-        const tick = h("i", { class: "svp-tick", title: `p before any rejection: ${S.prob(before)}` });
-        tick.style.left = width(before);
+      const other = row.token === marked && judged && !data.frozen ? otherP() : null;
+      if (other && Math.abs(other.value - (row.target ?? -1)) > 1e-4) {
+        const tick = h("i", { class: "svp-tick", title: `${other.words}: ${S.prob(other.value)}` });
+        tick.style.left = width(other.value);
         box.append(tick);
       }
       return box;
@@ -63,7 +69,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
           sign,
           S.short(text, 14),
         );
-      if (act.branch && parent === 0 && now.at.scored) {
+      if (act.branch && parent === 0 && S.told(now.at)) {
         return h(
           "button",
           {
@@ -139,10 +145,18 @@ globalThis.SpecViz = globalThis.SpecViz || {};
             "What the models believe by themselves. At temperature 0 only the target's first choice counts.",
           )
         : null,
-      act.branch && parent === 0 && now.at.scored
+      act.branch && parent === 0 && S.told(now.at)
         ? h("p", { class: "svp-quiet" }, "↪ Choose a token that was not drafted to continue the run with it.")
         : null,
-      now.at.scored ? null : h("p", { class: "svp-quiet" }, "The target has not been asked yet."),
+      S.told(now.at)
+        ? null
+        : h(
+            "p",
+            { class: "svp-quiet" },
+            now.at.scored
+              ? "The target's answer is kept back until you have guessed."
+              : "The target has not been asked yet.",
+          ),
     );
   }
 

@@ -35,12 +35,13 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         numbers: [],
       };
     }
-    const [q, p] = S.odds(round, node, at.scored);
-    const frozen = at.scored && S.cold(round.nodes[node.parent]);
+    const told = S.told(at);
+    const [q, p] = S.odds(round, node, told);
+    const frozen = told && S.cold(round.nodes[node.parent]);
     const before = frozen ? ", before temperature 0" : "";
     const odds = [
-      ["q", q, `draft${before}`],
       ["p", p, `target${before}`],
+      ["q", q, `draft${before}`],
     ].filter(([, value]) => value !== "–");
     const state = now.stateOf(id);
     const trial = now.trialOf(id);
@@ -69,7 +70,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         : `drawn by the drafter with probability ${q}`;
     const next = frozen ? "Only the target's first choice counts; the verdict comes next." : "Its verdict comes next.";
     return {
-      words: at.scored ? `The target gives ${S.quote(labels[id])} ${p}. ${next}` : `${S.quote(labels[id])} was ${how}.`,
+      words: told ? `The target gives ${S.quote(labels[id])} ${p}. ${next}` : `${S.quote(labels[id])} was ${how}.`,
       numbers: odds,
     };
   }
@@ -184,6 +185,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const table = h("dl", { class: "svp-numbers" });
     const math = h("div", { class: "svp-math" });
     const steps = h("div");
+    const reasons = h("div", { class: "svp-reasons" });
     const choices = h(
       "div",
       { class: "svp-depth", role: "group", "aria-label": "how much detail" },
@@ -203,7 +205,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         ),
       ),
     );
-    box.append(h("header", {}, title, kind), chart, words, table, steps, math, choices);
+    box.append(h("header", {}, title, kind), chart, words, table, reasons, steps, math, choices);
 
     return function draw(now) {
       const id = now.selected;
@@ -219,6 +221,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
           h("div", {}, h("dt", {}, name), h("dd", {}, h("b", {}, value), h("span", {}, note))),
         ),
       );
+      reasons.replaceChildren(...(level > 0 ? S.whyLines(now) : []));
       const lines = level > 1 ? said : {};
       math.replaceChildren(
         ...(lines.formula || []).map((text) => h("p", { class: "svp-formula" }, text)),

@@ -36,7 +36,11 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         formula: "1 + accepted ÷ rounds that drafted",
         worked: sum.spec ? `1 + ${sum.accepted - sum.open} ÷ ${sum.spec}` : none,
         value: S.ratio(sum.length),
-        counts: `per round that drafted: ${S.count(alone, "round")} without a draft ${alone === 1 ? "is" : "are"} left out`,
+        counts:
+          `per round that drafted; ` +
+          (alone
+            ? `${S.count(alone, "round")} without a draft ${alone === 1 ? "is" : "are"} left out`
+            : "rounds without a draft are left out (here there are none)"),
       },
       {
         name: "tokens per target pass",

@@ -4,6 +4,9 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 (function (S) {
   "use strict";
 
+  /** Whether the target's answer may be shown: it is there, and guess mode does not ask for it. */
+  const told = (at) => at.scored && !at.veiled;
+
   /** Temperature 0: the models' own beliefs are shown, and only the target's first choice counts. */
   const cold = (node) => !!node.target_raw && node.target.probs[0] === 1;
 
@@ -75,7 +78,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       ? { draft: node.draft_raw || node.draft, target: node.target_raw }
       : { draft: node.draft, target: node.target };
     if (frozen && topRows.draft && topRows.draft.probs[0] === 1) topRows.draft = null; // a proposal, not a prediction
-    if (!at.scored) topRows.target = null;
+    if (!told(at)) topRows.target = null;
     const ends = at.drawn && round.judged.final_node === parent;
     if (ends && focus === S.END && round.judged.residual) topRows.residual = round.judged.residual;
     const children = round.nodes.filter((child) => child.parent === parent && child.depth <= at.level);
@@ -132,5 +135,5 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return (draft === "–" ? "" : `, draft ${draft}`) + (target === "–" ? "" : `, target ${target}`);
   }
 
-  Object.assign(S, { barData, odds, oddsWords, cold });
+  Object.assign(S, { barData, odds, oddsWords, cold, told });
 })(globalThis.SpecViz);

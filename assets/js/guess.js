@@ -37,12 +37,15 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   const guessCursor = (own) =>
     waiting(own) ? { round: own.cursor.round, beat: own.cursor.beat - 1 } : own.cursor;
 
+  /** What may be told at the moment `at`: where the target's choice itself is asked, not what the target answered. */
+  const guessView = (own, at) => (waiting(own)?.trial.u === null ? { ...at, veiled: true } : at);
+
   /** The question of a trial as one sentence, with the numbers that decide and without u. Pure. */
   function question(facts) {
     const token = S.quote(facts.token);
     if (facts.u === null) {
       if (facts.round.judged.rule === "greedy") return `${token}: is this the target's most likely token? yes / no`;
-      return `The target gives ${token} p = ${S.prob(facts.target_prob)}. Kept? yes / no`;
+      return `${token}: will the target keep it? yes / no`;
     }
     const rule = S.declared(facts.round.judged.rule);
     const name = facts.earlier ? "p/Q" : "p/q";
@@ -235,5 +238,15 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     };
   }
 
-  Object.assign(S, { guessCursor, guessCaption, guessScore, guessKey, guessRun, guessPanel, question, guessAsked: asked });
+  Object.assign(S, {
+    guessCursor,
+    guessView,
+    guessCaption,
+    guessScore,
+    guessKey,
+    guessRun,
+    guessPanel,
+    question,
+    guessAsked: asked,
+  });
 })(globalThis.SpecViz);

@@ -15,7 +15,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
           `${quote(facts.token)}: rejected.`,
     numbers: (facts) => [
       ...believed(facts),
-      ["argmax p", facts.first ?? "–", "the target's first choice"],
+      ["argmax", facts.first ?? "–", "of p: the target's first choice"],
       [
         "x",
         facts.token,
@@ -28,8 +28,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   /** q and p of a candidate as they are shown everywhere: at temperature 0 what the models believe by themselves. */
   const believed = (facts) =>
     [
-      ["q", facts.shown[0], "draft, before temperature 0"],
       ["p", facts.shown[1], "target, before temperature 0"],
+      ["q", facts.shown[0], "draft, before temperature 0"],
     ].filter(([, value]) => value !== "–");
 
   const naive = {

@@ -81,7 +81,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         own.labels = { round, names: S.nodeLabels(own.trace, own.cursor.round) };
       const names = own.labels.names;
       const cursor = S.guessCursor(own); // one beat earlier while a verdict is asked
-      const at = S.view(round, cursor.beat);
+      const at = S.guessView(own, S.view(round, cursor.beat));
       const states = S.nodeStates(round, at, S.keepsSurvivors(own.trace, round));
       const trials = new Map(round.judged.trials.map((trial) => [trial.node, trial]));
       const said = new Set(round.judged.trials.slice(0, at.trials).map((trial) => trial.node));
@@ -92,7 +92,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         const node = id === END ? null : round.nodes[id];
         const odds =
           node && node.id > 0
-            ? S.oddsWords(round, node, at.scored)
+            ? S.oddsWords(round, node, S.told(at))
             : "";
         return (
           `${names[id]}, ` +
@@ -106,6 +106,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       return {
         ...own,
         own,
+        asked: cursor !== own.cursor,
         cursor,
         round,
         at,

@@ -175,7 +175,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 
     function odds(now, id) {
       if (id === END || id === 0) return "";
-      const [draft, target] = S.odds(now.round, now.round.nodes[id], now.at.scored);
+      const [draft, target] = S.odds(now.round, now.round.nodes[id], S.told(now.at));
       return target === "–" ? draft : `${draft === "–" ? "" : draft} → ${target}`;
     }
 
@@ -249,7 +249,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
             now.labels[node.id],
             node.parent < 0 ? "–" : String(node.parent),
             String(node.depth),
-            ...(node.parent < 0 ? ["–", "–"] : S.odds(now.round, node, now.at.scored)),
+            ...(node.parent < 0 ? ["–", "–"] : S.odds(now.round, node, S.told(now.at))),
             S.FATES[now.stateOf(node.id)] +
               (now.changes.has(node.id) ? `; ${S.CHANGES[now.changes.get(node.id)].words}` : ""),
           ]),
