@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from specviz.app import space
-from specviz.app.page.glossary import GLOSSARY_FILE, glossary_json
 from specviz.app.parts.gallery import INDEX, index_text
+from specviz.app.parts.glossary import GLOSSARY_FILE, glossary_json
 from specviz.live import catalog
 from specviz.proof.document import filled
 from specviz.protocol.sweeps import schema as sweep_schema
@@ -91,8 +91,8 @@ def pages_of_methods() -> Files:
 
 
 PARTS: tuple[Callable[[], Files], ...] = (
-    catalogue, schemas, rules, glossary, declared_methods, space_card, recorded_runs, planted_bugs, imports, method_flags,
-    pages_of_methods,
+    catalogue, schemas, rules, glossary, declared_methods, space_card, recorded_runs, planted_bugs, imports,
+    method_flags, pages_of_methods,
 )  # fmt: skip
 
 

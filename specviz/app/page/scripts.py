@@ -9,7 +9,7 @@ import json
 from functools import cache
 from pathlib import Path
 
-from specviz.app.page.glossary import GLOSSARY_FILE
+from specviz.app.parts.glossary import GLOSSARY_FILE
 from specviz.resources import asset_path
 from specviz.trace.known_rules import declarations
 
@@ -31,7 +31,8 @@ def scripts() -> str:
 
 
 def _declared() -> str:
-    """`assets/rules.json` and `assets/glossary.json` as a script: no `<`, so that nothing in it can end the script element."""
+    """`assets/rules.json` and `assets/glossary.json` as a script: no `<`, so that nothing in it can end the script
+    element."""
     rules = json.dumps(declarations(), separators=(",", ":")).replace("<", "\\u003c")
     words = asset_path(GLOSSARY_FILE).read_text(encoding="utf-8").strip().replace("<", "\\u003c")
     return f"globalThis.SpecViz = {{ DECLARED: {rules}, GLOSSARY: {words} }};"
