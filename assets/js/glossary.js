@@ -137,12 +137,19 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     );
     document.body.append(popover);
     if (popover.showPopover) popover.showPopover(); // above dialogs and a player that fills the screen
-    const { left, top, bottom } = element.getBoundingClientRect();
+    place();
+    element.setAttribute("aria-describedby", "sv-popover");
+  }
+
+  /** Above its term, or below where there is no room; gone with a term that was scrolled out of sight. */
+  function place() {
+    if (!owner) return;
+    const { left, top, bottom } = owner.getBoundingClientRect();
+    if (bottom < 0 || top > innerHeight) return hide();
     const { offsetWidth: wide, offsetHeight: high } = popover;
     const above = top - high - 6;
     popover.style.left = `${Math.max(8, Math.min(left, innerWidth - wide - 8))}px`;
     popover.style.top = `${above >= 8 ? above : Math.min(bottom + 6, innerHeight - high - 8)}px`;
-    element.setAttribute("aria-describedby", "sv-popover");
   }
 
   function hide() {
@@ -167,7 +174,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     document.addEventListener("focusin", pick);
     document.addEventListener("focusout", (event) => (termAt(event) === owner ? hide() : null));
     document.addEventListener("click", pick);
-    addEventListener("scroll", hide, { capture: true, passive: true });
+    addEventListener("scroll", place, { capture: true, passive: true });
     document.addEventListener(
       "keydown",
       (event) => {

@@ -75,8 +75,8 @@ def about_tab(catalog: Catalog, points: Sequence[SweepPoint] = ()) -> None:
             gr.Markdown(KEYS)
             gr.Markdown(HONESTY)
         with gr.Column(min_width=320):
-            gr.Markdown(DRAFTERS)
-            gr.HTML(drafter_table(catalog, points), elem_id="sv-drafters")
             gr.Markdown("### Words")
             with gr.Accordion("All words of this page, each with its meaning", open=False):
                 gr.HTML(words(), elem_id="sv-words")
+    gr.Markdown(DRAFTERS)
+    gr.HTML(drafter_table(catalog, points), elem_id="sv-drafters")
