@@ -54,7 +54,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       h(
         "span",
         { class: `svp-value is-${name}`, role: "cell" },
-        row[name] === null ? `<${S.prob(row.most[name])}` : S.prob(row[name]),
+        row[name] === null ? S.below(row.most[name]) : S.prob(row[name]),
       );
     const name = (row) => {
       const child = byToken.get(row.token);

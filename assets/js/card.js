@@ -101,7 +101,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const numbers = [
       [
         judged.residual ? "r" : "p",
-        probability === null ? `<${S.prob(S.atMost(from))}` : S.prob(probability),
+        probability === null ? S.below(S.atMost(from)) : S.prob(probability),
         judged.residual
           ? residualWords(now, probability)
           : frozen

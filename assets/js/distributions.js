@@ -4,6 +4,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 (function (S) {
   "use strict";
 
+  const ROUNDED = 2e-6; // top-k rows are stored to six decimals
+
   /** Whether the target's answer may be shown: it is there, and guess mode does not ask for it. */
   const told = (at) => at.scored && !at.veiled;
 
@@ -106,12 +108,17 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return { topRows, exact, keep, children, frozen, ends, names, left: !!left };
   }
 
-  /** A candidate that was rejected has nothing left: max(0, p − Q) is exactly 0 where p < Q. */
+  /** Where p < Q nothing is left: max(0, p − Q) is exactly 0, as it is for every candidate that was rejected. */
   function nothingLeft(round, parent, exact) {
     if (S.declared(round.judged.rule)?.numbers !== "residual") return;
-    for (const trial of round.judged.trials) {
-      const node = round.nodes[trial.node];
-      if (node.parent === parent && !trial.accepted) exact.set(node.token, { ...exact.get(node.token), residual: 0 });
+    const none = (token) => exact.set(token, { ...exact.get(token), residual: 0 });
+    const rejected = round.judged.trials.filter((trial) => round.nodes[trial.node].parent === parent && !trial.accepted);
+    for (const trial of rejected) none(round.nodes[trial.node].token);
+    const { draft, target } = round.nodes[parent];
+    if (rejected.length !== 1 || round.nodes[rejected[0].node].kind === "point_mass" || !draft) return;
+    for (const token of draft.tokens) {
+      const p = S.known(target, token);
+      if (p !== null && p < S.known(draft, token) - ROUNDED) none(token);
     }
   }
 
@@ -121,7 +128,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const parent = round.nodes[node.parent];
     const believed = (head) => {
       const value = S.known(head, node.token);
-      return value === null ? `<${S.prob(S.atMost(head))}` : S.prob(value);
+      return value === null ? S.below(S.atMost(head)) : S.prob(value);
     };
     const guessed = parent.draft_raw && (node.kind === "point_mass" || cold(parent));
     const draft = guessed ? believed(parent.draft_raw) : node.kind === "point_mass" ? "–" : S.prob(node.draft_prob);

@@ -19,6 +19,9 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return p.toFixed(4);
   }
 
+  /** What is only known to be less than `p`. */
+  const below = (p) => (p < 0.0001 ? prob(p) : `<${prob(p)}`);
+
   /** Two numbers that were compared, with as many digits as it takes to tell them apart. */
   function compared(a, b) {
     if (a === b) return [prob(a), prob(b)];
@@ -155,6 +158,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 
   Object.assign(S, {
     prob,
+    below,
     compared,
     ratio,
     seconds,
