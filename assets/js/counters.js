@@ -1,6 +1,7 @@
 /* The run in numbers, each with its formula and the values of this run put in. Four of them are easily taken for one
    another, so they also stand side by side: alpha, acceptance rate, mean acceptance length, tokens per target pass. */
 globalThis.SpecViz = globalThis.SpecViz || {};
+// needs: dom
 (function (S) {
   "use strict";
 
@@ -68,7 +69,9 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     list.push({
       name: "tokens per second",
       value: S.ratio(sum.tokens / sum.seconds),
-      note: `tokens ÷ engine seconds of the rounds = ${sum.tokens} ÷ ${S.seconds(sum.seconds)}; measured, drawing not in it`,
+      note:
+        `tokens ÷ engine seconds of the rounds = ${sum.tokens} ÷ ${S.seconds(sum.seconds)}; ` +
+        "measured, drawing not in it",
     });
     const one = trace.started.step_times.find((time) => time.rows === 1);
     if (one)

@@ -1,6 +1,7 @@
 /* Which distributions stand behind a verdict, and which of their numbers are shown: one rule for tree, table, bars, card
    and reader. Pure. */
 globalThis.SpecViz = globalThis.SpecViz || {};
+// needs: nothing
 (function (S) {
   "use strict";
 

@@ -2,6 +2,7 @@
    dotted underline and a popover on hover, focus and tap. Only in the containers named here, and never in the text of a
    model or a visitor. What Gradio renders itself is marked as a whole, so that no text node of its own is split. */
 globalThis.SpecViz = globalThis.SpecViz || {};
+// needs: dom
 (function (S) {
   "use strict";
 

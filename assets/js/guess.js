@@ -2,6 +2,7 @@
    no panel can give the answer away; what is right is read off the trace. One person answers with yes or no, a class
    counts its hands. Nothing is sent or stored. */
 globalThis.SpecViz = globalThis.SpecViz || {};
+// needs: dom
 (function (S) {
   "use strict";
 

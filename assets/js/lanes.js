@@ -1,5 +1,6 @@
 /* What the round cost: rows in the target's cache and measured seconds by phase. */
 globalThis.SpecViz = globalThis.SpecViz || {};
+// needs: dom
 (function (S) {
   "use strict";
 

@@ -1,6 +1,7 @@
 /* Why things are done as they are, at the beat where the question arises: a line or two in the card, with the values of
    the round at hand, a picture where one says more, and a way to where it is proved. `why` and `drafterCache` are pure. */
 globalThis.SpecViz = globalThis.SpecViz || {};
+// needs: dom, state
 (function (S) {
   "use strict";
 
