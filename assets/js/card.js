@@ -219,7 +219,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       const level = DEPTHS.indexOf(depth);
       table.replaceChildren(
         ...(level > 0 ? said.numbers : []).map(([name, value, note]) =>
-          h("div", {}, h("dt", {}, name), h("dd", {}, h("b", {}, value), h("span", {}, note))),
+          h("div", { "data-number": name }, h("dt", {}, name), h("dd", {}, h("b", {}, value), h("span", {}, note))),
         ),
       );
       reasons.replaceChildren(...(level > 0 ? S.whyLines(now) : []));

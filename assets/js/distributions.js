@@ -1,5 +1,5 @@
-/* Which distributions stand behind a verdict, and which of their numbers are shown: one rule for tree, table, bars, card
-   and reader. Pure. */
+/* Which distributions stand behind a verdict, and which of their numbers are shown: one rule for tree, table, bars,
+   card and reader. Pure. */
 globalThis.SpecViz = globalThis.SpecViz || {};
 // needs: nothing
 (function (S) {
@@ -113,7 +113,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   function nothingLeft(round, parent, exact) {
     if (S.declared(round.judged.rule)?.numbers !== "residual") return;
     const none = (token) => exact.set(token, { ...exact.get(token), residual: 0 });
-    const rejected = round.judged.trials.filter((trial) => round.nodes[trial.node].parent === parent && !trial.accepted);
+    const { trials } = round.judged;
+    const rejected = trials.filter((trial) => round.nodes[trial.node].parent === parent && !trial.accepted);
     for (const trial of rejected) none(round.nodes[trial.node].token);
     const { draft, target } = round.nodes[parent];
     if (rejected.length !== 1 || round.nodes[rejected[0].node].kind === "point_mass" || !draft) return;

@@ -20,7 +20,7 @@ from specviz.trace.known_rules import declarations
 NEEDS = re.compile(r"^// needs: (.+)$", re.MULTILINE)
 """the line in which a script names those that must stand before it, because it reads their names while it loads"""
 NOTHING = "nothing"
-STYLES = ("tokens.css", "player.css", "guess.css", "card.css", "glossary.css", "race.css")
+STYLES = ("tokens.css", "player.css", "card.css", "guess.css", "glossary.css", "race.css", "present.css")
 
 
 @cache
