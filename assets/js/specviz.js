@@ -49,6 +49,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       draw,
       cite,
       rejudge,
+      set,
       say: (text) => told.announce(text),
       name: (nodes) => tree.name(nodes),
       branch: branch ? (token) => branch({ round: own.cursor.round, node: own.selected, token }) : null,
@@ -65,7 +66,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const costs = area("costs", { "aria-label": "what it cost" });
     const cell = (name) => costs.appendChild(h("div", { class: `svp-${name}` }));
     panels.push(S.cachePanel(cell("cache"), act), S.timePanel(cell("timing")));
-    panels.push(S.countersPanel(area("counters", { "aria-label": "counters of the run" })));
+    panels.push(S.countersPanel(area("counters", { "aria-label": "counters of the run" }), act));
     const note = h("span", { class: "svp-small" });
     area("tools").append(
       h("button", { type: "button", class: "svp-link", onclick: download }, "download trace"),
@@ -74,13 +75,16 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       note,
     );
 
+    panels.push(S.guessPanel(stage, act));
+
     /** Everything the panels may draw from: trace, cursor, selection and what follows from them. */
     function now() {
       const round = own.trace.rounds[own.cursor.round];
       if (!own.labels || own.labels.round !== round)
         own.labels = { round, names: S.nodeLabels(own.trace, own.cursor.round) };
       const names = own.labels.names;
-      const at = S.view(round, own.cursor.beat);
+      const cursor = S.guessCursor(own); // one beat earlier while a verdict is asked
+      const at = S.guessView(own, S.view(round, cursor.beat));
       const states = S.nodeStates(round, at, S.keepsSurvivors(own.trace, round));
       const trials = new Map(round.judged.trials.map((trial) => [trial.node, trial]));
       const said = new Set(round.judged.trials.slice(0, at.trials).map((trial) => trial.node));
@@ -89,10 +93,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         own.selected = S.subject(round, at);
       const nameOf = (id) => {
         const node = id === END ? null : round.nodes[id];
-        const odds =
-          node && node.id > 0
-            ? `, draft ${S.prob(node.draft_prob)}${at.scored ? `, target ${S.prob(node.target_prob)}` : ""}`
-            : "";
+        const odds = node && node.id > 0 ? S.oddsWords(round, node, S.told(at)) : "";
         const parent = id === END ? round.judged.final_node : node.parent;
         const after = parent < 0 ? "" : `, after ${names[parent]}`;
         return (
@@ -106,6 +107,9 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       );
       return {
         ...own,
+        own,
+        asked: cursor !== own.cursor,
+        cursor,
         round,
         at,
         labels: names,
@@ -128,7 +132,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         root.dataset.round = own.cursor.round;
         const scrolls = panels.map((panel) => panel(moment)); // what scrolls does so last: one layout per step
         const rounds = own.trace.rounds.length;
-        const text = S.caption(own.trace, moment.round, moment.labels, moment.at);
+        const text = S.guessCaption(own) || S.caption(own.trace, moment.round, moment.labels, moment.at);
         const head = `Round ${own.cursor.round + 1} of ${rounds}${own.trace.finished ? "" : " so far"}`;
         told.draw(own.trace, head, text);
         for (const scroll of scrolls) if (scroll) scroll();
@@ -220,6 +224,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       if (!own.trace || !own.trace.rounds.length) return;
       if (name === "fit") return tree.fit();
       if (name === "present") return set({ view: own.view === "present" ? "" : "present" });
+      if (S.guessRun(own, name, act)) return;
       if (name === "play") {
         if (!own.playing && S.step(own.trace, own.cursor, 1) === own.cursor) go({ round: 0, beat: 0 });
         play(!own.playing);
@@ -266,6 +271,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     /** What a screen around the player may change of how it shows: any of {guess, hidden, lit, view}. */
     function set(changes) {
       Object.assign(own, changes);
+      if (own.guess) play(false);
       root.dataset.guess = own.guess ? "1" : "";
       root.dataset.hidden = own.hidden.join(" ");
       root.dataset.lit = own.lit.join(" ");
@@ -320,7 +326,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     document.addEventListener("keydown", (event) => {
       if (!root.isConnected || !own.visible() || event.defaultPrevented || S.taken(event)) return;
       if (active && active !== own && active.visible()) return;
-      const name = S.command(event, own.view === "present");
+      const name = S.guessKey(own, event) || S.command(event, own.view === "present");
       if (!name) return;
       event.preventDefault();
       run(name);
@@ -344,6 +350,9 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       },
       get selected() {
         return own.selected;
+      },
+      get guessScore() {
+        return S.guessScore(own);
       },
       get view() {
         return own.view;

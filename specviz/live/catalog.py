@@ -108,6 +108,7 @@ def describe_method(name: str, method: type[Any]) -> MethodDescription:
     from specviz.drafters.capabilities import Grows, Remembers, UsesModel, retrieves
 
     text = inspect.cleandoc(method.__doc__ or "")
+    needs = getattr(method, "needs", None)
     return MethodDescription(
         name=name,
         summary=text.partition("\n")[0],
@@ -122,6 +123,9 @@ def describe_method(name: str, method: type[Any]) -> MethodDescription:
         standing=getattr(method, "standing", lambda: "")(),
         learns=getattr(method, "recipe", None) is not None,
         deployable=getattr(method, "deployable", True),
+        guesses_from=needs.guesses_from if needs else "",
+        training=needs.training if needs else "",
+        memory=needs.memory if needs else "",
         package=method.__module__.partition(".")[0],
     )
 

@@ -158,6 +158,12 @@ class MethodDescription:
     """stop policies: goes by weights that `TraceSource.learn` makes"""
     deployable: bool = True
     """stop policies: False where it asks the target beforehand; such a run is a bound, and no speed is taken from it"""
+    guesses_from: str = ""
+    """drafters: what they draft from; empty: they do not say"""
+    training: str = ""
+    """drafters: what must be trained first"""
+    memory: str = ""
+    """drafters: what they keep beside the target and its cache"""
     package: str = "specviz"
     """where it comes from; another name for a plug-in"""
 

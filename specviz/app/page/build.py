@@ -31,6 +31,7 @@ from specviz.app.step.tab import step_tab
 from specviz.app.what_if.actions import WhatIfActions
 from specviz.app.what_if.tab import what_if_tab
 from specviz.protocol.runs import TraceSource
+from specviz.protocol.sweeps.result import points_of
 from specviz.resources import ROOT
 
 TITLE = "SpecViz"
@@ -47,7 +48,8 @@ CACHE_S = (3600, 24 * 3600)
 def build(source: TraceSource, gallery: Gallery, limits: Limits, sweeps: Path = ROOT / "sweeps") -> gr.Blocks:
     """The whole page over one source; the recorded sweep is looked for in the folder `sweeps`. Launch it with
     `settings.launch_settings()`."""
-    step, speedup = StepActions(source, gallery, limits), SpeedupActions(source, limits, recorded(sweeps))
+    measured = recorded(sweeps)
+    step, speedup = StepActions(source, gallery, limits), SpeedupActions(source, limits, measured)
     race = RaceActions(source, limits)
     machine, proof = MachineActions(source), ProofActions(source, limits)
     demo: gr.Blocks = gr.Blocks(title=TITLE, analytics_enabled=False, fill_width=True, delete_cache=CACHE_S)
@@ -70,7 +72,7 @@ def build(source: TraceSource, gallery: Gallery, limits: Limits, sweeps: Path = 
             with gr.Tab("Proof", id="proof") as proof_page:
                 proof_tab(proof, proof_page)
             with gr.Tab("About", id="about"):
-                about_tab()
+                about_tab(source.catalog(), points_of(measured.result) if measured else ())
         _status_events(demo, source, status)
         demo.load(restore, None, [tabs, chart], **QUIET)
         demo.unload(step.leave)

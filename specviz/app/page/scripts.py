@@ -12,6 +12,7 @@ from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
+from specviz.app.parts.glossary import GLOSSARY_FILE
 from specviz.errors import SpecVizError
 from specviz.resources import asset_path
 from specviz.trace.known_rules import declarations
@@ -19,7 +20,7 @@ from specviz.trace.known_rules import declarations
 NEEDS = re.compile(r"^// needs: (.+)$", re.MULTILINE)
 """the line in which a script names those that must stand before it, because it reads their names while it loads"""
 NOTHING = "nothing"
-STYLES = ("tokens.css", "player.css", "race.css", "present.css")
+STYLES = ("tokens.css", "player.css", "card.css", "guess.css", "glossary.css", "race.css", "present.css")
 
 
 @cache
@@ -52,9 +53,11 @@ def scripts() -> str:
 
 
 def _declared() -> str:
-    """`assets/rules.json` as a script: no `<`, so that nothing in it can end the script element."""
+    """`assets/rules.json` and `assets/glossary.json` as a script: no `<`, so that nothing in it can end the script
+    element."""
     rules = json.dumps(declarations(), separators=(",", ":")).replace("<", "\\u003c")
-    return f"globalThis.SpecViz = {{ DECLARED: {rules} }};"
+    words = asset_path(GLOSSARY_FILE).read_text(encoding="utf-8").strip().replace("<", "\\u003c")
+    return f"globalThis.SpecViz = {{ DECLARED: {rules}, GLOSSARY: {words} }};"
 
 
 @cache
