@@ -11,10 +11,10 @@ from typing import Any, cast
 import torch
 from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
-from specviz.training.plain_english import people, questions, sums, words
-from specviz.training.plain_english.generator import SHARES, document
-from specviz.training.plain_english.page import Draw
-from specviz.training.plain_english.wordings import KINDS
+from specviz.corpus.plain_english import people, questions, sums, words
+from specviz.corpus.plain_english.generator import SHARES, document
+from specviz.corpus.plain_english.page import Draw
+from specviz.corpus.plain_english.wordings import KINDS
 
 SEED = 2026
 ROWS_AT_ONCE = 25

@@ -7,8 +7,8 @@ A document is a pure function of seed, side, family and number.
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from specviz.training.plain_english import letters, passages, problems, questions, recipes, stories, sums, tables, talk
-from specviz.training.plain_english.page import Draw, Page
+from specviz.corpus.plain_english import letters, passages, problems, questions, recipes, stories, sums, tables, talk
+from specviz.corpus.plain_english.page import Draw, Page
 
 FAMILIES: Mapping[str, Callable[[Draw], Page]] = {
     "story": stories.document,
