@@ -18,7 +18,7 @@ from specviz.training.options import TrainOptions
 Stage = Callable[[TrainOptions, Callable[[dict[str, Any]], None]], Any]
 
 STAGES = ("prepare", "target", "teach", "drafter", "weak", "export", "measure", "skips")
-EXTRA_STAGES = ("figures", "keep")  # asked for by name; `all` does without
+EXTRA_STAGES = ("prompts", "figures", "keep")  # asked for by name; `all` does without
 PROGRESS_EVERY_S = 15.0
 
 
@@ -57,6 +57,7 @@ def stage_functions() -> Mapping[str, Stage]:
         publication.export,
         publication.measure,
         skips.search_skips,
+        target_stages.prompts,
         target_stages.figures,
         target_stages.keep,
     )

@@ -16,10 +16,10 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 from specviz.corpus.packages import package_documents
 from specviz.corpus.standard_library import Corpus, collect, manifest
 from specviz.errors import TrainingError
+from specviz.training import english_streams
 from specviz.training.loop import Loop, LoopOptions, Objective, Report
 from specviz.training.mixture import DocumentWindows, Mixture, load_packed
 from specviz.training.options import TrainOptions
-from specviz.training import english_streams
 from specviz.training.schedule import Budget
 from specviz.training.target import held_out_loss, model_config, moved, new_model, target_objective
 from specviz.training.tokenizer import load_tokenizer, train_tokenizer
