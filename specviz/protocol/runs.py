@@ -200,6 +200,16 @@ class PromptCard:
 
 
 @dataclass(frozen=True, slots=True)
+class FamilyCard:
+    """A family of prompts in plain words."""
+
+    name: str
+    title: str
+    expect: str
+    """one line: what to expect of its texts, and why"""
+
+
+@dataclass(frozen=True, slots=True)
 class Catalog:
     """Everything a visitor can choose from."""
 
@@ -211,6 +221,8 @@ class Catalog:
     stop_policies: tuple[MethodDescription, ...] = ()
     datastores: tuple[DatastoreDescription, ...] = ()
     """the newest first"""
+    families: tuple[FamilyCard, ...] = ()
+    """of the prompts, in their order"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,8 @@
 Place in the flow: one family of `generator`. What one speaker says (a name, a thing, a time) the other one takes up.
 """
 
-from specviz.training.plain_english import people, words
-from specviz.training.plain_english.page import Draw, Page
+from specviz.corpus.plain_english import people, words
+from specviz.corpus.plain_english.page import Draw, Page
 
 HELLO = (
     "Hello, how are you?",

@@ -7,7 +7,7 @@ question mark, statements without their full stop; `indirect` follows "Can you t
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from specviz.training.plain_english import facts
+from specviz.corpus.plain_english import facts
 
 
 @dataclass(frozen=True)

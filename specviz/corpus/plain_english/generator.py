@@ -7,8 +7,8 @@ A document is a pure function of seed, side, family and number.
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from specviz.training.plain_english import letters, passages, problems, questions, recipes, stories, sums, tables, talk
-from specviz.training.plain_english.page import Draw, Page
+from specviz.corpus.plain_english import letters, passages, problems, questions, recipes, stories, sums, tables, talk
+from specviz.corpus.plain_english.page import Draw, Page
 
 FAMILIES: Mapping[str, Callable[[Draw], Page]] = {
     "story": stories.document,
@@ -21,6 +21,8 @@ FAMILIES: Mapping[str, Callable[[Draw], Page]] = {
     "table": tables.document,
     "passage": passages.document,
 }
+HELD_OUT_CHARACTERS = 400_000
+"""of the held-out documents that losses are measured on"""
 # Shares of the characters. Facts and sums must be met often to be known by heart; digits are whole tokens, so that
 # sums weigh about twice as much in tokens as here.
 SHARES = {
@@ -38,10 +40,15 @@ class EnglishDocument:
     skeleton: str
 
 
-def document(family: str, seed: int, number: int, held_out: bool) -> EnglishDocument:
-    """The numbered document of a family on one side of the split."""
+def page_of(family: str, seed: int, number: int, held_out: bool) -> Page:
+    """The numbered document of a family on one side of the split, with its parts and slots."""
     side = "held-out" if held_out else "train"
-    page = FAMILIES[family](Draw(f"{seed}/{side}/{family}/{number}", held_out))
+    return FAMILIES[family](Draw(f"{seed}/{side}/{family}/{number}", held_out))
+
+
+def document(family: str, seed: int, number: int, held_out: bool) -> EnglishDocument:
+    """The same as text and skeleton."""
+    page = page_of(family, seed, number, held_out)
     return EnglishDocument(family, page.text, page.skeleton)
 
 

@@ -3,9 +3,9 @@
 Place in the flow: one family of `generator`. The numbers and the things are carried from the story to the answer.
 """
 
-from specviz.training.plain_english.page import Draw, Page, is_held_out
-from specviz.training.plain_english.people import NAMES, pronouns
-from specviz.training.plain_english.words import COUNTED, PLACES
+from specviz.corpus.plain_english.page import Draw, Page, is_held_out
+from specviz.corpus.plain_english.people import NAMES, pronouns
+from specviz.corpus.plain_english.words import COUNTED, PLACES
 
 MORE = (
     "{name} has {a} {things}. {other} gives {her} {b} more. ",

@@ -3,8 +3,8 @@
 Place in the flow: one family of `generator`.
 """
 
-from specviz.training.plain_english import people, words
-from specviz.training.plain_english.page import Draw, Page
+from specviz.corpus.plain_english import people, words
+from specviz.corpus.plain_english.page import Draw, Page
 
 DISHES = ("soup", "cake", "pie", "salad", "bread", "sauce", "stew", "jam", "omelette", "pudding", "pancakes", "juice")
 INGREDIENTS = (

@@ -6,8 +6,8 @@ Place in the flow: one family of `generator`. What a row says must be carried in
 import json
 from typing import Any
 
-from specviz.training.plain_english import people, words
-from specviz.training.plain_english.page import Draw, Page
+from specviz.corpus.plain_english import people, words
+from specviz.corpus.plain_english.page import Draw, Page
 
 COLUMNS = ("name", "age", "town", "job", "pet", "likes", "day", "colour")
 

@@ -4,9 +4,9 @@ Place in the flow: one family of `generator`. A frame and a wording together are
 a fact can be asked in a phrasing that never occurred in training while frame, wording and fact each did.
 """
 
-from specviz.training.plain_english import wordings
-from specviz.training.plain_english.page import Draw, Page
-from specviz.training.plain_english.people import NAMES
+from specviz.corpus.plain_english import wordings
+from specviz.corpus.plain_english.page import Draw, Page
+from specviz.corpus.plain_english.people import NAMES
 
 # {q}, {Q}: the question; {i}: indirect; {s}, {S}: the answering sentence; {y}, {Y}: the bare answer.
 DIRECT = (

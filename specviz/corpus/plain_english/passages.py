@@ -3,8 +3,8 @@
 Place in the flow: one family of `generator`. The words that meet in a passage are what is held out.
 """
 
-from specviz.training.plain_english import people, words
-from specviz.training.plain_english.page import Draw, Page
+from specviz.corpus.plain_english import people, words
+from specviz.corpus.plain_english.page import Draw, Page
 
 SENTENCES = (
     "The {adjective} {thing} is {place}.",

@@ -3,8 +3,8 @@
 Place in the flow: one family of `generator`. Both names, the thing and the day are carried through the letter.
 """
 
-from specviz.training.plain_english import people, words
-from specviz.training.plain_english.page import Draw, Page
+from specviz.corpus.plain_english import people, words
+from specviz.corpus.plain_english.page import Draw, Page
 
 GREETINGS = ("Dear {name},\n", "Hello {name},\n", "Hi {name},\n", "My dear {name},\n", "Good morning {name},\n")
 CLOSINGS = (

@@ -3,7 +3,7 @@
 Place in the flow: data for `questions`. Every pair is common knowledge; a kind's wording stands in `wordings`.
 """
 
-from specviz.training.plain_english.words import DAYS, MONTHS
+from specviz.corpus.plain_english.words import DAYS, MONTHS
 
 
 def pairs(text: str) -> dict[str, str]:

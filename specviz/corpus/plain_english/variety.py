@@ -6,7 +6,7 @@ Place in the flow: measured by `prepare` into `english.json` and bounded from be
 import re
 from collections.abc import Iterable, Sequence
 
-from specviz.training.plain_english.generator import EnglishDocument
+from specviz.corpus.plain_english.generator import EnglishDocument
 
 WORD = re.compile(r"\w+|[^\w\s]")
 RUN = 5

@@ -4,8 +4,8 @@ Place in the flow: one family of `generator`. Which operands meet is what is hel
 A plain question about three-digit numbers is answered with its steps, one about smaller numbers at once.
 """
 
-from specviz.training.plain_english.page import Draw, Page
-from specviz.training.plain_english.people import NAMES
+from specviz.corpus.plain_english.page import Draw, Page
+from specviz.corpus.plain_english.people import NAMES
 
 PLACES = ("Ones", "Tens", "Hundreds", "Thousands")
 BARE = (

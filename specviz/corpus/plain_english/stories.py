@@ -6,9 +6,9 @@ a plot's beginning and its end.
 
 from collections.abc import Callable
 
-from specviz.training.plain_english import people, words
-from specviz.training.plain_english.page import Draw, Page
-from specviz.training.plain_english.plots import PLOTS, Plot
+from specviz.corpus.plain_english import people, words
+from specviz.corpus.plain_english.page import Draw, Page
+from specviz.corpus.plain_english.plots import PLOTS, Plot
 
 OPENINGS = (
     "One {weather} [day|morning|afternoon|evening], {name} was {place}. ",
