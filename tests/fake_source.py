@@ -73,7 +73,7 @@ class FakeSource:
                 yield Step(events.Finished("cancelled", None, [1] * index, "", 0.0, float(index), 0.0), {})
                 return
             yield Step(make_round(index, gamma, accepted, 1.0), {})
-        yield Step(events.Finished("length", None, [1] * 8, "x", 0.5, float(rounds), 0.0), {})
+        yield Step(events.Finished("length", None, list(range(8)), "x", 0.5, float(rounds), 0.0), {})
 
     @staticmethod
     def _started(request: RunRequest) -> events.Started:

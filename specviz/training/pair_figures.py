@@ -11,6 +11,7 @@ from typing import Any, cast
 import torch
 from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
+from specviz.theory.repetition import repeats, repetition
 from specviz.training.plain_english import people, questions, sums, words
 from specviz.training.plain_english.generator import SHARES, document
 from specviz.training.plain_english.page import Draw
@@ -20,7 +21,6 @@ SEED = 2026
 ROWS_AT_ONCE = 25
 MOST_TOKENS = 192
 PROMPT_SHARE = 0.35
-REPEATED_NGRAM = 4
 
 
 @dataclass
@@ -80,12 +80,6 @@ def greedy_texts(
         str(tokenizer.decode(ids, skip_special_tokens=True)).lstrip(" ")
         for ids in greedy_ids(model, tokenizer, prompts, most)
     ]
-
-
-def repetition(ids: Sequence[int], n: int = REPEATED_NGRAM) -> float:
-    """Share of the n-grams that occurred before in the same text; 0 for a text shorter than n."""
-    grams = [tuple(ids[i : i + n]) for i in range(len(ids) - n + 1)]
-    return 1 - len(set(grams)) / len(grams) if grams else 0.0
 
 
 def fact_cases(count: int) -> list[tuple[str, str]]:
@@ -195,7 +189,7 @@ def pair_figures(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, co
     figures: dict[str, object] = {name: round(figure.share, 4) for name, figure in measured.items()}
     return figures | {
         "repetition_mean": round(sum(shares) / len(shares), 4),
-        "texts_above_a_quarter_repeated": round(sum(share > 0.25 for share in shares) / len(shares), 4),
+        "texts_above_a_quarter_repeated": round(sum(map(repeats, shares)) / len(shares), 4),
         "cases": {name: figure.of for name, figure in measured.items()},
         "misses": {name: figure.misses for name, figure in measured.items()},
     }

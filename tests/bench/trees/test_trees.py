@@ -142,7 +142,7 @@ def test_intervals_come_from_drawing_whole_prompts_anew() -> None:
 
 def outcome(name: str, accepted: int, seconds: float = 4.0) -> ContestRun:
     done = (make_round(0, 4, accepted, 1.0), make_round(1, 4, accepted, 1.0))
-    return ContestRun(name, "one", "code", 0, Measured([1] * 8, seconds, 0.0, target_passes=2, rounds=done))
+    return ContestRun(name, "one", "code", 0, Measured(list(range(8)), seconds, 0.0, target_passes=2, rounds=done))
 
 
 def case(shape: str) -> TreeCase:
