@@ -61,6 +61,12 @@ def _repeats(run: Measured) -> bool:
     return repeats(repetition(run.output_ids))
 
 
+def varied_prompts(found: Sequence[Text]) -> set[str]:
+    """Prompts none of whose texts of plain decoding repeats itself: where many cases are ranked on the same prompts,
+    they decide for all of them, because lossless cases write texts of the same law."""
+    return {one.prompt for one in found} - {one.prompt for one in found if repeats(one.repetition)}
+
+
 def counted(found: Sequence[Text]) -> str:
     """How many texts are in each class, as a sentence."""
     above = sum(repeats(one.repetition) for one in found)

@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol
 
 from specviz.errors import BenchError
 from specviz.protocol.sweeps.intervals import median_over_prompts
+from specviz.theory.repetition import repeats
 from specviz.trace.events import Option, StepTime
 
 BASELINE = "none"
@@ -101,8 +102,23 @@ class SweepPoint:
     """[d-1] = (rounds that tested depth d, rounds that accepted it): conditional on depth d-1 being accepted"""
     cost: RunCost
     policies: Policies = field(default_factory=Policies)
+    repetition: float | None = None
+    """share of repeated 4-grams of the output (`theory.repetition`); None in results of releases that did not count"""
+    plain_repetition: float | None = None
+    """the same of the plain run's output beside it"""
     step_times: tuple[StepTime, ...] = ()
     """the target's measured step-time curve, for the theory curve; files keep each curve once, beside the points"""
+
+
+def repeats_itself(point: SweepPoint) -> bool:
+    """Whether the run belongs to the class of texts that repeat themselves: its own output, or the one it is compared
+    with. Where that was not counted it does not."""
+    return any(share is not None and repeats(share) for share in (point.repetition, point.plain_repetition))
+
+
+def varied(points: Sequence[SweepPoint]) -> list[SweepPoint]:
+    """The runs whose texts do not repeat themselves: what headlines are taken from."""
+    return [point for point in points if not repeats_itself(point)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from specviz.bench.trees import level_acceptance as level_acceptance
 from specviz.bench.trees.level_acceptance import LevelAcceptance
 from specviz.bench.trees.plan import TreeCase, TreePlan, branchings, cases, plain_name, shapes_of_budget
 from specviz.bench.trees.ranking import ranked
-from specviz.bench.trees.rows import rows
+from specviz.bench.trees.rows import classes, rows, varied
 from specviz.bench.trees.same_trees import Setup, judge_all
 from specviz.bench.trees.table import _tree_table
 from specviz.core.randomness import SeededRandom
@@ -269,3 +269,17 @@ def test_the_shipped_page_has_its_marks() -> None:
 def test_rungs_of_unknown_sizes_are_left_out() -> None:
     empty: Any = LevelAcceptance([])
     assert empty.rows() == []
+
+
+def test_prompts_whose_text_repeats_itself_are_in_tables_of_their_own() -> None:
+    shapes = [case("4"), case("2,1")]
+    found = []
+    for prompt, ids in (("loops", [1] * 8), ("varied", list(range(8)))):
+        plain = outcome(plain_name(1.0), 0)
+        plain = replace(plain, prompt=prompt, measured=replace(plain.measured, output_ids=ids))
+        found += [plain, *(replace(outcome(shape.name, 1), prompt=prompt) for shape in shapes)]
+    held, apart = classes(shapes, found)
+    assert ({one.prompt for one in held}, {one.prompt for one in apart}) == ({"varied"}, {"loops"})
+    assert [row.statistics.prompts for row in rows(shapes, held)] == [1, 1]
+    assert rows(shapes, held, timed=False)[0].speedup is None
+    assert varied(shapes, found) == {(1.0, "varied")}

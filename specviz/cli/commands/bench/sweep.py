@@ -8,10 +8,11 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from specviz.bench.sweep.runner import sweep
-from specviz.bench.sweep.table import table
+from specviz.bench.sweep.table import report
 from specviz.bench.sweep.warm_up import every_drafter, runnable, warm_up
 from specviz.cli.parts.bench import Cancelled, time_limit
 from specviz.cli.parts.progress import progress
@@ -21,7 +22,7 @@ from specviz.protocol.runs import TraceSource
 from specviz.protocol.sweeps import store as sweep_store
 from specviz.protocol.sweeps.csv_file import sweep_csv
 from specviz.protocol.sweeps.definition import SweepDefinition, expand
-from specviz.protocol.sweeps.points import SweepPoint, summarise
+from specviz.protocol.sweeps.points import SweepPoint
 from specviz.protocol.sweeps.result import SweepResult, check_definition, continued, introduce, points_of, with_points
 from specviz.protocol.sweeps.spec import SweepSpec
 from specviz.protocol.sweeps.toml_file import read_definition
@@ -35,12 +36,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     kept = "keep the result here (.json, .json.gz) after every prompt; one that is there already is gone on with"
     add("--out", type=Path, metavar="RESULT.json", help=kept)
     add("--csv", type=Path, metavar="FILE", help="also write one line per run")
+    add("--dtype", metavar="D", help="number format in place of the file's, such as bfloat16; give another --out")
     add("--max-minutes", type=float, metavar="M", help="stop after M minutes; what is done is kept, as after Ctrl-C")
     add("--json", action="store_true", help="print the whole result in place of the table")
 
 
 def run(args: argparse.Namespace) -> int:
     definition = read_definition(args.file)
+    if args.dtype is not None:
+        definition = replace(definition, dtype=args.dtype)
     kept = _kept(args.out, definition)
     source = live_source(SharedModels(), definition.threads or 1)
     result = measure(args, definition, source, kept)
@@ -50,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         out().write(sweep_store.dumps(result))
     else:
-        out().write(printable(table(summarise(points)) if points else "nothing was measured.\n"))
+        out().write(printable(report(points) if points else "nothing was measured.\n"))
     return 0
 
 
