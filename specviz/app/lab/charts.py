@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from specviz.app.lab import by_position, economy, families, lengths, phases, plane, predicted, waterfall
+from specviz.app.lab import by_position, economy, families, lengths, phases, plane, predicted, waterfall, why_here
 from specviz.app.lab.cases import Rows
 from specviz.app.lab.figure_parts import sentence
-from specviz.protocol.sweeps.points import SweepPoint
+from specviz.protocol.sweeps.points import SweepPoint, varied
 
 NOTHING = "Nothing is measured yet: run a sweep, and this chart draws itself from its points."
 
@@ -34,11 +34,17 @@ class LabChart:
     draw: Callable[[Sequence[SweepPoint]], go.Figure | None]
     rows: Callable[[Sequence[SweepPoint]], Rows]
     """one dictionary per number drawn, all with the same columns; none where there is nothing"""
+    every_text: bool = False
+    """it also has the texts that repeat themselves; otherwise they are left out"""
 
     def build(self, points: Sequence[SweepPoint]) -> go.Figure:
         """The figure; where there is nothing to draw, one that says what is missing."""
-        drawn = self.draw(points) if points else None
+        drawn = self.draw(self.of(points)) if points else None
         return drawn if drawn is not None else sentence(self.missing if points else NOTHING)
+
+    def of(self, points: Sequence[SweepPoint]) -> Sequence[SweepPoint]:
+        """The points that the chart is about."""
+        return points if self.every_text else varied(points)
 
 
 NO_DRAFTS = "None of the runs measured here drafted anything: choose a drafter and run the sweep again."
@@ -105,6 +111,18 @@ CHARTS = (
         NO_DRAFTS,
         families.figure,
         families.rows,
+    ),
+    LabChart(
+        "why",
+        "Why this drafter wins here",
+        "Does a drafter win by foresight, or because the text repeats itself?",
+        "One mark per prompt: to the right the text repeats more of its 4-grams, which anyone can copy; upwards a "
+        "target pass brings more tokens. Right of the dashed line texts are reported apart and are in no other chart. Each "
+        f"drafter at its fastest setting, the {why_here.MOST} fastest of them.",
+        "These results do not say how much each text repeats itself: run the sweep again.",
+        why_here.figure,
+        why_here.rows,
+        every_text=True,
     ),
     LabChart(
         "economy",

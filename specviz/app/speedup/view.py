@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from specviz.protocol.sweeps.points import BASELINE, SweepPoint, SweepRow, summarise, title
+from specviz.protocol.sweeps.points import BASELINE, SweepPoint, SweepRow, repeats_itself, summarise, title, varied
 from specviz.theory import formulas as theory
+from specviz.theory.repetition import MOST
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,18 +67,28 @@ class SpeedupView:
 
 
 def speedup_view(points: Sequence[SweepPoint]) -> SpeedupView:
-    """Everything the Speedup tab shows, from the points measured so far (none is fine)."""
-    rows = summarise(points) if points else []
+    """Everything the Speedup tab shows, from the points measured so far (none is fine); texts that repeat
+    themselves are left out and counted."""
+    held = varied(points)
+    apart = len({(one.prompt, one.repeat, one.temperature) for one in points if repeats_itself(one)})
+    rows = summarise(held) if held else []
     drafted = [row for row in rows if row.drafter != BASELINE]
     several = len({row.temperature for row in rows}) > 1
     labels = list(dict.fromkeys(_name(row, several) for row in drafted if row.gamma is not None))
-    series = tuple(_series(label, drafted, points, several) for label in labels)
+    series = tuple(_series(label, drafted, held, several) for label in labels)
     levels = tuple(
         Level(row.ratio_median, row.ratio_low, row.ratio_high, _explain(row), _name(row, several))
         for row in drafted
         if row.gamma is None
     )
-    return SpeedupView(series, levels, tuple(rows), _verdict(drafted, several))
+    return SpeedupView(series, levels, tuple(rows), f"{_verdict(drafted, several)}{_left_out(apart)}")
+
+
+def _left_out(texts: int) -> str:
+    """How many texts are in no number here."""
+    if not texts:
+        return ""
+    return f" Left out: {_count(texts, 'text')} that repeat more than {MOST:.0%} of their 4-grams."
 
 
 def _name(one: SweepRow | SweepPoint, several: bool) -> str:
