@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
+from specviz.protocol.sweeps.points import SweepPoint
+
 NGRAM = 4
 """tokens"""
 MOST = 0.25
@@ -26,3 +28,14 @@ def repetition(ids: Sequence[Hashable], n: int = NGRAM) -> float:
 def repeats(share: float) -> bool:
     """Whether a text with this share belongs to the class of those that repeat themselves."""
     return share > MOST
+
+
+def repeats_itself(point: SweepPoint) -> bool:
+    """Whether the run belongs to the class of texts that repeat themselves: its own output, or the one it is compared
+    with. Where that was not counted it does not."""
+    return any(share is not None and repeats(share) for share in (point.repetition, point.plain_repetition))
+
+
+def varied(points: Sequence[SweepPoint]) -> list[SweepPoint]:
+    """The runs whose texts do not repeat themselves: what headlines are taken from."""
+    return [point for point in points if not repeats_itself(point)]

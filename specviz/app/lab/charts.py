@@ -14,7 +14,8 @@ import plotly.graph_objects as go
 from specviz.app.lab import by_position, economy, families, lengths, phases, plane, predicted, waterfall, why_here
 from specviz.app.lab.cases import Rows
 from specviz.app.lab.figure_parts import sentence
-from specviz.protocol.sweeps.points import SweepPoint, varied
+from specviz.protocol.sweeps.points import SweepPoint
+from specviz.theory.repetition import varied
 
 NOTHING = "Nothing is measured yet: run a sweep, and this chart draws itself from its points."
 
@@ -117,8 +118,8 @@ CHARTS = (
         "Why this drafter wins here",
         "Does a drafter win by foresight, or because the text repeats itself?",
         "One mark per prompt: to the right the text repeats more of its 4-grams, which anyone can copy; upwards a "
-        "target pass brings more tokens. Right of the dashed line texts are reported apart and are in no other chart. Each "
-        f"drafter at its fastest setting, the {why_here.MOST} fastest of them.",
+        "target pass brings more tokens. Right of the dashed line texts are reported apart and are in no other chart. "
+        f"Each drafter at its fastest setting, the {why_here.MOST} fastest of them.",
         "These results do not say how much each text repeats itself: run the sweep again.",
         why_here.figure,
         why_here.rows,

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from specviz.protocol.sweeps.points import BASELINE, SweepPoint, SweepRow, repeats_itself, summarise, title, varied
+from specviz.protocol.sweeps.points import BASELINE, SweepPoint, SweepRow, summarise, title
 from specviz.theory import formulas as theory
-from specviz.theory.repetition import MOST
+from specviz.theory.repetition import MOST, repeats_itself, varied
 
 
 @dataclass(frozen=True, slots=True)

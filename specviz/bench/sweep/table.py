@@ -10,13 +10,11 @@ from specviz.protocol.sweeps.points import (
     BASELINE,
     SweepPoint,
     SweepRow,
-    repeats_itself,
     summarise,
     title,
-    varied,
 )
 from specviz.protocol.sweeps.winners import Best, best_by_family
-from specviz.theory.repetition import MOST
+from specviz.theory.repetition import MOST, repeats_itself, varied
 
 HEAD = (
     "setting", "γ", "temperature", "× plain, decoding", "95 % interval", "acceptance rate", "mean acceptance length",

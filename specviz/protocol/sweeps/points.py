@@ -13,7 +13,6 @@ from typing import NamedTuple, Protocol
 
 from specviz.errors import BenchError
 from specviz.protocol.sweeps.intervals import median_over_prompts
-from specviz.theory.repetition import repeats
 from specviz.trace.events import Option, StepTime
 
 BASELINE = "none"
@@ -108,17 +107,6 @@ class SweepPoint:
     """the same of the plain run's output beside it"""
     step_times: tuple[StepTime, ...] = ()
     """the target's measured step-time curve, for the theory curve; files keep each curve once, beside the points"""
-
-
-def repeats_itself(point: SweepPoint) -> bool:
-    """Whether the run belongs to the class of texts that repeat themselves: its own output, or the one it is compared
-    with. Where that was not counted it does not."""
-    return any(share is not None and repeats(share) for share in (point.repetition, point.plain_repetition))
-
-
-def varied(points: Sequence[SweepPoint]) -> list[SweepPoint]:
-    """The runs whose texts do not repeat themselves: what headlines are taken from."""
-    return [point for point in points if not repeats_itself(point)]
 
 
 @dataclass(frozen=True, slots=True)
