@@ -43,6 +43,7 @@ class Drafters(FakeSource):
     broken: set[str] = field(default_factory=set)
     copies: int = 1
     """candidates that `copy` drafts, all of them accepted"""
+    output: tuple[int, ...] = tuple(range(8))
     created: str = "2026-01-01T00:00:00Z"
     other_text: set[str] = field(default_factory=set)
     """drafters that write another text than plain decoding"""

@@ -62,8 +62,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _kept(where: Path | None, definition: SweepDefinition, anew: bool) -> SweepResult | None:
-    """What `--out` holds already; nothing where it is of another sweep and is to be replaced (`anew`). Raises BenchError
-    where it is no result of this sweep, or could not be written."""
+    """What `--out` holds already; nothing where it is of another sweep and is to be replaced (`anew`). Raises
+    BenchError where it is no result of this sweep, or could not be written."""
     if where is None:
         return None
     sweep_store.check_place(where)
