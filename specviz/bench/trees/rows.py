@@ -40,13 +40,17 @@ def varied(cases: Sequence[TreeCase], outcomes: Sequence[ContestRun]) -> set[tup
 
 
 def classes(cases: Sequence[TreeCase], outcomes: Sequence[ContestRun]) -> Classes:
-    """The outcomes, those of plain decoding among them, by the class of their prompt at their temperature."""
+    """The outcomes, those of plain decoding among them, by the class of their prompt at their temperature; those whose
+    plain run is missing (a cancelled bench) are left out."""
     temperature = {case.name: case.temperature for case in cases}
     temperature |= {plain_name(heat): heat for heat in temperature.values()}
+    plain = {plain_name(heat) for heat in temperature.values()}
+    known = {(temperature[one.contestant], one.prompt) for one in outcomes if one.contestant in plain}
     places, found = varied(cases, outcomes), Classes([], [])
     for one in outcomes:
-        looped = (temperature[one.contestant], one.prompt) not in places
-        (found.repeating if looped else found.varied).append(one)
+        where = temperature[one.contestant], one.prompt
+        if where in known:
+            (found.varied if where in places else found.repeating).append(one)
     return found
 
 

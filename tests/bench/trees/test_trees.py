@@ -278,6 +278,7 @@ def test_prompts_whose_text_repeats_itself_are_in_tables_of_their_own() -> None:
         plain = outcome(plain_name(1.0), 0)
         plain = replace(plain, prompt=prompt, measured=replace(plain.measured, output_ids=ids))
         found += [plain, *(replace(outcome(shape.name, 1), prompt=prompt) for shape in shapes)]
+    found.append(replace(outcome(shapes[0].name, 1), prompt="cancelled before plain decoding"))
     held, apart = classes(shapes, found)
     assert ({one.prompt for one in held}, {one.prompt for one in apart}) == ({"varied"}, {"loops"})
     assert [row.statistics.prompts for row in rows(shapes, held)] == [1, 1]
