@@ -14,6 +14,9 @@ from specviz.protocol.sweeps.points import BASELINE, SweepPoint, SweepRow, summa
 from specviz.theory import formulas as theory
 from specviz.theory.repetition import MOST, repeats_itself, varied
 
+MANY = 40
+"""settings, each temperature counted, up to which everything is drawn"""
+
 
 @dataclass(frozen=True, slots=True)
 class Measured:
@@ -88,7 +91,24 @@ def _left_out(texts: int) -> str:
     """How many texts are in no number here."""
     if not texts:
         return ""
-    return f" Left out: {_count(texts, 'text')} that repeat more than {MOST:.0%} of their 4-grams."
+    return f" Left out, with more than {MOST:.0%} of their 4-grams repeated: {_count(texts, 'text')}."
+
+
+def drawn(points: Sequence[SweepPoint]) -> Sequence[SweepPoint]:
+    """The points that charts show: all of them, but of many settings at several temperatures those at the lowest,
+    because each setting would be drawn once more per temperature. The table and the files have all."""
+    cases = {(title(one), one.gamma, one.temperature) for one in points}
+    if len(cases) <= MANY:
+        return points
+    lowest = min(one.temperature for one in points)
+    return [one for one in points if one.temperature == lowest]
+
+
+def drawn_note(points: Sequence[SweepPoint]) -> str:
+    """A sentence where the charts do not show all temperatures; empty where they do."""
+    shown = drawn(points)
+    left = len({one.temperature for one in points}) > len({one.temperature for one in shown})
+    return f" The charts show temperature {shown[0].temperature:g}; the table has all." if left else ""
 
 
 def _name(one: SweepRow | SweepPoint, several: bool) -> str:

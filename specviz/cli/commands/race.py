@@ -152,5 +152,7 @@ def _row(one: RunnerView, width: int) -> str:
         "the baseline" if not one.output else "same" if one.differs_at is None else f"from token {one.differs_at + 1}"
     )
     lossy = "" if one.lossless else ", lossy"
-    return f"{one.label:{width}}  {ratio:>7}  {per_pass:>11}  {one.passes:>6}  {one.finish_s:>9.3f}  "
+    return (
+        f"{one.label:{width}}  {ratio:>7}  {per_pass:>11}  {one.passes:>6}  {one.finish_s:>9.3f}  "
         f"{one.repetition:>7.0%}  {told}{lossy}{spread}"
+    )
