@@ -11,17 +11,28 @@ from typing import Any, cast
 import torch
 from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
+<<<<<<< HEAD
 from specviz.corpus.plain_english import people, questions, sums, words
 from specviz.corpus.plain_english.generator import SHARES, document
 from specviz.corpus.plain_english.page import Draw
 from specviz.corpus.plain_english.wordings import KINDS
+=======
+from specviz.theory.repetition import repeats, repetition
+from specviz.training.plain_english import people, questions, sums, words
+from specviz.training.plain_english.generator import SHARES, document
+from specviz.training.plain_english.page import Draw
+from specviz.training.plain_english.wordings import KINDS
+>>>>>>> bench
 
 SEED = 2026
 ROWS_AT_ONCE = 25
 MOST_TOKENS = 192
 PROMPT_SHARE = 0.35
+<<<<<<< HEAD
 REPEATED_NGRAM = 4
 REPETITIVE = 0.25
+=======
+>>>>>>> bench
 
 
 @dataclass
@@ -85,12 +96,6 @@ def greedy_texts(
         str(tokenizer.decode(ids, skip_special_tokens=True)).lstrip(" ")
         for ids in greedy_ids(model, tokenizer, prompts, most)
     ]
-
-
-def repetition(ids: Sequence[int], n: int = REPEATED_NGRAM) -> float:
-    """Share of the n-grams that occurred before in the same text; 0 for a text shorter than n."""
-    grams = [tuple(ids[i : i + n]) for i in range(len(ids) - n + 1)]
-    return 1 - len(set(grams)) / len(grams) if grams else 0.0
 
 
 def fact_cases(count: int) -> list[tuple[str, str]]:
@@ -211,7 +216,11 @@ def plain(measured: Mapping[str, Figure], shares: Sequence[float]) -> dict[str, 
     figures: dict[str, Any] = {name: round(figure.share, 4) for name, figure in measured.items()}
     return figures | {
         "repetition_mean": round(sum(shares) / len(shares), 4),
+<<<<<<< HEAD
         "texts_above_a_quarter_repeated": round(sum(share > REPETITIVE for share in shares) / len(shares), 4),
+=======
+        "texts_above_a_quarter_repeated": round(sum(map(repeats, shares)) / len(shares), 4),
+>>>>>>> bench
         "cases": {name: figure.of for name, figure in measured.items()},
         "misses": {name: figure.misses for name, figure in measured.items()},
     }
