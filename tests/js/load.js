@@ -25,6 +25,8 @@ for (const name of [
   "exhibits.js",
   "charts.js",
   "replay.js",
+  "live_checks.js",
+  "lesson_state.js",
 ]) {
   // tree.js, transport.js and the like hold pure functions too; none of them touches a page while loading
   require(path.join(root, "assets", "js", name));

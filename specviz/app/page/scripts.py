@@ -16,10 +16,10 @@ SCRIPTS = (
     "declared.js", "bytes.js", "numbers.js", "state.js", "bounds.js", "rejudge.js", "sibling_rules.js", "path_rules.js",
     "rules.js", "words.js", "dom.js", "light.js",
     "text.js", "tree.js", "bars.js", "card.js", "rejudging.js", "exhibits.js", "lanes.js", "transport.js", "specviz.js",
-    "charts.js", "replay.js", "race.js",
+    "charts.js", "replay.js", "race.js", "live_checks.js", "lesson_state.js", "lesson_panel.js", "lesson.js",
 )  # fmt: skip
 """in the order in which they build on each other"""
-STYLES = ("tokens.css", "player.css", "race.css")
+STYLES = ("tokens.css", "player.css", "race.css", "lesson.css")
 
 
 @cache
