@@ -1,7 +1,7 @@
 /* Lessons: the Learn button, the open lesson, and how it drives the player.
-   `SpecViz.mountLearn(element, {data, load, player, live})` is all a page needs: `data` the resolved lessons as JSON text,
-   `load(file)` what shows a recorded run in the player, `player()` the player's element, `live` whether runs can be
-   made here. Others reach it as `SpecViz.lesson`: open(id, beat), state(), leave(), next(), back(), subscribe(fn). */
+   `SpecViz.mountLearn(element, {data, load, player, live})` is all a page needs: `data` the resolved lessons as JSON
+   text, `load(file)` what shows a recorded run in the player, `player()` the player's element, `live` false where no
+   run can be made. Others reach it as `SpecViz.lesson`: open(id, beat), state(), leave(), next(), back(), subscribe(fn). */
 globalThis.SpecViz = globalThis.SpecViz || {};
 (function (S) {
   "use strict";
@@ -28,7 +28,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 
     function press() {
       if (open && !panel.box.getClientRects().length) return showPlayer();
-      const dialog = document.body.appendChild(
+      const dialog = (element.closest(".gradio-container") || document.body).appendChild(
         S.lessonList(data, progress, (id, place) => {
           dialog.close();
           start(id, place);
@@ -229,8 +229,11 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 
   /** Press the tab of this name, wherever the page keeps it. */
   function tab(name) {
-    const found = [...document.querySelectorAll("[role=tab]")].find((one) => one.textContent.trim() === name);
-    if (found) found.click();
+    const named = (where) => [...document.querySelectorAll(where)].find((one) => one.textContent.trim() === name);
+    const shown = named("[role=tab]");
+    if (shown) return shown.click();
+    document.querySelector(".overflow-menu > button")?.click(); // on a narrow screen the others wait behind it
+    requestAnimationFrame(() => named(".overflow-dropdown button")?.click());
   }
 
   S.mountLearn = mountLearn;

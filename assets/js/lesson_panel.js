@@ -11,7 +11,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const button = (words, does, extra = {}) =>
       h("button", { type: "button", class: "svl-btn", onclick: does, ...extra }, words);
     const where = h("span", { class: "svl-where" });
-    const bar = h("progress", { class: "svl-progress", "aria-hidden": "true" });
+    const done = h("i");
+    const bar = h("span", { class: "svl-progress", "aria-hidden": "true" }, done);
     const title = h("h3", { class: "svl-title", tabindex: "-1" });
     const text = h("p", { class: "svl-text" });
     const said = h("div", { class: "svl-said", "aria-live": "polite" }, title, text);
@@ -20,12 +21,12 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const next = button("Next", act.next, { class: "svl-btn is-next", title: HINT });
     const back = button("Back", act.back);
     const link = h("button", { type: "button", class: "svl-link", onclick: act.link });
+    const foot = h("div", { class: "svl-foot" }, back, next, link, h("span", { class: "svl-hint" }, HINT));
     const box = h(
       "section",
       { class: "svl", "aria-label": "lesson" },
       h("div", { class: "svl-head" }, where, bar, button("Leave the lesson", act.leave, { class: "svl-link is-leave" })),
-      h("div", { class: "svl-body" }, said, h("div", { class: "svl-side" }, asked, verdict)),
-      h("div", { class: "svl-foot" }, back, next, link, h("span", { class: "svl-hint" }, HINT)),
+      h("div", { class: "svl-body" }, said, h("div", { class: "svl-side" }, asked, verdict), foot),
     );
     let drawn = null;
 
@@ -33,8 +34,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       const { lesson, place, beat, ended } = shown;
       const whole = lesson.beats.length;
       S.setText(where, ended ? `${lesson.title}: finished` : `${lesson.title} · ${place + 1} of ${whole}`);
-      bar.max = whole;
-      bar.value = ended ? whole : place + 1;
+      done.style.width = `${(100 * (ended ? whole : place + 1)) / whole}%`;
       S.set(box, "aria-busy", shown.waiting ? "true" : "false");
       const now = `${lesson.id} ${ended ? "end" : place}`;
       if (drawn !== now) {
@@ -79,8 +79,9 @@ globalThis.SpecViz = globalThis.SpecViz || {};
           h("span", { class: "svl-mark" }),
         ),
       );
-      const fields = h("fieldset", { class: "svl-question" }, h("legend", {}, ...S.sentence(asks.ask)), ...choices);
-      return [fields];
+      const short = asks.choices.every((choice) => choice.text.length < 8);
+      const box = h("div", { class: short ? "svl-choices is-short" : "svl-choices" }, choices);
+      return [h("fieldset", { class: "svl-question" }, h("legend", {}, ...S.sentence(asks.ask)), box)];
     }
 
     function mark(asks, shown) {
