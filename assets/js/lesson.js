@@ -3,6 +3,7 @@
    text, `load(file)` what shows a recorded run in the player, `player()` the player's element, `live` false where no
    run can be made. Others reach it as `SpecViz.lesson`: open(id, beat), state(), leave(), next(), back(), subscribe(fn). */
 globalThis.SpecViz = globalThis.SpecViz || {};
+// needs: dom
 (function (S) {
   "use strict";
 

@@ -1,6 +1,7 @@
 /* The panel of an open lesson: one beat's text, its question or exercise, back and next. Draws; decides nothing.
    `shown` is {lesson, place, beat, chosen, checked, live, ended, waiting}; `act` are {next, back, leave, choose, link}. */
 globalThis.SpecViz = globalThis.SpecViz || {};
+// needs: dom
 (function (S) {
   "use strict";
 
@@ -76,7 +77,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
           h("input", { type: "radio", name: "svl-answer", value: index, onchange: () => act.choose(index) }),
           h("span", { class: "svl-number", "aria-hidden": "true" }, `${index + 1}`),
           h("span", { class: "svl-words" }, ...S.sentence(choice.text)),
-          h("span", { class: "svl-mark" }),
+          h("span", { class: "svl-mark", role: "img" }),
         ),
       );
       const short = asks.choices.every((choice) => choice.text.length < 8);
@@ -92,7 +93,9 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         const right = asks.choices[index].right;
         const state = !shown.checked ? "" : right ? " is-right" : index === shown.chosen ? " is-wrong" : "";
         S.set(label, "class", `svl-choice${state}`);
-        S.setText(label.querySelector(".svl-mark"), { " is-right": "✓ right", " is-wrong": "✗" }[state] || "");
+        const [sign, words] = { " is-right": ["✓", "right"], " is-wrong": ["✗", "not right"] }[state] || ["", ""];
+        S.setText(label.querySelector(".svl-mark"), sign);
+        S.set(label.querySelector(".svl-mark"), "aria-label", words);
       });
     }
 

@@ -1,6 +1,7 @@
 /* A lesson as a sequence of beats: where a beat stands in a trace, what a key does, what is remembered. Pure.
    Lessons come resolved, as specviz/lessons/resolve.py writes them. */
 globalThis.SpecViz = globalThis.SpecViz || {};
+// needs: nothing
 (function (S) {
   "use strict";
 

@@ -1,6 +1,7 @@
 /* Exercises on a run of the visitor's own: what has to be seen in it. Pure: a trace goes in, {done, said} comes out.
    `said` is what the run shows, with its own numbers, whether that is enough or not. */
 globalThis.SpecViz = globalThis.SpecViz || {};
+// needs: nothing
 (function (S) {
   "use strict";
 
