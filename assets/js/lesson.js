@@ -1,7 +1,8 @@
 /* Lessons: the Learn button, the open lesson, and how it drives the player.
    `SpecViz.mountLearn(element, {data, load, player, live})` is all a page needs: `data` the resolved lessons as JSON
    text, `load(file)` what shows a recorded run in the player, `player()` the player's element, `live` false where no
-   run can be made. Others reach it as `SpecViz.lesson`: open(id, beat), state(), leave(), next(), back(), subscribe(fn). */
+   run can be made. Others reach it as `SpecViz.lesson`: data, open(id, beat), state(), leave(), next(), back(),
+   subscribe(fn); a beat is counted from 0, `state()` is {id, beat}, or null while no lesson is open. */
 globalThis.SpecViz = globalThis.SpecViz || {};
 // needs: dom
 (function (S) {
@@ -214,7 +215,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     );
 
     S.lesson = {
-      lessons: data.lessons.map(({ id, title, minutes }) => ({ id, title, minutes })),
+      data,
       open: start,
       leave,
       next: () => open && next(),

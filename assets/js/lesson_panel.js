@@ -1,5 +1,5 @@
 /* The panel of an open lesson: one beat's text, its question or exercise, back and next. Draws; decides nothing.
-   `shown` is {lesson, place, beat, chosen, checked, live, ended, waiting}; `act` are {next, back, leave, choose, link}. */
+   `shown` is what lesson.js knows of the open lesson; `act` are {next, back, leave, choose, link}. */
 globalThis.SpecViz = globalThis.SpecViz || {};
 // needs: dom
 (function (S) {
@@ -22,11 +22,12 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const next = button("Next", act.next, { class: "svl-btn is-next", title: HINT });
     const back = button("Back", act.back);
     const link = h("button", { type: "button", class: "svl-link", onclick: act.link });
+    const leave = button("Leave the lesson", act.leave, { class: "svl-link is-leave" });
     const foot = h("div", { class: "svl-foot" }, back, next, link, h("span", { class: "svl-hint" }, HINT));
     const box = h(
       "section",
       { class: "svl", "aria-label": "lesson" },
-      h("div", { class: "svl-head" }, where, bar, button("Leave the lesson", act.leave, { class: "svl-link is-leave" })),
+      h("div", { class: "svl-head" }, where, bar, leave),
       h("div", { class: "svl-body" }, said, h("div", { class: "svl-side" }, asked, verdict), foot),
     );
     let drawn = null;
@@ -118,7 +119,11 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         h("h3", {}, `${place + 1}. ${lesson.title}`),
         h("p", {}, lesson.goal),
         h("p", { class: "svl-how" }, S.progressText(lesson, one)),
-        h("button", { type: "button", class: "svl-btn", "aria-label": `${words}: ${lesson.title}`, onclick: does }, words),
+        h(
+          "button",
+          { type: "button", class: "svl-btn", "aria-label": `${words}: ${lesson.title}`, onclick: does },
+          words,
+        ),
       );
     });
     const missing = data.missing.map((one) =>
