@@ -1,8 +1,9 @@
 /* Lessons: the Learn button, the open lesson, and how it drives the player.
-   `SpecViz.mountLearn(element, {data, load, player, live})` is all a page needs: `data` the resolved lessons as JSON
-   text, `load(file)` what shows a recorded run in the player, `player()` the player's element, `live` false where no
-   run can be made. Others reach it as `SpecViz.lesson`: data, open(id, beat), state(), leave(), next(), back(),
-   subscribe(fn); a beat is counted from 0, `state()` is {id, beat}, or null while no lesson is open. */
+   `SpecViz.mountLearn(element, {data, load, player, live, gather})` is all a page needs: `data` the resolved lessons as
+   JSON text, `load(file)` what shows a recorded run in the player, `player()` the player's element, `live` false where
+   no run can be made, `gather(files)` what asks for runs as text (`keep` takes them). Others reach it as
+   `SpecViz.lesson`: data, open(id, beat), state(), leave(), next(), back(), subscribe(fn), whole(); a beat is counted
+   from 0, `state()` is {id, beat}, or null while no lesson is open. */
 globalThis.SpecViz = globalThis.SpecViz || {};
 // needs: dom
 (function (S) {
@@ -17,6 +18,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const progress = S.readProgress(S.memory.get("lessons", ""));
     const recorded = new Set(data.lessons.flatMap((lesson) => Object.values(lesson.runs).map((run) => run.run_id)));
     const watchers = new Set();
+    const texts = new Map(Object.entries(options.texts || {})); // file → the run as text, for an exported lesson
     let open = null; // {lesson, place, chosen, checked, ended}
     let waiting = null; // the run_id that the player does not show yet
     let unsubscribe = null;
@@ -25,6 +27,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     element.replaceChildren(learn);
     const panel = S.lessonPanel({ next, back, leave, choose, link: follow });
 
+    const filesOf = (lesson) => [...new Set(Object.values(lesson.runs).map((run) => run.file))];
     const handle = () => player()?.specviz;
     const beat = () => open.lesson.beats[open.place];
 
@@ -43,6 +46,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     function start(id, place = 0) {
       const lesson = data.lessons.find((one) => one.id === id);
       if (!lesson || !handle()) return false;
+      const files = filesOf(lesson).filter((file) => !texts.has(file));
+      if (files.length && options.gather) options.gather(files);
       if (unsubscribe) unsubscribe();
       player().prepend(panel.box);
       unsubscribe = handle().subscribe(arrived);
@@ -178,7 +183,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         const solved = all.filter((place) => progress[open.lesson.id].right.includes(place)).length;
         open.score = `${open.lesson.goal} You solved ${solved} of ${S.count(all.length, "exercise")}.`;
       }
-      panel.draw({ ...open, beat: beat(), waiting, following: followingLesson() });
+      const tabs = !!document.querySelector("[role=tab]"); // a page that stands alone has none
+      panel.draw({ ...open, beat: beat(), waiting, tabs, following: followingLesson() });
       tell();
     }
 
@@ -214,8 +220,24 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       true,
     );
 
+    /** Texts of runs arrived: {"texts": {file: text}}. */
+    function keep(value) {
+      for (const [file, text] of Object.entries(JSON.parse(value || "{}").texts || {})) texts.set(file, text);
+    }
+
     S.lesson = {
       data,
+      keep,
+      /** The open lesson with all its runs, for a file that plays it alone; null without one, or before they are here. */
+      whole() {
+        const files = open ? filesOf(open.lesson) : [];
+        if (!open || files.some((file) => !texts.has(file))) return null;
+        return {
+          data: { lessons: [open.lesson], missing: [] },
+          texts: Object.fromEntries(files.map((file) => [file, texts.get(file)])),
+          ...state(),
+        };
+      },
       open: start,
       leave,
       next: () => open && next(),
@@ -238,5 +260,19 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     requestAnimationFrame(() => named(".overflow-dropdown button")?.click());
   }
 
-  S.mountLearn = mountLearn;
+  /** In a page that stands alone: play a lesson that `whole()` gave, or `lesson_file` of specviz/lessons. */
+  function playLesson(player, lesson) {
+    const root = document.querySelector(".sv-player");
+    const place = root.parentElement.insertBefore(h("div", { class: "sv-learn-box" }), root);
+    S.mountLearn(place, {
+      data: JSON.stringify(lesson.data),
+      texts: lesson.texts,
+      load: (file) => player.load(lesson.texts[file]),
+      player: () => root,
+      live: false,
+    });
+    S.lesson.open(lesson.id, lesson.beat);
+  }
+
+  Object.assign(S, { mountLearn, playLesson, lessonAtHand: () => (S.lesson ? S.lesson.whole() : null) });
 })(globalThis.SpecViz);

@@ -48,7 +48,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       if (!ended && beat.question) mark(beat.question, shown);
       S.setText(verdict, ended ? "" : verdictOf(shown));
       S.set(verdict, "class", `svl-verdict${shown.good ? " is-right" : ""}`);
-      link.hidden = ended || !beat.link;
+      link.hidden = ended || !beat.link || !shown.tabs;
       if (!link.hidden) S.setText(link, beat.link.label);
       back.disabled = place === 0 && !ended;
       S.setText(next, nextWords(shown));

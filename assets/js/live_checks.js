@@ -10,8 +10,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   const passesText = (trace) =>
     `${S.count(tokensOf(trace), "token")} in ${S.count(trace.rounds.length, "pass", "passes")} of the target`;
 
-  /** Times as fast as plain decoding on the same machine: t(1) for each token ÷ the run's seconds. Null without a clock:
-      a simulated run, or a header without step times. */
+  /** Times as fast as plain decoding on the same machine: t(1) for each token ÷ the run's seconds. Null without a
+      clock: a simulated run, or a header without step times. */
   function measuredGain(trace) {
     const one = trace.started.step_times.filter((time) => time.rows === 1).map((time) => time.median_s);
     const seconds = trace.rounds.reduce((sum, round) => sum + S.roundSeconds(round), 0);
@@ -48,7 +48,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       const gain = measuredGain(trace);
       if (gain === null) return { done: false, said: "This run has no measured times to compare; run it live." };
       const deepest = Math.max(...trace.rounds.map(depthOf));
-      return { done: gain < 1 && deepest > 0, said: `Drafts up to ${deepest} deep: ${S.ratio(gain)}× plain decoding.` };
+      const said = `Drafts up to ${deepest} deep: ${S.ratio(gain)}× the speed of plain decoding.`;
+      return { done: gain < 1 && deepest > 0, said };
     },
     saved_by_sibling: (trace) => ({
       done: saved(trace) > 0,
@@ -59,7 +60,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       const drafted = trace.rounds.some((round) => S.drafts(round).length > 0);
       const each = tokensOf(trace) / trace.rounds.length;
       if (own) return { done: false, said: `This run drafted with a model, ${own.name}.` };
-      return { done: drafted && each >= LEAST_TOKENS_PER_PASS, said: `${passesText(trace)}: ${S.ratio(each)} per pass.` };
+      const said = `${passesText(trace)}: ${S.ratio(each)} per pass.`;
+      return { done: drafted && each >= LEAST_TOKENS_PER_PASS, said };
     },
     stopped_early: (trace) => {
       const depths = trace.rounds.map(depthOf).filter((depth) => depth > 0);

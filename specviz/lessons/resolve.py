@@ -18,6 +18,7 @@ from specviz.lessons.answers import Here, Value, computed
 from specviz.lessons.lesson import Beat, Lesson, Question, Spec
 from specviz.lessons.moments import found
 from specviz.lessons.runs import is_kind
+from specviz.trace import codec
 from specviz.trace.events import Trace
 
 LEAST_CHOICES = 3
@@ -51,6 +52,17 @@ def lesson_json(lesson: Lesson, traces: Mapping[str, Read]) -> dict[str, Any]:
         "id": lesson.id, "title": lesson.title, "goal": lesson.goal, "minutes": lesson.minutes,
         "runs": runs, "beats": beats,
     }  # fmt: skip
+
+
+def lesson_file(lesson: Lesson, traces: Mapping[str, Read], beat: int = 0) -> dict[str, Any]:
+    """One lesson with all its runs, as `SpecViz.playLesson` plays it without a server from `beat` (from 0) on.
+
+    Raises LessonError where no run shows all that it teaches.
+    """
+    told = lesson_json(lesson, traces)
+    files = sorted({run["file"] for run in told["runs"].values()})
+    texts = {file: codec.dumps(traces[file]()) for file in files}
+    return {"data": {"lessons": [told], "missing": []}, "texts": texts, "id": lesson.id, "beat": beat}
 
 
 def _once(traces: Mapping[str, Read]) -> dict[str, Read]:

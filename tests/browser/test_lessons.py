@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from specviz.app.components.standalone import standalone_html
 from specviz.lessons.lesson import read
 from specviz.resources import ROOT as ASSETS
 from tests.app.doubles import ReplaySource, sample
@@ -205,3 +206,31 @@ def test_on_a_phone_it_stands_above_the_player_and_fits(browser: Browser, addres
     page.locator(".svl-link:not(.is-leave)").click()  # What if waits behind the menu of tabs
     expect(page.locator("#sv-what-if-verdict")).to_be_visible()
     context.close()
+
+
+def test_a_lesson_plays_alone_with_its_runs_in_it(home: Page) -> None:
+    """What an exported file holds: the open lesson, all its runs, and where it stood."""
+    start(home, "other_drafters")
+    home.keyboard.press("PageDown")
+    home.wait_for_function("() => SpecViz.lessonAtHand() !== null")
+    whole = home.evaluate("() => SpecViz.lessonAtHand()")
+    assert (whole["id"], whole["beat"]) == ("other_drafters", 1)
+    text = next(iter(whole["texts"].values()))
+    alone = home.context.new_page()
+    faults: list[str] = []
+    alone.on("pageerror", lambda error: faults.append(str(error)))
+    alone.set_content(standalone_html(text))
+    expect(alone.locator("[data-ready]")).to_be_attached()
+    alone.evaluate("(lesson) => SpecViz.playLesson(document.querySelector('.sv-player').specviz, lesson)", whole)
+    expect(alone.locator(".svl-where")).to_contain_text("· 2 of")
+    for beat in whole["data"]["lessons"][0]["beats"][1:-1]:
+        run = whole["data"]["lessons"][0]["runs"][beat["run"]]["run_id"]
+        alone.wait_for_function(
+            "(wanted) => document.querySelector('.sv-player').specviz.trace.started.run_id === wanted", arg=run
+        )
+        for _ in range(2 if beat["question"] else 1):
+            alone.keyboard.press("PageDown")
+    expect(alone.locator(".svl-verdict")).to_contain_text("needs the page with its engine")
+    alone.keyboard.press("PageDown")
+    expect(alone.locator(".svl-title")).to_have_text("That was the lesson")
+    assert not faults

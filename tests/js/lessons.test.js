@@ -2,7 +2,7 @@ const test = require("node:test");
 const assert = require("node:assert");
 const { S, sample, greedy } = require("./load.js");
 
-const key = (name, more = {}) => ({ key: name, ctrlKey: false, metaKey: false, altKey: false, shiftKey: false, ...more });
+const key = (name, more = {}) => ({ key: name, ctrlKey: false, altKey: false, shiftKey: false, ...more });
 /** An element as far as a key asks: which selectors it matches. */
 const focus = (matches, more = {}) => ({
   matches: (selector) => matches.includes(selector),
@@ -78,7 +78,8 @@ test("a run is slower than plain by its own clock", () => {
   trace.started.source = "live";
   trace.started.step_times = [{ rows: 1, cached_rows: 0, median_s: 1, low_s: 1, high_s: 1 }];
   const tokens = trace.finished.output_ids.length;
-  for (const round of trace.rounds) for (const part of ["drafted", "scored", "judged", "committed"]) round[part].seconds = 0;
+  for (const round of trace.rounds)
+    for (const part of ["drafted", "scored", "judged", "committed"]) round[part].seconds = 0;
   trace.rounds[0].scored.seconds = tokens * 2;
   assert.equal(S.measuredGain(trace), 0.5);
   assert.equal(S.LIVE_CHECKS.slower_than_plain(trace).done, true);

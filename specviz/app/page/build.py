@@ -73,7 +73,7 @@ def build(source: TraceSource, gallery: Gallery, limits: Limits, sweeps: Path = 
                 proof_tab(proof, proof_page)
             with gr.Tab("About", id="about"):
                 about_tab()
-        wire_learn(learn, step.open_recorded, tabs, parts.stage())
+        wire_learn(learn, gallery, tabs, parts.stage())
         _status_events(demo, source, status)
         demo.load(restore, None, [tabs, chart], **QUIET)
         demo.unload(step.leave)
