@@ -228,7 +228,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     S.lesson = {
       data,
       keep,
-      /** The open lesson with all its runs, for a file that plays it alone; null without one, or before they are here. */
+      /** The open lesson with all its runs, for a file that plays it alone; null without one or before they came. */
       whole() {
         const files = open ? filesOf(open.lesson) : [];
         if (!open || files.some((file) => !texts.has(file))) return null;
