@@ -11,28 +11,16 @@ from typing import Any, cast
 import torch
 from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
-<<<<<<< HEAD
 from specviz.corpus.plain_english import people, questions, sums, words
 from specviz.corpus.plain_english.generator import SHARES, document
 from specviz.corpus.plain_english.page import Draw
 from specviz.corpus.plain_english.wordings import KINDS
-=======
 from specviz.theory.repetition import repeats, repetition
-from specviz.training.plain_english import people, questions, sums, words
-from specviz.training.plain_english.generator import SHARES, document
-from specviz.training.plain_english.page import Draw
-from specviz.training.plain_english.wordings import KINDS
->>>>>>> bench
 
 SEED = 2026
 ROWS_AT_ONCE = 25
 MOST_TOKENS = 192
 PROMPT_SHARE = 0.35
-<<<<<<< HEAD
-REPEATED_NGRAM = 4
-REPETITIVE = 0.25
-=======
->>>>>>> bench
 
 
 @dataclass
@@ -216,11 +204,7 @@ def plain(measured: Mapping[str, Figure], shares: Sequence[float]) -> dict[str, 
     figures: dict[str, Any] = {name: round(figure.share, 4) for name, figure in measured.items()}
     return figures | {
         "repetition_mean": round(sum(shares) / len(shares), 4),
-<<<<<<< HEAD
-        "texts_above_a_quarter_repeated": round(sum(share > REPETITIVE for share in shares) / len(shares), 4),
-=======
         "texts_above_a_quarter_repeated": round(sum(map(repeats, shares)) / len(shares), 4),
->>>>>>> bench
         "cases": {name: figure.of for name, figure in measured.items()},
         "misses": {name: figure.misses for name, figure in measured.items()},
     }

@@ -12,6 +12,7 @@ import gradio as gr
 
 from specviz.app.about.tab import about_tab
 from specviz.app.lab.tab import restore
+from specviz.app.learn.button import Learn, lessons_of, wire_learn
 from specviz.app.machine.actions import MachineActions
 from specviz.app.machine.tab import machine_tab
 from specviz.app.page.deferred import DeferredSource
@@ -57,6 +58,7 @@ def build(source: TraceSource, gallery: Gallery, limits: Limits, sweeps: Path = 
         with gr.Row(elem_classes="sv-top"):
             gr.HTML(HEADER, scale=4, min_width=280)
             status = gr.HTML(_status(source), scale=1, min_width=200, elem_id="sv-status")
+            learn = Learn(lessons_of(gallery), scale=0, min_width=84, elem_id="sv-learn")
             gr.HTML(LIGHT, scale=0, min_width=84, elem_classes="sv-light-box")
         with gr.Tabs() as tabs:
             with gr.Tab("Step", id="step"):
@@ -73,6 +75,7 @@ def build(source: TraceSource, gallery: Gallery, limits: Limits, sweeps: Path = 
                 proof_tab(proof, proof_page)
             with gr.Tab("About", id="about"):
                 about_tab(source.catalog(), points_of(measured.result) if measured else ())
+        wire_learn(learn, gallery, tabs, parts.stage())
         _status_events(demo, source, status)
         demo.load(restore, None, [tabs, chart], **QUIET)
         demo.unload(step.leave)

@@ -1,6 +1,6 @@
 """The player's scripts and styles as text: for the page's head, and for a file that stands alone.
 
-A new file in assets/js is picked up by itself; its `// needs:` line says which scripts must stand before it.
+A new file in assets/js or assets/css is picked up by itself; a script's `// needs:` line says which scripts must stand before it.
 Everything is inlined, so nothing is fetched and the same player runs from a folder, a Space or a notebook.
 """
 
@@ -20,7 +20,8 @@ from specviz.trace.known_rules import declarations
 NEEDS = re.compile(r"^// needs: (.+)$", re.MULTILINE)
 """the line in which a script names those that must stand before it, because it reads their names while it loads"""
 NOTHING = "nothing"
-STYLES = ("tokens.css", "player.css", "card.css", "guess.css", "glossary.css", "race.css", "present.css")
+FIRST, LAST, OF_THE_PAGE = ("tokens.css", "player.css"), ("present.css",), "page.css"
+"""style sheets that others build on, those that overrule others, and the one that is no part of the player"""
 
 
 @cache
@@ -63,7 +64,15 @@ def _declared() -> str:
 @cache
 def styles() -> str:
     """Colours and the player's looks; the page's own style sheet is not part of it."""
-    return "\n".join(asset_path("css", name).read_text(encoding="utf-8") for name in STYLES)
+    return "\n".join(asset_path("css", name).read_text(encoding="utf-8") for name in style_names())
+
+
+@cache
+def style_names() -> tuple[str, ...]:
+    """The files of assets/css but the page's own, those that others build on before them."""
+    found = [path.name for path in sorted(asset_path("css").glob("*.css")) if path.name != OF_THE_PAGE]
+    between = [name for name in found if name not in (*FIRST, *LAST)]
+    return (*FIRST, *between, *LAST)
 
 
 def head() -> str:
