@@ -305,7 +305,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       const start =
         asked ||
         (own.trace.finished && !same
-          ? S.instructive(own.trace)
+          ? { round: 0, beat: 0, node: null }
           : { round: own.trace.rounds.length - 1, beat: Infinity, node: null });
       if (!same) {
         play(false);
@@ -353,6 +353,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     if (watch) watch("value", () => load());
     load();
     draw();
+    S.headline(root, handle);
     return handle;
   }
 

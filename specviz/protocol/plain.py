@@ -19,12 +19,17 @@ WHOLE = ("eos", "stop", "length")
 """reasons of a run that came to its end"""
 
 
+def has_plain(request: RunRequest, finished: Finished) -> bool:
+    """Whether there is something to time beside a run: it drafted, and came to its end."""
+    return request.drafter != PLAIN and finished.reason in WHOLE
+
+
 def plain_beside(
     source: TraceSource, request: RunRequest, finished: Finished, cancelled: Callable[[], bool] = lambda: False
 ) -> PlainDecoding | None:
-    """Run plain decoding once, with no distributions kept. None where the run was plain decoding itself, did not come
-    to its end, or where plain decoding was stopped."""
-    if request.drafter == PLAIN or finished.reason not in WHOLE:
+    """Run plain decoding once, with no distributions kept. None where there is nothing to time, or where plain decoding
+    was stopped."""
+    if not has_plain(request, finished):
         return None
     plain = replace(request.with_drafter(PLAIN), verifier="auto", verifier_options={}, record=False)
     if source.explain(plain) is not None:

@@ -34,10 +34,14 @@ from specviz.protocol.runs import TraceSource
 from specviz.resources import ROOT
 
 TITLE = "SpecViz"
-SENTENCE = "Watch one model guess ahead and another check the guesses, token by token."
+SENTENCES = (
+    "A large language model writes one token per pass; here a cheap drafter guesses a few tokens ahead, and the large "
+    "model checks them all in one pass. It keeps only guesses that leave its own way of writing unchanged: step through "
+    "every guess and verdict."
+)
 LIGHT = '<button type="button" class="sv-light" aria-label="switch between light and dark"></button>'
 """what a press does is in `assets/js/light.js`"""
-HEADER = f'<div class="sv-header"><h1>{TITLE}</h1><p>{SENTENCE}</p></div>'
+HEADER = f'<div class="sv-header"><h1>{TITLE}</h1><p>{SENTENCES}</p></div>'
 POLL_S = 0.7
 """how often the status line asks while the models load; it stops asking when they are there"""
 CACHE_S = (3600, 24 * 3600)

@@ -15,11 +15,11 @@ from specviz.trace.known_rules import declarations
 SCRIPTS = (
     "declared.js", "bytes.js", "numbers.js", "state.js", "bounds.js", "rejudge.js", "sibling_rules.js", "path_rules.js",
     "rules.js", "words.js", "dom.js", "light.js",
-    "text.js", "tree.js", "bars.js", "card.js", "rejudging.js", "exhibits.js", "lanes.js", "transport.js", "specviz.js",
-    "charts.js", "replay.js", "race.js",
+    "text.js", "tree.js", "bars.js", "card.js", "rejudging.js", "exhibits.js", "lanes.js", "transport.js",
+    "headline.js", "drawer.js", "specviz.js", "charts.js", "replay.js", "race.js",
 )  # fmt: skip
 """in the order in which they build on each other"""
-STYLES = ("tokens.css", "player.css", "race.css")
+STYLES = ("tokens.css", "headline.css", "player.css", "race.css")
 
 
 @cache

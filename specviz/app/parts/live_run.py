@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from specviz.protocol.plain import plain_beside
+from specviz.protocol.plain import has_plain, plain_beside
 from specviz.protocol.runs import Resume, RunRequest, TraceSource
 from specviz.trace.assemble import assemble
 from specviz.trace.codec import dumps, step_data
@@ -83,10 +83,11 @@ class _Growing:
         if isinstance(last.event, Finished):
             self.steps[-1] = replace(last, event=replace(last.event, plain=plain_of(last.event)))
 
-    def plain_s(self) -> float:
-        """How long plain decoding of as many tokens would take, by the passes of this run: a bound from above."""
-        rounds = [step.event for step in self.steps if isinstance(step.event, Round)]
-        return self.tokens * sum(one.scored.seconds for one in rounds) / max(1, len(rounds))
+    def compares(self, request: RunRequest) -> bool:
+        """Whether plain decoding can be timed beside it, and cheaply: by the passes of this run, a bound from above."""
+        last, rounds = self.steps[-1].event, [one.event for one in self.steps if isinstance(one.event, Round)]
+        expected_s = self.tokens * sum(one.scored.seconds for one in rounds) / max(1, len(rounds))
+        return isinstance(last, Finished) and has_plain(request, last) and expected_s <= CHEAP_S
 
     def last(self) -> Frame:
         trace = assemble(self.steps)
@@ -111,7 +112,7 @@ def frames(
         if isinstance(step.event, Round) and clock() - shown_at >= FRAME_S:
             shown_at = clock()
             yield growing.frame()
-    if resume is None and growing.plain_s() <= CHEAP_S:
+    if resume is None and growing.compares(request):
         yield growing.frame(TIMING)
         growing.compare(lambda finished: plain_beside(source, request, finished, cancelled))
     yield growing.last()

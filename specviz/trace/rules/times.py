@@ -42,7 +42,9 @@ def _plain(trace: Trace) -> Iterator[Problem]:
     if plain is None:
         return
     if plain.same_text and plain.output_tokens != tokens:
-        yield Problem("finished.plain.output_tokens", f"is {plain.output_tokens}, but the same text has {tokens} tokens")
+        yield Problem(
+            "finished.plain.output_tokens", f"is {plain.output_tokens}, but the same text has {tokens} tokens"
+        )
     elif plain.output_tokens > trace.started.max_new_tokens:
         told = f"is {plain.output_tokens}, but at most {trace.started.max_new_tokens} were to be written"
         yield Problem("finished.plain.output_tokens", told)
