@@ -1,7 +1,7 @@
 /* The page's drawer of controls, beside the player: opens and closes without a server, by button and by Escape; and the
    place of what the page offers about a node: at the card that was clicked. */
 globalThis.SpecViz = globalThis.SpecViz || {};
-// needs: dom
+// needs: nothing
 (function (S) {
   "use strict";
 

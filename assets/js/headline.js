@@ -1,7 +1,7 @@
 /* What stands above the stage: the question of the round at hand, its answer once the verdicts are in, and what the whole
    run gained. Reads the trace through a player's handle, so it stands in the page, in exports and beside lessons alike. */
 globalThis.SpecViz = globalThis.SpecViz || {};
-// needs: dom, numbers, state
+// needs: dom
 (function (S) {
   "use strict";
 

@@ -35,9 +35,8 @@ from specviz.resources import ROOT
 
 TITLE = "SpecViz"
 SENTENCES = (
-    "A large language model writes one token per pass; here a cheap drafter guesses a few tokens ahead, and the large "
-    "model checks them all in one pass. It keeps only guesses that leave its own way of writing unchanged: step "
-    "through every guess and verdict."
+    "A small model guesses a few tokens ahead; the big one checks all guesses in one pass. "
+    "What it keeps is what it would have written alone, only sooner."
 )
 LIGHT = '<button type="button" class="sv-light" aria-label="switch between light and dark"></button>'
 """what a press does is in `assets/js/light.js`"""

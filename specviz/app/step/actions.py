@@ -32,11 +32,11 @@ from specviz.app.parts.methods import (
     retrieves,
 )
 from specviz.app.parts.prompts import next_prompt
-from specviz.app.parts.request import Limits, acts, request_from
+from specviz.app.parts.request import Limits, request_from
 from specviz.app.step import controls as form
 from specviz.app.step.acceptance import acceptance_by_depth, accepted_lengths
 from specviz.app.step.acceptance_figure import bar_panels
-from specviz.app.step.bar import GAMMA_LABEL, gamma_card
+from specviz.app.step.bar import gamma_card, gamma_state
 from specviz.app.step.comparison import Pair, shown
 from specviz.app.step.counterfactual_cards import cards
 from specviz.app.step.filling import values_of
@@ -106,9 +106,7 @@ class StepActions(Cancellable):
         if trace is None:
             return FirstView("", "", "", EMPTY_GALLERY)
         values = values_of(trace.started, self.catalog, self.limits)
-        return FirstView(
-            codec.dumps(trace), badges_of(trace.started), panels_of(trace), shown_as(trace), values, Pair(shown(trace))
-        )
+        return FirstView(codec.dumps(trace), badges_of(trace.started), panels_of(trace), "", values, Pair(shown(trace)))
 
     # --- the form ------------------------------------------------------------------------------------------------
 
@@ -188,13 +186,7 @@ class StepActions(Cancellable):
         """The bar's γ for the chosen drafter: whether it has any effect beside the other options."""
 
         def show(given: Given) -> gr.Number:
-            values = controls.values(given)
-            card = gamma_card(self.catalog, str(values["drafter"]))
-            if card is None:
-                return gr.Number(interactive=False, label="γ: it has none")
-            used = acts(values, self.catalog, card.name)
-            label = GAMMA_LABEL if used else "γ: set aside"
-            return gr.Number(interactive=used, label=label)
+            return gr.Number(**gamma_state(controls.values(given), self.catalog))
 
         return show
 

@@ -5,7 +5,9 @@ Lays out; what the controls do is in `actions` and `opening_actions`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import gradio as gr
 
@@ -13,14 +15,14 @@ from specviz.app.parts import notices
 from specviz.app.parts.gallery import Gallery
 from specviz.app.parts.methods import choices, kinds
 from specviz.app.parts.prompts import Family, described
-from specviz.app.parts.request import Limits
+from specviz.app.parts.request import Limits, acts
 from specviz.app.step.controls import Controls
 from specviz.app.step.filling import GAMMA
 from specviz.protocol.runs import Catalog, OptionCard, RunRequest
 
 KNOWS = "Small models of our own: they know short English texts of this kind and Python, nothing else"
 MORE = "examples to click"
-GAMMA_LABEL = "γ, speculation length"
+GAMMA_LABEL = "speculation length γ"
 
 
 @dataclass(slots=True)
@@ -49,9 +51,10 @@ def bar(controls: Controls, gallery: Gallery, catalog: Catalog, limits: Limits, 
                 run = gr.Button("Run", variant="primary", min_width=72, elem_id="sv-run")
                 stop = gr.Button("Stop", variant="stop", min_width=64, interactive=False, elem_id="sv-stop")
                 settings = gr.Button("Settings", min_width=84, elem_id="sv-settings")
-        with gr.Accordion(f"{KNOWS}: {MORE}", open=False, elem_classes="sv-knows"):
-            chips, note = _families(catalog)
-        line = gr.HTML(notices.message(message), elem_id="sv-message")
+        with gr.Row(elem_classes="sv-under"):
+            with gr.Accordion(f"{KNOWS}: {MORE}", open=False, elem_classes="sv-knows"):
+                chips, note = _families(catalog)
+            line = gr.HTML(notices.message(message), elem_id="sv-message")
     return BarParts(example, run, stop, settings, line, chips, note)
 
 
@@ -80,14 +83,24 @@ def bar_controls(controls: Controls, catalog: Catalog, limits: Limits) -> None:
         choices(drafter), value=controls.begin("drafter", drafter.default), label="drafter", scale=2, min_width=130,
         elem_id="sv-drafter",
     )  # fmt: skip
+    state = gamma_state(controls.opening or {"drafter": drafter.default}, catalog)
     fields[GAMMA] = gr.Number(
-        controls.begin(GAMMA, 4), label=GAMMA_LABEL, precision=0, scale=1, min_width=96,
-        elem_id="sv-gamma",
+        controls.begin(GAMMA, 4), precision=0, scale=1, min_width=140, elem_id="sv-gamma", **state
     )  # fmt: skip
     fields["temperature"] = gr.Number(
         controls.begin("temperature", defaults.temperature), label="temperature", minimum=0, step=0.1, scale=1,
         min_width=96, elem_id="sv-temperature",
     )  # fmt: skip
+
+
+def gamma_state(values: Mapping[str, object], catalog: Catalog) -> dict[str, Any]:
+    """Label and use of the bar's γ: a tree, a tree policy or a drafter without a γ set it aside, and that is said."""
+    card = gamma_card(catalog, str(values.get("drafter")))
+    if card is None:
+        return {"label": "γ: it has none", "interactive": False}
+    if acts(values, catalog, card.name):
+        return {"label": GAMMA_LABEL, "interactive": True}
+    return {"label": "γ: a tree decides", "interactive": False}
 
 
 def gamma_card(catalog: Catalog, drafter: str) -> OptionCard | None:
