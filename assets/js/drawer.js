@@ -33,7 +33,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 
   document.addEventListener("keydown", (event) => {
     if (event.key !== "Escape" || event.defaultPrevented || !drawer() || !drawer().classList.contains("sv-open")) return;
-    if (document.querySelector("dialog[open]") || event.target.closest("[role=listbox], [aria-expanded=true]")) return;
+    if (document.querySelector("dialog[open]") || event.target.closest("[role=listbox], input[aria-expanded=true]")) return;
     toggleDrawer(false);
   });
 

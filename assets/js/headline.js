@@ -28,7 +28,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const deepest = Math.max(...round.nodes.map((node) => node.depth));
     const guesses =
       deepest === drafted
-        ? `${many(drafted, "token")} ahead (words or parts of words)`
+        ? `${many(drafted, "token")} ahead`
         : `a tree of ${many(drafted, "token")}, up to ${deepest} ahead`;
     return `${who} guesses ${guesses}. How many will the big one keep?`;
   }
@@ -90,8 +90,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       const { text, said, slower, note } = outcome(trace);
       gained.replaceChildren(
         h("span", { class: "sv-origin" }, trace.started.source),
-        h("span", {}, `${text}${said ? ":" : ""}`),
-        ...(said ? [h("b", { class: slower ? "sv-loss" : "sv-win", title: note }, said)] : []),
+        ` ${text}${said ? ": " : " "}`,
+        ...(said ? [h("b", { class: slower ? "sv-loss" : "sv-win", title: note }, said), " "] : []),
         h("span", { class: "sv-sofar" }, upTo(trace, cursor)),
       );
     }

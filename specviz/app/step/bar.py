@@ -21,7 +21,6 @@ from specviz.app.step.filling import GAMMA
 from specviz.protocol.runs import Catalog, OptionCard, RunRequest
 
 KNOWS = "Small models of our own: they know short English texts of this kind and Python, nothing else"
-MORE = "examples to click"
 GAMMA_LABEL = "speculation length γ"
 
 
@@ -52,7 +51,7 @@ def bar(controls: Controls, gallery: Gallery, catalog: Catalog, limits: Limits, 
                 stop = gr.Button("Stop", variant="stop", min_width=64, interactive=False, elem_id="sv-stop")
                 settings = gr.Button("Settings", min_width=84, elem_id="sv-settings")
         with gr.Row(elem_classes="sv-under"):
-            with gr.Accordion(f"{KNOWS}: {MORE}", open=False, elem_classes="sv-knows"):
+            with gr.Accordion(KNOWS, open=False, elem_classes="sv-knows"):
                 chips, note = _families(catalog)
             line = gr.HTML(notices.message(message), elem_id="sv-message")
     return BarParts(example, run, stop, settings, line, chips, note)
@@ -94,13 +93,13 @@ def bar_controls(controls: Controls, catalog: Catalog, limits: Limits) -> None:
 
 
 def gamma_state(values: Mapping[str, object], catalog: Catalog) -> dict[str, Any]:
-    """Label and use of the bar's γ: a tree, a tree policy or a drafter without a γ set it aside, and that is said."""
+    """Label and use of the bar's γ: a tree or a tree policy sets it aside, and that is said."""
     card = gamma_card(catalog, str(values.get("drafter")))
     if card is None:
-        return {"label": "γ: it has none", "interactive": False}
+        return {"label": "γ: not used", "interactive": False}
     if acts(values, catalog, card.name):
         return {"label": GAMMA_LABEL, "interactive": True}
-    return {"label": "γ: a tree decides", "interactive": False}
+    return {"label": "γ: see Settings", "interactive": False}
 
 
 def gamma_card(catalog: Catalog, drafter: str) -> OptionCard | None:
