@@ -8,7 +8,11 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   const drawer = () => document.getElementById("sv-drawer");
   const opener = () => document.getElementById("sv-settings");
 
+  let listening = false;
+
   function toggleDrawer(open = !drawer().classList.contains("sv-open")) {
+    if (!listening) document.addEventListener("keydown", byKey);
+    listening = true;
     drawer().classList.toggle("sv-open", open);
     opener().setAttribute("aria-expanded", String(open));
     opener().setAttribute("aria-controls", "sv-drawer");
@@ -31,11 +35,11 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     offer.querySelector("button").focus({ preventScroll: true });
   }
 
-  document.addEventListener("keydown", (event) => {
+  function byKey(event) {
     if (event.key !== "Escape" || event.defaultPrevented || !drawer() || !drawer().classList.contains("sv-open")) return;
     if (document.querySelector("dialog[open]") || event.target.closest("[role=listbox], input[aria-expanded=true]")) return;
     toggleDrawer(false);
-  });
+  }
 
   Object.assign(S, { toggleDrawer, placeOffer });
 })(globalThis.SpecViz);

@@ -66,11 +66,12 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return { text: `${head} instead of ${tokens}`, said, slower: ratio < 1 - EQUAL, note };
   }
 
-  /** Tokens and passes up to the cursor, the round at hand once it is committed. */
+  /** Tokens and passes up to the cursor, the round at hand once it is committed; empty before the first. */
   function upTo(trace, cursor) {
     const whole = S.view(trace.rounds[cursor.round], cursor.beat).committed;
     const past = trace.rounds.slice(0, cursor.round + (whole ? 1 : 0));
     const tokens = past.reduce((sum, round) => sum + round.committed.tokens.length, 0);
+    if (!tokens) return "";
     return `up to here ${many(tokens, "token")} in ${passesOf(past.length)}`;
   }
 
