@@ -364,6 +364,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     root.dataset.compact = compact ? "1" : "";
     load();
     set({ view: S.asksToPresent(location.search) ? "present" : "" });
+    S.headline(root, handle);
     return handle;
   }
 

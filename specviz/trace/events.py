@@ -331,6 +331,19 @@ class Round:
 
 
 @dataclass(frozen=True, slots=True)
+class PlainDecoding:
+    """Plain decoding, timed in the same run of the program as the trace: same prompt, target, sampling and seed."""
+
+    output_tokens: int
+    decode_s: float
+    """engine time without the pass over the prompt; of several runs the one with the median time per token"""
+    runs: int
+    """how often it ran, each time beside one run of the traced kind; the trace is the median of those"""
+    same_text: bool
+    """whether it wrote the same tokens: at temperature 0 a lossless run must, but for ties of rounding"""
+
+
+@dataclass(frozen=True, slots=True)
 class Finished:
     reason: FinishReason
     message: str | None
@@ -342,6 +355,8 @@ class Finished:
     """sum of the rounds' engine time"""
     record_s: float
     """time spent writing this trace, not part of decode_s"""
+    plain: PlainDecoding | None = None
+    """what the run is compared with; None: nothing was timed beside it"""
 
 
 @dataclass(frozen=True, slots=True)

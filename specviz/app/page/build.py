@@ -36,10 +36,13 @@ from specviz.protocol.sweeps.result import points_of
 from specviz.resources import ROOT
 
 TITLE = "SpecViz"
-SENTENCE = "Watch one model guess ahead and another check the guesses, token by token."
+SENTENCES = (
+    "A small model guesses a few tokens (words or parts of words) ahead; the big one checks them all in one pass. "
+    "The text stays the big model's own; only the time changes."
+)
 LIGHT = '<button type="button" class="sv-light" aria-label="switch between light and dark"></button>'
 """what a press does is in `assets/js/light.js`"""
-HEADER = f'<div class="sv-header"><h1>{TITLE}</h1><p>{SENTENCE}</p></div>'
+HEADER = f'<div class="sv-header"><h1>{TITLE}</h1><p>{SENTENCES}</p></div>'
 POLL_S = 0.7
 """how often the status line asks while the models load; it stops asking when they are there"""
 CACHE_S = (3600, 24 * 3600)

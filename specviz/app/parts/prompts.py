@@ -5,7 +5,25 @@ Stateless: which prompt comes next is read off the prompt box itself.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from specviz.protocol.runs import Catalog, PromptCard
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Prompts of one kind."""
+
+    name: str
+    title: str
+    line: str
+    """what to expect of them"""
+
+
+def described(catalog: Catalog) -> list[Family]:
+    """The families in their order, each with the line of its first prompt."""
+    first = {name: next(card for card in catalog.prompts if card.family == name) for name in families(catalog)}
+    return [Family(name, chip_label(name), card.description) for name, card in first.items()]
 
 
 def families(catalog: Catalog) -> list[str]:
