@@ -9,6 +9,8 @@ for (const name of [
   "bytes.js",
   "numbers.js",
   "state.js",
+  "address.js",
+  "qr.js",
   "bounds.js",
   "rejudge.js",
   "sibling_rules.js",
@@ -23,6 +25,7 @@ for (const name of [
   "card.js",
   "rejudging.js",
   "exhibits.js",
+  "exports.js",
   "charts.js",
   "replay.js",
 ]) {

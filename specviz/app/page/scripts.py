@@ -9,17 +9,19 @@ import json
 from functools import cache
 from pathlib import Path
 
+from specviz.app.components.frame import FRAME
 from specviz.resources import asset_path
 from specviz.trace.known_rules import declarations
 
 SCRIPTS = (
-    "declared.js", "bytes.js", "numbers.js", "state.js", "bounds.js", "rejudge.js", "sibling_rules.js", "path_rules.js",
+    "declared.js", "bytes.js", "numbers.js", "state.js", "address.js", "bounds.js", "rejudge.js", "sibling_rules.js", "path_rules.js",
     "rules.js", "words.js", "dom.js", "light.js",
-    "text.js", "tree.js", "bars.js", "card.js", "rejudging.js", "exhibits.js", "lanes.js", "transport.js", "specviz.js",
+    "text.js", "tree.js", "bars.js", "card.js", "rejudging.js", "exhibits.js", "lanes.js", "transport.js", "qr.js", "exports.js", "share.js", "embed.js",
+    "specviz.js",
     "charts.js", "replay.js", "race.js",
 )  # fmt: skip
 """in the order in which they build on each other"""
-STYLES = ("tokens.css", "player.css", "race.css")
+STYLES = ("tokens.css", "player.css", "share.css", "race.css")
 
 
 @cache
@@ -29,9 +31,11 @@ def scripts() -> str:
 
 
 def _declared() -> str:
-    """`assets/rules.json` as a script: no `<`, so that nothing in it can end the script element."""
+    """`assets/rules.json`, and the frame of a page that stands alone, as a script: no `<`, so that nothing in it can end
+    the script element."""
     rules = json.dumps(declarations(), separators=(",", ":")).replace("<", "\\u003c")
-    return f"globalThis.SpecViz = {{ DECLARED: {rules} }};"
+    page = json.dumps(FRAME).replace("<", "\\u003c")
+    return f"globalThis.SpecViz = {{ DECLARED: {rules}, FRAME: {page} }};"
 
 
 @cache
@@ -42,7 +46,7 @@ def styles() -> str:
 
 def head() -> str:
     """For `launch(head=…)`: gradio rewrites the selectors of `css=`, a head it leaves alone."""
-    return f"<style>\n{styles()}</style>\n<script>\n{scripts()}</script>\n"
+    return f"<style data-specviz>\n{styles()}</style>\n<script data-specviz>\n{scripts()}</script>\n"
 
 
 def css_paths() -> list[Path]:
