@@ -1,7 +1,8 @@
-/* The page's address as a whole moment: which run, where in it, and what stands around it. It is kept up while stepping,
-   and opened elsewhere it shows the same moment. Everything lies behind the `#`, which browsers send to no server; the
-   query of earlier releases is read too. Names: docs/links.md. */
+/* The page's address as a whole moment: which run, where in it, and what stands around it. It is kept up while
+   stepping, and opened elsewhere it shows the same moment. Everything lies behind the `#`, which browsers send to no
+   server; the query of earlier releases is read too. Names: docs/links.md. */
 globalThis.SpecViz = globalThis.SpecViz || {};
+// needs: state
 (function (S) {
   "use strict";
 
@@ -63,7 +64,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       dtype: started.machine.dtype,
     };
     for (const role of ["growth", "stopping"])
-      if (started[role]) Object.assign(request, { [role]: started[role].name, [`${role}_options`]: started[role].options });
+      if (started[role])
+        Object.assign(request, { [role]: started[role].name, [`${role}_options`]: started[role].options });
     if (started.drafter.model) request.drafter_model = started.drafter.model.name;
     return request;
   }
@@ -133,7 +135,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   function view(fields) {
     if (!page.handle) return;
     if (fields.hide !== undefined) page.handle.set({ hidden: fields.hide.split(/[ ,]+/).filter(Boolean) });
-    if (fields.view === "present" && S.present) S.present(page.handle, true);
+    if (fields.view !== undefined) page.handle.set({ view: fields.view === "present" ? "present" : "" });
   }
 
   /** The moment that the address asks for in the trace that has just come, once; null: none, or another run's. */
@@ -182,6 +184,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         page.fields = { ...page.fields, run: "", ask: "", text: "", ...found };
       }
       Object.assign(page.fields, momentFields(handle.cursor, handle.selected));
+      if (handle.view !== undefined) page.fields.view = handle.view;
     }
     const hash = writeAddress(page.fields);
     const url = location.href.replace(/#.*$/, "") + (hash === "#" ? "" : hash);

@@ -1,5 +1,6 @@
 /* Draft and target bars on one shared axis of tokens: overlap, what is left over, and everything else. */
 globalThis.SpecViz = globalThis.SpecViz || {};
+// needs: dom
 (function (S) {
   "use strict";
 

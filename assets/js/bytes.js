@@ -1,6 +1,7 @@
 /* Tokens as bytes and as something to look at. Pure.
    A token may end inside a UTF-8 character; a character belongs to the token that completes it. */
 globalThis.SpecViz = globalThis.SpecViz || {};
+// needs: nothing
 (function (S) {
   "use strict";
 

@@ -1,5 +1,6 @@
 /* The card of the selected node: what it is, both distributions behind it, and the arithmetic that judged it. */
 globalThis.SpecViz = globalThis.SpecViz || {};
+// needs: dom, state
 (function (S) {
   "use strict";
 

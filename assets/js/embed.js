@@ -1,6 +1,7 @@
 /* A player that is a page of its own: in an exported file, in a notebook's frame, and embedded in somebody's page, which
    drives it by messages. The protocol is written down in docs/exports.md. */
 globalThis.SpecViz = globalThis.SpecViz || {};
+// needs: nothing
 (function (S) {
   "use strict";
 

@@ -1,6 +1,7 @@
 /* A round or a run in the formats of other tools, made in the page so that it works without a server. Pure; the same
    as `specviz/trace/exports` and `specviz/trace/graph.py` in Python, which tests hold. */
 globalThis.SpecViz = globalThis.SpecViz || {};
+// needs: nothing
 (function (S) {
   "use strict";
 

@@ -1,5 +1,6 @@
 /* What the round cost: rows in the target's cache, measured seconds by phase, and the run's counters. */
 globalThis.SpecViz = globalThis.SpecViz || {};
+// needs: dom
 (function (S) {
   "use strict";
 

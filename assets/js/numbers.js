@@ -1,5 +1,6 @@
 /* Numbers as short text, and the numbers of a run. Pure. */
 globalThis.SpecViz = globalThis.SpecViz || {};
+// needs: nothing
 (function (S) {
   "use strict";
 

@@ -1,5 +1,6 @@
 /* Rules that judge whole paths, each in its own terms; see sibling_rules.js. Pure. */
 globalThis.SpecViz = globalThis.SpecViz || {};
+// needs: sibling_rules
 (function (S) {
   "use strict";
 

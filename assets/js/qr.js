@@ -1,6 +1,7 @@
 /* QR codes (ISO/IEC 18004), written here because a page without a network can load no library: byte mode, level M,
    versions 1 to 40. Pure but for `qrPicture`; held against an independent encoder by tests. */
 globalThis.SpecViz = globalThis.SpecViz || {};
+// needs: nothing
 (function (S) {
   "use strict";
 

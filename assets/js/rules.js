@@ -2,6 +2,7 @@
    arithmetic. A rule
    that is not listed still shows its numbers. Pure. */
 globalThis.SpecViz = globalThis.SpecViz || {};
+// needs: sibling_rules, path_rules
 (function (S) {
   "use strict";
 

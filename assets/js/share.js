@@ -1,6 +1,7 @@
 /* The player's Share menu: the link and its QR code, pictures, and the run or round in the formats of other tools.
    Everything is made in the page; nothing is sent anywhere. */
 globalThis.SpecViz = globalThis.SpecViz || {};
+// needs: dom
 (function (S) {
   "use strict";
 

@@ -3,6 +3,7 @@
    trial. Formulas and lines of code are the verifiers' own declarations (declared.js). Pure.
    `facts` is what `trialFacts` gathers; names such as `parent_reach` are those of the trace's `terms`. */
 globalThis.SpecViz = globalThis.SpecViz || {};
+// needs: nothing
 (function (S) {
   "use strict";
 

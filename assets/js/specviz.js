@@ -3,6 +3,7 @@
    still growing (`finished` null, every round so far). Nothing here asks a server to step. Whoever drives a player
    (a lesson, a link, an embedding page) finds its handle as `element.querySelector(".sv-player").specviz`. */
 globalThis.SpecViz = globalThis.SpecViz || {};
+// needs: dom, state
 (function (S) {
   "use strict";
 

@@ -1,6 +1,7 @@
 /* A trace as a sequence of moments: rounds, and beats within a round. Pure.
    A cursor is {round, beat}; everything shown is a function of the trace, the cursor and the selection. */
 globalThis.SpecViz = globalThis.SpecViz || {};
+// needs: nothing
 (function (S) {
   "use strict";
 

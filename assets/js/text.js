@@ -1,5 +1,6 @@
 /* The text strip: the prompt, quiet, then every token with its origin; rejected ones stay in their place. */
 globalThis.SpecViz = globalThis.SpecViz || {};
+// needs: dom
 (function (S) {
   "use strict";
 

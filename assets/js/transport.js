@@ -1,5 +1,6 @@
 /* Moving through a run: buttons, the beats of a round, the rounds of a run, keys. */
 globalThis.SpecViz = globalThis.SpecViz || {};
+// needs: dom
 (function (S) {
   "use strict";
 

@@ -1,5 +1,6 @@
 /* The draft tree as SVG: built once per round, then only changed in place from beat to beat. */
 globalThis.SpecViz = globalThis.SpecViz || {};
+// needs: dom, state
 (function (S) {
   "use strict";
 

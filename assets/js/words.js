@@ -2,6 +2,7 @@
    In a sentence every token stands between U+2068 and U+2069 (which no token shows), so that it can be set apart.
    What a verdict rests on is told by each verifier's own rule, in rules.js. */
 globalThis.SpecViz = globalThis.SpecViz || {};
+// needs: nothing
 (function (S) {
   "use strict";
 

@@ -1,33 +1,55 @@
 """The player's scripts and styles as text: for the page's head, and for a file that stands alone.
 
+A new file in assets/js is picked up by itself; its `// needs:` line says which scripts must stand before it.
 Everything is inlined, so nothing is fetched and the same player runs from a folder, a Space or a notebook.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 from specviz.app.components.frame import FRAME
+from specviz.errors import SpecVizError
 from specviz.resources import asset_path
 from specviz.trace.known_rules import declarations
 
-SCRIPTS = (
-    "declared.js", "bytes.js", "numbers.js", "state.js", "address.js", "bounds.js", "rejudge.js", "sibling_rules.js", "path_rules.js",
-    "rules.js", "words.js", "dom.js", "light.js",
-    "text.js", "tree.js", "bars.js", "card.js", "rejudging.js", "exhibits.js", "lanes.js", "transport.js", "qr.js", "exports.js", "share.js", "embed.js",
-    "specviz.js",
-    "charts.js", "replay.js", "race.js",
-)  # fmt: skip
-"""in the order in which they build on each other"""
+NEEDS = re.compile(r"^// needs: (.+)$", re.MULTILINE)
+"""the line in which a script names those that must stand before it, because it reads their names while it loads"""
+NOTHING = "nothing"
 STYLES = ("tokens.css", "player.css", "share.css", "race.css")
+
+
+@cache
+def script_names() -> tuple[str, ...]:
+    """The files of assets/js so that each comes after those its `// needs:` line names; one without the line comes
+    after all that have one. Raises SpecVizError where a line names no script, or scripts need each other in a ring."""
+    needs = {file.stem: _needs(file) for file in sorted(asset_path("js").glob("*.js"))}
+    said = [name for name, own in needs.items() if own is not None]
+    before = {name: said if own is None else own for name, own in needs.items()}
+    for name, own in before.items():
+        for other in own:
+            if other not in needs:
+                raise SpecVizError(f"assets/js/{name}.js needs '{other}', and there is no assets/js/{other}.js.")
+    try:
+        return tuple(f"{name}.js" for name in TopologicalSorter(before).static_order())
+    except CycleError as error:
+        raise SpecVizError(f"scripts in assets/js need each other in a ring: {' → '.join(error.args[1])}.") from error
+
+
+def _needs(file: Path) -> list[str] | None:
+    """The names that a script's line gives, without `.js`; None where there is no such line."""
+    line = NEEDS.search(file.read_text(encoding="utf-8"))
+    return None if line is None else [name for name in re.findall(r"\w+", line[1]) if name != NOTHING]
 
 
 @cache
 def scripts() -> str:
     """All scripts, joined, after what the verifiers declare of their rules."""
-    return "\n".join([_declared(), *(asset_path("js", name).read_text(encoding="utf-8") for name in SCRIPTS)])
+    return "\n".join([_declared(), *(asset_path("js", name).read_text(encoding="utf-8") for name in script_names())])
 
 
 def _declared() -> str:
