@@ -8,7 +8,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 
   const { END } = S;
   const NAMES = [
-    ..."run ask text round beat node tab chart lesson page view hide what choose".split(" "), // in this order
+    ..."run ask text round beat node tab chart lesson page view hide what choose doc".split(" "), // in this order
   ];
   const MOST = 16000; // characters of one field that are read
   const WRITE_MS = 250; // browsers refuse more than some 200 changes of the address in 30 s
@@ -158,13 +158,16 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   function follow(handle) {
     if (page.handle && page.handle.root && page.handle.root.isConnected) return;
     page.handle = handle;
-    view(page.fields);
-    handle.subscribe(() => {
+    const drawn = () => {
       if (!handle.trace || !handle.trace.rounds.length || page.wanted || !handle.trace.finished) return;
-      const drawn = handle.trace.started.run_id + writeMoment(handle.cursor, handle.selected);
-      if (page.drawn && page.drawn !== drawn) later();
-      page.drawn = drawn;
-    });
+      const seen = handle.trace.started.run_id + writeMoment(handle.cursor, handle.selected);
+      if (page.drawn && page.drawn !== seen) later();
+      page.drawn = seen;
+      followLesson();
+    };
+    drawn(); // what the page opens with is no step
+    handle.subscribe(drawn);
+    view(page.fields);
   }
 
   function later() {
@@ -206,12 +209,31 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     if (Object.keys(page.fields).length) open(page.fields);
   }
 
+  /** Whatever lesson is open belongs to the address; the lessons mount after the player. */
+  function followLesson() {
+    if (!S.lesson || page.lesson === S.lesson) return;
+    page.lesson = S.lesson;
+    const { lesson, page: place } = page.fields;
+    if (lesson) S.lesson.open(lesson, Math.max(0, Number(place || 1) - 1));
+    S.lesson.subscribe(() => {
+      const state = S.lesson.state();
+      setAddress({ lesson: state ? state.id : "", page: state ? state.beat + 1 : "" });
+    });
+  }
+
   /** In the page with tabs: the chosen one belongs to the address. */
   function followTabs() {
-    document.addEventListener("click", (event) => {
+    const clicked = (event) => {
       const tab = event.target instanceof Element ? event.target.closest("[role=tab]") : null;
       if (tab && event.isTrusted) setAddress({ tab: tab.textContent.trim().toLowerCase().replace(/\s+/g, "-") });
-    });
+    };
+    document.addEventListener("click", clicked, true); // gradio keeps some clicks to itself
+  }
+
+  /** A value of What if belongs to the address from the moment it is changed. */
+  async function keepWhatIf(name, value) {
+    page.what = { ...page.what, [name]: value };
+    if (Object.values(page.what).length) setAddress({ what: await pack(page.what) });
   }
 
   /** The link to this moment on the clipboard; says which of two things happened. */
@@ -240,8 +262,10 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     follow,
     openLinks,
     followTabs,
+    followLesson,
     setAddress,
     copyAddress,
+    keepWhatIf,
     address: write,
   });
 })(globalThis.SpecViz);

@@ -1,5 +1,5 @@
-/* A player that is a page of its own: in an exported file, in a notebook's frame, and embedded in somebody's page, which
-   drives it by messages. The protocol is written down in docs/exports.md. */
+/* A player that is a page of its own: in an exported file, in a notebook's frame, and embedded in somebody's page,
+   which drives it by messages. The protocol is written down in docs/exports.md. */
 globalThis.SpecViz = globalThis.SpecViz || {};
 // needs: nothing
 (function (S) {
@@ -32,7 +32,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   });
 
   const looksLikeATrace = (one) =>
-    !!one && one.format === FORMAT && !!one.started && !!one.vocab && Array.isArray(one.rounds) && one.rounds.length > 0;
+    one.format === FORMAT && !!one.started && !!one.vocab && Array.isArray(one.rounds) && one.rounds.length > 0;
 
   /** Obey messages of the page around: {type: "specviz", action: "load" | "go" | "select" | "run" | "state"}; each is
       answered, and every later step too, to the window that asked. Messages of any origin are taken: this page holds
@@ -62,7 +62,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const whole = (value) => (Number.isInteger(value) && value > 0 ? value : 1);
     switch (asked.action) {
       case "load": {
-        if (typeof asked.trace === "string" ? false : asked.trace && !looksLikeATrace(asked.trace))
+        if (asked.trace && !looksLikeATrace(asked.trace))
           throw new Error(`this is no ${FORMAT} with rounds; send one as \`specviz run --trace\` writes it.`);
         return open(asked.trace ?? asked.run);
       }

@@ -204,7 +204,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
           item("trace", file("trace.json", "application/json", () => view.source())),
         ),
       ),
-      qr.dialog,
     );
     document.addEventListener("pointerdown", (event) => {
       if (menu.open && event.target instanceof Node && !menu.contains(event.target)) menu.open = false;
@@ -214,7 +213,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       menu.open = false;
       menu.querySelector("summary").focus();
     });
-    return menu;
+    return h("span", {}, menu, qr.dialog);
   }
 
   Object.assign(S, { shareMenu, svgOf, pngOf, offlinePage });

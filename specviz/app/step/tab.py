@@ -5,7 +5,8 @@ Lays out and wires; what the buttons do is in `step_actions`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import gradio as gr
 
@@ -57,6 +58,8 @@ class StepParts:
     recorded: gr.Dropdown
     upload: gr.UploadButton
     lossless: gr.HTML | None = None
+    form: dict[str, Any] = field(default_factory=dict)
+    """the run's controls by the name of their value"""
 
     def stage(self) -> list[gr.components.Component]:
         """What shows a run."""
@@ -69,6 +72,7 @@ def step_tab(actions: StepActions) -> StepParts:
     controls = form.Controls()
     parts = _stage(actions, opening)
     _form(actions, controls, parts)
+    parts.form = controls.fields
     _wire_form(actions, controls, parts)
     _wire_runs(actions, controls, parts)
     return parts
