@@ -27,10 +27,17 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return fence + space + shown + space + fence;
   }
 
+  const PROMPT = 60; // characters of a prompt without a name that are shown
   const HEAD = ["node", "parent", "token", "fate", "p (target)", "q (draft)", "acceptance probability", "u"];
   const textOf = (trace, token) => trace.vocab[String(token)].text;
   const methodsOf = (started) =>
     [started.drafter, started.growth, started.stopping, started.verifier].filter(Boolean).map((card) => card.name);
+
+  /** The prompt's name in the set, or its end. */
+  function promptOf(started) {
+    const signs = Array.from(started.prompt_text);
+    return started.prompt_name || (signs.length > PROMPT ? "…" : "") + signs.slice(-PROMPT).join("");
+  }
 
   /** Round `index` as a Markdown table, with the token that ends it. */
   function roundTable(trace, index) {
@@ -58,7 +65,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return [
       `## Round ${index + 1} of ${trace.rounds.length}`,
       "",
-      `Prompt ${code(started.prompt_text)}, ${methodsOf(started).join(" + ")}, ` +
+      `Prompt ${code(promptOf(started))}, ${methodsOf(started).join(" + ")}, ` +
         `temperature ${number(started.sampling.temperature)}, seed ${started.seed}; ` +
         `${started.source} run ${started.run_id}.`,
       "",
@@ -118,7 +125,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     ].join("\n");
   }
 
-  // --- Chrome trace events, which Perfetto opens -----------------------------------------------------------------------
+  // --- Chrome trace events, which Perfetto opens ---
 
   const PROCESS = 1;
   const LANES = { draft: 1, verify: 2, host: 3 };
@@ -149,7 +156,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       const own = round.nodes.filter((node) => !riding.has(node.id));
       drafted += own.filter((node) => node.id > 0).length;
       accepted += own.filter((node) => node.fate === "accepted").length;
-      const end = begin + ["drafted", "scored", "judged", "committed"].reduce((sum, name) => sum + round[name].seconds, 0);
+      const phases = [round.drafted, round.scored, round.judged, round.committed];
+      const end = begin + phases.reduce((sum, phase) => sum + phase.seconds, 0);
       events.push(...roundEvents(trace, round, begin), counter("cache rows", end, round.committed.cache_kept));
       if (drafted) events.push(counter("running acceptance", end, accepted / drafted));
     }

@@ -188,7 +188,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return score + 10 * Math.floor(Math.abs(share - 0.5) * 20);
   }
 
-  /** A text as a QR code: rows of true for dark; null where it is too long. `mask`: the best one where none is given. */
+  /** A text as a QR code: rows of true for dark; null where it is too long. `mask`: the best where none is given. */
   function qrCode(text, mask = null) {
     const bytes = [...new TextEncoder().encode(text)];
     const fits = (version) => bytes.length + (version < 10 ? 2 : 3) <= dataBytes(version);

@@ -9,15 +9,16 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   const SLIDE = { width: 1920, height: 1080 }; // pixels of a picture, at most
   /** What of an element's looks a picture needs; the rest follows from these. */
   const LOOKS =
-    "color background-color background-image border-top border-right border-bottom border-left border-radius box-shadow " +
-    "box-sizing display position top right bottom left width height min-width max-width min-height max-height margin-top " +
-    "margin-right margin-bottom margin-left padding-top padding-right padding-bottom padding-left overflow visibility " +
-    "opacity flex-grow flex-shrink flex-basis flex-direction flex-wrap align-items align-self justify-content gap " +
-    "grid-template-columns grid-template-rows grid-column grid-row order font-family font-size font-weight font-style " +
-    "font-variant-numeric line-height letter-spacing white-space text-align text-decoration-line text-decoration-color " +
-    "text-decoration-style text-overflow vertical-align overflow-wrap word-break transform transform-origin z-index " +
-    "list-style-type fill fill-opacity stroke stroke-width stroke-dasharray stroke-linecap stroke-opacity text-anchor " +
-    "dominant-baseline paint-order";
+    "color background-color background-image border-top border-right border-bottom border-left border- " +
+    "radius box-shadow box-sizing display position top right bottom left width height min-width max-width " +
+    "min-height max-height margin-top margin-right margin-bottom margin-left padding-top padding-right " +
+    "padding-bottom padding-left overflow visibility opacity flex-grow flex-shrink flex-basis flex- " +
+    "direction flex-wrap align-items align-self justify-content gap grid-template-columns grid-template- " +
+    "rows grid-column grid-row order font-family font-size font-weight font-style font-variant-numeric " +
+    "line-height letter-spacing white-space text-align text-decoration-line text-decoration-color text- " +
+    "decoration-style text-overflow vertical-align overflow-wrap word-break transform transform-origin " +
+    "z-index list-style-type fill fill-opacity stroke stroke-width stroke-dasharray stroke-linecap " +
+    "stroke-opacity text-anchor dominant-baseline paint-order";
   const looks = LOOKS.split(" ");
 
   /** A file's name from the run's id and what it is. */
@@ -89,11 +90,12 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     );
   }
 
-  // --- one file that plays offline -------------------------------------------------------------------------------------
+  // --- one file that plays offline ---
 
   /** The page's own scripts and styles in the frame that `specviz export --as html` uses, with this run in it. */
   function offlinePage(source, moment) {
-    const all = (kind) => [...document.querySelectorAll(`${kind}[data-specviz]`)].map((one) => one.textContent).join("\n");
+    const marked = (kind) => [...document.querySelectorAll(`${kind}[data-specviz]`)];
+    const all = (kind) => marked(kind).map((one) => one.textContent).join("\n");
     const quoted = (text) => text.replace(/</g, "\\u003c");
     const parts = {
       styles: all("style"),
@@ -148,6 +150,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       save(make(), type, name);
       return `${name} saved`;
     };
+    const lanes = () => JSON.stringify(S.chromeTrace(trace()));
     const inRound = (what) => `round-${round() + 1}${what}`;
     const item = (label, act) =>
       h(
@@ -200,7 +203,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
               offlinePage(view.source(), { round: cursor.round, beat: cursor.beat, node: selected }),
             )();
           }),
-          item("lanes for Perfetto", file("lanes.json", "application/json", () => JSON.stringify(S.chromeTrace(trace())))),
+          item("lanes for Perfetto", file("lanes.json", "application/json", lanes)),
           item("trace", file("trace.json", "application/json", () => view.source())),
         ),
       ),

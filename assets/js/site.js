@@ -1,7 +1,7 @@
 /* The static site: recordings come as scripts that hand themselves over, so that it works from a folder, without a
    server. What is shown is what the page of the server shows: the same player, the same charts. */
 globalThis.SpecViz = globalThis.SpecViz || {};
-// needs: dom, embed, address
+// needs: dom
 (function (S) {
   "use strict";
 
@@ -72,7 +72,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     /** What a link asks for; what this site cannot do, it says. */
     function follow(fields) {
       S.setText(said, "");
-      if (fields.run && !names.includes(fields.run)) tell(`This site has no recorded run '${fields.run.slice(0, 60)}'.`);
+      const there = names.includes(fields.run);
+      if (fields.run && !there) tell(`This site has no recorded run '${fields.run.slice(0, 60)}'.`);
       else if (fields.run && fields.run !== data.recorded[handle.trace.started.run_id]) show(fields.run);
       if (fields.ask && !fields.run)
         tell("This link is a live run, and this site has no engine to run it; what is shown is a recorded one.");

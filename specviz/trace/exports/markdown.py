@@ -11,6 +11,8 @@ from decimal import ROUND_HALF_UP, Decimal
 from specviz.errors import OptionError
 from specviz.trace.events import Node, Round, Trace, Trial
 
+PROMPT = 60
+"""characters of a prompt without a name that are shown"""
 HEAD = ("node", "parent", "token", "fate", "p (target)", "q (draft)", "acceptance probability", "u")
 
 
@@ -41,9 +43,15 @@ def _run(trace: Trace) -> str:
     started = trace.started
     methods = [card.name for card in (started.drafter, started.growth, started.stopping, started.verifier) if card]
     return (
-        f"Prompt {code(started.prompt_text)}, {' + '.join(methods)}, temperature {number(started.sampling.temperature)}, "
+        f"Prompt {code(_prompt(trace))}, {' + '.join(methods)}, temperature {number(started.sampling.temperature)}, "
         f"seed {started.seed}; {started.source} run {started.run_id}."
     )
+
+
+def _prompt(trace: Trace) -> str:
+    """Its name in the prompt set, or its end: a handout needs no page of code before its table."""
+    started = trace.started
+    return started.prompt_name or f"{'…' * (len(started.prompt_text) > PROMPT)}{started.prompt_text[-PROMPT:]}"
 
 
 def _row(trace: Trace, node: Node, trial: Trial | None) -> tuple[str, ...]:
