@@ -23,7 +23,7 @@ from tests.js.node import ROOT, run
 
 GOLDEN = [ROOT / "tests" / "golden" / f"trace-1.0-{name}.json" for name in ("sample", "greedy")]
 TRACES = [*GOLDEN, *sorted((ROOT / "assets" / "traces").glob("*.json.gz"))[::9]]
-HOSTILE = "`|`\n<b>&\"\t\x00\x0b``\u2028 "
+HOSTILE = '`|`\n<b>&"\t\x00\x0b``\u2028 '
 WRITE = """
 const { S } = require("%s/tests/js/load.js");
 const trace = JSON.parse(require("node:fs").readFileSync(0, "utf-8"));

@@ -31,7 +31,10 @@ Promise.all(all.map(async (trace) => {
 def in_the_browser(traces: list[Path], folder: Path) -> list[tuple[str, dict[str, object], str]]:
     file = folder / "pack.js"
     file.write_text(PACK % ROOT, encoding="utf-8")
-    shown = [{"started": codec.to_data(one.started), "finished": codec.to_data(one.finished)} for one in map(codec.read, traces)]
+    shown = [
+        {"started": codec.to_data(one.started), "finished": codec.to_data(one.finished)}
+        for one in map(codec.read, traces)
+    ]
     done = run(str(file), stdin=json.dumps(shown))
     assert done.returncode == 0, done.stderr
     found: list[tuple[str, dict[str, object], str]] = json.loads(done.stdout)

@@ -194,9 +194,7 @@ class StepActions(Cancellable):
 
         return run
 
-    def run_again(
-        self, request: RunRequest, visitor: gr.Request, said: Callable[[Frame], str]
-    ) -> Iterator[Updates]:
+    def run_again(self, request: RunRequest, visitor: gr.Request, said: Callable[[Frame], str]) -> Iterator[Updates]:
         """The run that a link asks for; `said` words the message of each frame."""
         yield from self._guarded(
             lambda: (replace(frame, message=said(frame)) for frame in self._frames(request, None, visitor))

@@ -41,7 +41,9 @@ def run(args: argparse.Namespace) -> int:
     from specviz.trace import codec
 
     if args.kind == "png":
-        raise OptionError("a PNG is made where there is a screen: write --as html, open it and choose share, or --as svg.")
+        raise OptionError(
+            "a PNG is made where there is a screen: write --as html, open it and choose share, or --as svg."
+        )
     if args.kind in OF_A_ROUND and args.round is None:
         raise OptionError(f"--as {args.kind} writes one round; add --round N.")
     if args.kind == "perfetto" and args.round is not None:

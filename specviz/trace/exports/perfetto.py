@@ -77,7 +77,9 @@ def _round(trace: Trace, this: Round, begin: float) -> list[Event]:
     for trial in this.judged.trials:
         if not trial.accepted:
             token = trace.vocab[str(this.nodes[trial.node].token)].text
-            events.append(_instant(f"rejected {token}", at, {"node": trial.node, "depth": this.nodes[trial.node].depth}))
+            events.append(
+                _instant(f"rejected {token}", at, {"node": trial.node, "depth": this.nodes[trial.node].depth})
+            )
     made = {"tokens": len(this.committed.tokens), "origin": this.judged.origin}
     events.append(_slice("host", f"commit {number}", at, this.committed.seconds, made))
     return events

@@ -9,7 +9,15 @@ from html import unescape
 import pytest
 
 from specviz.app.map.systems import (
-    FACETS, choices, matching, methods_of, page_link, preset_link, recording_link, recordings, systems,
+    FACETS,
+    choices,
+    matching,
+    methods_of,
+    page_link,
+    preset_link,
+    recording_link,
+    recordings,
+    systems,
 )  # fmt: skip
 from specviz.app.map.tab import PAGES, method_page
 from specviz.app.map.view import NOTHING, cards
@@ -63,7 +71,11 @@ def test_every_link_on_the_page_is_one_of_these() -> None:
     links = [unescape(one) for one in re.findall(r'href="([^"]+)"', shown)]
     assert len(links) > 3 * len(PRESETS)
     known = {make(preset) for _, preset in PRESETS for make in (preset_link, recording_link, page_link)}
-    assert all(link in known or re.fullmatch(r"https://arxiv\.org/abs/\d{4}\.\d{5}|https://arxiv\.org/abs/\d{4}\.\d{4,5}", link) for link in links)
+    assert all(
+        link in known
+        or re.fullmatch(r"https://arxiv\.org/abs/\d{4}\.\d{5}|https://arxiv\.org/abs/\d{4}\.\d{4,5}", link)
+        for link in links
+    )
     assert "recording</a>" not in cards(systems(), frozenset())
 
 
