@@ -104,7 +104,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   async function runFields(trace) {
     const names = recordedNames();
     if (!names || !trace.finished) return {};
-    const name = names[trace.started.run_id];
+    const name = trace.started.source === "live" ? null : names[trace.started.run_id];
     if (name) return { run: name };
     if (trace.started.source === "simulated") return {}; // What if holds its settings
     return { ask: await pack(requestOf(trace.started)), text: textHash(trace.finished.text) };

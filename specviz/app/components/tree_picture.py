@@ -68,7 +68,9 @@ def tree_svg(trace: Trace, index: int) -> str:
 
 def _edge(start: tuple[float, float], end: tuple[float, float], fate: str) -> str:
     middle = (start[0] + end[0]) / 2
-    path = f"M{start[0]:.1f},{start[1]:.1f}C{middle:.1f},{start[1]:.1f} {middle:.1f},{end[1]:.1f} {end[0]:.1f},{end[1]:.1f}"
+    points = (start, (middle, start[1]), (middle, end[1]), end)
+    first, *bend = (f"{x:.1f},{y:.1f}" for x, y in points)
+    path = f"M{first}C{' '.join(bend)}"
     return f'<path d="{path}" fill="none" stroke="{_colour(_tone(fate))}" stroke-width="2"{_dash(fate)}/>'
 
 

@@ -53,8 +53,8 @@ def scripts() -> str:
 
 
 def _declared() -> str:
-    """`assets/rules.json`, and the frame of a page that stands alone, as a script: no `<`, so that nothing in it can end
-    the script element."""
+    """`assets/rules.json`, and the frame of a page that stands alone, as a script: no `<`, so that nothing in it can
+    end the script element."""
     rules = json.dumps(declarations(), separators=(",", ":")).replace("<", "\\u003c")
     page = json.dumps(FRAME).replace("<", "\\u003c")
     return f"globalThis.SpecViz = {{ DECLARED: {rules}, FRAME: {page} }};"

@@ -1,7 +1,7 @@
 """`specviz export`: write a trace for other tools, as Markdown, GraphML, Perfetto, SVG or one HTML file.
 
-Place in the flow: reads one file through the codec and hands it to the pure readers. Pictures of the player, and PNG, are
-made where there is a screen: by *share* in the player, also in the exported HTML file.
+Place in the flow: reads one file through the codec and hands it to the pure readers. Pictures of the player, and PNG,
+are made where there is a screen: by *share* in the player, also in the exported HTML file.
 """
 
 from __future__ import annotations
