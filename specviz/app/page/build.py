@@ -15,8 +15,10 @@ from specviz.app.lab.tab import restore
 from specviz.app.learn.button import Learn, lessons_of, wire_learn
 from specviz.app.machine.actions import MachineActions
 from specviz.app.machine.tab import machine_tab
+from specviz.app.map.tab import map_tab
 from specviz.app.page.deferred import DeferredSource
 from specviz.app.page.events import QUIET
+from specviz.app.page.links import LinkParts, recorded_names, wire_links
 from specviz.app.parts import notices
 from specviz.app.parts.gallery import Gallery
 from specviz.app.parts.request import Limits
@@ -73,12 +75,15 @@ def build(source: TraceSource, gallery: Gallery, limits: Limits, sweeps: Path = 
             with gr.Tab("Machine", id="machine") as machine_page:
                 machine_tab(machine, machine_page)
             with gr.Tab("What if", id="what-if"):
-                what_if_tab(WhatIfActions(gallery), tabs, parts.stage())
+                what_if = what_if_tab(WhatIfActions(gallery), tabs, parts.stage())
             with gr.Tab("Proof", id="proof") as proof_page:
                 proof_tab(proof, proof_page)
+            with gr.Tab("Map", id="map"):
+                doc = map_tab(frozenset(recorded_names(gallery).values()))
             with gr.Tab("About", id="about"):
                 about_tab(source.catalog(), points_of(measured.result) if measured else ())
         wire_learn(learn, gallery, tabs, parts.stage())
+        wire_links(step, LinkParts(tabs, parts.stage(), parts.bar.run, parts.bar.stop, parts.form, what_if, [doc]))
         _status_events(demo, source, status)
         demo.load(restore, None, [tabs, chart], **QUIET)
         demo.unload(step.leave)

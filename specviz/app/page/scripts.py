@@ -1,6 +1,7 @@
 """The player's scripts and styles as text: for the page's head, and for a file that stands alone.
 
-A new file in assets/js or assets/css is picked up by itself; a script's `// needs:` line says which scripts must stand before it.
+A new file in assets/js or assets/css is picked up by itself; a script's `// needs:` line says which scripts must stand
+before it.
 Everything is inlined, so nothing is fetched and the same player runs from a folder, a Space or a notebook.
 """
 
@@ -12,6 +13,7 @@ from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
+from specviz.app.components.frame import FRAME
 from specviz.app.parts.glossary import GLOSSARY_FILE
 from specviz.errors import SpecVizError
 from specviz.resources import asset_path
@@ -54,11 +56,12 @@ def scripts() -> str:
 
 
 def _declared() -> str:
-    """`assets/rules.json` and `assets/glossary.json` as a script: no `<`, so that nothing in it can end the script
-    element."""
-    rules = json.dumps(declarations(), separators=(",", ":")).replace("<", "\\u003c")
-    words = asset_path(GLOSSARY_FILE).read_text(encoding="utf-8").strip().replace("<", "\\u003c")
-    return f"globalThis.SpecViz = {{ DECLARED: {rules}, GLOSSARY: {words} }};"
+    """What scripts read: the rules, the glossary, the frame of a page that stands alone. No `<`, so that nothing in
+    it can end the script element."""
+    rules = json.dumps(declarations(), separators=(",", ":"))
+    words = asset_path(GLOSSARY_FILE).read_text(encoding="utf-8").strip()
+    said = f"{{ DECLARED: {rules}, GLOSSARY: {words}, FRAME: {json.dumps(FRAME)} }}"
+    return f"globalThis.SpecViz = {said};".replace("<", "\\u003c")
 
 
 @cache
@@ -77,7 +80,7 @@ def style_names() -> tuple[str, ...]:
 
 def head() -> str:
     """For `launch(head=…)`: gradio rewrites the selectors of `css=`, a head it leaves alone."""
-    return f"<style>\n{styles()}</style>\n<script>\n{scripts()}</script>\n"
+    return f"<style data-specviz>\n{styles()}</style>\n<script data-specviz>\n{scripts()}</script>\n"
 
 
 def css_paths() -> list[Path]:
