@@ -83,7 +83,7 @@ def beginnings(documents: Sequence[Document], plan: CountPlan) -> list[str]:
 
 
 def halves(documents: Sequence[Document], amount: int) -> list[tuple[list[Document], int]]:
-    """The documents in plain English and the others, each with its part of an amount; one of them alone takes it all."""
+    """The documents in plain English and the others, each with its part of an amount; one alone takes it all."""
     found = [[one for one in documents if (one.kind == ENGLISH) is english] for english in (True, False)]
     filled = [half for half in found if half]
     return [(half, ceil(amount / len(filled))) for half in filled]
