@@ -6,6 +6,7 @@ Place in the flow: after target and drafter; reads the work folder, writes the a
 import datetime
 import json
 import platform
+from hashlib import sha256
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -141,7 +142,9 @@ def write_pair(pair: dict[str, Any], options: TrainOptions, report: Report) -> N
     """Keeps what was measured in the folders of the models, with their cards."""
     for name, figures in pair["figures"].items():
         folder = options.out_dir / name
-        write_json(folder / "figures.json", {"cases_asked": pair["cases"], **figures}, report)
+        weights = sha256((folder / "model.safetensors").read_bytes()).hexdigest()
+        kept = {"cases_asked": pair["cases"], "weights_sha256": weights, **figures}
+        write_json(folder / "figures.json", kept, report)
         if name in pair["acceptance"]:
             write_json(folder / "acceptance.json", pair["acceptance"][name], report)
         text = card(card_facts(name, load_exported(folder), options, pair))
@@ -173,8 +176,8 @@ def card_facts(name: str, model: LlamaForCausalLM, options: TrainOptions, pair: 
         "date": facts["date"],
         "recipe": RECIPE[name] + (f"\n\nNote on this run: {facts['note']}" if facts["note"] else ""),
         "figure": "loss.png",
-        "numbers": f"All held-out files: {facts['held_out_bits_per_byte']:.3f} bits per byte. Read out after each layer, "
-        f"on some of their windows:\n\n{held_out_table(names, nats, bits)}",
+        "numbers": f"All held-out files: {facts['held_out_bits_per_byte']:.3f} bits per byte. Read out after each "
+        f"layer, on some of their windows:\n\n{held_out_table(names, nats, bits)}",
         "extra": world_section(name, whole_history(pair, options), pair),
         "samples": "\n\n".join(sample_texts(model, options)),
         "limits": LIMITS.format(repeated=split["repeated_line_share"]),
