@@ -158,6 +158,12 @@ class MethodDescription:
     """stop policies: goes by weights that `TraceSource.learn` makes"""
     deployable: bool = True
     """stop policies: False where it asks the target beforehand; such a run is a bound, and no speed is taken from it"""
+    guesses_from: str = ""
+    """drafters: what they draft from; empty: they do not say"""
+    training: str = ""
+    """drafters: what must be trained first"""
+    memory: str = ""
+    """drafters: what they keep beside the target and its cache"""
     package: str = "specviz"
     """where it comes from; another name for a plug-in"""
 
@@ -194,6 +200,16 @@ class PromptCard:
 
 
 @dataclass(frozen=True, slots=True)
+class FamilyCard:
+    """A family of prompts in plain words."""
+
+    name: str
+    title: str
+    expect: str
+    """one line: what to expect of its texts, and why"""
+
+
+@dataclass(frozen=True, slots=True)
 class Catalog:
     """Everything a visitor can choose from."""
 
@@ -205,6 +221,8 @@ class Catalog:
     stop_policies: tuple[MethodDescription, ...] = ()
     datastores: tuple[DatastoreDescription, ...] = ()
     """the newest first"""
+    families: tuple[FamilyCard, ...] = ()
+    """of the prompts, in their order"""
 
 
 @dataclass(frozen=True, slots=True)
