@@ -247,7 +247,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     guessKey,
     guessRun,
     guessPanel,
-    question,
+    trialQuestion: question,
     guessAsked: asked,
   });
 })(globalThis.SpecViz);
