@@ -4,6 +4,7 @@
    known of one distribution: {known: Map token → interval, most: what any other token has at most, rest: interval of
    all others' mass}. */
 globalThis.SpecViz = globalThis.SpecViz || {};
+// needs: nothing
 (function (S) {
   "use strict";
 

@@ -2,6 +2,7 @@
    name. A link
    is the page's address with the tab and the chart in its query, which the server reads when the page opens. */
 globalThis.SpecViz = globalThis.SpecViz || {};
+// needs: nothing
 (function (S) {
   "use strict";
 

@@ -1,6 +1,7 @@
 /* What the verifiers declare of their rules (assets/rules.json, inlined before this file as `SpecViz.DECLARED`), and
    their thresholds worked out over ranges. Pure. */
 globalThis.SpecViz = globalThis.SpecViz || {};
+// needs: nothing
 (function (S) {
   "use strict";
 

@@ -1,5 +1,6 @@
 /* Small helpers to build the page from data. Text goes in as text nodes only. */
 globalThis.SpecViz = globalThis.SpecViz || {};
+// needs: nothing
 (function (S) {
   "use strict";
 

@@ -2,6 +2,7 @@
    comes from
    the trace, so this file knows no drafter. A row points at the nodes made from it and at its place in the text. */
 globalThis.SpecViz = globalThis.SpecViz || {};
+// needs: dom
 (function (S) {
   "use strict";
 

@@ -3,6 +3,7 @@
    page with a class on its body; a file that stands alone has an attribute on its root instead. What the button says
    is in player.css. */
 globalThis.SpecViz = globalThis.SpecViz || {};
+// needs: nothing
 (function (S) {
   "use strict";
 

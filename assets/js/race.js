@@ -1,8 +1,8 @@
 /* The race: texts that grow side by side from recorded time stamps, with lanes of draft and verify work below.
-   `SpecViz.mountRace(element, props, ` +
-     `watch)`; `props.value` is a race as JSON text (specviz/app/race/view.py). What is replayed is
-   engine time; the pace of the animation is said beside it. Nothing here asks a server. */
+   `SpecViz.mountRace(element, props, watch)`; `props.value` is a race as JSON text (specviz/app/race/view.py). What is
+   replayed is engine time; the pace of the animation is said beside it. Nothing here asks a server. */
 globalThis.SpecViz = globalThis.SpecViz || {};
+// needs: dom
 (function (S) {
   "use strict";
 
@@ -12,6 +12,9 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   const LONGEST_FRAME_S = 0.1;
   const LANES = { height: 44, draft: [6, 12], verify: [22, 16] };
   const FLAG = "M0 4v36M0 5h13l-4 5 4 5H0";
+  const ORIGINS = { accepted: "accepted", correction: "correction", bonus: "bonus", target: "the target's own" };
+  const finishFlag = () =>
+    svg("svg", { class: "svr-flag is-small", viewBox: "-2 0 20 44", "aria-hidden": "true" }, svg("path", { d: FLAG }));
   const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
   let stages = 0;
 
@@ -101,11 +104,12 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       S.set(flag, "transform", `translate(${runner.finish_s * scale + 2} 0)`);
     }
     function draw(t) {
+      const reached = S.raceFinished(runner, t);
       const x = Math.min(t, race.longest_s) * scale;
       S.set(now, "transform", `translate(${x} 0)`);
       S.set(veil, "x", x + 1);
       S.set(veil, "width", Math.max(0, runner.finish_s * scale - x));
-      S.set(flag, "class", `svr-flag${S.raceFinished(runner, t) ? " is-reached" : ""}`);
+      S.set(flag, "visibility", reached ? "visible" : "hidden"); // a time known beforehand would end the race at once
     }
     return {
       box: h("div", { class: "svr-row" }, h("span", { class: "svr-label" }, runner.label), picture),
@@ -118,22 +122,20 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   /** Everything that was measured, as a table: also what the lanes show, for those who do not see them. */
   function resultTable(race) {
     const names = ["runner", "ratio", "tokens per target pass", "target passes", "engine time", "output"];
+    const cell = (place, text, attributes = {}) => h("td", { ...attributes, "data-column": names[place] }, text);
     const rows = race.runners.map((runner) =>
       h(
         "tr",
         { class: runner.ratio !== null && runner.ratio < 1 ? "is-slower" : null },
         h("th", { scope: "row" }, runner.label),
-        h("td", { class: "svr-ratio", title: runner.formula || null }, runner.verdict),
-        h("td", { title: `${runner.tokens} tokens / ${runner.passes} target passes` }, S.ratio(runner.tokens_per_pass)),
-        h("td", {}, runner.passes.toLocaleString("en")),
-        h(
-          "td",
-          { title: `reading the prompt took ${S.seconds(runner.prefill_s)} before that` },
-          S.seconds(runner.finish_s),
-        ),
-        h(
-          "td",
-          {},
+        cell(1, runner.verdict, { class: "svr-ratio", title: runner.formula || null }),
+        cell(2, S.ratio(runner.tokens_per_pass), { title: `${runner.tokens} tokens / ${runner.passes} target passes` }),
+        cell(3, runner.passes.toLocaleString("en")),
+        cell(4, S.seconds(runner.finish_s), {
+          title: `reading the prompt took ${S.seconds(runner.prefill_s)} before that`,
+        }),
+        cell(
+          5,
           runner.output === ""
             ? "what the others are held against"
             : runner.differs_at === null
@@ -218,9 +220,15 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const legend = h(
       "p",
       { class: "svp-barlegend" },
+      h("span", {}, "in the texts:"),
+      ["accepted", "correction", "bonus", "target"].map((origin) =>
+        h("span", {}, h("b", { class: `svp-tok is-${origin}` }, ORIGINS[origin])),
+      ),
+      h("span", {}, "in the lanes:"),
       swatch("is-draft", "draft"),
       swatch("is-target", "target pass"),
       swatch("svr-swatch-rest", "verdicts and commit"),
+      h("span", {}, finishFlag(), "finished"),
       h("span", {}, "keys: Space, ← → a token, Shift ← → a tenth, Home, End"),
     );
     const stage = h(
@@ -360,8 +368,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     });
     document.addEventListener("keydown", (event) => {
       if (!root.isConnected || !root.getClientRects().length || event.defaultPrevented) return;
-      const tab =
-        event.key === " " && event.target instanceof Element && event.target.closest("[role=tab][aria-selected=true]");
+      const tab = event.target instanceof Element && event.target.closest("[role=tab][aria-selected=true]");
       if (event.target !== lanes && !tab && S.taken(event)) return;
       const name = S.raceCommand(event);
       if (!name) return;

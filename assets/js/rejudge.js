@@ -3,6 +3,7 @@
    untold. Pure. Settings are {temperature, topK (0: off), topP (1: off), gamma (null:
    as drafted), lenience}. */
 globalThis.SpecViz = globalThis.SpecViz || {};
+// needs: nothing
 (function (S) {
   "use strict";
 

@@ -2,6 +2,7 @@
    verdict with its numbers. The arithmetic is in rejudge.js; what changed is marked in the tree by sign and line as
    well as colour. */
 globalThis.SpecViz = globalThis.SpecViz || {};
+// needs: dom
 (function (S) {
   "use strict";
 

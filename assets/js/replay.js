@@ -1,8 +1,9 @@
 /* A recorded race as a function of engine time: who has written what, who has finished, where the next token falls.
    Pure. A race is what specviz/app/race/view.py makes of it: per runner `segments`
-   [start, end, phase, round], `arrivals` [time, text, origin] and `finish_s`, all in seconds of the runner's ' +
-     'engine clock. */
+   [start, end, phase, round], `arrivals` [time, text, origin] and `finish_s`, all in seconds of the runner's
+   engine clock. */
 globalThis.SpecViz = globalThis.SpecViz || {};
+// needs: nothing
 (function (S) {
   "use strict";
 

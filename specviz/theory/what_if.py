@@ -147,6 +147,21 @@ def tokens_per_round(alphas: Sequence[float], shape: Shape) -> float:
     return theory.expected_tokens_by_depth(level_rates(alphas, shape))
 
 
+def spread_of_runs(alphas: Sequence[float], shape: Shape, rounds: int) -> tuple[float, float]:
+    """Tokens per round between which 95 % of runs of so many independent rounds lie: mean ± 1.96 σ / √rounds.
+
+    A round has at least d accepted tokens with the product of the first d `level_rates`, so that its second moment is
+    the sum of (2d - 1) times these, of the length counted from 1. The normal approximation is cut to [1, depth + 1].
+    """
+    if rounds < 1:
+        raise OptionError(f"a run has {rounds} rounds, but needs at least one.")
+    at_least = [1.0, *accumulate(level_rates(alphas, shape), mul)]
+    mean = sum(at_least)
+    variance = sum((2 * length - 1) * share for length, share in enumerate(at_least, start=1)) - mean**2
+    reach = 1.96 * (max(0.0, variance) / rounds) ** 0.5
+    return max(1.0, mean - reach), min(shape.depth + 1.0, mean + reach)
+
+
 def outcome(alphas: Sequence[float], shape: Shape, clock: Clock) -> WhatIfResult:
     """Everything about one setting."""
     tokens, round_s = tokens_per_round(alphas, shape), clock.round_s(shape)

@@ -209,6 +209,7 @@ def test_the_machine_tab_draws_a_shipped_curve_when_it_is_opened(step: Page) -> 
 
 def test_a_sweep_runs_and_shows_measured_points_with_theory(step: Page) -> None:
     sweep = speedup(step)
+    open_form(sweep)
     sweep.get_by_label("speculation lengths γ").fill("1,2")
     message(sweep, "sweep-").to_contain_text("makes 10 runs")
     sweep.locator("#sv-sweep-run").click()
@@ -235,6 +236,7 @@ def test_a_modelled_setting_is_stepped_through_as_a_simulated_run(step: Page) ->
     expect(step.get_by_role("tab", name="Step")).to_have_attribute("aria-selected", "true")
     expect(step.locator("#sv-badges")).to_contain_text("times modelled")
     expect(step.locator("#sv-player")).to_contain_text("[simulated: no model, no text]")
+    message(step).to_contain_text("95 % of such runs lie between")
 
 
 def named(download: Download, name: str) -> Path:
@@ -280,6 +282,24 @@ def speedup(page: Page) -> Page:
     page.get_by_role("tab", name="Speedup").click()
     expect(page.locator("#sv-sweep-plot .plot-container")).to_be_visible()
     return page
+
+
+def open_form(sweep: Page) -> None:
+    """The sweep's settings stand in a fold, so that results are in the first screen."""
+    sweep.get_by_role("button", name="What to measure").click()
+    expect(sweep.get_by_label("speculation lengths γ")).to_be_visible()
+
+
+def test_the_speedup_chart_is_in_the_first_screen_and_no_tools_lie_over_it(step: Page) -> None:
+    """The chart stood below 800 px of controls, and Plotly's tools covered an entry of its legend."""
+    sweep = speedup(step)
+    box = sweep.locator("#sv-sweep-plot").bounding_box()
+    assert box is not None
+    assert box["y"] < 450
+    expect(sweep.locator("#sv-sweep-plot .modebar")).to_be_hidden()
+    sweep.set_viewport_size({"width": 390, "height": 844})
+    table = "document.querySelector('#sv-sweep-table .sv-table-scroll')"
+    assert sweep.evaluate(f"!{table} || {table}.scrollWidth <= {table}.clientWidth")
 
 
 def test_the_light_button_darkens_player_and_charts_and_is_remembered(step: Page) -> None:

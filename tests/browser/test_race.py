@@ -55,9 +55,30 @@ def test_the_tab_opens_on_a_recorded_race_at_its_end(tab: Page) -> None:
     expect(tab.locator(".svr-equality")).to_be_visible()
     expect(tab.locator(".svr-name").first).to_have_text("plain decoding")
     expect(tab.locator(".svr-ratio").nth(1)).to_contain_text("plain decoding, engine time")
+    expect(tab.locator("#sv-race .svp-barlegend")).to_contain_text("correction")
     tab.set_viewport_size({"width": 390, "height": 844})
     expect(tab.locator(".svr-lane").first).to_be_visible()
     assert tab.evaluate("document.documentElement.scrollWidth") <= 390, "it fits a phone"
+    table = "document.querySelector('.svr-table')"
+    assert tab.evaluate(f"{table}.scrollWidth <= {table}.clientWidth"), "the table needs no sideways scrolling"
+
+
+def test_a_finish_flag_stands_only_where_its_runner_has_arrived(tab: Page) -> None:
+    """Flags that stand from the start say who wins before the race has begun."""
+    flags = tab.locator(".svr-lane .svr-flag")
+    for place in range(flags.count()):
+        expect(flags.nth(place)).to_be_visible()
+    tab.locator(".svr-lanes").press("Home")
+    for place in range(flags.count()):
+        expect(flags.nth(place)).to_be_hidden()
+
+
+def test_keys_work_after_a_click_on_a_tab(tab: Page) -> None:
+    tab.get_by_role("tab", name="Race").click()
+    tab.keyboard.press("Home")
+    assert clock_of(tab) == 0
+    tab.keyboard.press("ArrowRight")
+    assert clock_of(tab) > 0
 
 
 def test_a_race_of_ones_own_is_recorded_then_scrubbed_with_hostile_text_as_text(tab: Page) -> None:

@@ -1,37 +1,55 @@
-// Loads the player's pure scripts as the page does: in order, into one namespace.
+// Loads the player's scripts as the page does: each after those it needs, into one namespace.
 const fs = require("node:fs");
 const path = require("node:path");
 
 const root = path.join(__dirname, "..", "..");
-globalThis.SpecViz = { DECLARED: JSON.parse(fs.readFileSync(path.join(root, "assets", "rules.json"), "utf-8")) };
-for (const name of [
-  "declared.js",
-  "bytes.js",
-  "numbers.js",
-  "state.js",
-  "bounds.js",
-  "rejudge.js",
-  "sibling_rules.js",
-  "path_rules.js",
-  "rules.js",
-  "words.js",
-  "transport.js",
-  "light.js",
-  "tree.js",
-  "bars.js",
-  "lanes.js",
-  "card.js",
-  "rejudging.js",
-  "exhibits.js",
-  "charts.js",
-  "replay.js",
-]) {
-  // tree.js, transport.js and the like hold pure functions too; none of them touches a page while loading
-  require(path.join(root, "assets", "js", name));
+const shipped = (name) => JSON.parse(fs.readFileSync(path.join(root, "assets", name), "utf-8"));
+globalThis.SpecViz = { DECLARED: shipped("rules.json"), GLOSSARY: shipped("glossary.json") };
+const folder = path.join(root, "assets", "js");
+const read = {}; // by script: what it read while it loaded, as [name, the script that gave it]
+const givers = {};
+let current = null;
+const S = globalThis.SpecViz;
+globalThis.SpecViz = new Proxy(S, {
+  get(names, name) {
+    if (current && typeof name === "string" && name !== "DECLARED") read[current].push([name, givers[name]]);
+    return names[name];
+  },
+  set(names, name, value) {
+    givers[name] ??= current;
+    names[name] = value;
+    return true;
+  },
+});
+const needs = {};
+
+/** A script after those that its `// needs:` line names; none of them touches a page while loading. */
+function load(script) {
+  if (needs[script]) return;
+  const line = /^\/\/ needs: (.+)$/m.exec(fs.readFileSync(path.join(folder, `${script}.js`), "utf-8"));
+  needs[script] = (line ? line[1] : "").split(/\W+/).filter((name) => name && name !== "nothing");
+  needs[script].forEach(load);
+  current = script;
+  read[script] = [];
+  require(path.join(folder, `${script}.js`));
+  current = null;
 }
+for (const file of fs.readdirSync(folder).sort()) load(path.basename(file, ".js"));
+
 const golden = (name) => JSON.parse(fs.readFileSync(path.join(root, "tests", "golden", name), "utf-8"));
+const zlib = require("node:zlib");
+const traces = path.join(root, "assets", "traces");
+/** Every recorded run: [file name, trace]. */
+const recorded = () =>
+  fs
+    .readdirSync(traces)
+    .filter((name) => name.endsWith(".json.gz"))
+    .map((name) => [name, JSON.parse(zlib.gunzipSync(fs.readFileSync(path.join(traces, name))))]);
 module.exports = {
-  S: globalThis.SpecViz,
+  recorded,
+  S,
+  needs,
+  read,
   sample: () => golden("trace-1.0-sample.json"),
   greedy: () => golden("trace-1.0-greedy.json"),
 };

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from specviz.app.page.scripts import SCRIPTS, scripts
+from pathlib import Path
+
+import pytest
+
+from specviz.app.page.scripts import NEEDS, script_names, scripts
+from specviz.errors import SpecVizError
 from tests.js.node import ROOT, run
 
 LONGEST, MOST_LINES = 120, 400
@@ -10,12 +15,34 @@ LONGEST, MOST_LINES = 120, 400
 
 def test_every_script_is_shipped_and_short() -> None:
     files = sorted((ROOT / "assets" / "js").glob("*.js"))
-    assert {file.name for file in files} == set(SCRIPTS)
+    assert len(files) == len(script_names())
+    assert {file.name for file in files} == set(script_names())
     for file in (*files, *(ROOT / "tests" / "js").glob("*.js")):
         lines = file.read_text(encoding="utf-8").splitlines()
         assert len(lines) <= MOST_LINES, f"{file.name} has {len(lines)} lines; split it."
         long = [number for number, line in enumerate(lines, 1) if len(line) > LONGEST]
         assert not long, f"{file.name} has lines of more than {LONGEST} characters: {long}"
+
+
+def test_every_script_says_which_others_must_stand_before_it() -> None:
+    for file in (ROOT / "assets" / "js").glob("*.js"):
+        assert NEEDS.search(file.read_text(encoding="utf-8")), (
+            f"{file.name} has no line `// needs: …` above its `(function (S) {{`: the scripts whose names it reads "
+            "while it loads (`const { h } = S;` reads dom's), or `nothing`."
+        )
+
+
+def test_a_script_comes_after_those_it_needs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name, text in {"a": "// needs: c, b\n", "b": "// needs: c\n", "c": "// needs: nothing\n", "0": "1;\n"}.items():
+        (tmp_path / f"{name}.js").write_text(text, encoding="utf-8")
+    monkeypatch.setattr("specviz.app.page.scripts.asset_path", lambda *parts: tmp_path)
+    assert script_names.__wrapped__() == ("c.js", "b.js", "a.js", "0.js")
+    (tmp_path / "c.js").write_text("// needs: a\n", encoding="utf-8")
+    with pytest.raises(SpecVizError, match="ring"):
+        script_names.__wrapped__()
+    (tmp_path / "c.js").write_text("// needs: nobody\n", encoding="utf-8")
+    with pytest.raises(SpecVizError, match=r"no assets/js/nobody\.js"):
+        script_names.__wrapped__()
 
 
 def test_no_script_writes_markup_or_fetches() -> None:
@@ -26,7 +53,7 @@ def test_no_script_writes_markup_or_fetches() -> None:
 
 
 def test_every_script_parses() -> None:
-    for name in SCRIPTS:
+    for name in script_names():
         checked = run("--check", str(ROOT / "assets" / "js" / name))
         assert checked.returncode == 0, checked.stderr
 

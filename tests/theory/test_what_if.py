@@ -139,3 +139,13 @@ def test_the_page_of_formulas_names_every_function_and_no_other() -> None:
         if isfunction(one) and one.__module__ == module.__name__ and not name.startswith("_")
     }
     assert formulas - named == {("what_if", "tokens_per_round"), ("what_if", "chains")}, "parts of outcome"
+
+
+def test_the_spread_of_runs_narrows_with_their_rounds() -> None:
+    """A chain of one at 0.5 brings 1 or 2 tokens, so mean 1.5 and variance 0.25: ± 1.96 × 0.5 / 10 over 100 rounds."""
+    low, high = what_if.spread_of_runs([0.5], Shape.chain(1), 100)
+    assert (low, high) == pytest.approx((1.402, 1.598))
+    assert what_if.spread_of_runs([0.5], Shape.chain(1), 1) == pytest.approx((1.0, 2.0)), "cut to what can be"
+    assert what_if.spread_of_runs([1.0], Shape.chain(3), 5) == pytest.approx((4.0, 4.0)), "nothing left to chance"
+    with pytest.raises(OptionError, match="at least one"):
+        what_if.spread_of_runs([0.5], Shape.chain(1), 0)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 
 from specviz.app.lab.cases import Rows, by_series, cases, fraction
+from specviz.app.lab.chart import NO_DRAFTS, LabChart
 from specviz.app.lab.figure_parts import HEIGHT, hover, label, look
 from specviz.app.parts.style import style
 from specviz.protocol.sweeps.points import SweepPoint
@@ -145,3 +146,16 @@ def _traces(line: PositionLine, colour: str, mark: str) -> list[go.Scatter]:
             line={"color": colour, "width": 1.5, "dash": "dot"},
         ),
     ]  # fmt: skip
+
+
+CHART = LabChart(
+    "position",
+    "Acceptance by position",
+    "How deep do the guesses hold?",
+    "Solid: of the rounds that drafted this deep, the share that accepted this depth. Dotted: the same given that "
+    "the depths before were accepted. All speculation lengths of a drafter together.",
+    NO_DRAFTS,
+    figure,
+    rows,
+    place=30,
+)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import plotly.graph_objects as go
 
 from specviz.app.lab.cases import Rows, Sums, cases, fraction
+from specviz.app.lab.chart import LabChart
 from specviz.app.lab.figure_parts import HEIGHT, hover, label, look
 from specviz.app.parts.style import TEXT, style
 from specviz.protocol.sweeps.points import SweepPoint
@@ -124,3 +125,16 @@ def _policy(policy: str, own: Sequence[Mark], colour: str, mark: str) -> go.Scat
         hoverinfo="text",
         marker={"symbol": mark, "size": 11, "color": colour},
     )
+
+
+CHART = LabChart(
+    "economy",
+    "Wasted drafts against target passes",
+    "Which way of ending a draft saves target passes without wasting candidates?",
+    "Left and low is better; the dashed line joins those that nothing beats in both. Counts, no times, and only "
+    "prompts that every setting ran. Tick stop policies above to compare them.",
+    "There is no prompt yet that every setting has run: let the sweep go on.",
+    figure,
+    rows,
+    place=70,
+)

@@ -12,6 +12,7 @@ from math import log2
 import plotly.graph_objects as go
 
 from specviz.app.lab.cases import PLAIN, CaseRuns, Rows, by_series, cases, median_ratio
+from specviz.app.lab.chart import NO_DRAFTS, LabChart
 from specviz.app.lab.figure_parts import HEIGHT, hover, label
 from specviz.app.parts.style import LOSS_GAIN, TEXT, style
 from specviz.protocol.sweeps.points import SweepPoint
@@ -133,3 +134,15 @@ def _text(cell: Cell | None) -> str:
 
 def _hover(cell: Cell) -> str:
     return hover(f"{cell.series} on {cell.family}", cell.explanation)
+
+
+CHART = LabChart(
+    "families",
+    "Winners by prompt family",
+    "Which drafter is the fastest for which kind of text?",
+    "Median speedup per family, ★ the fastest there; of several speculation lengths the fastest in that family.",
+    NO_DRAFTS,
+    figure,
+    rows,
+    place=60,
+)

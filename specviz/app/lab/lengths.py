@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 
 from specviz.app.lab.cases import CaseRuns, Rows, cases, fastest, fraction
+from specviz.app.lab.chart import NO_DRAFTS, LabChart
 from specviz.app.lab.figure_parts import HEIGHT, hover, label, look
 from specviz.app.parts.style import style
 from specviz.protocol.sweeps.points import SweepPoint
@@ -98,3 +99,16 @@ def figure(points: Sequence[SweepPoint]) -> go.Figure | None:
     drawn.update_xaxes(title="accepted tokens in a round that drafted", dtick=1)
     drawn.update_yaxes(title="share of these rounds", rangemode="tozero")
     return style(drawn, HEIGHT)
+
+
+CHART = LabChart(
+    "lengths",
+    "Accepted lengths",
+    "How many drafted tokens does a round keep?",
+    "The share of the rounds that drafted by how many tokens they accepted, the round's own last token not "
+    "counted. Each drafter at its fastest setting.",
+    NO_DRAFTS,
+    figure,
+    rows,
+    place=40,
+)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 
 from specviz.app.lab.cases import PLAIN, Rows, Sums, cases, fastest, fraction, plain_runs
+from specviz.app.lab.chart import LabChart
 from specviz.app.lab.figure_parts import HEIGHT, hover, label, look
 from specviz.app.parts.style import style
 from specviz.protocol.sweeps.points import SweepPoint
@@ -91,3 +92,16 @@ def figure(points: Sequence[SweepPoint]) -> go.Figure | None:
     drawn.update_layout(barmode="stack", bargap=0.3)
     drawn.update_yaxes(title="engine milliseconds per round", rangemode="tozero")
     return style(drawn, HEIGHT).update_layout(legend={"traceorder": "normal"})
+
+
+CHART = LabChart(
+    "phases",
+    "Time per round",
+    "What does a round spend its time on?",
+    "Mean engine time of a round, stacked by phase, beside a round of plain decoding, which brings one token. "
+    "Each drafter at its fastest setting.",
+    "These results have no times for a round.",
+    figure,
+    rows,
+    place=50,
+)

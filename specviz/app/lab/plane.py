@@ -16,6 +16,7 @@ from statistics import median
 import plotly.graph_objects as go
 
 from specviz.app.lab.cases import CaseRuns, Rows, Sums, cases, fraction, paired
+from specviz.app.lab.chart import NO_PLAIN, LabChart
 from specviz.app.lab.figure_parts import HEIGHT, hover, label, left_out, look
 from specviz.app.parts.style import TEXT, style
 from specviz.protocol.sweeps.points import SweepPoint
@@ -194,3 +195,17 @@ def _series(spots: Sequence[Spot], colour: str, mark: str) -> go.Scatter:
         line={"color": colour, "width": 1},
         marker={"symbol": mark, "size": 11, "color": colour},
     )
+
+
+CHART = LabChart(
+    "plane",
+    "Latency–acceptance plane",
+    "Is a drafter worth its time: what does it cost, and what does it bring?",
+    "To the left drafting is cheap, upwards the target accepts more. Dotted lines join equal speedups, with one "
+    "price for the wider target pass: the median measured here, and no engine overhead; the dashed one is "
+    "break-even.",
+    NO_PLAIN,
+    figure,
+    rows,
+    place=20,
+)

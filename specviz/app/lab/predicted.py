@@ -19,6 +19,7 @@ import plotly.graph_objects as go
 
 from specviz.app.lab.by_position import Place, places
 from specviz.app.lab.cases import CaseRuns, Rows, cases, paired, quantity
+from specviz.app.lab.chart import LabChart
 from specviz.app.lab.figure_parts import HEIGHT, hover, label, left_out, look
 from specviz.app.parts.style import TEXT, style
 from specviz.protocol.sweeps.points import SweepPoint
@@ -122,3 +123,16 @@ def _series(own: Sequence[Prediction], colour: str, mark: str) -> go.Scatter:
         hoverinfo="text",
         marker={"symbol": mark, "size": 11, "color": colour},
     )
+
+
+CHART = LabChart(
+    "predicted",
+    "Predicted against measured",
+    "Do acceptance and pass times explain the clock?",
+    "Predicted from the acceptance per depth and the step times measured at load; on the dashed line the "
+    "prediction holds, below it the engine or the moment cost more.",
+    "A prediction needs a drafter's acceptance, step times and plain runs, and these results lack one of them.",
+    figure,
+    rows,
+    place=80,
+)

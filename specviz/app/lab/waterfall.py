@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 
 from specviz.app.lab.cases import CaseRuns, Rows, Sums, cases, fastest, fraction, paired, quantity
+from specviz.app.lab.chart import NO_PLAIN, LabChart
 from specviz.app.lab.figure_parts import HEIGHT, break_even, hover, label
 from specviz.app.parts.style import SERIES, style
 from specviz.protocol.sweeps.points import SweepPoint
@@ -156,3 +157,17 @@ def figure(points: Sequence[SweepPoint]) -> go.Figure | None:
 
 def _level(before: float, after: float) -> str:
     return f"{after:.2f}×" if before == 0 else f"{before:.2f}× → {after:.2f}×"
+
+
+CHART = LabChart(
+    "waterfall",
+    "Speedup waterfall",
+    "Where do the tokens per target pass go on their way to the clock?",
+    "Each drafter starts at its tokens per target pass and loses to drafting, to the wider target pass and to the "
+    "engine around them; the green bar is the measured speedup, and the factors multiply to it exactly. Each "
+    f"drafter at its fastest setting, the {MOST} fastest of them; all numbers are sums over its runs.",
+    NO_PLAIN,
+    figure,
+    rows,
+    place=10,
+)

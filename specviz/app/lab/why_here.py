@@ -13,6 +13,7 @@ from statistics import median
 import plotly.graph_objects as go
 
 from specviz.app.lab.cases import CaseRuns, Rows, Sums, cases, fastest, fraction, median_ratio
+from specviz.app.lab.chart import LabChart
 from specviz.app.lab.figure_parts import HEIGHT, hover, label, left_out, look
 from specviz.app.parts.style import TEXT, style
 from specviz.protocol.sweeps.points import SweepPoint
@@ -131,3 +132,18 @@ def _trace(name: str, own: Sequence[Mark], colour: str, mark: str) -> go.Scatter
         hoverinfo="text",
         marker={"symbol": mark, "size": 9, "color": colour, "opacity": 0.8},
     )
+
+
+CHART = LabChart(
+    "why",
+    "Why this drafter wins here",
+    "Does a drafter win by foresight, or because the text repeats itself?",
+    "One mark per prompt: to the right the text repeats more of its 4-grams, which anyone can copy; upwards a "
+    "target pass brings more tokens. Right of the dashed line texts are reported apart and are in no other chart. "
+    f"Each drafter at its fastest setting, the {MOST} fastest of them.",
+    "These results do not say how much each text repeats itself: run the sweep again.",
+    figure,
+    rows,
+    place=65,
+    every_text=True,
+)

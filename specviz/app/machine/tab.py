@@ -16,7 +16,10 @@ INTRO = (
     "Speculative decoding pays exactly as far as a wider target pass costs little more. Marks with whiskers are "
     "**measured** times of one pass over n rows (median and quartiles); the dotted line is the **roofline**, modelled "
     "from the model's size and two rates measured in the same run: reading from memory and multiplying matrices. At "
-    "the *knee*, wider passes begin to cost; at the *ridge*, multiplying takes as long as reading."
+    "the *knee*, wider passes begin to cost; at the *ridge*, multiplying takes as long as reading.\n\n"
+    "Why width is free on a large GPU: a pass over few rows waits for the weights to come from memory, which takes the "
+    "same time for one row as for sixty. Only where multiplying the added rows takes longer than that reading do they "
+    "cost anything, and a laptop's processor, slow at multiplying for what it reads, is there after a few rows."
 )
 IDLE = (
     "Shipped curves were measured beforehand; Measure here times the bundled target now, on the machine that serves "

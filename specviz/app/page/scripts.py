@@ -1,48 +1,86 @@
 """The player's scripts and styles as text: for the page's head, and for a file that stands alone.
 
+A new file in assets/js or assets/css is picked up by itself; a script's `// needs:` line says which scripts must stand
+before it.
 Everything is inlined, so nothing is fetched and the same player runs from a folder, a Space or a notebook.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
+from specviz.app.components.frame import FRAME
+from specviz.app.parts.glossary import GLOSSARY_FILE
+from specviz.errors import SpecVizError
 from specviz.resources import asset_path
 from specviz.trace.known_rules import declarations
 
-SCRIPTS = (
-    "declared.js", "bytes.js", "numbers.js", "state.js", "bounds.js", "rejudge.js", "sibling_rules.js", "path_rules.js",
-    "rules.js", "words.js", "dom.js", "light.js",
-    "text.js", "tree.js", "bars.js", "card.js", "rejudging.js", "exhibits.js", "lanes.js", "transport.js", "specviz.js",
-    "charts.js", "replay.js", "race.js",
-)  # fmt: skip
-"""in the order in which they build on each other"""
-STYLES = ("tokens.css", "player.css", "race.css")
+NEEDS = re.compile(r"^// needs: (.+)$", re.MULTILINE)
+"""the line in which a script names those that must stand before it, because it reads their names while it loads"""
+NOTHING = "nothing"
+FIRST, LAST, OF_THE_PAGE = ("tokens.css", "player.css"), ("present.css",), "page.css"
+"""style sheets that others build on, those that overrule others, and the one that is no part of the player"""
+
+
+@cache
+def script_names() -> tuple[str, ...]:
+    """The files of assets/js so that each comes after those its `// needs:` line names; one without the line comes
+    after all that have one. Raises SpecVizError where a line names no script, or scripts need each other in a ring."""
+    needs = {file.stem: _needs(file) for file in sorted(asset_path("js").glob("*.js"))}
+    said = [name for name, own in needs.items() if own is not None]
+    before = {name: said if own is None else own for name, own in needs.items()}
+    for name, own in before.items():
+        for other in own:
+            if other not in needs:
+                raise SpecVizError(f"assets/js/{name}.js needs '{other}', and there is no assets/js/{other}.js.")
+    try:
+        return tuple(f"{name}.js" for name in TopologicalSorter(before).static_order())
+    except CycleError as error:
+        raise SpecVizError(f"scripts in assets/js need each other in a ring: {' → '.join(error.args[1])}.") from error
+
+
+def _needs(file: Path) -> list[str] | None:
+    """The names that a script's line gives, without `.js`; None where there is no such line."""
+    line = NEEDS.search(file.read_text(encoding="utf-8"))
+    return None if line is None else [name for name in re.findall(r"\w+", line[1]) if name != NOTHING]
 
 
 @cache
 def scripts() -> str:
     """All scripts, joined, after what the verifiers declare of their rules."""
-    return "\n".join([_declared(), *(asset_path("js", name).read_text(encoding="utf-8") for name in SCRIPTS)])
+    return "\n".join([_declared(), *(asset_path("js", name).read_text(encoding="utf-8") for name in script_names())])
 
 
 def _declared() -> str:
-    """`assets/rules.json` as a script: no `<`, so that nothing in it can end the script element."""
-    rules = json.dumps(declarations(), separators=(",", ":")).replace("<", "\\u003c")
-    return f"globalThis.SpecViz = {{ DECLARED: {rules} }};"
+    """What scripts read: the rules, the glossary, the frame of a page that stands alone. No `<`, so that nothing in
+    it can end the script element."""
+    rules = json.dumps(declarations(), separators=(",", ":"))
+    words = asset_path(GLOSSARY_FILE).read_text(encoding="utf-8").strip()
+    said = f"{{ DECLARED: {rules}, GLOSSARY: {words}, FRAME: {json.dumps(FRAME)} }}"
+    return f"globalThis.SpecViz = {said};".replace("<", "\\u003c")
 
 
 @cache
 def styles() -> str:
     """Colours and the player's looks; the page's own style sheet is not part of it."""
-    return "\n".join(asset_path("css", name).read_text(encoding="utf-8") for name in STYLES)
+    return "\n".join(asset_path("css", name).read_text(encoding="utf-8") for name in style_names())
+
+
+@cache
+def style_names() -> tuple[str, ...]:
+    """The files of assets/css but the page's own, those that others build on before them."""
+    found = [path.name for path in sorted(asset_path("css").glob("*.css")) if path.name != OF_THE_PAGE]
+    between = [name for name in found if name not in (*FIRST, *LAST)]
+    return (*FIRST, *between, *LAST)
 
 
 def head() -> str:
     """For `launch(head=…)`: gradio rewrites the selectors of `css=`, a head it leaves alone."""
-    return f"<style>\n{styles()}</style>\n<script>\n{scripts()}</script>\n"
+    return f"<style data-specviz>\n{styles()}</style>\n<script data-specviz>\n{scripts()}</script>\n"
 
 
 def css_paths() -> list[Path]:

@@ -93,7 +93,7 @@ def sweep_table(rows: Sequence[SweepRow]) -> str:
         "<caption>Measured. Ratios are taken against plain decoding of the same prompt in the same sweep; in brackets "
         "the central 95 % of 2000 resamples of the prompts.</caption>"
     )
-    table = f'<table class="sv-table">{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+    table = f'<table class="sv-table sv-blocks">{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
     return f'<div class="sv-table-scroll">{table}</div>'
 
 
@@ -113,7 +113,11 @@ def _table_row(row: SweepRow) -> str:
     )
     slow = "" if plain or not is_slower(row) else ' class="sv-slower"'
     marks = [' class="sv-speedup"' if place == SPEEDUP_COLUMN else "" for place in range(len(cells))]
-    body = "".join(f"<td{mark}>{escape(cell)}</td>" for mark, cell in zip(marks, cells, strict=True))
+    columns = [escape(name, quote=True) for name, _ in TABLE_HEAD]  # shown beside the number where rows become blocks
+    body = "".join(
+        f'<td data-column="{column}"{mark}>{escape(cell)}</td>'
+        for column, mark, cell in zip(columns, marks, cells, strict=True)
+    )
     return f"<tr{slow}>{body}</tr>"
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from specviz.trace.events import MethodCard, Started, Trace
+from specviz.trace.naming import in_role
 
 
 def verdict(baseline: bool, ratio: float | None, spread: tuple[float, float] | None, repeats: int) -> str:
@@ -97,7 +98,7 @@ def provenance(started: Started, repeats: int) -> str:
     return " · ".join([
         started.created[:10],
         f"{machine.processor or machine.device}, {threads}, {machine.dtype}",
-        f"target {started.target.name}",
+        in_role("target", started.target.name),
         f"prompt {started.prompt_name or 'of your own'}",
         f"temperature {sampling.temperature:g}, seed {started.seed}",
         runs,

@@ -14,7 +14,8 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from specviz.app.parts.style import GRID, MARKS, SERIES, TEXT, style
+from specviz.app.lab.figure_parts import look
+from specviz.app.parts.style import GRID, TEXT, style
 from specviz.app.speedup.view import Curve, Level, Measured, Series, SpeedupView
 
 HEIGHT = 460
@@ -33,7 +34,7 @@ def speedup_figure(view: SpeedupView) -> go.Figure:
     figure = go.Figure()
     theories = _theories(view.series)
     for place, series in enumerate(view.series):
-        colour, mark = SERIES[place % len(SERIES)], MARKS[place % len(MARKS)]
+        colour, mark = look(place)
         figure.add_trace(_measured(series, colour, mark))
         if series.label in theories:
             figure.add_trace(_theory(series.label, theories[series.label], colour))
@@ -45,12 +46,7 @@ def speedup_figure(view: SpeedupView) -> go.Figure:
         figure.add_trace(_columns(view.levels, columns))
         if view.series:
             figure.add_vline(x=max(lengths) + 0.75, line={"color": GRID, "width": 1})
-    figure.add_hline(
-        y=1.0,
-        line={"color": TEXT, "width": 1.5, "dash": "dash"},
-        annotation={"text": "plain decoding = 1", "font": {"color": TEXT, "size": 12}},
-        annotation_position="top left",
-    )
+    figure.add_hline(y=1.0, line={"color": TEXT, "width": 1.5, "dash": "dash"})
     style(figure, HEIGHT + LEGEND_LINE * len(view.series) * bool(view.levels))
     ticks = lengths if view.series or not view.levels else []
     names = [_shortened(level.label) for level in view.levels]
@@ -61,7 +57,7 @@ def speedup_figure(view: SpeedupView) -> go.Figure:
         tickangle=-60 if names else 0,
         range=[0.5, max([*ticks, *columns, 1]) + 0.5],
     )
-    figure.update_yaxes(title="speedup over plain decoding (×)", rangemode="tozero", range=_range(view))
+    figure.update_yaxes(title="× plain decoding (dashed: 1)", rangemode="tozero", range=_range(view))
     if names:
         figure.update_layout(legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"}, margin={"t": 8})
     return figure

@@ -36,9 +36,11 @@ def speedup_tab(actions: SpeedupActions, tab: gr.Tab) -> gr.Radio:
     """Build the tab's content inside the current Blocks; the recorded result is drawn when `tab` is first opened.
     Returns the choice of the lab's chart."""
     gr.Markdown(INTRO, elem_classes="sv-intro")
-    fields = _sweep_controls(actions)
-    controls, inputs = SweepControls(fields), set(fields.values())
     parts: dict[str, Any] = {}
+    # Folded, so that results stand in the first screen; a fold that is closed still hands its values to the sweep.
+    with gr.Accordion("What to measure: drafters, lengths, prompts", open=False, elem_id="sv-sweep-form"):
+        fields = _sweep_controls(actions)
+    controls, inputs = SweepControls(fields), set(fields.values())
     with gr.Row(elem_classes="sv-actions"):
         parts["run"] = gr.Button("Run sweep", variant="primary", min_width=140, elem_id="sv-sweep-run")
         parts["resume"] = gr.Button("Resume", min_width=100, interactive=False, elem_id="sv-sweep-resume")
@@ -57,7 +59,8 @@ def speedup_tab(actions: SpeedupActions, tab: gr.Tab) -> gr.Radio:
     parts["message"] = gr.HTML(notices.message(IDLE), elem_id="sv-sweep-message")
     parts["origin"] = gr.HTML(elem_id="sv-sweep-origin")
     parts["plot"] = gr.Plot(speedup_figure(speedup_view([])), show_label=False, elem_id="sv-sweep-plot")
-    parts["table"] = gr.HTML(elem_id="sv-sweep-table")
+    with gr.Accordion("All measurements in a table", open=False):
+        parts["table"] = gr.HTML(elem_id="sv-sweep-table")
     with gr.Row():
         parts["as_json"] = gr.DownloadButton("Results as JSON", interactive=False, size="sm", min_width=140)
         parts["as_csv"] = gr.DownloadButton("Results as CSV", interactive=False, size="sm", min_width=140)

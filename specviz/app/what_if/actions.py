@@ -19,7 +19,7 @@ from specviz.app.step.actions import badges_of, panels_of
 from specviz.app.what_if.figure import number_list, speedup_by_alpha_and_gamma, speedup_by_gamma
 from specviz.app.what_if.view import LONGEST, Setting, WhatIfView, what_if_view
 from specviz.errors import OptionError, SpecVizError
-from specviz.theory import metrics
+from specviz.theory import metrics, what_if
 from specviz.theory import roofline as hardware
 from specviz.theory.formulas import StepTimes
 from specviz.theory.published import LEVIATHAN_SPEEDUPS
@@ -163,11 +163,22 @@ class WhatIfActions:
                 trace = simulate(Simulation(one.alphas, one.shape, one.clock, one.clock_name, ROUNDS, seed))
             except SpecVizError as error:
                 return (*(gr.skip(),) * 5, notices.message(str(error), "error"))
-            said = f"Showing a simulated run, no model ran: {ending(trace)}"
+            said = f"Showing a simulated run, no model ran: {ending(trace)} {_against_formula(one, trace)}"
             stage = codec.dumps(trace), badges_of(trace.started), panels_of(trace), notices.message(said)
             return (gr.Tabs(selected="step"), *stage, gr.skip())
 
         return open_run
+
+
+def _against_formula(one: Setting, trace: Trace) -> str:
+    """Why one run of some rounds need not show the formula's number."""
+    low, high = what_if.spread_of_runs(one.alphas, one.shape, ROUNDS)
+    found = metrics.tokens_per_target_pass(trace.rounds)
+    return (
+        f"Its {len(trace.rounds)} rounds brought {found:.2f} tokens each, the formula says "
+        f"{what_if.tokens_per_round(one.alphas, one.shape):.2f}; by chance alone 95 % of such runs lie between "
+        f"{low:.2f} and {high:.2f}. Another seed gives another one."
+    )
 
 
 def shown(view: WhatIfView) -> Updates:

@@ -36,14 +36,9 @@ def speedup_by_gamma(view: WhatIfView) -> go.Figure:
         figure.add_trace(_mark(view.shape.depth, view.point, name, "circle-open", 1))
     else:
         figure.add_trace(_level(view))
-    figure.add_hline(
-        y=1.0,
-        line={"color": TEXT, "width": 1.5, "dash": "dash"},
-        annotation={"text": "plain decoding = 1", "font": {"color": TEXT, "size": 12}},
-        annotation_position="bottom right",
-    )
+    figure.add_hline(y=1.0, line={"color": TEXT, "width": 1.5, "dash": "dash"})
     figure.update_xaxes(title="speculation length γ (0: plain decoding)", dtick=2, range=[-0.4, LONGEST + 1.6])
-    figure.update_yaxes(title="modelled speedup (×)", rangemode="tozero")
+    figure.update_yaxes(title="modelled, × plain decoding (dashed: 1)", rangemode="tozero")
     style(figure, HEIGHT)
     return figure.update_layout(legend={"y": -0.32}, margin={"b": 120})
 

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from specviz.trace.events import Machine, ModelCard, Started
+from specviz.trace.naming import in_role
 
 if TYPE_CHECKING:
     from specviz.lm.load import LoadedModel
@@ -27,7 +28,7 @@ class Origin:
     def __str__(self) -> str:
         """A sentence for the end of a report. It names the processor, never the host."""
         machine = self.machine
-        models = ", ".join([f"target {_model(self.target)}", *(f"drafter {_model(one)}" for one in self.drafters)])
+        models = ", ".join([_model("target", self.target), *(_model("drafter", one) for one in self.drafters)])
         return (
             f"{machine.processor}, {machine.cores} cores, {machine.threads} thread{'s' * (machine.threads != 1)}, "
             f"{machine.device}, {self.target.dtype}; Python {machine.python}, torch {machine.torch}, transformers "
@@ -57,5 +58,5 @@ def now_utc() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _model(card: ModelCard) -> str:
-    return f"{card.name} ({card.parameters:,} parameters, sha256 {card.weights_sha256[:12]})"
+def _model(role: str, card: ModelCard) -> str:
+    return f"{in_role(role, card.name)} ({card.parameters:,} parameters, sha256 {card.weights_sha256[:12]})"

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from specviz.lm.base import LanguageModel
     from specviz.lm.load import LoadedModel
 
+ENGLISH_SEED = 1
 SPLIT_SEED = 0
 """of the bundled models' split: what they held out is not counted"""
 SIZES = (128, 256, 512, 1024, 2048)
@@ -150,13 +151,18 @@ def _sizes(text: str) -> list[int]:
 
 def _write(args: argparse.Namespace, target: LoadedModel, drafter: LoadedModel) -> None:
     from specviz.corpus import standard_library as corpus
+    from specviz.corpus.plain_english import generator
     from specviz.live.catalog import bundled_prompts
     from specviz.lm.text import check_vocabularies
-    from specviz.training.frequencies import CountPlan, count_all
+    from specviz.training.frequencies import ENGLISH, CountPlan, count_all
 
     check_vocabularies(target.tokenizer, drafter.tokenizer)
     plan = CountPlan(args.texts, args.tokens)
-    documents = corpus.collect(SPLIT_SEED).train
+    english = [
+        corpus.Document(f"english/{number}", ENGLISH, one.text)
+        for number, one in enumerate(generator.documents(ENGLISH_SEED, plan.raw_bytes // 2, held_out=False))
+    ]
+    documents = [*corpus.collect(SPLIT_SEED).train, *english]
     prompts = [card.text for card in bundled_prompts()]
     table = count_all(target, drafter, documents, prompts, plan, lambda what: err().line(f"counted: {what}"))
     path = frequencies.FOLDER / f"{Path(args.target).name}.json"

@@ -88,7 +88,7 @@ def lossy_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def lossy(args: argparse.Namespace) -> int:
-    """How far each lossy verifier takes the next token's law from the target's; the sequential rule for comparison."""
+    """How far each lossy method takes the next token's law from the target's; the sequential rule for comparison."""
     import torch
 
     from specviz.live.catalog import bundled_prompts
@@ -105,7 +105,7 @@ def lossy(args: argparse.Namespace) -> int:
         rows = list(distances((pair[0].model, pair[1].model), prompts, args.temperature))
     data = {
         "rows": [asdict(row) for row in rows],
-        "measured": "exact law of the next token after one candidate drawn by the bundled drafter, default options",
+        "measured": "law of the next token on the bundled pair, default options but for the fork's depth",
         "command": f"specviz prove lossy --temperature {args.temperature:g} --write",
         "created": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "models": {one.info.name: one.info.weights_sha256 for one in pair},
@@ -117,5 +117,5 @@ def lossy(args: argparse.Namespace) -> int:
         return 0
     for row in rows:
         told = f"total variation {row.total_variation:.4f}, at most {row.largest:.4f}, {row.prompts} prompts"
-        out().line(f"{row.verifier:<14} {told}")
+        out().line(f"{row.method:<14} {told}")
     return 0

@@ -11,6 +11,7 @@ from specviz.cli.parts.terminal import Terminal, printable
 from specviz.theory.repetition import NGRAM, repetition
 from specviz.trace import lossy
 from specviz.trace.events import MethodCard, Started, Trace
+from specviz.trace.naming import in_role
 
 
 def header(started: Started) -> list[str]:
@@ -24,7 +25,7 @@ def header(started: Started) -> list[str]:
     target = started.target
     lines = [
         f"{started.source} run {started.run_id} of {started.created}",
-        f"target {target.name} ({target.architecture}, {_millions(target.parameters)}, {target.dtype})"
+        f"{in_role('target', target.name)} ({target.architecture}, {_millions(target.parameters)}, {target.dtype})"
         f" · {methods(started)}",
         " · ".join([*settings, f"seed {started.seed}", f"at most {started.max_new_tokens} new tokens"]),
     ]

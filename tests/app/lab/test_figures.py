@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from specviz.app.lab.charts import CHARTS, NOTHING, LabChart, chart
+from specviz.app.lab.chart import NOTHING, LabChart
+from specviz.app.lab.charts import CHARTS, chart
 from specviz.app.parts.style import HOVER
 from tests.app.lab.sweeps import drafted, hasty, plain
 
