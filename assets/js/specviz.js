@@ -49,6 +49,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       draw,
       cite,
       rejudge,
+      set,
       say: (text) => told.announce(text),
       name: (nodes) => tree.name(nodes),
       branch: branch ? (token) => branch({ round: own.cursor.round, node: own.selected, token }) : null,
@@ -65,14 +66,15 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const costs = area("costs", { "aria-label": "what it cost" });
     const cell = (name) => costs.appendChild(h("div", { class: `svp-${name}` }));
     panels.push(S.cachePanel(cell("cache"), act), S.timePanel(cell("timing")));
-    panels.push(S.countersPanel(area("counters", { "aria-label": "counters of the run" })));
+    panels.push(S.countersPanel(area("counters", { "aria-label": "counters of the run" }), act));
     const note = h("span", { class: "svp-small" });
     area("tools").append(
-      h("button", { type: "button", class: "svp-link", onclick: download }, "download trace"),
-      h("button", { type: "button", class: "svp-link", onclick: copyLink }, "copy link to this moment"),
+      S.shareMenu({ now, source: () => own.source, root, say }),
       h("button", { type: "button", class: "svp-link", onclick: () => run("help") }, "keys"),
       note,
     );
+
+    panels.push(S.guessPanel(stage, act));
 
     /** Everything the panels may draw from: trace, cursor, selection and what follows from them. */
     function now() {
@@ -80,7 +82,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       if (!own.labels || own.labels.round !== round)
         own.labels = { round, names: S.nodeLabels(own.trace, own.cursor.round) };
       const names = own.labels.names;
-      const at = S.view(round, own.cursor.beat);
+      const cursor = S.guessCursor(own); // one beat earlier while a verdict is asked
+      const at = S.guessView(own, S.view(round, cursor.beat));
       const states = S.nodeStates(round, at, S.keepsSurvivors(own.trace, round));
       const trials = new Map(round.judged.trials.map((trial) => [trial.node, trial]));
       const said = new Set(round.judged.trials.slice(0, at.trials).map((trial) => trial.node));
@@ -89,10 +92,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         own.selected = S.subject(round, at);
       const nameOf = (id) => {
         const node = id === END ? null : round.nodes[id];
-        const odds =
-          node && node.id > 0
-            ? `, draft ${S.prob(node.draft_prob)}${at.scored ? `, target ${S.prob(node.target_prob)}` : ""}`
-            : "";
+        const odds = node && node.id > 0 ? S.oddsWords(round, node, S.told(at)) : "";
         const parent = id === END ? round.judged.final_node : node.parent;
         const after = parent < 0 ? "" : `, after ${names[parent]}`;
         return (
@@ -106,6 +106,9 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       );
       return {
         ...own,
+        own,
+        asked: cursor !== own.cursor,
+        cursor,
         round,
         at,
         labels: names,
@@ -128,7 +131,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         root.dataset.round = own.cursor.round;
         const scrolls = panels.map((panel) => panel(moment)); // what scrolls does so last: one layout per step
         const rounds = own.trace.rounds.length;
-        const text = S.caption(own.trace, moment.round, moment.labels, moment.at);
+        const text = S.guessCaption(own) || S.caption(own.trace, moment.round, moment.labels, moment.at);
         const head = `Round ${own.cursor.round + 1} of ${rounds}${own.trace.finished ? "" : " so far"}`;
         told.draw(own.trace, head, text);
         for (const scroll of scrolls) if (scroll) scroll();
@@ -220,6 +223,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       if (!own.trace || !own.trace.rounds.length) return;
       if (name === "fit") return tree.fit();
       if (name === "present") return set({ view: own.view === "present" ? "" : "present" });
+      if (S.guessRun(own, name, act)) return;
       if (name === "play") {
         if (!own.playing && S.step(own.trace, own.cursor, 1) === own.cursor) go({ round: 0, beat: 0 });
         play(!own.playing);
@@ -239,33 +243,10 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       }, 3000);
     }
 
-    function download() {
-      const url = URL.createObjectURL(new Blob([own.source], { type: "application/json" }));
-      const link = h("a", {
-        href: url,
-        download: `specviz-${String(own.trace.started.run_id)
-          .replace(/[^\w-]+/g, "_")
-          .slice(0, 40)}.json`,
-      });
-      link.click();
-      setTimeout(() => URL.revokeObjectURL(url), 1000);
-    }
-
-    function copyLink() {
-      const hash = S.writeMoment(own.cursor, own.selected);
-      history.replaceState(history.state, "", hash);
-      const done = navigator.clipboard
-        ? navigator.clipboard.writeText(location.href)
-        : Promise.reject(new Error("no clipboard"));
-      done.then(
-        () => say("link copied"),
-        () => say("the link is in the address bar"),
-      );
-    }
-
     /** What a screen around the player may change of how it shows: any of {guess, hidden, lit, view}. */
     function set(changes) {
       Object.assign(own, changes);
+      if (own.guess) play(false);
       root.dataset.guess = own.guess ? "1" : "";
       root.dataset.hidden = own.hidden.join(" ");
       root.dataset.lit = own.lit.join(" ");
@@ -296,8 +277,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         before.rounds.length &&
         before.started.run_id === own.trace.started.run_id &&
         before.rounds.length <= own.trace.rounds.length;
-      if (same && !own.following) return go(own.cursor, false, own.selected);
-      const asked = before ? null : S.readMoment(location.hash);
+      const asked = S.momentOf(own.trace, !before);
+      if (!asked && same && !own.following) return go(own.cursor, false, own.selected);
       const start =
         asked ||
         (own.trace.finished && !same
@@ -320,16 +301,13 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     document.addEventListener("keydown", (event) => {
       if (!root.isConnected || !own.visible() || event.defaultPrevented || S.taken(event)) return;
       if (active && active !== own && active.visible()) return;
-      const name = S.command(event, own.view === "present");
+      const name = S.guessKey(own, event) || S.command(event, own.view === "present");
       if (!name) return;
       event.preventDefault();
       run(name);
     });
-    addEventListener("hashchange", () => {
-      const asked = own.trace && root.isConnected ? S.readMoment(location.hash) : null;
-      if (asked) go(asked, true, asked.node);
-    });
     const handle = {
+      root,
       go,
       run,
       select,
@@ -345,6 +323,9 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       get selected() {
         return own.selected;
       },
+      get guessScore() {
+        return S.guessScore(own);
+      },
       get view() {
         return own.view;
       },
@@ -355,6 +336,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     root.dataset.compact = compact ? "1" : "";
     load();
     set({ view: S.asksToPresent(location.search) ? "present" : "" });
+    S.headline(root, handle);
+    S.follow(handle);
     return handle;
   }
 
