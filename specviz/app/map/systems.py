@@ -29,11 +29,9 @@ LEFT_OUT = {"name", "prompt", "prompt_name", "options", "top", "max_new_tokens"}
 class Preset:
     label: str
     recording: str
-    """of assets/traces, without its ending; empty: none is recorded yet"""
+    """of assets/traces, without its ending"""
     page: str
     """of docs/methods, without its ending"""
-    drafter: str = ""
-    """where there is no recording: the drafter, everything else as it stands by default"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +84,7 @@ def recordings() -> Mapping[str, Mapping[str, Any]]:
 def methods_of(preset: Preset) -> dict[str, Any]:
     """The settings that a preset chooses, by the names of `RunRequest`. Raises OptionError where its recording is not
     in the list."""
-    entry = {"drafter": preset.drafter} if not preset.recording else recordings().get(preset.recording)
+    entry = recordings().get(preset.recording)
     if entry is None:
         raise OptionError(f"the map's preset '{preset.label}' names the recording '{preset.recording}', which is not "
                           "in assets/traces/recordings.toml.")  # fmt: skip
