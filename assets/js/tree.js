@@ -133,7 +133,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
           class: "svp-hit",
           x: -13,
           y: -high / 2,
-          width: down ? width - spot.x + 11 : Math.max(40, spot.wide + 34),
+          width: down ? width - spot.x + 11 : Math.max(40, spot.wide + 34, spot.clear + 30),
           height: high,
           rx: 6,
         }),
