@@ -14,6 +14,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     play: "M6 4l9 6-9 6z",
     pause: "M6 4h2.5v12H6zM11.5 4H14v12h-2.5z",
     present: "M2 4h16v10H2zM7 17h6",
+    leave: "M5 5L15 15M15 5L5 15",
   };
   const icon = (name) =>
     S.svg("svg", { class: "svp-icon", viewBox: "0 0 20 20", "aria-hidden": "true" }, S.svg("path", { d: ICONS[name] }));
@@ -84,6 +85,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       S.setText(speed, `${now.speed}×`);
       S.set(speed, "aria-label", `speed of playing: ${now.speed}×`);
       const presenting = now.view === "present";
+      if (present.getAttribute("aria-pressed") !== String(presenting))
+        present.replaceChildren(icon(presenting ? "leave" : "present"));
       S.set(present, "aria-pressed", presenting);
       S.set(present, "title", presenting ? "leave the presentation (Esc)" : "present: fill the window (p)");
       if (railed !== now.round) {

@@ -158,11 +158,11 @@ def test_keys_move_by_round_rejection_and_bonus(player: Page) -> None:
 def test_keys_belong_to_a_field_while_typing_there(player: Page) -> None:
     at(player, "#round=2&beat=1")
     player.evaluate("document.body.append(document.createElement('input'))")
-    player.locator("input").focus()
+    player.locator("body > input").focus()
     player.keyboard.type("bn ?")
     player.keyboard.press("End")
     expect(player.locator(".svp-where")).to_contain_text("Round 2 of 8")
-    expect(player.locator("input")).to_have_value("bn ?")
+    expect(player.locator("body > input")).to_have_value("bn ?")
     player.keyboard.press("Control+b")
     expect(player.locator(".svp-where")).to_contain_text("Round 2 of 8")
 

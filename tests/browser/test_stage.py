@@ -101,6 +101,7 @@ def test_a_presentation_is_large_enough_for_the_last_row(
     page: Page, tmp_path: Path, size: tuple[int, int], least: float
 ) -> None:
     presented(page, tmp_path, recording("model-tree-code-uuid-fields.json.gz"), size)
+    at(page, "#round=6&beat=3")
     for _ in range(12):
         page.keyboard.press("PageDown")
         smallest, what = page.evaluate(SMALLEST)
@@ -361,6 +362,15 @@ def test_a_tree_of_340_nodes_is_folded_and_opens_by_press_and_key(page: Page, tm
     box = page.locator(".svp-scroll")
     assert box.evaluate("one => one.scrollHeight - one.clientHeight") <= 1
     assert box.evaluate("one => one.scrollWidth - one.clientWidth") <= 1
+
+
+def test_u_can_be_hidden_alone(player_page: Page) -> None:
+    at(player_page, "#round=1&beat=8&node=3")
+    row = player_page.locator(".svp-numbers > div", has=player_page.locator("dt", has_text="u"))
+    expect(row).to_be_visible()
+    player_page.evaluate("document.querySelector('.sv-player').specviz.set({ hidden: ['u'] })")
+    expect(row).to_be_hidden()
+    expect(player_page.locator(".svp-numbers")).to_contain_text("0.20")
 
 
 @pytest.mark.parametrize(
