@@ -69,8 +69,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     panels.push(S.countersPanel(area("counters", { "aria-label": "counters of the run" }), act));
     const note = h("span", { class: "svp-small" });
     area("tools").append(
-      h("button", { type: "button", class: "svp-link", onclick: download }, "download trace"),
-      h("button", { type: "button", class: "svp-link", onclick: copyLink }, "copy link to this moment"),
+      S.shareMenu({ now, source: () => own.source, root, say }),
       h("button", { type: "button", class: "svp-link", onclick: () => run("help") }, "keys"),
       note,
     );
@@ -244,30 +243,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       }, 3000);
     }
 
-    function download() {
-      const url = URL.createObjectURL(new Blob([own.source], { type: "application/json" }));
-      const link = h("a", {
-        href: url,
-        download: `specviz-${String(own.trace.started.run_id)
-          .replace(/[^\w-]+/g, "_")
-          .slice(0, 40)}.json`,
-      });
-      link.click();
-      setTimeout(() => URL.revokeObjectURL(url), 1000);
-    }
-
-    function copyLink() {
-      const hash = S.writeMoment(own.cursor, own.selected);
-      history.replaceState(history.state, "", hash);
-      const done = navigator.clipboard
-        ? navigator.clipboard.writeText(location.href)
-        : Promise.reject(new Error("no clipboard"));
-      done.then(
-        () => say("link copied"),
-        () => say("the link is in the address bar"),
-      );
-    }
-
     /** What a screen around the player may change of how it shows: any of {guess, hidden, lit, view}. */
     function set(changes) {
       Object.assign(own, changes);
@@ -302,8 +277,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         before.rounds.length &&
         before.started.run_id === own.trace.started.run_id &&
         before.rounds.length <= own.trace.rounds.length;
-      if (same && !own.following) return go(own.cursor, false, own.selected);
-      const asked = before ? null : S.readMoment(location.hash);
+      const asked = S.momentOf(own.trace, !before);
+      if (!asked && same && !own.following) return go(own.cursor, false, own.selected);
       const start =
         asked ||
         (own.trace.finished && !same
@@ -331,11 +306,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       event.preventDefault();
       run(name);
     });
-    addEventListener("hashchange", () => {
-      const asked = own.trace && root.isConnected ? S.readMoment(location.hash) : null;
-      if (asked) go(asked, true, asked.node);
-    });
     const handle = {
+      root,
       go,
       run,
       select,
@@ -364,6 +336,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     root.dataset.compact = compact ? "1" : "";
     load();
     set({ view: S.asksToPresent(location.search) ? "present" : "" });
+    S.headline(root, handle);
+    S.follow(handle);
     return handle;
   }
 

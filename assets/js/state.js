@@ -145,18 +145,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     }
   }
 
-  /** `#round=5&beat=3&node=2`, counted from 1 as on the screen; null if there is no such moment in the text. */
-  function readMoment(hash) {
-    const found = new URLSearchParams(String(hash).replace(/^[#?]/, ""));
-    const number = (name) => (/^\d{1,6}$/.test(found.get(name) || "") ? Number(found.get(name)) : null);
-    if (number("round") === null) return null;
-    const node = found.get("node") === END ? END : number("node");
-    return { round: number("round") - 1, beat: (number("beat") ?? 1) - 1, node };
-  }
-
-  const writeMoment = (cursor, node) =>
-    `#round=${cursor.round + 1}&beat=${cursor.beat + 1}` + (node === null || node === undefined ? "" : `&node=${node}`);
-
   /** [node, accepted or rejected] in the order of the text. A walk shows each verdict as it falls; where whole paths
      are
       judged, the path shows when it is known, with the rejected candidates that stood beside it. */
@@ -232,8 +220,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     isBonus,
     jump,
     lastBeat,
-    readMoment,
-    writeMoment,
     tokens,
     nodeLabels,
   });

@@ -60,6 +60,9 @@ class RunRequest:
     """False: no per-node distributions are kept (benchmarks); the events are otherwise the same"""
     top: int = 10
     """how many tokens of each distribution the trace keeps"""
+    recorded: bool = False
+    """the options are those of a trace's header: one that does nothing beside the others is dropped instead of refused,
+    as earlier releases wrote such options down"""
 
     def with_drafter(
         self, drafter: str, options: Mapping[str, Option] | None = None, keeps_policies: bool = False
@@ -89,7 +92,8 @@ def request_of(started: Started) -> RunRequest:
         seed=started.seed,
         max_new_tokens=started.max_new_tokens,
         stop=tuple(started.stop),
-        dtype=started.machine.dtype,  # `auto` goes by a clock, and another format rounds to another text
+        recorded=True,
+        dtype=started.machine.dtype,  # `auto` goes by the machine, and another format rounds to another text
     )
     for role, card in (("growth", started.growth), ("stopping", started.stopping)):
         if card is not None:
@@ -196,6 +200,16 @@ class PromptCard:
 
 
 @dataclass(frozen=True, slots=True)
+class FamilyCard:
+    """A family of prompts in plain words."""
+
+    name: str
+    title: str
+    expect: str
+    """one line: what to expect of its texts, and why"""
+
+
+@dataclass(frozen=True, slots=True)
 class Catalog:
     """Everything a visitor can choose from."""
 
@@ -207,6 +221,8 @@ class Catalog:
     stop_policies: tuple[MethodDescription, ...] = ()
     datastores: tuple[DatastoreDescription, ...] = ()
     """the newest first"""
+    families: tuple[FamilyCard, ...] = ()
+    """of the prompts, in their order"""
 
 
 @dataclass(frozen=True, slots=True)

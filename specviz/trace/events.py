@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from specviz.trace.exhibits import DatastoreCard, Exhibit, MemoryCard
+from specviz.trace.notebook import html_of, line_of
 
 FORMAT = "specviz-trace"
 VERSION = "1.0"
@@ -60,6 +61,8 @@ class MethodCard:
     """the drafter's own language model, if it has one"""
     deployable: bool = True
     """False: it asked the target beforehand (an oracle); the run is a bound, and its times say nothing about speed"""
+    further_models: list[ModelCard] = field(default_factory=list)
+    """language models that draft beside `model`, in the order of their drafts"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,6 +332,19 @@ class Round:
 
 
 @dataclass(frozen=True, slots=True)
+class PlainDecoding:
+    """Plain decoding, timed in the same run of the program as the trace: same prompt, target, sampling and seed."""
+
+    output_tokens: int
+    decode_s: float
+    """engine time without the pass over the prompt; of several runs the one with the median time per token"""
+    runs: int
+    """how often it ran, each time beside one run of the traced kind; the trace is the median of those"""
+    same_text: bool
+    """whether it wrote the same tokens: at temperature 0 a lossless run must, but for ties of rounding"""
+
+
+@dataclass(frozen=True, slots=True)
 class Finished:
     reason: FinishReason
     message: str | None
@@ -340,6 +356,8 @@ class Finished:
     """sum of the rounds' engine time"""
     record_s: float
     """time spent writing this trace, not part of decode_s"""
+    plain: PlainDecoding | None = None
+    """what the run is compared with; None: nothing was timed beside it"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -373,7 +391,7 @@ class VocabEntry:
     """for display alone: undecodable bytes as U+FFFD"""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Trace:
     """A whole run. On disk: JSON, `.json` or `.json.gz`."""
 
@@ -385,3 +403,10 @@ class Trace:
     rounds: list[Round]
     finished: Finished
     summary: Summary
+
+    def __repr__(self) -> str:
+        return line_of(self)
+
+    def _repr_html_(self) -> str | None:
+        """The player, in a notebook."""
+        return html_of(self)

@@ -88,6 +88,10 @@ def structure(trace: Trace) -> Iterator[Problem]:
     finished = trace.finished
     yield from vocabulary.wrong("finished.output_ids", finished.output_ids)
     yield from _times("finished", finished, ("prefill_s", "decode_s", "record_s"))
+    if finished.plain is not None:
+        yield from _times("finished.plain", finished.plain, ("decode_s",))
+        if finished.plain.output_tokens < 0 or finished.plain.runs < 1:
+            yield Problem("finished.plain", "must count 0 or more tokens and 1 or more runs")
 
 
 def _started(started: Started, vocabulary: _Vocabulary) -> Iterator[Problem]:

@@ -32,6 +32,7 @@ class SequentialVerifier(Verifier[OptionsT_co]):
     """
 
     judges: ClassVar[frozenset[CandidateKind]] = frozenset(["iid", "without_replacement", "point_mass"])
+    judges_merged: ClassVar[bool] = True
     rule: ClassVar[Rule | None] = Rule(
         threshold="ratio(p, q)",
         words="min(1, p/q)",

@@ -36,6 +36,7 @@ class TraversalVerifier(Verifier[TraversalOptions]):
     """
 
     judges: ClassVar[frozenset[CandidateKind]] = frozenset(["iid", "without_replacement", "point_mass"])
+    judges_merged: ClassVar[bool] = True
     temperatures: ClassVar[str] = "any"
     rule: ClassVar[Rule | None] = Rule(
         order="bottom_up",

@@ -12,10 +12,13 @@ import gradio as gr
 
 from specviz.app.about.tab import about_tab
 from specviz.app.lab.tab import restore
+from specviz.app.learn.button import Learn, lessons_of, wire_learn
 from specviz.app.machine.actions import MachineActions
 from specviz.app.machine.tab import machine_tab
+from specviz.app.map.tab import map_tab
 from specviz.app.page.deferred import DeferredSource
 from specviz.app.page.events import QUIET
+from specviz.app.page.links import LinkParts, recorded_names, wire_links
 from specviz.app.parts import notices
 from specviz.app.parts.gallery import Gallery
 from specviz.app.parts.request import Limits
@@ -35,10 +38,13 @@ from specviz.protocol.sweeps.result import points_of
 from specviz.resources import ROOT
 
 TITLE = "SpecViz"
-SENTENCE = "Watch one model guess ahead and another check the guesses, token by token."
+SENTENCES = (
+    "A small model guesses a few tokens (words or parts of words) ahead; the big one checks them all in one pass. "
+    "The text stays the big model's own; only the time changes."
+)
 LIGHT = '<button type="button" class="sv-light" aria-label="switch between light and dark"></button>'
 """what a press does is in `assets/js/light.js`"""
-HEADER = f'<div class="sv-header"><h1>{TITLE}</h1><p>{SENTENCE}</p></div>'
+HEADER = f'<div class="sv-header"><h1>{TITLE}</h1><p>{SENTENCES}</p></div>'
 POLL_S = 0.7
 """how often the status line asks while the models load; it stops asking when they are there"""
 CACHE_S = (3600, 24 * 3600)
@@ -57,6 +63,7 @@ def build(source: TraceSource, gallery: Gallery, limits: Limits, sweeps: Path = 
         with gr.Row(elem_classes="sv-top"):
             gr.HTML(HEADER, scale=4, min_width=280)
             status = gr.HTML(_status(source), scale=1, min_width=200, elem_id="sv-status")
+            learn = Learn(lessons_of(gallery), scale=0, min_width=84, elem_id="sv-learn")
             gr.HTML(LIGHT, scale=0, min_width=84, elem_classes="sv-light-box")
         with gr.Tabs() as tabs:
             with gr.Tab("Step", id="step"):
@@ -68,11 +75,15 @@ def build(source: TraceSource, gallery: Gallery, limits: Limits, sweeps: Path = 
             with gr.Tab("Machine", id="machine") as machine_page:
                 machine_tab(machine, machine_page)
             with gr.Tab("What if", id="what-if"):
-                what_if_tab(WhatIfActions(gallery), tabs, parts.stage())
+                what_if = what_if_tab(WhatIfActions(gallery), tabs, parts.stage())
             with gr.Tab("Proof", id="proof") as proof_page:
                 proof_tab(proof, proof_page)
+            with gr.Tab("Map", id="map"):
+                doc = map_tab(frozenset(recorded_names(gallery).values()))
             with gr.Tab("About", id="about"):
                 about_tab(source.catalog(), points_of(measured.result) if measured else ())
+        wire_learn(learn, gallery, tabs, parts.stage())
+        wire_links(step, LinkParts(tabs, parts.stage(), parts.bar.run, parts.bar.stop, parts.form, what_if, [doc]))
         _status_events(demo, source, status)
         demo.load(restore, None, [tabs, chart], **QUIET)
         demo.unload(step.leave)

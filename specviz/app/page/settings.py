@@ -27,7 +27,7 @@ def launch_settings(limits: Limits, environment: Mapping[str, str] = os.environ)
         "theme": page_theme(),
         "head": head() + page_style(),
         "max_file_size": limits.import_bytes,
-        "footer_links": ["settings"],
+        "footer_links": [],
         "run_history": False,
         "ssr_mode": False,
         "show_error": True,

@@ -11,9 +11,11 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from specviz.app.parts.examples import Example, found
 from specviz.errors import TraceError
 from specviz.trace import codec
 from specviz.trace.events import Trace
+from specviz.trace.gain import gain
 
 INDEX = "index.json"
 
@@ -31,14 +33,17 @@ class GalleryCard:
     """acceptance rate"""
     length: float | None
     """mean acceptance length"""
+    gain: float | None = None
+    """measured, over plain decoding timed beside it; None: not timed"""
 
     @property
     def label(self) -> str:
-        """`median.py · model, greedy · 2.9 tokens per round`; says so where no model ran."""
-        how = "greedy" if self.temperature == 0 else f"T {self.temperature:g}"
+        """`model: median.py, temperature 0 · 2.90 tokens per round · 1.37×`; says so where no model ran."""
         tau = "nothing drafted" if self.length is None else f"{self.length:.2f} tokens per round"
-        mark = " · simulated" if self.source == "simulated" else ""
-        return f"{self.prompt} · {self.drafter}, {how} · {tau}{mark}"
+        parts = [f"{self.drafter}: {self.prompt}, temperature {self.temperature:g}", tau]
+        parts += [] if self.gain is None else [f"{self.gain:.2f}×"]
+        parts += ["simulated"] if self.source == "simulated" else []
+        return " · ".join(parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +52,8 @@ class Gallery:
     cards: tuple[GalleryCard, ...]
     first: str | None
     """file to open first; None: the gallery is empty"""
+    examples: tuple[Example, ...] = ()
+    """runs by what they show"""
 
     def read(self, file: str) -> Trace:
         """A run from the gallery. Raises TraceError for a name that is not on it."""
@@ -72,6 +79,7 @@ def card_of(trace: Trace, file: str) -> GalleryCard:
         source="simulated" if started.source == "simulated" else "recorded",
         rate=trace.summary.draft_acceptance_rate,
         length=trace.summary.mean_acceptance_length,
+        gain=gain(trace),
     )
 
 
@@ -91,10 +99,12 @@ def _branches(trace: Trace) -> bool:
 def gallery(folder: Path) -> Gallery:
     """The gallery at `folder`. Cards come from its index; a trace that is not in it is read, a broken one left out."""
     files = sorted(path.name for path in folder.glob("*.json.gz")) if folder.is_dir() else []
-    known, first = _index(folder)
+    index = _index(folder)
+    known = {card.file: card for card in index.cards}
     cards = [card for card in (known.get(file) or _read_card(folder, file) for file in files) if card is not None]
     names = [card.file for card in cards]
-    return Gallery(folder, tuple(cards), first if first in names else next(iter(names), None))
+    first = index.first if index.first in names else next(iter(names), None)
+    return Gallery(folder, tuple(cards), first, tuple(one for one in index.examples if one.file in names))
 
 
 def write_index(folder: Path, first: str | None = None) -> Gallery:
@@ -105,18 +115,22 @@ def write_index(folder: Path, first: str | None = None) -> Gallery:
 
 def index_text(folder: Path, first: str | None = None) -> str:
     """What `index.json` must say of the traces at `folder`; the page opens on `first` (default: the first by name)."""
-    files = sorted(path.name for path in folder.glob("*.json.gz"))
-    cards = [asdict(card_of(codec.read(folder / file), file)) for file in files]
-    return json.dumps({"first": first or next(iter(files), None), "traces": cards}, indent=1) + "\n"
+    traces = {path.name: codec.read(path) for path in sorted(folder.glob("*.json.gz"))}
+    content = {
+        "first": first or next(iter(traces), None),
+        "traces": [asdict(card_of(trace, file)) for file, trace in traces.items()],
+        "examples": [asdict(example) for example in found(traces)],
+    }
+    return json.dumps(content, indent=1) + "\n"
 
 
-def _index(folder: Path) -> tuple[dict[str, GalleryCard], str | None]:
+def _index(folder: Path) -> Gallery:
     path = folder / INDEX
     if not path.is_file():
-        return {}, None
+        return Gallery(folder, (), None)
     content = json.loads(path.read_text(encoding="utf-8"))
-    cards = [GalleryCard(**card) for card in content["traces"]]
-    return {card.file: card for card in cards}, content.get("first")
+    examples = tuple(Example(**one) for one in content.get("examples", []))
+    return Gallery(folder, tuple(GalleryCard(**card) for card in content["traces"]), content.get("first"), examples)
 
 
 def _read_card(folder: Path, file: str) -> GalleryCard | None:
@@ -127,5 +141,5 @@ def _read_card(folder: Path, file: str) -> GalleryCard | None:
 
 
 def labelled_files(cards: Sequence[GalleryCard]) -> list[tuple[str, str]]:
-    """(label, file) pairs for a chooser."""
-    return [(card.label, card.file) for card in cards]
+    """(label, file) pairs for a chooser, those of one method together."""
+    return [(card.label, card.file) for card in sorted(cards, key=lambda card: (card.drafter, card.prompt))]

@@ -8,16 +8,21 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from specviz.protocol.plain import has_plain, plain_beside
 from specviz.protocol.runs import Resume, RunRequest, TraceSource
 from specviz.trace.assemble import assemble
 from specviz.trace.codec import dumps, step_data
-from specviz.trace.events import FORMAT, VERSION, Finished, Round, Started, Trace
+from specviz.trace.events import FORMAT, VERSION, Finished, PlainDecoding, Round, Started, Trace
 from specviz.trace.steps import Step
 
 FRAME_S = 0.05
 """shortest time between two pictures; the engine never waits for it, rounds in between are shown together"""
+
+CHEAP_S = 5.0
+"""plain decoding is timed beside a run where it will take no longer"""
+TIMING = "Timing plain decoding of the same prompt beside it…"
 
 REASONS = {
     "eos": "the target ended the text",
@@ -67,10 +72,22 @@ class _Growing:
             f'"rounds":[{",".join(self._rounds)}],"finished":null,"summary":null}}'
         )
 
-    def frame(self) -> Frame:
+    def frame(self, also: str = "") -> Frame:
         count = len(self._rounds)
-        message = f"Running: {count} target pass{'es' if count != 1 else ''}, {self.tokens} tokens so far."
-        return Frame(self.player(), message, started=self.started)
+        message = f"Running: {count} target pass{'es' if count != 1 else ''}, {self.tokens} tokens so far. {also}"
+        return Frame(self.player(), message.strip(), started=self.started)
+
+    def compare(self, plain_of: Callable[[Finished], PlainDecoding | None]) -> None:
+        """Put what was timed beside the run into its end."""
+        last = self.steps[-1]
+        if isinstance(last.event, Finished):
+            self.steps[-1] = replace(last, event=replace(last.event, plain=plain_of(last.event)))
+
+    def compares(self, request: RunRequest) -> bool:
+        """Whether plain decoding can be timed beside it, and cheaply: by the passes of this run, a bound from above."""
+        last, rounds = self.steps[-1].event, [one.event for one in self.steps if isinstance(one.event, Round)]
+        expected_s = self.tokens * sum(one.scored.seconds for one in rounds) / max(1, len(rounds))
+        return isinstance(last, Finished) and has_plain(request, last) and expected_s <= CHEAP_S
 
     def last(self) -> Frame:
         trace = assemble(self.steps)
@@ -84,16 +101,21 @@ def frames(
     resume: Resume | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[Frame]:
-    """Run and yield frames; the last one carries the trace. Raises what the source raises."""
+    """Run and yield frames; the last one carries the trace. Raises what the source raises.
+
+    A whole run from its beginning has plain decoding timed beside it, where that is cheap.
+    """
     growing = _Growing()
     shown_at = -FRAME_S
     for step in source.run(request, cancelled, resume):
         growing.add(step)
-        if isinstance(step.event, Finished):
-            yield growing.last()
-        elif isinstance(step.event, Round) and clock() - shown_at >= FRAME_S:
+        if isinstance(step.event, Round) and clock() - shown_at >= FRAME_S:
             shown_at = clock()
             yield growing.frame()
+    if resume is None and growing.compares(request):
+        yield growing.frame(TIMING)
+        growing.compare(lambda finished: plain_beside(source, request, finished, cancelled))
+    yield growing.last()
 
 
 def ending(trace: Trace) -> str:

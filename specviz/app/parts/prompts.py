@@ -5,12 +5,35 @@ Stateless: which prompt comes next is read off the prompt box itself.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from specviz.protocol.runs import Catalog, PromptCard
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Prompts of one kind."""
+
+    name: str
+    title: str
+    line: str
+    """what to expect of them"""
+
+
+def described(catalog: Catalog) -> list[Family]:
+    """The families in their order, each with the line of its first prompt."""
+    first = {name: next(card for card in catalog.prompts if card.family == name) for name in families(catalog)}
+    return [Family(name, chip_label(name), card.description) for name, card in first.items()]
 
 
 def families(catalog: Catalog) -> list[str]:
     """Families in the order of the prompt set."""
     return list(dict.fromkeys(card.family for card in catalog.prompts))
+
+
+def expectation(catalog: Catalog, family: str) -> str:
+    """What to expect of a family's texts and why, in one line; empty where the set does not say it."""
+    return next((card.expect for card in catalog.families if card.name == family), "")
 
 
 def next_prompt(catalog: Catalog, family: str, current: str) -> tuple[PromptCard, str]:

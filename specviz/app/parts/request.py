@@ -102,6 +102,19 @@ def in_effect(method: MethodDescription, options: Mapping[str, Option], has_poli
     }
 
 
+def acts(values: Mapping[str, object], catalog: Catalog, option: str) -> bool:
+    """Whether an option of the chosen drafter has any effect beside what else stands in the form; False where that
+    cannot be read."""
+    method = next((one for one in catalog.drafters if one.name == values.get("drafter")), None)
+    if method is None:
+        return False
+    try:
+        read = read_options("drafter", method, values)
+    except OptionError:
+        return False
+    return option in in_effect(method, read, method.grows and _has_policy(values, catalog))
+
+
 def read_options(group: str, method: MethodDescription, values: Mapping[str, object]) -> dict[str, Option]:
     """The options of one method, parsed by their cards' types; an empty control means the default."""
     read: dict[str, Option] = {}
@@ -235,7 +248,7 @@ def _datastore(values: Mapping[str, object], catalog: Catalog, limits: Limits) -
 def _prompt(values: Mapping[str, object], limits: Limits) -> str:
     prompt = str(values.get("prompt") or "")
     if not prompt:
-        raise OptionError("the prompt is empty; type one or click a family above it.")
+        raise OptionError("the prompt is empty; type one or click an example below it.")
     if len(prompt) > limits.prompt_chars:
         raise OptionError(
             f"the prompt has {len(prompt)} characters, but this machine takes {limits.prompt_chars}; shorten it."

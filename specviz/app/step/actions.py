@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import gradio as gr
@@ -36,18 +36,20 @@ from specviz.app.parts.request import Limits, request_from
 from specviz.app.step import controls as form
 from specviz.app.step.acceptance import acceptance_by_depth, accepted_lengths
 from specviz.app.step.acceptance_figure import bar_panels
+from specviz.app.step.bar import gamma_card, gamma_state
+from specviz.app.step.comparison import Pair, shown
 from specviz.app.step.counterfactual_cards import cards
+from specviz.app.step.filling import values_of
 from specviz.app.step.iterations import heat_map, iterations
 from specviz.app.step.matrix import matrix_of, matrix_table
 from specviz.app.step.retraining import Retraining
-from specviz.app.step.uploads import imported, resume_at, token_text
+from specviz.app.step.uploads import resume_at, token_text
 from specviz.errors import OptionError, SpecVizError, TraceError
 from specviz.protocol.counterfactual import Other, others
 from specviz.protocol.runs import Catalog, Resume, RunRequest, TraceSource
 from specviz.trace import codec
 from specviz.trace.events import Started, Trace
 from specviz.trace.limits import UPLOAD
-from specviz.trace.unchecked import outcome
 
 log = logging.getLogger(__name__)
 
@@ -64,6 +66,9 @@ class FirstView:
     badges: str
     panels: str
     message: str
+    values: Mapping[str, Any] = field(default_factory=dict)
+    """what stands in the controls, by name"""
+    pair: Pair = field(default_factory=Pair)
 
 
 def badges_of(started: Started) -> str:
@@ -100,10 +105,8 @@ class StepActions(Cancellable):
             return FirstView("", "", "", str(error))
         if trace is None:
             return FirstView("", "", "", EMPTY_GALLERY)
-        return FirstView(codec.dumps(trace), badges_of(trace.started), panels_of(trace), _shown(trace))
-
-    def opening_prompt(self) -> str:
-        return self.catalog.prompts[0].text if self.catalog.prompts else ""
+        values = values_of(trace.started, self.catalog, self.limits)
+        return FirstView(codec.dumps(trace), badges_of(trace.started), panels_of(trace), "", values, Pair(shown(trace)))
 
     # --- the form ------------------------------------------------------------------------------------------------
 
@@ -179,6 +182,19 @@ class StepActions(Cancellable):
 
         return run
 
+    def gamma(self, controls: form.Controls) -> Callable[[Given], gr.Number]:
+        """The bar's γ for the chosen drafter: whether it has any effect beside the other options."""
+
+        def show(given: Given) -> gr.Number:
+            return gr.Number(**gamma_state(controls.values(given), self.catalog))
+
+        return show
+
+    def first_gamma(self, drafter: str) -> object:
+        """The γ that a newly chosen drafter begins with."""
+        card = gamma_card(self.catalog, drafter)
+        return gr.skip() if card is None else card.default
+
     def run_branch(
         self, controls: form.Controls, player: Component, state: Component
     ) -> Callable[..., Iterator[Updates]]:
@@ -193,6 +209,12 @@ class StepActions(Cancellable):
             yield from self._guarded(start)
 
         return run
+
+    def run_again(self, request: RunRequest, visitor: gr.Request, said: Callable[[Frame], str]) -> Iterator[Updates]:
+        """The run that a link asks for; `said` words the message of each frame."""
+        yield from self._guarded(
+            lambda: (replace(frame, message=said(frame)) for frame in self._frames(request, None, visitor))
+        )
 
     def _frames(self, request: RunRequest, resume: Resume | None, visitor: gr.Request) -> Iterator[Frame]:
         weights = self.retraining.weights(_name(visitor), request.stopping)
@@ -225,7 +247,7 @@ class StepActions(Cancellable):
         """The player asked to continue from a round with a token of the visitor's choice."""
         round_index, token = int(event.round), event.token
         word = "the engine's own choice" if token is None else f"“{token_text(player, int(token))}”"
-        text = f"Continue from round {round_index + 1} with {word} as its next token, using the settings below."
+        text = f"Continue from round {round_index + 1} with {word} as its next token, using the settings in the bar."
         return gr.Row(visible=True), notices.message(text), (round_index, None if token is None else int(token))
 
     def drop_branch(self) -> Updates:
@@ -244,21 +266,6 @@ class StepActions(Cancellable):
         except SpecVizError as error:
             yield notices.message(str(error), "error")
 
-    def open_recorded(self, file: str | None) -> Updates:
-        try:
-            return _stage(self.gallery.read(file or ""))
-        except TraceError as error:
-            return _refused(error)
-
-    def open_file(self, path: str | None) -> Updates:
-        """An imported trace, read with the limits for strangers' files."""
-        try:
-            trace = imported(path, self.limits.import_bytes)
-        except TraceError as error:
-            return _refused(error)
-        *shown, _ = _stage(trace)
-        return *shown, notices.message(f"{_shown(trace)} {outcome(trace)}")
-
 
 def _frame_updates(frame: Frame) -> Updates:
     badge = badges_of(frame.started) if frame.started else gr.skip()
@@ -267,16 +274,8 @@ def _frame_updates(frame: Frame) -> Updates:
     return frame.player, badge, panels, notices.message(frame.message, tone)
 
 
-def _stage(trace: Trace) -> Updates:
-    return codec.dumps(trace), badges_of(trace.started), panels_of(trace), notices.message(_shown(trace))
-
-
-def _shown(trace: Trace) -> str:
+def shown_as(trace: Trace) -> str:
     return f"Showing a {trace.started.source} run: {ending(trace)}"
-
-
-def _refused(error: SpecVizError) -> Updates:
-    return gr.skip(), gr.skip(), gr.skip(), notices.message(str(error), "error")
 
 
 def _name(visitor: gr.Request) -> str:

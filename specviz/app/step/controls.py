@@ -1,4 +1,4 @@
-"""The form: every control of a run, drawn from the catalog, and which of them belong to the chosen methods.
+"""The drawer's controls, drawn from the catalog, and which of them belong to the chosen methods.
 
 One group of option controls per method, made from its option cards; choosing a method shows its group and hides the
 others.
@@ -27,6 +27,7 @@ from specviz.app.parts.methods import (
     retrieves,
 )
 from specviz.app.parts.request import Limits, option_key
+from specviz.app.step.filling import GAMMA
 from specviz.protocol.runs import MEMORY_WAYS, Catalog, ModelDescription, OptionCard, RunRequest
 
 FEW = 5
@@ -65,13 +66,22 @@ class Controls:
     """what only belongs to drafters that grow their drafts"""
     retraining: RetrainingControls | None = None
     """where some stop policy learns"""
+    opening: Mapping[str, Any] = field(default_factory=dict)
+    """values to begin with, by name: those of the run that the page opens on"""
+    gamma_keys: list[str] = field(default_factory=list)
+    """the options that the bar's γ stands for: one per drafter that has it"""
 
     def inputs(self) -> set[Component]:
         return set(self.fields.values())
 
     def values(self, given: Mapping[Component, object]) -> dict[str, object]:
         """What an event handler received, by value name."""
-        return {name: given[component] for name, component in self.fields.items()}
+        values = {name: given[component] for name, component in self.fields.items()}
+        return values | (dict.fromkeys(self.gamma_keys, values[GAMMA]) if GAMMA in values else {})
+
+    def begin(self, name: str, otherwise: Any) -> Any:
+        """The value that a control opens with."""
+        return self.opening.get(name, otherwise)
 
 
 def model_choices(models: Sequence[ModelDescription], role: str) -> list[tuple[str, str]]:
@@ -85,23 +95,24 @@ def _model_label(model: ModelDescription) -> str:
     return f"{model.name} ({size})" if model.available else f"{model.name} (not installed)"
 
 
-def option_control(card: OptionCard) -> Component:
-    """The control that fits an option's type and range."""
+def option_control(card: OptionCard, begin: object = None) -> Component:
+    """The control that fits an option's type and range; it opens with `begin`, or with the option's default."""
     label = card.name.replace("_", " ")
+    value = card.default if begin is None else begin
     if card.choices:
-        return gr.Dropdown(list(card.choices), value=card.default, label=label, info=card.help)
+        return gr.Dropdown(list(card.choices), value=str(value), label=label, info=card.help)
     if card.type == "bool":
-        return gr.Checkbox(value=bool(card.default), label=label, info=card.help)
+        return gr.Checkbox(value=bool(value), label=label, info=card.help)
     if card.type in ("int", "float"):
-        return _number_control(card, label)
-    default = ",".join(map(str, card.default)) if isinstance(card.default, list | tuple) else card.default or ""
+        return _number_control(card, label, value)
+    default = ",".join(map(str, value)) if isinstance(value, list | tuple) else value or ""
     example = "3,2,1" if card.type == "ints" else None
     return gr.Textbox(value=str(default), label=label, info=card.help, placeholder=example, max_lines=1)
 
 
-def _number_control(card: OptionCard, label: str) -> Component:
+def _number_control(card: OptionCard, label: str, begin: object) -> Component:
     step = 1.0 if card.type == "int" else 0.01
-    value = card.default if isinstance(card.default, int | float) else None
+    value = begin if isinstance(begin, int | float) else None
     if card.minimum is None or card.maximum is None or card.maximum - card.minimum > SLIDER_SPAN or value is None:
         return gr.Number(value=value, label=label, info=card.help, minimum=card.minimum, maximum=card.maximum)
     return gr.Slider(card.minimum, card.maximum, value=value, step=step, label=label, info=card.help)
@@ -110,6 +121,7 @@ def _number_control(card: OptionCard, label: str) -> Component:
 def method_controls(controls: Controls, catalog: Catalog, limits: Limits) -> None:
     """Every kind of method: what to choose, a line about the choice, and the chosen method's options."""
     known = kinds(catalog)
+    drafter = str(controls.begin("drafter", RunRequest(prompt="").drafter))
     growing = [kind for kind in known if kind.for_growing]
     for kind in known:
         if not kind.for_growing:
@@ -118,21 +130,22 @@ def method_controls(controls: Controls, catalog: Catalog, limits: Limits) -> Non
             controls.fields["memory"] = gr.Radio(
                 list(limits.memory_ways), value=MEMORY_WAYS[0], label="memory",
                 info=MEMORY_INFO if limits.shared_memory else COLD_INFO,
-                visible=remembers(catalog, kind.default), elem_id="sv-memory",
+                visible=remembers(catalog, drafter), elem_id="sv-memory",
             )  # fmt: skip
         if kind.group == "drafter" and any(method.retrieves for method in kind.methods):
             controls.fields["datastore"] = gr.Dropdown(
                 **datastore_choice(catalog, limits), value="", label="datastore",
-                allow_custom_value=limits.any_model, visible=retrieves(catalog, kind.default), elem_id="sv-datastore",
+                allow_custom_value=limits.any_model, visible=retrieves(catalog, drafter), elem_id="sv-datastore",
             )  # fmt: skip
         if kind.group == "drafter" and growing:
-            shown = grows(catalog, kind.default)
-            title = growing_title([policy.default for policy in growing])
+            shown = grows(catalog, drafter)
+            chosen = {policy.group: str(controls.begin(policy.group, policy.default)) for policy in growing}
+            title = growing_title(list(chosen.values()))
             with gr.Accordion(title, open=False, visible=shown) as controls.growing:
                 for policy in growing:
                     _method(controls, policy)
                     if learners(policy):
-                        controls.retraining = _retraining(policy.default in learners(policy))
+                        controls.retraining = _retraining(chosen[policy.group] in learners(policy))
 
 
 def datastore_choice(catalog: Catalog, limits: Limits) -> dict[str, Any]:
@@ -161,31 +174,41 @@ def _retraining(shown: bool) -> RetrainingControls:
 
 
 def _method(controls: Controls, kind: Kind) -> None:
+    chosen = str(controls.begin(kind.group, kind.default))
     with gr.Column(elem_classes="sv-method"):
-        controls.fields[kind.group] = _choice(kind)
-        controls.notes[kind.group] = gr.HTML(notices.note(note(kind, kind.default), is_lossless(kind, kind.default)))
-        controls.groups[kind.group] = _option_groups(controls, kind)
+        if kind.group not in controls.fields:
+            controls.fields[kind.group] = _choice(kind, chosen)
+        controls.notes[kind.group] = gr.HTML(notices.note(note(kind, chosen), is_lossless(kind, chosen)))
+        controls.groups[kind.group] = _option_groups(controls, kind, chosen)
 
 
-def _choice(kind: Kind) -> Component:
+def _choice(kind: Kind, chosen: str) -> Component:
     """A few methods are all in sight; many fold into a list."""
-    kwargs: dict[str, Any] = {"value": kind.default, "label": kind.label, "elem_id": f"sv-{kind.group}"}
+    kwargs: dict[str, Any] = {"value": chosen, "label": kind.label, "elem_id": f"sv-{kind.group}"}
     if len(choices(kind)) <= FEW:
         return gr.Radio(choices(kind), **kwargs)
     return gr.Dropdown(choices(kind), **kwargs)
 
 
-def _option_groups(controls: Controls, kind: Kind) -> dict[str, gr.Group]:
-    """One group per method that has options; only the chosen method's is visible."""
+def _option_groups(controls: Controls, kind: Kind, chosen: str) -> dict[str, gr.Group]:
+    """One group per method that has options beside the bar's γ; only the chosen method's is visible."""
     groups = {}
     for method in kind.methods:
-        if not method.options:
+        in_bar = [card for card in method.options if GAMMA in controls.fields and _is_gamma(kind, card)]
+        controls.gamma_keys += [option_key(kind.group, method.name, card.name) for card in in_bar]
+        others = [card for card in method.options if card not in in_bar]
+        if not others:
             continue
-        with gr.Group(visible=method.name == kind.default, elem_classes="sv-options") as box, gr.Row():
-            for card in method.options:
-                controls.fields[option_key(kind.group, method.name, card.name)] = option_control(card)
+        with gr.Group(visible=method.name == chosen, elem_classes="sv-options") as box, gr.Row():
+            for card in others:
+                key = option_key(kind.group, method.name, card.name)
+                controls.fields[key] = option_control(card, controls.opening.get(key))
         groups[method.name] = box
     return groups
+
+
+def _is_gamma(kind: Kind, card: OptionCard) -> bool:
+    return kind.group == "drafter" and card.name == GAMMA
 
 
 def model_controls(controls: Controls, catalog: Catalog, limits: Limits, defaults: RunRequest) -> None:
@@ -195,7 +218,7 @@ def model_controls(controls: Controls, catalog: Catalog, limits: Limits, default
         ("drafter_model", "drafter's model", "drafter", defaults.drafter_model),
     ):
         offered = model_choices(catalog.models, role)
-        listed = [name for _, name in offered]
+        listed, value = [name for _, name in offered], controls.begin(name, value)
         start = value if value in listed or limits.any_model else next(iter(listed), None)
         info = "bundled name, local folder or hub id" if limits.any_model else None
         controls.fields[name] = gr.Dropdown(
@@ -204,22 +227,28 @@ def model_controls(controls: Controls, catalog: Catalog, limits: Limits, default
 
 
 def sampling_controls(controls: Controls, limits: Limits, defaults: RunRequest) -> None:
-    """Temperature and length; seed, truncation, stop strings."""
-    fields, length = controls.fields, min(defaults.max_new_tokens, limits.max_new_tokens)
+    """Length; seed, truncation, stop strings."""
+    fields, begin = controls.fields, controls.begin
+    length = begin("max_new_tokens", min(defaults.max_new_tokens, limits.max_new_tokens))
     with gr.Row():
-        fields["temperature"] = gr.Slider(
-            0.0, 2.0, value=defaults.temperature, step=0.05, label="temperature", info="0: greedy", min_width=200
-        )
         fields["max_new_tokens"] = gr.Slider(
             1, limits.max_new_tokens, value=length, step=1, label="new tokens", info="at most", min_width=200
         )
     with gr.Row():
-        fields["seed"] = _whole(defaults.seed, "seed", "same seed, same run")
-        fields["top_k"] = _whole(defaults.top_k, "top-k", "0: off")
+        fields["seed"] = _whole(begin("seed", defaults.seed), "seed", "same seed, same run")
+        fields["top_k"] = _whole(begin("top_k", defaults.top_k), "top-k", "0: off")
         fields["top_p"] = gr.Number(
-            value=defaults.top_p, label="top-p", minimum=0, maximum=1, step=0.05, info="1: off", min_width=80
+            value=begin("top_p", defaults.top_p),
+            label="top-p",
+            minimum=0,
+            maximum=1,
+            step=0.05,
+            info="1: off",
+            min_width=80,
         )
-        fields["stop"] = gr.Textbox(label="stop strings", info="one per line, \\n: a break", max_lines=4, min_width=120)
+        fields["stop"] = gr.Textbox(
+            begin("stop", ""), label="stop strings", info="one per line, \\n: a break", max_lines=4, min_width=120
+        )
 
 
 def _whole(value: int, label: str, info: str) -> gr.Number:

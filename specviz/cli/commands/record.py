@@ -1,6 +1,6 @@
 """`specviz record`: write the recorded traces that the page opens on.
 
-Place in the flow: recordings.toml → trace source → codec → assets/traces and its index.
+Place in the flow: recordings.toml → trace source, plain decoding timed beside it → codec → assets/traces and its index.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from specviz.cli.parts.opening import OPENING, find_opening, write_opening
 from specviz.cli.parts.progress import progress
 from specviz.cli.parts.sources import live_source
 from specviz.cli.parts.terminal import out, printable
@@ -36,6 +37,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--only", action="append", metavar="NAME", help="record this one alone; may be repeated")
     parser.add_argument("--target", metavar="NAME", help="another target than the list's")
     parser.add_argument("--drafter-model", metavar="NAME", help="another drafter model than the list's")
+    parser.add_argument(
+        "--find-opening",
+        action="store_true",
+        help="search the prompts in plain English and some seeds for the run that opens the page (a short text, in its "
+        "first three rounds an acceptance, a rejection and a bonus, faster than plain decoding), write it into "
+        f"{LIST} and record it alone",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -43,6 +51,11 @@ def run(args: argparse.Namespace) -> int:
     from specviz.trace import codec
 
     source = live_source()
+    if args.find_opening:
+        found = find_opening(source)
+        write_opening(args.folder / LIST, found)
+        out().line(printable(found.sentence, keep=""))
+        args.only = [OPENING]
     overrides = {name: getattr(args, name) for name in ("target", "drafter_model") if getattr(args, name) is not None}
     first, recordings = read_list(args.folder / LIST, source.catalog(), overrides)
     unknown = sorted(set(args.only or []) - {one.name for one in recordings})
@@ -90,10 +103,10 @@ def _recording(entry: dict[str, Any], catalog: Catalog, overrides: Mapping[str, 
 
 
 def _record(source: TraceSource, one: Recording) -> Trace:
-    from specviz.trace.assemble import assemble
+    from specviz.protocol.plain import run_beside_plain
     from specviz.trace.check import check
 
-    trace = assemble(source.run(one.request))
+    trace = run_beside_plain(source, one.request)
     if trace.finished.reason == "failed":
         raise OptionError(f"recording '{one.name}' failed: {trace.finished.message}")
     broken = [problem for problem in check(trace) if problem.severity == "error"]

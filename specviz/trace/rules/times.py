@@ -33,6 +33,23 @@ def times(trace: Trace) -> Iterator[Problem]:
     total = sum(this.seconds for this in trace.rounds)
     if abs(trace.finished.decode_s - total) > EXACT * (1 + total):
         yield Problem("finished.decode_s", f"is {trace.finished.decode_s:.9g}, but the rounds add up to {total:.9g}")
+    yield from _plain(trace)
+
+
+def _plain(trace: Trace) -> Iterator[Problem]:
+    """What stands beside the run may not contradict it; how long it took, no file can show."""
+    plain, tokens = trace.finished.plain, len(trace.finished.output_ids)
+    if plain is None:
+        return
+    if plain.same_text and plain.output_tokens != tokens:
+        yield Problem(
+            "finished.plain.output_tokens", f"is {plain.output_tokens}, but the same text has {tokens} tokens"
+        )
+    elif plain.output_tokens > trace.started.max_new_tokens:
+        told = f"is {plain.output_tokens}, but at most {trace.started.max_new_tokens} were to be written"
+        yield Problem("finished.plain.output_tokens", told)
+    if trace.started.drafter.name == "none":
+        yield Problem("finished.plain", "stands beside a run that is plain decoding itself")
 
 
 def _phases(place: str, this: Round, producer: Producer) -> Iterator[Problem]:

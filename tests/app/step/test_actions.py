@@ -21,6 +21,7 @@ from specviz.app.speedup.form import SweepControls
 from specviz.app.speedup.shown import recorded
 from specviz.app.step.actions import StepActions
 from specviz.app.step.controls import Controls, method_controls
+from specviz.app.step.opening_actions import OpeningActions
 from specviz.app.step.uploads import resume_at
 from specviz.protocol.runs import DatastoreDescription
 from specviz.protocol.sweeps import store as sweep_store
@@ -55,10 +56,16 @@ def actions(gallery_folder: Path) -> StepActions:
     return StepActions(ReplaySource(sample()), gallery(gallery_folder), Limits())
 
 
+@pytest.fixture
+def opens(gallery_folder: Path) -> OpeningActions:
+    return OpeningActions(gallery(gallery_folder), catalog(), Limits(), ())
+
+
 def test_the_page_opens_on_the_first_run_of_the_gallery_and_says_what_it_is(actions: StepActions) -> None:
     opening = actions.opening()
     assert json.loads(opening.player)["started"]["run_id"] == "sample"
-    assert "Showing a simulated run: 20 tokens in 8 target passes" in opening.message
+    assert opening.message == ""
+    assert (opening.values["prompt"], opening.values["temperature"]) == ("def add(a, b):\n", 1.0)
     assert "simulated" in opening.badges
     assert "depth 1: accepted in 6 of 7 rounds" in opening.panels
 
@@ -213,27 +220,27 @@ def test_a_branch_without_a_place_or_a_whole_run_says_so() -> None:
         resume_at('{"rounds":[]}', (0, None))
 
 
-def test_a_good_file_is_shown_and_a_bad_one_is_refused_with_a_sentence(actions: StepActions, tmp_path: Path) -> None:
-    opened = actions.open_file(str(SAMPLE))[3]
+def test_a_good_file_is_shown_and_a_bad_one_is_refused_with_a_sentence(opens: OpeningActions, tmp_path: Path) -> None:
+    opened = opens.open_file(str(SAMPLE))[3]
     assert "Showing a simulated run" in opened
     assert "Checked against itself: sound." in opened
     assert "no model at hand" in opened
     bad = tmp_path / "bad.json"
     bad.write_text('{"format":"something else"}', encoding="utf-8")
-    update = actions.open_file(str(bad))
+    update = opens.open_file(str(bad))
     assert update[0] == gr.skip()
     assert "bad.json" in update[3]
     assert "sv-message-error" in update[3]
 
 
 def test_a_file_over_the_limit_is_refused_before_it_is_read(gallery_folder: Path) -> None:
-    actions = StepActions(ReplaySource(sample()), gallery(gallery_folder), Limits(import_bytes=1000))
-    assert "The file is larger than the 0.001 MB" in actions.open_file(str(SAMPLE))[3]
+    opens = OpeningActions(gallery(gallery_folder), catalog(), Limits(import_bytes=1000), ())
+    assert "The file is larger than the 0.001 MB" in opens.open_file(str(SAMPLE))[3]
 
 
-def test_only_runs_in_the_gallery_can_be_chosen(actions: StepActions) -> None:
-    assert json.loads(actions.open_recorded("sample.json.gz")[0])["started"]["run_id"] == "sample"
-    assert "There is no recorded run" in actions.open_recorded("../../secret")[3]
+def test_only_runs_in_the_gallery_can_be_chosen(opens: OpeningActions) -> None:
+    assert json.loads(opens.open_recorded("sample.json.gz")[0])["started"]["run_id"] == "sample"
+    assert "There is no recorded run" in opens.open_recorded("../../secret")[3]
 
 
 SWEEP: dict[str, object] = {

@@ -1,0 +1,122 @@
+/* What stands above the stage: the question of the round at hand, its answer once the verdicts are in, and what the whole
+   run gained. Reads the trace through a player's handle, so it stands in the page, in exports and beside lessons alike. */
+globalThis.SpecViz = globalThis.SpecViz || {};
+// needs: dom
+(function (S) {
+  "use strict";
+
+  const { h } = S;
+  const EQUAL = 0.005; // gains closer to 1 than this are no gain
+  const many = (count, thing) => `${count} ${thing}${count === 1 ? "" : "s"}`;
+  const passesOf = (count) => `${count} pass${count === 1 ? "" : "es"}`;
+
+  /** Tokens per second over those of plain decoding timed beside the run; null where none was (trace/gain.py). */
+  function gain(trace) {
+    const plain = trace.finished && trace.finished.plain;
+    const { source, stopping } = trace.started;
+    if (!plain || source === "simulated" || (stopping && stopping.deployable === false)) return null;
+    const theirs = plain.output_tokens * trace.finished.decode_s;
+    return theirs > 0 ? (trace.finished.output_ids.length * plain.decode_s) / theirs : null;
+  }
+
+  /** "A small model guesses 4 words ahead. How many will the big one keep?" of any round. */
+  function question(trace, round) {
+    const drafted = round.nodes.length - 1;
+    if (!drafted) return "Nothing is guessed in this round: the big model's pass writes one token.";
+    const { drafter } = trace.started;
+    const who = drafter.model ? "A small model" : `A drafter without a model of its own (${drafter.name})`;
+    const deepest = Math.max(...round.nodes.map((node) => node.depth));
+    const guesses =
+      deepest === drafted
+        ? `${many(drafted, "token")} ahead`
+        : `a tree of ${many(drafted, "token")}, up to ${deepest} ahead`;
+    return `${who} guesses ${guesses}. How many will the big one keep?`;
+  }
+
+  /** The answer, once the round's last token is drawn. */
+  function answer(round) {
+    const drafted = round.nodes.length - 1;
+    const kept = round.judged.path.length;
+    if (!drafted) return question(null, round);
+    const own = { bonus: "adds one of its own", correction: "writes the next one itself" }[round.judged.origin];
+    const last = round.committed.trimmed ? "and the text ends there" : `and ${own || "writes one itself"}`;
+    const total = round.committed.tokens.length;
+    const keeps = kept === 0 ? "none" : kept === drafted ? `all ${drafted}` : `${kept}`;
+    return `It keeps ${keeps}${kept && kept < drafted ? ` of ${drafted}` : ""} ${last}: ${many(total, "token")} from one pass.`;
+  }
+
+  /** The whole run in a sentence; what no plain decoding was timed beside speaks of passes alone. */
+  function outcome(trace) {
+    const tokens = trace.rounds.reduce((sum, round) => sum + round.committed.tokens.length, 0);
+    const head = `${many(tokens, "token")} in ${passesOf(trace.rounds.length)} of the big model`;
+    if (!trace.finished) return { text: `${head} so far` };
+    const ratio = gain(trace);
+    if (ratio === null) return { text: `${head} instead of ${tokens}` };
+    const plain = trace.finished.plain;
+    const note =
+      `${S.seconds(trace.finished.decode_s)} of engine time; plain decoding beside it: ${many(plain.output_tokens, "token")} ` +
+      `in ${S.seconds(plain.decode_s)}, timed ${plain.runs === 1 ? "once" : `${plain.runs} times in turn with it`}`;
+    const speed = `${ratio.toFixed(2)}×`;
+    const said =
+      Math.abs(ratio - 1) < EQUAL
+        ? "no faster than plain decoding, measured"
+        : ratio > 1
+          ? `${speed} as fast as plain decoding, measured`
+          : `${speed} as fast: slower than plain decoding, measured`;
+    return { text: `${head} instead of ${tokens}`, said, slower: ratio < 1 - EQUAL, note };
+  }
+
+  /** Tokens and passes up to the cursor, the round at hand once it is committed; empty before the first. */
+  function upTo(trace, cursor) {
+    const whole = S.view(trace.rounds[cursor.round], cursor.beat).committed;
+    const past = trace.rounds.slice(0, cursor.round + (whole ? 1 : 0));
+    const tokens = past.reduce((sum, round) => sum + round.committed.tokens.length, 0);
+    if (!tokens) return "";
+    return `up to here ${many(tokens, "token")} in ${passesOf(past.length)}`;
+  }
+
+  /** Put the lines above the stage of a player and keep them up with its cursor. */
+  function headline(root, handle) {
+    const asked = h("p", { class: "sv-question" });
+    const gained = h("p", { class: "sv-gained" });
+    const box = h("div", { class: "sv-headline" }, asked, gained);
+    root.prepend(box);
+    function draw() {
+      const { trace, cursor } = handle;
+      box.hidden = !trace || !trace.rounds.length;
+      if (box.hidden) return;
+      const round = trace.rounds[cursor.round];
+      const told = S.view(round, cursor.beat).drawn && !root.dataset.guess;
+      S.setText(asked, told ? answer(round) : question(trace, round));
+      const { text, said, slower, note } = outcome(trace);
+      gained.replaceChildren(
+        h("span", { class: "sv-origin" }, trace.started.source),
+        ` ${text}${said ? ": " : " "}`,
+        ...(said ? [h("b", { class: slower ? "sv-loss" : "sv-win", title: note }, said), " "] : []),
+        h("span", { class: "sv-sofar" }, upTo(trace, cursor)),
+      );
+    }
+    handle.subscribe(draw);
+    draw();
+  }
+
+  let waiting = null;
+
+  /** Go to the first beat of a round of the run `moment` names ("run_id round"), as soon as the page's player has it. */
+  function openAt(moment) {
+    const [id, round] = String(moment || "").split(" ");
+    const handle = document.querySelector("#sv-player .sv-player").specviz;
+    if (waiting) waiting();
+    waiting = null;
+    const arrived = () => {
+      if (!id || !handle.trace || handle.trace.started.run_id !== id) return false;
+      if (waiting) waiting();
+      waiting = null;
+      handle.go({ round: Number(round), beat: 0 });
+      return true;
+    };
+    if (!arrived()) waiting = handle.subscribe(arrived);
+  }
+
+  Object.assign(S, { gain, question, answer, outcome, upTo, headline, openAt });
+})(globalThis.SpecViz);

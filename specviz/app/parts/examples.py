@@ -1,0 +1,183 @@
+"""Recorded runs named by what they show: found in the traces themselves, each time they are recorded anew.
+
+Place in the flow: gallery → here → `index.json` → the page's list of examples. An example that no trace shows is not
+offered; of several traces the one that shows it best is taken, the easiest to read first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from specviz.trace.events import Node, Round, Trace
+from specviz.trace.gain import gain
+
+PAYS = 1.05
+"""measured gains above this pay; below its inverse, a run is slower than plain decoding"""
+FEW_NODES = 16
+"""a draft of so many nodes is still read at a glance"""
+SUM = re.compile(r"\d\s*(\+|plus|and)\s*\d")
+"""what a prompt that asks for a sum holds"""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One recorded run at one of its rounds."""
+
+    title: str
+    file: str
+    round: int
+    """counted from 0; the run is opened at its first beat"""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a trace shows it, and how well: of several places the greatest `worth` is taken."""
+
+    round: int
+    worth: float
+
+
+Finder = Callable[[Trace], Place | None]
+
+
+def found(traces: Mapping[str, Trace]) -> tuple[Example, ...]:
+    """Every example that some trace shows, in the order of `FINDERS`; `traces` by file name."""
+    examples = []
+    for title, finder in FINDERS.items():
+        places = [
+            (place.worth + _ease(trace), file, place)
+            for file, trace in sorted(traces.items())
+            if trace.started.verifier.lossless and (place := finder(trace)) is not None
+        ]
+        if places:
+            _, file, place = max(places, key=lambda one: one[0])
+            examples.append(Example(title, file, place.round))
+    return tuple(examples)
+
+
+def _ease(trace: Trace) -> float:
+    """0 to 2: plain prose and a short run are read more easily than code and a long one."""
+    text = trace.started.prompt_text + trace.finished.text
+    letters = sum(one.isalpha() or one in " .,!?'" for one in text) / max(1, len(text))
+    return letters + 1 / (1 + len(trace.rounds) / 10)
+
+
+# --- what a round shows ----------------------------------------------------------------------------------------------
+
+
+def _best(trace: Trace, worth: Callable[[Round], float | None]) -> Place | None:
+    """The round of the greatest worth, the first of equals; None where no round shows it."""
+    places = [Place(this.index, value) for this in trace.rounds if (value := worth(this)) is not None]
+    return max(places, key=lambda place: (place.worth, -place.round), default=None)
+
+
+def _chain(this: Round) -> bool:
+    """A draft of three tokens or more, one after the other."""
+    return len(this.nodes) > 3 and all(node.parent == node.id - 1 for node in this.nodes[1:])
+
+
+def _by_model(trace: Trace) -> bool:
+    return trace.started.drafter.model is not None
+
+
+def _all_accepted(trace: Trace) -> Place | None:
+    def worth(this: Round) -> float | None:
+        whole = _chain(this) and len(this.judged.path) == len(this.nodes) - 1
+        return 1.0 if whole and this.judged.origin == "bonus" and not this.committed.trimmed else None
+
+    return _best(trace, worth) if _by_model(trace) else None
+
+
+def _rejected_at_once(trace: Trace) -> Place | None:
+    def worth(this: Round) -> float | None:
+        return 1.0 if _chain(this) and this.judged.origin == "correction" and not this.judged.path else None
+
+    return _best(trace, worth) if _by_model(trace) else None
+
+
+def _corrected(trace: Trace) -> Place | None:
+    """Some kept, then one replaced from the residual."""
+
+    def worth(this: Round) -> float | None:
+        if not (_chain(this) and this.judged.origin == "correction" and this.judged.path):
+            return None
+        return 1.0 + (this.judged.residual is not None)
+
+    return _best(trace, worth) if _by_model(trace) else None
+
+
+def _saved_by_a_sibling(trace: Trace) -> Place | None:
+    def worth(this: Round) -> float | None:
+        parents = {node.id: node.parent for node in this.nodes}
+        rejected: set[int] = set()
+        for trial in this.judged.trials:
+            parent = parents[trial.node]
+            if trial.accepted and parent in rejected:
+                return 1.0 + (len(this.nodes) <= FEW_NODES)
+            if not trial.accepted:
+                rejected.add(parent)
+        return None
+
+    return _best(trace, worth) if trace.started.verifier.name in ("greedy", "sequential", "specinfer") else None
+
+
+# --- what a whole run shows ------------------------------------------------------------------------------------------
+
+
+def _branches(nodes: Sequence[Node]) -> bool:
+    parents = [node.parent for node in nodes[1:]]
+    return len(set(parents)) < len(parents)
+
+
+def _tree_that_pays(trace: Trace) -> Place | None:
+    ratio = gain(trace)
+    if ratio is None or ratio < PAYS or not (_by_model(trace) and any(_branches(this.nodes) for this in trace.rounds)):
+        return None
+    return _best(trace, lambda this: len(this.judged.path) + ratio if _branches(this.nodes) else None)
+
+
+def _slower_than_plain(trace: Trace) -> Place | None:
+    ratio = gain(trace)
+    return None if ratio is None or ratio > 1 / PAYS else Place(0, 1 - ratio)
+
+
+def _copying_wins(trace: Trace) -> Place | None:
+    """A drafter that only looks the continuation up in the text, and gains by it."""
+    ratio = gain(trace)
+    if ratio is None or ratio < PAYS or _by_model(trace) or trace.started.datastore is not None:
+        return None
+    copied = [node.kind == "point_mass" for this in trace.rounds for node in this.nodes[1:]]
+    if not copied or not all(copied):
+        return None
+    return _best(trace, lambda this: 3 * ratio + len(this.judged.path) / 100)
+
+
+def _cannot_add(trace: Trace) -> Place | None:
+    """A sum: the drafter's digit is rejected and the target writes another one in its place."""
+    if not SUM.search(trace.started.prompt_text):
+        return None
+
+    def digits(token: int) -> bool:
+        return trace.vocab[str(token)].text.strip().isdigit()
+
+    def worth(this: Round) -> float | None:
+        wrong = [trial.node for trial in this.judged.trials if not trial.accepted]
+        shown = this.judged.origin == "correction" and wrong and digits(this.nodes[wrong[-1]].token)
+        return 1.0 if shown and digits(this.judged.token) else None
+
+    return _best(trace, worth) if _by_model(trace) else None
+
+
+FINDERS: Mapping[str, Finder] = {
+    "all accepted": _all_accepted,
+    "rejected at once": _rejected_at_once,
+    "corrected": _corrected,
+    "saved by a sibling": _saved_by_a_sibling,
+    "a tree that pays": _tree_that_pays,
+    "slower than plain": _slower_than_plain,
+    "copying wins": _copying_wins,
+    "the drafter cannot add": _cannot_add,
+}
+"""title → where a trace shows it"""

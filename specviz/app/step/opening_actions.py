@@ -1,0 +1,105 @@
+"""What opens a run on the stage: an example, a recording, a file, the run before; and what is kept to compare it with.
+
+Each answer shows the run and fills the bar and the drawer with what it was asked for, so that Run would run it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import gradio as gr
+
+from specviz.app.parts import notices
+from specviz.app.parts.gallery import Gallery
+from specviz.app.parts.request import Limits
+from specviz.app.step.actions import badges_of, panels_of, shown_as
+from specviz.app.step.comparison import Pair, comparison, shown
+from specviz.app.step.controls import Controls
+from specviz.app.step.filling import values_of
+from specviz.app.step.uploads import imported
+from specviz.errors import TraceError
+from specviz.protocol.runs import Catalog
+from specviz.trace import codec
+from specviz.trace.events import Trace
+from specviz.trace.limits import UPLOAD
+from specviz.trace.unchecked import outcome
+
+Updates = tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OpeningActions:
+    """Opens runs; keeps nothing itself. Every answer but `compare` is (player, badges, panels, message, moment, pair,
+    comparison's row, its text, a value for each control)."""
+
+    gallery: Gallery
+    catalog: Catalog
+    limits: Limits
+    names: Sequence[str]
+    """of the controls, in the order in which they are filled"""
+
+    @classmethod
+    def over(cls, gallery: Gallery, catalog: Catalog, limits: Limits, controls: Controls) -> OpeningActions:
+        return cls(gallery, catalog, limits, tuple(controls.fields))
+
+    def open_example(self, title: str | None) -> Updates:
+        """The recording that shows it, at the round that does."""
+        example = next((one for one in self.gallery.examples if one.title == title), None)
+        if example is None:
+            return self._refused(f"there is no example '{str(title)[:60]}' here; choose one from the list.")
+        try:
+            return self._stage(self.gallery.read(example.file), example.round)
+        except TraceError as error:
+            return self._refused(str(error))
+
+    def open_recorded(self, file: str | None) -> Updates:
+        try:
+            return self._stage(self.gallery.read(file or ""))
+        except TraceError as error:
+            return self._refused(str(error))
+
+    def open_file(self, path: str | None) -> Updates:
+        """An imported trace, read with the limits for strangers' files."""
+        try:
+            trace = imported(path, self.limits.import_bytes)
+        except TraceError as error:
+            return self._refused(str(error))
+        return self._stage(trace, message=f"{shown_as(trace)} {outcome(trace)}")
+
+    def open_before(self, pair: Pair) -> Updates:
+        """The run before, again; the one shown now becomes the one before."""
+        if pair.before is None:
+            return self._refused("there is no run before this one.")
+        return self._stage(codec.loads(pair.before.player), pair=pair.swapped())
+
+    def compare(self, player: str, pair: Pair) -> Updates:
+        """(pair, row, text) after a run: what was on the stage before stays beside it."""
+        try:
+            after = pair.then(shown(codec.loads(player or "", UPLOAD)))
+        except TraceError:  # nothing whole is on the stage: what stands beside it stays
+            return gr.skip(), gr.skip(), gr.skip()
+        return after, gr.Row(visible=after.before is not None), comparison(after)
+
+    def _stage(self, trace: Trace, round_index: int = 0, message: str = "", pair: Pair | None = None) -> Updates:
+        pair = pair or Pair(shown(trace))
+        values = values_of(trace.started, self.catalog, self.limits)
+        return (
+            codec.dumps(trace),
+            badges_of(trace.started),
+            panels_of(trace),
+            notices.message(message or shown_as(trace)),
+            f"{trace.started.run_id} {round_index}",
+            pair,
+            gr.Row(visible=pair.before is not None),
+            comparison(pair),
+            *self._filled(values),
+        )
+
+    def _filled(self, values: Mapping[str, Any]) -> list[object]:
+        return [values.get(name, gr.skip()) for name in self.names]
+
+    def _refused(self, sentence: str) -> Updates:
+        kept = [gr.skip()] * (4 + len(self.names))
+        return gr.skip(), gr.skip(), gr.skip(), notices.message(sentence, "error"), *kept

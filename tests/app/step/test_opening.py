@@ -1,0 +1,117 @@
+"""Opening a run fills the bar and the drawer, and what was on the stage before stays beside it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+import pytest
+
+from specviz.app.parts.examples import Example
+from specviz.app.parts.gallery import Gallery, gallery
+from specviz.app.parts.request import Limits, acts, request_from
+from specviz.app.step.bar import bar_controls, gamma_state
+from specviz.app.step.comparison import Pair, changed, comparison, shown
+from specviz.app.step.controls import Controls, method_controls
+from specviz.app.step.filling import values_of
+from specviz.app.step.opening_actions import OpeningActions
+from specviz.protocol.runs import request_of
+from specviz.trace import codec
+from specviz.trace.events import PlainDecoding, Trace
+from tests.app.doubles import catalog, sample
+
+FIXED = 8
+"""updates before those of the controls: player, badges, panels, message, moment, pair, row, text"""
+
+
+def run_of(gamma: int, gain: float | None = None, **started: Any) -> Trace:
+    """The golden run as one of the bundled drafter at a speculation length."""
+    trace = sample()
+    drafter = replace(trace.started.drafter, name="model", options={"gamma": gamma, "branching": []})
+    made = replace(trace, started=replace(trace.started, source="recorded", drafter=drafter, **started))
+    if gain is None:
+        return made
+    plain = PlainDecoding(20, gain * made.finished.decode_s, 1, True)
+    return replace(made, finished=replace(made.finished, plain=plain))
+
+
+def controls_of(opening: dict[str, Any] | None = None) -> Controls:
+    controls = Controls(opening=opening or {})
+    with gr.Blocks():
+        bar_controls(controls, catalog(), Limits())
+        method_controls(controls, catalog(), Limits())
+    return controls
+
+
+def actions_over(folder: Path, trace: Trace, *examples: Example) -> OpeningActions:
+    codec.write(trace, folder / "a.json.gz")
+    recorded: Gallery = replace(gallery(folder), examples=examples)
+    return OpeningActions.over(recorded, catalog(), Limits(), controls_of())
+
+
+def test_what_a_recording_fills_asks_for_that_very_run() -> None:
+    trace = run_of(3, prompt_text="def first():\n", seed=11)
+    values = values_of(trace.started, catalog(), Limits())
+    assert (values["prompt"], values["drafter"], values["gamma"]) == ("def first():\n", "model", 3)
+    assert (values["temperature"], values["verifier"]) == (1.0, "auto")
+    controls = controls_of(values)
+    given = {component: component.value for component in controls.fields.values()}
+    filled = {**values, **controls.values(given)}
+    asked = request_from(filled, catalog(), Limits())
+    assert (asked.drafter, asked.drafter_options["gamma"], asked.seed) == ("model", 3, 11)
+    assert (asked.prompt, asked.temperature) == (request_of(trace.started).prompt, 1.0)
+
+
+def test_the_bars_gamma_is_the_chosen_drafters_and_says_where_it_has_no_effect() -> None:
+    controls = controls_of()
+    assert controls.gamma_keys == ["drafter.model.gamma", "drafter.ngram.gamma"]
+    given = {component: component.value for component in controls.fields.values()}
+    values = controls.values({**given, controls.fields["gamma"]: 7})
+    assert (values["drafter.model.gamma"], values["drafter.ngram.gamma"]) == (7, 7)
+    assert acts(values, catalog(), "gamma")
+    assert gamma_state(values, catalog())["interactive"] is True
+    assert gamma_state({**values, "drafter": "none"}, catalog()) == {"label": "γ: not used", "interactive": False}
+
+
+def test_an_example_opens_at_the_round_that_shows_it(tmp_path: Path) -> None:
+    actions = actions_over(tmp_path, run_of(4), Example("corrected", "a.json.gz", 2))
+    update = actions.open_example("corrected")
+    assert update[4] == "sample 2"
+    filled = dict(zip(actions.names, update[FIXED:], strict=True))
+    assert (filled["drafter"], filled["gamma"], filled["prompt"]) == ("model", 4, "def add(a, b):\n")
+    assert "There is no example" in str(actions.open_example("nothing like it")[3])
+
+
+def test_the_run_before_stays_beside_with_both_totals_and_can_be_shown_again(tmp_path: Path) -> None:
+    actions = actions_over(tmp_path, run_of(2, gain=1.37))
+    opened = actions.open_recorded("a.json.gz")
+    pair, row = opened[5], opened[6]
+    assert (pair.before, row.visible) == (None, False)
+    later = codec.dumps(run_of(8, gain=1.1))
+    pair, row, text = actions.compare(later, pair)
+    assert (row.visible, changed(pair.before, pair.now)) == (True, ("γ 2", "γ 8"))
+    assert "γ 2: <b>1.37×</b>" in text
+    assert "γ 8: <b>1.10×</b>" in text
+    assert actions.compare(later, pair)[0] is pair
+    again = actions.open_before(pair)
+    assert json.loads(str(again[0]))["started"]["drafter"]["options"]["gamma"] == 2
+    assert (again[5].now, again[5].before) == (pair.before, pair.now)
+    assert dict(zip(actions.names, again[FIXED:], strict=True))["gamma"] == 2
+
+
+def test_a_run_without_a_measured_gain_speaks_of_passes_and_hostile_prompts_stay_text() -> None:
+    before = shown(run_of(2, prompt_text="<img src=x onerror=alert(1)>"))
+    text = comparison(Pair(shown(run_of(2)), before))
+    assert "2.50 tokens per pass" in text
+    assert "<img" not in text
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [({"seed": 9}, ("seed 7", "seed 9")), ({}, ("before", "the same again"))],
+)
+def test_only_what_differs_is_named(change: dict[str, Any], told: tuple[str, str]) -> None:
+    assert changed(shown(run_of(2)), shown(run_of(2, **change))) == told

@@ -1,0 +1,49 @@
+const test = require("node:test");
+const assert = require("node:assert/strict");
+const { S, sample } = require("./load.js");
+
+const timed = (ratio) => {
+  const trace = sample();
+  trace.started.source = "recorded";
+  const decode_s = ratio * trace.finished.decode_s;
+  trace.finished.plain = { output_tokens: trace.finished.output_ids.length, decode_s, runs: 3, same_text: true };
+  return trace;
+};
+
+test("the question is of the round at hand: its chain, its tree, or that nothing is guessed", () => {
+  const trace = sample();
+  const ask = (round) => S.question(trace, trace.rounds[round]);
+  assert.equal(ask(4), "Nothing is guessed in this round: the big model's pass writes one token.");
+  trace.started.drafter.model = { name: "drafter" };
+  assert.equal(ask(5), "A small model guesses 4 tokens ahead. How many will the big one keep?");
+  assert.match(ask(1), /^A small model guesses a tree of 15 tokens, up to 3 ahead\./);
+  trace.started.drafter.model = null;
+  assert.match(ask(5), /^A drafter without a model of its own \(sample\) guesses 4 tokens ahead/);
+});
+
+test("the answer says how many were kept and who wrote the last token", () => {
+  const trace = sample();
+  const told = (round) => S.answer(trace.rounds[round]);
+  assert.equal(told(5), "It keeps all 4 and adds one of its own: 5 tokens from one pass.");
+  assert.equal(told(3), "It keeps none and writes the next one itself: 1 token from one pass.");
+  assert.equal(told(2), "It keeps 1 of 3 and writes the next one itself: 2 tokens from one pass.");
+});
+
+test("a gain is said only where plain decoding was timed, and slower as plainly as faster", () => {
+  assert.equal(S.outcome(sample()).said, undefined);
+  assert.equal(S.outcome(sample()).text, "20 tokens in 8 passes of the big model instead of 20");
+  assert.equal(S.outcome(timed(1.5)).said, "1.50× as fast as plain decoding, measured");
+  const slow = S.outcome(timed(0.85));
+  assert.deepEqual([slow.said, slow.slower], ["0.85× as fast: slower than plain decoding, measured", true]);
+  assert.equal(S.outcome(timed(1)).said, "no faster than plain decoding, measured");
+  const simulated = timed(1.5);
+  simulated.started.source = "simulated";
+  assert.equal(S.gain(simulated), null);
+});
+
+test("what is counted up to the cursor is what was committed", () => {
+  const trace = sample();
+  assert.equal(S.upTo(trace, { round: 0, beat: 0 }), "");
+  assert.equal(S.upTo(trace, { round: 0, beat: 99 }), "up to here 3 tokens in 1 pass");
+  assert.equal(S.upTo(trace, { round: 1, beat: 0 }), "up to here 3 tokens in 1 pass");
+});
