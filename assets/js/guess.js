@@ -247,7 +247,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     guessKey,
     guessRun,
     guessPanel,
-    question,
+    guessQuestion: question,
     guessAsked: asked,
   });
 })(globalThis.SpecViz);
