@@ -38,14 +38,14 @@ def run(prompt: str, **settings: Any) -> Trace:
     for name in settings:
         if name not in known:
             raise OptionError(f"a run has no setting '{name}'; it has {', '.join(known)}.")
-    return assemble(_engine().run(RunRequest(prompt, **settings)))
+    return _shown(assemble(_engine().run(RunRequest(prompt, **settings))))
 
 
 def read(path: str | Path) -> Trace:
     """A trace from a `.json` or `.json.gz` file. Raises TraceError for whatever is none."""
     from specviz.trace import codec
 
-    return codec.read(path)
+    return _shown(codec.read(path))
 
 
 def write(trace: Trace, path: str | Path) -> None:
@@ -60,6 +60,19 @@ def check(trace: Trace) -> list[Problem]:
     from specviz.trace.check import check
 
     return check(trace)
+
+
+def _shown(trace: Trace) -> Trace:
+    """The same trace, which from now on shows itself as the player in a notebook."""
+    from specviz.trace import codec, notebook
+
+    def player(shown: Trace) -> str | None:
+        from specviz.app.components.standalone import notebook_html
+
+        return notebook_html(codec.dumps(shown))
+
+    notebook.draw_with(player)
+    return trace
 
 
 @cache

@@ -13,6 +13,7 @@ SpecVizError
 │   └── TraceVersionError    it was written in a version this release does not know
 ├── TrainingError            training cannot start or go on
 ├── BenchError               a measurement cannot be made
+├── LessonError              a lesson is not written as it must be, or no run shows what it teaches
 └── ProofError               a run under proof does what no lossless method may do
 
 Each message is one sentence or two: what happened, with which input, what to do.
@@ -73,3 +74,7 @@ class BenchError(SpecVizError):
 
 class ProofError(SpecVizError):
     """A run under proof does what no lossless method may do."""
+
+
+class LessonError(SpecVizError):
+    """A lesson is not written as it must be, or no run shows what it teaches."""

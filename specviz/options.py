@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, ClassVar, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Protocol, TypeVar, get_args, get_origin, get_type_hints
 
 from specviz.errors import OptionError
 
@@ -107,6 +107,39 @@ def why_idle(description: OptionDescription, options: Options) -> str:
     if description.needs and is_off(getattr(options, description.needs)):
         return f"without {description.needs} it does nothing"
     return ""
+
+
+class Role(Protocol):
+    """What `idle_among` reads of an option; `OptionDescription` and a catalogue's card both are one."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def default(self) -> Any: ...
+    @property
+    def unless(self) -> str: ...
+    @property
+    def needs(self) -> str: ...
+    @property
+    def shape(self) -> bool: ...
+
+
+def idle_among(options: Iterable[Role], given: Mapping[str, Any], has_policy: bool = False) -> dict[str, str]:
+    """Which of the given values do nothing beside the others, and why, as a clause. `has_policy`: a tree policy decides
+    the shape. Traces of releases that did not refuse such values hold them."""
+    roles = list(options)
+    values = {**{role.name: role.default for role in roles}, **given}
+    found = dict[str, str]()
+    for role in roles:
+        if role.name not in given:
+            continue
+        if has_policy and role.shape:
+            found[role.name] = "the tree policy decides the shape"
+        elif role.unless and values[role.unless]:
+            found[role.name] = f"{role.unless} replaces it"
+        elif role.needs and is_off(values[role.needs]):
+            found[role.name] = f"without {role.needs} it does nothing"
+    return found
 
 
 def is_off(value: object) -> bool:

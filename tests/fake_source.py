@@ -46,6 +46,7 @@ class FakeSource:
         PromptCard("two", "prose", "Two", "second", "b"),
     )
     requests: list[RunRequest] = field(default_factory=list)
+    output: tuple[int, ...] = (1,) * 8
 
     def catalog(self) -> Catalog:
         return Catalog((), (), (), self.prompts)
@@ -73,7 +74,7 @@ class FakeSource:
                 yield Step(events.Finished("cancelled", None, [1] * index, "", 0.0, float(index), 0.0), {})
                 return
             yield Step(make_round(index, gamma, accepted, 1.0), {})
-        yield Step(events.Finished("length", None, [1] * 8, "x", 0.5, float(rounds), 0.0), {})
+        yield Step(events.Finished("length", None, list(self.output), "x", 0.5, float(rounds), 0.0), {})
 
     @staticmethod
     def _started(request: RunRequest) -> events.Started:

@@ -6,50 +6,9 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 
   const { h } = S;
 
-  /** Pure: the distributions behind the children of `parent`, as far as the view has got. */
-  function barData(round, parent, at, focus) {
-    const node = round.nodes[parent];
-    const frozen = node.target.probs[0] === 1 && node.target_raw;
-    const topRows = frozen
-      ? { draft: node.draft_raw || node.draft, target: node.target_raw }
-      : { draft: node.draft, target: node.target };
-    if (frozen && topRows.draft && topRows.draft.probs[0] === 1) topRows.draft = null; // a proposal, not a prediction
-    if (!at.scored) topRows.target = null;
-    const ends = at.drawn && round.judged.final_node === parent;
-    if (ends && focus === S.END && round.judged.residual) topRows.residual = round.judged.residual;
-    const children = round.nodes.filter((child) => child.parent === parent && child.depth <= at.level);
-    const exact = new Map();
-    if (!frozen)
-      for (const child of children) {
-        const sure = {};
-        if (child.kind !== "point_mass" && topRows.draft) sure.draft = child.draft_prob;
-        if (topRows.target) sure.target = child.target_prob;
-        exact.set(child.token, sure);
-      }
-    const keep = new Set(children.map((child) => child.token));
-    if (ends) keep.add(round.judged.token);
-    return { topRows, exact, keep, children, frozen: !!frozen, ends };
-  }
-
-  /** What draft and target think of a node's token, as text; at temperature 0 before it, where the trace has that. */
-  function predictions(round, node) {
-    const parent = round.nodes[node.parent];
-    const believed = (head) => {
-      const p = S.known(head, node.token);
-      return p === null ? `<${S.prob(S.atMost(head))}` : S.prob(p);
-    };
-    const draft =
-      node.kind !== "point_mass" ? S.prob(node.draft_prob) : parent.draft_raw ? believed(parent.draft_raw) : "";
-    return [
-      draft,
-      parent.target.probs[0] === 1 && parent.target_raw ? believed(parent.target_raw) : S.prob(node.target_prob),
-    ];
-  }
-
-  const NAMES = { draft: "draft q", target: "target p", residual: "left over" };
-
   function barsPanel(now, parent, focus, act) {
-    const data = barData(now.round, parent, now.at, focus);
+    const judged = focus !== S.END && now.judged(focus);
+    const data = S.barData(now.round, parent, now.at, focus, judged);
     const names = ["draft", "target", "residual"].filter((name) => data.topRows[name]);
     if (!names.length) return h("p", { class: "svp-quiet" }, "No distribution is known here yet.");
     const { rows, rest } = S.bars(data.topRows, data.exact, data.keep);
@@ -62,8 +21,13 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const width = (value) => `${Math.min(100, (value / top) * 100)}%`;
     const marked = focus === S.END ? now.round.judged.token : now.round.nodes[focus].token;
     const byToken = new Map(data.children.map((child) => [child.token, child]));
-    const trial = now.trialOf(focus);
     const pending = now.labels.after(parent);
+
+    /** p of the selected candidate before rejections where the bar shows it after them, and the other way round. */
+    const otherP = () =>
+      data.left
+        ? { value: now.round.nodes[focus].target_prob, words: "p before any rejection" }
+        : { value: now.trialOf(focus).target_prob, words: "p after earlier rejections" };
 
     const track = (row) => {
       const bars = [];
@@ -71,21 +35,18 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       for (const name of names) bars.push([`svp-fill is-${name}`, 0, row[name] ?? 0]);
       if (row.excess) bars.push(["svp-excess", row.overlap, row.excess]);
       const box = h("span", { class: `svp-track has-${names.length}` });
+      for (const name of names)
+        if (row[name] === null) bars.push([`svp-fill is-${name} is-bound`, 0, row.most[name]]);
       for (const [name, left, value] of bars) {
-        const bar = h("i", { class: name });
+        const bar = h("i", { class: value > 0 ? `${name} is-some` : name });
         bar.style.left = width(left);
         bar.style.width = width(value);
         box.append(bar);
       }
-      if (
-        row.token === marked &&
-        trial &&
-        now.judged(focus) &&
-        Math.abs(trial.target_prob - (row.target ?? -1)) > 1e-4 &&
-        !data.frozen
-      ) {
-        const tick = h("i", { class: "svp-tick", title: `after earlier rejections: ${S.prob(trial.target_prob)}` });
-        tick.style.left = width(trial.target_prob);
+      const other = row.token === marked && judged && !data.frozen ? otherP() : null;
+      if (other && Math.abs(other.value - (row.target ?? -1)) > 1e-4) {
+        const tick = h("i", { class: "svp-tick", title: `${other.words}: ${S.prob(other.value)}` });
+        tick.style.left = width(other.value);
         box.append(tick);
       }
       return box;
@@ -93,8 +54,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const value = (row, name) =>
       h(
         "span",
-        { class: `svp-value is-${name}` },
-        row[name] === null ? `<${S.prob(row.most[name])}` : S.prob(row[name]),
+        { class: `svp-value is-${name}`, role: "cell" },
+        row[name] === null ? S.below(row.most[name]) : S.prob(row[name]),
       );
     const name = (row) => {
       const child = byToken.get(row.token);
@@ -109,7 +70,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
           sign,
           S.short(text, 14),
         );
-      if (act.branch && parent === 0 && now.at.scored) {
+      if (act.branch && parent === 0 && S.told(now.at)) {
         return h(
           "button",
           {
@@ -130,22 +91,39 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         "div",
         { class: `svp-bar${row.token === marked ? " is-marked" : ""}`, role: "row" },
         h("span", { role: "rowheader" }, label),
-        h("span", { role: "cell" }, track(row)),
+        h("span", { role: "presentation" }, track(row)),
         h(
           "span",
-          { role: "cell", class: "svp-values" },
+          { role: "presentation", class: "svp-values" },
           names.map((one) => value(row, one)),
         ),
       );
+    const heads = h(
+      "div",
+      { class: "svp-bar svp-barheads", role: "row" },
+      h("span", { role: "columnheader" }, "token"),
+      h("span", { role: "presentation" }),
+      h(
+        "span",
+        { role: "presentation", class: "svp-values" },
+        names.map((one) =>
+          h(
+            "span",
+            { class: `svp-value is-${one}`, role: "columnheader", title: data.names[one] },
+            { draft: data.left ? "Q" : "q", target: data.left ? "p left" : "p", residual: "r" }[one],
+          ),
+        ),
+      ),
+    );
     const else_ = { token: null, most: {}, overlap: null, excess: null, ...rest };
     const legend = h(
       "p",
       { class: "svp-barlegend" },
-      names.map((one) => h("span", {}, h("i", { class: `svp-swatch is-${one}` }), NAMES[one])),
+      names.map((one) => h("span", {}, h("i", { class: `svp-swatch is-${one}` }), data.names[one])),
       data.topRows.draft && data.topRows.target
         ? [
-            h("span", {}, h("i", { class: "svp-swatch is-overlap" }), "min(p, q)"),
-            h("span", {}, h("i", { class: "svp-swatch is-excess" }), "max(0, p − q)"),
+            h("span", {}, h("i", { class: "svp-swatch is-overlap" }), data.left ? "min(p, Q)" : "min(p, q)"),
+            h("span", {}, h("i", { class: "svp-swatch is-excess" }), data.left ? "max(0, p − Q)" : "max(0, p − q)"),
           ]
         : null,
       h("span", { class: "svp-scale" }, `full width = ${S.prob(top)}`),
@@ -156,6 +134,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       h(
         "div",
         { role: "table", "aria-label": "draft and target probabilities of the next token" },
+        heads,
         rows.map((row) => line(row, name(row))),
         line(else_, h("span", { class: "svp-name is-rest" }, "all others")),
       ),
@@ -167,12 +146,20 @@ globalThis.SpecViz = globalThis.SpecViz || {};
             "What the models believe by themselves. At temperature 0 only the target's first choice counts.",
           )
         : null,
-      act.branch && parent === 0 && now.at.scored
+      act.branch && parent === 0 && S.told(now.at)
         ? h("p", { class: "svp-quiet" }, "↪ Choose a token that was not drafted to continue the run with it.")
         : null,
-      now.at.scored ? null : h("p", { class: "svp-quiet" }, "The target has not been asked yet."),
+      S.told(now.at)
+        ? null
+        : h(
+            "p",
+            { class: "svp-quiet" },
+            now.at.scored
+              ? "The target's answer is kept back until you have guessed."
+              : "The target has not been asked yet.",
+          ),
     );
   }
 
-  Object.assign(S, { barData, predictions, barsPanel });
+  Object.assign(S, { barsPanel });
 })(globalThis.SpecViz);

@@ -5,7 +5,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 (function (S) {
   "use strict";
 
-  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  const reader = () => new TextDecoder("utf-8", { ignoreBOM: true });
+  const whole = reader();
   const cache = new WeakMap();
 
   /** The exact bytes of a token, from the trace's vocabulary. */
@@ -19,23 +20,15 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return known.get(token);
   }
 
-  /** How many bytes at the end begin a character that is not finished: 0 to 3. */
-  function unfinished(bytes) {
-    for (let back = 1; back <= Math.min(3, bytes.length); back++) {
-      const byte = bytes[bytes.length - back];
-      if (byte >= 0xc2 && byte <= 0xf4) return back < (byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4) ? back : 0;
-      if (byte < 0x80 || byte > 0xbf) return 0;
-    }
-    return 0;
-  }
-
   /** Bytes left over from before + a token's bytes → the text it completes, and what is left over now. */
   function complete(pending, bytes) {
     const all = new Uint8Array(pending.length + bytes.length);
     all.set(pending);
     all.set(bytes, pending.length);
-    const cut = all.length - unfinished(all);
-    return { text: decoder.decode(all.subarray(0, cut)), pending: all.slice(cut) };
+    const text = reader().decode(all, { stream: true });
+    let cut = all.length; // what a decoder waits with it does not tell; without those bytes it complains of nothing
+    while (whole.decode(all.subarray(0, cut)) !== text) cut--;
+    return { text, pending: all.slice(cut) };
   }
 
   /** The text each token of a list completes. */

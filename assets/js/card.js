@@ -36,9 +36,14 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         numbers: [],
       };
     }
-    const odds = [];
-    if (node.kind !== "point_mass") odds.push(["q", S.prob(node.draft_prob), "draft"]);
-    if (at.scored) odds.push(["p", S.prob(node.target_prob), "target"]);
+    const told = S.told(at);
+    const [q, p] = S.odds(round, node, told);
+    const frozen = told && S.cold(round.nodes[node.parent]);
+    const before = frozen ? ", before temperature 0" : "";
+    const odds = [
+      ["p", p, `target${before}`],
+      ["q", q, `draft${before}`],
+    ].filter(([, value]) => value !== "–");
     const state = now.stateOf(id);
     const trial = now.trialOf(id);
     if (trial && now.judged(id)) {
@@ -62,26 +67,47 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       };
     const how =
       node.kind === "point_mass"
-        ? "proposed as it is, not drawn"
-        : `drawn by the drafter with probability ${S.prob(node.draft_prob)}`;
+        ? `proposed as it is, not drawn${q === "–" ? "" : `; the drafter gives it ${q}`}`
+        : `drawn by the drafter with probability ${q}`;
+    const next = frozen ? "Only the target's first choice counts; the verdict comes next." : "Its verdict comes next.";
     return {
-      words: at.scored
-        ? `The target gives ${S.quote(labels[id])} ${S.prob(node.target_prob)}. Its verdict comes next.`
-        : `${S.quote(labels[id])} was ${how}.`,
+      words: told ? `The target gives ${S.quote(labels[id])} ${p}. ${next}` : `${S.quote(labels[id])} was ${how}.`,
       numbers: odds,
     };
+  }
+
+  /** How the correction's r follows from p, Q and the mass left, with the values put in where they are known. */
+  function residualWords(now, probability) {
+    const { round } = now;
+    const { judged } = round;
+    const said = "in what was left over";
+    const below = judged.trials.filter((trial) => round.nodes[trial.node].parent === judged.final_node);
+    const final = round.nodes[judged.final_node];
+    const simple = S.declared(judged.rule)?.equation === "ratio(p, q)" && below.length === 1;
+    if (!simple || probability === null || !(judged.residual_mass > 0)) return said;
+    const only = round.nodes[below[0].node];
+    const p = S.known(final.target, judged.token);
+    const q = only.kind === "point_mass" ? 0 : final.draft ? S.known(final.draft, judged.token) : null;
+    if (p === null || q === null) return said;
+    const mass = S.prob(judged.residual_mass, 3);
+    return `${said}: max(0, p − q) / mass = (${S.prob(p, 3)} − ${S.prob(q, 3)}) / ${mass}`;
   }
 
   function ended(now) {
     const { judged } = now.round;
     const final = now.round.nodes[judged.final_node];
-    const from = judged.residual ? judged.residual : final.target;
+    const frozen = S.cold(final);
+    const from = judged.residual ? judged.residual : frozen ? final.target_raw : final.target;
     const probability = S.known(from, judged.token);
     const numbers = [
       [
         judged.residual ? "r" : "p",
-        probability === null ? `<${S.prob(S.atMost(from))}` : S.prob(probability),
-        judged.residual ? "in what was left over" : "in the target's distribution",
+        probability === null ? S.below(S.atMost(from)) : S.prob(probability),
+        judged.residual
+          ? residualWords(now, probability)
+          : frozen
+            ? "target, before temperature 0: its largest, so its first choice"
+            : "in the target's distribution",
       ],
     ];
     const rule = S.ruleOf(now.round);
@@ -160,6 +186,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const table = h("dl", { class: "svp-numbers" });
     const math = h("div", { class: "svp-math" });
     const steps = h("div");
+    const reasons = h("div", { class: "svp-reasons" });
     const choices = h(
       "div",
       { class: "svp-depth", role: "group", "aria-label": "how much detail" },
@@ -179,7 +206,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         ),
       ),
     );
-    box.append(h("header", {}, title, kind), chart, words, table, steps, math, choices);
+    box.append(h("header", {}, title, kind), chart, words, table, reasons, steps, math, choices);
 
     return function draw(now) {
       const id = now.selected;
@@ -192,9 +219,10 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       const level = DEPTHS.indexOf(depth);
       table.replaceChildren(
         ...(level > 0 ? said.numbers : []).map(([name, value, note]) =>
-          h("div", {}, h("dt", {}, name), h("dd", {}, h("b", {}, value), h("span", {}, note))),
+          h("div", { "data-number": name }, h("dt", {}, name), h("dd", {}, h("b", {}, value), h("span", {}, note))),
         ),
       );
+      reasons.replaceChildren(...(level > 0 ? S.whyLines(now) : []));
       const lines = level > 1 ? said : {};
       math.replaceChildren(
         ...(lines.formula || []).map((text) => h("p", { class: "svp-formula" }, text)),

@@ -1,4 +1,4 @@
-/* What the round cost: rows in the target's cache, measured seconds by phase, and the run's counters. */
+/* What the round cost: rows in the target's cache and measured seconds by phase. */
 globalThis.SpecViz = globalThis.SpecViz || {};
 // needs: dom
 (function (S) {
@@ -85,61 +85,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     };
   }
 
-  /** Pure: the counters line, each with what it means. */
-  function counterList(trace) {
-    const sum = S.counters(trace.rounds);
-    const list = [
-      { name: "target passes", value: sum.passes.toLocaleString("en"), note: "one per round" },
-      { name: "tokens", value: sum.tokens.toLocaleString("en"), note: "committed so far, the prompt not counted" },
-      {
-        name: "acceptance rate",
-        value: S.ratio(sum.rate),
-        note:
-          sum.rate === null
-            ? "nothing was drafted"
-            : `accepted / drafted = ${sum.accepted} / ${sum.drafted}; corrections and bonuses are not in it`,
-      },
-      {
-        name: "mean acceptance length",
-        value: S.ratio(sum.length),
-        note:
-          sum.length === null
-            ? "nothing was drafted"
-            : `1 + accepted / rounds that drafted = 1 + ${sum.accepted} / ${sum.spec}`,
-      },
-    ];
-    if (trace.started.source !== "simulated" && sum.seconds > 0) {
-      list.push({
-        name: "tokens per second",
-        value: S.ratio(sum.tokens / sum.seconds),
-        note:
-          `tokens / engine seconds of the rounds = ${sum.tokens} / ${S.seconds(sum.seconds)}; measured, ` +
-          `drawing not in it`,
-      });
-    }
-    return list;
-  }
-
-  function countersPanel(box) {
-    let shown = null;
-    return function draw(now) {
-      if (shown === now.trace) return;
-      shown = now.trace;
-      box.replaceChildren(
-        ...counterList(now.trace).map((one, place) => {
-          const id = `svp-note-${now.id}-${place}`;
-          return h(
-            "span",
-            { class: "svp-counter", tabindex: "0", "aria-describedby": id },
-            h("b", {}, one.value),
-            ` ${one.name}`,
-            h("span", { class: "svp-note", role: "tooltip", id }, one.note),
-          );
-        }),
-      );
-    };
-  }
-
   /** Pure: where the run comes from: the source, then [{text, note, lossy}], every method with its options as the
      note. */
   function provenance(started) {
@@ -196,5 +141,5 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     ];
   }
 
-  Object.assign(S, { cachePanel, timePanel, countersPanel, counterList, provenance, provenanceRow });
+  Object.assign(S, { cachePanel, timePanel, provenance, provenanceRow });
 })(globalThis.SpecViz);

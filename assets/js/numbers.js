@@ -20,6 +20,9 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return p.toFixed(4);
   }
 
+  /** What is only known to be less than `p`. */
+  const below = (p) => (p < 0.0001 ? prob(p) : `<${prob(p)}`);
+
   /** Two numbers that were compared, with as many digits as it takes to tell them apart. */
   function compared(a, b) {
     if (a === b) return [prob(a), prob(b)];
@@ -73,6 +76,11 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const drafted = rounds.reduce((sum, round) => sum + drafts(round).length, 0);
     const accepted = rounds.reduce((sum, round) => sum + acceptedDrafts(round), 0);
     const open = rounds.filter((round) => round.committed.trimmed === "open").length;
+    const walked = rounds.filter((round) => S.orderOf(round) === "top_down");
+    const trials = walked.flatMap((round) => {
+      const own = new Set(drafts(round).map((node) => node.id));
+      return round.judged.trials.filter((trial) => own.has(trial.node));
+    });
     const tokens = rounds.reduce((sum, round) => sum + round.committed.tokens.length, 0);
     const time = rounds.reduce((sum, round) => sum + roundSeconds(round), 0);
     return {
@@ -81,7 +89,11 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       drafted,
       accepted,
       tokens,
+      open,
       seconds: time,
+      tested: walked.length === rounds.length ? trials.length : null, // elsewhere whole paths are tried
+      passed: trials.filter((trial) => trial.accepted).length,
+      unreached: rounds.reduce((sum, round) => sum + drafts(round).filter((one) => one.fate === "unreached").length, 0),
       rate: drafted ? accepted / drafted : null,
       length: spec ? 1 + (accepted - open) / spec : null,
     };
@@ -105,7 +117,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   }
 
   /** What an unlisted token can have at most. */
-  const atMost = (head) => (head.probs.length ? Math.min(head.rest, head.probs[head.probs.length - 1]) : head.rest);
+  const atMost = (head) => head.most ?? (head.probs.length ? Math.min(head.rest, head.probs[head.probs.length - 1]) : head.rest);
 
   /** Draft and target (and what is left of the target) on one axis of tokens. topRows: {draft, target, residual?};
       exact: Map token → {draft, target} known beyond the topRows; keep: tokens that must show. Rows fall by target;
@@ -147,6 +159,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 
   Object.assign(S, {
     prob,
+    below,
     compared,
     ratio,
     seconds,

@@ -77,7 +77,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       });
       return {
         title: "P runs down the chain, token by token; the verdicts come up from its end",
-        head: ["", "p/q", "P", "h", "u"],
+        head: ["candidate", "p/q", "P", "h", "u"],
         rows,
       };
     },
@@ -129,7 +129,12 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       const list = [
         ...pAndQ(facts),
         ["A", S.prob(above), "probability of the path to its parent"],
-        ["A·p/Q", S.prob(first), "at most 1: probability of the path to it"],
+        [
+          "A·p/Q",
+          S.prob(first),
+          `min(1, ${S.prob(above)} · ${S.prob(facts.target_prob)} / ${S.prob(facts.draft_prob)}): probability of the ` +
+            "path to it",
+        ],
       ];
       if (number(left) !== null)
         list.push(
@@ -212,7 +217,11 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       const [p, against] = S.compared(facts.target_prob, number(bar));
       return [
         ["H", S.ratio(entropy), "entropy of the target here, in nats: how undecided it is"],
-        ["δe⁻ᴴ", S.prob(scaled), `δ = ${S.ratio(delta)}, less the more undecided it is`],
+        [
+          "δe⁻ᴴ",
+          S.prob(scaled),
+          `${S.ratio(delta)} · exp(−${S.ratio(entropy)}): less the more undecided it is`,
+        ],
         ["ε", S.prob(epsilon), "more than this always passes"],
         ["bar", against, scaled !== null && scaled < epsilon ? "the smaller one: δe⁻ᴴ" : "the smaller one: ε"],
         [
@@ -228,7 +237,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         ? null
         : {
             title: "siblings, each held against the same bar",
-            head: ["", "p", "bar"],
+            head: ["candidate", "p", "bar"],
             rows: tried.map((trial) => ({
               trial,
               cells: [S.prob(trial.target_prob), S.prob((trial.terms || {}).bar)],

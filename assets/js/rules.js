@@ -15,11 +15,23 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         : `The target's first choice here is ${facts.first === null ? "another token" : quote(facts.first)}, not ` +
           `${quote(facts.token)}: rejected.`,
     numbers: (facts) => [
-      ["target", facts.first ?? "–", "its first choice"],
-      ["draft", facts.token, facts.accepted ? "the same: accepted" : "another token: rejected"],
+      ...believed(facts),
+      ["argmax", facts.first ?? "–", "of p: the target's first choice"],
+      [
+        "x",
+        facts.token,
+        facts.accepted ? "x = argmax p: accepted" : "x ≠ argmax p: rejected",
+      ],
     ],
     steps: (facts, said) => plainly(facts, said),
   };
+
+  /** q and p of a candidate as they are shown everywhere: at temperature 0 what the models believe by themselves. */
+  const believed = (facts) =>
+    [
+      ["p", facts.shown[1], "target, before temperature 0"],
+      ["q", facts.shown[0], "draft, before temperature 0"],
+    ].filter(([, value]) => value !== "–");
 
   const naive = {
     words: (facts) =>

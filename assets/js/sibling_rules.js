@@ -20,6 +20,9 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   };
   const parentOf = (facts) => facts.round.nodes[facts.node].parent;
 
+  /** The acceptance probability from a ratio, with the value put in. */
+  const atMost = (ratio, threshold) => `acceptance probability min(1, ${S.ratio(ratio)}) = ${threshold}`;
+
   /** u against the acceptance probability, with as many digits as it takes. */
   function uniform(facts) {
     const [u, threshold] = S.compared(facts.u, facts.threshold);
@@ -60,7 +63,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     if (tried.length < 2) return null;
     return {
       title,
-      head: ["", ...columns.map(([name]) => name), "u"],
+      head: ["candidate", ...columns.map(([name]) => name), "u"],
       rows: tried.map((trial) => ({ trial, cells: [...columns.map(([, cell]) => cell(trial)), drawCell(trial)] })),
       foot,
     };
@@ -104,7 +107,11 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       const { threshold, row } = uniform(facts);
       return [
         ...pAndQ(facts),
-        [facts.earlier ? "p/Q" : "p/q", S.ratio(facts.ratio), `so the acceptance probability is ${threshold}`],
+        [
+          facts.earlier ? "p/Q" : "p/q",
+          S.ratio(facts.ratio),
+          `${S.prob(facts.target_prob)} / ${S.prob(facts.draft_prob)}; ${atMost(facts.ratio, threshold)}`,
+        ],
         row,
       ];
     },
@@ -158,12 +165,18 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         ];
       return [
         ...pAndQ(facts),
-        ["p/Q", S.ratio(facts.ratio), `the exact rule's probability: ${S.prob(atMostOne(facts.ratio))}`],
+        [
+          "p/Q",
+          S.ratio(facts.ratio),
+          `${S.prob(facts.target_prob)} / ${S.prob(facts.draft_prob)}; the exact rule's probability: ` +
+            S.prob(atMostOne(facts.ratio)),
+        ],
         ["l", S.ratio(factor), "lenience; 1 would forgive nothing"],
         [
           "p/lQ",
           factor === null ? "–" : S.ratio(ratioOf(facts.target_prob, factor * facts.draft_prob)),
-          `so the acceptance probability is ${threshold}`,
+          `${S.prob(facts.target_prob)} / (${S.ratio(factor)} · ${S.prob(facts.draft_prob)}); ` +
+            `acceptance probability ${threshold}`,
         ],
         row,
       ];
@@ -193,7 +206,11 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         return [
           ...pAndQ(facts),
           ["ρ", S.ratio(rho), "1, because it has no siblings"],
-          ["p/q", S.ratio(facts.ratio), `so the acceptance probability is ${threshold}`],
+          [
+            "p/q",
+            S.ratio(facts.ratio),
+            `${S.prob(facts.target_prob)} / ${S.prob(facts.draft_prob)}; ${atMost(facts.ratio, threshold)}`,
+          ],
           row,
         ];
       const any = number(beta) === null ? null : 1 - (1 - beta) ** facts.siblings;
@@ -202,11 +219,16 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         ["q", S.prob(facts.draft_prob), "draft"],
         ["ρ", S.ratio(rho), `solves 1 − (1 − β)ᴷ = ρβ for K = ${facts.siblings}`],
         ["β", S.prob(beta), "probability that one candidate passes"],
-        ["any", S.prob(any), `1 − (1 − β)ᴷ: probability that one of ${facts.siblings} passes`],
+        [
+          "any",
+          S.prob(any),
+          `1 − (1 − ${S.prob(beta)})^${facts.siblings}: probability that one of ${facts.siblings} passes`,
+        ],
         [
           "p/ρq",
           S.ratio(ratioOf(facts.target_prob, rho * facts.draft_prob)),
-          `so the acceptance probability is ${threshold}`,
+          `${S.prob(facts.target_prob)} / (${S.ratio(rho)} · ${S.prob(facts.draft_prob)}); ` +
+            `acceptance probability ${threshold}`,
         ],
         row,
       ];

@@ -8,7 +8,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   "use strict";
 
   const { h, END } = S;
-  const BEAT_MS = 900;
   const MOTION_MS = 600;
   let players = 0;
   let active = null; // the player that the keys belong to
@@ -22,7 +21,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       selected: 0,
       cited: null,
       following: false,
-      playing: 0,
+      playing: false,
       speed: 1,
       source: "",
       labels: null,
@@ -30,6 +29,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       guess: false, // whether verdicts are kept back until they are guessed
       hidden: [], // areas that are not shown, by name: "card", "counters", …
       lit: [], // areas that are pointed at
+      view: "", // "present" while the player fills the window
     };
     const watchers = new Set(); // called after each drawing
     const panels = [];
@@ -49,6 +49,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       draw,
       cite,
       rejudge,
+      set,
+      say: (text) => told.announce(text),
       name: (nodes) => tree.name(nodes),
       branch: branch ? (token) => branch({ round: own.cursor.round, node: own.selected, token }) : null,
     };
@@ -57,20 +59,22 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const tree = S.treePanel(area("draft", { "aria-label": "draft tree" }), act);
     const card = area("card", { "aria-label": "selected node" });
     panels.push(tree.draw, S.cardPanel(card, act), S.rejudgePanel(card, act));
-    const caption = area("caption", { "aria-live": "polite" });
+    const caption = area("caption", { "aria-label": "what happens" });
+    const told = S.captionPanel(caption);
     panels.push(S.transportPanel(area("transport", { "aria-label": "transport" }), act));
     panels.push(S.exhibitsPanel(area("exhibits", { "aria-label": "what the drafter knew" }), act));
     const costs = area("costs", { "aria-label": "what it cost" });
-    const cell = () => costs.appendChild(h("div"));
-    panels.push(S.cachePanel(cell(), act), S.timePanel(cell()));
-    panels.push(S.countersPanel(area("counters", { "aria-label": "counters of the run" })));
-    const note = h("span", { class: "svp-small", role: "status" });
+    const cell = (name) => costs.appendChild(h("div", { class: `svp-${name}` }));
+    panels.push(S.cachePanel(cell("cache"), act), S.timePanel(cell("timing")));
+    panels.push(S.countersPanel(area("counters", { "aria-label": "counters of the run" }), act));
+    const note = h("span", { class: "svp-small" });
     area("tools").append(
-      h("button", { type: "button", class: "svp-link", onclick: download }, "download trace"),
-      h("button", { type: "button", class: "svp-link", onclick: copyLink }, "copy link to this moment"),
+      S.shareMenu({ now, source: () => own.source, root, say }),
       h("button", { type: "button", class: "svp-link", onclick: () => run("help") }, "keys"),
       note,
     );
+
+    panels.push(S.guessPanel(stage, act));
 
     /** Everything the panels may draw from: trace, cursor, selection and what follows from them. */
     function now() {
@@ -78,7 +82,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       if (!own.labels || own.labels.round !== round)
         own.labels = { round, names: S.nodeLabels(own.trace, own.cursor.round) };
       const names = own.labels.names;
-      const at = S.view(round, own.cursor.beat);
+      const cursor = S.guessCursor(own); // one beat earlier while a verdict is asked
+      const at = S.guessView(own, S.view(round, cursor.beat));
       const states = S.nodeStates(round, at, S.keepsSurvivors(own.trace, round));
       const trials = new Map(round.judged.trials.map((trial) => [trial.node, trial]));
       const said = new Set(round.judged.trials.slice(0, at.trials).map((trial) => trial.node));
@@ -87,13 +92,12 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         own.selected = S.subject(round, at);
       const nameOf = (id) => {
         const node = id === END ? null : round.nodes[id];
-        const odds =
-          node && node.id > 0
-            ? `, draft ${S.prob(node.draft_prob)}${at.scored ? `, target ${S.prob(node.target_prob)}` : ""}`
-            : "";
+        const odds = node && node.id > 0 ? S.oddsWords(round, node, S.told(at)) : "";
+        const parent = id === END ? round.judged.final_node : node.parent;
+        const after = parent < 0 ? "" : `, after ${names[parent]}`;
         return (
           `${names[id]}, ` +
-          `${S.FATES[stateOf(id)]}${odds}${changes.has(id) ? `, ${S.CHANGES[changes.get(id)].words}` : ""}`
+          `${S.FATES[stateOf(id)]}${odds}${changes.has(id) ? `, ${S.CHANGES[changes.get(id)].words}` : ""}${after}`
         );
       };
       const rejudged = own.moved && at.drawn ? S.rejudge(own.trace, round, own.moved) : null;
@@ -102,6 +106,9 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       );
       return {
         ...own,
+        own,
+        asked: cursor !== own.cursor,
+        cursor,
         round,
         at,
         labels: names,
@@ -114,7 +121,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       };
     }
 
-    let said = "";
     function draw() {
       const there = !!own.trace && own.trace.rounds.length > 0;
       empty.hidden = there;
@@ -125,11 +131,9 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         root.dataset.round = own.cursor.round;
         const scrolls = panels.map((panel) => panel(moment)); // what scrolls does so last: one layout per step
         const rounds = own.trace.rounds.length;
-        const text = S.caption(own.trace, moment.round, moment.labels, moment.at);
+        const text = S.guessCaption(own) || S.caption(own.trace, moment.round, moment.labels, moment.at);
         const head = `Round ${own.cursor.round + 1} of ${rounds}${own.trace.finished ? "" : " so far"}`;
-        if (said !== head + text)
-          caption.replaceChildren(h("span", { class: "svp-where" }, head), h("span", {}, S.sentence(text)));
-        said = head + text;
+        told.draw(own.trace, head, text);
         for (const scroll of scrolls) if (scroll) scroll();
       }
       root.dataset.ready = "1";
@@ -155,9 +159,11 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       draw();
     }
 
-    function select(id) {
+    /** Choose a node; where it was `tapped`, its card comes into view. */
+    function select(id, tapped = false) {
       own.selected = id;
       draw();
+      if (tapped && own.view !== "present") card.scrollIntoView({ block: "nearest" });
     }
 
     /** Show a place of the text that something was taken from: {position, count} in tokens. */
@@ -184,17 +190,25 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       go({ round: index, beat: at }, true, node);
     }
 
+    const pace = S.pacer({
+      caption: () => caption.lastChild.textContent,
+      speed: () => own.speed,
+      next: () => {
+        const next = S.step(own.trace, own.cursor, 1);
+        if (next === own.cursor) return own.trace.finished ? null : false;
+        go(next);
+        return true;
+      },
+      ended: () => {
+        play(false);
+        draw();
+      },
+    });
+
     function play(on) {
-      clearInterval(own.playing);
-      own.playing = on
-        ? setInterval(() => {
-            const next = S.step(own.trace, own.cursor, 1);
-            if (next === own.cursor && own.trace.finished) {
-              play(false);
-              draw();
-            } else if (next !== own.cursor) go(next);
-          }, BEAT_MS / own.speed)
-        : 0;
+      own.playing = on;
+      if (on) pace.start();
+      else pace.stop();
     }
 
     function speed() {
@@ -208,73 +222,35 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       if (name === "help") return help.open ? help.close() : help.showModal();
       if (!own.trace || !own.trace.rounds.length) return;
       if (name === "fit") return tree.fit();
+      if (name === "present") return set({ view: own.view === "present" ? "" : "present" });
+      if (S.guessRun(own, name, act)) return;
       if (name === "play") {
         if (!own.playing && S.step(own.trace, own.cursor, 1) === own.cursor) go({ round: 0, beat: 0 });
         play(!own.playing);
         return draw();
       }
       play(false);
-      const { round, beat } = own.cursor;
-      const last = own.trace.rounds.length - 1;
-      const found = {
-        next: () => S.step(own.trace, own.cursor, 1),
-        previous: () => S.step(own.trace, own.cursor, -1),
-        nextRound: () => ({ round: round + (round < last ? 1 : 0), beat: round < last ? 0 : Infinity }),
-        previousRound: () => ({ round: beat > 0 ? round : round - 1, beat: 0 }),
-        nextRejection: () => S.seek(own.trace, own.cursor, 1, S.isRejection),
-        previousRejection: () => S.seek(own.trace, own.cursor, -1, S.isRejection),
-        nextBonus: () => S.seek(own.trace, own.cursor, 1, S.isBonus),
-        start: () => ({ round: 0, beat: 0 }),
-        end: () => ({ round: last, beat: Infinity }),
-      }[name]();
+      const found = S.jump(own.trace, own.cursor, name);
       if (found) go(found);
-      else
-        say(
-          name === "nextBonus"
-            ? "no later bonus"
-            : name === "nextRejection"
-              ? "no later rejection"
-              : "no earlier rejection",
-        );
+      else say(`no ${name.startsWith("next") ? "later" : "earlier"} ${name.endsWith("Bonus") ? "bonus" : "rejection"}`);
     }
 
     function say(text) {
       S.setText(note, text);
+      told.announce(text);
       setTimeout(() => {
         if (note.textContent === text) S.setText(note, "");
       }, 3000);
     }
 
-    function download() {
-      const url = URL.createObjectURL(new Blob([own.source], { type: "application/json" }));
-      const link = h("a", {
-        href: url,
-        download: `specviz-${String(own.trace.started.run_id)
-          .replace(/[^\w-]+/g, "_")
-          .slice(0, 40)}.json`,
-      });
-      link.click();
-      setTimeout(() => URL.revokeObjectURL(url), 1000);
-    }
-
-    function copyLink() {
-      const hash = S.writeMoment(own.cursor, own.selected);
-      history.replaceState(history.state, "", hash);
-      const done = navigator.clipboard
-        ? navigator.clipboard.writeText(location.href)
-        : Promise.reject(new Error("no clipboard"));
-      done.then(
-        () => say("link copied"),
-        () => say("the link is in the address bar"),
-      );
-    }
-
-    /** What a screen around the player may change of how it shows: any of {guess, hidden, lit}. */
+    /** What a screen around the player may change of how it shows: any of {guess, hidden, lit, view}. */
     function set(changes) {
       Object.assign(own, changes);
+      if (own.guess) play(false);
       root.dataset.guess = own.guess ? "1" : "";
       root.dataset.hidden = own.hidden.join(" ");
       root.dataset.lit = own.lit.join(" ");
+      present.set(own.view === "present");
       draw();
     }
 
@@ -301,8 +277,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         before.rounds.length &&
         before.started.run_id === own.trace.started.run_id &&
         before.rounds.length <= own.trace.rounds.length;
-      if (same && !own.following) return go(own.cursor, false, own.selected);
-      const asked = before ? null : S.readMoment(location.hash);
+      const asked = S.momentOf(own.trace, !before);
+      if (!asked && same && !own.following) return go(own.cursor, false, own.selected);
       const start =
         asked ||
         (own.trace.finished && !same
@@ -316,6 +292,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       go(start, false, exists ? start.node : null);
     }
 
+    const present = S.presenter(root, () => own.trace && draw());
     own.run = run;
     own.visible = () => root.getClientRects().length > 0;
     root.addEventListener("pointerdown", () => {
@@ -324,16 +301,13 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     document.addEventListener("keydown", (event) => {
       if (!root.isConnected || !own.visible() || event.defaultPrevented || S.taken(event)) return;
       if (active && active !== own && active.visible()) return;
-      const name = S.command(event);
+      const name = S.guessKey(own, event) || S.command(event, own.view === "present");
       if (!name) return;
       event.preventDefault();
       run(name);
     });
-    addEventListener("hashchange", () => {
-      const asked = own.trace && root.isConnected ? S.readMoment(location.hash) : null;
-      if (asked) go(asked, true, asked.node);
-    });
     const handle = {
+      root,
       go,
       run,
       select,
@@ -349,12 +323,21 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       get selected() {
         return own.selected;
       },
+      get guessScore() {
+        return S.guessScore(own);
+      },
+      get view() {
+        return own.view;
+      },
     };
     root.specviz = handle;
     if (watch) watch("value", () => load());
+    const compact = props.compact || new URLSearchParams(location.search).has("embed");
+    root.dataset.compact = compact ? "1" : "";
     load();
-    draw();
+    set({ view: S.asksToPresent(location.search) ? "present" : "" });
     S.headline(root, handle);
+    S.follow(handle);
     return handle;
   }
 

@@ -77,8 +77,10 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 
   /** The node a beat is about. */
   function subject(round, at) {
-    if (at.phase === "draft")
-      return (round.nodes.find((node) => node.depth === at.level && node.depth > 0) || round.nodes[0]).id;
+    if (at.phase === "draft") {
+      const level = round.drafted.passes.length ? at.level : 1; // without passes all came at once: the first of them
+      return (round.nodes.find((node) => node.depth === level && node.depth > 0) || round.nodes[0]).id;
+    }
     if (at.phase === "target") return round.judged.trials.length ? round.judged.trials[0].node : 0;
     return at.phase === "verdicts" && !at.drawn ? round.judged.trials[at.trial].node : END;
   }
@@ -115,37 +117,33 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   const isRejection = (round, beat) => beat.trial !== undefined && !round.judged.trials[beat.trial].accepted;
   const isBonus = (round, beat) => !!beat.drawn && round.judged.origin === "bonus";
 
-  /** Where to begin: a round with an acceptance, a rejection and an unreached node, at its last verdict, on the
-     rejection. */
-  function instructive(trace) {
-    const worth = trace.rounds.map((round, index) => {
-      const fates = new Set(round.nodes.map((node) => node.fate));
-      const shapes = ["accepted", "rejected", "unreached"].filter((fate) => fates.has(fate)).length;
-      const good = round.judged.origin === "correction" && !round.committed.trimmed ? 4 : 0;
-      return (
-        shapes * 10 +
-        good +
-        Math.min(round.judged.path.length, 3) +
-        (index > 0 && index < trace.rounds.length - 1 ? 1 : 0)
-      );
-    });
-    const round = worth.indexOf(Math.max(...worth));
-    const at = trace.rounds[round];
-    const rejected = at.judged.trials.findLast((trial) => !trial.accepted);
-    return { round, beat: lastBeat(at) - 1, node: rejected ? rejected.node : END };
+  /** Where a command leads; null where there is no such beat. */
+  function jump(trace, cursor, name) {
+    const { round, beat } = cursor;
+    const last = trace.rounds.length - 1;
+    switch (name) {
+      case "next":
+        return step(trace, cursor, 1);
+      case "previous":
+        return step(trace, cursor, -1);
+      case "nextRound":
+        return round < last ? { round: round + 1, beat: 0 } : { round, beat: Infinity };
+      case "previousRound":
+        return { round: beat > 0 ? round : round - 1, beat: 0 };
+      case "nextRejection":
+        return seek(trace, cursor, 1, isRejection);
+      case "previousRejection":
+        return seek(trace, cursor, -1, isRejection);
+      case "nextBonus":
+        return seek(trace, cursor, 1, isBonus);
+      case "start":
+        return { round: 0, beat: 0 };
+      case "end":
+        return { round: last, beat: Infinity };
+      default:
+        throw new Error(`There is no command ${name}.`);
+    }
   }
-
-  /** `#round=5&beat=3&node=2`, counted from 1 as on the screen; null if there is no such moment in the text. */
-  function readMoment(hash) {
-    const found = new URLSearchParams(String(hash).replace(/^[#?]/, ""));
-    const number = (name) => (/^\d{1,6}$/.test(found.get(name) || "") ? Number(found.get(name)) : null);
-    if (number("round") === null) return null;
-    const node = found.get("node") === END ? END : number("node");
-    return { round: number("round") - 1, beat: (number("beat") ?? 1) - 1, node };
-  }
-
-  const writeMoment = (cursor, node) =>
-    `#round=${cursor.round + 1}&beat=${cursor.beat + 1}` + (node === null || node === undefined ? "" : `&node=${node}`);
 
   /** [node, accepted or rejected] in the order of the text. A walk shows each verdict as it falls; where whole paths
      are
@@ -220,10 +218,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     seek,
     isRejection,
     isBonus,
-    instructive,
+    jump,
     lastBeat,
-    readMoment,
-    writeMoment,
     tokens,
     nodeLabels,
   });

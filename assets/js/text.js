@@ -1,4 +1,5 @@
-/* The text strip: the prompt, quiet, then every token with its origin; rejected ones stay in their place. */
+/* The text strip: the prompt, quiet, then every token with its origin; rejected ones stay in their place, boxed and
+   said to be rejected, so that nobody reads them as text. */
 globalThis.SpecViz = globalThis.SpecViz || {};
 // needs: dom
 (function (S) {
@@ -40,7 +41,10 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         "data-node": token.node,
         "data-letter": token.current ? LETTERS[token.mark] : null,
         title: describe(token),
+        // heard as what it is in its own round; later the text is read without it
+        "aria-hidden": token.mark === "rejected" && !token.current ? "true" : null,
       },
+      token.mark === "rejected" ? h("span", { class: "svp-aloud" }, "rejected: ") : [],
       settled && token.mark !== "rejected" ? [] : text,
     );
   }

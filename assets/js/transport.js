@@ -1,4 +1,4 @@
-/* Moving through a run: buttons, the beats of a round, the rounds of a run, keys. */
+/* Moving through a run: buttons, the beats of a round, the rounds of a run. */
 globalThis.SpecViz = globalThis.SpecViz || {};
 // needs: dom
 (function (S) {
@@ -13,68 +13,12 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     nextRound: "M16 3v14M4 4l9 6-9 6z",
     play: "M6 4l9 6-9 6z",
     pause: "M6 4h2.5v12H6zM11.5 4H14v12h-2.5z",
+    present: "M2 4h16v10H2zM7 17h6",
+    leave: "M5 5L15 15M15 5L5 15",
   };
   const icon = (name) =>
     S.svg("svg", { class: "svp-icon", viewBox: "0 0 20 20", "aria-hidden": "true" }, S.svg("path", { d: ICONS[name] }));
   const NAMES = { draft: "draft", target: "target pass", verdicts: "verdicts", commit: "commit" };
-  const KEYS = [
-    ["Space", "play or pause"],
-    ["← →", "a beat back, forward (also PageUp, PageDown)"],
-    ["Shift ← →", "a round back, forward"],
-    ["n N", "next, previous rejection"],
-    ["b", "next bonus"],
-    ["Home End", "start, end of the run"],
-    ["Tab", "to the tree; there arrows walk from node to node"],
-    ["f", "fit the tree to its box"],
-    ["?", "these keys"],
-  ];
-
-  /** Pure: what a key does, if anything. */
-  function command(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey) return null;
-    const shift = event.shiftKey;
-    switch (event.key) {
-      case " ":
-        return shift ? null : "play";
-      case "ArrowRight":
-        return shift ? "nextRound" : "next";
-      case "ArrowLeft":
-        return shift ? "previousRound" : "previous";
-      case "PageDown":
-        return "next";
-      case "PageUp":
-        return "previous";
-      case "n":
-        return "nextRejection";
-      case "N":
-        return "previousRejection";
-      case "b":
-        return "nextBonus";
-      case "Home":
-        return "start";
-      case "End":
-        return "end";
-      case "f":
-        return "fit";
-      case "?":
-        return "help";
-      default:
-        return null;
-    }
-  }
-
-  const TYPING =
-    "input, textarea, select, [contenteditable], [role=slider], [role=spinbutton], [role=textbox], " +
-    "[role=combobox], [role=listbox], [role=option], [role=radio], [role=tab], [role=menu], dialog";
-  const PRESSING = "button, a, summary, label, [role=button]";
-
-  /** Whether a key belongs to what has the focus and not to the player. */
-  function taken(event) {
-    const at = event.target instanceof Element ? event.target : null;
-    if (!at) return false;
-    return !!at.closest(TYPING) || (event.key === " " && !!at.closest(PRESSING));
-  }
-
   function transportPanel(box, act) {
     const button = (name, title) =>
       h(
@@ -91,6 +35,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       title: "speed of playing",
       onclick: () => act.speed(),
     });
+    const present = button("present", "present: fill the window (p)");
     box.append(
       h(
         "div",
@@ -101,6 +46,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         button("next", "a beat forward (→)"),
         button("nextRound", "a round forward (Shift →)"),
         speed,
+        present,
       ),
       rail,
       rounds,
@@ -137,6 +83,12 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       const what = now.playing ? "pause" : "play";
       if (play.textContent !== what) play.replaceChildren(icon(what), what);
       S.setText(speed, `${now.speed}×`);
+      S.set(speed, "aria-label", `speed of playing: ${now.speed}×`);
+      const presenting = now.view === "present";
+      if (present.getAttribute("aria-pressed") !== String(presenting))
+        present.replaceChildren(icon(presenting ? "leave" : "present"));
+      S.set(present, "aria-pressed", presenting);
+      S.set(present, "title", presenting ? "leave the presentation (Esc)" : "present: fill the window (p)");
       if (railed !== now.round) {
         railed = now.round;
         drawRail(now);
@@ -221,34 +173,5 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     }
   }
 
-  function helpDialog() {
-    const dialog = h(
-      "dialog",
-      { class: "svp-help", "aria-label": "keys" },
-      h("h3", {}, "Keys"),
-      h(
-        "dl",
-        {},
-        KEYS.map(([key, what]) =>
-          h(
-            "div",
-            {},
-            h(
-              "dt",
-              {},
-              key.split(" ").map((one) => h("kbd", {}, one)),
-            ),
-            h("dd", {}, what),
-          ),
-        ),
-      ),
-      h("form", { method: "dialog" }, h("button", { class: "svp-btn" }, "close")),
-    );
-    dialog.addEventListener("click", (event) => {
-      if (event.target === dialog) dialog.close();
-    });
-    return dialog;
-  }
-
-  Object.assign(S, { transportPanel, helpDialog, command, taken, SPEEDS });
+  Object.assign(S, { transportPanel, SPEEDS });
 })(globalThis.SpecViz);

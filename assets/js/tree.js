@@ -5,73 +5,10 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   "use strict";
 
   const { h, svg, END } = S;
-  const CHAR = 7.9; // width of a monospace character at the label's size
-  const LONGEST = 12;
-  const ODDS = 92; // width of "0.0079 → 0.0032"
-
-  /** Pure: where everything stands. The round's last token gets a row of its own below its parent's subtree; columns
-      spread into `room` pixels where there are more than they need. */
-  function layout(round, labels, room = 0) {
-    const final = round.nodes[round.judged.final_node];
-    let below = final.y;
-    const inside = round.nodes.map(() => false);
-    for (const node of round.nodes) {
-      inside[node.id] = node.id === final.id || (node.parent >= 0 && inside[node.parent]);
-      if (inside[node.id]) below = Math.max(below, node.y);
-    }
-    const leaf = !round.nodes.some((node) => node.parent === final.id);
-    const shift = (y) => (!leaf && y > below ? y + 1 : y);
-    const spots = round.nodes.map((node) => ({
-      id: node.id,
-      parent: node.parent,
-      depth: node.depth,
-      row: shift(node.y),
-      label: S.short(labels[node.id], LONGEST),
-    }));
-    spots.push({
-      id: END,
-      parent: final.id,
-      depth: final.depth + 1,
-      row: leaf ? final.y : below + 1,
-      label: S.short(labels[END], LONGEST),
-    });
-    const rows = Math.max(...spots.map((spot) => spot.row)) + 1;
-    const height = rowHeight(rows);
-    const columns = [];
-    for (const spot of spots) columns[spot.depth] = Math.max(columns[spot.depth] || 0, Array.from(spot.label).length);
-    const lefts = [18];
-    const numbers = height >= 38;
-    const wide = (chars, depth) => Math.max(chars * CHAR, numbers && depth ? ODDS : 0);
-    const needed = columns.reduce((sum, chars, depth) => sum + wide(chars, depth) + 50, 0);
-    const spread = Math.max(0, Math.min(90, (room - needed - 10) / Math.max(1, columns.length - 1)));
-    columns.forEach((chars, depth) => {
-      lefts[depth + 1] = lefts[depth] + wide(chars, depth) + 50 + spread;
-    });
-    for (const spot of spots) {
-      spot.x = lefts[spot.depth];
-      spot.y = 22 + spot.row * height;
-      spot.wide = Math.max(Array.from(spot.label).length * CHAR, 18);
-      spot.clear = Math.max(spot.wide, numbers && spot.id !== END && spot.depth ? ODDS : 0);
-    }
-    return {
-      spots,
-      width: lefts[columns.length] - spread - 10,
-      height: 44 + (rows - 1) * height + 8,
-      row: height,
-      numbers,
-    };
-  }
-
-  const rowHeight = (rows) => (rows <= 7 ? 44 : rows <= 14 ? 38 : rows <= 24 ? 28 : 24);
-
-  const edge = (from, to) => {
-    const start = from.x + 14 + (from.y === to.y ? from.wide : from.clear) + 5,
-      end = to.x - 11;
-    const middle = Math.max((start + end) / 2, end - 40);
-    return from.y === to.y
-      ? `M${start},${from.y}H${end}`
-      : `M${start},${from.y}C${middle},${from.y} ${middle},${to.y} ${end},${to.y}`;
-  };
+  const BOX = { least: 100, most: 440, narrow: 320 }; // height of the box, in pixels
+  const NARROW = 560;
+  const DOWN_MOST = 520; // a wider list of nodes would set odds too far from their tokens
+  const PRESENT = { scale: 1.16, row: 33 }; // its smallest text is then as large as the rest; no finger touches it
 
   function treePanel(box, act) {
     const list = h("ul", { class: "svp-legend" });
@@ -94,102 +31,167 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       h("div", { class: "svp-table-box" }),
     );
     table.addEventListener("toggle", () => act.draw());
-    box.append(scroll, h("div", { class: "svp-treefoot" }, list, table));
+    const whole = h(
+      "button",
+      { type: "button", class: "svp-link", "aria-pressed": "false", onclick: () => act.run("fit") },
+      "whole tree",
+    );
+    box.append(scroll, h("div", { class: "svp-treefoot" }, list, whole, table));
 
-    let built = null; // {round, parts: id → {group, mark, numbers, edge}, plan}
+    let built = null; // {round, key, room, parts: id → {group, mark, numbers, line}, plan}
     let fitted = false;
-    let reserved = null;
+    let reserved = null; // {trace, room, height}
+    let opened = new Map(); // id → whether it was opened or folded by hand, in this round
+    let openedIn = null;
 
-    function build(now) {
-      const room = scroll.clientWidth;
-      const plan = layout(now.round, now.labels, room);
-      const byId = new Map(plan.spots.map((spot) => [spot.id, spot]));
+    /** Where everything stands at this moment. */
+    function plan(now) {
+      if (openedIn !== now.round) [openedIn, opened] = [now.round, new Map()];
+      const scored = { ...now, at: { ...now.at, scored: true } };
+      return S.layout(now.round, now.labels, {
+        ...roomOf(now),
+        at: now.at,
+        selected: now.selected,
+        opened,
+        odds: (id) => odds(scored, id),
+        withEnd: now.at.drawn, // its place would tell where the round ends
+        high: fitted ? (scroll.clientHeight - 4) / scaleOf(now) : 0,
+      });
+    }
+
+    const scaleOf = (now) => (now.view === "present" ? PRESENT.scale : 1);
+    const roomOf = (now) => ({
+      room: scroll.clientWidth / scaleOf(now),
+      most: DOWN_MOST,
+      row: now.view === "present" ? PRESENT.row : undefined,
+    });
+
+    const keyOf = (now, drawn) =>
+      [
+        now.view,
+        scroll.clientWidth,
+        fitted && scroll.clientHeight,
+        ...drawn.spots.map((spot) => `${spot.id}+${spot.folded}`),
+      ].join();
+
+    function build(now, drawn, key) {
+      const byId = new Map(drawn.spots.map((spot) => [spot.id, spot]));
       const edges = svg("g", { class: "svp-edges" });
       const nodes = svg("g", {});
       const parts = new Map();
-      for (const spot of plan.spots) {
-        const line = spot.parent >= 0 ? svg("path", { d: edge(byId.get(spot.parent), spot) }) : null;
+      for (const spot of drawn.spots) {
+        const line = spot.parent >= 0 ? svg("path", { d: S.edge(drawn, byId.get(spot.parent), spot) }) : null;
         if (line) edges.append(line);
-        const mark = svg("path", {});
-        const numbers = plan.numbers ? svg("text", { class: "svp-odds", x: 14, y: 17 }) : null;
-        const change = svg("text", { class: "svp-changed", x: -27, y: 4.5, "aria-hidden": "true" });
-        const group = svg(
-          "g",
-          {
-            role: "treeitem",
-            tabindex: -1,
-            "data-node": spot.id,
-            "aria-level": spot.depth + 1,
-            transform: `translate(${spot.x},${spot.y})`,
-          },
-          svg("rect", {
-            class: "svp-hit",
-            x: -13,
-            y: -Math.max(12, plan.row / 2),
-            width: spot.wide + 34,
-            height: Math.max(24, plan.row),
-            rx: 6,
-          }),
-          mark,
-          svg("text", { class: "svp-label", x: 14, y: numbers ? 2 : 4.5, text: spot.label }),
-          numbers,
-          change,
-          svg("title", {}),
-        );
-        group.style.setProperty("--share", (spot.x / plan.width).toFixed(3));
-        nodes.append(group);
-        parts.set(spot.id, { group, mark, numbers, change, line, title: group.lastChild });
+        const part = item(spot, drawn);
+        nodes.append(part.group);
+        parts.set(spot.id, { ...part, line });
       }
-      const sweep = svg("rect", { class: "svp-sweep", x: -60, y: 0, width: 60, height: plan.height });
+      const sweep = svg("rect", { class: "svp-sweep", x: -60, y: 0, width: 60, height: drawn.height });
       const drawing = svg(
         "svg",
         {
           role: "tree",
           "aria-label": `draft tree of round ${now.cursor.round + 1}`,
-          viewBox: `0 0 ${plan.width} ${plan.height}`,
+          viewBox: `0 0 ${drawn.width} ${drawn.height}`,
+          width: drawn.width * scaleOf(now),
+          height: drawn.height * scaleOf(now),
         },
         sweep,
         edges,
         nodes,
       );
-      drawing.style.setProperty("--sweep", `${plan.width + 60}px`);
+      drawing.style.setProperty("--sweep", `${drawn.width + 60}px`);
+      const focused = scroll.contains(document.activeElement);
       scroll.replaceChildren(drawing);
-      return { round: now.round, room, parts, plan, drawing };
+      if (focused) parts.get(now.selected)?.group.focus({ preventScroll: true });
+      return { round: now.round, key, parts, plan: drawn, drawing, scale: scaleOf(now) };
+    }
+
+    /** A node: a target of 40 pixels, its mark, label and odds, and what is folded below it. */
+    function item(spot, { row, down, width, marks }) {
+      const mark = svg("path", { transform: marks < 1 ? `scale(${marks})` : null });
+      const numbers = spot.label
+        ? svg("text", {
+            class: "svp-odds",
+            x: down ? width - spot.x - 8 : 14,
+            y: down ? 5 : 18,
+            "text-anchor": down ? "end" : null,
+          })
+        : null;
+      const change = svg("text", { class: "svp-changed", x: -27, y: 4.5, "aria-hidden": "true" });
+      const high = Math.max(6, row);
+      const group = svg(
+        "g",
+        {
+          role: "treeitem",
+          tabindex: -1,
+          "data-node": spot.id,
+          "aria-level": spot.depth + 1,
+          transform: `translate(${spot.x},${spot.y})`,
+        },
+        svg("rect", {
+          class: "svp-hit",
+          x: -13,
+          y: -high / 2,
+          width: down ? width - spot.x + 11 : Math.max(40, spot.clear + 27),
+          height: high,
+          rx: 6,
+        }),
+        mark,
+        svg("text", { class: "svp-label", x: 14, y: down || !numbers ? 5 : 3, text: spot.label }),
+        numbers,
+        change,
+        fold(spot, down),
+        svg("title", {}),
+      );
+      group.style.setProperty("--share", (spot.x / width).toFixed(3));
+      if (spot.folded || opened.get(spot.id)) S.set(group, "aria-expanded", !spot.folded);
+      return { group, mark, numbers, change, title: group.lastChild };
+    }
+
+    /** "+12": nodes folded below one, to be opened by a press; "−" folds them again. */
+    function fold(spot, down) {
+      if (!spot.label || (!spot.folded && !opened.get(spot.id))) return null;
+      const text = spot.folded ? `+${spot.folded}` : "−";
+      const at = 14 + spot.wide + 6;
+      const wide = text.length * 8 + 10;
+      return svg(
+        "g",
+        { class: "svp-fold", "data-fold": spot.folded ? "open" : "fold", "aria-hidden": "true" },
+        svg("rect", { class: "svp-foldhit", x: at - 8, y: -20, width: Math.max(40, wide + 16), height: 40 }),
+        svg("rect", { class: "svp-foldbox", x: at, y: down ? -11 : -13, width: wide, height: 22, rx: 11 }),
+        svg("text", { x: at + wide / 2, y: down ? 4.5 : 2.5, "text-anchor": "middle", text }),
+      );
     }
 
     /** One height for the whole run, so that nothing below the tree moves from beat to beat. */
-    function reserve(trace) {
-      if (reserved === trace) return;
-      reserved = trace;
-      const rows = Math.max(...trace.rounds.map((round) => Math.max(...round.nodes.map((node) => node.y)))) + 2;
-      scroll.style.height = `${Math.max(150, Math.min(440, 62 + rows * rowHeight(rows)))}px`;
-    }
-
-    function size() {
-      if (!built) return;
-      const { width, height } = built.plan;
-      const room = scroll.clientWidth || width;
-      const scale = fitted ? Math.min(1, room / width) : Math.min(1, Math.max(room / width, 0.8));
-      built.drawing.setAttribute("width", width * scale);
-      built.drawing.setAttribute("height", height * scale);
+    function reserve(now) {
+      const room = scroll.clientWidth;
+      if (now.view === "present" || !room) return; // there it fills what is left
+      if (reserved && reserved.trace === now.trace && reserved.room === room) return;
+      const heights = now.trace.rounds.map((round, index) => {
+        const labels = S.nodeLabels(now.trace, index);
+        const scored = { ...now, round, labels, at: { ...now.at, scored: true } };
+        const at = S.view(round, Infinity);
+        return S.layout(round, labels, { ...roomOf(now), at, odds: (id) => odds(scored, id) }).height;
+      });
+      const most = room < NARROW ? BOX.narrow : BOX.most;
+      const height = Math.max(BOX.least, Math.min(most, Math.max(...heights) + 4));
+      reserved = { trace: now.trace, room, height };
+      scroll.style.height = `${height}px`;
     }
 
     function odds(now, id) {
-      if (id === END || !now.at.scored) {
-        return id === END || id === 0 ? "" : S.predictions(now.round, now.round.nodes[id])[0];
-      }
-      const node = now.round.nodes[id];
-      if (node.id === 0) return "";
-      const [draft, target] = S.predictions(now.round, node);
-      return `${draft} → ${target}`;
+      if (id === END || id === 0) return "";
+      const [draft, target] = S.odds(now.round, now.round.nodes[id], S.told(now.at));
+      return target === "–" ? draft : `${draft === "–" ? "" : draft} → ${target}`;
     }
 
     function draw(now) {
-      reserve(now.trace);
-      if (!built || built.round !== now.round || built.room !== scroll.clientWidth) {
-        built = build(now);
-        size();
-      }
+      reserve(now);
+      const drawn = plan(now);
+      const key = keyOf(now, drawn);
+      if (!built || built.round !== now.round || built.key !== key) built = build(now, drawn, key);
       const rank = new Map(built.plan.spots.map((spot) => [spot.id, now.stateOf(spot.id)]));
       for (const [id, part] of built.parts) {
         const state = rank.get(id);
@@ -227,14 +229,13 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 
     function reveal(id) {
       const spot = built.plan.spots.find((one) => one.id === id);
-      const scale = Number(built.drawing.getAttribute("width")) / built.plan.width;
       if (!spot || !scroll.clientWidth) return;
       const { scrollLeft: x, scrollTop: y, clientWidth: wide, clientHeight: high } = scroll;
-      const left = spot.x * scale - 40,
-        right = (spot.x + spot.wide + 40) * scale,
-        top = (spot.y - 30) * scale,
-        bottom = (spot.y + 30) * scale;
-      if (left < x || right > x + wide) scroll.scrollLeft = left < x ? left : right - wide;
+      const left = (spot.x - 40) * built.scale,
+        right = (spot.x + spot.wide + 40) * built.scale,
+        top = (spot.y - 30) * built.scale,
+        bottom = (spot.y + 30) * built.scale;
+      if (!built.plan.down && (left < x || right > x + wide)) scroll.scrollLeft = left < x ? left : right - wide;
       if (top < y || bottom > y + high) scroll.scrollTop = top < y ? top : bottom - high;
     }
 
@@ -254,8 +255,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
             now.labels[node.id],
             node.parent < 0 ? "–" : String(node.parent),
             String(node.depth),
-            S.prob(node.draft_prob),
-            now.at.scored ? S.prob(node.target_prob) : "–",
+            ...(node.parent < 0 ? ["–", "–"] : S.odds(now.round, node, S.told(now.at))),
             S.FATES[now.stateOf(node.id)] +
               (now.changes.has(node.id) ? `; ${S.CHANGES[now.changes.get(node.id)].words}` : ""),
           ]),
@@ -274,14 +274,20 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       const here = spots.find((spot) => spot.id === id) || spots[0];
       if (key === "ArrowLeft") return here.parent < 0 ? null : here.parent;
       if (key === "ArrowRight") return spots.find((spot) => spot.parent === here.id)?.id ?? null;
-      const column = spots.filter((spot) => spot.depth === here.depth).sort((one, other) => one.y - other.y);
+      const column = spots
+        .filter((spot) => built.plan.down || spot.depth === here.depth)
+        .sort((one, other) => one.y - other.y);
       return column[column.indexOf(here) + (key === "ArrowDown" ? 1 : -1)]?.id ?? null;
     }
 
     const idOf = (group) => (group.dataset.node === END ? END : Number(group.dataset.node));
+    const foldedAt = (id) => built.plan.spots.find((spot) => spot.id === id).folded > 0;
     scroll.addEventListener("click", (event) => {
       const group = event.target.closest("[data-node]");
-      if (group) act.select(idOf(group));
+      if (!group) return;
+      const press = event.target.closest("[data-fold]");
+      if (press) opened.set(idOf(group), press.dataset.fold === "open");
+      act.select(idOf(group), !press);
     });
     scroll.addEventListener("keydown", (event) => {
       const group = event.target.closest("[data-node]");
@@ -289,14 +295,23 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       if (!["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"].includes(event.key)) return;
       event.preventDefault();
       event.stopPropagation();
-      const next = neighbour(idOf(group), event.key);
+      const id = idOf(group);
+      if (event.key === "ArrowRight" && foldedAt(id)) {
+        opened.set(id, true);
+        return act.select(id);
+      }
+      const next = neighbour(id, event.key);
       if (next === null) return;
       act.select(next);
       built.parts.get(next).group.focus();
+      act.say(act.now().nameOf(next));
     });
+    let seen = 0;
     if (globalThis.ResizeObserver)
       new ResizeObserver(() => {
-        if (built && built.room !== scroll.clientWidth) act.draw();
+        const size = scroll.clientWidth + (fitted ? scroll.clientHeight / 1e5 : 0);
+        if (built && size !== seen) act.draw();
+        seen = size;
       }).observe(scroll);
     /** Point at nodes, while something elsewhere on the page speaks of them. */
     function name(nodes) {
@@ -308,10 +323,11 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       name,
       fit() {
         fitted = !fitted;
-        size();
+        S.set(whole, "aria-pressed", fitted);
+        act.draw();
       },
     };
   }
 
-  Object.assign(S, { treePanel, layout });
+  Object.assign(S, { treePanel });
 })(globalThis.SpecViz);

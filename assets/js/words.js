@@ -57,6 +57,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       place: family.indexOf(node) + 1,
       earlier: before.length,
       drawn,
+      shown: S.odds(round, node, true),
       first: first === undefined ? null : S.label(trace, first, labels.after(node.parent)),
       ratio: trial.draft_prob > 0 ? trial.target_prob / trial.draft_prob : Infinity,
     };
@@ -161,7 +162,10 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       const family = S.offered(trace, round, node.parent);
       const chosen = round.judged.trials.find((trial) => trial.accepted && family.includes(round.nodes[trial.node]));
       if (chosen && chosen.node !== node.id)
-        return `Unreached: its sibling ${q(labels[chosen.node])} was accepted first.`;
+        return node.id === id
+          ? `Unreached: its sibling ${q(labels[chosen.node])} was accepted first.`
+          : `Unreached: on the way to it ${q(labels[chosen.node])} was accepted first, the sibling of ` +
+              `${q(labels[node.id])}.`;
     }
     return "Unreached.";
   }

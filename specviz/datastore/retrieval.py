@@ -1,8 +1,9 @@
 """Finds the datastore that a run retrieves from, and builds it where there is none yet.
 
-    tokenizer ─► file in the user's cache ─► mapped; on first use built from a sample of the standard library
+    tokenizer ─► file in the user's cache ─► mapped; on first use built from a sample of the training text
 
-Held-out files never enter, so that prompts of the bundled set are not looked up in their own source.
+Training text of both halves alone enters, the standard library's files and plain English, so that prompts of the
+bundled set, which are held out, are not looked up in their own source.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from specviz.corpus.plain_english import generator
+from specviz.corpus.plain_english.generator import HELD_OUT_CHARACTERS
 from specviz.corpus.standard_library import Document, collect, training_sample
 from specviz.datastore.build import Encoder, build
 from specviz.datastore.built import ENDING, cache_folder
@@ -20,8 +23,12 @@ from specviz.datastore.store import Datastore, read, write
 from specviz.errors import DatastoreError
 from specviz.lm.place import bundled_models
 
-SAMPLE_BYTES = 2_000_000
-"""of a datastore built on first use: seconds, where the whole library takes half a minute or more"""
+SAMPLE_BYTES = 1_500_000
+"""of Python in a datastore built on first use: seconds, where the whole library takes half a minute or more"""
+ENGLISH_CHARACTERS = 500_000
+"""of plain English in it; more would only say the same again"""
+ENGLISH_SEED = 1
+"""of the training documents, as the bundled target read them"""
 LARGEST_BYTES = 2_000_000
 """of one file of a corpus"""
 
@@ -45,7 +52,7 @@ class Datastores:
             if path not in self._open:
                 if not file and not path.is_file():
                     documents = library(target, SAMPLE_BYTES)
-                    built = build("a sample of the standard library", documents, codec, _as_status(status))
+                    built = build("a sample of the training text", documents, codec, _as_status(status))
                     write(built, path)
                 self._open[path] = read(path)
         store = self._open[path]
@@ -63,12 +70,20 @@ def place_of(codec: Encoder) -> Path:
 
 
 def library(target: str, most_bytes: int | None = None) -> list[tuple[str, str]]:
-    """(path, text) of the standard library's training files, held-out ones left out; all, or a fixed sample."""
+    """(name, text) of training text, held-out text left out: the standard library's files, all or a fixed sample, then
+    plain English."""
     split = _split_of(target)
     seed = int(split.get("seed", 0))
     documents: list[Document] = list(collect(seed).train) if most_bytes is None else training_sample(seed, most_bytes)
     held_out = {row["path"] for row in split.get("held_out", ())}
-    return [(one.path, one.text) for one in documents if one.path not in held_out]
+    return [*((one.path, one.text) for one in documents if one.path not in held_out), *plain_english()]
+
+
+def plain_english(characters: int = ENGLISH_CHARACTERS) -> list[tuple[str, str]]:
+    """(name, text) of training documents in plain English, one of each text; none that is also a held-out one."""
+    held_out = {one.text for one in generator.documents(0, HELD_OUT_CHARACTERS, held_out=True)}
+    found = dict.fromkeys(one.text for one in generator.documents(ENGLISH_SEED, characters, held_out=False))
+    return [(f"plain English {number}", text) for number, text in enumerate(found) if text not in held_out]
 
 
 def folder_texts(folder: Path) -> list[tuple[str, str]]:

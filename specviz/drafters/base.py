@@ -100,6 +100,17 @@ class DraftPolicies:
     stop_policy: StopPolicy[StopOptions] = field(default_factory=lambda: FixedStopPolicy(StopOptions()))
 
 
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What a drafter guesses from and what that takes, as the table of drafters says it. Whether it needs a second
+    model is no part of it: that it says by `capabilities.UsesModel`."""
+
+    guesses_from: str
+    training: str = "none"
+    memory: str = "none"
+    """what it keeps beside the target and its cache"""
+
+
 class Drafter(PlugIn[OptionsT_co], ABC):
     """A drafter lives for one run. A subclass names its options, `Drafter[XOptions]`, is registered under its name, and
     proposes. Its docstring is what people read about it. All else it may be given or told is in `capabilities`.
@@ -107,6 +118,8 @@ class Drafter(PlugIn[OptionsT_co], ABC):
 
     candidates: ClassVar[Candidates] = Candidates()
     """what a trace shows of its candidates: their marks, and which options bound them; the check goes by it"""
+    needs: ClassVar[Needs | None] = None
+    """its row in the table of drafters; None: the table says that it does not say"""
 
     def kinds(self, sampling: Sampling) -> frozenset[CandidateKind]:
         """Which candidate kinds it will draw under this sampling. The pairing check reads it, and a candidate of

@@ -1,6 +1,6 @@
 """What a drafter can do beside proposing: one small protocol each, asked for with `isinstance` and nothing else.
 
-    follow ─► use ─► attach ─► tune ─► recall ─► consult ─► read_prompt ─► begin ─► (propose ─► observe) …
+    follow ─► use (─► join) ─► attach ─► tune ─► recall ─► consult ─► read_prompt ─► begin ─► (propose ─► observe) …
 
 Whoever has the methods has the capability; a drafter names the protocols it means in its class line, so that a type
 checker compares the signatures.
@@ -32,6 +32,19 @@ class UsesModel(Protocol):
 
     def drafting_model(self) -> LanguageModel:
         """The model as it drafts with it, after `use`."""
+        ...
+
+
+@runtime_checkable
+class UsesFurtherModels(UsesModel, Protocol):
+    """It drafts with more than one language model."""
+
+    def further(self) -> Sequence[str]:
+        """Names of the models beside `RunRequest.drafter_model`, from its options."""
+        ...
+
+    def join(self, models: Sequence[LanguageModel]) -> None:
+        """Called once, after `use`, with the models of `further` in that order."""
         ...
 
 
@@ -145,9 +158,19 @@ def policies_of(drafter: Drafter[Options]) -> DraftPolicies:
     return drafter.policies() if isinstance(drafter, Grows) else DraftPolicies()
 
 
-def with_model(drafter: Drafter[Options], model: LanguageModel | None) -> Drafter[Options]:
-    """The drafter, once it has been given its model where it uses one."""
+def further_models(drafter: Drafter[Options]) -> Sequence[str]:
+    """Names of the models that it drafts with beside its first."""
+    return drafter.further() if isinstance(drafter, UsesFurtherModels) else ()
+
+
+def with_model(
+    drafter: Drafter[Options], model: LanguageModel | None, further: Sequence[LanguageModel] = ()
+) -> Drafter[Options]:
+    """The drafter, once it has been given its model where it uses one, and those of `further_models`."""
     if isinstance(drafter, UsesModel):
         assert model is not None, f"the drafter '{drafter.name}' needs a model."
         drafter.use(model)
+    if isinstance(drafter, UsesFurtherModels):
+        assert len(further) == len(drafter.further()), f"the drafter '{drafter.name}' needs all of its models."
+        drafter.join(further)
     return drafter

@@ -6,9 +6,10 @@ The target's pass over the draft goes on from where drafting stopped, so that th
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from specviz.core.clock import now
-from specviz.drafters.base import DRAFTERS, DraftPass, Proposal
+from specviz.drafters.base import DRAFTERS, DraftPass, Needs, Proposal
 from specviz.drafters.parts.borrowed_rows import BorrowedRows
 from specviz.drafters.parts.own_layers import OwnLayersDrafter
 from specviz.drafters.parts.shape import ShapeOptions
@@ -36,6 +37,12 @@ class EarlyExitDrafter(OwnLayersDrafter[EarlyExitOptions]):
     pay. A target that was not trained to be read out early drafts badly.
     LayerSkip (Elhoushi et al., 2404.16710).
     """
+
+    needs: ClassVar[Needs | None] = Needs(
+        guesses_from="the target's own first layers",
+        training="none; a target trained to be read out early drafts better",
+        memory="no weights and no cache of its own",
+    )
 
     def blocks(self, target: SplitModel) -> Blocks:
         layers = target.info.layers

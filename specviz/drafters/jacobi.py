@@ -16,7 +16,7 @@ from torch import Tensor
 
 from specviz.core.sampling import Sampling, transform
 from specviz.core.tree import ROOT, DraftTree, Shape
-from specviz.drafters.base import DRAFTERS, DraftContext, Drafter, Proposal, RoundOutcome
+from specviz.drafters.base import DRAFTERS, DraftContext, Drafter, Needs, Proposal, RoundOutcome
 from specviz.drafters.capabilities import Attaches, Observes
 from specviz.lm.base import Cache, LanguageModel
 from specviz.options import Options, option
@@ -67,6 +67,7 @@ class JacobiDrafter(Drafter[JacobiOptions], Attaches, Observes):
     """
 
     candidates: ClassVar[Candidates] = Candidates(deepest="block")
+    needs: ClassVar[Needs | None] = Needs(guesses_from="its own last guesses, corrected by the target")
 
     def __init__(self, options: JacobiOptions) -> None:
         super().__init__(options)

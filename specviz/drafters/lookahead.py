@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from specviz.core.tree import ROOT, DraftTree
-from specviz.drafters.base import DRAFTERS, DraftContext, Drafter, Proposal, RoundOutcome
+from specviz.drafters.base import DRAFTERS, DraftContext, Drafter, Needs, Proposal, RoundOutcome
 from specviz.drafters.capabilities import Begins, Observes, Remembers
 from specviz.errors import MemoryFileError
 from specviz.options import Options, option, to_mapping
@@ -173,6 +173,9 @@ class LookaheadDrafter(Drafter[LookaheadOptions], Remembers, Begins, Observes):
     """
 
     candidates: ClassVar[Candidates] = Candidates(sources=("window", "pool"), riding="window")
+    needs: ClassVar[Needs | None] = Needs(
+        guesses_from="n-grams that the target wrote ahead of the text", memory="a pool of n-grams"
+    )
 
     def __init__(self, options: LookaheadOptions) -> None:
         super().__init__(options)

@@ -7,8 +7,9 @@ How a tree grows is in `specviz/tree_policies`, when a draft ends in `specviz/st
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
-from specviz.drafters.base import DRAFTERS, DraftContext, Proposal
+from specviz.drafters.base import DRAFTERS, DraftContext, Needs, Proposal
 from specviz.drafters.capabilities import Begins, UsesModel
 from specviz.drafters.parts.model_draft import ModelDraft
 from specviz.drafters.parts.shape import GrowingDrafter, ShapeOptions
@@ -23,6 +24,12 @@ class ModelDrafter(GrowingDrafter[ShapeOptions], UsesModel, Begins):
     temperature 0 candidates are drawn from its distribution under the same temperature, top-k and top-p as the target.
     Leviathan et al. 2211.17192, Chen et al. 2302.01318; trees: SpecInfer 2305.09781, RSD 2402.14160.
     """
+
+    needs: ClassVar[Needs | None] = Needs(
+        guesses_from="a smaller language model",
+        training="the small model's",
+        memory="the small model's weights and cache",
+    )
 
     def use(self, model: LanguageModel) -> None:
         self._draft = ModelDraft(model, self.name)

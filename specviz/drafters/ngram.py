@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from specviz.core.sampling import Sampling
 from specviz.core.tree import ROOT, DraftTree, Shape
-from specviz.drafters.base import DRAFTERS, DraftContext, Drafter, Proposal
+from specviz.drafters.base import DRAFTERS, DraftContext, Drafter, Needs, Proposal
 from specviz.drafters.capabilities import Begins
 from specviz.errors import OptionError
 from specviz.options import Options, option
@@ -88,6 +88,7 @@ class NgramDrafter(Drafter[NgramOptions], Begins):
     """
 
     candidates: ClassVar[Candidates] = Candidates(deepest="gamma")
+    needs: ClassVar[Needs | None] = Needs(guesses_from="the text so far", memory="an index of the text's n-grams")
 
     def __init__(self, options: NgramOptions) -> None:
         super().__init__(options)

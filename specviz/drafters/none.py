@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from specviz.core.sampling import Sampling
 from specviz.core.tree import DraftTree, Shape
-from specviz.drafters.base import DRAFTERS, DraftContext, Drafter, Proposal
+from specviz.drafters.base import DRAFTERS, DraftContext, Drafter, Needs, Proposal
 from specviz.options import Options
 from specviz.trace.declared_method import Candidates
 from specviz.trace.events import CandidateKind
@@ -21,6 +21,7 @@ class NoDrafter(Drafter[Options]):
     """
 
     candidates: ClassVar[Candidates] = Candidates(sources=())
+    needs: ClassVar[Needs | None] = Needs(guesses_from="nothing: plain decoding")
 
     def kinds(self, sampling: Sampling) -> frozenset[CandidateKind]:
         return frozenset()

@@ -17,7 +17,7 @@ from torch import Tensor
 from specviz.core.sampling import Sampling
 from specviz.core.tree import ROOT, DraftTree, Shape
 from specviz.datastore.store import Datastore
-from specviz.drafters.base import DRAFTERS, DraftContext, Proposal
+from specviz.drafters.base import DRAFTERS, DraftContext, Needs, Proposal
 from specviz.drafters.capabilities import Begins, Retrieves, UsesModel
 from specviz.drafters.parts.continuations import Found, best_first, matched_before, rows
 from specviz.drafters.parts.model_draft import ModelDraft
@@ -127,6 +127,11 @@ class RasdDrafter(GrowingDrafter[RasdOptions], UsesModel, Retrieves, Begins):
     """
 
     candidates: ClassVar[Candidates] = Candidates(sources=(MODEL,), found=(TEXT, DATASTORE))
+    needs: ClassVar[Needs | None] = Needs(
+        guesses_from="a smaller language model, the text and a datastore",
+        training="the small model's",
+        memory="the small model's weights and cache, and a datastore",
+    )
 
     def __init__(self, options: RasdOptions) -> None:
         super().__init__(options)

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from specviz.core.tree import DraftTree
 from specviz.datastore.store import Datastore
-from specviz.drafters.base import DRAFTERS, DraftContext, Drafter, Proposal
+from specviz.drafters.base import DRAFTERS, DraftContext, Drafter, Needs, Proposal
 from specviz.drafters.capabilities import Begins, Retrieves
 from specviz.drafters.parts.continuations import best_first, plant
 from specviz.drafters.parts.snippets import Snippets, Wanted
@@ -51,6 +51,7 @@ class RestDrafter(Drafter[RestOptions], Retrieves, Begins):
     """
 
     candidates: ClassVar[Candidates] = Candidates(most="max_nodes")
+    needs: ClassVar[Needs | None] = Needs(guesses_from="a datastore of other texts", memory="a datastore")
 
     def __init__(self, options: RestOptions) -> None:
         super().__init__(options)

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from typing import ClassVar
 
-from specviz.drafters.base import DRAFTERS, Proposal
+from specviz.drafters.base import DRAFTERS, Needs, Proposal
 from specviz.drafters.parts.borrowed_rows import BorrowedRows
 from specviz.drafters.parts.own_layers import OwnLayersDrafter
 from specviz.drafters.parts.shape import ShapeOptions
@@ -45,6 +46,10 @@ class SelfSpeculativeDrafter(OwnLayersDrafter[SelfSpeculativeOptions]):
     every layer anew for every candidate. Goes with the stop policy `draft_verify`, whose threshold adapts.
     Draft & Verify (Zhang et al., 2309.08168).
     """
+
+    needs: ClassVar[Needs | None] = Needs(
+        guesses_from="the target, some sub-layers left out", training="none; a search for the sub-layers to leave out"
+    )
 
     def blocks(self, target: SplitModel) -> Blocks:
         attention, mlp = skipped(self.options, target)

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 from specviz.core.sampling import Sampling
 from specviz.core.tree import DraftTree, Shape
-from specviz.drafters.base import DRAFTERS, DraftContext, Drafter, DraftPolicies, Proposal, RoundOutcome
+from specviz.drafters.base import DRAFTERS, DraftContext, Drafter, DraftPolicies, Needs, Proposal, RoundOutcome
 from specviz.drafters.capabilities import Begins, Observes, Remembers, UsesModel
 from specviz.drafters.parts.continuations import Found, best_first, matched_before, plant, rows
 from specviz.drafters.parts.model_draft import ModelDraft
@@ -93,6 +93,9 @@ class SuffixDrafter(Drafter[SuffixOptions], Remembers, Begins, Observes):
     """
 
     candidates: ClassVar[Candidates] = Candidates(most="max_nodes", hybrid=True)
+    needs: ClassVar[Needs | None] = Needs(
+        guesses_from="the text so far and earlier outputs", memory="suffix trees of the text and of earlier outputs"
+    )
 
     def __init__(self, options: SuffixOptions) -> None:
         super().__init__(options)

@@ -17,7 +17,7 @@ import numpy as np
 from torch import Tensor
 
 from specviz.core.tree import ROOT, DraftTree
-from specviz.drafters.base import DRAFTERS, DraftContext, Drafter, Proposal, RoundOutcome
+from specviz.drafters.base import DRAFTERS, DraftContext, Drafter, Needs, Proposal, RoundOutcome
 from specviz.drafters.capabilities import Attaches, Begins, Observes, ReadsPrompt, Remembers, Tunes
 from specviz.errors import MemoryFileError
 from specviz.lm.base import Cache, LanguageModel
@@ -164,6 +164,10 @@ class TokenRecyclingDrafter(Drafter[TokenRecyclingOptions], Attaches, Tunes, Rem
     """
 
     candidates: ClassVar[Candidates] = Candidates(most="nodes")
+    needs: ClassVar[Needs | None] = Needs(
+        guesses_from="what the target found probable after each token before",
+        memory="a matrix of followers, one row per token of the vocabulary",
+    )
 
     def __init__(self, options: TokenRecyclingOptions) -> None:
         super().__init__(options)

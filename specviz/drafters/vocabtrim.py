@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from specviz.drafters.base import DRAFTERS, DraftContext, Proposal
+from specviz.drafters.base import DRAFTERS, DraftContext, Needs, Proposal
 from specviz.drafters.capabilities import Begins, UsesModel
 from specviz.drafters.parts.model_draft import ModelDraft
 from specviz.drafters.parts.shape import GrowingDrafter, ShapeOptions
@@ -65,6 +65,11 @@ class VocabTrimDrafter(GrowingDrafter[VocabTrimOptions], UsesModel, Begins):
     """
 
     candidates: ClassVar[Candidates] = Candidates(sources=("vocabtrim", "model"))
+    needs: ClassVar[Needs | None] = Needs(
+        guesses_from="a smaller language model with a smaller head",
+        training="the small model's; frequencies are counted for the head",
+        memory="the small model's weights and cache",
+    )
 
     def use(self, model: LanguageModel) -> None:
         self._kept = kept_tokens(model.info, self.options.head_size, self.options.calibration)

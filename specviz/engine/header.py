@@ -28,6 +28,8 @@ class Participants:
 
     target: LoadedModel
     drafter: LoadedModel | None
+    further: Sequence[LoadedModel] = ()
+    """models that draft beside `drafter`"""
     step_times: list[StepTime] = field(default_factory=list)
     draft_step_s: float | None = None
 
@@ -63,6 +65,7 @@ def started(
             in_effect(method.drafter.options, has_policy=draft_policies.tree_policy is not None),
             method.drafter.lossless,
             model_card(who.drafter.info) if who.drafter is not None else None,
+            further_models=[model_card(one.info) for one in who.further],
         ),
         verifier=_card(method.verifier),
         sampling=SamplingCard(method.sampling.temperature, method.sampling.top_k, method.sampling.top_p),

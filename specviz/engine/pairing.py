@@ -69,6 +69,7 @@ def check_pairing(drafter: Drafter[Options], verifier: type[Verifier[Options]], 
             f"the verifier '{verifier.name}' does not judge {words}, but {who} makes them with "
             "these options; choose another verifier or another way of drawing."
         )
+    _check_merged(drafter, verifier, sampling)
     if tree_policy is not None and tree_policy.opens and not verifier.takes_the_targets:
         raise PairingError(
             f"the tree policy '{tree_policy.name}' lets the target propose the first level, about which the verifier "
@@ -80,6 +81,25 @@ def check_pairing(drafter: Drafter[Options], verifier: type[Verifier[Options]], 
             f"'{tree_policy.name}' decides while drawing how many there are, which would bias the text; choose the "
             f"tree "
             "policy 'levels' or the verifier 'sequential'."
+        )
+
+
+def _check_merged(drafter: Drafter[Options], verifier: type[Verifier[Options]], sampling: Sampling) -> None:
+    """Raises PairingError where a rule or a policy is not for the merged trees of several models."""
+    if not drafter.candidates.merged:
+        return
+    tree_policy = policies_of(drafter).tree_policy
+    if tree_policy is not None and tree_policy.opens:
+        raise PairingError(
+            f"the tree policy '{tree_policy.name}' lets the target propose the first level, but the drafter "
+            f"'{drafter.name}' merges the trees of several models, each of which would begin with it; choose another "
+            "tree policy or the drafter 'model'."
+        )
+    if not verifier.judges_merged and drafter.kinds(sampling) != {"point_mass"}:
+        raise PairingError(
+            f"the verifier '{verifier.name}' does not judge siblings that were drawn from several distributions, which "
+            f"the drafter '{drafter.name}' makes with these options; choose the verifier 'sequential' or the drafter "
+            "'model'."
         )
 
 

@@ -21,10 +21,10 @@ from typing import Any, Protocol
 from specviz.datastore.built import built, cache_folder
 from specviz.errors import SpecVizError
 from specviz.options import OptionDescription, Options, describe
-from specviz.protocol.runs import Catalog, MethodDescription, ModelDescription, OptionCard, PromptCard
+from specviz.protocol.runs import Catalog, FamilyCard, MethodDescription, ModelDescription, OptionCard, PromptCard
 from specviz.resources import ROOT, asset_path
 
-EXPECTED_MODELS = {"target": "target", "drafter": "drafter"}
+EXPECTED_MODELS = {"target": "target", "drafter": "drafter", "drafter-weak": "drafter"}
 """bundled name → role; listed as not available where the weights are missing"""
 
 OWN = "specviz"
@@ -59,6 +59,7 @@ def build() -> Catalog:
         tree_policies=tuple(describe_method(name, kind) for name, kind in TREE_POLICIES.items()),
         stop_policies=tuple(describe_method(name, kind) for name, kind in STOP_POLICIES.items()),
         datastores=built(cache_folder()),
+        families=prompt_families(),
     )
 
 
@@ -73,6 +74,7 @@ def saved() -> Catalog:
         tree_policies=tuple(_method_from(one) for one in data["tree_policies"]),
         stop_policies=tuple(_method_from(one) for one in data["stop_policies"]),
         datastores=built(cache_folder()),
+        families=prompt_families(),
     )
 
 
@@ -108,6 +110,7 @@ def describe_method(name: str, method: type[Any]) -> MethodDescription:
     from specviz.drafters.capabilities import Grows, Remembers, UsesModel, retrieves
 
     text = inspect.cleandoc(method.__doc__ or "")
+    needs = getattr(method, "needs", None)
     return MethodDescription(
         name=name,
         summary=text.partition("\n")[0],
@@ -122,6 +125,9 @@ def describe_method(name: str, method: type[Any]) -> MethodDescription:
         standing=getattr(method, "standing", lambda: "")(),
         learns=getattr(method, "recipe", None) is not None,
         deployable=getattr(method, "deployable", True),
+        guesses_from=needs.guesses_from if needs else "",
+        training=needs.training if needs else "",
+        memory=needs.memory if needs else "",
         package=method.__module__.partition(".")[0],
     )
 
@@ -161,9 +167,19 @@ def count_parameters(path: Path) -> int:
 
 def bundled_prompts() -> tuple[PromptCard, ...]:
     """The prompt set; empty where it is not there."""
+    entries = _prompt_set().get("prompts", ())
+    return tuple(PromptCard(**{name: one[name] for name in PromptCard.__dataclass_fields__}) for one in entries)
+
+
+def prompt_families() -> tuple[FamilyCard, ...]:
+    """Its families; empty where it is not there."""
+    return tuple(FamilyCard(**one) for one in _prompt_set().get("families", ()))
+
+
+def _prompt_set() -> Mapping[str, Any]:
     try:
         path = asset_path("prompts", "prompts.json")
     except SpecVizError:
-        return ()
-    entries = json.loads(path.read_text(encoding="utf-8"))["prompts"]
-    return tuple(PromptCard(**{name: one[name] for name in PromptCard.__dataclass_fields__}) for one in entries)
+        return {}
+    bundle: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return bundle

@@ -7,7 +7,7 @@ one thing.
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from threading import Lock
 
 from specviz.engine.header import Participants
@@ -43,15 +43,18 @@ class Models:
                     raise
             return self._held[key]
 
-    def participants(self, request: RunRequest, needs_model: bool) -> Participants:
-        """The target, and the drafter's model where it needs one. Raises VocabularyMismatch where they do not go
-        together."""
+    def participants(self, request: RunRequest, needs_model: bool, further: Sequence[str] = ()) -> Participants:
+        """The target, the drafter's model where it needs one, and the models of these names that draft beside it.
+
+        Raises VocabularyMismatch where they do not go together."""
         target = self.get(request.target, request)
         drafter = self.get(request.drafter_model, request) if needs_model else None
-        if drafter is not None:
-            check_vocabularies(target.tokenizer, drafter.tokenizer)
+        others = [self.get(name, request) for name in further]
+        for one in (drafter, *others):
+            if one is not None:
+                check_vocabularies(target.tokenizer, one.tokenizer)
         self.status = "models ready"
-        return Participants(target, drafter)
+        return Participants(target, drafter, others)
 
     @property
     def held(self) -> list[LoadedModel]:

@@ -5,7 +5,9 @@ Nothing is loaded for it, so everything that can be refused is refused at once. 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 from specviz.core.sampling import Sampling
 from specviz.drafters.base import DRAFTERS, Drafter, DraftPolicies
@@ -13,9 +15,11 @@ from specviz.drafters.capabilities import Remembers, policies_of, retrieves
 from specviz.engine.pairing import check_pairing, follow
 from specviz.engine.termination import Limits
 from specviz.errors import OptionError
-from specviz.options import Options, describe, to_mapping
+from specviz.options import Options, describe, idle_among, to_mapping
 from specviz.protocol.runs import MEMORY_WAYS, RunRequest
+from specviz.registry import PlugIn
 from specviz.stop_policies.base import STOP_POLICIES
+from specviz.trace.events import Option
 from specviz.tree_policies.base import TREE_POLICIES
 from specviz.verifiers.base import VERIFIERS, Verifier
 
@@ -39,6 +43,8 @@ class Plan:
 def make_plan(request: RunRequest) -> Plan:
     """Raises OptionError or PairingError where the request cannot be run."""
     sampling = Sampling(request.temperature, request.top_k, request.top_p)
+    if request.recorded:
+        request = without_idle(request)
     kind = DRAFTERS.get(request.drafter)
     drafter = kind.of(request.drafter_options)
     name = AUTO_VERIFIER[sampling.greedy] if request.verifier == "auto" else request.verifier
@@ -54,6 +60,25 @@ def make_plan(request: RunRequest) -> Plan:
     judge = verifier.of(request.verifier_options)
     limits = Limits(request.max_new_tokens, frozenset(), request.stop)
     return Plan(drafter, judge, sampling, limits)
+
+
+def without_idle(request: RunRequest) -> RunRequest:
+    """The request without options that do nothing beside the others. Raises OptionError for a method there is not."""
+
+    def kept(kind: type[PlugIn[Options]], given: Mapping[str, Option], has_policy: bool = False) -> dict[str, Option]:
+        idle = idle_among(describe(kind.options_type), given, has_policy)
+        return {name: value for name, value in given.items() if name not in idle}
+
+    has_policy = request.growth != OWN_TREES
+    changed: dict[str, Any] = {
+        "drafter_options": kept(DRAFTERS.get(request.drafter), request.drafter_options, has_policy),
+        "stopping_options": kept(STOP_POLICIES.get(request.stopping), request.stopping_options),
+    }
+    if has_policy:
+        changed["growth_options"] = kept(TREE_POLICIES.get(request.growth), request.growth_options)
+    if request.verifier != "auto":
+        changed["verifier_options"] = kept(VERIFIERS.get(request.verifier), request.verifier_options)
+    return replace(request, **changed)
 
 
 def _check_shape(drafter: Drafter[Options]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from specviz.core.randomness import SeededRandom
 from specviz.datastore.retrieval import Datastores
 from specviz.drafters.base import Drafter
-from specviz.drafters.capabilities import Retrieves, Tunes, UsesModel, model_of, policies_of, with_model
+from specviz.drafters.capabilities import Retrieves, Tunes, UsesModel, further_models, model_of, policies_of, with_model
 from specviz.engine.decode import Cancelled, decode
 from specviz.engine.header import Participants, started
 from specviz.engine.memory import Memories
@@ -42,10 +42,12 @@ class Runs:
         Raises SpecVizError before the first step where the request cannot be run.
         """
         plan = make_plan(request)
-        who = self._models.participants(request, isinstance(plan.drafter, UsesModel))
+        needs_model = isinstance(plan.drafter, UsesModel)
+        who = self._models.participants(request, needs_model, further_models(plan.drafter))
         text = who.target.tokenizer
         prompt_ids = _context(resume, text) if resume is not None else _encode(text, request.prompt)
-        drafter = with_model(plan.drafter, who.drafter.model if who.drafter is not None else None)
+        own = who.drafter.model if who.drafter is not None else None
+        drafter = with_model(plan.drafter, own, [one.model for one in who.further])
         method = Method(drafter, plan.verifier, plan.sampling, SeededRandom(request.seed))
         start = Start(prompt_ids) if resume is None else Start(prompt_ids, resume.forced_token, resume.round)
         session = Session(who.target.model, method, start, _ending(request, who))

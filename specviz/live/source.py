@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from specviz.datastore.retrieval import Datastores
-from specviz.drafters.capabilities import UsesModel
+from specviz.drafters.capabilities import UsesModel, further_models
 from specviz.engine.decode import Cancelled
 from specviz.errors import SpecVizError
 from specviz.live import catalog
@@ -69,8 +69,8 @@ class LiveSource:
         try:
             plan = make_plan(request)
             choose_device(request.device)
-            names = [request.target, request.drafter_model] if isinstance(plan.drafter, UsesModel) else [request.target]
-            for name in names:
+            own = [request.drafter_model] if isinstance(plan.drafter, UsesModel) else []
+            for name in (request.target, *own, *further_models(plan.drafter)):
                 if self._finds_folders and "/" not in name:
                     locate(name)
         except SpecVizError as error:

@@ -10,7 +10,6 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 
 import torch
 from torch import Tensor
@@ -32,7 +31,6 @@ ONE_COPY_BYTES = 1 << 30
 CALIBRATION_S = 0.5
 FEWEST_REPEATS = 2
 """The first is not counted, and one more is needed however slow the machine is."""
-PROBE_BYTES = 32 << 20
 CLEARLY = 0.06
 SECOND_COPY_GAIN = 0.01
 """A routine that needs a copy of its own must save this share of the time summed over the row counts."""
@@ -220,23 +218,3 @@ def _choose(times: dict[tuple[str, int], float], names: Sequence[str], most: int
             break
         allowed.append(candidate)
     return table(allowed)
-
-
-@cache
-def bfloat16_pays() -> bool:
-    """Whether one row and five rows together run faster in bfloat16 than in the best float32 routines, here and now.
-
-    A processor may have bfloat16 arithmetic and torch no fast path to it: so it is tried, on `PROBE_BYTES` of weights.
-    """
-    weight = torch.randn(1024, 1024)
-    copies = PROBE_BYTES // (weight.numel() * weight.element_size())
-    full = [ROUTINES[name](weight, None) for name in available(weight)]
-    half = plain(weight.bfloat16(), None)
-    rows = [torch.randn(n, 1024) for n in (1, 5)]
-
-    def fastest(product: Product, x: Tensor) -> float:
-        return min(_time([product] * copies, x) for _ in range(3))
-
-    with torch.inference_mode():
-        single = sum(min(fastest(product, x) for product in full) for x in rows)
-        return sum(fastest(half, x.bfloat16()) for x in rows) < single

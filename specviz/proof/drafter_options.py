@@ -34,6 +34,14 @@ OPTION_SETS: dict[str, tuple[dict[str, object], ...]] = {
         {"skip_attention": (1, 2), "skip_mlp": (2,), "branching": (2, 1)},
     ),
     "ngram": ({"gamma": 2}, {"gamma": 3, "min_ngram": 2}, {"gamma": 2, "continuations": 2}),
+    "merged": (
+        {"gamma": 2, "branching": ()},
+        {"branching": (1, 1), "draw": "without_replacement"},
+        {"branching": (2,), "draw": "iid"},
+        {"branching": (2,)},
+        {"branching": (2, 1), "draw": "top_k"},
+        {"branching": (1,), "others": "drafter-weak,drafter"},
+    ),
     "rasd": (
         {"branching": (2, 1), "max_nodes": 5, "likely": 2, "snippet": 2},
         {"branching": (2,), "draw": "iid", "max_nodes": 5, "likely": 3, "look_in": "text"},

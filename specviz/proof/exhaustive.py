@@ -18,7 +18,7 @@ from specviz.core.sampling import Sampling, transform
 from specviz.datastore.build import from_ids
 from specviz.datastore.store import Datastore
 from specviz.drafters.base import DRAFTERS, Drafter, DraftPolicies
-from specviz.drafters.capabilities import Observes, Remembers, Retrieves, with_model
+from specviz.drafters.capabilities import Observes, Remembers, Retrieves, further_models, with_model
 from specviz.engine.pairing import follow
 from specviz.engine.session import Method, RoundRecord, Session, Start
 from specviz.engine.termination import Ending, Limits
@@ -115,7 +115,9 @@ def session_of(
     """The engine's own session, on the case's toy models or on the given (target, drafter)."""
     target, draft = models or case.models()
     verifier = VERIFIERS.get(case.verifier)
-    drafting = with_model(drafter_of(case), draft)
+    drafter = drafter_of(case)
+    further = [toy(case.vocab_size, seed) for seed, _ in enumerate(further_models(drafter), start=3)]
+    drafting = with_model(drafter, draft, further)
     if isinstance(drafting, Retrieves) and drafting.retrieves():
         drafting.consult(toy_text(case.vocab_size))
     if case.memory:

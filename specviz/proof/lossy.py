@@ -1,4 +1,4 @@
-"""How far a lossy verifier takes the text from the target: the law of the next token after one drafted candidate.
+"""How far a lossy method takes the text from the target: the law of the next token after one drafted candidate.
 
 For every candidate that the drafter may draw, the verifier's own code says with which chance it passes and what is
 drawn otherwise; summed over the drafter's distribution that is the exact law, and no sample is drawn. Longer drafts and
@@ -19,6 +19,7 @@ from specviz.core.sampling import Sampling, transform
 from specviz.core.tree import DraftTree
 from specviz.engine.scoring import ScoredTree
 from specviz.options import to_mapping
+from specviz.proof import lossy_fork
 from specviz.proof.exhaustive import Text
 from specviz.proof.sampled import Models
 from specviz.trace.uniform_draws import Key
@@ -30,9 +31,9 @@ RARE = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Distance:
-    """One verifier at its default options, over all prompts."""
+    """One method, over all prompts."""
 
-    verifier: str
+    method: str
     options: dict[str, object]
     temperature: float
     prompts: int
@@ -40,6 +41,7 @@ class Distance:
     """mean over prompts, between the law of the next token and the target's"""
     largest: float
     """over prompts"""
+    law_of: str = "the next token after one drafted candidate"
 
 
 class _Rejecting:
@@ -75,7 +77,7 @@ def law(verifier: Verifier[Any], logits: Tensor, q: Tensor, sampling: Sampling) 
 
 
 def distances(models: Models, prompts: Sequence[Text], temperature: float) -> Iterator[Distance]:
-    """Every lossy verifier, and the sequential rule for comparison."""
+    """Every lossy verifier, the sequential rule for comparison, and the lossy tree policy."""
     sampling = Sampling(temperature)
     rows = [[model.forward(list(one), model.new_cache(), last_only=True)[0] for model in models] for one in prompts]
     names = ["sequential", *(name for name, kind in VERIFIERS.items() if not kind.lossless)]
@@ -86,6 +88,12 @@ def distances(models: Models, prompts: Sequence[Text], temperature: float) -> It
             logits = target[: models[0].info.vocab_size]
             p, q = transform(logits, sampling), transform(draft[: len(logits)], sampling)
             found.append(float((law(verifier, logits, q, sampling) - p.double()).abs().sum() / 2))
-        yield Distance(
-            name, dict(to_mapping(verifier.options)), temperature, len(found), sum(found) / len(found), max(found)
-        )
+        yield _over(name, dict(to_mapping(verifier.options)), temperature, found)
+    forks = [lossy_fork.total_variation(models, one, sampling) for one in prompts]
+    law_of = "the token that a round leaves open, with one drafted candidate below each of its fork"
+    yield _over("target_init", dict(lossy_fork.measured_options()), temperature, forks, law_of)
+
+
+def _over(name: str, options: dict[str, object], temperature: float, found: Sequence[float], *law_of: str) -> Distance:
+    """Mean and largest over prompts."""
+    return Distance(name, options, temperature, len(found), sum(found) / len(found), max(found), *law_of)

@@ -60,6 +60,9 @@ class RunRequest:
     """False: no per-node distributions are kept (benchmarks); the events are otherwise the same"""
     top: int = 10
     """how many tokens of each distribution the trace keeps"""
+    recorded: bool = False
+    """the options are those of a trace's header: one that does nothing beside the others is dropped instead of refused,
+    as earlier releases wrote such options down"""
 
     def with_drafter(
         self, drafter: str, options: Mapping[str, Option] | None = None, keeps_policies: bool = False
@@ -89,7 +92,8 @@ def request_of(started: Started) -> RunRequest:
         seed=started.seed,
         max_new_tokens=started.max_new_tokens,
         stop=tuple(started.stop),
-        dtype=started.machine.dtype,  # `auto` goes by a clock, and another format rounds to another text
+        recorded=True,
+        dtype=started.machine.dtype,  # `auto` goes by the machine, and another format rounds to another text
     )
     for role, card in (("growth", started.growth), ("stopping", started.stopping)):
         if card is not None:
@@ -154,6 +158,12 @@ class MethodDescription:
     """stop policies: goes by weights that `TraceSource.learn` makes"""
     deployable: bool = True
     """stop policies: False where it asks the target beforehand; such a run is a bound, and no speed is taken from it"""
+    guesses_from: str = ""
+    """drafters: what they draft from; empty: they do not say"""
+    training: str = ""
+    """drafters: what must be trained first"""
+    memory: str = ""
+    """drafters: what they keep beside the target and its cache"""
     package: str = "specviz"
     """where it comes from; another name for a plug-in"""
 
@@ -190,6 +200,16 @@ class PromptCard:
 
 
 @dataclass(frozen=True, slots=True)
+class FamilyCard:
+    """A family of prompts in plain words."""
+
+    name: str
+    title: str
+    expect: str
+    """one line: what to expect of its texts, and why"""
+
+
+@dataclass(frozen=True, slots=True)
 class Catalog:
     """Everything a visitor can choose from."""
 
@@ -201,6 +221,8 @@ class Catalog:
     stop_policies: tuple[MethodDescription, ...] = ()
     datastores: tuple[DatastoreDescription, ...] = ()
     """the newest first"""
+    families: tuple[FamilyCard, ...] = ()
+    """of the prompts, in their order"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,9 @@ class Candidates:
     """the option that bounds their depth"""
     hybrid: bool = False
     """it has a model, and candidates of it, where its option `fallback` says `model`"""
+    merged: bool = False
+    """several models draft, one mark each, and their trees are merged: what hangs below a candidate may depend on a
+    later sibling, and siblings may come from several distributions"""
     riding: str = ""
     """mark of the nodes that ride along in the target's pass and are no drafts"""
 

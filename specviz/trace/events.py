@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from specviz.trace.exhibits import DatastoreCard, Exhibit, MemoryCard
+from specviz.trace.notebook import html_of, line_of
 
 FORMAT = "specviz-trace"
 VERSION = "1.0"
@@ -60,6 +61,8 @@ class MethodCard:
     """the drafter's own language model, if it has one"""
     deployable: bool = True
     """False: it asked the target beforehand (an oracle); the run is a bound, and its times say nothing about speed"""
+    further_models: list[ModelCard] = field(default_factory=list)
+    """language models that draft beside `model`, in the order of their drafts"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -388,7 +391,7 @@ class VocabEntry:
     """for display alone: undecodable bytes as U+FFFD"""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Trace:
     """A whole run. On disk: JSON, `.json` or `.json.gz`."""
 
@@ -400,3 +403,10 @@ class Trace:
     rounds: list[Round]
     finished: Finished
     summary: Summary
+
+    def __repr__(self) -> str:
+        return line_of(self)
+
+    def _repr_html_(self) -> str | None:
+        """The player, in a notebook."""
+        return html_of(self)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, fields, replace
+from typing import Any, TypeVar
 
 from specviz.resources import asset_path
 from specviz.trace.events import MethodCard
@@ -20,6 +20,9 @@ FROM_TARGET = "target"
 """source of the candidates that a tree policy takes from the target's own last pass"""
 FALLBACK = "model"
 """value of a hybrid's option `fallback`, and source of the candidates that come of it"""
+
+
+KnownT = TypeVar("KnownT")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,8 @@ class KnownDrafter:
     """it has a model, and candidates of it, where its option `fallback` says `model`"""
     riding: str
     """source of the nodes that ride along in the target's pass and are no drafts; empty: none do"""
+    merged: bool
+    """several models draft, one mark each, and their trees are merged into one"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,24 +83,29 @@ class KnownStopPolicy:
     deployable: bool
 
 
-def _drafter(declared: Mapping[str, Any]) -> KnownDrafter:
-    sets = {name: frozenset(declared[name]) for name in ("sources", "found")}
-    return KnownDrafter(**{**declared, **sets})
+EMPTY: Mapping[str, Any] = {"bool": False, "str": "", "frozenset[str]": frozenset()}
+
+
+def known(kind: type[KnownT], declared: Mapping[str, Any]) -> KnownT:
+    """One method from the file. A file that another release wrote lacks fields, or has others: so it can still be read
+    by the command that writes it anew, and that it is current is for a test to say."""
+    values = {field.name: declared.get(field.name, EMPTY[str(field.type)]) for field in fields(kind)}
+    return kind(**{name: frozenset(one) if isinstance(one, list) else one for name, one in values.items()})
 
 
 _DECLARED: Mapping[str, Mapping[str, Any]] = json.loads(asset_path(METHODS_FILE).read_text(encoding="utf-8"))
-DRAFTERS: Mapping[str, KnownDrafter] = {name: _drafter(one) for name, one in _DECLARED["drafters"].items()}
+DRAFTERS: Mapping[str, KnownDrafter] = {name: known(KnownDrafter, one) for name, one in _DECLARED["drafters"].items()}
 TREE_POLICIES: Mapping[str, KnownTreePolicy] = {
-    name: KnownTreePolicy(**one) for name, one in _DECLARED["tree_policies"].items()
+    name: known(KnownTreePolicy, one) for name, one in _DECLARED["tree_policies"].items()
 }
 STOP_POLICIES: Mapping[str, KnownStopPolicy] = {
-    name: KnownStopPolicy(**one) for name, one in _DECLARED["stop_policies"].items()
+    name: known(KnownStopPolicy, one) for name, one in _DECLARED["stop_policies"].items()
 }
 
 
 def known_drafter(card: MethodCard) -> KnownDrafter | None:
     """What is known of a header's drafter with its options; None of one that is not in the table."""
-    known = DRAFTERS.get(card.name)
-    if known is not None and known.hybrid and card.options.get("fallback") == FALLBACK:
-        return replace(known, sources=known.sources | {FALLBACK}, model=True, passes=True)
-    return known
+    found = DRAFTERS.get(card.name)
+    if found is not None and found.hybrid and card.options.get("fallback") == FALLBACK:
+        return replace(found, sources=found.sources | {FALLBACK}, model=True, passes=True)
+    return found

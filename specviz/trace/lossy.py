@@ -36,12 +36,10 @@ def measured() -> dict[str, Any]:
 def distance(card: MethodCard) -> str:
     """What was measured of a lossy method, as words with the conditions; that nothing was, where so."""
     for row in measured()["rows"]:
-        if row["verifier"] == card.name:
+        if row["method"] == card.name:
             options = "".join(f", {name} {value:g}" for name, value in row["options"].items())
-            return (
-                f"total variation {row['total_variation']:.3f} of the next token after one drafted candidate, mean of "
-                f"{row['prompts']} prompts on the bundled pair (T={row['temperature']:g}{options})"
-            )
+            conditions = f"{row['prompts']} prompts on the bundled pair (T={row['temperature']:g}{options})"
+            return f"total variation {row['total_variation']:.3f} of {row['law_of']}, mean of {conditions}"
     return "distance not measured"
 
 

@@ -5,7 +5,7 @@ text is the target's own greedy text whatever the drafter says, so the rounds ca
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,50 +31,58 @@ class Acceptance:
 
 
 @torch.inference_mode()
-def greedy_text(model: LlamaForCausalLM, ids: torch.Tensor, new_tokens: int) -> torch.Tensor:
-    """The model's own greedy continuation appended. ids [1, p] -> [1, p + new_tokens], never stopping early."""
+def greedy_text(model: LlamaForCausalLM, ids: torch.Tensor, new_tokens: int, end: int | None = None) -> torch.Tensor:
+    """The model's own greedy continuation appended, up to and with the token `end`. ids [1, p] -> [1, p + most]."""
     cache, fresh = None, ids
     for _ in range(new_tokens):
         result = model(input_ids=fresh, past_key_values=cache, use_cache=True)
         cache, fresh = result.past_key_values, result.logits[:, -1:].argmax(-1)
         ids = torch.cat([ids, fresh], dim=1)
+        if int(fresh) == end:
+            break
     return ids
 
 
 @torch.inference_mode()
-def replay_rounds(drafter: LlamaForCausalLM, text: torch.Tensor, start: int, draft_length: int) -> Acceptance:
+def replay_rounds(
+    drafter: LlamaForCausalLM, text: torch.Tensor, start: int, draft_length: int, end: int | None = None
+) -> Acceptance:
     """Counts the rounds of greedy speculative decoding that emit text[start:]; text [1, n].
 
-    Each round drafts `draft_length` tokens from the true prefix, keeps those that equal the text, and the target
-    adds one token of its own (Leviathan et al. 2023, algorithm 1 at temperature 0).
+    Each round drafts `draft_length` tokens from the true prefix (fewer behind the token `end` and where the text is
+    over), keeps those that equal the text, and the target adds one token of its own (Leviathan et al. 2023, algorithm 1
+    at temperature 0).
     """
     place, rounds, drafted, accepted = start, 0, 0, 0
-    while place < text.shape[1] - draft_length:
-        guess = greedy_text(drafter, text[:, :place], draft_length)[0, place:]
-        same = (guess == text[0, place : place + draft_length]).long()
+    while place < text.shape[1]:
+        guess = greedy_text(drafter, text[:, :place], min(draft_length, text.shape[1] - place), end)[0, place:]
+        same = (guess == text[0, place : place + len(guess)]).long()
         kept = int(same.cumprod(0).sum())
-        rounds, drafted, accepted = rounds + 1, drafted + draft_length, accepted + kept
+        rounds, drafted, accepted = rounds + 1, drafted + len(guess), accepted + kept
         place += kept + 1
     return Acceptance(rounds, drafted, accepted)
 
 
 def acceptance_by_family(
     target: LlamaForCausalLM,
-    drafter: LlamaForCausalLM,
+    drafters: Mapping[str, LlamaForCausalLM],
     tokenizer: PreTrainedTokenizerFast,
-    prompts: Iterable[dict[str, Any]],
+    prompts: Iterable[Mapping[str, Any]],
     draft_length: int = DRAFT_LENGTH,
-) -> dict[str, Acceptance]:
-    """Summed counts per prompt family; each prompt is continued by 64 tokens."""
-    counts: dict[str, list[Acceptance]] = defaultdict(list)
+) -> dict[str, dict[str, Acceptance]]:
+    """Drafter → summed counts per prompt family; each prompt is continued to its end or by 64 tokens."""
+    counts: dict[str, dict[str, list[Acceptance]]] = {name: defaultdict(list) for name in drafters}
+    end = tokenizer.eos_token_id
     for prompt in prompts:
         ids = tokenizer(prompt["text"], add_special_tokens=False, return_tensors="pt")["input_ids"]
-        text = greedy_text(target, ids, NEW_TOKENS)
-        counts[prompt["family"]].append(replay_rounds(drafter, text, ids.shape[1], draft_length))
-    return {
-        family: Acceptance(sum(r.rounds for r in runs), sum(r.drafted for r in runs), sum(r.accepted for r in runs))
-        for family, runs in counts.items()
-    }
+        text = greedy_text(target, ids, NEW_TOKENS, end)
+        for name, drafter in drafters.items():
+            counts[name][prompt["family"]].append(replay_rounds(drafter, text, ids.shape[1], draft_length, end))
+    return {name: {family: _summed(runs) for family, runs in found.items()} for name, found in counts.items()}
+
+
+def _summed(runs: Sequence[Acceptance]) -> Acceptance:
+    return Acceptance(sum(r.rounds for r in runs), sum(r.drafted for r in runs), sum(r.accepted for r in runs))
 
 
 def mean_rate(families: dict[str, Acceptance]) -> float:

@@ -21,9 +21,9 @@ tags: [speculative-decoding, teaching, llama]
 
 ## How it was made
 
-* Corpus: {corpus}. The split is by file (`split.json` lists every file with its SHA-256); \
-tokenizer and weights saw training files only.
-* Corpus licence: PSF-2.0 (Python Software Foundation License). Weights: Apache-2.0.
+* Corpus: {corpus}. Python is split by file (`split.json` lists every file with its SHA-256), plain \
+English by the words that meet; tokenizer and weights saw training text only.
+* Corpus licences: PSF-2.0 (Python Software Foundation License) and Apache-2.0. Weights: Apache-2.0.
 * Command: `{command}` (seed {seed}).
 * Versions: {versions}.
 * Run: {run}.
@@ -37,7 +37,11 @@ tokenizer and weights saw training files only.
 
 Weights are stored in bfloat16; every number below was measured on these rounded weights, computed in fp32.
 
+Python, all held-out files:
+
 {numbers}
+
+The small world:
 
 {extra}
 
@@ -50,9 +54,11 @@ Weights are stored in bfloat16; every number below was measured on these rounded
 {limits}
 """
 
-LIMITS = """* A teaching model, trained for a few hours on a small CPU: its text looks like Python, its programs
-  do not work. Do not use it to write software.
-* It knows Python source, unit tests and a little reference prose, nothing else; other text is far outside its data.
+LIMITS = """* A teaching model, trained for a few hours on a small CPU: it knows short English texts of the kind shown
+  here and the form of Python, nothing else. Its programs do not work, and what it says of the world outside its small
+  fact base is made up.
+* The English half is generated from templates: fluent there, lost elsewhere. How often facts and sums are right stands
+  in the table above.
 * Standard library modules share idioms, licence headers and some code, so held-out files are new files,
   not new territory: {repeated:.1%} of the long lines of held-out files also occur in a training file.
 * Contexts beyond 512 tokens were never trained; the configuration allows 1024 positions."""
@@ -68,16 +74,6 @@ def held_out_table(names: Sequence[str], nats: Sequence[float], bits: Sequence[f
     """One row per read-out layer: nats per token and bits per byte."""
     rows = [f"| {name} | {n:.3f} | {b:.3f} |" for name, n, b in zip(names, nats, bits, strict=True)]
     return "\n".join(["| read out | nats per token | bits per byte |", "|---|---|---|", *rows])
-
-
-def acceptance_table(families: Mapping[str, Mapping[str, float]], mean: float) -> str:
-    """One row per prompt family: accepted over drafted tokens at temperature 0."""
-    rows = [
-        f"| {name} | {row['rate']:.3f} | {row['accepted']} / {row['drafted']} | {row['mean_length']:.2f} |"
-        for name, row in families.items()
-    ]
-    head = "| family | acceptance rate | accepted / drafted | tokens per round, bonus included |"
-    return "\n".join([head, "|---|---|---|---|", *rows, f"| mean over families | {mean:.3f} | | |"])
 
 
 def card(facts: Mapping[str, Any]) -> str:

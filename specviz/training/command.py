@@ -17,8 +17,8 @@ from specviz.training.options import TrainOptions
 
 Stage = Callable[[TrainOptions, Callable[[dict[str, Any]], None]], Any]
 
-STAGES = ("prepare", "target", "teach", "drafter", "export", "measure", "skips")
-EXTRA_STAGES = ("figures", "keep")  # asked for by name; `all` does without
+STAGES = ("prepare", "target", "teach", "drafter", "weak", "export", "measure", "skips")
+EXTRA_STAGES = ("prompts", "figures", "keep")  # asked for by name; `all` does without
 PROGRESS_EVERY_S = 15.0
 
 
@@ -53,9 +53,11 @@ def stage_functions() -> Mapping[str, Stage]:
         stages.train_target,
         drafter_stages.teach,
         drafter_stages.train_drafter,
+        drafter_stages.train_weak,
         publication.export,
         publication.measure,
         skips.search_skips,
+        target_stages.prompts,
         target_stages.figures,
         target_stages.keep,
     )
@@ -79,7 +81,8 @@ def run(args: argparse.Namespace) -> int:
     try:
         for name in names:
             print(f"== {name}", flush=True)
-            functions[name](options, ProgressLine(options.drafter_minutes if name == "drafter" else options.minutes))
+            minutes = {"drafter": options.drafter_minutes, "weak": options.weak_minutes}.get(name, options.minutes)
+            functions[name](options, ProgressLine(minutes))
     except TrainingError as error:
         print(f"specviz train: {error}", file=sys.stderr)
         return 1

@@ -1,9 +1,10 @@
-"""The drafter's two stages: collect what the target says (`teach`), then distil it (`drafter`).
+"""The drafters' stages: collect what the target says (`teach`), distil it (`drafter`), and do without it (`weak`).
 
 Place in the flow: after the target's stage; both read and write the work folder only.
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,17 +12,27 @@ from transformers import LlamaForCausalLM
 
 from specviz.errors import TrainingError
 from specviz.training.drafter import TaughtWindows, distillation_objective, drafter_from
-from specviz.training.generation import TaughtRows, corpus_rows, generated_rows
+from specviz.training.generation import Beginnings, TaughtRows, corpus_rows, generated_rows
 from specviz.training.loop import Loop, LoopOptions, Report
+from specviz.training.mixture import load_packed
 from specviz.training.options import TrainOptions
 from specviz.training.schedule import Budget
-from specviz.training.stages import measured_dtype, note_start, started_model, validation, with_autocast
-from specviz.training.target import moved
+from specviz.training.stages import (
+    measured_dtype,
+    note_start,
+    prepared_tokenizer,
+    started_model,
+    target_batches,
+    validation,
+    with_autocast,
+)
+from specviz.training.target import model_config, moved, new_model, plain_objective
 from specviz.training.windows import Rotation, load_stream
 
+WEAK = "drafter-weak"
 GENERATED_LENGTH = 192
 GENERATED_ROWS = 128
-GENERATED_SHARE_OF_TIME = 0.75
+GENERATED_SHARE_OF_TIME = 0.85
 
 
 def trained_target(options: TrainOptions) -> LlamaForCausalLM:
@@ -37,33 +48,34 @@ def trained_target(options: TrainOptions) -> LlamaForCausalLM:
 def teach(options: TrainOptions, report: Report) -> None:
     """Lets the target write text and read corpus windows, and keeps its states; both within `teach_minutes`."""
     target = moved(trained_target(options), dtype=measured_dtype(options.dtype, options.device))
-    stream = load_stream(options.work_dir / "train.npy")
     seconds = 60 * options.teach_minutes
-    shares = {"generated": GENERATED_SHARE_OF_TIME, "corpus": 1 - GENERATED_SHARE_OF_TIME}
+    windows = target_batches(replace(options, seed=options.seed + 1))
     sources = {
         "generated": generated_rows(
-            target,
-            stream,
-            GENERATED_LENGTH,
-            GENERATED_ROWS,
-            options.seed,
-            seconds * shares["generated"],
-            options.copies,
+            target, beginnings(options), GENERATED_LENGTH, options.seed, seconds * GENERATED_SHARE_OF_TIME
         ),
-        "corpus": corpus_rows(
-            target,
-            stream,
-            options.window,
-            options.batch_size,
-            options.seed,
-            seconds * shares["corpus"],
-            options.copies,
-        ),
+        "corpus": corpus_rows(target, windows, seconds * (1 - GENERATED_SHARE_OF_TIME)),
     }
     for name, batches in sources.items():
         rows = joined(batches)
         save_rows(options.work_dir / "taught" / name, rows)
         report({"taught": name, "windows": len(rows.ids), "tokens": rows.states.shape[0] * rows.states.shape[1]})
+
+
+def beginnings(options: TrainOptions) -> list[Beginnings]:
+    """One for each row of a batch, plain English and Python in the corpus' shares."""
+    end = prepared_tokenizer(options).eos_token_id
+    english = round(options.english * GENERATED_ROWS)
+    if english:
+        halves = [load_packed(options.work_dir / f"train_{name}.npy") for name in ("english", "python")]
+    else:
+        stream = load_stream(options.work_dir / "train.npy")
+        (ends,) = np.nonzero(stream == end)
+        halves = [(stream, np.concatenate([[0], ends[:-1] + 1])) for _ in range(2)]
+    return [
+        Beginnings(halves[row >= english], 1000 * options.seed + row, end, options.copies if row >= english else 0.0)
+        for row in range(GENERATED_ROWS)
+    ]
 
 
 def joined(batches: Iterable[TaughtRows]) -> TaughtRows:
@@ -109,11 +121,31 @@ def train_drafter(options: TrainOptions, report: Report) -> LlamaForCausalLM:
             Budget(options.tokens, options.drafter_minutes),
             matrix_lr=options.drafter_lr,
             embedding_lr=options.embedding_lr / 3,
-            product_dtype=dtype,
-            is_compiled=options.compile,
+            product_dtype=dtype,  # never compiled: few layers gain little, and two lengths of window compile anew
         ),
         options.work_dir / "drafter" / "checkpoint.pt",
     )
     model = loop.run(report, validation(options))
     model.save_pretrained(options.work_dir / "drafter" / "model")
+    return model
+
+
+def train_weak(options: TrainOptions, report: Report) -> LlamaForCausalLM:
+    """Trains the weaker drafter on the corpus alone, as if it had no target; it needs nothing but `prepare`."""
+    dtype = measured_dtype(options.dtype, options.device)
+    config = model_config(1, options.weak_hidden, options.weak_heads, options.weak_intermediate, options.vocabulary)
+    loop = Loop(
+        moved(new_model(config, options.seed), options.device),
+        target_batches(replace(options, seed=options.seed + 2)),
+        with_autocast(plain_objective, options.device, dtype),
+        LoopOptions(
+            Budget(options.tokens, options.weak_minutes),
+            matrix_lr=options.drafter_lr,
+            embedding_lr=options.embedding_lr,
+            product_dtype=dtype,
+        ),
+        options.work_dir / WEAK / "checkpoint.pt",
+    )
+    model = loop.run(report, validation(options))
+    model.save_pretrained(options.work_dir / WEAK / "model")
     return model

@@ -1,7 +1,7 @@
 """Counts the tokens of raw text, of the drafter's text and of the target's: the tables behind a smaller draft head.
 
 Place in the flow: after training; `specviz frequencies --write` keeps the result. Raw text and the beginnings that the
-models go on from are training files, never held-out ones; the held-out text goes on from the prompt set.
+models go on from are training text of both halves, never held-out; the held-out text goes on from the prompt set.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from math import ceil
 
 from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
@@ -22,6 +23,8 @@ from specviz.lm.text import TextCodec
 from specviz.theory.token_frequencies import HELD_OUT, FrequencyTable, TokenCounts
 from specviz.verifiers.base import VERIFIERS
 
+ENGLISH = "english"
+"""kind of the documents in plain English"""
 PREFIX_CHARS = 400
 """of a file, from a place that depends on its name alone"""
 
@@ -58,7 +61,7 @@ def count_all(
     texts = {"raw": _raw(text, documents, plan)}
     done("raw")
     for name, model, held in (("drafter", drafter, starts), ("target", target, starts), (HELD_OUT, target, prompts)):
-        what = "prompts of the set" if name == HELD_OUT else "beginnings cut from training files"
+        what = "prompts of the set" if name == HELD_OUT else "beginnings cut from training text"
         written = f"text of {model.info.name} at temperature {plan.temperature:g}, {plan.tokens} tokens after each of "
         counts = _counted((new for _, new in continuations(model, held, plan)), text.size)
         texts[name] = TokenCounts(f"{written}{len(held)} {what}", counts, model.info.weights_sha256)
@@ -67,25 +70,38 @@ def count_all(
 
 
 def beginnings(documents: Sequence[Document], plan: CountPlan) -> list[str]:
-    """Cuts of training files, one per file, files and places chosen by the seed."""
-    chosen = sorted(documents, key=lambda document: position_of(document.path, plan.seed + 1))[: plan.texts]
+    """Cuts of training text, one per document, as many of each half; documents and places chosen by the seed. The
+    first part of a short one."""
     cuts = []
-    for document in chosen:
-        start = int(position_of(document.path, plan.seed + 2) * max(1, len(document.text) - PREFIX_CHARS))
-        cuts.append(document.text[start : start + PREFIX_CHARS])
+    for half, share in halves(documents, plan.texts):
+        for document in sorted(half, key=lambda document: position_of(document.path, plan.seed + 1))[:share]:
+            length = min(PREFIX_CHARS, max(1, len(document.text) // 2))
+            room = len(document.text) - length if length == PREFIX_CHARS else 1
+            start = int(position_of(document.path, plan.seed + 2) * room)
+            cuts.append(document.text[start : start + length])
     return cuts
 
 
+def halves(documents: Sequence[Document], amount: int) -> list[tuple[list[Document], int]]:
+    """The documents in plain English and the others, each with its part of an amount; one alone takes it all."""
+    found = [[one for one in documents if (one.kind == ENGLISH) is english] for english in (True, False)]
+    filled = [half for half in found if half]
+    return [(half, ceil(amount / len(filled))) for half in filled]
+
+
 def _raw(text: TextCodec, documents: Sequence[Document], plan: CountPlan) -> TokenCounts:
-    """Training files in the seed's order, up to the byte limit."""
-    ids, read, files = Counter[int](), 0, 0
-    for document in sorted(documents, key=lambda document: position_of(document.path, plan.seed + 3)):
-        if read >= plan.raw_bytes:
-            break
-        ids.update(text.encode(document.text))
-        read, files = read + document.n_bytes, files + 1
+    """Training documents in the seed's order, as many bytes of each half, up to the limit."""
+    ids, total, files = Counter[int](), 0, 0
+    for half, most in halves(documents, plan.raw_bytes):
+        read = 0
+        for document in sorted(half, key=lambda document: position_of(document.path, plan.seed + 3)):
+            if read >= most:
+                break
+            ids.update(text.encode(document.text))
+            read, files = read + document.n_bytes, files + 1
+        total += read
     counts = tuple(ids[token] for token in range(text.size))
-    return TokenCounts(f"{files} training files, {read} bytes", counts)
+    return TokenCounts(f"{files} training documents, {total} bytes", counts)
 
 
 def continuations(model: LoadedModel, starts: Sequence[str], plan: CountPlan) -> Iterable[tuple[list[int], list[int]]]:

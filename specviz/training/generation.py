@@ -1,11 +1,11 @@
-"""Batched sampling from the target: the text that the drafter will be asked to predict.
+"""Batched text of the target: what the drafter will be asked to predict.
 
 Place in the flow: between target and drafter. It keeps the target's last hidden state beside each token, because logits
 follow from it by one product with the head, at a tenth of the disk space.
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,11 +14,14 @@ from torch.nn import functional
 from transformers import AttentionInterface, LlamaForCausalLM
 from transformers.cache_utils import Cache, DynamicLayer
 
+from specviz.training.mixture import Starts
 from specviz.training.target import layer_outputs
-from specviz.training.windows import TokenStream, twice
+from specviz.training.windows import Batches, TokenStream, twice
 
 TEMPERATURES = (0.0, 0.7, 0.0, 1.0)  # greedy text twice: it is what the acceptance rate is measured on
 PREFIX_LENGTHS = (16, 32, 64, 96, 128)
+LARGEST_SHARE = 0.8
+"""of a short document that is given; the target writes at least the rest"""
 
 
 @dataclass(frozen=True)
@@ -64,16 +67,11 @@ def row_attention(
     scaling: float | None = None,
     **kwargs: object,
 ) -> tuple[torch.Tensor, None]:
-    """Attention [rows, heads, queries, size] -> [rows, queries, heads, size] without padding.
+    """Attention [rows, heads, 1, size] -> [rows, 1, heads, size] of one query per row on everything before it.
 
-    One query per row is a product and a sum: for many rows the CPU's fused kernel takes three times as long, because
-    it handles one (row, head) after the other.
+    The stock routine would build a mask at every step, which this needs not: no row is padded.
     """
-    if query.shape[2] == 1:
-        scores = (query * key).sum(-1).float() * (scaling or query.shape[-1] ** -0.5)
-        found = (scores.softmax(-1).to(value.dtype).unsqueeze(-1) * value).sum(-2, keepdim=True)
-    else:
-        found = functional.scaled_dot_product_attention(query, key, value, is_causal=True, scale=scaling)
+    found = functional.scaled_dot_product_attention(query, key, value, scale=scaling)
     return found.transpose(1, 2), None
 
 
@@ -81,54 +79,73 @@ ROW_ATTENTION = "specviz_rows"
 AttentionInterface.register(ROW_ATTENTION, row_attention)
 
 
+class Beginnings:
+    """Endless beginnings of a stream's documents, chosen by a seed."""
+
+    def __init__(self, packed: tuple[TokenStream, Starts], seed: int, end: int, copies: float = 0.0) -> None:
+        """`end` is the token behind each document; a share `copies` of the beginnings holds a passage twice."""
+        self.stream, self.starts = packed
+        self.draw, self.end, self.copies = np.random.default_rng(seed), end, copies
+
+    def __next__(self) -> list[int]:
+        """Up to `LARGEST_SHARE` of a document that is shorter than a beginning, else a few tokens of it."""
+        start = int(self.starts[self.draw.integers(len(self.starts) - 1)])
+        ids = self.stream[start : start + int(self.draw.choice(PREFIX_LENGTHS))]
+        (ends,) = np.nonzero(ids == self.end)
+        if len(ends):
+            ids = ids[: 1 + int(self.draw.random() * LARGEST_SHARE * max(1, ends[0]))]
+        return [int(one) for one in twice(ids, self.draw, self.copies)]
+
+
 @torch.inference_mode()
 def continue_batch(
-    target: LlamaForCausalLM, prefixes: torch.Tensor, length: int, temperature: float, generator: torch.Generator
+    target: LlamaForCausalLM,
+    beginnings: Sequence[Iterator[list[int]] | Beginnings],
+    length: int,
+    temperature: float,
+    generator: torch.Generator,
 ) -> TaughtRows:
-    """Extends prefixes [rows, p] to length + 1 tokens, greedily at temperature 0, else by sampling."""
+    """One row of length + 1 tokens for each of `beginnings`: it is given a beginning and goes on, greedily at
+    temperature 0, else by sampling; after each end-of-text it is given the next."""
     target.set_attn_implementation(ROW_ATTENTION)
     cache = Cache(layers=[ReservedLayer(length) for _ in target.model.layers])
-    ids, states, fresh = prefixes, [], prefixes
-    while ids.shape[1] <= length:
-        last = target.model(input_ids=fresh, past_key_values=cache, use_cache=True).last_hidden_state
+    given = [list(next(one)) for one in beginnings]
+    fresh = [row.pop(0) for row in given]
+    columns, states = [fresh], []
+    while len(columns) <= length:
+        inputs = torch.tensor(fresh, device=target.device)[:, None]
+        last = target.model(input_ids=inputs, past_key_values=cache, use_cache=True).last_hidden_state
         states.append(last.half().cpu().numpy())
         logits = target.lm_head(last[:, -1]).float()
         if temperature == 0:
-            fresh = logits.argmax(-1, keepdim=True)
+            chosen = logits.argmax(-1)
         else:
-            fresh = torch.multinomial((logits / temperature).softmax(-1), 1, generator=generator)
-        ids = torch.cat([ids, fresh], dim=1)
-    return TaughtRows(ids.cpu().numpy().astype(np.uint16), np.concatenate(states, axis=1))
+            chosen = torch.multinomial((logits / temperature).softmax(-1), 1, generator=generator)[:, 0]
+        fresh = [row.pop(0) if row else token for row, token in zip(given, chosen.tolist(), strict=True)]
+        for row, token in enumerate(fresh):
+            if token == target.config.eos_token_id and not given[row]:
+                given[row] = list(next(beginnings[row]))
+        columns.append(fresh)
+    return TaughtRows(np.array(columns, dtype=np.uint16).T, np.concatenate(states, axis=1))
 
 
 def generated_rows(
-    target: LlamaForCausalLM, stream: TokenStream, length: int, rows: int, seed: int, most_s: float, copies: float = 0.0
+    target: LlamaForCausalLM, beginnings: Sequence[Beginnings], length: int, seed: int, most_s: float
 ) -> Iterator[TaughtRows]:
-    """Batches of target text until `most_s` seconds are used; prefixes are random cuts of the training stream, a share
-    `copies` of them with a passage that begins anew."""
-    draw = np.random.default_rng(seed)
+    """Batches of target text, a row for each of `beginnings`, until `most_s` seconds are used."""
     generator = torch.Generator(device=target.device).manual_seed(seed)
     started, index = time.monotonic(), 0
     while time.monotonic() - started < most_s:
-        size = int(draw.choice(PREFIX_LENGTHS))
-        starts = draw.integers(0, len(stream) - size, rows)
-        prefixes = np.stack([twice(stream[s : s + size], draw, copies) for s in starts]).astype(np.int64)
-        temperature = TEMPERATURES[index % len(TEMPERATURES)]
-        yield continue_batch(target, torch.from_numpy(prefixes).to(target.device), length, temperature, generator)
+        yield continue_batch(target, beginnings, length, TEMPERATURES[index % len(TEMPERATURES)], generator)
         index += 1
 
 
 @torch.inference_mode()
-def corpus_rows(
-    target: LlamaForCausalLM, stream: TokenStream, length: int, rows: int, seed: int, most_s: float, copies: float = 0.0
-) -> Iterator[TaughtRows]:
-    """Batches of random training windows with the target's states, until `most_s` seconds are used; a share `copies`
-    of them holds its passage twice."""
-    draw = np.random.default_rng(seed + 1)
-    started = time.monotonic()
+def corpus_rows(target: LlamaForCausalLM, windows: Batches, most_s: float) -> Iterator[TaughtRows]:
+    """Batches of training windows with the target's states, until `most_s` seconds are used."""
+    started, step = time.monotonic(), 0
     while time.monotonic() - started < most_s:
-        starts = draw.integers(0, len(stream) - length - 1, rows)
-        ids = np.stack([twice(stream[s : s + length + 1], draw, copies) for s in starts])
-        inputs = torch.from_numpy(ids[:, :-1].astype(np.int64)).to(target.device)
-        last = target.model.norm(layer_outputs(target, inputs)[-1])
-        yield TaughtRows(ids, last.half().cpu().numpy())
+        ids = windows.batch(step).ids
+        last = target.model.norm(layer_outputs(target, ids[:, :-1].to(target.device))[-1])
+        yield TaughtRows(ids.numpy().astype(np.uint16), last.half().cpu().numpy())
+        step += 1

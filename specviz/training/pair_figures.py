@@ -4,23 +4,23 @@ Place in the flow: `specviz train figures` on a checkpoint or an exported folder
 keeps the figures. Every text is greedy.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 import torch
 from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
-from specviz.training.plain_english import people, questions, sums, words
-from specviz.training.plain_english.generator import SHARES, document
-from specviz.training.plain_english.page import Draw
-from specviz.training.plain_english.wordings import KINDS
+from specviz.corpus.plain_english import people, questions, sums, words
+from specviz.corpus.plain_english.generator import SHARES, document
+from specviz.corpus.plain_english.page import Draw
+from specviz.corpus.plain_english.wordings import KINDS
+from specviz.theory.repetition import repeats, repetition
 
 SEED = 2026
 ROWS_AT_ONCE = 25
 MOST_TOKENS = 192
 PROMPT_SHARE = 0.35
-REPEATED_NGRAM = 4
 
 
 @dataclass
@@ -30,11 +30,15 @@ class Figure:
     right: int = 0
     of: int = 0
     misses: list[str] = field(default_factory=list)
+    said: list[tuple[str, str, bool]] = field(default_factory=list)
+    """prompt, text and whether it is right, of every case whose answer can be shown"""
 
-    def count(self, is_right: bool, shown: str = "") -> None:
+    def count(self, is_right: bool, shown: str = "", said: tuple[str, str] | None = None) -> None:
         """Adds one case."""
         self.right += is_right
         self.of += 1
+        if said is not None:
+            self.said.append((*said, is_right))
         if not is_right and shown and len(self.misses) < 5:
             self.misses.append(shown)
 
@@ -80,12 +84,6 @@ def greedy_texts(
         str(tokenizer.decode(ids, skip_special_tokens=True)).lstrip(" ")
         for ids in greedy_ids(model, tokenizer, prompts, most)
     ]
-
-
-def repetition(ids: Sequence[int], n: int = REPEATED_NGRAM) -> float:
-    """Share of the n-grams that occurred before in the same text; 0 for a text shorter than n."""
-    grams = [tuple(ids[i : i + n]) for i in range(len(ids) - n + 1)]
-    return 1 - len(set(grams)) / len(grams) if grams else 0.0
 
 
 def fact_cases(count: int) -> list[tuple[str, str]]:
@@ -162,7 +160,7 @@ def answers(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, cases: 
     figure = Figure()
     for (prompt, answer), text in zip(cases, greedy_texts(model, tokenizer, [p for p, _ in cases], most), strict=True):
         is_right = answer in text if is_anywhere else text.startswith(answer) and not text[len(answer) :][:1].isalnum()
-        figure.count(is_right, f"{prompt} ⟦{text[:90]}⟧ not {answer}")
+        figure.count(is_right, f"{prompt} ⟦{text[:90]}⟧ not {answer}", (prompt, text))
     return figure
 
 
@@ -178,8 +176,15 @@ def carried(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, count: 
     return figure
 
 
-def pair_figures(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, count: int) -> dict[str, object]:
+def pair_figures(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, count: int) -> dict[str, Any]:
     """All figures over `count` cases each, as plain data."""
+    return plain(*measured_figures(model, tokenizer, count))
+
+
+def measured_figures(
+    model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, count: int
+) -> tuple[dict[str, Figure], list[float]]:
+    """All figures over `count` cases each, and the repetition of every text that was to end by itself."""
     measured = {"facts": answers(model, tokenizer, fact_cases(count), 40)}
     for size, name in ((2, "two"), (3, "three")):
         for form in ("bare", "asked", "steps"):
@@ -191,11 +196,15 @@ def pair_figures(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, co
     ended = measured["ends_by_itself"] = Figure()
     for (family, prompt), ids in zip(prompts, texts, strict=True):
         ended.count(ids[-1] == tokenizer.eos_token_id, f"{family}: {prompt[-40:]} ⟦{tokenizer.decode(ids)[:120]}⟧")
-    shares = [repetition(ids) for ids in texts]
-    figures: dict[str, object] = {name: round(figure.share, 4) for name, figure in measured.items()}
+    return measured, [repetition(ids) for ids in texts]
+
+
+def plain(measured: Mapping[str, Figure], shares: Sequence[float]) -> dict[str, Any]:
+    """The figures as data for JSON."""
+    figures: dict[str, Any] = {name: round(figure.share, 4) for name, figure in measured.items()}
     return figures | {
         "repetition_mean": round(sum(shares) / len(shares), 4),
-        "texts_above_a_quarter_repeated": round(sum(share > 0.25 for share in shares) / len(shares), 4),
+        "texts_above_a_quarter_repeated": round(sum(map(repeats, shares)) / len(shares), 4),
         "cases": {name: figure.of for name, figure in measured.items()},
         "misses": {name: figure.misses for name, figure in measured.items()},
     }

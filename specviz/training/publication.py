@@ -1,4 +1,4 @@
-"""The last two stages: `export` writes both models with their facts and cards, `measure` the drafter's acceptance.
+"""The last two stages: `export` writes the models with their facts, `measure` their figures and cards.
 
 Place in the flow: after target and drafter; reads the work folder, writes the assets folder.
 """
@@ -7,16 +7,18 @@ import datetime
 import json
 import platform
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 from transformers import LlamaForCausalLM
 
 from specviz.errors import TrainingError
-from specviz.training.acceptance import DRAFT_LENGTH, NEW_TOKENS, acceptance_by_family, mean_rate
-from specviz.training.card import LIMITS, acceptance_table, card, fenced, held_out_table
-from specviz.training.drafter import agreement
+from specviz.training import pair_tables
+from specviz.training.card import LIMITS, card, fenced, held_out_table
+from specviz.training.drafter_stages import WEAK
 from specviz.training.loop import Report
 from specviz.training.options import TrainOptions
+from specviz.training.pair_report import MODELS, TARGET, held_out_texts, measured_pair
 from specviz.training.publish import (
     bits_per_byte,
     checkpoint_facts,
@@ -29,15 +31,16 @@ from specviz.training.publish import (
     write_json,
 )
 from specviz.training.stages import prepared_tokenizer
-from specviz.training.windows import held_out_batches, load_stream
+from specviz.training.tokenizer import load_tokenizer
+from specviz.training.windows import load_stream
 
-SAMPLE_PROMPTS = ("code-template-sub", "tests-quote")
-AGREEMENT_WINDOWS = 48
+SAMPLE_FAMILIES = ("story", "facts", "sums", "letter", "code")
+PARAMETERS = ".layers."
 
 
 def export(options: TrainOptions, report: Report) -> None:
-    """Writes target and drafter folders: weights, tokenizer, split, loss curve and measured `training.json`."""
-    for name in ("target", "drafter"):
+    """Writes the folders of all three models: weights, tokenizer, split, loss curve and measured `training.json`."""
+    for name in MODELS:
         export_one(name, options, report)
 
 
@@ -45,16 +48,17 @@ def export_one(name: str, options: TrainOptions, report: Report) -> None:
     """Writes the folder of one model."""
     trained, folder = options.work_dir / name / "model", options.out_dir / name
     if not trained.is_dir():
-        raise TrainingError(f"No trained {name} in the work folder: run `specviz train {name}` first.")
+        stage = "weak" if name == WEAK else name
+        raise TrainingError(f"No trained {name} in the work folder: run `specviz train {stage}` first.")
     export_model(LlamaForCausalLM.from_pretrained(trained), prepared_tokenizer(options), folder)
     n_bytes = copy_split(options.work_dir, folder)
     run = checkpoint_facts(options.work_dir / name / "checkpoint.pt")
     draw_loss_curve(run["log"], folder / "loss.png", name)
     stream = load_stream(options.work_dir / "held_out.npy")
     held_out = measure_held_out(load_exported(folder), stream, n_bytes, options.window)
-    start = options.work_dir / name / "start.json"
+    start = read_json(options.work_dir / name / "start.json")
     facts = {
-        "started_from": json.loads(start.read_text(encoding="utf-8")) if start.is_file() else None,
+        "started_from": start,
         "steps": run["step"],
         "tokens": run["tokens"],
         "minutes": round(run["elapsed_s"] / 60, 1),
@@ -62,6 +66,9 @@ def export_one(name: str, options: TrainOptions, report: Report) -> None:
         "held_out_bytes": n_bytes,
         "held_out_nats_by_layer": [round(value, 4) for value in held_out.nats_by_layer],
         "held_out_bits_per_byte": round(held_out.bits_per_byte, 4),
+        "english": read_json(options.work_dir / "english.json") if options.english > 0 else None,
+        "english_share": options.english,
+        "history": history(start, options.work_dir) if name == TARGET else [],
         "command": options.command,
         "seed": options.seed,
         "date": datetime.date.today().isoformat(),
@@ -73,6 +80,28 @@ def export_one(name: str, options: TrainOptions, report: Report) -> None:
     write_json(folder / "training.json", facts, report)
 
 
+def read_json(path: Path) -> Any:
+    """What a file holds, or None where there is none."""
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+
+
+def tokens_so_far(facts: dict[str, Any] | None) -> int:
+    """Tokens of a run and of all that it went on from."""
+    return 0 if facts is None else int(facts["tokens"]) + tokens_so_far(facts.get("started_from"))
+
+
+def history(start: dict[str, Any] | None, work: Path) -> list[dict[str, Any]]:
+    """Figures at earlier checkpoints, `tokens` counted over all runs: those of the start, then those that `figures`
+    left in the work folder."""
+    before = tokens_so_far(start)
+    found: list[dict[str, Any]] = list((start or {}).get("history", ()))
+    if start is not None and "figures" in start:
+        found.append({"tokens": before, **start["figures"]})
+    own = {int(path.stem.removeprefix("figures-")): path for path in work.glob("figures-[0-9]*.json")}
+    found += [{"tokens": before + tokens, **read_json(own[tokens])} for tokens in sorted(own)]
+    return [{key: value for key, value in row.items() if key not in ("misses", "cases")} for row in found]
+
+
 def prompts_of(options: TrainOptions) -> list[dict[str, Any]]:
     """The bundled prompts."""
     if not options.prompts.is_file():
@@ -82,48 +111,46 @@ def prompts_of(options: TrainOptions) -> list[dict[str, Any]]:
 
 
 def measure(options: TrainOptions, report: Report) -> None:
-    """Measures greedy acceptance on the exported pair and writes both cards."""
-    target, drafter = (load_exported(options.out_dir / name) for name in ("target", "drafter"))
-    tokenizer = prepared_tokenizer(options)
-    families = acceptance_by_family(target, drafter, tokenizer, prompts_of(options))
-    stream = load_stream(options.work_dir / "held_out.npy")
-    batches = held_out_batches(stream, options.window, 4, AGREEMENT_WINDOWS)
-    result: dict[str, Any] = {
-        "draft_length": DRAFT_LENGTH,
-        "new_tokens": NEW_TOKENS,
-        "temperature": 0,
-        "mean_rate": round(mean_rate(families), 4),
-        "agreement_on_held_out_text": round(agreement(drafter, target, batches), 4),
-        "families": {
-            name: {
-                "rate": round(counts.rate, 4),
-                "accepted": counts.accepted,
-                "drafted": counts.drafted,
-                "rounds": counts.rounds,
-                "mean_length": round(counts.accepted / counts.rounds + 1, 3),
-            }
-            for name, counts in families.items()
-        },
-    }
-    write_json(options.out_dir / "drafter" / "acceptance.json", result, report)
-    report({name: row["rate"] for name, row in result["families"].items()} | {"mean": result["mean_rate"]})
-    for name, model in (("target", target), ("drafter", drafter)):
+    """Measures the exported models and writes `figures.json`, `acceptance.json` and the cards."""
+    write_pair(measured(options, report), options, report)
+
+
+def measured(options: TrainOptions, report: Report) -> dict[str, Any]:
+    """What `pair_report` finds out about the exported models."""
+    models = {name: load_exported(options.out_dir / name) for name in MODELS}
+    folder = options.out_dir / TARGET
+    return measured_pair(
+        models, load_tokenizer(folder), prompts_of(options), held_out_texts(folder), options.figure_cases, report
+    )
+
+
+def whole_history(pair: dict[str, Any], options: TrainOptions) -> list[dict[str, Any]]:
+    """The target's figures at earlier checkpoints and now; empty where it has no earlier ones."""
+    facts = read_json(options.out_dir / TARGET / "training.json")
+    now = {"tokens": tokens_so_far(facts), **pair["figures"][TARGET]}
+    return [*facts["history"], now] if facts.get("history") else []
+
+
+def write_pair(pair: dict[str, Any], options: TrainOptions, report: Report) -> None:
+    """Keeps what was measured in the folders of the models, with their cards."""
+    for name, figures in pair["figures"].items():
         folder = options.out_dir / name
-        text = card(card_facts(name, model, options, result))
+        write_json(folder / "figures.json", {"cases_asked": pair["cases"], **figures}, report)
+        if name in pair["acceptance"]:
+            write_json(folder / "acceptance.json", pair["acceptance"][name], report)
+        text = card(card_facts(name, load_exported(folder), options, pair))
         (folder / "MODEL_CARD.md").write_text(text, encoding="utf-8")
 
 
-def card_facts(name: str, model: LlamaForCausalLM, options: TrainOptions, acceptance: dict[str, Any]) -> dict[str, Any]:
+def card_facts(name: str, model: LlamaForCausalLM, options: TrainOptions, pair: dict[str, Any]) -> dict[str, Any]:
     """Everything the card of one model says."""
     folder = options.out_dir / name
-    facts = json.loads((folder / "training.json").read_text(encoding="utf-8"))
-    split = json.loads((folder / "split.json").read_text(encoding="utf-8"))
+    facts, split = read_json(folder / "training.json"), read_json(folder / "split.json")
     nats = facts["held_out_nats_by_layer"]
     names = [f"layer {i}" for i in range(1, len(nats))] + [f"layer {len(nats)} (the model)"]
     bits = [bits_per_byte(value, facts["held_out_tokens"], facts["held_out_bytes"]) for value in nats]
-    kinds = {side: sum(row["bytes"] for row in split[side]) for side in ("train", "held_out")}
     config = model.config
-    inside = sum(p.numel() for n, p in model.named_parameters() if ".layers." in n)
+    inside = sum(p.numel() for n, p in model.named_parameters() if PARAMETERS in n)
     return {
         "title": f"SpecViz {name}",
         "licence": "apache-2.0",
@@ -132,8 +159,7 @@ def card_facts(name: str, model: LlamaForCausalLM, options: TrainOptions, accept
         f"{config.num_attention_heads} heads, intermediate size {config.intermediate_size}, vocabulary "
         f"{config.vocab_size} (byte-level BPE), tied embeddings: {model.num_parameters() / 1e6:.2f} M parameters, "
         f"{inside / 1e6:.2f} M of them outside the embedding.",
-        "corpus": f"{split['source']}, {len(split['train'])} training files ({kinds['train'] / 1e6:.1f} MB) and "
-        f"{len(split['held_out'])} held-out files ({kinds['held_out'] / 1e6:.2f} MB)",
+        "corpus": corpus_line(facts, split),
         "command": facts["command"],
         "seed": facts["seed"],
         "versions": ", ".join([f"Python {facts['python']}", *(f"{k} {v}" for k, v in facts["versions"].items())]),
@@ -142,10 +168,44 @@ def card_facts(name: str, model: LlamaForCausalLM, options: TrainOptions, accept
         "recipe": RECIPE[name] + (f"\n\nNote on this run: {facts['note']}" if facts["note"] else ""),
         "figure": "loss.png",
         "numbers": held_out_table(names, nats, bits),
-        "extra": "" if name == "target" else acceptance_section(acceptance),
+        "extra": world_section(name, whole_history(pair, options), pair),
         "samples": "\n\n".join(sample_texts(model, options)),
         "limits": LIMITS.format(repeated=split["repeated_line_share"]),
     }
+
+
+def corpus_line(facts: dict[str, Any], split: dict[str, Any]) -> str:
+    """What was read, in both halves."""
+    kinds = {side: sum(row["bytes"] for row in split[side]) for side in ("train", "held_out")}
+    python = (
+        f"{split['source']}, {len(split['train'])} training files ({kinds['train'] / 1e6:.1f} MB) and "
+        f"{len(split['held_out'])} held-out files ({kinds['held_out'] / 1e6:.2f} MB)"
+    )
+    english = facts.get("english")
+    if not english:
+        return python
+    return (
+        f"{python}; and {english['train_characters'] / 1e6:.1f} M characters of generated plain English (this "
+        f"project's own, seed {english['seed']}), {facts['english_share']:.0%} of the windows"
+    )
+
+
+def world_section(name: str, history_rows: list[dict[str, Any]], pair: dict[str, Any]) -> str:
+    """Figures of all models; for a drafter how often it is accepted, for the target what further tokens brought."""
+    parts = [pair_tables.figures_table(pair["figures"])]
+    if name in pair["acceptance"]:
+        found = pair["acceptance"][name]
+        parts.append(
+            f"Greedy acceptance with the bundled target, speculation length {found['draft_length']}, each prompt to "
+            f"its end or {found['new_tokens']} tokens (the rate, accepted and drafted tokens, tokens per round with "
+            f"the bonus):\n\n{pair_tables.acceptance_table({name: found})}"
+        )
+        if pair["examples"][name]:
+            said = pair_tables.example_lines(pair["examples"][name], name)
+            parts.append(f"Where it errs and the target is right:\n\n{said}")
+    elif history_rows:
+        parts.append(f"What further tokens brought:\n\n{pair_tables.history_table(history_rows)}")
+    return "\n\n".join(parts)
 
 
 def run_line(facts: dict[str, Any] | None) -> str:
@@ -159,34 +219,28 @@ def run_line(facts: dict[str, Any] | None) -> str:
     )
 
 
-def acceptance_section(acceptance: dict[str, Any]) -> str:
-    """The drafter's acceptance as Markdown."""
-    table = acceptance_table(acceptance["families"], acceptance["mean_rate"])
-    return (
-        f"Greedy acceptance with the bundled target, speculation length {acceptance['draft_length']}, "
-        f"{acceptance['new_tokens']} new tokens per bundled prompt (all from held-out files):\n\n{table}\n\n"
-        f"On held-out text, target and drafter have the same most likely token at "
-        f"{acceptance['agreement_on_held_out_text']:.1%} of the positions."
-    )
-
-
 def sample_texts(model: LlamaForCausalLM, options: TrainOptions) -> list[str]:
     """Greedy and sampled continuations of two bundled prompts; the model's own text stands in ⟦ ⟧."""
-    tokenizer = prepared_tokenizer(options)
-    texts = {prompt["id"]: prompt["text"] for prompt in prompts_of(options)}
+    tokenizer = load_tokenizer(options.out_dir / TARGET)
+    prompts: dict[str, dict[str, Any]] = {}
+    for prompt in prompts_of(options):
+        prompts.setdefault(prompt["family"], prompt)
     result = ["The end of the prompt, then the model's continuation between ⟦ and ⟧; first draw, not chosen."]
-    for identifier in SAMPLE_PROMPTS:
+    for prompt in (prompts[family] for family in SAMPLE_FAMILIES if family in prompts):
         for label, temperature in (("greedy", 0.0), ("temperature 0.8", 0.8)):
-            text = continuation(model, tokenizer, texts[identifier], 96, temperature, options.seed)
-            result.append(fenced(f"`{identifier}`, {label}:", texts[identifier], text))
+            text = continuation(model, tokenizer, prompt["text"], 96, temperature, options.seed)
+            result.append(fenced(f"`{prompt['id']}`, {label}:", prompt["text"], text))
     return result
 
 
 PURPOSE = {
     "target": "The target model that SpecViz bundles: small enough to verify drafts in milliseconds on a laptop CPU, "
-    "large enough that its text reads as Python. It was trained with early-exit losses, so that the same checkpoint "
-    "serves methods that draft with its own first layers.",
+    "at home in a small world of plain English (short stories, letters, facts, sums, small talk) and in the form of "
+    "Python. It was trained with early-exit losses, so that the same checkpoint serves methods that draft with its own "
+    "first layers.",
     "drafter": "The drafter that SpecViz bundles for its target model: the same tokenizer, a fraction of the work.",
+    "drafter-weak": "A second, weaker drafter for the same target, to see what a bad drafter costs: smaller, and never "
+    "taught by the target.",
 }
 RECIPE = {
     "target": "Matrices inside the layers were trained with Muon (Jordan et al. 2024; Newton-Schulz in fp32, or in "
@@ -200,6 +254,8 @@ RECIPE = {
     "is thinned to the units with the largest weight norms. It was then distilled from the target with "
     "forward KL on full distributions plus a cross entropy on the target's most likely token, two thirds "
     "of the steps on text that the target wrote itself (half at temperature 0, a quarter each at 0.7 "
-    "and 1, prompted by training files), one third on training files; with `--copies`, that share of "
-    "prompts and windows holds a passage twice.",
+    "and 1, given beginnings of training documents of both halves, and a new one after each end of text), one third on "
+    "training text; with `--copies`, that share of Python's beginnings and windows holds a passage twice.",
+    "drafter-weak": "Fresh weights, plain cross entropy on the training text of both halves (Muon and AdamW as for the "
+    "target, linear decay to zero); nothing of the target was used.",
 }

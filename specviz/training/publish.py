@@ -16,8 +16,10 @@ from transformers import GenerationConfig, LlamaForCausalLM, PreTrainedTokenizer
 
 from specviz.errors import TrainingError
 from specviz.training.loop import Report
-from specviz.training.target import losses_by_layer, moved
+from specviz.training.target import held_out_loss, losses_by_layer, moved
 from specviz.training.windows import TokenStream, held_out_batches
+
+BITS_WINDOWS = 64
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,17 @@ def measure_held_out(model: LlamaForCausalLM, stream: TokenStream, n_bytes: int,
     """Loss over the whole held-out stream in windows without carried context (so a little pessimistic)."""
     losses = losses_by_layer(model, held_out_batches(stream, window, 4))
     return HeldOut(tuple(losses), bits_per_byte(losses[-1], len(stream), n_bytes), len(stream))
+
+
+def held_out_bits(
+    model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, stream: TokenStream, window: int
+) -> float:
+    """Bits per byte on some windows, evenly spread over a held-out stream, without carried context."""
+    batches = held_out_batches(stream, window, 4, BITS_WINDOWS)
+    tokens = sum(batch[:, 1:].numel() for batch in batches)
+    texts = [str(tokenizer.decode(row[1:].tolist(), skip_special_tokens=True)) for batch in batches for row in batch]
+    n_bytes = sum(len(text.encode("utf-8")) for text in texts)
+    return round(bits_per_byte(held_out_loss(model, batches), tokens, n_bytes), 4)
 
 
 @torch.inference_mode()

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import ceil
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +24,7 @@ from specviz.lm.base import Blocks, Cache, SplitModel
 from specviz.lm.load import load
 from specviz.training.loop import Report
 from specviz.training.options import TrainOptions
-from specviz.training.windows import TokenStream, load_stream
+from specviz.training.stages import target_batches
 
 TEXTS = 12
 PREFIX = 48
@@ -77,7 +78,7 @@ def search_skips(options: TrainOptions, report: Report) -> None:
     reason = target.why_not_split(Blocks(frozenset(range(loaded.info.layers)), frozenset()))
     if reason is not None:
         raise TrainingError(f"layers of {loaded.info.name} cannot be skipped because {reason}; take another target.")
-    samples = own_texts(target, load_stream(options.work_dir / "train.npy"), options.seed)
+    samples = own_texts(target, own_beginnings(options))
     best = climb(
         target.info.layers,
         lambda blocks: share_of_agreement(target, samples, blocks),
@@ -108,12 +109,18 @@ def write(path: Path, known: dict[str, object]) -> None:
     unfinished.replace(path)
 
 
-def own_texts(target: SplitModel, stream: TokenStream, seed: int) -> list[Sample]:
-    """Greedy continuations of random training text: what a draft will have to predict."""
-    draw = np.random.default_rng(seed)
+def own_beginnings(options: TrainOptions) -> list[list[int]]:
+    """The first tokens of training windows, plain English and Python in the target's shares."""
+    windows, rows = target_batches(options), list[list[int]]()
+    for step in range(ceil(TEXTS / options.batch_size)):
+        rows += windows.batch(step).ids[:, :PREFIX].tolist()
+    return rows[:TEXTS]
+
+
+def own_texts(target: SplitModel, beginnings: Sequence[list[int]]) -> list[Sample]:
+    """Greedy continuations of training text: what a draft will have to predict."""
     samples = []
-    for start in draw.integers(0, len(stream) - PREFIX, TEXTS):
-        tokens = [int(token) for token in stream[start : start + PREFIX]]
+    for tokens in beginnings:
         cache, wanted, fresh = target.new_cache(), list[int](), tokens
         while len(wanted) < CONTINUATION:
             wanted.append(int(target.forward(fresh, cache, last_only=True)[-1].argmax()))

@@ -16,10 +16,10 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 from specviz.corpus.packages import package_documents
 from specviz.corpus.standard_library import Corpus, collect, manifest
 from specviz.errors import TrainingError
+from specviz.training import english_streams
 from specviz.training.loop import Loop, LoopOptions, Objective, Report
 from specviz.training.mixture import DocumentWindows, Mixture, load_packed
 from specviz.training.options import TrainOptions
-from specviz.training.plain_english import streams
 from specviz.training.schedule import Budget
 from specviz.training.target import held_out_loss, model_config, moved, new_model, target_objective
 from specviz.training.tokenizer import load_tokenizer, train_tokenizer
@@ -39,7 +39,7 @@ def prepare(options: TrainOptions, corpus: Corpus | None = None) -> dict[str, An
     split = manifest(corpus)
     (work / "split.json").write_text(json.dumps(split, indent=1) + "\n", encoding="utf-8")
     texts = [document.text for document in corpus.train]
-    english = streams.write(options.english_seed, options.english_characters) if options.english > 0 else None
+    english = english_streams.write(options.english_seed, options.english_characters) if options.english > 0 else None
     if options.tokenizer:
         tokenizer = load_tokenizer(Path(options.tokenizer))
     else:

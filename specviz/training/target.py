@@ -99,6 +99,11 @@ def target_objective(model: LlamaForCausalLM, batch: Batch, step: int) -> torch.
     return loss
 
 
+def plain_objective(model: LlamaForCausalLM, batch: Batch, step: int) -> torch.Tensor:
+    """The last layer's cross entropy alone -> scalar."""
+    return cross_entropy(logits_of(model, layer_outputs(model, batch.ids[:, :-1])[-1]), batch.ids[:, 1:])
+
+
 @torch.inference_mode()
 def held_out_loss(model: LlamaForCausalLM, batches: Iterable[torch.Tensor]) -> float:
     """Mean nats per token of the last layer over batches of [batch, length + 1]."""

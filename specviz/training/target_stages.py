@@ -1,6 +1,7 @@
-"""Two more stages: `figures` measures a target on the small world, `keep` exports a target alone to train on later.
+"""Three more stages: `prompts` writes the prompt set, `figures` measures a target on the small world, `keep` exports a
+target alone to train on later.
 
-Place in the flow: after `target`, also while it still runs: both can read its checkpoint.
+Place in the flow: `figures` and `keep` after `target`, also while it still runs; `prompts` once it is exported.
 """
 
 import json
@@ -10,18 +11,17 @@ from typing import Any
 import torch
 from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
+from specviz.corpus import prompt_set
 from specviz.errors import TrainingError
 from specviz.training.loop import Report
 from specviz.training.options import TrainOptions
 from specviz.training.pair_figures import pair_figures
 from specviz.training.publication import export_one
-from specviz.training.publish import bits_per_byte, load_exported, write_json
+from specviz.training.publish import held_out_bits, load_exported, write_json
 from specviz.training.stages import prepared_tokenizer
-from specviz.training.target import held_out_loss, model_config
+from specviz.training.target import model_config
 from specviz.training.tokenizer import load_tokenizer
-from specviz.training.windows import TokenStream, held_out_batches, load_stream
-
-BITS_WINDOWS = 64
+from specviz.training.windows import load_stream
 
 
 def checkpoint_model(options: TrainOptions) -> tuple[LlamaForCausalLM, int]:
@@ -40,17 +40,6 @@ def checkpoint_model(options: TrainOptions) -> tuple[LlamaForCausalLM, int]:
             "The checkpoint's weights have another shape than the options say (or the depth has not grown yet)."
         ) from error
     return model.bfloat16().float().eval(), int(payload["progress"]["tokens"])
-
-
-def held_out_bits(
-    model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, stream: TokenStream, window: int
-) -> float:
-    """Bits per byte on some windows, evenly spread over a held-out stream, without carried context."""
-    batches = held_out_batches(stream, window, 4, BITS_WINDOWS)
-    tokens = sum(batch[:, 1:].numel() for batch in batches)
-    texts = [str(tokenizer.decode(row[1:].tolist(), skip_special_tokens=True)) for batch in batches for row in batch]
-    n_bytes = sum(len(text.encode("utf-8")) for text in texts)
-    return round(bits_per_byte(held_out_loss(model, batches), tokens, n_bytes), 4)
 
 
 def both_halves(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, options: TrainOptions) -> dict[str, float]:
@@ -78,6 +67,14 @@ def figures(options: TrainOptions, report: Report) -> None:
     report({key: value for key, value in found.items() if not isinstance(value, dict)})
 
 
+def prompts(options: TrainOptions, report: Report) -> None:
+    """Writes the prompt set anew: its English prompts from held-out documents, and all lengths in the exported target's
+    tokens."""
+    tokenizer = load_tokenizer(options.out_dir / "target")
+    count = prompt_set.write(options.prompts, lambda text: len(tokenizer(text, add_special_tokens=False)["input_ids"]))
+    report({"wrote": options.prompts.name, "prompts": count})
+
+
 def keep(options: TrainOptions, report: Report) -> None:
     """Exports the trained target to OUT_DIR/target with its figures, so that a later run can start from it."""
     export_one("target", options, report)
@@ -85,6 +82,5 @@ def keep(options: TrainOptions, report: Report) -> None:
     facts = json.loads((folder / "training.json").read_text(encoding="utf-8"))
     model, tokenizer = load_exported(folder), load_tokenizer(folder)
     found = pair_figures(model, tokenizer, options.figure_cases)
-    facts["english"] = json.loads((options.work_dir / "english.json").read_text(encoding="utf-8"))
     facts["figures"] = both_halves(model, tokenizer, options) | {k: v for k, v in found.items() if k != "misses"}
     write_json(folder / "training.json", facts, report)

@@ -89,6 +89,9 @@ class Verifier(PlugIn[OptionsT_co], ABC):
     """it has a rule for candidates that the target itself proposed (source `FROM_TARGET`)"""
     counts_siblings: ClassVar[bool] = False
     """its rule depends on how many siblings there are, and so must that number not depend on them"""
+    judges_merged: ClassVar[bool] = False
+    """its rule holds for drawn candidates of several merged trees: siblings come from several distributions, and what
+    stands below a node may depend on what a later sibling of it was drawn as"""
     samples_target: ClassVar[bool] = False
     """the token at every visited position is drawn from the target's own distribution with the key
     ("target", position, 0), whatever was drafted there: only then may a draft look at that noise"""

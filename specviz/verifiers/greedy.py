@@ -27,6 +27,7 @@ class GreedyVerifier(Verifier[GreedyOptions]):
     """
 
     judges: ClassVar[frozenset[CandidateKind]] = frozenset(["iid", "without_replacement", "point_mass"])
+    judges_merged: ClassVar[bool] = True
     temperatures: ClassVar[str] = "zero"
     rule: ClassVar[Rule | None] = Rule(
         threshold="p",

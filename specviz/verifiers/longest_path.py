@@ -34,6 +34,7 @@ class LongestPathVerifier(Verifier[LongestPathOptions]):
 
     lossless: ClassVar[bool] = False
     judges: ClassVar[frozenset[CandidateKind]] = frozenset(["iid", "without_replacement", "point_mass"])
+    judges_merged: ClassVar[bool] = True
     temperatures: ClassVar[str] = "any"
     takes_the_targets: ClassVar[bool] = True
     rule: ClassVar[Rule | None] = Rule(

@@ -28,6 +28,7 @@ class NaiveVerifier(Verifier[NaiveOptions]):
     """
 
     judges: ClassVar[frozenset[CandidateKind]] = frozenset(["iid", "without_replacement", "point_mass"])
+    judges_merged: ClassVar[bool] = True
     temperatures: ClassVar[str] = "any"
     samples_target: ClassVar[bool] = True
     rule: ClassVar[Rule | None] = Rule(

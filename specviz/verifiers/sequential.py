@@ -32,6 +32,7 @@ class SequentialVerifier(Verifier[OptionsT_co]):
     """
 
     judges: ClassVar[frozenset[CandidateKind]] = frozenset(["iid", "without_replacement", "point_mass"])
+    judges_merged: ClassVar[bool] = True
     rule: ClassVar[Rule | None] = Rule(
         threshold="ratio(p, q)",
         words="min(1, p/q)",
@@ -40,8 +41,14 @@ class SequentialVerifier(Verifier[OptionsT_co]):
         formula=(
             "accept x with probability min(1, p(x) / Q(x))",
             "after a rejection p becomes max(0, p − Q) / Σ max(0, p − Q)",
+            "Q is what x was drawn from: q; drawn without replacement, q without the siblings rejected before, made "
+            "whole; 1 at x where it was proposed without drawing",
         ),
-        code=("accepted = u < min(1, p[x] / q[x])", "if not accepted: p = normalise(maximum(0, p - q))"),
+        code=(
+            "accepted = u < min(1, p[x] / q[x])",
+            "if not accepted: p = normalise(maximum(0, p - q))",
+            "if not accepted and without_replacement: q[x] = 0; q = normalise(q)",
+        ),
         rest="what the rejections left: Σ max(0, p − Q) at the last one",
         rest_formula="r(x) = max(0, p(x) − Q(x)) / Σ max(0, p − Q)",
     )

@@ -36,6 +36,7 @@ class TraversalVerifier(Verifier[TraversalOptions]):
     """
 
     judges: ClassVar[frozenset[CandidateKind]] = frozenset(["iid", "without_replacement", "point_mass"])
+    judges_merged: ClassVar[bool] = True
     temperatures: ClassVar[str] = "any"
     rule: ClassVar[Rule | None] = Rule(
         order="bottom_up",
@@ -46,6 +47,8 @@ class TraversalVerifier(Verifier[TraversalOptions]):
         formula=(
             "A(child) = min(1, A(parent) · p(x) / Q(x)), A(root) = 1",
             "a rejected leaf leaves its parent s = Σ max(0, A·p − Q), and A becomes s / (s + 1 − A)",
+            "Q is what x was drawn from: q; drawn without replacement, q without the siblings rejected before, made "
+            "whole; 1 at x where it was proposed without drawing",
         ),
         code=("A = min(1, A_parent * p[x] / q[x])", "if not u < A: A_parent = s / (s + 1 - A_parent)"),
         rest="s: Σ max(0, A·p − Q), what the rejected leaves left here",

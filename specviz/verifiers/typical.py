@@ -44,6 +44,7 @@ class TypicalVerifier(Verifier[TypicalOptions]):
 
     lossless: ClassVar[bool] = False
     judges: ClassVar[frozenset[CandidateKind]] = frozenset(["iid", "without_replacement", "point_mass"])
+    judges_merged: ClassVar[bool] = True
     temperatures: ClassVar[str] = "any"
     rule: ClassVar[Rule | None] = Rule(
         order="longest",

@@ -18,6 +18,7 @@ from plotly.offline import get_plotlyjs
 from specviz.app.lab.charts import chart
 from specviz.bench.sweep.runner import sweep
 from specviz.live.source import LiveSource
+from specviz.lm.load import load
 from specviz.protocol.sweeps.points import SweepPoint
 from specviz.protocol.sweeps.spec import SweepDrafter, SweepSpec
 from tests.browser.conftest import FLAGS
@@ -63,5 +64,12 @@ def draw(points: list[SweepPoint], folder: Path, names: list[str]) -> None:
         browser.close()
 
 
+def say_weights(folder: Path) -> None:
+    """`made_with.json`: which models are in the pictures, because a picture cannot say it."""
+    models = {name: load(name, device="cpu", dtype="float32").info.weights_sha256 for name in ("target", "drafter")}
+    (folder / "made_with.json").write_text(json.dumps({"models": models}, indent=1) + "\n", encoding="utf-8")
+
+
 if __name__ == "__main__":
     draw(measured(), Path(sys.argv[1]), sys.argv[2:] or ["waterfall", "plane"])
+    say_weights(Path(sys.argv[1]))

@@ -57,10 +57,11 @@ PICTURE = """document.querySelector(".svp").innerText
 """everything the player says, and how each node looks"""
 
 
-def test_it_opens_on_a_rejection_with_accepted_and_unreached_nodes_beside_it(player: Page) -> None:
-    states = set(player.locator("[role=treeitem]").evaluate_all("all => all.map(one => one.dataset.state)"))
-    assert {"accepted", "rejected", "unreached"} <= states
-    expect(player.locator(".svp-card header")).to_contain_text("rejected")
+def test_it_opens_on_the_first_beat_of_the_run(player: Page) -> None:
+    expect(player.locator(".svp-where")).to_have_text("Round 1 of 8")
+    expect(player.locator(".svp-phase.is-now")).to_contain_text("draft")
+    states = player.locator("[role=treeitem]").evaluate_all("all => all.map(one => one.dataset.state)")
+    assert set(states) == {"root", "drafted", "hidden"}
 
 
 def test_stepping_forward_and_back_passes_through_the_same_pictures(player: Page) -> None:
@@ -97,7 +98,7 @@ def test_a_click_on_a_node_shows_its_card_everywhere(player: Page) -> None:
     expect(card).to_contain_text("target, after 1 rejection")
     expect(card).to_contain_text("siblings in the order they were tried")
     expect(node(player, 2)).to_have_attribute("aria-selected", "true")
-    expect(player.locator(".svp-tok.is-selected")).to_have_text("-")
+    expect(player.locator(".svp-tok.is-selected")).to_have_text("rejected: -")
     expect(player.locator(".svp-cell.is-selected")).to_have_attribute("data-node", "2")
     expect(player.locator(".svp-bar.is-marked .svp-name")).to_contain_text("-")
     card.get_by_role("button", name="␣+").first.click()
@@ -167,6 +168,7 @@ def test_keys_belong_to_a_field_while_typing_there(player: Page) -> None:
 
 
 def test_space_on_a_button_presses_the_button(player: Page) -> None:
+    at(player, "#round=1&beat=8&node=3")
     player.get_by_role("button", name="formula").focus()
     player.keyboard.press("Space")
     expect(player.locator(".svp-math")).not_to_be_empty()
@@ -191,9 +193,11 @@ def test_play_walks_on_and_stops_at_the_end(page: Page, tmp_path: Path) -> None:
     page.keyboard.press("Home")
     page.keyboard.press("Space")
     expect(page.locator(".svp-btn.is-play")).to_have_text("pause")
-    page.clock.run_for(2_800)
+    page.clock.run_for(1_000)  # too short for a sentence of four words
+    expect(page.locator(".svp-caption")).to_contain_text("The drafter proposes")
+    page.clock.run_for(3_800)
     expect(page.locator(".svp-caption")).to_contain_text("It goes on with ␣+.")
-    page.clock.run_for(120_000)
+    page.clock.run_for(400_000)
     expect(page.locator(".svp-where")).to_contain_text("Round 8 of 8")
     expect(page.locator(".svp-btn.is-play")).to_have_text("play")
 
@@ -396,4 +400,4 @@ def test_who_looks_back_during_a_run_is_left_there(live: Page) -> None:
 def test_another_run_opens_anew(live: Page) -> None:
     live.evaluate("grow(8, true)")
     live.evaluate("other()")
-    expect(live.locator(".svp-card header")).to_contain_text("rejected")
+    expect(live.locator(".svp-where")).to_have_text("Round 1 of 8")

@@ -160,7 +160,7 @@ def test_a_resumed_runs_own_shape_gives_way_to_a_policy(
     codec.write(replace(trace, started=replace(trace.started, drafter=drafter)), tmp_path / "t.json")
     specviz("run", "--resume", tmp_path / "t.json")
     specviz("run", "--resume", tmp_path / "t.json", "--tree-policy", "bush")
-    assert [one.drafter_options for one in played.requests] == [{"branching": [3, 2, 1], "gamma": 4}, {}]
+    assert [one.drafter_options for one in played.requests] == [{"branching": [3, 2, 1]}, {}]
 
 
 def test_prompt_from_standard_input(specviz: Call, played: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -282,3 +282,14 @@ def test_resume_refuses_a_prompt_and_a_round_that_is_not_there(specviz: Call, pl
 def test_help_shows_every_option_of_every_method(specviz: Call, played: Any) -> None:
     shown = specviz("run", "--help").out
     assert all(flag in shown for flag in ("--gamma", "--branching", "--max-ngram", "--verifier-top-k"))
+
+
+def test_a_resumed_trace_that_names_an_option_without_effect_goes_on_without_it_and_says_so(
+    specviz: Call, played: Any, golden: Path, tmp_path: Path
+) -> None:
+    trace = codec.read(golden)
+    card = replace(trace.started.drafter, name="model", options={"gamma": 9, "branching": [2, 1]})
+    codec.write(replace(trace, started=replace(trace.started, drafter=card)), tmp_path / "old.json")
+    done = specviz("run", "--resume", tmp_path / "old.json")
+    assert played.requests[-1].drafter_options == {"branching": [2, 1]}
+    assert "The trace's option gamma of 'model' is left out: branching replaces it." in done.err

@@ -14,7 +14,7 @@ from specviz.core.sampling import Sampling
 from specviz.datastore.build import from_ids
 from specviz.datastore.store import Datastore
 from specviz.drafters.base import DRAFTERS
-from specviz.drafters.capabilities import retrieves, with_model
+from specviz.drafters.capabilities import further_models, retrieves, with_model
 from specviz.engine.pairing import follow
 from specviz.engine.session import Method, Session, Start
 from specviz.engine.termination import Ending, Limits
@@ -55,8 +55,9 @@ class Pair:
     def session(self, request: RunRequest, prompt_ids: Sequence[int], eos: Sequence[int] = ()) -> Session:
         """The session that a request asks for; prompts are ids here, and nothing but `eos` ends a text early."""
         drafter, verifier = DRAFTERS.get(request.drafter), VERIFIERS.get(request.verifier)
+        made = drafter.of(request.drafter_options)
         method = Method(
-            with_model(drafter.of(request.drafter_options), self.drafter.model),
+            with_model(made, self.drafter.model, [self.drafter.model for _ in further_models(made)]),
             verifier.of(request.verifier_options),
             Sampling(request.temperature, request.top_k, request.top_p),
             SeededRandom(request.seed),
@@ -115,7 +116,7 @@ def new_source(pair):
     """Makes live sources on the small pair, each a process of its own as far as memories go."""
     from specviz.live.source import LiveSource
 
-    loaded = {"target": pair.target, "drafter": pair.drafter}
+    loaded = {"target": pair.target, "drafter": pair.drafter, "drafter-weak": pair.drafter}
     return lambda: LiveSource(load=lambda name, device, dtype: loaded[name], measure=False, datastores=OneDatastore())
 
 

@@ -25,9 +25,9 @@ from tests.proof.letters import LetterTexts, toy_loader
 
 EVERY = {
     *("early_exit", "jacobi", "lookahead", "model", "ngram", "none"),
-    *("rasd", "rest", "self_speculative", "suffix", "token_recycling", "vocabtrim"),
+    *("merged", "rasd", "rest", "self_speculative", "suffix", "token_recycling", "vocabtrim"),
 }
-TREES = {"lookahead", "rasd", "rest", "suffix", "token_recycling"}
+TREES = {"lookahead", "merged", "rasd", "rest", "suffix", "token_recycling"}
 DRAWN = {"early_exit", "model", "none", "self_speculative", "vocabtrim"}
 """with the first options of the proof: chains that are drawn i.i.d. above temperature 0"""
 JUDGES: dict[str, tuple[set[str], set[str]]] = {
@@ -39,7 +39,7 @@ JUDGES: dict[str, tuple[set[str], set[str]]] = {
     "longest_path": (EVERY, EVERY),
     "naive": (EVERY, EVERY),
     "sequential": (EVERY, EVERY),
-    "specinfer": ({"none"}, DRAWN),
+    "specinfer": ({"none"}, {*DRAWN, "merged"}),
     "traversal": (EVERY, EVERY),
     "typical": (EVERY, EVERY),
 }
@@ -56,7 +56,7 @@ GROWN: dict[str, list[set[str]]] = {
     "sequoia": [ANY_TREE],
     "target_init": [{"longest_path"}],
 }
-GROWING = {"early_exit", "model", "rasd", "self_speculative", "vocabtrim"}
+GROWING = {"early_exit", "merged", "model", "rasd", "self_speculative", "vocabtrim"}
 STOPPED: dict[str, tuple[set[str], set[str]]] = {
     # stop policy: drafters that it can stop at temperature 0, above it
     "confidence": (GROWING, GROWING),

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from specviz.app import space
 from specviz.app.parts.gallery import INDEX, index_text
+from specviz.app.parts.glossary import GLOSSARY_FILE, glossary_json
 from specviz.live import catalog
 from specviz.proof.document import filled
 from specviz.protocol.sweeps import schema as sweep_schema
@@ -40,6 +41,12 @@ def schemas() -> Files:
 def rules() -> Files:
     """What every verifier declares of its rule, for the check of a trace and the player."""
     return {ASSETS / RULES_FILE: declarations.text()}
+
+
+def glossary() -> Files:
+    """The terms that the page explains, from the table of `docs/glossary.md`."""
+    table = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    return {ASSETS / GLOSSARY_FILE: glossary_json(table)}
 
 
 def declared_methods() -> Files:
@@ -84,8 +91,8 @@ def pages_of_methods() -> Files:
 
 
 PARTS: tuple[Callable[[], Files], ...] = (
-    catalogue, schemas, rules, declared_methods, space_card, recorded_runs, planted_bugs, imports, method_flags,
-    pages_of_methods,
+    catalogue, schemas, rules, glossary, declared_methods, space_card, recorded_runs, planted_bugs, imports,
+    method_flags, pages_of_methods,
 )  # fmt: skip
 
 

@@ -31,6 +31,7 @@ def drafter(kind: type[Drafter[Options]]) -> dict[str, Any]:
         "deepest": said.deepest,
         "hybrid": said.hybrid,
         "riding": said.riding,
+        "merged": said.merged,
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,8 @@ from specviz.app.parts.gallery import index_text
 from specviz.drafters.base import DRAFTERS
 from specviz.protocol.runs import Catalog, MethodDescription, OptionCard
 from specviz.resources import ROOT as ASSETS
-from tests.generate import files, new_methods, picture
+from specviz.trace.known_methods import KnownDrafter, known
+from tests.generate import files, methods, new_methods, picture
 from tests.generate.method_pages import pages
 
 ECHO = MethodDescription(
@@ -78,3 +80,11 @@ def test_the_picture_has_every_folder_and_no_arrow_upwards():
     assert {path.parent.name for path in package.glob("*/__init__.py")} == set(graph) - {picture.GROUND}
     assert graph.has_edge("app", "trace")
     assert not graph.has_edge("trace", "app")
+
+
+def test_a_file_of_before_a_new_field_is_read_by_the_command_that_writes_it_anew():
+    declared = json.loads(methods.text())["drafters"]["rasd"]
+    old = {name: value for name, value in declared.items() if name not in ("merged", "found", "most")}
+    found = known(KnownDrafter, {**old, "a field of before": 3})
+    assert (found.merged, found.found, found.most) == (False, frozenset(), "")
+    assert known(KnownDrafter, declared).found == {"text", "datastore"}

@@ -43,3 +43,17 @@ test("shortening never cuts inside a character", () => {
   assert.equal(S.short("🚀🚀🚀", 2), "🚀…");
   assert.equal(S.short("🚀🚀", 2), "🚀🚀");
 });
+
+test("bytes that can no longer become a character are not waited with", () => {
+  for (const [bytes, text, left] of [
+    [[0xf0, 0x80], "\ufffd\ufffd", 0],
+    [[0xf0, 0x9f, 0x98], "", 3],
+    [[0xe2, 0x82], "", 2],
+    [[0x41, 0xc3], "A", 1],
+    [[0xed, 0xa0], "\ufffd\ufffd", 0],
+    [[0xff, 0xc3, 0xa9], "\ufffdé", 0],
+  ]) {
+    const step = S.complete(new Uint8Array(), Uint8Array.from(bytes));
+    assert.deepStrictEqual([step.text, step.pending.length], [text, left]);
+  }
+});

@@ -3,7 +3,8 @@ const fs = require("node:fs");
 const path = require("node:path");
 
 const root = path.join(__dirname, "..", "..");
-globalThis.SpecViz = { DECLARED: JSON.parse(fs.readFileSync(path.join(root, "assets", "rules.json"), "utf-8")) };
+const shipped = (name) => JSON.parse(fs.readFileSync(path.join(root, "assets", name), "utf-8"));
+globalThis.SpecViz = { DECLARED: shipped("rules.json"), GLOSSARY: shipped("glossary.json") };
 const folder = path.join(root, "assets", "js");
 const read = {}; // by script: what it read while it loaded, as [name, the script that gave it]
 const givers = {};
@@ -36,7 +37,16 @@ function load(script) {
 for (const file of fs.readdirSync(folder).sort()) load(path.basename(file, ".js"));
 
 const golden = (name) => JSON.parse(fs.readFileSync(path.join(root, "tests", "golden", name), "utf-8"));
+const zlib = require("node:zlib");
+const traces = path.join(root, "assets", "traces");
+/** Every recorded run: [file name, trace]. */
+const recorded = () =>
+  fs
+    .readdirSync(traces)
+    .filter((name) => name.endsWith(".json.gz"))
+    .map((name) => [name, JSON.parse(zlib.gunzipSync(fs.readFileSync(path.join(traces, name))))]);
 module.exports = {
+  recorded,
   S,
   needs,
   read,

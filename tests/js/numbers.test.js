@@ -71,7 +71,7 @@ test("without drafting there is no rate, not a zero", () => {
   const sum = S.counters([
     {
       nodes: [{}],
-      judged: { path: [], seconds: 0 },
+      judged: { path: [], trials: [], seconds: 0 },
       committed: { tokens: [1], seconds: 0 },
       drafted: { seconds: 0 },
       scored: { seconds: 0 },

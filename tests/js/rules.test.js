@@ -66,7 +66,7 @@ test("sequential: the chain of siblings shows what each rejection left, and what
     trials,
     { origin: "correction", residual_mass: 0.42 },
   );
-  assert.deepEqual(round.steps(1).head, ["", "p left", "Q", "p/Q", "u"]);
+  assert.deepEqual(round.steps(1).head, ["candidate", "p left", "Q", "p/Q", "u"]);
   assert.deepEqual(round.steps(1).rows, ["a 0.20 0.40 0.50 0.70", "b 0.38 0.50 0.75 0.80"]);
   assert.match(round.steps(1).foot, /0\.42 is left/);
   assert.equal(round.steps(1, 1), null, "one trial alone is no chain yet");

@@ -106,21 +106,6 @@ test("jumps find rejections and bonuses, and say when there is none", () => {
   assert.equal(trace.rounds[bonus.round].judged.origin, "bonus");
 });
 
-test("the player opens where something was accepted, something rejected and something unreached", () => {
-  for (const trace of [sample(), greedy()]) {
-    const start = S.instructive(trace);
-    const fates = new Set(trace.rounds[start.round].nodes.map((node) => node.fate));
-    for (const fate of ["accepted", "rejected", "unreached"]) assert.ok(fates.has(fate));
-    assert.equal(trace.rounds[start.round].nodes[start.node].fate, "rejected");
-  }
-});
-
-test("a run without drafting opens too", () => {
-  const trace = sample();
-  trace.rounds = trace.rounds.filter((round) => round.nodes.length === 1);
-  assert.deepEqual(S.instructive(trace).node, S.END);
-});
-
 test("a moment survives the address bar; nonsense is ignored", () => {
   assert.deepEqual(S.readMoment(S.writeMoment({ round: 4, beat: 2 }, 3)), { round: 4, beat: 2, node: 3 });
   assert.deepEqual(S.readMoment(S.writeMoment({ round: 4, beat: 2 }, S.END)), { round: 4, beat: 2, node: S.END });
@@ -138,8 +123,8 @@ test("any cursor lands inside the trace", () => {
 test("keys mean what the help says, and nothing with Ctrl, Alt or Meta", () => {
   const key = (name, more = {}) => S.command({ key: name, shiftKey: false, ...more });
   assert.deepEqual(
-    ["ArrowRight", "ArrowLeft", "PageDown", "PageUp", " ", "n", "N", "b", "Home", "End", "f", "?", "x"].map((name) =>
-      key(name),
+    ["ArrowRight", "ArrowLeft", "PageDown", "PageUp", " ", "n", "N", "b", "Home", "End", "f", "p", "?", "x"].map(
+      (name) => key(name),
     ),
     [
       "next",
@@ -153,6 +138,7 @@ test("keys mean what the help says, and nothing with Ctrl, Alt or Meta", () => {
       "start",
       "end",
       "fit",
+      "present",
       "help",
       null,
     ],
@@ -161,14 +147,98 @@ test("keys mean what the help says, and nothing with Ctrl, Alt or Meta", () => {
   assert.equal(key("f", { ctrlKey: true }), null);
 });
 
+test("while presenting, Space steps and Escape leaves", () => {
+  const key = (name) => S.command({ key: name, shiftKey: false }, true);
+  assert.deepEqual([key(" "), key("Escape")], ["next", "present"]);
+  assert.equal(S.command({ key: "Escape", shiftKey: false }), null);
+});
+
+test("every command leads somewhere in the trace or to null", () => {
+  const trace = sample();
+  const last = trace.rounds.length - 1;
+  assert.deepEqual(S.jump(trace, { round: last, beat: 0 }, "nextRound"), { round: last, beat: Infinity });
+  assert.deepEqual(S.jump(trace, { round: 2, beat: 0 }, "previousRound"), { round: 1, beat: 0 });
+  assert.equal(S.jump(trace, { round: 0, beat: 0 }, "previousRejection"), null);
+  assert.throws(() => S.jump(trace, { round: 0, beat: 0 }, "sideways"), /no command sideways/);
+});
+
+test("the subject of a beat is what its sentence names: the first of all where all were drafted at once", () => {
+  const round = sample().rounds[0];
+  const at = S.view(round, 0);
+  assert.equal(round.nodes[S.subject(round, at)].depth, 1);
+  const once = { ...round, drafted: { ...round.drafted, passes: [] } };
+  assert.equal(once.nodes[S.subject(once, S.view(once, 0))].depth, 1);
+});
+
 test("no two nodes of a tree stand on one another, the round's last token included", () => {
   for (const trace of [sample(), greedy()]) {
     trace.rounds.forEach((round, index) => {
-      const { spots, width, height } = S.layout(round, S.nodeLabels(trace, index), 700);
-      assert.equal(new Set(spots.map((spot) => `${spot.x},${spot.y}`)).size, round.nodes.length + 1);
-      assert.ok(spots.every((spot) => spot.x >= 0 && spot.x + spot.wide <= width && spot.y >= 0 && spot.y <= height));
+      for (const room of [0, 700, 360]) {
+        const { spots, width, height } = S.layout(round, S.nodeLabels(trace, index), { room });
+        assert.equal(new Set(spots.map((spot) => `${spot.x},${spot.y}`)).size, spots.length);
+        assert.ok(spots.every((spot) => spot.x >= 0 && spot.x + spot.wide <= width && spot.y >= 0 && spot.y <= height));
+        if (room !== 360) assert.equal(spots.length, round.nodes.length + 1);
+        if (room) assert.ok(width <= room);
+      }
     });
   }
+});
+
+test("a tree too wide for the room runs down, a row per node", () => {
+  const trace = sample();
+  const round = trace.rounds[1];
+  const labels = S.nodeLabels(trace, 1);
+  assert.equal(S.layout(round, labels, { room: 2000 }).down, false);
+  const tree = S.layout(round, labels, { room: 320 });
+  assert.equal(tree.down, true);
+  assert.equal(new Set(tree.spots.map((spot) => spot.y)).size, tree.spots.length);
+});
+
+/** A root with `wide` children, each with a chain of `deep` below it. */
+function broad(wide, deep) {
+  const nodes = [{ id: 0, parent: -1, depth: 0, fate: "root" }];
+  for (let child = 0; child < wide; child++)
+    for (let depth = 1; depth <= deep; depth++)
+      nodes.push({ id: nodes.length, parent: depth === 1 ? 0 : nodes.length - 1, depth, fate: "unreached" });
+  const trials = [{ node: 1, accepted: false }, { node: deep + 1, accepted: true }];
+  return { nodes, judged: { order: "top_down", trials, path: [deep + 1], final_node: deep + 1 } };
+}
+
+test("a large tree shows the walk so far and counts what is folded, knowing nothing of how the round ends", () => {
+  const round = broad(10, 4);
+  const before = S.unfolded(round, { level: Infinity, trials: 0 });
+  assert.deepEqual(before.shown, [0, 1, 5, 9, 13, 17, 21, 25, 29, 33, 37]);
+  assert.deepEqual([...before.folded.values()], Array(10).fill(3));
+  assert.deepEqual([...S.unfolded(round, { level: 2, trials: 0 }).folded.values()], Array(10).fill(1));
+  const walked = S.unfolded(round, { level: Infinity, trials: 2 });
+  assert.ok(walked.shown.includes(6) && !walked.shown.includes(2));
+  const opened = S.unfolded(round, { level: Infinity, trials: 0 }, { opened: new Map([[1, true]]) });
+  assert.deepEqual(opened.shown.slice(0, 6), [0, 1, 2, 3, 4, 5]);
+});
+
+test("small trees and chains are whole, and the map of a large one fits its box", () => {
+  assert.equal(S.unfolded(broad(3, 4), { level: Infinity, trials: 0 }).folded.size, 0);
+  assert.equal(S.unfolded(broad(1, 60), { level: Infinity, trials: 0 }).folded.size, 0);
+  const labels = Object.assign(Array(401).fill("token"), { end: "token" });
+  const map = S.layout(broad(100, 4), labels, { room: 360, high: 320 });
+  assert.equal(map.spots.length, 402);
+  assert.ok(map.spots.every((spot) => spot.x <= 360 && spot.y <= 320));
+});
+
+test("a beat stands as long as its sentence takes to be read", () => {
+  const words = Array(25).fill("word").join(" ");
+  assert.ok(S.dwell(words, 1) > 6000 && S.dwell(words, 1) < 8000);
+  assert.equal(S.dwell(words, 2), S.dwell(words, 1) / 2);
+  assert.ok(S.dwell("One two.", 1) < 1500);
+});
+
+test("a presentation grows with the window and never shrinks", () => {
+  assert.ok(Math.abs(S.scaleOf(1280, 720) - 4 / 3) < 1e-9);
+  assert.equal(S.scaleOf(1920, 1080), 2);
+  assert.equal(S.scaleOf(390, 844), 1);
+  assert.equal(S.scaleOf(700, 300), 1);
+  assert.equal(S.asksToPresent("?view=present"), true);
+  assert.equal(S.asksToPresent("?view=other"), false);
 });
 
 /** A root with two children, 1 and 2, and a grandchild, 3, below 1; judged as said. */

@@ -106,9 +106,36 @@ test("counters carry formula, numerator and denominator; a simulated run has no 
   const list = S.counterList(sample());
   assert.deepEqual(
     list.map((one) => one.name),
-    ["target passes", "tokens", "acceptance rate", "mean acceptance length"],
+    [
+      "target passes",
+      "tokens",
+      "alpha (α)",
+      "acceptance rate",
+      "mean acceptance length",
+      "tokens per target pass",
+    ],
   );
-  assert.match(list[2].note, /^accepted \/ drafted = \d+ \/ \d+/);
+  assert.match(list[2].note, /^accepted ÷ tested = \d+ ÷ \d+ = 0\.\d+; per tested candidate/);
+  assert.match(list[3].note, /^accepted ÷ drafted = \d+ ÷ \d+ = 0\.\d+; .*unreached nodes count as drafted/);
+});
+
+test("the four numbers, worked out by hand on two rounds", () => {
+  const trace = sample();
+  const [first, second] = trace.rounds;
+  const tested = first.judged.trials.length + second.judged.trials.length;
+  const accepted = first.judged.path.length + second.judged.path.length;
+  const drafted = first.nodes.length + second.nodes.length - 2;
+  const tokens = first.committed.tokens.length + second.committed.tokens.length;
+  const none = { ...first, nodes: first.nodes.slice(0, 1), judged: { ...first.judged, trials: [], path: [] } };
+  none.committed = { ...first.committed, tokens: first.committed.tokens.slice(0, 1) };
+  const worked = S.fourNumbers([first, second, none]).map((one) => one.worked);
+  assert.deepEqual(worked, [
+    `${accepted} ÷ ${tested}`,
+    `${accepted} ÷ ${drafted}`,
+    `1 + ${accepted} ÷ 2`,
+    `${tokens + 1} ÷ 3`,
+  ]);
+  assert.match(S.fourNumbers([first, none])[2].counts, /1 round without a draft is left out/);
 });
 
 test("unreached says why", () => {

@@ -67,10 +67,10 @@ def test_the_alpha_of_smaller_heads_is_of_the_bundled_weights(weights):
     assert measured_acceptance().models == weights
 
 
-def test_the_lossy_distances_are_of_the_bundled_weights_and_of_every_lossy_verifier(weights):
+def test_the_lossy_distances_are_of_the_bundled_weights_and_of_every_lossy_method(weights):
     measured = lossy.measured()
-    again = "the distances are of other models or verifiers; run `specviz prove lossy --write`"
+    again = "the distances are of other models or methods; run `specviz prove lossy --write`"
     assert measured["models"] == weights, again
-    assert {one["verifier"] for one in measured["rows"]} == {
-        "sequential", *(name for name, kind in VERIFIERS.items() if not kind.lossless)
-    }, again  # fmt: skip
+    methods = [*VERIFIERS.items(), *TREE_POLICIES.items(), *DRAFTERS.items(), *STOP_POLICIES.items()]
+    lossy_ones = {name for name, kind in methods if not kind.lossless}
+    assert {one["method"] for one in measured["rows"]} == {"sequential", *lossy_ones}, again

@@ -8,9 +8,11 @@ from functools import cache
 import pytest
 
 from specviz.drafters.base import DRAFTERS
+from specviz.errors import OptionError
 from specviz.live.source import LiveSource, collect
-from specviz.protocol.runs import RunRequest, request_of
+from specviz.protocol.runs import Resume, RunRequest, request_of
 from specviz.stop_policies.base import STOP_POLICIES
+from specviz.trace.check import check
 from specviz.tree_policies.base import TREE_POLICIES
 from tests.proof.letters import LetterTexts, toy_loader
 
@@ -23,7 +25,7 @@ LONG = {"prompt": "abcab", "temperature": 0.8, "max_new_tokens": 16, "target": "
 
 @cache
 def source(measure: bool = True) -> LiveSource:
-    toys, names = toy_loader(), {"table-6-1": "target", "table-6-2": "drafter"}
+    toys, names = toy_loader(), {"table-6-1": "target", "table-6-2": "drafter", "table-6-3": "drafter-weak"}
     return LiveSource(
         load=lambda name, device, dtype: toys(names.get(name, name), device, dtype),
         measure=measure,
@@ -77,7 +79,33 @@ def test_token_recycling_writes_down_its_size_and_never_asks_a_clock_unless_told
 
 
 def test_a_run_is_repeated_in_the_number_format_it_had():
-    """`auto` times bfloat16 against float32, and may find otherwise the next time."""
+    """`auto` goes by the processor, and the next machine may have another."""
     started = collect(LiveSource(load=toy_loader(), measure=False), RunRequest("abc", max_new_tokens=2)).started
     half = replace(started, machine=replace(started.machine, dtype="bfloat16"))
     assert request_of(half).dtype == "bfloat16"
+
+
+@pytest.mark.parametrize(
+    ("given", "left"),
+    [
+        ({"gamma": 9, "branching": [2, 1], "draw": "auto"}, {"branching": [2, 1], "draw": "auto"}),
+        ({"gamma": 3, "branching": [], "draw": "auto"}, {"gamma": 3, "branching": [], "draw": "auto"}),
+    ],
+)
+def test_an_old_trace_that_names_an_option_without_effect_is_repeated_and_continued_without_it(given, left):
+    first = collect(source(measure=False), RunRequest(**LONG, drafter_options={"branching": "2,1"}))
+    old = replace(first, started=replace(first.started, drafter=replace(first.started.drafter, options=given)))
+    for resume in (None, Resume(old, 2)):
+        again = collect(source(measure=False), request_of(old.started), resume=resume)
+        assert again.started.drafter.options == left
+        assert check(again) == []
+    with pytest.raises(OptionError, match="replaces it"):
+        collect(source(measure=False), RunRequest(**LONG, drafter_options={"gamma": 9, "branching": "2,1"}))
+
+
+def test_an_old_trace_that_names_a_shape_beside_a_tree_policy_is_repeated_by_the_policy():
+    first = collect(source(measure=False), RunRequest(**LONG, growth="levels", growth_options={"branching": "2,1"}))
+    card = replace(first.started.drafter, options={"gamma": 9, "branching": [3, 1], "draw": "auto"})
+    again = collect(source(measure=False), request_of(replace(first.started, drafter=card)))
+    assert again.finished.output_ids == first.finished.output_ids
+    assert "gamma" not in again.started.drafter.options

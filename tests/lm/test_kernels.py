@@ -69,16 +69,6 @@ def test_a_large_model_is_held_once():
     assert set(kernels._choose(times, ["linear", "packed"], 1).values()) == {"packed"}
 
 
-def test_whether_bfloat16_pays_is_decided_by_the_clock(monkeypatch):
-    kernels.bfloat16_pays.cache_clear()
-    monkeypatch.setattr(kernels, "_time", lambda products, x: 1.0 if x.dtype == torch.bfloat16 else 2.0)
-    assert kernels.bfloat16_pays()
-    kernels.bfloat16_pays.cache_clear()
-    monkeypatch.setattr(kernels, "_time", lambda products, x: 3.0 if x.dtype == torch.bfloat16 else 2.0)
-    assert not kernels.bfloat16_pays()
-    kernels.bfloat16_pays.cache_clear()
-
-
 def test_row_counts_between_two_measured_ones_follow_the_larger():
     projection = Projection(torch.eye(4))
     used = []

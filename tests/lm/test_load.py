@@ -6,13 +6,14 @@ import json
 import shutil
 import subprocess
 import sys
+import time
 
 import pytest
 import torch
 
 from specviz.errors import ModelError
 from specviz.lm import place
-from specviz.lm.checkpoint import INDEX, weight_files
+from specviz.lm.checkpoint import INDEX, read_config, weight_files
 from specviz.lm.load import load
 from tests.lm.tiny_models import random_tokens, write_tokenizer
 
@@ -194,21 +195,30 @@ def test_a_device_that_is_not_there_is_an_error():
 
 
 @pytest.mark.parametrize(
-    ("stored", "hardware", "faster", "expected"),
+    ("stored", "tiles", "width", "expected"),
     [
-        ("bfloat16", True, True, torch.bfloat16),
-        ("bfloat16", True, False, torch.float32),
-        ("bfloat16", False, True, torch.float32),
-        ("float32", True, True, torch.float32),
+        ("bfloat16", True, 1024, torch.bfloat16),
+        ("bfloat16", True, 768, torch.float32),
+        ("bfloat16", False, 4096, torch.float32),
+        ("float32", True, 4096, torch.float32),
     ],
 )
-def test_auto_dtype_takes_bfloat16_on_a_cpu_only_where_it_pays(monkeypatch, stored, hardware, faster, expected):
-    monkeypatch.setattr(place, "has_bfloat16", lambda: hardware)
-    monkeypatch.setattr(place, "bfloat16_pays", lambda: faster)
+def test_auto_dtype_goes_by_what_processor_and_model_declare(monkeypatch, stored, tiles, width, expected):
+    monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: tiles)
     cpu = torch.device("cpu")
-    assert place.choose_dtype("auto", cpu, {"dtype": stored}) == expected
-    assert place.choose_dtype("auto", cpu, {"torch_dtype": stored}) == expected
+    for size in ("hidden_size", "n_embd"):
+        assert place.choose_dtype("auto", cpu, {"dtype": stored, size: width}) == expected
+        assert place.choose_dtype("auto", cpu, {"torch_dtype": stored, size: width}) == expected
     assert place.choose_dtype("bfloat16", cpu, {"dtype": stored}) == torch.bfloat16
+
+
+def test_auto_dtype_asks_no_clock_and_keeps_the_bundled_models_exact(monkeypatch):
+    monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: True)
+    for name in ("perf_counter", "monotonic", "process_time", "time"):
+        monkeypatch.setattr(time, name, lambda: pytest.fail("asked a clock"))
+    configs = [read_config(folder, name) for name, folder in place.bundled_models().items()]
+    assert configs
+    assert {place.choose_dtype("auto", torch.device("cpu"), config) for config in configs} == {torch.float32}
 
 
 def test_unknown_dtypes_and_adapters_are_errors(checkpoint):

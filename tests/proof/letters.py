@@ -30,8 +30,8 @@ class Letters:
 
 
 def toy_loader(size: int = 6, eos_ids: tuple[int, ...] = (), context: int = 64) -> Callable[..., LoadedModel]:
-    """Stands in for `load`: the toy models `target` and `drafter`, and `twin`, a drafter that is the target itself."""
-    seeds = {"target": 1, "drafter": 2, "twin": 1}
+    """Stands in for `load`: the toy models `target`, `drafter` and `drafter-weak`, and `twin`, the target itself."""
+    seeds = {"target": 1, "drafter": 2, "twin": 1, "drafter-weak": 3}
 
     def load(name: str, device: str, dtype: str) -> LoadedModel:
         model = TableModel(size, seeds[name], context, order=4, eos_ids=eos_ids)

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from specviz.core.sampling import Sampling
+from specviz.proof import lossy_fork
 from specviz.proof.lossy import law
 from specviz.verifiers.base import VERIFIERS
 
@@ -31,3 +32,7 @@ def test_the_law_of_the_next_token(name, options, expected):
     kind = VERIFIERS.get(name)
     found = law(kind(kind.options_type(**options)), P.log(), Q, PLAIN)
     assert found.tolist() == pytest.approx(expected, abs=1e-6)
+
+
+def test_a_fork_of_one_moves_nothing():
+    assert lossy_fork.moved(torch.tensor([0.2, 0.8]), torch.tensor([0.5, 0.5]), width=1).abs().max() < 1e-12

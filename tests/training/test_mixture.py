@@ -10,6 +10,7 @@ import torch
 
 from specviz.corpus.standard_library import Corpus
 from specviz.errors import TrainingError
+from specviz.theory.repetition import repetition
 from specviz.training import pair_figures, stages, target_stages
 from specviz.training.mixture import (
     DocumentWindows,
@@ -20,7 +21,6 @@ from specviz.training.mixture import (
     window_starts,
 )
 from specviz.training.options import TrainOptions
-from specviz.training.pair_figures import repetition
 from specviz.training.schedule import learning_rate_factor
 from specviz.training.target import model_config, new_model
 from specviz.training.tokenizer import train_tokenizer

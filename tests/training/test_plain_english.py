@@ -6,11 +6,12 @@ import re
 
 import pytest
 
-from specviz.training.plain_english import facts, people, questions, streams, sums, words
-from specviz.training.plain_english.generator import FAMILIES, SHARES, document, documents
-from specviz.training.plain_english.page import Draw, Page, is_held_out
-from specviz.training.plain_english.variety import distinct_runs, new_skeleton_share
-from specviz.training.plain_english.wordings import KINDS
+from specviz.corpus.plain_english import facts, people, questions, sums, words
+from specviz.corpus.plain_english.generator import FAMILIES, SHARES, document, documents
+from specviz.corpus.plain_english.page import Draw, Page, is_held_out
+from specviz.corpus.plain_english.variety import distinct_runs, new_skeleton_share
+from specviz.corpus.plain_english.wordings import KINDS
+from specviz.training import english_streams
 
 SUM = re.compile(r"(?<![+-] )\b(\d+) ([+-]) (\d+) = (\d+)")
 
@@ -119,7 +120,7 @@ def test_casts_of_stories_are_held_out_together() -> None:
 
 
 def test_no_held_out_text_is_a_training_text() -> None:
-    corpus = streams.write(0, 300_000)
+    corpus = english_streams.write(0, 300_000)
     assert not {made.text for made in corpus.train} & {made.text for made in corpus.held_out}
 
 

@@ -1,11 +1,18 @@
-"""The About tab: what is shown, the words, the keys, what the labels promise, and the limits.
-
-Plain text only.
-"""
+"""The About tab: what is shown, the drafters side by side, the words, the keys, what the labels promise, the limits."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
+from html import escape
+
 import gradio as gr
+
+from specviz.app.parts.drafter_table import drafter_table
+from specviz.app.parts.glossary import GLOSSARY_FILE
+from specviz.protocol.runs import Catalog
+from specviz.protocol.sweeps.points import SweepPoint
+from specviz.resources import asset_path
 
 WHAT = """
 ### What you are looking at
@@ -17,26 +24,6 @@ without changing the target's distribution. Every round commits at least one tok
 SpecViz runs this for real and records every round: the draft tree, both models' probabilities, each accept-or-reject
 decision with its numbers, and what the cache kept. The player steps through that record; stepping never runs a model
 again.
-"""
-
-WORDS = """
-### Words
-
-| word | meaning |
-|---|---|
-| **target** | the model whose distribution must be reproduced |
-| **drafter** | whatever proposes tokens: a small model, or a lookup in the text |
-| **draft tree** | the proposed continuations; its root is the last committed token |
-| **round** | one draft, one target pass, the verdicts, the commit |
-| **trial** | one decision: accept when u < min(1, p / q), with p from the target, q from the drafter |
-| **accepted, rejected, unreached** | a node's fate; unreached: never asked, because another node decided first |
-| **residual** | what the target wants more than the drafter offered: max(0, p − q), normalised |
-| **correction** | the token drawn from the residual after a rejection |
-| **bonus** | the extra token when a whole path was accepted |
-| **acceptance rate** | accepted / drafted; bonus and correction do not count |
-| **mean acceptance length** | 1 + accepted per round that drafted: tokens per round, the round's last token included |
-| **speedup** | measured tokens per second against plain decoding of the same prompt in the same sweep |
-| **lossless** | the output follows exactly the law of the target alone |
 """
 
 KEYS = """
@@ -62,12 +49,34 @@ reading. One text at a time (batch 1). Times on a shared machine wander; read th
 """
 
 
-def about_tab() -> None:
-    """Build the tab's content inside the current Blocks."""
+DRAFTERS = """
+### Drafters, side by side
+"""
+
+
+def words() -> str:
+    """The glossary as a table; the same entries that terms on the page explain themselves with."""
+    entries = json.loads(asset_path(GLOSSARY_FILE).read_text(encoding="utf-8"))
+    rows = "".join(
+        f'<tr><th scope="row">{escape(one["term"])}</th><td>{escape(one["meaning"])}</td>'
+        f"<td>{escape(one['others'])}</td></tr>"
+        for one in entries
+    )
+    head = "".join(f'<th scope="col">{name}</th>' for name in ("word", "meaning", "other names in the field"))
+    table = f'<table class="sv-table sv-words"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
+    return f'<div class="sv-table-scroll" tabindex="0">{table}</div>'
+
+
+def about_tab(catalog: Catalog, points: Sequence[SweepPoint] = ()) -> None:
+    """Build the tab's content inside the current Blocks; `points` are the recorded sweep's runs."""
     with gr.Row(elem_classes="sv-about"):
         with gr.Column(min_width=320):
             gr.Markdown(WHAT)
             gr.Markdown(KEYS)
             gr.Markdown(HONESTY)
         with gr.Column(min_width=320):
-            gr.Markdown(WORDS)
+            gr.Markdown("### Words")
+            with gr.Accordion("All words of this page, each with its meaning", open=False):
+                gr.HTML(words(), elem_id="sv-words")
+    gr.Markdown(DRAFTERS)
+    gr.HTML(drafter_table(catalog, points), elem_id="sv-drafters")

@@ -5,33 +5,46 @@ The file may not fetch anything: its own policy forbids it.
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Mapping
+from html import escape
+from typing import Any
+
+from specviz.app.components.frame import FRAME
 from specviz.app.page.scripts import scripts, styles
 
-POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'"
-PAGE = """<!doctype html>
-<html lang="en" class="sv-standalone">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<title>SpecViz: one run, step by step</title>
-<style>
-{styles}</style>
-</head>
-<body>
-<main><div class="sv-player"></div></main>
-<script type="application/json" id="sv-trace">{trace}</script>
-<script>
-{scripts}</script>
-<script>
-const trace = document.getElementById("sv-trace").textContent;
-SpecViz.mount(document.querySelector("main"), {{ value: trace, badge: true }});
-</script>
-</body>
-</html>
-"""
+Moment = Mapping[str, int | str | None]
+"""{round, beat, node} as the player counts: the first round is 0, and `end` is the round's last token"""
+MOST_CHARACTERS = 20_000_000
+"""of a trace in a notebook's output: the notebook's file holds it once more"""
+HEIGHT = 900
+"""of the player in a notebook, in pixels"""
 
 
-def standalone_html(trace_json: str) -> str:
-    """A page that shows the trace. `trace_json` may hold any text: no `<` of it reaches the HTML parser."""
-    return PAGE.format(policy=POLICY, styles=styles(), scripts=scripts(), trace=trace_json.replace("<", "\\u003c"))
+def standalone_html(trace_json: str, moment: Moment | None = None, lesson: Mapping[str, Any] | None = None) -> str:
+    """A page that shows the trace, opened at `moment` and with the player of `lesson` where they are given.
+
+    `trace_json` may hold any text: no `<` of it reaches the HTML parser.
+    """
+    parts = {
+        "styles": styles(),
+        "scripts": scripts(),
+        "trace": _quoted(trace_json),
+        "moment": _quoted(json.dumps(dict(moment) if moment else None)),
+        "lesson": _quoted(json.dumps(dict(lesson) if lesson else None)),
+    }
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], FRAME)
+
+
+def notebook_html(trace_json: str) -> str | None:
+    """The same as a frame inside a notebook's output, cut off from the notebook; None where the trace is too large."""
+    if len(trace_json) > MOST_CHARACTERS:
+        return None
+    look = f"width:100%;height:{HEIGHT}px;border:0"
+    page = escape(standalone_html(trace_json), quote=True)
+    return f'<iframe srcdoc="{page}" sandbox="allow-scripts allow-downloads" style="{look}" title="SpecViz"></iframe>'
+
+
+def _quoted(text: str) -> str:
+    return text.replace("<", "\\u003c")

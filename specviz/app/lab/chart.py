@@ -13,6 +13,7 @@ import plotly.graph_objects as go
 from specviz.app.lab.cases import Rows
 from specviz.app.lab.figure_parts import sentence
 from specviz.protocol.sweeps.points import SweepPoint
+from specviz.theory.repetition import varied
 
 NOTHING = "Nothing is measured yet: run a sweep, and this chart draws itself from its points."
 NO_DRAFTS = "None of the runs measured here drafted anything: choose a drafter and run the sweep again."
@@ -36,8 +37,14 @@ class LabChart:
     """one dictionary per number drawn, all with the same columns; none where there is nothing"""
     place: int
     """among the others: the smallest is offered first"""
+    every_text: bool = False
+    """it also has the texts that repeat themselves; otherwise they are left out"""
 
     def build(self, points: Sequence[SweepPoint]) -> go.Figure:
         """The figure; where there is nothing to draw, one that says what is missing."""
-        drawn = self.draw(points) if points else None
+        drawn = self.draw(self.of(points)) if points else None
         return drawn if drawn is not None else sentence(self.missing if points else NOTHING)
+
+    def of(self, points: Sequence[SweepPoint]) -> Sequence[SweepPoint]:
+        """The points that the chart is about."""
+        return points if self.every_text else varied(points)

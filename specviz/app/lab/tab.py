@@ -71,7 +71,8 @@ def draw(shown: Shown, name: str) -> tuple[object, ...]:
 
 
 def _file(name: str, points: Sequence[SweepPoint]) -> gr.DownloadButton:
-    rows = chart(name).rows(points)
+    one = chart(name)
+    rows = one.rows(one.of(points))
     if not rows:
         return gr.DownloadButton(value=None, interactive=False)
     path = Path(tempfile.mkdtemp(prefix="specviz-chart-")) / f"specviz-{name}.csv"

@@ -12,10 +12,13 @@ import gradio as gr
 
 from specviz.app.about.tab import about_tab
 from specviz.app.lab.tab import restore
+from specviz.app.learn.button import Learn, lessons_of, wire_learn
 from specviz.app.machine.actions import MachineActions
 from specviz.app.machine.tab import machine_tab
+from specviz.app.map.tab import map_tab
 from specviz.app.page.deferred import DeferredSource
 from specviz.app.page.events import QUIET
+from specviz.app.page.links import LinkParts, recorded_names, wire_links
 from specviz.app.parts import notices
 from specviz.app.parts.gallery import Gallery
 from specviz.app.parts.request import Limits
@@ -31,6 +34,7 @@ from specviz.app.step.tab import step_tab
 from specviz.app.what_if.actions import WhatIfActions
 from specviz.app.what_if.tab import what_if_tab
 from specviz.protocol.runs import TraceSource
+from specviz.protocol.sweeps.result import points_of
 from specviz.resources import ROOT
 
 TITLE = "SpecViz"
@@ -50,7 +54,8 @@ CACHE_S = (3600, 24 * 3600)
 def build(source: TraceSource, gallery: Gallery, limits: Limits, sweeps: Path = ROOT / "sweeps") -> gr.Blocks:
     """The whole page over one source; the recorded sweep is looked for in the folder `sweeps`. Launch it with
     `settings.launch_settings()`."""
-    step, speedup = StepActions(source, gallery, limits), SpeedupActions(source, limits, recorded(sweeps))
+    measured = recorded(sweeps)
+    step, speedup = StepActions(source, gallery, limits), SpeedupActions(source, limits, measured)
     race = RaceActions(source, limits)
     machine, proof = MachineActions(source), ProofActions(source, limits)
     demo: gr.Blocks = gr.Blocks(title=TITLE, analytics_enabled=False, fill_width=True, delete_cache=CACHE_S)
@@ -58,6 +63,7 @@ def build(source: TraceSource, gallery: Gallery, limits: Limits, sweeps: Path = 
         with gr.Row(elem_classes="sv-top"):
             gr.HTML(HEADER, scale=4, min_width=280)
             status = gr.HTML(_status(source), scale=1, min_width=200, elem_id="sv-status")
+            learn = Learn(lessons_of(gallery), scale=0, min_width=84, elem_id="sv-learn")
             gr.HTML(LIGHT, scale=0, min_width=84, elem_classes="sv-light-box")
         with gr.Tabs() as tabs:
             with gr.Tab("Step", id="step"):
@@ -69,11 +75,15 @@ def build(source: TraceSource, gallery: Gallery, limits: Limits, sweeps: Path = 
             with gr.Tab("Machine", id="machine") as machine_page:
                 machine_tab(machine, machine_page)
             with gr.Tab("What if", id="what-if"):
-                what_if_tab(WhatIfActions(gallery), tabs, parts.stage())
+                what_if = what_if_tab(WhatIfActions(gallery), tabs, parts.stage())
             with gr.Tab("Proof", id="proof") as proof_page:
                 proof_tab(proof, proof_page)
+            with gr.Tab("Map", id="map"):
+                doc = map_tab(frozenset(recorded_names(gallery).values()))
             with gr.Tab("About", id="about"):
-                about_tab()
+                about_tab(source.catalog(), points_of(measured.result) if measured else ())
+        wire_learn(learn, gallery, tabs, parts.stage())
+        wire_links(step, LinkParts(tabs, parts.stage(), parts.bar.run, parts.bar.stop, parts.form, what_if, [doc]))
         _status_events(demo, source, status)
         demo.load(restore, None, [tabs, chart], **QUIET)
         demo.unload(step.leave)

@@ -1,6 +1,7 @@
 """The player's scripts and styles as text: for the page's head, and for a file that stands alone.
 
-A new file in assets/js is picked up by itself; its `// needs:` line says which scripts must stand before it.
+A new file in assets/js or assets/css is picked up by itself; a script's `// needs:` line says which scripts must stand
+before it.
 Everything is inlined, so nothing is fetched and the same player runs from a folder, a Space or a notebook.
 """
 
@@ -12,6 +13,8 @@ from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
+from specviz.app.components.frame import FRAME
+from specviz.app.parts.glossary import GLOSSARY_FILE
 from specviz.errors import SpecVizError
 from specviz.resources import asset_path
 from specviz.trace.known_rules import declarations
@@ -19,7 +22,8 @@ from specviz.trace.known_rules import declarations
 NEEDS = re.compile(r"^// needs: (.+)$", re.MULTILINE)
 """the line in which a script names those that must stand before it, because it reads their names while it loads"""
 NOTHING = "nothing"
-STYLES = ("tokens.css", "headline.css", "player.css", "race.css")
+FIRST, LAST, OF_THE_PAGE = ("tokens.css", "player.css"), ("present.css",), "page.css"
+"""style sheets that others build on, those that overrule others, and the one that is no part of the player"""
 
 
 @cache
@@ -52,20 +56,31 @@ def scripts() -> str:
 
 
 def _declared() -> str:
-    """`assets/rules.json` as a script: no `<`, so that nothing in it can end the script element."""
-    rules = json.dumps(declarations(), separators=(",", ":")).replace("<", "\\u003c")
-    return f"globalThis.SpecViz = {{ DECLARED: {rules} }};"
+    """What scripts read: the rules, the glossary, the frame of a page that stands alone. No `<`, so that nothing in
+    it can end the script element."""
+    rules = json.dumps(declarations(), separators=(",", ":"))
+    words = asset_path(GLOSSARY_FILE).read_text(encoding="utf-8").strip()
+    said = f"{{ DECLARED: {rules}, GLOSSARY: {words}, FRAME: {json.dumps(FRAME)} }}"
+    return f"globalThis.SpecViz = {said};".replace("<", "\\u003c")
 
 
 @cache
 def styles() -> str:
     """Colours and the player's looks; the page's own style sheet is not part of it."""
-    return "\n".join(asset_path("css", name).read_text(encoding="utf-8") for name in STYLES)
+    return "\n".join(asset_path("css", name).read_text(encoding="utf-8") for name in style_names())
+
+
+@cache
+def style_names() -> tuple[str, ...]:
+    """The files of assets/css but the page's own, those that others build on before them."""
+    found = [path.name for path in sorted(asset_path("css").glob("*.css")) if path.name != OF_THE_PAGE]
+    between = [name for name in found if name not in (*FIRST, *LAST)]
+    return (*FIRST, *between, *LAST)
 
 
 def head() -> str:
     """For `launch(head=…)`: gradio rewrites the selectors of `css=`, a head it leaves alone."""
-    return f"<style>\n{styles()}</style>\n<script>\n{scripts()}</script>\n"
+    return f"<style data-specviz>\n{styles()}</style>\n<script data-specviz>\n{scripts()}</script>\n"
 
 
 def css_paths() -> list[Path]:

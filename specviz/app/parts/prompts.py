@@ -31,6 +31,11 @@ def families(catalog: Catalog) -> list[str]:
     return list(dict.fromkeys(card.family for card in catalog.prompts))
 
 
+def expectation(catalog: Catalog, family: str) -> str:
+    """What to expect of a family's texts and why, in one line; empty where the set does not say it."""
+    return next((card.expect for card in catalog.families if card.name == family), "")
+
+
 def next_prompt(catalog: Catalog, family: str, current: str) -> tuple[PromptCard, str]:
     """The family's prompt after `current` (its first, if `current` is none of them) and a line about it."""
     cards = [card for card in catalog.prompts if card.family == family]

@@ -15,6 +15,7 @@ from itertools import pairwise
 from specviz.app.race.sentences import equality, formula, lossy, methods, output, provenance, verdict
 from specviz.protocol.races import Race, Runner, first_difference
 from specviz.theory import metrics
+from specviz.theory.repetition import repetition
 from specviz.trace.events import Round, Trace
 from specviz.trace.replay import display_pieces, token_bytes
 
@@ -66,6 +67,8 @@ class RunnerView:
     """how fast, in words"""
     formula: str
     """the division behind the ratio; empty without one"""
+    repetition: float
+    """share of the output's 4-grams that came before in it"""
     output: str
     """same output as plain decoding, or from where not and why that may be"""
 
@@ -180,6 +183,7 @@ def _runner(runner: Runner, plain: Runner) -> RunnerView:
         differs_at=differs_at,
         verdict=verdict(baseline, ratio, spread, len(runner.ratios)),
         formula="" if ratio is None else formula(trace, plain.trace),
+        repetition=repetition(trace.finished.output_ids),
         output="" if baseline else output(trace, plain.trace, differs_at),
     )
 

@@ -25,7 +25,7 @@ from specviz.app.speedup.figure import speedup_figure
 from specviz.app.speedup.form import SweepControls, SweepForm, check_limits, definition_of
 from specviz.app.speedup.job import Job, measure
 from specviz.app.speedup.shown import ShownSweep, origin, write_results, write_settings
-from specviz.app.speedup.view import speedup_view
+from specviz.app.speedup.view import drawn, drawn_note, speedup_view
 from specviz.errors import BenchError, OptionError, SpecVizError
 from specviz.protocol.runs import Catalog, TraceSource
 from specviz.protocol.sweeps import store as sweep_store
@@ -223,7 +223,7 @@ class SpeedupActions(Cancellable):
         if shown is None:
             return self._idle(key, notices.message(IDLE))
         points = points_of(shown.result)
-        verdict = speedup_view(points).verdict
+        verdict = f"{speedup_view(points).verdict}{drawn_note(points)}"
         if problem:
             line = notices.message(f"{problem} What was measured before is shown.", "error")
         else:
@@ -256,9 +256,9 @@ class SpeedupActions(Cancellable):
 
 
 def _chart(points: Sequence[SweepPoint]) -> dict[str, object]:
-    view = speedup_view(points)
+    shown = drawn(points)
     return {
-        "plot": speedup_figure(view),
-        "table": notices.sweep_table(view.rows),
-        "points": Shown(tuple(points)),
+        "plot": speedup_figure(speedup_view(shown)),
+        "table": notices.sweep_table(speedup_view(points).rows),
+        "points": Shown(tuple(shown)),
     }

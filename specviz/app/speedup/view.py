@@ -12,6 +12,10 @@ from statistics import median
 
 from specviz.protocol.sweeps.points import BASELINE, SweepPoint, SweepRow, summarise, title
 from specviz.theory import formulas as theory
+from specviz.theory.repetition import MOST, repeats_itself, varied
+
+MANY = 40
+"""settings, each temperature counted, up to which everything is drawn"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,18 +70,45 @@ class SpeedupView:
 
 
 def speedup_view(points: Sequence[SweepPoint]) -> SpeedupView:
-    """Everything the Speedup tab shows, from the points measured so far (none is fine)."""
-    rows = summarise(points) if points else []
+    """Everything the Speedup tab shows, from the points measured so far (none is fine); texts that repeat
+    themselves are left out and counted."""
+    held = varied(points)
+    apart = len({(one.prompt, one.repeat, one.temperature) for one in points if repeats_itself(one)})
+    rows = summarise(held) if held else []
     drafted = [row for row in rows if row.drafter != BASELINE]
     several = len({row.temperature for row in rows}) > 1
     labels = list(dict.fromkeys(_name(row, several) for row in drafted if row.gamma is not None))
-    series = tuple(_series(label, drafted, points, several) for label in labels)
+    series = tuple(_series(label, drafted, held, several) for label in labels)
     levels = tuple(
         Level(row.ratio_median, row.ratio_low, row.ratio_high, _explain(row), _name(row, several))
         for row in drafted
         if row.gamma is None
     )
-    return SpeedupView(series, levels, tuple(rows), _verdict(drafted, several))
+    return SpeedupView(series, levels, tuple(rows), f"{_verdict(drafted, several)}{_left_out(apart)}")
+
+
+def _left_out(texts: int) -> str:
+    """How many texts are in no number here."""
+    if not texts:
+        return ""
+    return f" Left out, with more than {MOST:.0%} of their 4-grams repeated: {_count(texts, 'text')}."
+
+
+def drawn(points: Sequence[SweepPoint]) -> Sequence[SweepPoint]:
+    """The points that charts show: all of them, but of many settings at several temperatures those at the lowest,
+    because each setting would be drawn once more per temperature. The table and the files have all."""
+    cases = {(title(one), one.gamma, one.temperature) for one in points}
+    if len(cases) <= MANY:
+        return points
+    lowest = min(one.temperature for one in points)
+    return [one for one in points if one.temperature == lowest]
+
+
+def drawn_note(points: Sequence[SweepPoint]) -> str:
+    """A sentence where the charts do not show all temperatures; empty where they do."""
+    shown = drawn(points)
+    left = len({one.temperature for one in points}) > len({one.temperature for one in shown})
+    return f" The charts show temperature {shown[0].temperature:g}; the table has all." if left else ""
 
 
 def _name(one: SweepRow | SweepPoint, several: bool) -> str:

@@ -210,6 +210,12 @@ class StepActions(Cancellable):
 
         return run
 
+    def run_again(self, request: RunRequest, visitor: gr.Request, said: Callable[[Frame], str]) -> Iterator[Updates]:
+        """The run that a link asks for; `said` words the message of each frame."""
+        yield from self._guarded(
+            lambda: (replace(frame, message=said(frame)) for frame in self._frames(request, None, visitor))
+        )
+
     def _frames(self, request: RunRequest, resume: Resume | None, visitor: gr.Request) -> Iterator[Frame]:
         weights = self.retraining.weights(_name(visitor), request.stopping)
         request = replace(request, stopping_weights=weights)

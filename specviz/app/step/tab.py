@@ -5,7 +5,8 @@ Lays out and wires; what the controls do is in `actions` and `opening_actions`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import gradio as gr
 
@@ -55,6 +56,8 @@ class StepParts:
     others_round: gr.Number
     others_shown: gr.HTML
     audit: AuditParts
+    form: dict[str, Any] = field(default_factory=dict)
+    """the run's controls by the name of their value"""
 
     def stage(self) -> list[gr.components.Component]:
         """What shows a run."""
@@ -73,6 +76,7 @@ def step_tab(actions: StepActions) -> StepParts:
         the_bar = bar(controls, actions.gallery, actions.catalog, actions.limits, opening.message)
         the_drawer = drawer(controls, actions.gallery, actions.catalog, actions.limits)
         parts = _stage(opening, the_bar, the_drawer)
+    parts.form = controls.fields
     _wire_form(actions, controls, parts)
     _wire_openings(actions, controls, parts)
     _wire_runs(actions, controls, parts)

@@ -23,8 +23,9 @@ INTRO = (
 START = {"alpha": 0.7, "gamma": 4, "cost_ratio": 0.05, "slower": 2.0, "seed": 7}
 
 
-def what_if_tab(actions: WhatIfActions, tabs: gr.Tabs, stage: Sequence[Component]) -> None:
-    """Build the tab's content inside the current Blocks. `stage`: the Step tab's player, badges, panels and message."""
+def what_if_tab(actions: WhatIfActions, tabs: gr.Tabs, stage: Sequence[Component]) -> dict[str, Any]:
+    """Build the tab's content inside the current Blocks. `stage`: the Step tab's player, badges, panels and message.
+    Returns the controls that make up a setting, by name."""
     gr.Markdown(INTRO, elem_classes="sv-intro")
     fields = _controls(actions)
     controls = WhatIfFields(fields)
@@ -46,6 +47,7 @@ def what_if_tab(actions: WhatIfActions, tabs: gr.Tabs, stage: Sequence[Component
     filled = [fields[name] for name in ("acceptance", "alpha", "gamma", "tree", "cost_ratio", "clock")]
     fields["preset"].input(actions.fill, fields["preset"], filled, **QUIET)
     play.click(actions.step_through(controls), inputs, [tabs, *stage, sentence], **QUIET)
+    return {name: control for name, control in fields.items() if name != "preset"}
 
 
 def _controls(actions: WhatIfActions) -> dict[str, Any]:

@@ -68,8 +68,8 @@ class Contestant(Protocol):
         """Unique within a bench, e.g. `specviz: model γ=4`."""
         ...
 
-    def decode(self, prompt: PromptCard, cancelled: Callable[[], bool]) -> Measured | None:
-        """Decode one prompt; None where it was cancelled on the way."""
+    def decode(self, prompt: PromptCard, cancelled: Callable[[], bool], repeat: int = 0) -> Measured | None:
+        """Decode one prompt, with a seed of its own in each repeat; None where it was cancelled on the way."""
         ...
 
 
@@ -109,7 +109,7 @@ def contest(plan: ContestPlan, cancelled: Callable[[], bool] = lambda: False) ->
         plan.before_repeat(repeat)
         for number, prompt in enumerate(plan.prompts):
             for contestant in rotated(plan.contestants, repeat + number):
-                measured = None if cancelled() else contestant.decode(prompt, cancelled)
+                measured = None if cancelled() else contestant.decode(prompt, cancelled, repeat)
                 if measured is None:
                     return
                 yield ContestRun(contestant.name, prompt.id, prompt.family, repeat, measured)

@@ -129,9 +129,9 @@ def check_deployable(started: Started) -> None:
         )
 
 
-def on(prompt: PromptCard, request: RunRequest) -> RunRequest:
-    """The request on this prompt."""
-    return replace(request, prompt=prompt.text, prompt_name=prompt.id)
+def on(prompt: PromptCard, request: RunRequest, repeat: int = 0) -> RunRequest:
+    """The request on this prompt. Repeat r draws with seed + r; at temperature 0 nothing of the text is drawn."""
+    return replace(request, prompt=prompt.text, prompt_name=prompt.id, seed=request.seed + repeat)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,8 +168,8 @@ class SourceContestant:
     request: RunRequest
     """prompt and prompt_name are filled in per prompt"""
 
-    def decode(self, prompt: PromptCard, cancelled: Cancelled) -> Measured | None:
-        run = collect(self.source, on(prompt, self.request), cancelled)
+    def decode(self, prompt: PromptCard, cancelled: Cancelled, repeat: int = 0) -> Measured | None:
+        run = collect(self.source, on(prompt, self.request, repeat), cancelled)
         return None if run is None else measured(run)
 
 

@@ -21,6 +21,21 @@ GROUP = 5
 
 
 @dataclass(frozen=True, slots=True)
+class Named:
+    """A drafter under the name of its rows; one that needs a model may stand there twice, with two."""
+
+    name: str
+    method: MethodDescription
+    drafter_model: str = ""
+    """other weights than the request's; empty: the request's"""
+
+    def of(self, template: RunRequest) -> RunRequest:
+        """The request for this drafter."""
+        model = self.drafter_model or template.drafter_model
+        return replace(template, drafter=self.method.name, drafter_model=model)
+
+
+@dataclass(frozen=True, slots=True)
 class Entrant:
     """One row of the tables."""
 
@@ -44,13 +59,13 @@ class WarmContestant:
     def name(self) -> str:
         return f"{self.cold.name} {WARM}"
 
-    def decode(self, prompt: PromptCard, cancelled: Callable[[], bool]) -> Measured | None:
+    def decode(self, prompt: PromptCard, cancelled: Callable[[], bool], repeat: int = 0) -> Measured | None:
         memory = "reset"
         for prompt_before in self.warm_up_prompts[prompt.id]:
-            if self._beginning(memory).decode(prompt_before, cancelled) is None:
+            if self._beginning(memory).decode(prompt_before, cancelled, repeat) is None:
                 return None
             memory = "warm"
-        return self._beginning("warm").decode(prompt, cancelled)
+        return self._beginning("warm").decode(prompt, cancelled, repeat)
 
     def _beginning(self, memory: str) -> SourceContestant:
         return replace(self.cold, request=replace(self.cold.request, memory=memory))
@@ -69,34 +84,50 @@ def chosen(catalog: Catalog, names: Sequence[str]) -> list[MethodDescription]:
     return [known[name] for name in wanted]
 
 
-def first_runs(
-    source: TraceSource, methods: Sequence[MethodDescription], template: RunRequest, prompt: PromptCard
-) -> Iterator[tuple[MethodDescription, FirstRun]]:
-    """One unmeasured run per drafter, with its default options. Raises BenchError where plain decoding cannot run."""
+def with_models(methods: Sequence[MethodDescription], also: str) -> list[Named]:
+    """The drafters, and the one that a request names by default once more with the weights `also`, where it is among
+    them and `also` is not empty: so that a good and a poor model can be compared."""
+    found = list[Named]()
     for method in methods:
-        found = first_run(source, [on(prompt, replace(template, drafter=method.name))])
+        found.append(Named(method.name, method))
+        if also and method.name == RunRequest("").drafter:
+            found.append(Named(f"{method.name}, {also}", method, also))
+    return found
+
+
+def first_runs(
+    source: TraceSource, drafters: Sequence[Named], template: RunRequest, prompt: PromptCard
+) -> Iterator[tuple[Named, FirstRun]]:
+    """One unmeasured run per drafter, with its default options. Raises BenchError where plain decoding cannot run."""
+    for one in drafters:
+        found = first_run(source, [on(prompt, one.of(template))])
         assert found is not None, "nobody cancels a warm-up."
-        if method.name == BASELINE and found.started is None:
+        if one.name == BASELINE and found.started is None:
             raise BenchError(f"plain decoding, which all drafters are compared with, cannot run: {found.reason}")
-        yield method, found
+        yield one, found
 
 
 def entrants(
     source: TraceSource,
-    met: Sequence[tuple[MethodDescription, FirstRun]],
+    met: Sequence[tuple[Named, FirstRun]],
     template: RunRequest,
     warm_up_prompts: Mapping[str, Sequence[PromptCard]],
 ) -> list[Entrant]:
     """Every drafter that can run, and once more with a memory where it remembers and every prompt has some."""
     found = []
-    for method, first in met:
+    for one, first in met:
         if first.started is None:
             continue
-        cold = SourceContestant(method.name, source, replace(template, drafter=method.name))
-        found.append(Entrant(method.name, COLD if method.remembers else "", method.lossless, cold))
+        method, cold = one.method, SourceContestant(one.name, source, one.of(template))
+        found.append(Entrant(one.name, COLD if method.remembers else "", method.lossless, cold))
         if method.remembers and all(warm_up_prompts.values()):
-            found.append(Entrant(method.name, WARM, method.lossless, WarmContestant(cold, warm_up_prompts)))
+            found.append(Entrant(one.name, WARM, method.lossless, WarmContestant(cold, warm_up_prompts)))
     return found
+
+
+def lossless(entrants: Sequence[Entrant]) -> list[str]:
+    """Names of the contestants whose texts must be the target's."""
+    return [one.contestant.name for one in entrants if one.lossless]
 
 
 def lineup(entrants: Sequence[Entrant]) -> list[Contestant]:

@@ -5,7 +5,7 @@ Place in the flow: reads what the contest yielded for the entrants of `drafters/
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
@@ -20,6 +20,7 @@ from specviz.bench.core.rows import (
     statistics,
     whole_speed,
 )
+from specviz.bench.core.texts import Text, by_class, texts
 from specviz.bench.drafters.plan import Entrant
 from specviz.protocol.sweeps.points import BASELINE, Quartiles, quartiles
 
@@ -38,6 +39,8 @@ class DrafterRow:
     whole_call: Quartiles
     """the same from call to return: the prompt, and what the drafter makes of it and of its memory, included"""
     statistics: RowStatistics
+    prompts_run: int = 0
+    """prompts of the family that it has run, those of the other class of texts included"""
     winner: bool = False
     """the fastest of its section"""
 
@@ -47,25 +50,58 @@ class Section:
     family: str
     """empty: all prompts together"""
     rows: tuple[DrafterRow, ...]
+    """none where the family has no text of this class"""
 
 
-def sections(entrants: Sequence[Entrant], outcomes: Sequence[ContestRun]) -> tuple[Section, ...]:
-    """All prompts together first, then each family in the order of the outcomes.
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Everything at one temperature."""
+
+    temperature: float
+    sections: tuple[Section, ...]
+    """of the texts that do not repeat themselves: all prompts together first, then each family"""
+    repeating: Section
+    """the others together"""
+    texts: tuple[Text, ...]
+    """of plain decoding"""
+
+
+def part(temperature: float, entrants: Sequence[Entrant], outcomes: Sequence[ContestRun]) -> Part:
+    """The rows of both classes of texts, families in the order of the outcomes.
 
     Runs whose plain run is missing (a cancelled bench) are left out. Raises BenchError where none is left.
     """
     paired, plain = beside_plain(outcomes, BASELINE)
-    families = dict.fromkeys(one.family for one in paired)
-    parts = [("", paired), *((family, [one for one in paired if one.family == family]) for family in families)]
-    return tuple(Section(family, _rows(entrants, part, plain)) for family, part in parts)
+    varied, repeating = by_class(paired, plain)
+    found = []
+    for family in ("", *dict.fromkeys(one.family for one in paired)):
+        here, run = _of(family, varied), _prompts_run(_of(family, paired))
+        found.append(Section(family, _rows(entrants, here, plain, run)))
+    apart = Section("", _rows(entrants, repeating, plain, _prompts_run(paired)))
+    return Part(temperature, tuple(found), apart, texts(outcomes, BASELINE))
 
 
-def _rows(entrants: Sequence[Entrant], outcomes: Sequence[ContestRun], plain: Plain) -> tuple[DrafterRow, ...]:
+def _of(family: str, outcomes: Sequence[ContestRun]) -> list[ContestRun]:
+    return [one for one in outcomes if family in ("", one.family)]
+
+
+def _prompts_run(paired: Sequence[ContestRun]) -> Mapping[str, int]:
+    """Contestant → how many prompts it has run, whatever came out."""
+    prompts: dict[str, set[str]] = {}
+    for one in paired:
+        prompts.setdefault(one.contestant, set()).add(one.prompt)
+    return {name: len(found) for name, found in prompts.items()}
+
+
+def _rows(
+    entrants: Sequence[Entrant], outcomes: Sequence[ContestRun], plain: Plain, prompts_run: Mapping[str, int]
+) -> tuple[DrafterRow, ...]:
     found = []
     for entrant in entrants:
-        group = [one for one in outcomes if one.contestant == entrant.contestant.name]
+        name = entrant.contestant.name
+        group = [one for one in outcomes if one.contestant == name]
         if group:
-            found.append(_row(entrant, group, plain))
+            found.append(replace(_row(entrant, group, plain), prompts_run=prompts_run[name]))
     return marked(found)
 
 
@@ -86,6 +122,6 @@ def _over_prompts(group: Sequence[ContestRun], plain: Plain, speed: Speed) -> Qu
 
 def marked(rows: Sequence[DrafterRow]) -> tuple[DrafterRow, ...]:
     """Marks the fastest of those that have run all the prompts that any has run: others have an easier set."""
-    most = max(row.statistics.prompts for row in rows)
-    best = max((row for row in rows if row.statistics.prompts == most), key=lambda row: row.speedup.median)
+    most = max((row.prompts_run for row in rows), default=0)
+    best = max((row for row in rows if row.prompts_run == most), key=lambda row: row.speedup.median, default=None)
     return tuple(replace(row, winner=row is best) for row in rows)

@@ -7,19 +7,18 @@ Place in the flow: read before a measurement that writes, written after it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from specviz.bench.drafters.rows import DrafterRow, Section, marked
+from specviz.bench.drafters.rows import DrafterRow, Part, Section, marked
 from specviz.bench.drafters.table import DrafterReport
 from specviz.errors import BenchError
 from specviz.protocol.sweeps.points import BASELINE
 
 _ADAPTER = TypeAdapter(DrafterReport)
-_SETTING = ("prompts", "warm_up_prompts", "repeats", "max_new_tokens", "temperature", "seed")
+_SETTING = ("prompts", "warm_up_prompts", "repeats", "max_new_tokens", "temperatures", "seed")
 """what rows must have in common to stand in one table"""
 
 
@@ -55,7 +54,7 @@ def merged(kept: DrafterReport, fresh: DrafterReport) -> DrafterReport:
     where the two were measured differently, or on other machines or models.
     """
     check_mergeable(kept, fresh)
-    anew = {row.drafter for section in fresh.sections for row in section.rows} | set(fresh.absent)
+    anew = {row.drafter for one in fresh.parts for row in _rows_of(one)} | set(fresh.absent)
     anew -= {BASELINE}
     absent = {name: why for name, why in kept.absent.items() if name not in anew} | fresh.absent
     later = {name: when for name, when in kept.later.items() if name not in anew}
@@ -63,10 +62,11 @@ def merged(kept: DrafterReport, fresh: DrafterReport) -> DrafterReport:
     drafters = {card.weights_sha256: card for card in (*kept.origin.drafters, *fresh.origin.drafters)}
     return replace(
         kept,
-        sections=tuple(_sections(kept, fresh, anew)),
+        parts=tuple(_part(*both, anew) for both in zip(kept.parts, fresh.parts, strict=True)),
         absent=absent,
         origin=replace(kept.origin, drafters=tuple(drafters.values())),
         later=later,
+        unequal=(*kept.unequal, *fresh.unequal),
         complete=kept.complete and fresh.complete,
     )
 
@@ -85,15 +85,24 @@ def check_mergeable(kept: DrafterReport, fresh: DrafterReport) -> None:
         )
 
 
-def _families(report: DrafterReport) -> list[str]:
-    return [section.family for section in report.sections]
+def _families(report: DrafterReport) -> list[list[str]]:
+    return [[section.family for section in one.sections] for one in report.parts]
 
 
-def _sections(kept: DrafterReport, fresh: DrafterReport, anew: set[str]) -> Iterable[Section]:
-    for before, now in zip(kept.sections, fresh.sections, strict=True):
-        rows = [row for row in before.rows if row.drafter not in anew]
-        rows += [row for row in now.rows if row.drafter in anew]
-        yield Section(before.family, marked(sorted(rows, key=_order)))
+def _rows_of(part: Part) -> list[DrafterRow]:
+    return [row for section in (*part.sections, part.repeating) for row in section.rows]
+
+
+def _part(before: Part, now: Part, anew: set[str]) -> Part:
+    pairs = zip((*before.sections, before.repeating), (*now.sections, now.repeating), strict=True)
+    *sections, repeating = (_section(*pair, anew) for pair in pairs)
+    return replace(before, sections=tuple(sections), repeating=repeating)
+
+
+def _section(before: Section, now: Section, anew: set[str]) -> Section:
+    rows = [row for row in before.rows if row.drafter not in anew]
+    rows += [row for row in now.rows if row.drafter in anew]
+    return Section(before.family, marked(sorted(rows, key=_order)))
 
 
 def _order(row: DrafterRow) -> tuple[bool, str, str]:

@@ -10,7 +10,10 @@ from dataclasses import dataclass
 
 from specviz.bench.core.provenance import Origin
 from specviz.bench.core.report import DASH, markdown_table, or_dash, spread, value_of
-from specviz.bench.drafters.rows import DrafterRow, Section
+from specviz.bench.core.texts import NONE, counted, texts_table
+from specviz.bench.drafters.rows import DrafterRow, Part, Section
+from specviz.protocol.sweeps.points import BASELINE
+from specviz.theory.repetition import MOST
 
 NUMBERS = (
     "× plain, decoding", "× plain, whole call", "acceptance rate", "mean acceptance length",
@@ -22,7 +25,8 @@ NUMBERS = (
 class DrafterReport:
     """Everything a reader needs to judge the numbers."""
 
-    sections: tuple[Section, ...]
+    parts: tuple[Part, ...]
+    """one per temperature"""
     absent: dict[str, str]
     """drafter → why it has no row"""
     origin: Origin
@@ -33,36 +37,62 @@ class DrafterReport:
     """prompts behind a warm start"""
     repeats: int
     max_new_tokens: int
-    temperature: float
+    temperatures: tuple[float, ...]
+    """asked for; `parts` has those that were reached"""
     seed: int
+    unequal: tuple[str, ...]
+    """lossless drafters that wrote another text where the same one is asserted: greedily, in float32"""
     complete: bool
     """False: stopped before everything had run"""
 
 
 def markdown(report: DrafterReport) -> str:
-    """A table over all prompts and one per family, the fastest in bold; who did not run; where it comes from."""
-    parts = list[str]()
-    for section in report.sections:
-        parts += [f"**{section.family or 'All prompts'}**", _table(section)]
+    """The fastest of every family; then at each temperature a table over all prompts, one per family and one over the
+    texts that repeat themselves, the fastest in bold; each text's repetition; who did not run; where it comes from."""
+    parts = [_winners(report)]
+    for part in report.parts:
+        for section in part.sections:
+            parts += [f"**{section.family or 'All prompts'}, temperature {part.temperature:g}**", _table(section)]
+        if part.repeating.rows:
+            title = f"Texts that repeat more than {MOST:.0%} of their 4-grams, temperature {part.temperature:g}"
+            parts += [f"**{title}**", _table(part.repeating)]
+    parts += ["**The texts of plain decoding**", texts_table([(one.temperature, one.texts) for one in report.parts])]
     return _joined(report, parts)
 
 
 def summary(report: DrafterReport) -> str:
-    """The table over all prompts alone, with the families in which each drafter was the fastest."""
-    best: dict[tuple[str, str], list[str]] = {}
-    for section in report.sections[1:]:
-        for row in section.rows:
-            if row.winner:
-                best.setdefault((row.drafter, row.memory), []).append(section.family)
-    body = []
-    for row in report.sections[0].rows:
-        name, memory, *numbers = _cells(row)
-        body.append([name, memory, ", ".join(best.get((row.drafter, row.memory), [])) or DASH, *numbers])
-    table = markdown_table(("drafter", "memory", "fastest in", *NUMBERS), body, words=3)
-    return _joined(report, [table])
+    """The fastest of every family, and at each temperature the table over all prompts alone."""
+    parts = [_winners(report)]
+    for part in report.parts:
+        parts += [f"**Temperature {part.temperature:g}**", _table(part.sections[0])]
+    return _joined(report, parts)
+
+
+def _winners(report: DrafterReport) -> str:
+    """Family by family the fastest at each temperature, and how many different ones there are."""
+    head = ["family", *(f"fastest, temperature {part.temperature:g}" for part in report.parts)]
+    families = dict.fromkeys(section.family for part in report.parts for section in part.sections[1:])
+    found = [{section.family: section for section in part.sections} for part in report.parts]
+    body = [[family, *(_winner(one.get(family)) for one in found)] for family in families]
+    counts = [f"{len(_winning(part))} at temperature {part.temperature:g}" for part in report.parts]
+    return f"{markdown_table(head, body, words=len(head))}\n\nDifferent drafters among them: {', '.join(counts)}."
+
+
+def _winning(part: Part) -> set[str]:
+    """The drafters that are the fastest of some family; plain decoding is none."""
+    return {row.drafter for one in part.sections[1:] for row in one.rows if row.winner} - {BASELINE}
+
+
+def _winner(section: Section | None) -> str:
+    row = next((one for one in section.rows if one.winner), None) if section is not None else None
+    if row is None:
+        return DASH
+    return f"{' '.join(filter(None, (row.drafter, row.memory)))} {row.speedup.median:.2f}×"
 
 
 def _table(section: Section) -> str:
+    if not section.rows:
+        return NONE
     return markdown_table(("drafter", "memory", *NUMBERS), [_cells(row) for row in section.rows], words=2)
 
 
@@ -86,16 +116,17 @@ def _cells(row: DrafterRow) -> list[str]:
 def _joined(report: DrafterReport, parts: Sequence[str]) -> str:
     absent = [f"- `{drafter}`: {' '.join(reason.split())}" for drafter, reason in report.absent.items()]
     notes = ["Without a row:\n\n" + "\n".join(absent)] if absent else []
-    return "\n\n".join([*parts, *notes, _provenance(report)]) + "\n"
+    texts = [f"Temperature {part.temperature:g}: {counted(part.texts)}" for part in report.parts]
+    return "\n\n".join([*parts, *texts, *report.unequal, *notes, _provenance(report)]) + "\n"
 
 
 def _provenance(report: DrafterReport) -> str:
     later = ", ".join(f"{drafter} on {when}" for drafter, when in report.later.items())
     return (
         f"Median [quartiles] over {report.prompts} prompts × {report.repeats} "
-        f"repeat{'s' * (report.repeats != 1)}{'' if report.complete else ', stopped early'}, "
-        f"{report.max_new_tokens} new tokens, temperature {report.temperature:g}, seed {report.seed}, all drafters "
-        "with their default options and plain decoding interleaved in one run; the fastest in bold. Warm: after up to "
-        f"{report.warm_up_prompts} other prompts of the family. {report.origin}"
+        f"repeat{'s' * (report.repeats != 1)}{'' if report.complete else ', stopped early'}, each to the end of its "
+        f"text or {report.max_new_tokens} new tokens, repeat r with seed {report.seed} + r; temperature by temperature "
+        "all drafters with their default options and plain decoding interleaved in one run; the fastest in bold. Warm: "
+        f"after up to {report.warm_up_prompts} other prompts of the family. {report.origin}"
         f"{f' Measured later, with plain decoding beside them on the same machine: {later}.' if later else ''}"
     )

@@ -5,13 +5,14 @@ Place in the flow: last step of the command.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from specviz.bench.core.provenance import Origin
 from specviz.bench.core.report import markdown_table, plain_data, spread
 from specviz.protocol.sweeps.points import Quartiles
+from specviz.theory.repetition import NGRAM
 from specviz.theory.token_frequencies import TITLES
 
 WHOLE = 0
@@ -38,6 +39,8 @@ class HeadReport:
     """behind the acceptance"""
     tokens: int
     """after each of them"""
+    repetition: Mapping[float, Sequence[float]]
+    """temperature → of each of these texts, the share of repeated 4-grams"""
     origin: Origin
 
 
@@ -87,8 +90,15 @@ def measured(report: HeadReport) -> str:
     """What alpha was measured on, as a sentence."""
     return (
         f"α over {report.tokens} tokens that the target wrote after each of {report.prompts} prompts of the set, anew "
-        "at each temperature, the same places for all heads."
+        f"at each temperature, the same places for all heads.{''.join(_repeated(report))}"
     )
+
+
+def _repeated(report: HeadReport) -> Iterator[str]:
+    """Of each temperature, how much its texts repeat themselves."""
+    for temperature, shares in report.repetition.items():
+        each = ", ".join(f"{share:.0%}" for share in shares)
+        yield f" Repeated {NGRAM}-grams of each text at temperature {temperature:g}: {each}."
 
 
 def _provenance(report: HeadReport) -> str:

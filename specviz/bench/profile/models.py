@@ -177,7 +177,7 @@ def _bare(request: ProfileRequest) -> BarePasses:
 def _random(request: ProfileRequest, device: torch.device) -> tuple[BareLlama, ModelSizes]:
     shape, name = shape_named(request.shape), f"{request.shape.lower()} shape, random weights"
     _check_context(request, name, shape.context_length)
-    dtype = choose_dtype(request.dtype, device, {"dtype": "bfloat16"})
+    dtype = choose_dtype(request.dtype, device, {"dtype": "bfloat16", "hidden_size": shape.hidden_size})
     _check_memory(request, shape, name, device, dtype)
     return BareLlama.random(shape, device, dtype), _sizes(shape, name, "", parameters(shape), dtype)
 

@@ -34,6 +34,8 @@ class Reference:
     max_new_tokens: int
     sampling: Mapping[str, Any] = field(default_factory=lambda: {"do_sample": False})
     """the keyword arguments of `generate` that choose tokens"""
+    seed: int = 0
+    """of what it draws, one more in each repeat"""
     sync: Callable[[], None] = lambda: None
     """waits for the device, so that the clock sees finished work"""
 
@@ -85,8 +87,9 @@ class Generate:
     with_assistant: bool = False
     assistant_settings: Mapping[str, Any] = field(default_factory=dict)
 
-    def decode(self, prompt: PromptCard, cancelled: Callable[[], bool]) -> Measured | None:
+    def decode(self, prompt: PromptCard, cancelled: Callable[[], bool], repeat: int = 0) -> Measured | None:
         """One call, timed from token ids to token ids, text conversion left out. It cannot be stopped half-way."""
+        torch.manual_seed(self.reference.seed + repeat)  # the library draws from torch's own generator
         reference = self.reference
         ids = torch.tensor([reference.tokenizer(prompt.text)["input_ids"]], device=reference.target.device)
         arguments = {**reference.sampling, **self.arguments}

@@ -21,14 +21,16 @@ RECORDED = ", recorded"
 
 @dataclass(frozen=True, slots=True)
 class BenchOptions:
-    """What to measure; `template` carries target, drafter model, sampling, dtype and device."""
+    """What to measure; `template` carries target, drafter model, seed, dtype and device."""
 
     gammas: tuple[int, ...] = (2, 4, 6)
     branching: str = "3,2,1"
-    prompts_per_family: int = 2
-    repeats: int = 3
+    prompts_per_family: int = 1
+    repeats: int = 2
+    temperatures: tuple[float, ...] = (0.0, 0.8)
+    """a contest of its own at each; the repeats differ in their seeds"""
     transformers: bool = True
-    template: RunRequest = field(default_factory=lambda: RunRequest(prompt="", max_new_tokens=64))
+    template: RunRequest = field(default_factory=lambda: RunRequest(prompt="", max_new_tokens=128))
 
 
 def quick(options: BenchOptions) -> BenchOptions:
@@ -42,8 +44,9 @@ def quick(options: BenchOptions) -> BenchOptions:
     )
 
 
-def own_contestants(source: TraceSource, options: BenchOptions) -> list[SourceContestant]:
+def own_contestants(source: TraceSource, options: BenchOptions, temperature: float = 0.0) -> list[SourceContestant]:
     """Plain decoding first, then chains, the tree, n-gram lookup, and the middle chain with its trace kept."""
+    template = replace(options.template, temperature=temperature)
     middle = middle_gamma(options.gammas)
     settings: list[tuple[str, str, Mapping[str, Option], bool]] = [
         (PLAIN, "none", {}, False),
@@ -53,7 +56,7 @@ def own_contestants(source: TraceSource, options: BenchOptions) -> list[SourceCo
         (f"specviz: model γ={middle}{RECORDED}", "model", {"gamma": middle}, True),
     ]
     return [
-        SourceContestant(name, source, replace(options.template.with_drafter(drafter, given), record=record))
+        SourceContestant(name, source, replace(template.with_drafter(drafter, given), record=record))
         for name, drafter, given, record in settings
     ]
 

@@ -20,6 +20,7 @@ from specviz.bench.core.rows import (
     statistics,
     whole_speed,
 )
+from specviz.bench.core.texts import Text, by_class, texts
 from specviz.bench.speed.efficiency import Efficiency
 from specviz.protocol.sweeps.points import Quartiles, quartiles
 
@@ -42,16 +43,38 @@ class BenchRow:
     statistics: RowStatistics
 
 
-def rows(
-    outcomes: Sequence[ContestRun], baseline: str, efficiency: Mapping[str, Efficiency] | None = None
-) -> list[BenchRow]:
-    """One row per contestant in the order of first appearance, the baseline first. Outcomes whose baseline run
-    is missing (a cancelled bench) are left out. Raises BenchError where no pair is left."""
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Everything at one temperature."""
+
+    temperature: float
+    rows: Sequence[BenchRow]
+    """over the texts that do not repeat themselves; none where all do"""
+    repeating: Sequence[BenchRow]
+    """over the others"""
+    texts: Sequence[Text]
+
+
+def part(
+    temperature: float,
+    outcomes: Sequence[ContestRun],
+    baseline: str,
+    efficiency: Mapping[str, Efficiency] | None = None,
+) -> Part:
+    """One row per contestant and class of texts in the order of first appearance, the baseline first. Outcomes whose
+    baseline run is missing (a cancelled bench) are left out. Raises BenchError where no pair is left."""
     paired, plain = beside_plain(outcomes, baseline)
+    varied, repeating = (_rows(one, plain, baseline, efficiency or {}) for one in by_class(paired, plain))
+    return Part(temperature, varied, repeating, texts(outcomes, baseline))
+
+
+def _rows(
+    outcomes: Sequence[ContestRun], plain: Plain, baseline: str, efficiency: Mapping[str, Efficiency]
+) -> list[BenchRow]:
     groups: dict[str, list[ContestRun]] = {baseline: []}
-    for one in paired:
+    for one in outcomes:
         groups.setdefault(one.contestant, []).append(one)
-    return [_row(group, plain, (efficiency or {}).get(name)) for name, group in groups.items()]
+    return [_row(group, plain, efficiency.get(name)) for name, group in groups.items() if group]
 
 
 def overhead(outcomes: Sequence[ContestRun], recorded: str) -> Quartiles | None:

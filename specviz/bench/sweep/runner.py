@@ -15,6 +15,7 @@ from specviz.protocol.runs import PromptCard, TraceSource
 from specviz.protocol.sweeps.points import RunCost, SweepPoint
 from specviz.protocol.sweeps.spec import SweepCase, SweepSpec, cases, prompts_of, request_for, run_key
 from specviz.theory import metrics
+from specviz.theory.repetition import repetition
 from specviz.trace.events import Round
 
 
@@ -26,11 +27,11 @@ def sweep(
 ) -> Iterator[SweepPoint]:
     """Run everything, yielding each point as soon as its run is done; the plain runs are points of ratio 1.
 
-    Order: repeat, then prompt, then temperature; of each plain decoding first, so that no finished run waits for its
-    baseline, then the other cases with the first one rotated from prompt to prompt. Stops quietly when cancelled,
-    within a run too; only the run in progress is lost. What `done` holds is not run again; where only a part of a
-    prompt's cases is left, plain decoding runs beside them anew, because a ratio needs both at the same moment.
-    Raises OptionError for an unknown prompt id.
+    Order: repeat (r draws with seed + r), then prompt, then temperature; of each plain decoding first, so that no
+    finished run waits for its baseline, then the other cases with the first one rotated from prompt to prompt. Stops
+    quietly when cancelled, within a run too; only the run in progress is lost. What `done` holds is not run again;
+    where only a part of a prompt's cases is left, plain decoding runs beside them anew, because a ratio needs both at
+    the same moment. Raises OptionError for an unknown prompt id.
     """
     have = {run_key(point, point.prompt, point.repeat, point.temperature) for point in done}
     baseline, *others = cases(spec)
@@ -41,7 +42,7 @@ def sweep(
         again = [baseline] if wanted and wanted[0] is not baseline else []
         plain: Collected | None = None
         for case in [*again, *wanted]:
-            run = collect(source, on(prompt, request_for(spec, case, temperature)), cancelled)
+            run = collect(source, on(prompt, request_for(spec, case, temperature), repeat), cancelled)
             if run is None:
                 return
             plain = plain or run
@@ -81,6 +82,8 @@ def _point(
         levels=metrics.levels_by_depth(run.rounds),
         cost=_cost(run.rounds),
         policies=case.policies,
+        repetition=repetition(run.finished.output_ids),
+        plain_repetition=repetition(plain.finished.output_ids),
     )
 
 

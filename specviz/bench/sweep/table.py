@@ -4,28 +4,87 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from specviz.bench.core.report import markdown_table, or_dash
-from specviz.protocol.sweeps.points import BASELINE, SweepRow, title
+from specviz.bench.core.report import DASH, markdown_table, or_dash
+from specviz.bench.core.texts import NONE, Text, counted, texts_table
+from specviz.protocol.sweeps.points import (
+    BASELINE,
+    SweepPoint,
+    SweepRow,
+    summarise,
+    title,
+)
+from specviz.protocol.sweeps.winners import Best, best_by_family
+from specviz.theory.repetition import MOST, repeats_itself, varied
 
 HEAD = (
     "setting", "γ", "temperature", "× plain, decoding", "95 % interval", "acceptance rate", "mean acceptance length",
     "candidates per pass", "tokens/s", "same output",
 )  # fmt: skip
 
+NOTE = (
+    "Speedup: median over the prompts (each the median of its repeats) of tokens per second ÷ plain decoding's on the "
+    "same prompt in the same repeat; interval: central 95 % over 2000 resamples of the prompts."
+)
+
+
+def report(points: Sequence[SweepPoint]) -> str:
+    """One line per case and temperature over the texts that do not repeat themselves, the fastest of every family, the
+    cases over the other texts, each text's repetition, and what the numbers are."""
+    held, apart = varied(points), [point for point in points if repeats_itself(point)]
+    parts = [table(summarise(held)) if held else NONE, winners(held)]
+    if apart:
+        parts += [f"Texts that repeat more than {MOST:.0%} of their 4-grams:", table(summarise(apart))]
+    found = [(heat, _texts(points, heat)) for heat in dict.fromkeys(point.temperature for point in points)]
+    parts += [f"Temperature {heat:g}: {counted(texts)}" for heat, texts in found if texts]
+    parts += [texts_table(found)] if any(texts for _, texts in found) else []
+    return "\n\n".join([*filter(None, parts), NOTE]) + "\n"
+
 
 def table(rows: Sequence[SweepRow]) -> str:
-    """One line per case and temperature, and what the numbers are."""
-    note = (
-        "\n\nSpeedup: median over the prompts (each the median of its repeats) of tokens per second ÷ plain decoding's "
-        "on the same prompt in the same repeat; interval: central 95 % over 2000 resamples of the prompts.\n"
-    )
-    return markdown_table(HEAD, list(map(_cells, rows))) + note
+    """One line per case and temperature."""
+    return markdown_table(HEAD, list(map(_cells, rows)))
+
+
+def winners(points: Sequence[SweepPoint]) -> str:
+    """Family by family the fastest case at each temperature; empty where nothing was measured."""
+    heats = list(dict.fromkeys(point.temperature for point in points))
+    best = {(one.family, one.temperature): one for one in best_by_family(points)}
+    families = dict.fromkeys(point.family for point in points)
+    body = [[family, *(_best(best.get((family, heat))) for heat in heats)] for family in families]
+    head = ["family", *(f"fastest, temperature {heat:g}" for heat in heats)]
+    different = [
+        f"{len({one.case.drafter for one in best.values() if one.temperature == heat} - {BASELINE})} at temperature "
+        f"{heat:g}"
+        for heat in heats
+    ]
+    said = f"Different drafters among them: {', '.join(different)}."
+    return f"{markdown_table(head, body, words=len(head))}\n\n{said}" if body else ""
+
+
+def _best(one: Best | None) -> str:
+    if one is None:
+        return DASH
+    length = "" if one.case.gamma is None else f" γ={one.case.gamma}"
+    return f"{_name(one.case)}{length} {one.case.ratio_median:.2f}×"
+
+
+def _texts(points: Sequence[SweepPoint], temperature: float) -> list[Text]:
+    """What plain decoding wrote, where its repetition was counted."""
+    return [
+        Text(point.prompt, point.family, point.repeat, point.output_tokens, point.repetition)
+        for point in points
+        if point.drafter == BASELINE and point.temperature == temperature and point.repetition is not None
+    ]
+
+
+def _name(row: SweepRow) -> str:
+    return "plain decoding" if row.drafter == BASELINE else title(row)
 
 
 def _cells(row: SweepRow) -> list[str]:
     plain = row.drafter == BASELINE
     return [
-        "plain decoding" if plain else title(row),
+        _name(row),
         "–" if row.gamma is None else str(row.gamma),
         f"{row.temperature:g}",
         f"{row.ratio_median:.2f}",

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from specviz.bench.core.contest import ContestRun, Measured
 from specviz.bench.core.rows import Plain, RowStatistics, decode_speed, lengths, ratios, statistics
+from specviz.bench.core.texts import Classes, texts, varied_prompts
 from specviz.bench.trees.plan import TreeCase, plain_name
 from specviz.bench.trees.ranking import Ranked, ranked
 from specviz.protocol.sweeps.points import Quartiles, quartiles
@@ -31,8 +32,30 @@ class TreeRow:
     """decoding against plain decoding of the same prompt, interleaved; None where speed was not measured"""
 
 
-def rows(cases: Sequence[TreeCase], outcomes: Sequence[ContestRun], seed: int = 0) -> list[TreeRow]:
-    """One row per case that has run, in the order of the cases."""
+def varied(cases: Sequence[TreeCase], outcomes: Sequence[ContestRun]) -> set[tuple[float, str]]:
+    """(temperature, prompt) where plain decoding wrote a text that does not repeat itself. It speaks for all cases,
+    which are lossless, so that they stay paired over the same prompts."""
+    temperatures = dict.fromkeys(case.temperature for case in cases)
+    return {(heat, prompt) for heat in temperatures for prompt in varied_prompts(texts(outcomes, plain_name(heat)))}
+
+
+def classes(cases: Sequence[TreeCase], outcomes: Sequence[ContestRun]) -> Classes:
+    """The outcomes, those of plain decoding among them, by the class of their prompt at their temperature; those whose
+    plain run is missing (a cancelled bench) are left out."""
+    temperature = {case.name: case.temperature for case in cases}
+    temperature |= {plain_name(heat): heat for heat in temperature.values()}
+    plain = {plain_name(heat) for heat in temperature.values()}
+    known = {(temperature[one.contestant], one.prompt) for one in outcomes if one.contestant in plain}
+    places, found = varied(cases, outcomes), Classes([], [])
+    for one in outcomes:
+        where = temperature[one.contestant], one.prompt
+        if where in known:
+            (found.varied if where in places else found.repeating).append(one)
+    return found
+
+
+def rows(cases: Sequence[TreeCase], outcomes: Sequence[ContestRun], seed: int = 0, timed: bool = True) -> list[TreeRow]:
+    """One row per case that has run, in the order of the cases; `timed`: with speeds, where plain decoding ran."""
     grouped: dict[str, list[ContestRun]] = {}
     for one in outcomes:
         grouped.setdefault(one.contestant, []).append(one)
@@ -40,7 +63,7 @@ def rows(cases: Sequence[TreeCase], outcomes: Sequence[ContestRun], seed: int = 
     standings = _standings(run, grouped, seed)
     found = []
     for case in run:
-        group, plain = grouped[case.name], _plain(grouped.get(plain_name(case.temperature), ()))
+        group, plain = grouped[case.name], _plain(grouped.get(plain_name(case.temperature), ()) if timed else ())
         beside = [one for one in group if (one.prompt, one.repeat) in plain]
         speeds = [ratio for found in ratios(beside, plain, decode_speed).values() for ratio in found]
         found.append(

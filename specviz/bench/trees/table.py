@@ -10,10 +10,12 @@ from dataclasses import dataclass
 
 from specviz.bench.core.provenance import Origin
 from specviz.bench.core.report import DASH, markdown_table, spread, value_of, with_interval
+from specviz.bench.core.texts import NONE, Text, counted, texts_table
 from specviz.bench.trees.level_acceptance import AcceptanceRow
 from specviz.bench.trees.ranking import Ranked
 from specviz.bench.trees.rows import TreeRow
 from specviz.bench.trees.same_trees import SameTreeRow
+from specviz.theory.repetition import MOST
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +23,11 @@ class TreeReport:
     """Everything a reader needs to judge the numbers."""
 
     rows: Sequence[TreeRow]
+    """over prompts whose text does not repeat itself"""
+    repeating: Sequence[TreeRow]
+    """over the others"""
+    texts: Sequence[tuple[float, Sequence[Text]]]
+    """temperature → what plain decoding wrote"""
     same_trees: Sequence[SameTreeRow]
     """verifiers on the very same trees"""
     levels: Sequence[AcceptanceRow]
@@ -36,19 +43,27 @@ class TreeReport:
 
 
 def markdown(report: TreeReport) -> str:
-    """A table per experiment and temperature, the verifiers on the same trees, the acceptance of one level, and
-    their provenance."""
-    parts = list[str]()
-    for experiment, temperature in dict.fromkeys((row.experiment, row.temperature) for row in report.rows):
-        chosen = [row for row in report.rows if (row.experiment, row.temperature) == (experiment, temperature)]
-        parts += [f"**{_title(experiment)}, temperature {temperature:g}**", _tree_table(chosen)]
+    """A table per experiment and temperature, the same over the texts that repeat themselves, the verifiers on the same
+    trees, the acceptance of one level, each text's repetition, and their provenance."""
+    parts = _tree_tables(report.rows, "") or [NONE]
+    parts += [f"Temperature {temperature:g}: {counted(found)}" for temperature, found in report.texts]
+    parts += _tree_tables(report.repeating, f", texts that repeat more than {MOST:.0%} of their 4-grams")
     for experiment, temperature in dict.fromkeys((row.experiment, row.temperature) for row in report.same_trees):
         same = [row for row in report.same_trees if (row.experiment, row.temperature) == (experiment, temperature)]
         parts += [f"**Same trees. {_title(experiment)}, temperature {temperature:g}**", _same_tree_table(same)]
     if report.levels:
         title = f"**Acceptance of one level, temperature {report.level_temperature:g}, {report.places:,} places**"
         parts += [title, _level_table(report.levels)]
+    parts += ["**The texts of plain decoding**", texts_table(report.texts)]
     return "\n\n".join([*parts, _provenance(report)]) + "\n"
+
+
+def _tree_tables(rows: Sequence[TreeRow], which: str) -> list[str]:
+    parts = list[str]()
+    for experiment, temperature in dict.fromkeys((row.experiment, row.temperature) for row in rows):
+        chosen = [row for row in rows if (row.experiment, row.temperature) == (experiment, temperature)]
+        parts += [f"**{_title(experiment)}, temperature {temperature:g}{which}**", _tree_table(chosen)]
+    return parts
 
 
 def _title(experiment: str) -> str:
@@ -124,7 +139,8 @@ def _level_table(rows: Sequence[AcceptanceRow]) -> str:
 
 def _provenance(report: TreeReport) -> str:
     return (
-        f"{report.prompts} prompts, {report.max_new_tokens} new tokens each, seed {report.seed}"
+        f"{report.prompts} prompts, each to the end of its text or {report.max_new_tokens} new tokens, seed "
+        f"{report.seed}"
         f"{'' if report.complete else ', stopped early'}. In brackets the central 95 % over resampled prompts; of the "
         "speed, the quartiles over the prompts; of *behind the highest*, 95 % for all pairs of a table at once, paired "
         "over the prompts. A rank is 1 + the rows shown to be higher; rows that no interval tells apart share it. "

@@ -27,7 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--corpus",
         metavar="FOLDER",
         type=Path,
-        help="build: every UTF-8 file below FOLDER (default: the standard library's training files)",
+        help="build: every UTF-8 file below FOLDER (default: the training text, Python and plain English)",
     )
     parser.add_argument(
         "--out", metavar="FILE", type=Path, help="the datastore (default: where runs look, in the user's cache)"
@@ -62,7 +62,7 @@ def _build(args: argparse.Namespace, codec: Any, path: Path) -> None:
         raise DatastoreError(f"there is no folder '{args.corpus}'; check the path.")
     began = time.perf_counter()
     texts = library(args.tokenizer) if args.corpus is None else folder_texts(args.corpus)
-    name = "the standard library" if args.corpus is None else args.corpus.resolve().name
+    name = "the training text" if args.corpus is None else args.corpus.resolve().name
     progress = _Progress()
     store = build(name, texts, codec, progress)
     progress.close()

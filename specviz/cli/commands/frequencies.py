@@ -23,12 +23,14 @@ from specviz.protocol.runs import PromptCard, RunRequest
 from specviz.protocol.sweeps.points import Quartiles
 from specviz.resources import ROOT
 from specviz.theory import token_frequencies as frequencies
+from specviz.theory.repetition import repetition
 from specviz.theory.token_frequencies import TITLES
 
 if TYPE_CHECKING:
     from specviz.lm.base import LanguageModel
     from specviz.lm.load import LoadedModel
 
+ENGLISH_SEED = 1
 SPLIT_SEED = 0
 """of the bundled models' split: what they held out is not counted"""
 SIZES = (128, 256, 512, 1024, 2048)
@@ -108,15 +110,17 @@ def _report(
 
     target, drafter = pair
     prompts = first_prompts(build(), args.prompts)
+    acceptance, repeated = _acceptance(args, table, sizes, pair, prompts) if prompts else ({}, {})
     return HeadReport(
         vocab_size=table.vocab_size,
         texts={name: f"{text.total} tokens, {text.what}" for name, text in table.texts.items()},
         sizes=sizes,
         coverage={name: dict(frequencies.coverage_curve(table, name, sizes)) for name in TITLES},
-        acceptance=_acceptance(args, table, sizes, pair, prompts) if prompts else {},
+        acceptance=acceptance,
         step_ratio={} if args.no_times else _ratios(drafter, table, sizes),
         prompts=len(prompts),
         tokens=args.tokens,
+        repetition=repeated,
         origin=origin_here(target, drafter),
     )
 
@@ -147,13 +151,18 @@ def _sizes(text: str) -> list[int]:
 
 def _write(args: argparse.Namespace, target: LoadedModel, drafter: LoadedModel) -> None:
     from specviz.corpus import standard_library as corpus
+    from specviz.corpus.plain_english import generator
     from specviz.live.catalog import bundled_prompts
     from specviz.lm.text import check_vocabularies
-    from specviz.training.frequencies import CountPlan, count_all
+    from specviz.training.frequencies import ENGLISH, CountPlan, count_all
 
     check_vocabularies(target.tokenizer, drafter.tokenizer)
     plan = CountPlan(args.texts, args.tokens)
-    documents = corpus.collect(SPLIT_SEED).train
+    english = [
+        corpus.Document(f"english/{number}", ENGLISH, one.text)
+        for number, one in enumerate(generator.documents(ENGLISH_SEED, plan.raw_bytes // 2, held_out=False))
+    ]
+    documents = [*corpus.collect(SPLIT_SEED).train, *english]
     prompts = [card.text for card in bundled_prompts()]
     table = count_all(target, drafter, documents, prompts, plan, lambda what: err().line(f"counted: {what}"))
     path = frequencies.FOLDER / f"{Path(args.target).name}.json"
@@ -169,8 +178,8 @@ def _acceptance(
     sizes: Sequence[int],
     pair: tuple[LoadedModel, LoadedModel],
     prompts: Sequence[PromptCard],
-) -> Acceptance:
-    """Along what the target writes after the prompts."""
+) -> tuple[Acceptance, Mapping[float, Sequence[float]]]:
+    """Along what the target writes after the prompts; and how much each of these texts repeats itself."""
     from specviz.bench.heads.acceptance import alphas
     from specviz.core.sampling import Sampling
     from specviz.lm.trimmed import TrimmedModel
@@ -182,13 +191,14 @@ def _acceptance(
         for size in sizes:
             kept = frequencies.kept_by(table, name, size, drafter.info.eos_ids)
             heads[name, size] = TrimmedModel(drafter.model, kept)
-    found = {}
+    found, repeated = {}, {}
     for temperature in TEMPERATURES:
         err().line(f"acceptance at temperature {temperature:g}: {len(prompts)} prompts…")
         plan = CountPlan(tokens=args.tokens, temperature=temperature)
-        texts = continuations(target, [card.text for card in prompts], plan)
+        texts = list(continuations(target, [card.text for card in prompts], plan))
         found[temperature] = alphas(target.model, heads, texts, Sampling(temperature))
-    return found
+        repeated[temperature] = [repetition(written) for _, written in texts]
+    return found, repeated
 
 
 def _ratios(drafter: LoadedModel, table: frequencies.FrequencyTable, sizes: Sequence[int]) -> Mapping[int, Quartiles]:

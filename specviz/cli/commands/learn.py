@@ -9,6 +9,7 @@ import argparse
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path
 
 from specviz.cli.parts.progress import progress
@@ -94,8 +95,10 @@ def own_runs(source: TraceSource, args: argparse.Namespace) -> list[Trace]:
 
 
 def practice_prompts(count: int) -> list[str]:
-    """Beginnings to continue, from the files of this interpreter's standard library that the bundled models have not
-    seen and the prompt set does not use, so that no bench runs on what was learnt from. As many as there are."""
+    """Beginnings to continue: of held-out documents in plain English, and of held-out files of this interpreter's
+    standard library, in turn. The prompt set uses none of them, so that no bench runs on what was learnt from. As many
+    as there are."""
+    from specviz.corpus import prompt_set
     from specviz.corpus.standard_library import collect
     from specviz.resources import asset_path
 
@@ -110,7 +113,9 @@ def practice_prompts(count: int) -> list[str]:
         if (end := text.rfind("\n", 0, EVERY_CHARS * turn + PROMPT_CHARS) + 1)
         and len(text) > EVERY_CHARS * turn + PROMPT_CHARS
     ]
-    return cuts[:count]
+    practice = prompt_set.english_prompts(prompt_set.SEED + 1)
+    english = [one["text"] for one in practice if one["source"] != prompt_set.BY_HAND]
+    return [text for pair in zip_longest(english, cuts) for text in pair if text is not None][:count]
 
 
 def write(learned: Learned, folder: Path) -> Path:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="also sample large trees on a small Llama, and compare greedy texts of the bundled pair in float32",
     )
     parser.add_argument(
+        "--greedy-texts", action="store_true", help="compare greedy texts of the bundled pair alone, nothing else"
+    )
+    parser.add_argument(
         "--samples", type=int, default=2000, metavar="N", help="texts per large tree (default %(default)s)"
     )
     parser.add_argument("--prompts", type=int, default=20, metavar="N", help="prompts of the set (default %(default)s)")
@@ -65,6 +69,10 @@ def _everything(args: argparse.Namespace) -> int:
             raise OptionError(f"--{name} is {getattr(args, name)}, but must be at least 1.")
     if args.write and not DOCUMENT.is_file():
         raise ProofError(f"there is no '{DOCUMENT}' to write to; use --write in a clone of the repository.")
+    if args.greedy_texts:
+        result = Result(holds=True, sections={}, data={})
+        _compare(args, result)
+        return _deliver(args, result)
     cases = table.cases(args.only)
     err().line(f"walking every branch of {len(cases)} methods, then of {len(planted.BUGS)} planted bugs…")
     rows = list(progress(map(table.measure, cases), "methods", len(cases)))
@@ -80,14 +88,22 @@ def _everything(args: argparse.Namespace) -> int:
     if args.thorough:
         _sample(args, result)
         _compare(args, result)
+    if args.write:
+        exact = document.renewed(document.section(DOCUMENT.read_text(encoding="utf-8"), "exact"), rows, table.cases())
+        return _deliver(args, result, {"exact": exact})
+    return _deliver(args, result)
+
+
+def _deliver(args: argparse.Namespace, result: Result, renewed: Mapping[str, str] | None = None) -> int:
+    """Print, and with --write put the sections into the page; `renewed` are those that stand otherwise there."""
+    from specviz.proof import document
+
     if args.json:
         out().line(json.dumps({"holds": result.holds, **result.data}))
     else:
         out().line(printable("\n\n".join(result.sections.values())))
     if args.write:
-        page = DOCUMENT.read_text(encoding="utf-8")
-        exact = document.renewed(document.section(page, "exact"), rows, table.cases())
-        page = document.filled(page, {**result.sections, "exact": exact})
+        page = document.filled(DOCUMENT.read_text(encoding="utf-8"), {**result.sections, **(renewed or {})})
         DOCUMENT.write_text(page, encoding="utf-8")
     return 0 if result.holds else 1
 
@@ -120,5 +136,6 @@ def _compare(args: argparse.Namespace, result: Result) -> None:
     running = greedy.comparisons((target.model, drafter.model), prompts, args.tokens)
     found = list(progress(running, "greedy texts", len(greedy.greedy_cases())))
     result.holds = result.holds and not any(one.different for one in found)
-    result.sections["greedy"] = comparisons_table(found)
+    pair = ", ".join(f"{one.info.name} (sha256 {one.info.weights_sha256[:12]})" for one in (target, drafter))
+    result.sections["greedy"] = f"{comparisons_table(found)}\n\nWritten by {pair} in float32."
     result.data["greedy"] = [{**asdict(one), "case": str(one.case)} for one in found]

@@ -161,5 +161,5 @@ PARTS: Mapping[str, tuple[str, Flags, Callable[[argparse.Namespace], int]]] = {
         prove_pair.survivors_flags,
         prove_pair.survivors,
     ),
-    "lossy": ("measure how far each lossy verifier is from the target's law", prove_pair.lossy_flags, prove_pair.lossy),
+    "lossy": ("measure how far each lossy method is from the target's law", prove_pair.lossy_flags, prove_pair.lossy),
 }

@@ -132,7 +132,7 @@ def show(terminal: Terminal, view: RaceView) -> None:
     """The table, the timeline, and whether the outputs agree."""
     width = max(len(one.label) for one in view.runners)
     terminal.line(terminal.paint(printable(f"{view.source} {view.provenance}", keep=""), "dim"))
-    terminal.line(f"{'':{width}}  × plain  tokens/pass  passes   engine s  output")
+    terminal.line(f"{'':{width}}  × plain  tokens/pass  passes   engine s  repeats  output")
     for one in view.runners:
         terminal.line(_row(one, width))
     terminal.line()
@@ -153,5 +153,6 @@ def _row(one: RunnerView, width: int) -> str:
     )
     lossy = "" if one.lossless else ", lossy"
     return (
-        f"{one.label:{width}}  {ratio:>7}  {per_pass:>11}  {one.passes:>6}  {one.finish_s:>9.3f}  {told}{lossy}{spread}"
+        f"{one.label:{width}}  {ratio:>7}  {per_pass:>11}  {one.passes:>6}  {one.finish_s:>9.3f}  "
+        f"{one.repetition:>7.0%}  {told}{lossy}{spread}"
     )

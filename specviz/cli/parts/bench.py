@@ -9,14 +9,15 @@ import argparse
 import json
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
 
+from specviz.bench.core.report import check_section
 from specviz.cli.parts.interrupt import stop_on_interrupt
-from specviz.cli.parts.terminal import out, printable
+from specviz.cli.parts.terminal import err, out, printable
 from specviz.errors import OptionError
 from specviz.protocol.runs import RunRequest
 
@@ -25,6 +26,8 @@ Cancelled = Callable[[], bool]
 REQUEST = {field.name: field.default for field in fields(RunRequest)}
 PAIR = ("target", "drafter_model", "seed", "dtype", "device")
 """names of the flags that are also fields of a request"""
+BOTH = Path()
+"""`--write` without a page: the documentation's and README.md"""
 
 
 def add_pair_flags(parser: argparse.ArgumentParser) -> None:
@@ -39,6 +42,38 @@ def add_pair_flags(parser: argparse.ArgumentParser) -> None:
     add("--dtype", default="auto", metavar="D", help="auto, float32, bfloat16")
     add("--device", default="auto", metavar="DEV", help="auto, cpu, cuda or mps")
     add("--threads", type=int, default=1, metavar="N", help="torch threads of everyone (default %(default)s)")
+
+
+def add_temperatures(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--temperatures", default="0,0.8", metavar="T,T,…", help="everything is run at each (default %(default)s)"
+    )
+
+
+def temperatures(args: argparse.Namespace) -> tuple[float, ...]:
+    """Raises OptionError for none, for one twice and for one below 0."""
+    found = numbers(args, "temperatures", float, "0,0.8")
+    if not found or len(set(found)) < len(found) or min(found) < 0:
+        raise OptionError(f"--temperatures is '{args.temperatures}', but must be different numbers of at least 0.")
+    return found
+
+
+def add_write(parser: argparse.ArgumentParser, page: str, short: str) -> None:
+    parser.add_argument(
+        "--write", type=Path, nargs="?", const=BOTH, metavar="PAGE",
+        help=f"write the tables between the marks of a page; where none is named, of {page}, and {short} of README.md",
+    )  # fmt: skip
+
+
+def page_of(where: Path, page: Path) -> Path:
+    """The page that `--write` means."""
+    return page if where == BOTH else where
+
+
+def check_write(where: Path | None, page: Path, readme: Path, mark: str) -> None:
+    """Raises BenchError where a page that `--write` means has no place for tables: before the measurement."""
+    for one in () if where is None else (page, readme) if where == BOTH else (where,):
+        check_section(one, mark)
 
 
 def add_count(parser: argparse.ArgumentParser, flag: str, default: int, meaning: str) -> None:
@@ -70,6 +105,13 @@ def time_limit(max_minutes: float | None = None) -> Iterator[Cancelled]:
     deadline = time.monotonic() + max_minutes * 60 if max_minutes else float("inf")
     with stop_on_interrupt(begun, stopped):
         yield lambda: stopped.is_set() or time.monotonic() > deadline
+
+
+def complain(unequal: Sequence[str]) -> int:
+    """Says where lossless drafters broke what is asserted of them; the exit code, 1 where one did."""
+    for sentence in unequal:
+        err().line(f"specviz: {printable(sentence, keep='')} A lossless drafter may not; please report it.")
+    return 1 if unequal else 0
 
 
 def deliver(where: Path | None, data: Mapping[str, Any], tables: str) -> int:

@@ -8,12 +8,15 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 from specviz.cli.parts.method_flags import check_shape, read_flags
+from specviz.cli.parts.terminal import err
 from specviz.errors import OptionError, PromptError
+from specviz.options import idle_among
 from specviz.protocol.runs import Catalog, MethodDescription, Resume, RunRequest, request_of
 
 PLAIN = (
@@ -122,7 +125,24 @@ def _base(args: argparse.Namespace, catalog: Catalog, resume: Resume | None) -> 
         raise OptionError(
             "--resume continues the trace's own prompt; leave --prompt, --prompt-file and --prompt-id out."
         )
-    return request_of(resume.trace.started)
+    return _without_idle(request_of(resume.trace.started), catalog)
+
+
+def _without_idle(request: RunRequest, catalog: Catalog) -> RunRequest:
+    """A trace's request without the options that do nothing beside the others, each of them said. Flags that are given
+    are not touched: they are refused where they do nothing."""
+    for role, methods in _roles(catalog):
+        method = next((one for one in methods if one.name == getattr(request, role)), None)
+        given: Mapping[str, Any] = getattr(request, f"{role}_options")
+        has_policy = role == "drafter" and any(one.name == request.growth for one in catalog.tree_policies)
+        idle = idle_among(method.options, given, has_policy) if method is not None else {}
+        default = {option.name: option.default for option in method.options} if method is not None else {}
+        for name, why in idle.items():
+            if given[name] != default[name]:
+                err().line(f"The trace's option {name} of '{getattr(request, role)}' is left out: {why}.")
+        kept: dict[str, Any] = {f"{role}_options": {one: given[one] for one in given if one not in idle}}
+        request = replace(request, **kept)
+    return replace(request, recorded=False)
 
 
 def prompted(args: argparse.Namespace, catalog: Catalog) -> RunRequest:

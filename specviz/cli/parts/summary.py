@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from specviz.cli.parts.terminal import Terminal, printable
+from specviz.theory.repetition import NGRAM, repetition
 from specviz.trace import lossy
 from specviz.trace.events import MethodCard, Started, Trace
 from specviz.trace.naming import in_role
@@ -71,6 +72,7 @@ def _rows(trace: Trace) -> list[tuple[str, str]]:
         ("run with", methods(trace.started)),
         ("ended by", finished.reason + (f": {finished.message}" if finished.message else "")),
         ("output", f"{summary.num_output_tokens} tokens in {summary.num_target_passes} target passes"),
+        ("repetition", f"{repetition(finished.output_ids):.0%} of its {NGRAM}-grams came before in it"),
     ]
     if summary.draft_acceptance_rate is not None and summary.mean_acceptance_length is not None:
         accepted, drafted = summary.num_accepted_draft_tokens, summary.num_draft_tokens

@@ -31,6 +31,8 @@ class ModelDraft:
         self._source = source
         self._cache = DraftCache(model)
         self._last = LastDraft()
+        self.draws = 0
+        """the first index of a draw that the round has not used yet, after `propose`"""
 
     def begin(self, tokens: Sequence[int], stop_policy: StopPolicy[StopOptions]) -> None:
         """Read the prompt."""
@@ -38,13 +40,19 @@ class ModelDraft:
         self._cache.begin(tokens)
 
     def propose(
-        self, context: DraftContext, tree_policy: TreePolicy[Options], stop_policy: StopPolicy[StopOptions]
+        self,
+        context: DraftContext,
+        tree_policy: TreePolicy[Options],
+        stop_policy: StopPolicy[StopOptions],
+        draws: int = 0,
     ) -> Proposal:
-        """The tree that the model makes of the text, as tree policy and stop policy say."""
+        """The tree that the model makes of the text, as tree policy and stop policy say; `draws` draws of the round
+        were made by others before."""
         proposal = Proposal(DraftTree.from_root(context.tokens[-1]))
         self._last.report(stop_policy, context)
         room = self._cache.room(len(context.tokens))
         depth = min(room, context.max_depth, stop_policy.levels() or room)
+        self.draws = draws
         if depth >= 1:
             draft = GrowingDraft(
                 context,
@@ -54,8 +62,10 @@ class ModelDraft:
                 lambda nodes, at: self._forward(context, proposal, nodes, at),
                 self._source,
                 self._cache.hidden,
+                draws,
             )
             tree_policy.grow(draft)
+            self.draws = draft.draws
             proposal.note.update(stop_policy.state())
         else:
             proposal.note["drafter_context_full"] = room < 1

@@ -14,7 +14,7 @@ from specviz.trace.events import Node
 from specviz.trace.rules.distributions import drawn_by
 from specviz.trace.rules.scene import Scene
 
-DRAWS_AS_IT_IS = {"model": "model", "rasd": "model"}
+DRAWS_AS_IT_IS = {"model": "model", "rasd": "model", "merged": "model"}
 """drafters whose model is the header's checkpoint, unchanged → the source its candidates are marked with"""
 
 

@@ -39,7 +39,9 @@ class DrafterEntry:
     lengths: tuple[int, ...] | None = None
     """its own speculation lengths; none at all: it runs once, with its options. Left out: those of the sweep"""
     label: str = ""
-    """for tables and charts; empty: its name and options"""
+    """for tables and charts; empty: its name, its weights and its options"""
+    drafter_model: str = ""
+    """weights of its own; empty: those of the sweep"""
     growth: str = Policies().growth
     growth_options: dict[str, Option] = field(default_factory=dict)
     stopping: str = Policies().stopping
@@ -196,11 +198,17 @@ def _itself(entry: DrafterEntry, method: MethodDescription, catalog: Catalog) ->
     has_length = any(card.name == entry.length for card in method.options)
     if not has_length and entry.length != LENGTH:
         _check_options(method, {entry.length: None})
-    label = entry.label or words(method.name, entry.options)
+    label = entry.label or words(" with ".join(filter(None, (method.name, entry.drafter_model))), entry.options)
     policies = Policies(entry.growth, entry.growth_options, entry.stopping, entry.stopping_options)
     runs_once = not has_length or entry.lengths == () or entry.growth != Policies().growth
     return SweepDrafter(
-        method.name, entry.options, None if runs_once else entry.length, entry.lengths or (), label, policies
+        method.name,
+        entry.options,
+        None if runs_once else entry.length,
+        entry.lengths or (),
+        label,
+        policies,
+        entry.drafter_model,
     )
 
 

@@ -101,6 +101,10 @@ class SweepPoint:
     """[d-1] = (rounds that tested depth d, rounds that accepted it): conditional on depth d-1 being accepted"""
     cost: RunCost
     policies: Policies = field(default_factory=Policies)
+    repetition: float | None = None
+    """share of repeated 4-grams of the output (`theory.repetition`); None in results of releases that did not count"""
+    plain_repetition: float | None = None
+    """the same of the plain run's output beside it"""
     step_times: tuple[StepTime, ...] = ()
     """the target's measured step-time curve, for the theory curve; files keep each curve once, beside the points"""
 

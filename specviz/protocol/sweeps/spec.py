@@ -24,6 +24,8 @@ class SweepDrafter:
     label: str = ""
     """for tables and charts; empty: the drafter's name"""
     policies: Policies = field(default_factory=Policies)
+    drafter_model: str = ""
+    """weights of its own; empty: those of the sweep"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,8 @@ class SweepCase:
     gamma: int | None
     options: Mapping[str, Option]
     policies: Policies = field(default_factory=Policies)
+    drafter_model: str = ""
+    """weights of its own; empty: those of the sweep"""
 
 
 def cases(spec: SweepSpec) -> tuple[SweepCase, ...]:
@@ -56,13 +60,13 @@ def cases(spec: SweepSpec) -> tuple[SweepCase, ...]:
     for drafter in spec.drafters:
         if drafter.name == BASELINE:
             continue
-        label = drafter.label or drafter.name
+        label, own = drafter.label or drafter.name, (drafter.policies, drafter.drafter_model)
         if drafter.length_option is None:
-            found.append(SweepCase(drafter.name, label, None, dict(drafter.options), drafter.policies))
+            found.append(SweepCase(drafter.name, label, None, dict(drafter.options), *own))
             continue
         for gamma in drafter.lengths or spec.gammas:
             options = {**drafter.options, drafter.length_option: gamma}
-            found.append(SweepCase(drafter.name, label, gamma, options, drafter.policies))
+            found.append(SweepCase(drafter.name, label, gamma, options, *own))
     return tuple(found)
 
 
@@ -75,6 +79,7 @@ def request_for(spec: SweepSpec, case: SweepCase, temperature: float) -> RunRequ
     """What one case asks for on any prompt."""
     return replace(
         spec.template.with_drafter(case.drafter, case.options),
+        drafter_model=case.drafter_model or spec.template.drafter_model,
         growth=case.policies.growth,
         growth_options=dict(case.policies.growth_options),
         stopping=case.policies.stopping,

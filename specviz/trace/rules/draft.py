@@ -39,7 +39,10 @@ def candidates(scene: Scene) -> Iterator[Problem]:
     yield from _bounded(scene, started.drafter, drafter.most, drafter.deepest)
     yield from _riding(scene, drafter)
     own = [node for node in nodes[1:] if node.source not in drafter.found]
-    if drafter.draws:
+    if drafter.draws and drafter.merged:
+        for source in sorted({node.source for node in own}):
+            yield from _shape(scene, [node for node in own if node.source == source], whole=False)
+    elif drafter.draws:
         yield from _shape(scene, own, whole=not drafter.found)
 
 
@@ -201,15 +204,16 @@ def passes(scene: Scene) -> Iterator[Problem]:
     deepest = max(node.depth for node in this.nodes)
     for index, one in enumerate(made):
         at = f"{place}[{index}]"
-        before = made[index - 1].cached_rows + made[index - 1].rows if index else None
+        first = index == 0 or (drafter is not None and drafter.merged and one.depth == 1)
+        before = None if first else made[index - 1].cached_rows + made[index - 1].rows
         if before is None and one.cached_rows + one.rows != this.base_length:
             told = f"make {one.cached_rows + one.rows} cached rows, but the text has {this.base_length} tokens"
             yield Problem(at, told)
         elif before is not None and one.cached_rows != before:
             yield Problem(f"{at}.cached_rows", f"is {one.cached_rows}, but the pass before left {before}")
-        if index == 0 and one.depth not in (1, None):
+        if first and one.depth not in (1, None):
             yield Problem(f"{at}.depth", f"is {one.depth}, but the round's first pass makes depth 1 possible")
-        if one.depth is None or index == 0 or dropping or drafter is None:
+        if one.depth is None or first or dropping or drafter is None:
             continue
         level = sum(node.depth == one.depth - 1 for node in this.nodes)
         if one.depth < 2 or one.depth > deepest + 1:

@@ -21,7 +21,7 @@ def plain(prompt: str = "a", family: str = "code", repeat: int = 0) -> SweepPoin
         output_tokens=12, rounds=12, decode_s=0.12, tokens_per_s=100.0, baseline_tokens_per_s=100.0, ratio=1.0,
         same_output=True, drafted=0, accepted=0, acceptance_rate=None, mean_acceptance_length=None, alpha=None,
         step_times=FLAT, draft_step_s=None, temperature=0.0, accepted_lengths=(), by_depth=(), levels=(),
-        cost=RunCost(0.0, 0.108, 0.006, 0.006, 0, 0.0, 12, 0.096),
+        cost=RunCost(0.0, 0.108, 0.006, 0.006, 0, 0.0, 12, 0.096), repetition=0.1, plain_repetition=0.1,
     )  # fmt: skip
 
 
@@ -33,7 +33,7 @@ def drafted(**changes: object) -> SweepPoint:
         same_output=True, drafted=12, accepted=6, acceptance_rate=0.5, mean_acceptance_length=2.0, alpha=0.6,
         step_times=FLAT, draft_step_s=0.001, temperature=0.0, accepted_lengths=(2, 2, 2),
         by_depth=((6, 4), (6, 2)), levels=((6, 4), (4, 2)),
-        cost=RunCost(0.024, 0.06, 0.003, 0.003, 12, 0.018, 18, 0.054),
+        cost=RunCost(0.024, 0.06, 0.003, 0.003, 12, 0.018, 18, 0.054), repetition=0.1, plain_repetition=0.1,
     )  # fmt: skip
     return replace(point, **changes)
 

@@ -100,3 +100,21 @@ def test_what_has_no_place_in_a_chart_is_named() -> None:
 
 def test_an_unknown_chart_of_an_old_link_is_the_first() -> None:
     assert chart("nonsense") is CHARTS[0]
+
+
+def test_texts_that_repeat_themselves_are_in_one_chart_only() -> None:
+    loops = drafted(prompt="b", repetition=0.8, ratio=9.0)
+    points = [plain(), drafted(), plain(prompt="b"), loops]
+    (marks,) = chart("why").build(points).data
+    assert (marks.name, list(marks.x), list(marks.y)) == ("model γ=2", [0.1, 0.8], [2.0, 2.0])
+    assert [row["repeats_itself"] for row in chart("why").rows(points)] == [False, True]
+    for one in CHARTS:
+        if not one.every_text:
+            assert loops not in one.of(points), one.name
+            assert drafted() in one.of(points)
+
+
+def test_results_that_did_not_count_repetition_are_shown_whole_and_the_chart_says_so() -> None:
+    old = [plain(), drafted(repetition=None, plain_repetition=None)]
+    assert said(chart("why").build(old)) == chart("why").missing
+    assert chart("families").of(old) == old

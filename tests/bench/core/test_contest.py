@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import pytest
 
 from specviz.bench.core.contest import ContestPlan, ContestRun, Measured, contest
 from specviz.bench.core.run import SourceContestant
-from specviz.bench.speed.rows import overhead, rows
+from specviz.bench.speed.rows import BenchRow, overhead, part
 from specviz.errors import SpecVizError
 from specviz.protocol.runs import PromptCard, RunRequest
 from tests.fake_source import FakeSource
@@ -25,9 +25,9 @@ class Clockwork:
     seconds: float
     prefill: float = 0.0
     log: list[str] = field(default_factory=list)
-    output: tuple[int, ...] = (1,) * 8
+    output: tuple[int, ...] = tuple(range(8))
 
-    def decode(self, prompt: PromptCard, cancelled: Callable[[], bool]) -> Measured | None:
+    def decode(self, prompt: PromptCard, cancelled: Callable[[], bool], repeat: int = 0) -> Measured | None:
         self.log.append(f"{self.name}{prompt.id}")
         return Measured(list(self.output), self.seconds, self.prefill, target_passes=4)
 
@@ -48,7 +48,13 @@ def test_cancelling_keeps_what_is_done() -> None:
 
 
 def outcome(name: str, seconds: float, prompt: str = "one", prefill: float = 0.0, output: int = 1) -> ContestRun:
-    return ContestRun(name, prompt, "code", 0, Measured([output] * 8, seconds, prefill, target_passes=4))
+    return ContestRun(
+        name, prompt, "code", 0, Measured(list(range(output, output + 8)), seconds, prefill, target_passes=4)
+    )
+
+
+def rows(outcomes: list[ContestRun], baseline: str) -> Sequence[BenchRow]:
+    return part(0.0, outcomes, baseline).rows
 
 
 def test_ratios_are_per_prompt_and_summarised_by_quartiles() -> None:
@@ -68,7 +74,7 @@ def test_decoding_ratio_leaves_each_side_s_prompt_pass_out() -> None:
 
 def test_tokens_that_came_with_the_prompt_s_pass_are_not_counted_as_decoding() -> None:
     """8 tokens, 2 of them with a prompt's pass of 2 s: 6 in the 3 s after it, against 1 a second."""
-    theirs = ContestRun("C", "one", "code", 0, Measured([1] * 8, 5.0, 2.0, target_passes=4, prefill_tokens=2))
+    theirs = ContestRun("C", "one", "code", 0, Measured(list(range(8)), 5.0, 2.0, target_passes=4, prefill_tokens=2))
     assert rows([outcome("P", 8.0), theirs], "P")[1].decode_ratio.median == 2.0
 
 

@@ -13,8 +13,8 @@ import pytest
 from specviz.bench.core.contest import ContestRun, Measured
 from specviz.bench.core.report import check_section
 from specviz.bench.core.run import SourceContestant
-from specviz.bench.drafters.plan import Entrant, chosen, entrants, first_runs, lineup, warm_up_prompts
-from specviz.bench.drafters.rows import DrafterRow, sections
+from specviz.bench.drafters.plan import Entrant, chosen, entrants, first_runs, lineup, warm_up_prompts, with_models
+from specviz.bench.drafters.rows import DrafterRow, part
 from specviz.cli.commands.bench import drafters as bench_drafters
 from specviz.cli.main import main
 from specviz.errors import DraftError, SpecVizError
@@ -43,7 +43,10 @@ class Drafters(FakeSource):
     broken: set[str] = field(default_factory=set)
     copies: int = 1
     """candidates that `copy` drafts, all of them accepted"""
+    output: tuple[int, ...] = tuple(range(8))
     created: str = "2026-01-01T00:00:00Z"
+    other_text: set[str] = field(default_factory=set)
+    """drafters that write another text than plain decoding"""
 
     def catalog(self) -> Catalog:
         return Catalog((), self.drafters, (), self.prompts)
@@ -63,6 +66,8 @@ class Drafters(FakeSource):
         for step in super().run(replace(request, drafter_options={"gamma": gamma}), cancelled):
             if isinstance(step.event, events.Started):
                 step = Step(replace(step.event, created=self.created), step.vocab)
+            if isinstance(step.event, events.Finished) and request.drafter in self.other_text:
+                step = Step(replace(step.event, output_ids=list(range(9))), step.vocab)
             yield step
 
 
@@ -87,9 +92,9 @@ def test_drafters_come_from_the_catalogue_plain_decoding_first() -> None:
 
 def test_who_cannot_run_is_named_with_the_reason() -> None:
     source = Drafters(broken={"copy"})
-    methods = chosen(source.catalog(), ())
+    methods = with_models(chosen(source.catalog(), ()), "")
     met = list(first_runs(source, methods, RunRequest(prompt=""), CARDS[0]))
-    assert {method.name: first.reason for method, first in met if first.started is None} == {
+    assert {one.name: first.reason for one, first in met if first.started is None} == {
         "copy": "it does not fit.",
         "needy": "there is no datastore;\nbuild one.",
         "odd": "its table is missing.",
@@ -101,12 +106,12 @@ def test_who_cannot_run_is_named_with_the_reason() -> None:
 def test_without_plain_decoding_there_is_nothing_to_compare_with() -> None:
     source = Drafters(broken={"none"})
     with pytest.raises(SpecVizError, match=r"plain decoding.*cannot run: it does not fit"):
-        list(first_runs(source, chosen(source.catalog(), ()), RunRequest(prompt=""), CARDS[0]))
+        list(first_runs(source, with_models(chosen(source.catalog(), ()), ""), RunRequest(prompt=""), CARDS[0]))
 
 
 def test_a_warm_start_has_run_the_other_prompts_of_the_family_and_never_its_own() -> None:
     source = Drafters()
-    met = list(first_runs(source, [DRAFTERS[1]], RunRequest(prompt=""), CARDS[0]))
+    met = list(first_runs(source, with_models([DRAFTERS[1]], ""), RunRequest(prompt=""), CARDS[0]))
     warm = entrants(source, met, RunRequest(prompt=""), warm_up_prompts(source.catalog(), CARDS[:2], 4))[1].contestant
     source.requests.clear()
     for _ in range(2):
@@ -117,7 +122,7 @@ def test_a_warm_start_has_run_the_other_prompts_of_the_family_and_never_its_own(
 
 def test_a_family_of_one_prompt_teaches_nothing_so_nobody_is_warm() -> None:
     source = Drafters(prompts=CARDS[:1])
-    met = list(first_runs(source, [DRAFTERS[1]], RunRequest(prompt=""), CARDS[0]))
+    met = list(first_runs(source, with_models([DRAFTERS[1]], ""), RunRequest(prompt=""), CARDS[0]))
     found = entrants(source, met, RunRequest(prompt=""), warm_up_prompts(source.catalog(), CARDS[:1], 4))
     assert [one.memory for one in found] == ["cold"]
 
@@ -126,7 +131,7 @@ def outcome(drafter: str, prompt: PromptCard, seconds: float, drafting: float = 
     """Two rounds that draft 4 candidates and accept 3, eight tokens out; nothing drafted by plain decoding."""
     one = make_round(0, 0 if drafter == "none" else 4, 0 if drafter == "none" else 3, seconds / 2 - drafting)
     rounds = (replace(one, drafted=replace(one.drafted, seconds=drafting)),) * 2
-    measured = Measured([1] * 8, 2 * seconds, 0.0, target_passes=2, rounds=rounds, engine_s=seconds)
+    measured = Measured(list(range(8)), 2 * seconds, 0.0, target_passes=2, rounds=rounds, engine_s=seconds)
     return ContestRun(drafter, prompt.id, prompt.family, repeat, measured)
 
 
@@ -137,7 +142,7 @@ def named(names: Iterable[str]) -> list[Entrant]:
 
 def row_of(outcomes: list[ContestRun], family: str, drafter: str) -> DrafterRow:
     taking_part = named(dict.fromkeys(one.contestant for one in outcomes))
-    section = next(one for one in sections(taking_part, outcomes) if one.family == family)
+    section = next(one for one in part(0.0, taking_part, outcomes).sections if one.family == family)
     return next(row for row in section.rows if row.drafter == drafter)
 
 
@@ -184,7 +189,7 @@ def test_after_an_early_end_nobody_wins_on_fewer_prompts_and_runs_without_a_plai
     assert row_of(outcomes, "code", "none").winner
     assert row_of([*outcomes, outcome("copy", CARDS[4], 1)], "", "copy").statistics.runs == 1
     with pytest.raises(SpecVizError, match="not a single plain run"):
-        sections([], outcomes[2:])
+        part(0.0, [], outcomes[2:])
 
 
 def test_the_command_writes_its_tables_between_the_marks_of_both_pages(
@@ -194,15 +199,19 @@ def test_the_command_writes_its_tables_between_the_marks_of_both_pages(
     assert bench("--prompts", 2, "--write", "--json", tmp_path / "b.json") == 0
     full = (tmp_path / "PAGE.md").read_text(encoding="utf-8")
     assert capsys.readouterr().out in full
-    assert [part in full for part in ("**All prompts**", "**code**", "**prose**")] == [True] * 3
+    titles = [f"**{kind}, temperature {heat}**" for kind in ("All prompts", "code", "prose") for heat in ("0", "0.8")]
+    assert [title in full for title in titles] == [True] * 6
+    assert "| code | learn warm 4.00× | learn warm 4.00× |" in full
+    assert "Different drafters among them: 1 at temperature 0, 1 at temperature 0.8." in full
     assert "| **learn** | warm | **4.00 [4.00–4.00]** |" in full
     assert "| copy | – | 2.00 [2.00–2.00] |" in full
     assert "- `needy`: there is no datastore; build one.\n- `odd`: its table is missing.\n" in full
     short = (tmp_path / "README.md").read_text(encoding="utf-8")
-    assert "| **learn** | warm | code, prose | **4.00 [4.00–4.00]** |" in short
-    assert "**code**" not in short
+    assert "| **learn** | warm | **4.00 [4.00–4.00]** |" in short
+    assert "| prose | learn warm 4.00× | learn warm 4.00× |" in short
+    assert "**code, temperature 0**" not in short
     data: dict[str, Any] = json.loads((tmp_path / "b.json").read_text(encoding="utf-8"))
-    row = data["sections"][0]["rows"][3]
+    row = data["parts"][0]["sections"][0]["rows"][3]
     assert (row["drafter"], row["memory"], row["speedup"]) == ("learn", "warm", {"low": 4, "median": 4, "high": 4})
     assert (data["absent"]["odd"], data["complete"]) == ("its table is missing.", True)
 
@@ -228,14 +237,14 @@ def test_one_drafter_measured_anew_leaves_the_rows_of_the_others(source: Drafter
     after = (pages / "PAGE.md").read_text(encoding="utf-8")
     changed = [(old, new) for old, new in zip(before.splitlines(), after.splitlines(), strict=True) if old != new]
     rows = [(old[:20], new[:20]) for old, new in changed[:-1]]
-    assert rows == [("| copy | – | 2.00 [2", "| copy | – | 1.00 [1")] * 3
+    assert rows == [("| copy | – | 2.00 [2", "| copy | – | 1.00 [1")] * 6
     assert "Measured later, with plain decoding beside them on the same machine: copy on 2026-02-02T00:00:00Z." in after
     assert "`needy`: there is no datastore" in after
     assert "| **learn** | warm |" in (pages / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
-    ("flags", "word"), [(("--prompts", 1), "prompts"), (("--seed", 8), "seed"), (("--temperature", 1), "temperature")]
+    ("flags", "word"), [(("--prompts", 1), "prompts"), (("--seed", 8), "seed"), (("--temperatures", 1), "temperatures")]
 )
 def test_rows_that_were_measured_otherwise_are_not_put_beside_each_other(
     source: Drafters, pages: Path, capsys: Any, flags: tuple[object, ...], word: str
@@ -274,3 +283,49 @@ def test_the_command_asks_for_the_marks_before_it_measures(source: Drafters, tmp
 def test_the_shipped_pages_have_their_marks() -> None:
     check_section(bench_drafters.PAGE, bench_drafters.MARK)
     check_section(bench_drafters.README, bench_drafters.MARK)
+
+
+def test_texts_that_repeat_themselves_are_in_no_headline() -> None:
+    """The drafter is 8× where the text loops and 2× where it does not: the table says 2, the other one 8."""
+    one, two = CARDS[0], CARDS[3]
+    looping = [outcome("none", one, 8), outcome("copy", one, 1)]
+    looping = [replace(run, measured=replace(run.measured, output_ids=[1] * 8)) for run in looping]
+    found = part(0.0, named(["none", "copy"]), [*looping, outcome("none", two, 8), outcome("copy", two, 4)])
+    assert [row.speedup.median for row in found.sections[0].rows] == [1.0, 2.0]
+    assert [row.speedup.median for row in found.repeating.rows] == [1.0, 8.0]
+    assert [section.rows == () for section in found.sections] == [False, True, False], "code has no such text"
+    assert [text.repetition for text in found.texts] == [0.8, 0.0]
+
+
+def test_a_drafter_whose_own_text_repeats_is_apart_though_plain_decoding_s_does_not() -> None:
+    odd = outcome("copy", CARDS[0], 1)
+    odd = replace(odd, measured=replace(odd.measured, output_ids=[1] * 8))
+    found = part(0.8, named(["none", "copy"]), [outcome("none", CARDS[0], 8), odd])
+    assert [row.drafter for row in found.sections[0].rows] == ["none"]
+    assert [row.drafter for row in found.repeating.rows] == ["copy"]
+
+
+def test_the_model_drafter_runs_with_a_second_model_too() -> None:
+    methods = [method("none"), method("model")]
+    assert [one.name for one in with_models(methods, "weak")] == ["none", "model", "model, weak"]
+    template = RunRequest(prompt="")
+    assert [one.of(template).drafter_model for one in with_models(methods, "weak")] == ["drafter", "drafter", "weak"]
+
+
+def test_another_greedy_text_of_a_lossless_drafter_fails_the_command(source: Drafters, capsys: Any) -> None:
+    source.other_text = {"copy"}
+    assert bench("--drafters", "copy", "--temperatures", 0.8) == 0, "there only the law is the same"
+    assert bench("--drafters", "copy") == 1
+    said = capsys.readouterr().err
+    assert "copy wrote another text than plain decoding at temperature 0 on code0" in said
+
+
+def test_seeds_are_the_repeats(source: Drafters) -> None:
+    assert bench("--drafters", "copy", "--prompts", 1, "--repeats", 2, "--temperatures", 0.8) == 0
+    seeds = [one.seed for one in source.requests if one.drafter == "copy" and one.temperature]
+    assert seeds == [7, 7, 8, 8], "two prompts each"
+
+
+def test_quick_is_one_prompt_a_family_and_few_tokens(source: Drafters, capsys: Any) -> None:
+    assert bench("--drafters", "copy", "--quick") == 0
+    assert "over 2 prompts × 1 repeat, each to the end of its text or 32 new tokens" in capsys.readouterr().out

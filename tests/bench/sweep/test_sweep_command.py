@@ -27,6 +27,8 @@ FILE = 'drafters = ["model", "needy"]\ngammas = [1, 3]\nmax_new_tokens = 8\n'
 class Drafters(FakeSource):
     """Offers `model` and one that lacks something."""
 
+    output: tuple[int, ...] = tuple(range(8))
+
     def catalog(self) -> Catalog:
         drafters = (
             MethodDescription("model", "", "", True, (GAMMA,)),
@@ -97,3 +99,55 @@ def test_another_sweep_and_a_place_that_cannot_be_written_are_refused_before_any
         assert bench(*arguments) == 2
         assert words in capsys.readouterr().err
     assert source.requests == []
+
+
+def test_the_report_has_winners_and_repetition_and_sets_looping_texts_apart(source: Drafters, capsys: Any) -> None:
+    Path("own.toml").write_text(FILE + "temperatures = [0.0, 0.8]\n", encoding="utf-8")
+    assert bench() == 0
+    said = capsys.readouterr().out
+    assert "| family | fastest, temperature 0 | fastest, temperature 0.8 |" in said
+    assert "| code | model γ=1 2.00× | model γ=1 2.00× |" in said
+    assert "Different drafters among them: 1 at temperature 0, 1 at temperature 0.8." in said
+    assert "Of the 2 texts of plain decoding 2 repeat at most 25% of their 4-grams" in said
+    assert "| one | 8, 0% | 8, 0% |" in said
+    source.output = (1,) * 8
+    assert bench() == 0
+    said = capsys.readouterr().out
+    assert said.startswith("Not measured: there is no text here that does not repeat itself.")
+    assert "Texts that repeat more than 25% of their 4-grams:" in said
+    assert "| one | 8, **80%** | 8, **80%** |" in said
+
+
+def test_a_result_of_another_sweep_is_begun_anew_where_asked(source: Drafters, capsys: Any) -> None:
+    assert bench("--out", "r.json") == 0
+    Path("own.toml").write_text(FILE + "seed = 8\n", encoding="utf-8")
+    assert bench("--out", "r.json", "--replace") == 0
+    assert sweep_store.read("r.json").definition.seed == 8
+    source.requests.clear()
+    assert bench("--out", "r.json", "--replace") == 0
+    assert len(source.requests) == 2, "the warm-up alone: a result of this sweep is gone on with"
+    result = sweep_store.read("r.json")
+    other = replace(result, provenance=replace(result.provenance, tokenizer_sha256="other"))
+    sweep_store.write(other, Path("r.json"))
+    assert bench("--out", "r.json") == 2
+    assert "was measured with another tokenizer" in capsys.readouterr().err
+    assert bench("--out", "r.json", "--replace") == 0
+    assert "begun anew: the result was measured with another tokenizer" in capsys.readouterr().err
+    assert sweep_store.read("r.json").complete
+
+
+def test_repeats_have_seeds_of_their_own_and_the_number_format_may_be_another(source: Drafters) -> None:
+    Path("own.toml").write_text(FILE + "repeats = 2\n", encoding="utf-8")
+    assert bench("--dtype", "bfloat16") == 0
+    assert {one.seed for one in source.requests} == {7, 8}
+    assert {one.dtype for one in source.requests} == {"bfloat16"}
+
+
+def test_a_drafter_may_have_weights_of_its_own(source: Drafters, capsys: Any) -> None:
+    Path("own.toml").write_text(
+        'drafters = ["model", { name = "model", drafter_model = "weak", lengths = [1] }]\ngammas = [1]\n',
+        encoding="utf-8",
+    )
+    assert bench() == 0
+    assert "| model with weak | 1 |" in capsys.readouterr().out
+    assert {one.drafter_model for one in source.requests} == {"drafter", "weak"}

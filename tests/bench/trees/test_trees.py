@@ -18,7 +18,7 @@ from specviz.bench.trees import level_acceptance as level_acceptance
 from specviz.bench.trees.level_acceptance import LevelAcceptance
 from specviz.bench.trees.plan import TreeCase, TreePlan, branchings, cases, plain_name, shapes_of_budget
 from specviz.bench.trees.ranking import ranked
-from specviz.bench.trees.rows import rows
+from specviz.bench.trees.rows import classes, rows, varied
 from specviz.bench.trees.same_trees import Setup, judge_all
 from specviz.bench.trees.table import _tree_table
 from specviz.core.randomness import SeededRandom
@@ -142,7 +142,7 @@ def test_intervals_come_from_drawing_whole_prompts_anew() -> None:
 
 def outcome(name: str, accepted: int, seconds: float = 4.0) -> ContestRun:
     done = (make_round(0, 4, accepted, 1.0), make_round(1, 4, accepted, 1.0))
-    return ContestRun(name, "one", "code", 0, Measured([1] * 8, seconds, 0.0, target_passes=2, rounds=done))
+    return ContestRun(name, "one", "code", 0, Measured(list(range(8)), seconds, 0.0, target_passes=2, rounds=done))
 
 
 def case(shape: str) -> TreeCase:
@@ -269,3 +269,18 @@ def test_the_shipped_page_has_its_marks() -> None:
 def test_rungs_of_unknown_sizes_are_left_out() -> None:
     empty: Any = LevelAcceptance([])
     assert empty.rows() == []
+
+
+def test_prompts_whose_text_repeats_itself_are_in_tables_of_their_own() -> None:
+    shapes = [case("4"), case("2,1")]
+    found = []
+    for prompt, ids in (("loops", [1] * 8), ("varied", list(range(8)))):
+        plain = outcome(plain_name(1.0), 0)
+        plain = replace(plain, prompt=prompt, measured=replace(plain.measured, output_ids=ids))
+        found += [plain, *(replace(outcome(shape.name, 1), prompt=prompt) for shape in shapes)]
+    found.append(replace(outcome(shapes[0].name, 1), prompt="cancelled before plain decoding"))
+    held, apart = classes(shapes, found)
+    assert ({one.prompt for one in held}, {one.prompt for one in apart}) == ({"varied"}, {"loops"})
+    assert [row.statistics.prompts for row in rows(shapes, held)] == [1, 1]
+    assert rows(shapes, held, timed=False)[0].speedup is None
+    assert varied(shapes, found) == {(1.0, "varied")}

@@ -10,26 +10,34 @@ import argparse
 import importlib
 import pkgutil
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from specviz.bench.core.contest import Contestant, ContestPlan, first_prompts
+from specviz.bench.core.contest import Contestant, ContestPlan, ContestRun, first_prompts
 from specviz.bench.core.contest import contest as run_contest
+from specviz.bench.core.equality import unequal
 from specviz.bench.core.provenance import origin_of
-from specviz.bench.core.report import plain_data
+from specviz.bench.core.report import plain_data, write_between
 from specviz.bench.core.run import SourceContestant, collect, on
 from specviz.bench.speed import plan as plans
 from specviz.bench.speed.efficiency import Efficiency, efficiencies, samples
-from specviz.bench.speed.rows import overhead, rows
-from specviz.bench.speed.table import Report, markdown
+from specviz.bench.speed.rows import Part, overhead, part
+from specviz.bench.speed.table import Report, markdown, summary
 from specviz.cli.parts.bench import (
+    BOTH,
     PAIR,
     Cancelled,
     add_pair_flags,
+    add_temperatures,
+    add_write,
     at_least_one,
+    check_write,
+    complain,
     deliver,
     numbers,
+    page_of,
+    temperatures,
     time_limit,
 )
 from specviz.cli.parts.progress import progress
@@ -37,10 +45,16 @@ from specviz.cli.parts.sources import SharedModels, live_source
 from specviz.cli.parts.terminal import err
 from specviz.errors import BenchError, OptionError
 from specviz.protocol.runs import PromptCard, RunRequest, TraceSource
+from specviz.resources import ROOT
 from specviz.trace.events import Machine, Started
 
 if TYPE_CHECKING:
     from specviz.bench.speed.replay import PassReplay
+
+
+README = ROOT.parent / "README.md"
+PAGE = ROOT.parent / "docs" / "bench.md"
+MARK = "bench"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -79,12 +93,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="tokens per run (default %(default)s)",
     )
-    add("--quick", action="store_true", help="one length, one prompt a family, one repeat, at most 32 tokens")
+    add("--quick", action="store_true",
+        help="one length, one prompt a family, one repeat, at most 32 tokens: a minute; otherwise about four on two "
+        "idle cores")  # fmt: skip
     add("--max-minutes", type=float, metavar="M", help="stop after M minutes and report what is done")
     add("--no-transformers", action="store_true", help="measure our own settings alone")
-    add("--temperature", type=float, default=0.0, metavar="T", help="0 decodes greedily (default)")
+    add_temperatures(parser)
     add_pair_flags(parser)
     add("--json", type=Path, metavar="FILE", help="write the report as JSON; - prints it instead of the tables")
+    add_write(parser, "docs/bench.md", "the main tables")
     _configure_experiments(parser)
 
 
@@ -106,48 +123,87 @@ def run(args: argparse.Namespace) -> int:
     if args.experiment is not None:
         return int(importlib.import_module(f"{__name__}.{args.experiment}").run(args))
     options = read_options(args)
-    models = SharedModels()
-    source = live_source(models, args.threads)
+    check_write(args.write, PAGE, README, MARK)
+    source = live_source(models := SharedModels(), args.threads)
     prompts = first_prompts(source.catalog(), options.prompts_per_family)
-    own_contestants = plans.own_contestants(source, options)
-    for contestant in own_contestants:
-        reason = source.explain(replace(contestant.request, prompt=prompts[0].text))
+    report = _measured(Bench(options, source, prompts, _replay(options, models), args.max_minutes))
+    if args.write is not None:
+        write_between(page_of(args.write, PAGE), MARK, markdown(report))
+        if args.write == BOTH:
+            write_between(README, MARK, summary(report))
+    return deliver(args.json, plain_data(report), markdown(report)) or complain(report.unequal)
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """What all parts work on."""
+
+    options: plans.BenchOptions
+    source: TraceSource
+    prompts: Sequence[PromptCard]
+    replay: PassReplay
+    max_minutes: float | None
+
+
+def _measured(bench: Bench) -> Report:
+    options, prompts = bench.options, bench.prompts
+    contestants = plans.own_contestants(bench.source, options)
+    for contestant in contestants:
+        reason = bench.source.explain(replace(contestant.request, prompt=prompts[0].text))
         if reason:
             raise OptionError(reason)
-    err().line(f"warming up, then {len(prompts)} prompts × {options.repeats} repeats…")
-    origin = origin_of([_header(source, own_contestants[place], prompts[0]) for place in (0, 1)])
-    contestants = [*own_contestants, *(theirs(options, origin.machine) if options.transformers else ())]
-    contest = ContestPlan(contestants, prompts, options.repeats)
-    replay = _replay(options, models)
-    with time_limit(args.max_minutes) as cancelled:
-        outcomes = list(progress(run_contest(contest, cancelled), "bench", contest.runs))
-        share = _efficiency(own_contestants, prompts, replay, cancelled)
+    origin = origin_of([_header(bench.source, contestants[place], prompts[0]) for place in (0, 1)])
+    found: dict[float, list[ContestRun]] = {}
+    planned, wrong = 0, list[str]()
+    with time_limit(bench.max_minutes) as cancelled:
+        for temperature in options.temperatures:
+            own = plans.own_contestants(bench.source, options, temperature)
+            other = theirs(options, origin.machine, temperature) if options.transformers else []
+            contest = ContestPlan([*own, *other], prompts, options.repeats)
+            planned += contest.runs
+            err().line(f"temperature {temperature:g}: warming up, then {contest.runs} runs…")
+            found[temperature] = list(progress(run_contest(contest, cancelled), "bench", contest.runs))
+            names = [one.name for one in own]
+            wrong += unequal(origin.target.dtype, temperature, found[temperature], names, plans.PLAIN)
+        share = _efficiency(contestants, prompts, bench.replay, cancelled)
     recorded = f"specviz: model γ={plans.middle_gamma(options.gammas)}{plans.RECORDED}"
-    report = Report(
-        rows=rows(outcomes, plans.PLAIN, share),
+    return Report(
+        parts=_parts(found, share),
         origin=origin,
-        temperature=options.template.temperature,
         max_new_tokens=options.template.max_new_tokens,
         prompts=len(prompts),
         repeats=options.repeats,
-        complete=len(outcomes) == contest.runs,
-        pass_times=replay.medians(),
-        tracing_overhead=overhead(outcomes, recorded),
+        seed=options.template.seed,
+        complete=sum(map(len, found.values())) == planned,
+        unequal=wrong,
+        pass_times=bench.replay.medians(),
+        tracing_overhead=overhead([one for outcomes in found.values() for one in outcomes], recorded),
     )
-    return deliver(args.json, plain_data(report), markdown(report))
+
+
+def _parts(found: Mapping[float, Sequence[ContestRun]], share: Mapping[str, Efficiency]) -> list[Part]:
+    """One per temperature that was reached; efficiency stands at the first. Raises BenchError where none was."""
+    first, *others = found.items()
+    return [part(*first, plans.PLAIN, share), *(part(*one, plans.PLAIN) for one in others if one[1])]
 
 
 def read_options(args: argparse.Namespace) -> plans.BenchOptions:
     """Raises OptionError for lengths that are no numbers and counts below one."""
     at_least_one(args, ("prompts", "repeats", "max_new_tokens", "threads"))
     gammas = numbers(args, "gammas", int, "2,4,6")
-    template = RunRequest(prompt="", **{name: getattr(args, name) for name in (*PAIR, "temperature", "max_new_tokens")})
-    with_transformers = not args.no_transformers
-    options = plans.BenchOptions(gammas, args.branching, args.prompts, args.repeats, with_transformers, template)
+    options = plans.BenchOptions(
+        gammas=gammas,
+        branching=args.branching,
+        prompts_per_family=args.prompts,
+        repeats=args.repeats,
+        temperatures=temperatures(args),
+        transformers=not args.no_transformers,
+        template=RunRequest(prompt="", **{name: getattr(args, name) for name in (*PAIR, "max_new_tokens")}),
+    )
     return plans.quick(options) if args.quick else options
 
 
-def theirs(options: plans.BenchOptions, machine: Machine) -> list[Contestant]:
+def theirs(options: plans.BenchOptions, machine: Machine, temperature: float) -> list[Contestant]:
     """transformers on the same folders, in the number format our run has chosen."""
     from specviz.bench.speed import baselines
     from specviz.lm.place import locate
@@ -156,8 +212,8 @@ def theirs(options: plans.BenchOptions, machine: Machine) -> list[Contestant]:
     target, assistant, tokenizer = baselines.load_reference(
         locate(template.target), locate(template.drafter_model), machine.dtype, machine.device
     )
-    sampling = baselines.sampling_arguments(template.temperature)
-    reference = baselines.Reference(target, assistant, tokenizer, template.max_new_tokens, sampling)
+    sampling = baselines.sampling_arguments(temperature)
+    reference = baselines.Reference(target, assistant, tokenizer, template.max_new_tokens, sampling, template.seed)
     middle = plans.middle_gamma(options.gammas)
     return [
         baselines.plain(reference),

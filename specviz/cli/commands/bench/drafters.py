@@ -12,27 +12,43 @@ from dataclasses import replace
 from pathlib import Path
 
 from specviz.bench.core.contest import ContestPlan, contest, first_prompts
+from specviz.bench.core.equality import unequal
 from specviz.bench.core.provenance import origin_of
-from specviz.bench.core.report import between, check_section, plain_data, write_between
+from specviz.bench.core.report import between, plain_data, write_between
 from specviz.bench.core.run import FirstRun
 from specviz.bench.drafters import plan as drafter_plan
-from specviz.bench.drafters.rows import Section, sections
+from specviz.bench.drafters.plan import Named
+from specviz.bench.drafters.rows import Part, Section, part
 from specviz.bench.drafters.stored import check_mergeable, merged, place_of_report, read_report, write_report
 from specviz.bench.drafters.table import DrafterReport, markdown, summary
-from specviz.cli.parts.bench import PAIR, add_count, add_pair_flags, at_least_one, deliver, time_limit
+from specviz.cli.parts.bench import (
+    BOTH,
+    PAIR,
+    add_count,
+    add_pair_flags,
+    add_temperatures,
+    add_write,
+    at_least_one,
+    check_write,
+    complain,
+    deliver,
+    page_of,
+    temperatures,
+    time_limit,
+)  # fmt: skip
 from specviz.cli.parts.progress import progress
 from specviz.cli.parts.sources import SharedModels, live_source
 from specviz.cli.parts.terminal import err
-from specviz.errors import BenchError, OptionError
-from specviz.protocol.runs import MethodDescription, PromptCard, RunRequest, TraceSource
+from specviz.errors import BenchError
+from specviz.protocol.runs import PromptCard, RunRequest, TraceSource
 from specviz.resources import ROOT
 
 SUMMARY = "compare all drafters with plain decoding on every prompt family, those that remember cold and warm"
 README = ROOT.parent / "README.md"
 PAGE = ROOT.parent / "docs" / "bench_drafters.md"
 MARK = "bench drafters"
-BOTH = Path()
-"""`--write` without a page"""
+SECOND_MODEL = "drafter-weak"
+QUICK_TOKENS = 32
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -40,80 +56,90 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--drafters", default="", metavar="A,B,…", help="these alone; without it, every drafter")
     add_count(parser, "--prompts", 2, "prompts per family")
     add_count(parser, "--repeats", 1, "times everything is run")
-    add_count(parser, "--max-new-tokens", 48, "tokens per run")
-    add("--temperature", type=float, default=0.0, metavar="T", help="0 decodes greedily (default)")
-    add_count(parser, "--warm-up-prompts", 4, "other prompts of the family behind a warm start")
+    add_count(parser, "--max-new-tokens", 128, "tokens per run, where its text does not end before")
+    add_temperatures(parser)
+    add_count(parser, "--warm-up-prompts", 2, "other prompts of the family behind a warm start")
     add("--max-minutes", type=float, metavar="M", help="stop after M minutes and report what is done")
     add("--json", type=Path, metavar="FILE", help="write the report as JSON; - prints it instead of the tables")
-    add("--write", type=Path, nargs="?", const=BOTH, metavar="PAGE",
-        help="write the tables between the marks of a page; where none is named, of docs/bench_drafters.md, and those "
-        "over all prompts of README.md")  # fmt: skip
+    add("--second-model", default=SECOND_MODEL, metavar="NAME",
+        help="the model drafter once more, with these weights (default %(default)s); empty: it is not")  # fmt: skip
+    add("--quick", action="store_true",
+        help="one prompt a family, at most 32 tokens: about a minute and a half; otherwise about six on two idle "
+        "cores")  # fmt: skip
+    add_write(parser, "docs/bench_drafters.md", "those over all prompts")
     add_pair_flags(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     at_least_one(args, ("prompts", "repeats", "max_new_tokens", "warm_up_prompts", "threads"))
-    if args.temperature < 0:
-        raise OptionError(f"--temperature is {args.temperature:g}, but must be at least 0.")
+    if args.quick:
+        args.prompts, args.max_new_tokens = 1, min(QUICK_TOKENS, args.max_new_tokens)
     kept = _kept(args)
     report = measure(args, live_source(SharedModels(), args.threads), kept)
     if args.write is not None:
         report = report if kept is None else merged(kept, report)
         _write(args.write, report)
-    return deliver(args.json, plain_data(report), markdown(report))
+    return deliver(args.json, plain_data(report), markdown(report)) or complain(report.unequal)
 
 
 def measure(args: argparse.Namespace, source: TraceSource, kept: DrafterReport | None = None) -> DrafterReport:
-    """Run every drafter once, then the contest, and sum it up. Raises BenchError where no plain run was finished, and
+    """Run every drafter once, then a contest per temperature, and sum it up. Raises BenchError where no plain run was
+    finished, and
     before the contest where its rows could not stand beside those of `kept`."""
     catalog = source.catalog()
     names = [name.strip() for name in args.drafters.split(",") if name.strip()]
-    methods = drafter_plan.chosen(catalog, names)
+    drafters = drafter_plan.with_models(drafter_plan.chosen(catalog, names), args.second_model)
     prompts = first_prompts(catalog, args.prompts)
     template = RunRequest(
-        prompt="",
-        temperature=args.temperature,
-        max_new_tokens=args.max_new_tokens,
-        record=False,
-        **{name: getattr(args, name) for name in PAIR},
+        prompt="", max_new_tokens=args.max_new_tokens, record=False, **{name: getattr(args, name) for name in PAIR}
     )
-    err().line(f"warming up {len(methods)} drafters…")
-    first_runs = drafter_plan.first_runs(source, methods, template, prompts[0])
-    met = list(progress(first_runs, "warm-up", len(methods)))
+    err().line(f"warming up {len(drafters)} drafters…")
+    first_runs = drafter_plan.first_runs(source, drafters, template, prompts[0])
+    met = list(progress(first_runs, "warm-up", len(drafters)))
     blank = _blank(args, met, prompts)
     if kept is not None:
-        families = ["", *dict.fromkeys(card.family for card in prompts)]
-        check_mergeable(kept, replace(blank, sections=tuple(Section(family, ()) for family in families)))
+        check_mergeable(kept, replace(blank, parts=_empty(blank.temperatures, prompts)))
     warm_up_prompts = drafter_plan.warm_up_prompts(catalog, prompts, args.warm_up_prompts)
-    entrants = drafter_plan.entrants(source, met, template, warm_up_prompts)
-    err().line(f"{len(entrants)} contestants × {len(prompts)} prompts × {args.repeats} repeats…")
-    plan = ContestPlan(drafter_plan.lineup(entrants), prompts, args.repeats, warm_up=False)
+    parts, wrong, complete = list[Part](), list[str](), True
     with time_limit(args.max_minutes) as cancelled:
-        outcomes = list(progress(contest(plan, cancelled), "bench", plan.runs))
-    return replace(blank, sections=sections(entrants, outcomes), complete=len(outcomes) == plan.runs)
+        for temperature in blank.temperatures:
+            entrants = drafter_plan.entrants(source, met, replace(template, temperature=temperature), warm_up_prompts)
+            plan = ContestPlan(drafter_plan.lineup(entrants), prompts, args.repeats, warm_up=False)
+            err().line(f"temperature {temperature:g}: {plan.runs} runs…")
+            outcomes = list(progress(contest(plan, cancelled), "bench", plan.runs))
+            complete = complete and len(outcomes) == plan.runs
+            if outcomes or not parts:
+                parts.append(part(temperature, entrants, outcomes))
+            lossless = drafter_plan.lossless(entrants)
+            wrong += unequal(blank.origin.target.dtype, temperature, outcomes, lossless)
+    return replace(blank, parts=tuple(parts), unequal=tuple(wrong), complete=complete)
+
+
+def _empty(temperatures: Sequence[float], prompts: Sequence[PromptCard]) -> tuple[Part, ...]:
+    """Parts without rows, for what must be equal before anything is measured."""
+    families = ["", *dict.fromkeys(card.family for card in prompts)]
+    sections = tuple(Section(family, ()) for family in families)
+    return tuple(Part(temperature, sections, Section("", ()), ()) for temperature in temperatures)
 
 
 def _blank(
-    args: argparse.Namespace, met: Sequence[tuple[MethodDescription, FirstRun]], prompts: Sequence[PromptCard]
+    args: argparse.Namespace, met: Sequence[tuple[Named, FirstRun]], prompts: Sequence[PromptCard]
 ) -> DrafterReport:
     """The report before the contest."""
     return DrafterReport(
-        sections=(),
-        absent={method.name: first.reason for method, first in met if first.started is None},
+        parts=(),
+        absent={one.name: first.reason for one, first in met if first.started is None},
         origin=origin_of([first.started for _, first in met if first.started is not None]),
         later={},
         prompts=len(prompts),
         warm_up_prompts=args.warm_up_prompts,
         repeats=args.repeats,
         max_new_tokens=args.max_new_tokens,
-        temperature=args.temperature,
+        temperatures=temperatures(args),
         seed=args.seed,
+        unequal=(),
         complete=False,
     )
-
-
-def _page(where: Path) -> Path:
-    return PAGE if where == BOTH else where
 
 
 def _kept(args: argparse.Namespace) -> DrafterReport | None:
@@ -121,9 +147,8 @@ def _kept(args: argparse.Namespace) -> DrafterReport | None:
     for a page without marks, and for one whose other rows would be lost."""
     if args.write is None:
         return None
-    page = _page(args.write)
-    for one in (page, README) if args.write == BOTH else (page,):
-        check_section(one, MARK)
+    page = page_of(args.write, PAGE)
+    check_write(args.write, PAGE, README, MARK)
     if not args.drafters:
         return None
     kept = read_report(place_of_report(page))
@@ -136,7 +161,7 @@ def _kept(args: argparse.Namespace) -> DrafterReport | None:
 
 
 def _write(where: Path, report: DrafterReport) -> None:
-    page = _page(where)
+    page = page_of(where, PAGE)
     write_between(page, MARK, markdown(report))
     write_report(report, place_of_report(page))
     if where == BOTH:

@@ -8,20 +8,22 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from specviz.bench.sweep.runner import sweep
-from specviz.bench.sweep.table import table
+from specviz.bench.sweep.table import report
 from specviz.bench.sweep.warm_up import every_drafter, runnable, warm_up
 from specviz.cli.parts.bench import Cancelled, time_limit
 from specviz.cli.parts.progress import progress
 from specviz.cli.parts.sources import SharedModels, live_source
 from specviz.cli.parts.terminal import err, out, printable
+from specviz.errors import BenchError
 from specviz.protocol.runs import TraceSource
 from specviz.protocol.sweeps import store as sweep_store
 from specviz.protocol.sweeps.csv_file import sweep_csv
-from specviz.protocol.sweeps.definition import SweepDefinition, expand
-from specviz.protocol.sweeps.points import SweepPoint, summarise
+from specviz.protocol.sweeps.definition import SweepDefinition, expand, fingerprint
+from specviz.protocol.sweeps.points import SweepPoint
 from specviz.protocol.sweeps.result import SweepResult, check_definition, continued, introduce, points_of, with_points
 from specviz.protocol.sweeps.spec import SweepSpec
 from specviz.protocol.sweeps.toml_file import read_definition
@@ -34,14 +36,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("file", type=Path, metavar="FILE", help="the sweep, as TOML; assets/sweeps has examples")
     kept = "keep the result here (.json, .json.gz) after every prompt; one that is there already is gone on with"
     add("--out", type=Path, metavar="RESULT.json", help=kept)
+    replace_words = "begin anew where the result is of other weights, another machine or another sweep file"
+    add("--replace", action="store_true", help=replace_words)
     add("--csv", type=Path, metavar="FILE", help="also write one line per run")
+    add("--dtype", metavar="D", help="number format in place of the file's, such as bfloat16; give another --out")
     add("--max-minutes", type=float, metavar="M", help="stop after M minutes; what is done is kept, as after Ctrl-C")
     add("--json", action="store_true", help="print the whole result in place of the table")
 
 
 def run(args: argparse.Namespace) -> int:
     definition = read_definition(args.file)
-    kept = _kept(args.out, definition)
+    if args.dtype is not None:
+        definition = replace(definition, dtype=args.dtype)
+    kept = _kept(args.out, definition, args.replace)
     source = live_source(SharedModels(), definition.threads or 1)
     result = measure(args, definition, source, kept)
     points = points_of(result)
@@ -50,18 +57,21 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         out().write(sweep_store.dumps(result))
     else:
-        out().write(printable(table(summarise(points)) if points else "nothing was measured.\n"))
+        out().write(printable(report(points) if points else "nothing was measured.\n"))
     return 0
 
 
-def _kept(where: Path | None, definition: SweepDefinition) -> SweepResult | None:
-    """What `--out` holds already. Raises BenchError where it is no result of this sweep, or could not be written."""
+def _kept(where: Path | None, definition: SweepDefinition, anew: bool) -> SweepResult | None:
+    """What `--out` holds already; nothing where it is of another sweep and is to be replaced (`anew`). Raises
+    BenchError where it is no result of this sweep, or could not be written."""
     if where is None:
         return None
     sweep_store.check_place(where)
     if not where.exists():
         return None
     kept = sweep_store.read(where)
+    if anew and kept.definition_sha256 != fingerprint(definition):
+        return None
     check_definition(kept, definition)
     return kept
 
@@ -72,7 +82,7 @@ def measure(
     """Warm up, then run what is not there yet, keeping the result after each prompt."""
     with time_limit(args.max_minutes) as cancelled:
         result, spec = _warmed_up(args, definition, source, cancelled)
-        result = result if kept is None else continued(kept, result)
+        kept, result = _joined(args, kept, result)
         points = [] if kept is None else points_of(kept)
         for _ in _prompt_by_prompt(sweep(source, spec, cancelled, tuple(points)), points, result.planned_runs):
             _keep(args.out, result, points)
@@ -82,6 +92,21 @@ def measure(
         cure = "the same command goes on." if args.out else "with --out the same command would go on."
         err().line(f"stopped: {len(points)} of {result.planned_runs} runs are done; {cure}")
     return result
+
+
+def _joined(
+    args: argparse.Namespace, kept: SweepResult | None, fresh: SweepResult
+) -> tuple[SweepResult | None, SweepResult]:
+    """What is gone on with, and the header for it. Raises BenchError where they do not fit, unless asked to replace."""
+    if kept is None:
+        return None, fresh
+    try:
+        return kept, continued(kept, fresh)
+    except BenchError as error:
+        if not args.replace:
+            raise
+        err().line(printable(f"begun anew: {error}"))
+        return None, fresh
 
 
 def _warmed_up(

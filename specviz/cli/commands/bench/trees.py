@@ -13,18 +13,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from specviz.bench.core.contest import ContestPlan, contest, first_prompts
+from specviz.bench.core.contest import ContestPlan, ContestRun, contest, first_prompts
 from specviz.bench.core.provenance import origin_here
 from specviz.bench.core.report import check_section, plain_data, write_between
 from specviz.bench.core.run import SourceContestant
+from specviz.bench.core.texts import texts
 from specviz.cli.parts.bench import (
     PAIR,
     Cancelled,
     add_count,
     add_pair_flags,
+    add_temperatures,
     at_least_one,
     deliver,
     numbers,
+    temperatures,
     time_limit,
 )
 from specviz.cli.parts.progress import progress
@@ -37,7 +40,6 @@ from specviz.resources import ROOT
 if TYPE_CHECKING:
     from specviz.bench.trees.level_acceptance import LevelAcceptance
     from specviz.bench.trees.plan import TreeCase, TreePlan
-    from specviz.bench.trees.rows import TreeRow
     from specviz.bench.trees.same_trees import SameTreeRow
     from specviz.bench.trees.table import TreeReport
     from specviz.engine.session import Method
@@ -46,17 +48,21 @@ if TYPE_CHECKING:
 SUMMARY = "compare tree policies and verifiers at a fixed speculation length and at a fixed target budget"
 PAGE = ROOT.parent / "docs" / "bench_trees.md"
 MARK = "bench trees"
+QUICK = (16, "0")
+"""tokens and temperatures"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--lengths", default="3", metavar="N,N,…", help="fixed draft lengths (default %(default)s); empty: none")
-    add("--budgets", default="6,14", metavar="N,N,…",
+    add("--budgets", default="14", metavar="N,N,…",
         help="fixed target budgets in candidates (default %(default)s); empty: none")  # fmt: skip
-    add("--temperatures", default="0,1", metavar="T,T,…", help="sampling temperatures (default %(default)s)")
+    add_temperatures(parser)
     add_count(parser, "--shapes", 1, "shapes tried per policy and budget, each a row of its own")
-    add_count(parser, "--prompts", 4, "prompts per family")
-    add_count(parser, "--max-new-tokens", 48, "tokens per run")
+    add_count(parser, "--prompts", 1, "prompts per family")
+    add_count(parser, "--max-new-tokens", 128, "tokens per run, where its text does not end before")
+    add("--quick", action="store_true",
+        help="16 tokens, temperature 0 alone: half a minute; otherwise about five on two idle cores")  # fmt: skip
     add("--speed", action="store_true", help="also measure decoding speed against plain decoding, interleaved")
     add("--level-candidates", default="2,4", metavar="N,N,…",
         help="candidates of the level (default %(default)s); empty: no such table")  # fmt: skip
@@ -86,6 +92,8 @@ def run(args: argparse.Namespace) -> int:
     from specviz.bench.trees.plan import cases
     from specviz.bench.trees.table import markdown
 
+    if args.quick:
+        args.max_new_tokens, args.temperatures = QUICK
     at_least_one(args, ("shapes", "prompts", "max_new_tokens", "level_step", "threads"))
     plan = _plan(args)
     if args.write is not None:
@@ -113,7 +121,7 @@ def _plan(args: argparse.Namespace) -> TreePlan:
     return TreePlan(
         lengths=sizes["lengths"],
         budgets=sizes["budgets"],
-        temperatures=numbers(args, "temperatures", float, "0,1"),
+        temperatures=temperatures(args),
         shapes=args.shapes,
         vector=vector_for(None)[1],
         template=RunRequest(
@@ -123,15 +131,20 @@ def _plan(args: argparse.Namespace) -> TreePlan:
 
 
 def _report(bench: Bench) -> TreeReport:
+    from specviz.bench.trees.plan import plain_name
+    from specviz.bench.trees.rows import classes, rows
     from specviz.bench.trees.table import TreeReport
 
     args = bench.args
     with time_limit(args.max_minutes) as cancelled:
-        rows, all_run = _runs(bench, cancelled)
-        same_trees, all_judged = _same_trees(bench, cancelled)
+        outcomes, all_run = _runs(bench, cancelled)
+        same_trees, all_judged = _same_trees(bench, outcomes, cancelled)
+    by_class = classes(bench.cases, outcomes)
     levels = _level_acceptance(bench)
     return TreeReport(
-        rows=rows,
+        rows=rows(bench.cases, by_class.varied, args.seed, args.speed),
+        repeating=rows(bench.cases, by_class.repeating, args.seed, args.speed),
+        texts=[(heat, texts(outcomes, plain_name(heat))) for heat in bench.plan.temperatures],
         same_trees=same_trees,
         levels=levels.rows(),
         level_temperature=args.level_temperature,
@@ -144,14 +157,14 @@ def _report(bench: Bench) -> TreeReport:
     )
 
 
-def _runs(bench: Bench, cancelled: Cancelled) -> tuple[list[TreeRow], bool]:
-    """The rows, and whether everything has run. All cases of a prompt run with the same seed."""
+def _runs(bench: Bench, cancelled: Cancelled) -> tuple[list[ContestRun], bool]:
+    """The outcomes, and whether everything has run. All cases of a prompt run with the same seed, plain decoding too:
+    its texts say which prompts repeat themselves."""
     from specviz.bench.trees.plan import plain_name
-    from specviz.bench.trees.rows import rows
 
     args, source, plan = bench.args, bench.source, bench.plan
     contestants = [SourceContestant(case.name, source, case.request) for case in bench.cases]
-    if args.speed and contestants:
+    if contestants:
         base = replace(plan.template, drafter="none", record=False)
         contestants = [
             *(SourceContestant(plain_name(t), source, replace(base, temperature=t)) for t in plan.temperatures),
@@ -160,19 +173,22 @@ def _runs(bench: Bench, cancelled: Cancelled) -> tuple[list[TreeRow], bool]:
     err().line(f"{len(contestants)} contestants × {len(bench.prompts)} prompts…")
     runs = ContestPlan(contestants, bench.prompts, repeats=1, warm_up=args.speed)
     outcomes = list(progress(contest(runs, cancelled), "bench", runs.runs))
-    return rows(bench.cases, outcomes, args.seed), len(outcomes) == runs.runs
+    return outcomes, len(outcomes) == runs.runs
 
 
-def _same_trees(bench: Bench, cancelled: Cancelled) -> tuple[list[SameTreeRow], bool]:
-    """The verifiers on the same trees, and whether everything was judged."""
+def _same_trees(bench: Bench, outcomes: Sequence[ContestRun], cancelled: Cancelled) -> tuple[list[SameTreeRow], bool]:
+    """The verifiers on the same trees of the texts that do not repeat themselves, and whether everything was judged."""
     from specviz.bench.trees import same_trees
+    from specviz.bench.trees.rows import varied
 
     setup = same_trees.Setup(bench.target, lambda request: _method(bench, request))
     total = len(same_trees.same_trees(bench.cases)) * len(bench.prompts)
     err().line(f"the same trees for all verifiers: {total} runs…")
     loop = same_trees.judge_all(setup, bench.cases, bench.prompts, cancelled)
     judged = list(progress(loop, "same trees", total))
-    return same_trees.rows(judged, bench.args.seed), len(judged) == total
+    places = varied(bench.cases, outcomes)
+    chosen = [one for one in judged if (one.tree[1], one.prompt) in places]
+    return same_trees.rows(chosen, bench.args.seed), len(judged) == total
 
 
 def _method(bench: Bench, request: RunRequest) -> Method:

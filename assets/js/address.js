@@ -1,0 +1,271 @@
+/* The page's address as a whole moment: which run, where in it, and what stands around it. It is kept up while
+   stepping, and opened elsewhere it shows the same moment. Everything lies behind the `#`, which browsers send to no
+   server; the query of earlier releases is read too. Names: docs/links.md. */
+globalThis.SpecViz = globalThis.SpecViz || {};
+// needs: state
+(function (S) {
+  "use strict";
+
+  const { END } = S;
+  const NAMES = [
+    ..."run ask text round beat node tab chart lesson page view hide what choose doc".split(" "), // in this order
+  ];
+  const MOST = 16000; // characters of one field that are read
+  const WRITE_MS = 250; // browsers refuse more than some 200 changes of the address in 30 s
+  const SPACES = "https://huggingface.co";
+
+  // --- pure --------------------------------------------------------------------------------------------------------
+
+  /** The fields that an address names, as texts; what stands behind the `#` goes before the query. */
+  function readAddress(search, hash) {
+    const fields = {};
+    for (const text of [search, hash])
+      for (const [name, value] of new URLSearchParams(String(text).replace(/^[#?]/, "")))
+        if (NAMES.includes(name) && value.length <= MOST) fields[name] = value;
+    return fields;
+  }
+
+  /** Fields → `#run=…&round=5`; those that are empty are left out. */
+  function writeAddress(fields) {
+    const kept = NAMES.filter((name) => fields[name] !== undefined && fields[name] !== null && fields[name] !== "");
+    return `#${kept.map((name) => `${name}=${encodeURIComponent(fields[name])}`).join("&")}`;
+  }
+
+  /** `#round=5&beat=3&node=2`, counted from 1 as on the screen; null if there is no such moment in the text. */
+  function readMoment(text) {
+    const found = typeof text === "string" ? readAddress("", text) : text;
+    const number = (name) => (/^\d{1,6}$/.test(found[name] || "") ? Number(found[name]) : null);
+    if (number("round") === null) return null;
+    return {
+      round: number("round") - 1,
+      beat: (number("beat") ?? 1) - 1,
+      node: found.node === END ? END : number("node"),
+    };
+  }
+
+  const momentFields = (cursor, node) => ({ round: cursor.round + 1, beat: cursor.beat + 1, node: node ?? "" });
+  const writeMoment = (cursor, node) => writeAddress(momentFields(cursor, node));
+
+  /** The request that would run this trace again, in the words of `RunRequest`; as `request_of` in Python. */
+  function requestOf(started) {
+    const request = {
+      prompt: started.prompt_text,
+      target: started.target.name,
+      drafter: started.drafter.name,
+      drafter_options: started.drafter.options,
+      verifier: started.verifier.name,
+      verifier_options: started.verifier.options,
+      temperature: started.sampling.temperature,
+      top_k: started.sampling.top_k,
+      top_p: started.sampling.top_p,
+      seed: started.seed,
+      max_new_tokens: started.max_new_tokens,
+      stop: started.stop,
+      dtype: started.machine.dtype,
+    };
+    for (const role of ["growth", "stopping"])
+      if (started[role])
+        Object.assign(request, { [role]: started[role].name, [`${role}_options`]: started[role].options });
+    if (started.drafter.model) request.drafter_model = started.drafter.model.name;
+    return request;
+  }
+
+  /** CRC-32 of a text's UTF-8, as 8 hex digits: enough to tell that a machine wrote another text. */
+  function textHash(text) {
+    let crc = ~0;
+    for (const byte of new TextEncoder().encode(text)) {
+      crc ^= byte;
+      for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb88320 : 0);
+    }
+    return (~crc >>> 0).toString(16).padStart(8, "0");
+  }
+
+  const through = async (bytes, stream) =>
+    new Uint8Array(await new Response(new Blob([bytes]).stream().pipeThrough(stream)).arrayBuffer());
+
+  /** Plain data as a short text for an address: JSON, deflated, base64url. */
+  async function pack(data) {
+    const bytes = await through(new TextEncoder().encode(JSON.stringify(data)), new CompressionStream("deflate-raw"));
+    const text = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
+    return text.replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "");
+  }
+
+  /** The data again; rejects where the text is none of `pack`'s. */
+  async function unpack(text) {
+    const raw = atob(text.replace(/-/g, "+").replace(/_/g, "/"));
+    const bytes = Uint8Array.from(raw, (sign) => sign.charCodeAt(0));
+    return JSON.parse(new TextDecoder().decode(await through(bytes, new DecompressionStream("deflate-raw"))));
+  }
+
+  /** The recorded runs by run id, as the page that can open them declares them; null: the run is in the page itself. */
+  const recordedNames = () => S.RECORDED || null;
+
+  /** The fields that say which run this is: a recorded one by its name, any other by the request that makes it. */
+  async function runFields(trace) {
+    const names = recordedNames();
+    if (!names || !trace.finished) return {};
+    const name = trace.started.source === "live" ? null : names[trace.started.run_id];
+    if (name) return { run: name };
+    if (trace.started.source === "simulated") return {}; // What if holds its settings
+    return { ask: await pack(requestOf(trace.started)), text: textHash(trace.finished.text) };
+  }
+
+  // --- the page's one address ----------------------------------------------------------------------------------------
+
+  const page = { fields: {}, wanted: null, handle: null, trace: null, drawn: "", timer: 0, opens: [] };
+  if (typeof document !== "undefined") {
+    page.fields = readAddress(location.search, location.hash);
+    page.wanted = { ...page.fields };
+    addEventListener("hashchange", () => arrive(readAddress("", location.hash)));
+  }
+
+  /** The address was changed from outside: by hand, by a link, by going back. */
+  function arrive(fields) {
+    const same = (fields.run || "") === (page.fields.run || "") && (fields.ask || "") === (page.fields.ask || "");
+    page.fields = { ...fields };
+    page.wanted = same ? null : { ...fields };
+    page.arrived = !same;
+    const moment = readMoment(fields);
+    if (page.handle && page.handle.trace && same && moment) page.handle.go(moment, true, moment.node);
+    view(fields);
+    for (const open of page.opens) open(fields);
+  }
+
+  /** How the player is to show: present, and what is hidden. */
+  function view(fields) {
+    if (!page.handle) return;
+    if (fields.hide !== undefined) page.handle.set({ hidden: fields.hide.split(/[ ,]+/).filter(Boolean) });
+    if (fields.view !== undefined) page.handle.set({ view: fields.view === "present" ? "present" : "" });
+  }
+
+  /** The moment that the address asks for in the trace that has just come, once; null: none, or another run's. */
+  function momentOf(trace, first) {
+    const wanted = page.wanted;
+    if (!wanted) return null;
+    const names = recordedNames();
+    const there = !names
+      ? first
+      : wanted.run
+        ? names[trace.started.run_id] === wanted.run
+        : wanted.ask
+          ? trace.started.source === "live" && !!trace.finished
+          : first || page.arrived;
+    if (there || (!first && trace.finished)) page.wanted = null; // another run was opened meanwhile: the link is over
+    return there ? readMoment(wanted) : null;
+  }
+
+  /** Keep the address up with this player. */
+  function follow(handle) {
+    if (page.handle && page.handle.root && page.handle.root.isConnected) return;
+    page.handle = handle;
+    const drawn = () => {
+      if (!handle.trace || !handle.trace.rounds.length || page.wanted || !handle.trace.finished) return;
+      const seen = handle.trace.started.run_id + writeMoment(handle.cursor, handle.selected);
+      if (page.drawn && page.drawn !== seen) later();
+      page.drawn = seen;
+      followLesson();
+    };
+    drawn(); // what the page opens with is no step
+    handle.subscribe(drawn);
+    view(page.fields);
+  }
+
+  function later() {
+    page.timer = page.timer || setTimeout(write, WRITE_MS);
+  }
+
+  /** Put the moment into the address now; resolves to the whole link. */
+  async function write() {
+    clearTimeout(page.timer);
+    page.timer = 0;
+    const { handle } = page;
+    if (handle && handle.trace && handle.trace.rounds.length) {
+      if (page.trace !== handle.trace) {
+        const { trace } = handle;
+        const found = await runFields(trace);
+        page.trace = trace;
+        page.fields = { ...page.fields, run: "", ask: "", text: "", ...found };
+      }
+      Object.assign(page.fields, momentFields(handle.cursor, handle.selected));
+      if (handle.view !== undefined) page.fields.view = handle.view;
+    }
+    const hash = writeAddress(page.fields);
+    const url = location.href.replace(/#.*$/, "") + (hash === "#" ? "" : hash);
+    if (url !== location.href) history.replaceState(history.state, "", url);
+    if (window.parent !== window) window.parent.postMessage({ hash: hash.slice(1) }, SPACES); // a Space's own address
+    return url;
+  }
+
+  /** What stands around the moment: tab, lesson, view, hide, what. An empty text takes a field away. */
+  function setAddress(fields) {
+    const changed = Object.entries(fields).some(([name, value]) => (page.fields[name] ?? "") !== String(value ?? ""));
+    Object.assign(page.fields, fields);
+    if (changed && !page.wanted) later();
+  }
+
+  /** Calls `open(fields)` with what the address names, now and whenever it is changed from outside. */
+  function openLinks(open) {
+    page.opens.push(open);
+    if (Object.keys(page.fields).length) open(page.fields);
+  }
+
+  /** Whatever lesson is open belongs to the address; the lessons mount after the player. */
+  function followLesson() {
+    if (!S.lesson || page.lesson === S.lesson) return;
+    page.lesson = S.lesson;
+    const { lesson, page: place } = page.fields;
+    if (lesson) S.lesson.open(lesson, Math.max(0, Number(place || 1) - 1));
+    S.lesson.subscribe(() => {
+      const state = S.lesson.state();
+      setAddress({ lesson: state ? state.id : "", page: state ? state.beat + 1 : "" });
+    });
+  }
+
+  /** In the page with tabs: the chosen one belongs to the address. */
+  function followTabs() {
+    const clicked = (event) => {
+      const tab = event.target instanceof Element ? event.target.closest("[role=tab]") : null;
+      if (tab && event.isTrusted) setAddress({ tab: tab.textContent.trim().toLowerCase().replace(/\s+/g, "-") });
+    };
+    document.addEventListener("click", clicked, true); // gradio keeps some clicks to itself
+  }
+
+  /** A value of What if belongs to the address from the moment it is changed. */
+  async function keepWhatIf(name, value) {
+    page.what = { ...page.what, [name]: value };
+    if (Object.values(page.what).length) setAddress({ what: await pack(page.what) });
+  }
+
+  /** The link to this moment on the clipboard; says which of two things happened. */
+  async function copyAddress() {
+    const url = await write();
+    const branch = page.handle && page.handle.trace.started.branch;
+    const but = branch ? "; it runs from the prompt, without the token that was forced" : "";
+    try {
+      await navigator.clipboard.writeText(url);
+      return `link copied${but}`;
+    } catch {
+      return `the link is in the address bar${but}`;
+    }
+  }
+
+  Object.assign(S, {
+    readAddress,
+    writeAddress,
+    readMoment,
+    writeMoment,
+    requestOf,
+    textHash,
+    pack,
+    unpack,
+    momentOf,
+    follow,
+    openLinks,
+    followTabs,
+    followLesson,
+    setAddress,
+    copyAddress,
+    keepWhatIf,
+    address: write,
+  });
+})(globalThis.SpecViz);

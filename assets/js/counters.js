@@ -1,0 +1,146 @@
+/* The run in numbers, each with its formula and the values of this run put in. Four of them are easily taken for one
+   another, so they also stand side by side: alpha, acceptance rate, mean acceptance length, tokens per target pass. */
+globalThis.SpecViz = globalThis.SpecViz || {};
+// needs: dom
+(function (S) {
+  "use strict";
+
+  const { h } = S;
+
+  /** Pure: the four numbers, of the rounds at hand: [{name, formula, worked, value, counts}]. */
+  function fourNumbers(rounds) {
+    const sum = S.counters(rounds);
+    const none = "nothing was drafted";
+    const alone = sum.passes - sum.spec;
+    return [
+      {
+        name: "alpha (α)",
+        formula: "accepted ÷ tested",
+        worked: sum.tested === null ? "–" : sum.tested ? `${sum.passed} ÷ ${sum.tested}` : none,
+        value: sum.tested ? S.ratio(sum.passed / sum.tested) : "–",
+        counts:
+          sum.tested === null
+            ? "per tested candidate; this rule tries whole paths, so no candidate is tested by itself"
+            : `per tested candidate: the ${S.count(sum.unreached, "unreached node")} are not in it`,
+      },
+      {
+        name: "acceptance rate",
+        formula: "accepted ÷ drafted",
+        worked: sum.drafted ? `${sum.accepted} ÷ ${sum.drafted}` : none,
+        value: S.ratio(sum.rate),
+        counts:
+          `per drafted candidate: the ${S.count(sum.unreached, "unreached node")} count as drafted; ` +
+          "corrections and bonuses are not in it",
+      },
+      {
+        name: "mean acceptance length",
+        formula: "1 + accepted ÷ rounds that drafted",
+        worked: sum.spec ? `1 + ${sum.accepted - sum.open} ÷ ${sum.spec}` : none,
+        value: S.ratio(sum.length),
+        counts:
+          `per round that drafted; ` +
+          (alone
+            ? `${S.count(alone, "round")} without a draft ${alone === 1 ? "is" : "are"} left out`
+            : "rounds without a draft are left out (here there are none)"),
+      },
+      {
+        name: "tokens per target pass",
+        formula: "tokens ÷ target passes",
+        worked: `${sum.tokens} ÷ ${sum.passes}`,
+        value: S.ratio(sum.tokens / sum.passes),
+        counts: "per target pass: every round counts, and only tokens that stayed in the text",
+      },
+    ];
+  }
+
+  /** Pure: the counters line, each with what it means. */
+  function counterList(trace) {
+    const sum = S.counters(trace.rounds);
+    const list = [
+      { name: "target passes", value: sum.passes.toLocaleString("en"), note: "one per round" },
+      { name: "tokens", value: sum.tokens.toLocaleString("en"), note: "committed so far, the prompt not counted" },
+      ...fourNumbers(trace.rounds).map(({ name, value, formula, worked, counts }) => ({
+        name,
+        value,
+        note: value === "–" ? counts : `${formula} = ${worked} = ${value}; ${counts}`,
+      })),
+    ];
+    if (trace.started.source === "simulated" || !(sum.seconds > 0)) return list;
+    list.push({
+      name: "tokens per second",
+      value: S.ratio(sum.tokens / sum.seconds),
+      note:
+        `tokens ÷ engine seconds of the rounds = ${sum.tokens} ÷ ${S.seconds(sum.seconds)}; ` +
+        "measured, drawing not in it",
+    });
+    const one = trace.started.step_times.find((time) => time.rows === 1);
+    if (one)
+      list.push({
+        name: "speedup over one-token passes",
+        value: `${S.ratio((sum.tokens * one.median_s) / sum.seconds)}×`,
+        note:
+          `tokens · t(1) ÷ engine seconds = ${sum.tokens} · ${S.seconds(one.median_s)} ÷ ${S.seconds(sum.seconds)}; ` +
+          "t(1) is the measured time of a bare target pass over one row on the same machine, " +
+          `with ${S.count(one.cached_rows, "row")} in its cache. Below 1 is slower than plain decoding.`,
+      });
+    return list;
+  }
+
+  function countersPanel(box, act) {
+    let shown = null;
+    const line = h("div", { class: "svp-counterline" });
+    const table = h("div", { class: "svp-four-box" });
+    const fold = h(
+      "details",
+      { class: "svp-four" },
+      h("summary", {}, "Four numbers that are easily confused, from this run"),
+      table,
+    );
+    box.append(line, fold);
+    fold.addEventListener("toggle", () => act.draw());
+
+    function compare(rounds) {
+      const heads = ["number", "formula", "here", "", "what it counts"];
+      return h(
+        "table",
+        {},
+        h("thead", {}, h("tr", {}, heads.map((name) => h("th", { scope: "col" }, name || h("span", {}, "="))))),
+        h(
+          "tbody",
+          {},
+          fourNumbers(rounds).map((one) =>
+            h(
+              "tr",
+              {},
+              h("th", { scope: "row" }, one.name),
+              [one.formula, one.worked, h("b", {}, one.value), one.counts].map((cell) => h("td", {}, cell)),
+            ),
+          ),
+        ),
+      );
+    }
+
+    return function draw(now) {
+      if (fold.open && fold.shown !== now.trace) {
+        fold.shown = now.trace;
+        table.replaceChildren(compare(now.trace.rounds));
+      }
+      if (shown === now.trace) return;
+      shown = now.trace;
+      line.replaceChildren(
+        ...counterList(now.trace).map((one, place) => {
+          const id = `svp-note-${now.id}-${place}`;
+          return h(
+            "span",
+            { class: "svp-counter", tabindex: "0", "aria-describedby": id },
+            h("b", {}, one.value),
+            ` ${one.name}`,
+            h("span", { class: "svp-note", role: "tooltip", id }, one.note),
+          );
+        }),
+      );
+    };
+  }
+
+  Object.assign(S, { countersPanel, counterList, fourNumbers });
+})(globalThis.SpecViz);

@@ -1,0 +1,149 @@
+/* The panel of an open lesson: one beat's text, its question or exercise, back and next. Draws; decides nothing.
+   `shown` is what lesson.js knows of the open lesson; `act` are {next, back, leave, choose, link}. */
+globalThis.SpecViz = globalThis.SpecViz || {};
+// needs: dom
+(function (S) {
+  "use strict";
+
+  const { h } = S;
+  const HINT = "Space or PageDown goes on, PageUp back";
+
+  function lessonPanel(act) {
+    const button = (words, does, extra = {}) =>
+      h("button", { type: "button", class: "svl-btn", onclick: does, ...extra }, words);
+    const where = h("span", { class: "svl-where" });
+    const done = h("i");
+    const bar = h("span", { class: "svl-progress", "aria-hidden": "true" }, done);
+    const title = h("h3", { class: "svl-title", tabindex: "-1" });
+    const text = h("p", { class: "svl-text" });
+    const said = h("div", { class: "svl-said", "aria-live": "polite" }, title, text);
+    const asked = h("div", { class: "svl-asked" });
+    const verdict = h("p", { class: "svl-verdict", role: "status" });
+    const next = button("Next", act.next, { class: "svl-btn is-next", title: HINT });
+    const back = button("Back", act.back);
+    const link = h("button", { type: "button", class: "svl-link", onclick: act.link });
+    const leave = button("Leave the lesson", act.leave, { class: "svl-link is-leave" });
+    const foot = h("div", { class: "svl-foot" }, back, next, link, h("span", { class: "svl-hint" }, HINT));
+    const box = h(
+      "section",
+      { class: "svl", "aria-label": "lesson" },
+      h("div", { class: "svl-head" }, where, bar, leave),
+      h("div", { class: "svl-body" }, said, h("div", { class: "svl-side" }, asked, verdict), foot),
+    );
+    let drawn = null;
+
+    function draw(shown) {
+      const { lesson, place, beat, ended } = shown;
+      const whole = lesson.beats.length;
+      S.setText(where, ended ? `${lesson.title}: finished` : `${lesson.title} · ${place + 1} of ${whole}`);
+      done.style.width = `${(100 * (ended ? whole : place + 1)) / whole}%`;
+      S.set(box, "aria-busy", shown.waiting ? "true" : "false");
+      const now = `${lesson.id} ${ended ? "end" : place}`;
+      if (drawn !== now) {
+        drawn = now;
+        title.replaceChildren(...S.sentence(ended ? "That was the lesson" : beat.title));
+        text.replaceChildren(...S.sentence(ended ? shown.score : beat.text));
+        asked.replaceChildren(...(ended ? [] : beat.question ? question(beat.question) : beat.live ? live(beat) : []));
+      }
+      if (!ended && beat.question) mark(beat.question, shown);
+      S.setText(verdict, ended ? "" : verdictOf(shown));
+      S.set(verdict, "class", `svl-verdict${shown.good ? " is-right" : ""}`);
+      link.hidden = ended || !beat.link || !shown.tabs;
+      if (!link.hidden) S.setText(link, beat.link.label);
+      back.disabled = place === 0 && !ended;
+      S.setText(next, nextWords(shown));
+    }
+
+    function nextWords(shown) {
+      if (shown.ended) return shown.following ? `Next lesson: ${shown.following.title}` : "Leave";
+      if (shown.beat.question && !shown.checked) return shown.chosen === null ? "Show the answer" : "Check";
+      if (shown.beat.live && !shown.good) return "Skip";
+      return shown.place + 1 === shown.lesson.beats.length ? "Finish" : "Next";
+    }
+
+    function verdictOf(shown) {
+      const { beat, checked, chosen } = shown;
+      if (shown.waiting) return "Loading the run of this beat …";
+      if (beat.live) return shown.live;
+      if (!beat.question || !checked) return "";
+      const start = chosen === null ? "" : beat.question.choices[chosen].right ? "Right. " : "Not quite. ";
+      return start + beat.question.why.replace(/[\u2068\u2069]/g, "");
+    }
+
+    function question(asks) {
+      const choices = asks.choices.map((choice, index) =>
+        h(
+          "label",
+          { class: "svl-choice" },
+          h("input", { type: "radio", name: "svl-answer", value: index, onchange: () => act.choose(index) }),
+          h("span", { class: "svl-number", "aria-hidden": "true" }, `${index + 1}`),
+          h("span", { class: "svl-words" }, ...S.sentence(choice.text)),
+          h("span", { class: "svl-mark", role: "img" }),
+        ),
+      );
+      const short = asks.choices.every((choice) => choice.text.length < 8);
+      const box = h("div", { class: short ? "svl-choices is-short" : "svl-choices" }, choices);
+      return [h("fieldset", { class: "svl-question" }, h("legend", {}, ...S.sentence(asks.ask)), box)];
+    }
+
+    function mark(asks, shown) {
+      [...asked.querySelectorAll(".svl-choice")].forEach((label, index) => {
+        const input = label.querySelector("input");
+        input.checked = shown.chosen === index;
+        input.disabled = shown.checked;
+        const right = asks.choices[index].right;
+        const state = !shown.checked ? "" : right ? " is-right" : index === shown.chosen ? " is-wrong" : "";
+        S.set(label, "class", `svl-choice${state}`);
+        const [sign, words] = { " is-right": ["✓", "right"], " is-wrong": ["✗", "not right"] }[state] || ["", ""];
+        S.setText(label.querySelector(".svl-mark"), sign);
+        S.set(label.querySelector(".svl-mark"), "aria-label", words);
+      });
+    }
+
+    function live(beat) {
+      return [h("p", { class: "svl-live" }, beat.live.ask)];
+    }
+
+    return { box, draw, focus: () => title.focus({ preventScroll: true }) };
+  }
+
+  /** The list of all lessons as a dialog. `lessons` in order; `progress` by id; `open(id)` begins or goes on. */
+  function lessonList(data, progress, open) {
+    const rows = data.lessons.map((lesson, place) => {
+      const one = progress[lesson.id];
+      const words = !one ? "Start" : one.done ? "Again" : "Go on";
+      const does = () => open(lesson.id, one && !one.done ? one.beat : 0);
+      return h(
+        "li",
+        { class: "svl-row" },
+        h("h3", {}, `${place + 1}. ${lesson.title}`),
+        h("p", {}, lesson.goal),
+        h("p", { class: "svl-how" }, S.progressText(lesson, one)),
+        h(
+          "button",
+          { type: "button", class: "svl-btn", "aria-label": `${words}: ${lesson.title}`, onclick: does },
+          words,
+        ),
+      );
+    });
+    const missing = data.missing.map((one) =>
+      h("li", { class: "svl-row is-missing" }, h("h3", {}, one.title), h("p", {}, `Not playable here: ${one.why}`)),
+    );
+    const minutes = data.lessons.reduce((sum, lesson) => sum + lesson.minutes, 0);
+    const dialog = h(
+      "dialog",
+      { class: "svl-list", "aria-label": "lessons" },
+      h("h2", {}, "Learn speculative decoding"),
+      h("p", {}, `${S.count(data.lessons.length, "lesson")}, about ${minutes} minutes. Nothing leaves this page.`),
+      h("ol", {}, rows, missing),
+      h("form", { method: "dialog" }, h("button", { class: "svl-btn" }, "Close")),
+    );
+    dialog.addEventListener("click", (event) => {
+      if (event.target === dialog) dialog.close();
+    });
+    dialog.addEventListener("close", () => dialog.remove());
+    return dialog;
+  }
+
+  Object.assign(S, { lessonPanel, lessonList });
+})(globalThis.SpecViz);

@@ -1,0 +1,42 @@
+/* How long a beat stands while the run plays by itself: as long as its sentence takes to be read. */
+// needs: nothing
+globalThis.SpecViz = globalThis.SpecViz || {};
+(function (S) {
+  "use strict";
+
+  const BEAT_MS = 700; // to see what has changed
+  const WORD_MS = 240; // 250 words a minute
+  const LIVE_MS = 300; // how often to look for a beat that is still being computed
+
+  /** Pure: milliseconds for a beat with this caption at a speed. */
+  const dwell = (caption, speed) =>
+    (BEAT_MS + WORD_MS * String(caption).split(/\s+/).filter(Boolean).length) / speed;
+
+  /** A clock that calls `next()` when the beat on the screen has stood long enough. `next` says whether it moved, and
+      null where the run is over. `caption()` is the sentence on the screen, `speed()` how fast to go. */
+  function pacer({ next, caption, speed, ended }) {
+    let timer = 0;
+    const wait = (moved) => {
+      timer = setTimeout(
+        () => {
+          const result = next();
+          if (result === null) ended();
+          else wait(result);
+        },
+        moved ? dwell(caption(), speed()) : LIVE_MS,
+      );
+    };
+    return {
+      start() {
+        clearTimeout(timer);
+        wait(true);
+      },
+      stop() {
+        clearTimeout(timer);
+        timer = 0;
+      },
+    };
+  }
+
+  Object.assign(S, { dwell, pacer });
+})(globalThis.SpecViz);

@@ -1,0 +1,49 @@
+/* The stage alone: the player fills the window, large enough for the last row of a room, and everything else on the
+   page is hidden. Sizes follow the window by `zoom`, so that every length in present.css grows alike. */
+// needs: nothing
+globalThis.SpecViz = globalThis.SpecViz || {};
+(function (S) {
+  "use strict";
+
+  const WIDE = { width: 960, height: 540 }; // the window that the type is set for; 15 px there are 20 px at 1280 × 720
+  const NARROW = 640;
+
+  /** Pure: how much larger than set everything is drawn in a window. */
+  const scaleOf = (width, height) =>
+    width < NARROW ? 1 : Math.max(1, Math.min(width / WIDE.width, height / WIDE.height));
+
+  /** Whether the address asks for the presentation. */
+  const asksToPresent = (search) => new URLSearchParams(search).get("view") === "present";
+
+  /** Switches a player between page and presentation. */
+  function presenter(root, redraw) {
+    let on = false;
+    let before = 0;
+
+    function size() {
+      root.style.zoom = on ? String(scaleOf(innerWidth, innerHeight)) : "";
+    }
+
+    function set(wanted) {
+      if (wanted === on) return;
+      on = wanted;
+      if (on) before = scrollY;
+      root.dataset.view = on ? "present" : "";
+      // a projector's dark room, unless the visitor has chosen light
+      root.style.colorScheme = on ? (S.memory.get("light", "") === "light" ? "light" : "dark") : "";
+      document.documentElement.classList.toggle("sv-presenting", on);
+      size();
+      redraw();
+      if (!on) scrollTo(0, before);
+    }
+
+    addEventListener("resize", () => {
+      if (!on) return;
+      size();
+      redraw();
+    });
+    return { set, on: () => on };
+  }
+
+  Object.assign(S, { presenter, asksToPresent, scaleOf });
+})(globalThis.SpecViz);

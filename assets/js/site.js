@@ -1,0 +1,133 @@
+/* The static site: recordings come as scripts that hand themselves over, so that it works from a folder, without a
+   server. What is shown is what the page of the server shows: the same player, the same charts. */
+globalThis.SpecViz = globalThis.SpecViz || {};
+// needs: dom
+(function (S) {
+  "use strict";
+
+  const { h } = S;
+  const waiting = new Map(); // what is awaited → what to do with it
+  const kept = new Map();
+
+  /** Called by the scripts of the site: the content of `run:NAME` or `sweep:NAME`. */
+  function deliver(name, content) {
+    kept.set(name, content);
+    waiting.get(name)?.(content);
+  }
+
+  /** Load a script of the site that delivers `name`; rejects where there is no such file. */
+  function ask(name, file) {
+    if (kept.has(name)) return Promise.resolve(kept.get(name));
+    return new Promise((done, failed) => {
+      waiting.set(name, done);
+      const lost = () => failed(new Error(`${file} is missing from this site`));
+      document.head.append(h("script", { src: file, onerror: lost }));
+    });
+  }
+
+  async function gunzip(base64) {
+    const bytes = Uint8Array.from(atob(base64), (sign) => sign.charCodeAt(0));
+    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
+  }
+
+  /** The trace's text, as recorded: a stored live run is a recorded one from now on. */
+  async function runText(name) {
+    const trace = JSON.parse(await gunzip(await ask(`run:${name}`, `runs/${encodeURIComponent(name)}.js`)));
+    if (trace.started.source === "live") trace.started.source = "recorded";
+    return JSON.stringify(trace);
+  }
+
+  /** Build the site's page over the data in it. */
+  async function site(page) {
+    const data = JSON.parse(page.getElementById("sv-site").textContent);
+    const names = data.runs.map((run) => run.name);
+    const said = page.querySelector(".svs-said");
+    const embedded = new URLSearchParams(location.search).has("embed");
+    page.documentElement.classList.toggle("is-embedded", embedded);
+    S.RECORDED = data.recorded;
+    const chooser = h(
+      "select",
+      { "aria-label": "recorded run", onchange: () => show(chooser.value) },
+      data.runs.map((run) => h("option", { value: run.name }, run.label)),
+    );
+    const tab = (name, label) =>
+      h("button", { type: "button", "aria-pressed": "false", "data-tab": name, onclick: () => open(name) }, label);
+    const tabs = [tab("step", "Runs"), ...(data.sweeps.length ? [tab("speedup", "Speedup")] : [])];
+    const learn = h("span", {});
+    page.querySelector(".svs-nav").append(...tabs, chooser, learn);
+    const asked = S.readAddress(location.search, location.hash);
+    const first = names.includes(asked.run) ? asked.run : data.first;
+    const handle = S.mount(page.querySelector("main"), { value: await runText(first), badge: true });
+    chooser.value = first;
+    S.listen(handle, (given) => (typeof given === "object" ? handle.load(JSON.stringify(given)) : show(given)));
+    if (data.lessons && S.mountLearn && !embedded)
+      S.mountLearn(learn, {
+        data: JSON.stringify(data.lessons),
+        load: (file) => show(file.replace(/\.json\.gz$/, "")),
+        player: () => handle.root,
+        live: false,
+      });
+    S.openLinks(follow);
+
+    /** What a link asks for; what this site cannot do, it says. */
+    function follow(fields) {
+      S.setText(said, "");
+      const there = names.includes(fields.run);
+      if (fields.run && !there) tell(`This site has no recorded run '${fields.run.slice(0, 60)}'.`);
+      else if (fields.run && fields.run !== data.recorded[handle.trace.started.run_id]) show(fields.run);
+      if (fields.ask && !fields.run)
+        tell("This link is a live run, and this site has no engine to run it; what is shown is a recorded one.");
+      open(fields.tab === "speedup" && data.sweeps.length ? "speedup" : "step", false);
+    }
+
+    function tell(text) {
+      S.setText(said, text);
+    }
+
+    async function show(name) {
+      if (!names.includes(name)) throw new Error(`there is no recorded run '${String(name).slice(0, 60)}' here.`);
+      try {
+        handle.load(await runText(name));
+        chooser.value = name;
+        tell("");
+      } catch (error) {
+        tell(error.message);
+        throw error;
+      }
+    }
+
+    function open(name, keep = true) {
+      for (const one of tabs) one.setAttribute("aria-pressed", String(one.dataset.tab === name));
+      page.querySelector("main").hidden = name !== "step";
+      chooser.hidden = name !== "step";
+      const charts = page.querySelector(".svs-charts");
+      charts.hidden = name !== "speedup";
+      if (keep) S.setAddress({ tab: name === "step" ? "" : name });
+      if (name === "speedup" && !charts.childNodes.length)
+        drawCharts(charts, data.sweeps).catch((error) => tell(error.message));
+    }
+  }
+
+  async function drawCharts(box, sweeps) {
+    for (const sweep of sweeps) {
+      const charts = await ask(`sweep:${sweep}`, `sweeps/${encodeURIComponent(sweep)}.js`);
+      box.append(h("h2", {}, `Recorded sweep: ${sweep}`));
+      if (!globalThis.Plotly) await script("plotly.js");
+      for (const chart of charts) {
+        const plot = h("div", { class: "svs-plot" });
+        box.append(h("h2", {}, chart.title), h("p", {}, chart.question), h("p", { class: "svp-small" }, chart.reading));
+        box.append(plot);
+        const settings = { displaylogo: false, responsive: true };
+        await globalThis.Plotly.newPlot(plot, chart.figure.data, chart.figure.layout, settings);
+      }
+    }
+  }
+
+  const script = (file) =>
+    new Promise((done, failed) => {
+      const lost = () => failed(new Error(`${file} is missing from this site`));
+      document.head.append(h("script", { src: file, onload: done, onerror: lost }));
+    });
+
+  Object.assign(S, { site, deliver });
+})(globalThis.SpecViz);

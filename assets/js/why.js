@@ -1,0 +1,281 @@
+/* Why things are done as they are, at the beat where the question arises: a line or two in the card, with the values of
+   the round at hand, a picture where one says more, and a way to where it is proved. `why` and `drafterCache` are pure. */
+globalThis.SpecViz = globalThis.SpecViz || {};
+// needs: dom, state
+(function (S) {
+  "use strict";
+
+  const { h, svg, END } = S;
+  const PROOF = { tab: "Proof", text: "proved on the Proof tab" };
+  const COST = { tab: "Machine", text: "what a wider pass costs" };
+
+  /** The drafter model's own cache in a round: {before, read: nodes whose row it has, kept, missing: accepted nodes that
+      it never read, next: rows its next pass reads}. Null where it has none of its own, or where the trace does not say
+      which nodes were read. */
+  function drafterCache(trace, index) {
+    const round = trace.rounds[index];
+    const { passes } = round.drafted;
+    if (!trace.started.drafter.model || !passes.length) return null;
+    const read = new Set();
+    for (const [place, pass] of passes.slice(1).entries()) {
+      const level = round.nodes.filter((node) => node.depth === place + 1);
+      if (level.length !== pass.rows) return null; // some of a level was read, and the trace does not say which
+      for (const node of level) read.add(node.id);
+    }
+    const kept = round.judged.path.filter((id) => read.has(id));
+    const next = trace.rounds[index + 1]?.drafted.passes[0];
+    return {
+      before: passes[0].cached_rows,
+      first: passes[0].rows,
+      read,
+      kept: passes[0].cached_rows + passes[0].rows + kept.length,
+      dropped: read.size - kept.length,
+      missing: round.judged.path.filter((id) => !read.has(id)),
+      next: next ? next.rows : null,
+    };
+  }
+
+  const line = (title, text, more = {}) => ({ title, text, ...more });
+
+  function whyDraft(now) {
+    const { round, trace } = now;
+    const { passes } = round.drafted;
+    const deepest = Math.max(...round.nodes.map((node) => node.depth));
+    const { stopping } = trace.started;
+    const longest = trace.started.drafter.options.gamma;
+    if (now.at.level >= deepest && stopping && Number.isInteger(longest) && deepest < longest)
+      return [
+        line(
+          "Why keep the token it stopped at?",
+          `The stop policy ${stopping.name} ended this draft at ${deepest} of ${longest}. What was drawn stays: were ` +
+            "unsure tokens dropped, a token's own value would decide whether it is tested, and the text would be biased.",
+          { link: { tab: "Proof", text: "try “drop unsure tokens” on the Proof tab" } },
+        ),
+      ];
+    if (now.at.level > 1 || !passes.length) return [];
+    const all = passes.reduce((sum, pass) => sum + pass.seconds, 0);
+    return [
+      line(
+        "Why guess?",
+        `${S.count(passes.length, "drafter pass", "drafter passes")} took ${S.seconds(all)} here; the one target pass ` +
+          `that checks all of it takes ${S.seconds(round.scored.target_pass.seconds)}.`,
+      ),
+    ];
+  }
+
+  function whyTarget(now) {
+    const { round } = now;
+    const { rows } = round.scored.target_pass;
+    if (rows < 2) return [];
+    const drafts = round.nodes.length - 1;
+    const chain = round.nodes.every((node) => node.depth === node.id);
+    const which = chain ? `γ + 1 = ${drafts} + 1 = ${rows}` : `${drafts} + 1 = ${rows}`;
+    return [
+      line(
+        `Why ${which} rows?`,
+        "A row predicts the token after it. The root's row judges the first candidate, each candidate's row what " +
+          `follows it, and ${chain ? "the last row" : "the row at a path's end"} gives the bonus.`,
+      ),
+      line("Why is it one pass?", "A mask lets each node see only the text and its own ancestors.", {
+        picture: "mask",
+        link: COST,
+      }),
+    ];
+  }
+
+  function whyTrial(now) {
+    const { round } = now;
+    const trial = round.judged.trials[now.at.trial];
+    const exact = S.declared(round.judged.rule)?.equation === "ratio(p, q)" && trial.u !== null;
+    if (!exact) return [];
+    const { target_prob: p, draft_prob: q } = trial;
+    const drawn = round.nodes[trial.node].kind !== "point_mass";
+    if (trial.accepted)
+      return [
+        line(
+          "Why min(1, p/q)?",
+          drawn
+            ? "Drawn with q and kept with min(1, p/q), this token comes through q · min(1, p/q) = min(p, q) = " +
+                `${S.prob(Math.min(p, q))} of the time: never more often than the target's ${S.prob(p)}.`
+            : `It was proposed without drawing (q = 1), so it is kept p = ${S.prob(p)} of the time.`,
+          { link: PROOF },
+        ),
+      ];
+    const next = round.judged.trials[now.at.trial + 1];
+    const sibling = next && round.nodes[next.node].parent === round.nodes[trial.node].parent;
+    const q0 = sibling && round.nodes[next.node].kind === "without_replacement";
+    if (!sibling) return [];
+    return [
+      line(
+        "What is the next sibling tested against?",
+        `Not p: what this rejection leaves of it, max(0, p − Q) made whole${q0 ? ", and Q without this token" : ""}. ` +
+          `For ${S.quote(now.labels[next.node])} that is p ${S.prob(next.target_prob)}, Q ${S.prob(next.draft_prob)}.`,
+        { link: PROOF },
+      ),
+    ];
+  }
+
+  function whyDrawn(now) {
+    const { round, labels } = now;
+    const { origin, residual, path } = round.judged;
+    if (origin === "bonus")
+      return [
+        line(
+          "Where does one more token come from?",
+          `The row of ${S.quote(labels[path.at(-1)])} was in the same pass and predicts what follows it: ` +
+            `${path.length} + 1 = ${S.count(path.length + 1, "token")}, at no further cost.`,
+        ),
+      ];
+    if (!residual) return [];
+    return [
+      line(
+        "Why from r and not from p?",
+        "Acceptance already gives each token min(p, q) of the time. Only max(0, p − q) is missing, and the two add up " +
+          "to p. Drawn from p, the draft's favourites would come too often.",
+        { link: { tab: "Proof", text: "leave the residual out on the Proof tab" } },
+      ),
+    ];
+  }
+
+  function whyCommit(now) {
+    const cache = drafterCache(now.trace, now.cursor.round);
+    if (!cache) return [];
+    const { missing } = cache;
+    const text = missing.length
+      ? `Accepted to the end: the drafter drew ${S.quote(now.labels[missing[0]])} last and never read it, so its cache ` +
+        "lacks that row; the target's has it." +
+        (cache.next ? ` Its next pass reads ${S.count(cache.next, "row")}.` : "")
+      : `It drops ${S.count(cache.dropped, "row")} of what was not accepted, as the target's cache drops ` +
+        `${now.round.committed.cache_dropped}.`;
+    return [line("And the drafter's own cache?", text, { picture: "caches" })];
+  }
+
+  /** The lines for where the cursor stands: [{title, text, picture?, link?}]. Pure. */
+  function why(now) {
+    if (now.asked) return [];
+    if (now.at.phase === "draft") return whyDraft(now);
+    if (now.at.phase === "target") return whyTarget(now);
+    if (now.at.phase === "commit") return whyCommit(now);
+    return now.at.drawn ? whyDrawn(now) : whyTrial(now);
+  }
+
+  /** Per row of the pass the rows of the draft that it may see: itself and its ancestors. Pure. */
+  function maskRows(round) {
+    const rows = [];
+    for (const node of round.nodes) rows.push([...(node.parent < 0 ? [] : rows[node.parent]), node.id]);
+    return rows;
+  }
+
+  /** The tree-attention mask, the selected node's row lit. */
+  function maskPicture(now) {
+    const rows = maskRows(now.round);
+    const cell = Math.max(4, Math.min(15, Math.floor(132 / rows.length)));
+    const selected = now.selected === END ? -1 : now.selected;
+    const cells = rows.flatMap((seen, row) =>
+      rows.map((_, column) => {
+        const on = seen.includes(column);
+        const lit = on && row === selected;
+        return svg("rect", {
+          x: 34 + column * cell,
+          y: row * cell,
+          width: cell - 1,
+          height: cell - 1,
+          class: `svp-mask${on ? " is-on" : ""}${lit ? " is-lit" : ""}`,
+        });
+      }),
+    );
+    const text = rows.map((_, row) =>
+      svg("rect", {
+        x: 0,
+        y: row * cell,
+        width: 30,
+        height: cell - 1,
+        class: `svp-mask is-on${row === selected ? " is-lit" : ""}`,
+      }),
+    );
+    const names = (rows[selected] || []).map((id) => now.labels[id]).join(", ");
+    const said = selected < 0 ? "each row sees the text and its ancestors" : `sees the text, and ${names}`;
+    const high = rows.length * cell;
+    return h(
+      "figure",
+      { class: "svp-why-picture" },
+      svg(
+        "svg",
+        {
+          viewBox: `0 0 ${34 + high} ${high}`,
+          width: 34 + high,
+          height: high,
+          role: "img",
+          "aria-label": `attention mask of the pass, ${rows.length} rows; the selected row ${said}`,
+        },
+        text,
+        cells,
+      ),
+      h(
+        "figcaption",
+        { class: "svp-small" },
+        "left: the cached text, seen by all rows; then one column per node. Lit: the selected node's row.",
+      ),
+    );
+  }
+
+  /** Both caches after the commit, one strip each. */
+  function cachesPicture(now) {
+    const cache = drafterCache(now.trace, now.cursor.round);
+    const { committed } = now.round;
+    const lost = new Set(cache.missing);
+    const strip = (name, before, has, kept) =>
+      h(
+        "div",
+        { class: "svp-strip" },
+        h("span", { class: "svp-small" }, name),
+        h(
+          "span",
+          { class: "svp-lane", role: "img", "aria-label": `${name}'s cache: ${kept} rows kept` },
+          h("span", { class: "svp-before" }, before.toLocaleString("en")),
+          now.round.nodes.map((node) => {
+            const fate = now.stateOf(node.id);
+            const gone = fate !== "accepted" && fate !== "root";
+            if (!has(node.id)) return h("i", { class: `svp-cell is-absent${lost.has(node.id) ? " is-lost" : ""}` });
+            return h("i", { class: `svp-cell is-${fate}${gone ? " is-gone" : ""}`, title: now.labels[node.id] });
+          }),
+        ),
+        h("span", { class: "svp-small" }, `${kept.toLocaleString("en")} kept`),
+      );
+    return h(
+      "div",
+      { class: "svp-why-picture" },
+      strip("target", committed.cache_before, () => true, committed.cache_kept),
+      strip("drafter", cache.before + cache.first - 1, (id) => id === 0 || cache.read.has(id), cache.kept),
+    );
+  }
+
+  const PICTURES = { mask: maskPicture, caches: cachesPicture };
+
+  /** The page's tab of that name, where there is one. */
+  const tabOf = (name) =>
+    [...document.querySelectorAll("[role=tab]")].find((tab) => tab.textContent.trim() === name) || null;
+
+  /** The same as elements. */
+  function whyLines(now) {
+    return why(now).map((one) => {
+      const tab = one.link ? tabOf(one.link.tab) : null;
+      return h(
+        "div",
+        { class: "svp-why" },
+        h(
+          "p",
+          {},
+          h("b", {}, one.title),
+          " ",
+          ...S.sentence(one.text),
+          tab ? " " : null,
+          tab ? h("button", { type: "button", class: "svp-link", onclick: () => tab.click() }, one.link.text) : null,
+        ),
+        one.picture ? PICTURES[one.picture](now) : null,
+      );
+    });
+  }
+
+  Object.assign(S, { why, whyLines, drafterCache, maskRows });
+})(globalThis.SpecViz);

@@ -1,0 +1,85 @@
+"""The Learn button: the lessons resolved against the gallery's runs, and what shows a lesson's run in the player.
+
+Everything else happens in `assets/js/lesson.js`, which drives the player by its handle.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import gradio as gr
+from gradio.components import Component
+
+from specviz.app.page.events import QUIET
+from specviz.app.parts import notices
+from specviz.app.parts.gallery import Gallery
+from specviz.app.parts.live_run import ending
+from specviz.app.step.actions import badges_of, panels_of
+from specviz.errors import TraceError
+from specviz.lessons.lesson import read
+from specviz.lessons.resolve import Read, lessons_json
+from specviz.trace import codec
+
+TEMPLATE = '<div class="sv-learn-box"></div>'
+"""fixed: whatever stood here from the data would be evaluated"""
+ON_LOAD = (
+    "const learn = SpecViz.mountLearn(element.querySelector('.sv-learn-box'), { data: props.value, "
+    "load: (file) => trigger('lesson', { file }), gather: (files) => trigger('texts', { files }) });"
+    "watch('value', () => learn.keep(props.value));"
+)
+"""events are found by their name in this text; `lesson` carries the file of a recorded run that is to be shown, `texts`
+files whose texts are wanted, so that an exported file can hold a whole lesson"""
+MOST_FILES = 8
+"""texts sent at once"""
+
+
+class Learn(gr.HTML):
+    """The button with the list of lessons behind it. Listeners: `lesson` (it wants a recorded run shown) and
+    `texts` (it wants runs as text, to be answered by the value)."""
+
+    def __init__(self, value: str, **settings: Any) -> None:
+        """`value`: what `lessons_of` returns."""
+        super().__init__(
+            value, html_template=TEMPLATE, css_template="", js_on_load=ON_LOAD, apply_default_css=False, **settings
+        )
+
+    def api_info(self) -> dict[str, Any]:
+        return {"type": "string", "description": "resolved lessons as JSON text"}
+
+
+def lessons_of(gallery: Gallery) -> str:
+    """All lessons as JSON text, resolved against the gallery's runs."""
+    traces: Mapping[str, Read] = {card.file: partial(gallery.read, card.file) for card in gallery.cards}
+    return json.dumps(lessons_json(read(), traces), separators=(",", ":"))
+
+
+def texts_of(gallery: Gallery, files: Sequence[str]) -> str:
+    """Recorded runs as JSON text: {"texts": {file: trace}}. Raises TraceError for a file that is not in the gallery."""
+    return json.dumps({"texts": {file: codec.dumps(gallery.read(file)) for file in files[:MOST_FILES]}})
+
+
+def wire_learn(learn: Learn, gallery: Gallery, tabs: gr.Tabs, stage: Sequence[Component]) -> None:
+    """A lesson's run becomes the value of the player like any other, so that the rest of the page knows what is shown.
+
+    `stage`: the Step tab's player, badges, panels and message.
+    """
+
+    def show(event: gr.EventData) -> Any:
+        try:
+            trace = gallery.read(str(event.file))
+        except TraceError as error:
+            return gr.skip(), gr.skip(), gr.skip(), gr.skip(), notices.message(str(error), "error")
+        said = notices.message(f"Showing a {trace.started.source} run: {ending(trace)}")
+        return gr.Tabs(selected="step"), codec.dumps(trace), badges_of(trace.started), panels_of(trace), said
+
+    def texts(event: gr.EventData) -> Any:
+        try:
+            return texts_of(gallery, [str(file) for file in event.files])
+        except TraceError:  # the page asked for a run that was taken away; its player says so when it is shown
+            return gr.skip()
+
+    learn.lesson(show, None, [tabs, *stage], **QUIET)
+    learn.texts(texts, None, learn, **QUIET)

@@ -1,0 +1,51 @@
+"""The map's tab: filters above, a card per system, and the page of a method below."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import gradio as gr
+
+from specviz.app.map.systems import FACETS, choices, matching, systems
+from specviz.app.map.view import cards
+from specviz.app.page.events import LATEST
+from specviz.resources import INSTALLED, ROOT
+
+INTRO = (
+    "Every published system that SpecViz aims at, by what drafts, what shape its drafts have, what verifies them and "
+    "what it needs. A preset's name chooses its methods in *Step*; *planned* ones do not run here yet."
+)
+PAGES = ROOT.parent / "docs" / "methods"
+MISSING = "The pages of the methods are in the repository's `docs/methods`; this installation came without them."
+
+
+def map_tab(recorded: frozenset[str]) -> gr.Markdown:
+    """Build the tab's content inside the current Blocks. `recorded`: names of the recorded runs that are there.
+
+    Returns where a method's page is read: links of the map write to it.
+    """
+    gr.Markdown(INTRO, elem_classes="sv-intro")
+    with gr.Row():
+        filters = {
+            facet: gr.Dropdown(choices(facet), value=[], multiselect=True, label=title, min_width=200)
+            for facet, title in FACETS.items()
+        }
+    page = gr.Markdown("", elem_id="sv-map-page", elem_classes="sv-map-page", visible=False)
+    grid = gr.HTML(cards(systems(), recorded), elem_id="sv-map")
+
+    def show(*chosen: list[str]) -> str:
+        return cards(matching(dict(zip(FACETS, chosen, strict=True))), recorded)
+
+    gr.on([one.change for one in filters.values()], show, list(filters.values()), grid, **LATEST)
+    return page
+
+
+def method_page(name: str, folder: Path = PAGES) -> str:
+    """The text of a method's page; a sentence where there is none. `name` may be anything: only a page of that very
+    name is read."""
+    if INSTALLED or not folder.is_dir():
+        return MISSING
+    pages = {path.stem: path for path in folder.glob("*.md")}
+    if name not in pages:
+        return "There is no page of that name."
+    return pages[name].read_text(encoding="utf-8")

@@ -1,0 +1,52 @@
+"""The method map as HTML: one card per system, its facets in the same order on each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from specviz.app.map.systems import FACETS, Preset, System, page_link, preset_link, recording_link
+
+NOTHING = '<p class="sv-note">No system has all of these; take one of the choices back.</p>'
+
+
+def cards(found: Sequence[System], recorded: frozenset[str]) -> str:
+    """`recorded`: names of the recorded runs that are there; a preset without its recording has no link to one."""
+    if not found:
+        return NOTHING
+    count = f"{len(found)} systems" if len(found) != 1 else "1 system"
+    runs = sum(bool(one.presets) for one in found)
+    head = f'<p class="sv-note" role="status">{count}; {runs} of them run here.</p>'
+    return f'{head}<div class="sv-map">{"".join(_card(one, recorded) for one in found)}</div>'
+
+
+def _card(one: System, recorded: frozenset[str]) -> str:
+    facets = "".join(
+        f"<div><dt>{escape(title)}</dt><dd>{escape(', '.join(one.values(facet)))}</dd></div>"
+        for facet, title in FACETS.items()
+    )
+    papers = " ".join(_paper(number) for number in one.arxiv)
+    presets = "".join(f"<li>{_preset(preset, recorded)}</li>" for preset in one.presets)
+    kind = one.status.replace(" ", "-")
+    return (
+        f'<article class="sv-map-card is-{kind}"><header><h4>{one.number}. {escape(one.name)}</h4>'
+        f'<span class="sv-map-status">{one.status}</span></header><dl>{facets}</dl>'
+        f'<p class="sv-map-papers">{papers}</p><ul>{presets}</ul></article>'
+    )
+
+
+def _paper(number: str) -> str:
+    href = escape(f"https://arxiv.org/abs/{number}", quote=True)
+    return f'<a href="{href}" target="_blank" rel="noopener">arXiv {escape(number)}</a>'
+
+
+def _preset(preset: Preset, recorded: frozenset[str]) -> str:
+    links = [_link(preset_link(preset), f"choose it in Step: {preset.label}", preset.label)]
+    if preset.recording in recorded:
+        links.append(_link(recording_link(preset), f"recorded run of {preset.label}", "recording"))
+    links.append(_link(page_link(preset), f"the page of {preset.label}", "page"))
+    return " · ".join(links)
+
+
+def _link(href: str, title: str, text: str) -> str:
+    return f'<a href="{escape(href, quote=True)}" aria-label="{escape(title, quote=True)}">{escape(text)}</a>'

@@ -1,0 +1,188 @@
+"""Links to a moment, on the server's side: show the recorded run they name, run their request again, fill in their
+values.
+
+The fields of a link are those of `docs/links.md`; they come from strangers. Where in the run a link points is the
+player's business, in the browser.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import gradio as gr
+from gradio.components import Component
+
+from specviz.app.components.address import Address
+from specviz.app.map.tab import method_page
+from specviz.app.page.events import ENGINE, QUIET
+from specviz.app.parts import notices
+from specviz.app.parts.gallery import Gallery
+from specviz.app.parts.live_run import Frame
+from specviz.app.parts.methods import kinds
+from specviz.app.parts.request import option_key, request_from
+from specviz.app.step.actions import StepActions
+from specviz.errors import SpecVizError, TraceError
+from specviz.protocol.links import read_request, text_hash, unpack
+from specviz.protocol.runs import RunRequest
+
+SUFFIX = ".json.gz"
+HEAD_BYTES = 400
+"""of a trace, in which its run id stands"""
+RUN_ID = re.compile(rb'"run_id":"([^"]+)"')
+TABS = ("step", "race", "speedup", "machine", "what-if", "proof", "map", "about")
+AGAIN = "This link is a live run; running it again…"
+SAME = "It is the link's run: the text is the same."
+OTHER = "The link was made from another text: this machine, or its models, gave a different one."
+REMADE = "This recording was made anew since the link was written, so its moment may be another one."
+Updates = dict[Component, Any]
+
+
+def recorded_names(gallery: Gallery) -> dict[str, str]:
+    """Run id → name in links, of every recorded run; only the head of each file is read."""
+    names = {}
+    for card in gallery.cards:
+        with gzip.open(gallery.folder / card.file) as file:
+            found = RUN_ID.search(file.read(HEAD_BYTES))
+        if found is not None:
+            names[found[1].decode()] = card.file.removesuffix(SUFFIX)
+    return names
+
+
+@dataclass(frozen=True, slots=True)
+class LinkParts:
+    """What links write to."""
+
+    tabs: gr.Tabs
+    stage: Sequence[Component]
+    """the Step tab's player, badges, panels and message"""
+    run: gr.Button
+    stop: gr.Button
+    form: Mapping[str, Component]
+    """the run's controls by the name of their value"""
+    what_if: Mapping[str, Component] = field(default_factory=dict)
+    doc: Sequence[Component] = ()
+    """where the page of a method is read"""
+
+    def outputs(self) -> list[Component]:
+        return [self.tabs, *self.stage, self.run, self.stop, *self.form.values(), *self.what_if.values(), *self.doc]
+
+
+class LinkActions:
+    """What happens when a link is opened."""
+
+    def __init__(self, step: StepActions, parts: LinkParts) -> None:
+        self.step = step
+        self.parts = parts
+
+    def asked(self, event: gr.EventData) -> Updates:
+        """Show what a link names: its tab, its recorded run, the methods it chooses, the values of What if."""
+        parts, message = self.parts, self.parts.stage[3]
+        updates: Updates = {parts.tabs: gr.skip()}
+        if (tab := _text(event, "tab")) in TABS:
+            updates[parts.tabs] = gr.Tabs(selected=tab)
+        try:
+            if name := _text(event, "run"):
+                updates |= self._recorded(name, _text(event, "text"))
+            if chosen := _text(event, "choose"):
+                updates |= self._fill(read_request(chosen), prompt=False)
+            if doc := _text(event, "doc"):
+                updates |= {one: gr.Markdown(method_page(doc), visible=True) for one in parts.doc}
+            if what := _text(event, "what"):
+                updates |= self._what_if(unpack(what))
+        except SpecVizError as error:
+            updates[message] = notices.message(str(error), "error")
+        return updates
+
+    def rerun(self, event: gr.EventData, visitor: gr.Request) -> Iterator[Updates]:
+        """Run the request of a link again, and say whether its text is the link's."""
+        parts, message = self.parts, self.parts.stage[3]
+        try:
+            asked = read_request(_text(event, "ask"))
+            form = values_of(asked)
+            limits = self.step.limits
+            request = replace(request_from(form, self.step.catalog, limits), dtype=asked.dtype)
+        except SpecVizError as error:
+            yield {message: notices.message(str(error), "error")}
+            return
+        tab = _text(event, "tab") if _text(event, "tab") in TABS else "step"
+        yield {
+            parts.tabs: gr.Tabs(selected=tab),
+            message: notices.message(AGAIN, "busy"),
+            **self._fill(asked, prompt=True),
+        }
+        self.step.arm(visitor)
+        expected = _text(event, "text")
+
+        def said(frame: Frame) -> str:
+            if frame.trace is None:
+                return f"{AGAIN} {frame.message}"
+            same = not expected or text_hash(frame.trace.finished.text) == expected
+            return f"{frame.message} {SAME if same and expected else '' if same else OTHER}".rstrip()
+
+        for update in self.step.run_again(request, visitor, said):
+            yield dict(zip([*parts.stage, parts.run, parts.stop], update, strict=True))
+
+    def _recorded(self, name: str, expected: str) -> Updates:
+        """The recorded run of that name. Raises TraceError where there is none."""
+        file = f"{name}{SUFFIX}"
+        shown = list(self.step.open_recorded(file))
+        if expected and text_hash(self.step.gallery.read(file).finished.text) != expected:
+            shown[3] = notices.message(REMADE)
+        return dict(zip(self.parts.stage, shown[:4], strict=True))
+
+    def _fill(self, request: RunRequest, prompt: bool) -> Updates:
+        """The request in the form; its methods alone where `prompt` is false."""
+        groups = {kind.group for kind in kinds(self.step.catalog)}
+        return {
+            self.parts.form[name]: _shown(value)
+            for name, value in values_of(request).items()
+            if name in self.parts.form and (prompt or name in groups or "." in name)
+        }
+
+    def _what_if(self, values: object) -> Updates:
+        if not isinstance(values, dict):
+            raise TraceError("this link's What-if values cannot be read; ask for it again.")
+        plain = (int, float, str)
+        return {
+            self.parts.what_if[name]: value
+            for name, value in values.items()
+            if name in self.parts.what_if and isinstance(value, plain)
+        }
+
+
+def values_of(request: RunRequest) -> dict[str, Any]:
+    """A request as the form holds it, value by name; `request_from` reads it back."""
+    names = ("prompt", "target", "drafter_model", "temperature", "top_k", "top_p", "seed", "max_new_tokens")
+    values: dict[str, Any] = {name: getattr(request, name) for name in names}
+    values["stop"] = "\n".join(one.replace("\n", "\\n") for one in request.stop)
+    for group in ("drafter", "growth", "stopping", "verifier"):
+        method = values[group] = getattr(request, group)
+        for name, value in getattr(request, f"{group}_options").items():
+            values[option_key(group, method, name)] = value
+    return values
+
+
+def _shown(value: object) -> object:
+    """As a control holds it: children per level are a text."""
+    return ",".join(map(str, value)) if isinstance(value, list) else value
+
+
+def _text(event: gr.EventData, name: str) -> str:
+    value = getattr(event, name, None)
+    return value if isinstance(value, str) else ""
+
+
+def wire_links(step: StepActions, parts: LinkParts) -> Address:
+    """Put the page's address into the current Blocks."""
+    actions = LinkActions(step, parts)
+    address = Address(recorded_names(step.gallery))
+    address.asked(actions.asked, None, parts.outputs(), **QUIET)
+    address.rerun(actions.rerun, None, parts.outputs(), **ENGINE)
+    for name, control in parts.what_if.items():
+        keep = f"(value) => SpecViz.keepWhatIf({name!r}, value)"
+        control.change(None, control, None, js=keep, **QUIET)
+    return address

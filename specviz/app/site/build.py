@@ -1,0 +1,147 @@
+"""Write the static site: one page, a script per recorded run and per sweep, Plotly's script, and a Space's README.
+
+A page opened from a folder may not read files, but it may load scripts; so every recording is a script that hands its
+gzip over as base64. Nothing is fetched from anywhere else.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from plotly.offline import get_plotlyjs
+
+from specviz.app.lab.charts import CHARTS
+from specviz.app.page.links import SUFFIX, recorded_names
+from specviz.app.page.scripts import scripts, styles
+from specviz.app.parts.gallery import Gallery
+from specviz.errors import OptionError, SpecVizError
+from specviz.protocol.sweeps import store
+from specviz.protocol.sweeps.result import points_of
+from specviz.resources import asset_path
+
+POLICY = (
+    "default-src 'none'; script-src 'self' 'unsafe-inline' file:; style-src 'unsafe-inline'; img-src data: blob:; "
+    "connect-src 'none'"
+)
+PAGE = """<!doctype html>
+<html lang="en" class="sv-standalone sv-site">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<title>SpecViz: see speculative decoding think</title>
+<style data-specviz>
+{styles}</style>
+<style>
+{site}</style>
+</head>
+<body>
+<header class="svs-head"><h1>SpecViz</h1><p>Recorded runs, no server: nothing here is computed anew.</p></header>
+<nav class="svs-nav" aria-label="what to see"></nav>
+<main class="svs-runs"><div class="sv-player"></div></main>
+<section class="svs-charts" hidden></section>
+<p class="svs-said" role="status"></p>
+<script type="application/json" id="sv-site">{data}</script>
+<script data-specviz>
+{scripts}</script>
+<script>
+SpecViz.site(document);
+</script>
+</body>
+</html>
+"""
+README = """---
+title: SpecViz
+emoji: 🌳
+colorFrom: blue
+colorTo: yellow
+sdk: static
+app_file: index.html
+short_description: See speculative decoding think, step by step
+license: apache-2.0
+---
+
+Recorded runs of SpecViz, without a server: open `index.html`, or put this folder on any static host. A free static
+Space takes it as it is. `index.html?embed` is the player alone; it obeys messages of the page around it:
+
+    frame.contentWindow.postMessage({type: "specviz", action: "load", run: "RUN"}, "*")
+    frame.contentWindow.postMessage({type: "specviz", action: "go", round: 2, beat: 3, node: 1}, "*")
+
+Runs in this folder: @RUNS@.
+"""
+
+
+def write_site(out: Path, gallery: Gallery, sweeps: Path, lessons: dict[str, Any] | None = None) -> list[Path]:
+    """Write the site into `out`, a new or empty folder, and return its files.
+
+    `lessons`: as `specviz.lessons` resolves them against the recordings. Raises OptionError where the folder holds
+    something else or there is no recording.
+    """
+    if not gallery.cards:
+        raise OptionError("there is no recorded run to show; record some with `specviz record`.")
+    if out.exists() and (not out.is_dir() or any(out.iterdir())) and not (out / "index.html").is_file():
+        raise OptionError(f"'{out}' is not empty and holds no site; choose a new folder.")
+    (out / "runs").mkdir(parents=True, exist_ok=True)
+    (out / "sweeps").mkdir(exist_ok=True)
+    files = [_delivered(out / "runs" / f"{_name(card.file)}.js", _run(gallery, card.file)) for card in gallery.cards]
+    charted = [path for path in sorted(sweeps.glob("*")) if path.name.endswith(store.SUFFIXES)]
+    files += [_delivered(out / "sweeps" / f"{_stem(path)}.js", _charts(path)) for path in charted]
+    files.append(_text(out / "plotly.js", get_plotlyjs()))
+    names = [_name(card.file) for card in gallery.cards]
+    data = {
+        "first": _name(gallery.first or gallery.cards[0].file),
+        "runs": [{"name": _name(card.file), "label": card.label} for card in gallery.cards],
+        "recorded": recorded_names(gallery),
+        "sweeps": [_stem(path) for path in charted],
+        "lessons": lessons,
+    }
+    page = PAGE.replace("{policy}", POLICY).replace("{site}", _css()).replace("{styles}", styles())
+    page = page.replace("{data}", json.dumps(data).replace("<", "\\u003c")).replace("{scripts}", scripts())
+    files.append(_text(out / "index.html", page))
+    files.append(_text(out / "README.md", README.replace("@RUNS@", ", ".join(names))))
+    return files
+
+
+def _run(gallery: Gallery, file: str) -> tuple[str, str]:
+    """A recording's gzip, after it was read: a broken file stops the site instead of its visitor."""
+    gallery.read(file)
+    return f"run:{_name(file)}", base64.b64encode((gallery.folder / file).read_bytes()).decode("ascii")
+
+
+def _charts(path: Path) -> tuple[str, Sequence[dict[str, Any]]]:
+    """Every chart of the lab over one sweep, as Plotly's own data."""
+    try:
+        points = points_of(store.read(path))
+    except SpecVizError as error:
+        raise OptionError(f"the sweep {path.name} cannot be shown: {error}") from None
+    drawn = []
+    for one in CHARTS:
+        figure = json.loads(one.build(points).to_json())
+        drawn.append({"title": one.title, "question": one.question, "reading": one.reading, "figure": figure})
+    return f"sweep:{_stem(path)}", drawn
+
+
+def _delivered(path: Path, content: tuple[str, Any]) -> Path:
+    name, data = content
+    return _text(path, f"SpecViz.deliver({json.dumps(name)}, {json.dumps(data)});\n")
+
+
+def _text(path: Path, content: str) -> Path:
+    path.write_text(content, encoding="utf-8")
+    return path
+
+
+def _css() -> str:
+    return asset_path("css", "site.css").read_text(encoding="utf-8")
+
+
+def _name(file: str) -> str:
+    return file.removesuffix(SUFFIX)
+
+
+def _stem(path: Path) -> str:
+    return path.name.removesuffix(".gz").removesuffix(".json")

@@ -1,0 +1,94 @@
+"""`specviz remake`: make everything anew that rests on the bundled weights, in order, as far as it is outdated.
+
+Place in the flow: after new weights are in assets/models. Each step is a command of its own, run in a process of its
+own; what it made is asked which weights it was made with, before and after.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from specviz.cli.parts.terminal import err, out
+from specviz.cli.remake.made_with import bundled
+from specviz.cli.remake.state import reasons
+from specviz.cli.remake.steps import Step, steps
+from specviz.errors import OptionError
+from specviz.resources import INSTALLED, ROOT
+
+BY_HAND = (
+    "By hand afterwards, because sentences rest on the numbers: README.md and docs/training.md around their tables, "
+    "docs/audit.md (`specviz audit assets/traces/*.json.gz`), docs/theory.md (the recorded sweep), docs/img/player.png."
+)
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--list", action="store_true", help="show each step with its command, its outputs and whether it is outdated")
+    add("--only", nargs="+", action="extend", default=[], metavar="STEP", help="these steps alone")
+    add("--from", dest="first", metavar="STEP", help="this step and those after it")
+    add("--force", action="store_true", help="run steps that are not outdated too")
+
+
+def run(args: argparse.Namespace) -> int:
+    if INSTALLED:
+        raise OptionError("remake writes assets and documentation, so it works in a clone of the repository alone.")
+    root = ROOT.parent
+    wanted = chosen(steps(), args.only, args.first)
+    weights = bundled(ROOT / "models")
+    if args.list:
+        show(wanted, root, weights)
+        return 0
+    return remake(wanted, root, weights, args.force)
+
+
+def chosen(known: Sequence[Step], only: Sequence[str], first: str | None) -> list[Step]:
+    """The steps that are asked for, in their order. Raises OptionError for a name that none has."""
+    names = [one.name for one in known]
+    unknown = [name for name in (*only, *([first] if first else [])) if name not in names]
+    if unknown:
+        raise OptionError(f"there is no step '{unknown[0]}'; known: {', '.join(names)}.")
+    later = known[names.index(first) :] if first else known
+    return [one for one in later if not only or one.name in only]
+
+
+def show(wanted: Sequence[Step], root: Path, weights: Mapping[str, str]) -> None:
+    """Each step: current, outdated and why, or impossible here and why."""
+    left = 0.0
+    for one in wanted:
+        why, cannot = reasons(one, root, weights), one.impossible()
+        state = "current" if not why else f"not here: {cannot}" if cannot else "outdated"
+        left += one.minutes if why and not cannot else 0.0
+        out().line(f"{one.name:<18} {state}, about {one.minutes:g} min: {one.makes}")
+        out().line(f"{'':<18} $ {one}")
+        out().line(f"{'':<18} → {', '.join(map(str, one.outputs))}")
+        for sentence in why:
+            out().line(f"{'':<18} {sentence}")
+    out().line(f"outdated steps take about {left:g} minutes on two idle cores. {BY_HAND}")
+
+
+def remake(wanted: Sequence[Step], root: Path, weights: Mapping[str, str], force: bool) -> int:
+    """Runs what is outdated; 1 at the first step that fails or leaves its outputs outdated."""
+    for one in wanted:
+        why, cannot = reasons(one, root, weights), one.impossible()
+        if cannot:
+            err().line(f"{one.name}: left out, because {cannot}.")
+            continue
+        if not why and not force:
+            err().line(f"{one.name}: current.")
+            continue
+        err().line(f"{one.name}: {one} (about {one.minutes:g} min)…")
+        began = time.monotonic()
+        code = subprocess.run([sys.executable, "-m", *one.command], cwd=root, check=False).returncode
+        still = reasons(one, root, weights) if code == 0 else []
+        if code or still:
+            said = f"ended with exit code {code}" if code else f"ran, but {'; '.join(still)}"
+            err().line(f"specviz: step '{one.name}' {said}. Mend it, then `specviz remake --from {one.name}` goes on.")
+            return 1
+        err().line(f"{one.name}: done after {(time.monotonic() - began) / 60:.1f} min.")
+    err().line(BY_HAND)
+    return 0

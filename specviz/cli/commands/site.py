@@ -1,0 +1,26 @@
+"""`specviz site`: write a static site with the player and every recording, for any host or none.
+
+Place in the flow: hands the shipped recordings, sweeps and lessons to `specviz.app.site`.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("out", metavar="OUT", type=Path, help="folder to write: new, empty, or an earlier site")
+    parser.add_argument("--traces", type=Path, metavar="DIR", help="recordings to show (default: those that ship)")
+    parser.add_argument("--sweeps", type=Path, metavar="DIR", help="sweeps to chart (default: those that ship)")
+
+
+def run(args: argparse.Namespace) -> int:
+    from specviz.app.parts.gallery import gallery
+    from specviz.app.site.build import write_site
+    from specviz.resources import ROOT
+
+    files = write_site(args.out, gallery(args.traces or ROOT / "traces"), args.sweeps or ROOT / "sweeps")
+    size = sum(path.stat().st_size for path in files)
+    print(f"wrote {len(files)} files, {size / 1e6:.1f} MB; open {args.out / 'index.html'}")
+    return 0

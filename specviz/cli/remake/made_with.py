@@ -1,0 +1,75 @@
+"""With which weights a file was made, and whether these are the ones that are bundled now.
+
+Everything that rests on the bundled models says so itself: JSON under `weights_sha256` and its kin, a page of the
+documentation in the sentence below its table (`sha256 44e0c9290a33`). Hashes are compared by their first 12 digits.
+
+Place in the flow: asked by `specviz remake` before and after each step.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from specviz.errors import SpecVizError
+
+DIGITS = 12
+IN_TEXT = re.compile(rf"sha256 ([0-9a-f]{{{DIGITS},64}})")
+WHOLE = re.compile(r"[0-9a-f]{64}")
+KEYS = ("weights_sha256", "target_sha256", "drafter_sha256")
+MODELS = "models"
+"""name → hash, in files that name several"""
+WEIGHTS = "*/model*.safetensors"
+
+
+def bundled(models: Path) -> dict[str, str]:
+    """Model → the beginning of its weights' hash, of all bundled ones."""
+    from specviz.lm.checkpoint import sha256_of, weight_files
+
+    folders = sorted({path.parent for path in models.glob(WEIGHTS)})
+    return {one.name: sha256_of(weight_files(one, one.name))[:DIGITS] for one in folders}
+
+
+def named(path: Path, section: str = "") -> set[str]:
+    """The weights that a file names, or a section of a page between its marks. Raises SpecVizError for a file that
+    cannot be read as what it is."""
+    raw = path.read_bytes()
+    try:
+        if path.suffix == ".md":
+            return set(_digits(IN_TEXT.findall(part_of(raw.decode("utf-8"), section))))
+        return set(_digits(_hashes(json.loads(gzip.decompress(raw) if path.suffix == ".gz" else raw))))
+    except (ValueError, OSError) as error:
+        raise SpecVizError(f"{path} cannot be read ({error}); restore it or make it anew.") from None
+
+
+def part_of(page: str, section: str) -> str:
+    """What stands between the marks of a section; the whole page where none is named; nothing without marks."""
+    if not section:
+        return page
+    name = re.escape(section)
+    found = re.search(rf"<!-- {name}(?::[^>]*)? -->\n(.*?)<!-- /{name} -->", page, re.DOTALL)
+    return found[1] if found else ""
+
+
+def _digits(hashes: Sequence[str] | Iterator[str]) -> Iterator[str]:
+    return (one[:DIGITS] for one in hashes if one)
+
+
+def _hashes(data: Any) -> Iterator[str]:
+    """Hashes of weights anywhere in JSON: by their key, in a table of models, or as keys themselves."""
+    if isinstance(data, Mapping):
+        for key, value in data.items():
+            if WHOLE.fullmatch(key):
+                yield key
+            if key in KEYS and isinstance(value, str):
+                yield value
+            if key == MODELS and isinstance(value, Mapping):
+                yield from (one for one in value.values() if isinstance(one, str) and WHOLE.fullmatch(one))
+            yield from _hashes(value)
+    elif isinstance(data, list):
+        for one in data:
+            yield from _hashes(one)

@@ -1,0 +1,157 @@
+"""The list of everything that rests on the bundled weights, in the order in which it is made.
+
+Each step is a command that a person could give alone. Later ones use what earlier ones made: stop classifiers, the
+acceptance vector and the token counts before anything is recorded or measured with them.
+
+Place in the flow: read by `specviz remake`; a test holds that every file that names weights belongs to a step.
+"""
+
+from __future__ import annotations
+
+import os
+import pkgutil
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from specviz.cli.commands import bench as bench_commands
+
+SPECVIZ = ("specviz",)
+FLOAT = ("--dtype", "float32")
+BOTH = ("target", "drafter")
+SWEEP = "assets/sweeps/all_drafters"
+RACE = "assets/races/opening.json.gz"
+RACE_PROMPT = "copy-timer"
+NATIVE_BFLOAT16 = {"amx_bf16", "avx512_bf16"}
+"""what a processor calls it"""
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A file, or one section of a page; `path` is relative to the repository and may be a pattern."""
+
+    path: str
+    section: str = ""
+    keeps_others: bool = False
+    """entries of other weights may stay in it, or other files beside it"""
+
+    def __str__(self) -> str:
+        return f"{self.path} ({self.section})" if self.section else self.path
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One command."""
+
+    name: str
+    makes: str
+    command: tuple[str, ...]
+    """what follows `python -m`"""
+    outputs: tuple[Output, ...]
+    minutes: float
+    """about, on two idle cores"""
+    rests_on: tuple[str, ...] = BOTH
+    """bundled models that every output must name"""
+    impossible: Callable[[], str] = lambda: ""
+    """why this machine cannot run it; empty where it can"""
+
+    def __str__(self) -> str:
+        """As one would type it."""
+        return " ".join(self.command if self.command[0] == "specviz" else ("python", "-m", *self.command))
+
+
+def steps() -> tuple[Step, ...]:
+    """All of them, in order."""
+    return (*_learnt(), *_measured_once(), *_recorded(), *_benches(), _pictures())
+
+
+def _learnt() -> tuple[Step, ...]:
+    """What methods read when they run."""
+    return (
+        Step("skips", "sub-layers that the target can skip (needs the text of `specviz train prepare`)",
+             (*SPECVIZ, "train", "skips", "--nice", "0"), (Output("assets/skips.json", keeps_others=True),), 6,
+             rests_on=("target",)),
+        Step("vector", "the acceptance vectors that Sequoia's trees are made for",
+             (*SPECVIZ, "bench", "vector", *FLOAT), (Output("assets/acceptance_vector.json"),), 2),
+        Step("frequencies", "the tokens the pair writes, for vocabtrim, and what a smaller head costs",
+             (*SPECVIZ, "frequencies", "--write", "--page", "--keep", *FLOAT),
+             (Output("assets/frequencies/target.json"), Output("assets/trimmed_heads.json"),
+              Output("docs/methods/vocabtrim.md", "frequencies")), 4),
+        Step("learn", "the stop policies' classifiers", (*SPECVIZ, "learn"), (Output("assets/stops/*.json"),), 5),
+    )  # fmt: skip
+
+
+def _measured_once() -> tuple[Step, ...]:
+    def survivors(drafts: int, temperature: str) -> Step:
+        words = ("--drafts", str(drafts), "--temperature", temperature, "--seeds", "1", "--write")
+        return Step(f"survivors-{drafts}", f"what K-SEQ gains from {drafts} surviving drafts at {temperature}",
+                    (*SPECVIZ, "prove", "survivors", *words),
+                    (Output("docs/methods/kseq.md", f"survivors {drafts} {temperature}"),), 4)  # fmt: skip
+
+    return (
+        Step("times", "step times of the target on this machine",
+             (*SPECVIZ, "profile", *FLOAT, "--out", f"assets/hardware/{machine_name()}.json"),
+             (Output("assets/hardware/cpu-*.json", keeps_others=True),), 3, rests_on=("target",)),
+        Step("lossy", "how far the lossy verifiers take the law from the target's",
+             (*SPECVIZ, "prove", "lossy", "--write"), (Output("assets/lossy_distances.json"),), 1),
+        survivors(8, "0.5"),
+        survivors(4, "0.8"),
+        Step("greedy", "greedy texts of every pairing, token for token",
+             (*SPECVIZ, "prove", "--greedy-texts", "--write"), (Output("docs/losslessness.md", "greedy"),), 8),
+    )  # fmt: skip
+
+
+def _recorded() -> tuple[Step, ...]:
+    race = ("--prompt-id", RACE_PROMPT, "--drafters", "ngram,model,suffix", *FLOAT, "--repeats", "3", "--out", RACE)
+    files = ("--out", f"{SWEEP}.json.gz", "--replace")
+    return (
+        Step("record", "the recorded runs", (*SPECVIZ, "record"), (Output("assets/traces/*.json.gz"),), 3,
+             rests_on=("target",)),
+        Step("race", "the recorded race", (*SPECVIZ, "race", *race), (Output(RACE),), 1, rests_on=("target",)),
+        Step("sweep", "the sweep that the Speedup tab opens with",
+             (*SPECVIZ, "bench", "sweep", f"{SWEEP}.toml", *files), (Output(f"{SWEEP}.json.gz"),), 8),
+    )  # fmt: skip
+
+
+def _benches() -> tuple[Step, ...]:
+    """Those that write a page; one that is not there yet is left out."""
+    there = {module.name for module in pkgutil.iter_modules(bench_commands.__path__)}
+    found = (
+        Step("bench", "speed against plain decoding and transformers", (*SPECVIZ, "bench", *FLOAT, "--write"),
+             (Output("docs/bench.md", "bench"), Output("README.md", "bench")), 4),
+        Step("drafters", "all drafters on every prompt family", (*SPECVIZ, "bench", "drafters", *FLOAT, "--write"),
+             (Output("docs/bench_drafters.md", "bench drafters"), Output("docs/bench_drafters.json"),
+              Output("README.md", "bench drafters")), 6),
+        Step("drafters-bfloat16", "the same in bfloat16",
+             (*SPECVIZ, "bench", "drafters", "--dtype", "bfloat16", "--write", "docs/bench_bfloat16.md"),
+             (Output("docs/bench_bfloat16.md", "bench drafters"), Output("docs/bench_bfloat16.json")), 6,
+             impossible=_no_bfloat16),
+        Step("trees", "tree policies and verifiers", (*SPECVIZ, "bench", "trees", *FLOAT, "--write"),
+             (Output("docs/bench_trees.md", "bench trees"),), 5),
+        Step("pair", "what the pair knows and how it drafts", (*SPECVIZ, "bench", "pair", "--write"),
+             (Output("docs/pair.md", "bench pair"),), 5),
+    )  # fmt: skip
+    return tuple(one for one in found if one.name != "pair" or "pair" in there)
+
+
+def _pictures() -> Step:
+    return Step("pictures", "the README's charts (needs Chromium)", ("tests.browser.pictures", "docs/img"),
+                (Output("docs/img/made_with.json"),), 3)  # fmt: skip
+
+
+def _no_bfloat16() -> str:
+    """Where bfloat16 is no faster than float32 nobody decodes in it."""
+    told = Path("/proc/cpuinfo")
+    flags = set(told.read_text(encoding="utf-8").split()) if told.is_file() else set[str]()
+    return "" if flags & NATIVE_BFLOAT16 else "this processor does not say that it multiplies bfloat16"
+
+
+def machine_name() -> str:
+    """Such as `cpu-2-core-amd-epyc`: the file name of this machine's step times."""
+    import torch
+
+    from specviz.lm.step_time import machine
+
+    words = f"cpu {os.cpu_count() or 1} core {machine(torch.device('cpu'), 'float32').processor}".lower()
+    return re.sub(r"[^a-z0-9]+", "-", words).strip("-")[:60]

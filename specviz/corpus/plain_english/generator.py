@@ -1,0 +1,66 @@
+"""Writes the plain-English corpus: documents of all families in fixed shares of the text, on one side of the split.
+
+Place in the flow: gives `mixture` its English documents, and the figures their held-out ones.
+A document is a pure function of seed, side, family and number.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from specviz.corpus.plain_english import letters, passages, problems, questions, recipes, stories, sums, tables, talk
+from specviz.corpus.plain_english.page import Draw, Page
+
+FAMILIES: Mapping[str, Callable[[Draw], Page]] = {
+    "story": stories.document,
+    "facts": questions.document,
+    "sums": sums.document,
+    "problem": problems.document,
+    "talk": talk.document,
+    "letter": letters.document,
+    "recipe": recipes.document,
+    "table": tables.document,
+    "passage": passages.document,
+}
+HELD_OUT_CHARACTERS = 400_000
+"""of the held-out documents that losses are measured on"""
+# Shares of the characters. Facts and sums must be met often to be known by heart; digits are whole tokens, so that
+# sums weigh about twice as much in tokens as here.
+SHARES = {
+    "story": 0.20, "facts": 0.22, "sums": 0.20, "problem": 0.06, "talk": 0.09, "letter": 0.06, "recipe": 0.05,
+    "table": 0.05, "passage": 0.07,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class EnglishDocument:
+    """One finished text; `skeleton` is the text with its slots unfilled."""
+
+    family: str
+    text: str
+    skeleton: str
+
+
+def page_of(family: str, seed: int, number: int, held_out: bool) -> Page:
+    """The numbered document of a family on one side of the split, with its parts and slots."""
+    side = "held-out" if held_out else "train"
+    return FAMILIES[family](Draw(f"{seed}/{side}/{family}/{number}", held_out))
+
+
+def document(family: str, seed: int, number: int, held_out: bool) -> EnglishDocument:
+    """The same as text and skeleton."""
+    page = page_of(family, seed, number, held_out)
+    return EnglishDocument(family, page.text, page.skeleton)
+
+
+def documents(
+    seed: int, characters: int, held_out: bool, shares: Mapping[str, float] = SHARES
+) -> Iterator[EnglishDocument]:
+    """Documents until `characters` are reached; the family furthest behind its share is next."""
+    written = dict.fromkeys(shares, 0)
+    numbers = dict.fromkeys(shares, 0)
+    while sum(written.values()) < characters:
+        family = min(shares, key=lambda name: written[name] / shares[name])
+        made = document(family, seed, numbers[family], held_out)
+        written[family] += len(made.text)
+        numbers[family] += 1
+        yield made

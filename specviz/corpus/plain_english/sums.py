@@ -1,0 +1,103 @@
+"""Additions and subtractions up to 999, bare, as questions, and with worked steps.
+
+Place in the flow: one family of `generator`. Which operands meet is what is held out: a pair belongs to one side.
+A plain question about three-digit numbers is answered with its steps, one about smaller numbers at once.
+"""
+
+from specviz.corpus.plain_english.page import Draw, Page
+from specviz.corpus.plain_english.people import NAMES
+
+PLACES = ("Ones", "Tens", "Hundreds", "Thousands")
+BARE = (
+    "{a} {sign} {b} = {c}",
+    "{a} {sign} {b} = {c}.",
+    "Sum: {a} {sign} {b} = {c}",
+    "{name} writes: {a} {sign} {b} = {c}",
+)
+ASKED = (
+    "What is {a} {sign} {b}? ",
+    "What is {a} {word} {b}? ",
+    "How much is {a} {sign} {b}? ",
+    "Question: What is {a} {sign} {b}?\nAnswer: ",
+    "Can you tell me what {a} {word} {b} is? ",
+    '{name} asks: "What is {a} {word} {b}?"\n',
+    "Calculate {a} {sign} {b}. ",
+    "{task}. ",
+    "Please work out {a} {sign} {b}.\n",
+    "Hello, what is {a} {word} {b}? ",
+)
+STEPWISE = (
+    "Work out {a} {sign} {b} step by step.\n",
+    "Show the steps of {a} {sign} {b}.\n",
+    "What is {a} {sign} {b}? Show your work.\n",
+    "Calculate {a} {word} {b}, digit by digit.\n",
+    "{name} works out {a} {sign} {b} step by step.\n",
+    "Step by step: {a} {sign} {b}.\n",
+)
+
+
+def digits(value: int, count: int) -> list[int]:
+    """The last `count` digits, ones first."""
+    return [value // 10**place % 10 for place in range(count)]
+
+
+def steps(a: int, b: int, sign: str) -> str:
+    """Column by column, ones first; every carry and borrow is written out."""
+    count, carry, lines = len(str(max(a, b))), 0, []
+    for place, (x, y) in enumerate(zip(digits(a, count), digits(b, count), strict=True)):
+        moved = f" {sign} {carry}" if carry else ""
+        if sign == "+":
+            total = x + y + carry
+            line = f"{PLACES[place]}: {x} + {y}{moved} = {total}"
+            line += f", write {total % 10}, carry 1." if total > 9 and place < count - 1 else "."
+            carry = total // 10
+        else:
+            borrowed = x - y - carry < 0
+            top = x + 10 if borrowed else x
+            line = f"{PLACES[place]}: {f'borrow, {top}' if borrowed else x} - {y}{moved} = {top - y - carry}."
+            carry = int(borrowed)
+        lines.append(line)
+    return " ".join(lines) + " "
+
+
+def operands(draw: Draw) -> tuple[int, int, str]:
+    """Two numbers and a sign, of this document's side; half have two digits, a third three."""
+    size = draw.one((9, 99, 99, 99, 999, 999))
+    smallest = {9: 0, 99: 10, 999: 100}[size]
+    first = range(smallest, size + 1)
+    second = range(0 if draw.chance(0.3) else smallest, size + 1)
+    while True:
+        a, b, sign = draw.combination("sum", first, second, "+-")
+        if sign == "-" and a < b:
+            continue
+        if sign == "+" and a + b > 999:
+            continue
+        return a, b, sign
+
+
+def sum_page(draw: Draw, a: int, b: int, sign: str) -> Page:
+    """A page that knows the slots of one sum."""
+    result = a + b if sign == "+" else a - b
+    word, task = ("plus", f"Add {a} and {b}") if sign == "+" else ("minus", f"Subtract {b} from {a}")
+    if sign == "+" and draw.chance(0.3):
+        word = "and"
+    return Page(draw, a=a, b=b, c=result, sign=sign, word=word, task=task, name=draw.one(NAMES),
+                steps=steps(a, b, sign))  # fmt: skip
+
+
+def document(draw: Draw) -> Page:
+    """One sum."""
+    a, b, sign = operands(draw)
+    page = sum_page(draw, a, b, sign)
+    style = draw.random.random()
+    is_long = max(a, b) > 99
+    if style < 0.3:
+        page.say(*BARE)
+    elif style < 0.65 and not is_long:
+        page.say(*ASKED)
+        page.say("{a} {sign} {b} = {c}.")
+    else:
+        page.say(*(ASKED if is_long and draw.chance(0.5) else STEPWISE))
+        page.say("{steps}")
+        page.say("{a} {sign} {b} = {c}.")
+    return page

@@ -1,0 +1,115 @@
+"""Values that lessons take from formulas and not from a run: expected tokens, modelled speedups, a roofline.
+
+Registered beside those of `answers`; the numbers they start from stand in the lesson's own words.
+"""
+
+from __future__ import annotations
+
+from specviz.errors import LessonError
+from specviz.lessons.answers import Here, Value, answer
+from specviz.protocol.proofs import Toy
+from specviz.theory import formulas
+from specviz.theory.roofline import Roofline
+
+
+@answer
+def expected_tokens(_here: Here, alpha: float, gamma: int) -> Value:
+    """Tokens per target pass of a chain; see `formulas.expected_tokens`."""
+    return formulas.expected_tokens(alpha, gamma)
+
+
+@answer
+def modelled_speedup(_here: Here, alpha: float, gamma: int, cost_ratio: float) -> Value:
+    """See `formulas.wall_time_factor`."""
+    return formulas.wall_time_factor(alpha, gamma, cost_ratio)
+
+
+@answer
+def round_cost(_here: Here, gamma: int, cost_ratio: float) -> Value:
+    """Cost of a round in plain passes: γc + 1."""
+    return gamma * cost_ratio + 1
+
+
+@answer
+def best_gamma(_here: Here, alpha: float, cost_ratio: float) -> Value:
+    """The γ with the largest modelled speedup; 0: drafting does not pay."""
+    return formulas.best_gamma(alpha, cost_ratio)
+
+
+@answer
+def faster_drafter(
+    _here: Here, gamma: int, better_alpha: float, better_cost: float, cheaper_alpha: float, cheaper_cost: float
+) -> Value:
+    """`better` or `cheaper`: which of two drafters gives the larger modelled speedup. Raises LessonError on a tie."""
+    better = formulas.wall_time_factor(better_alpha, gamma, better_cost)
+    cheaper = formulas.wall_time_factor(cheaper_alpha, gamma, cheaper_cost)
+    if better == cheaper:
+        raise LessonError("these two drafters are equally fast; choose other numbers.")
+    return "better" if better > cheaper else "cheaper"
+
+
+@answer
+def deciding_quantity(
+    here: Here, gamma: int, better_alpha: float, better_cost: float, cheaper_alpha: float, cheaper_cost: float
+) -> Value:
+    """`speedup`, `acceptance` or `cost`: the only one of the three that names the faster drafter in both of two
+    comparisons, this one and the one with the costs equal."""
+    unequal = faster_drafter(here, gamma, better_alpha, better_cost, cheaper_alpha, cheaper_cost)
+    equal = faster_drafter(here, gamma, better_alpha, cheaper_cost, cheaper_alpha, cheaper_cost)
+    if unequal == equal:
+        return "acceptance"
+    return "speedup" if equal == "better" else "cost"
+
+
+@answer
+def roofline_ratio(
+    _here: Here, rows: int, billion_parameters: float, bytes_per_parameter: float, tb_per_s: float, tflop_per_s: float
+) -> Value:
+    """T(rows) ÷ T(1) of a model's weights on a machine that reads and multiplies so fast; attention left out."""
+    roof = _roof(billion_parameters, bytes_per_parameter, tb_per_s, tflop_per_s)
+    return roof.at(rows) / roof.at(1)
+
+
+@answer
+def free_rows(
+    _here: Here, billion_parameters: float, bytes_per_parameter: float, tb_per_s: float, tflop_per_s: float
+) -> Value:
+    """Rows at which multiplying takes as long as reading the weights: fewer are free, in this model."""
+    return int(_roof(billion_parameters, bytes_per_parameter, tb_per_s, tflop_per_s).ridge)
+
+
+@answer
+def limited_by(
+    _here: Here, rows: int, billion_parameters: float, bytes_per_parameter: float, tb_per_s: float, tflop_per_s: float
+) -> Value:
+    """`reading` or `arithmetic`: which of the two a pass over so many rows waits for."""
+    ridge = _roof(billion_parameters, bytes_per_parameter, tb_per_s, tflop_per_s).ridge
+    return "reading" if rows < ridge else "arithmetic"
+
+
+def _roof(billions: float, width: float, tb_per_s: float, tflop_per_s: float) -> Roofline:
+    parameters = billions * 1e9
+    return Roofline(parameters * width, 2 * parameters, tb_per_s * 1e12, tflop_per_s * 1e12)
+
+
+@answer
+def toy_law(_here: Here, token: int, broken: bool = False) -> Value:
+    """With which probability the toy of the Proof tab puts out a token (0 is a): its target's p; `broken`: with a
+    correction drawn from p itself instead of the residual."""
+    p, q = Toy().target, Toy().draft
+    accepted = [min(one, other) for one, other in zip(p, q, strict=True)]
+    left = 1 - sum(accepted)
+    residual = [max(0.0, one - other) / left for one, other in zip(p, q, strict=True)]
+    return accepted[token] + left * (p if broken else residual)[token]
+
+
+@answer
+def toy_accepted(_here: Here, token: int) -> Value:
+    """min(p, q) of a token of that toy: how often it comes out as an accepted candidate."""
+    return min(Toy().target[token], Toy().draft[token])
+
+
+@answer
+def toy_left(_here: Here) -> Value:
+    """How often that toy's candidate is rejected: the mass of its residual."""
+    return 1 - sum(map(min, Toy().target, Toy().draft))

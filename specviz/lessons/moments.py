@@ -1,0 +1,170 @@
+"""Named moments of a run: "the first rejection", "the widest target pass". A lesson finds its place by such a name.
+
+Each function lists every moment of its kind in the order of the run (or best first, where it says so), so that a lesson
+holds on any run that shows the thing, whatever its round numbers. Those of trials stand in `trial_moments`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from specviz.errors import LessonError
+from specviz.trace.events import Round, Trace
+from specviz.trace.summary import accepted_drafts, drafted_depth, drafts
+
+END = "end"
+"""the round's last token, which is no node of the draft tree"""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """One beat of the player and the node it is about."""
+
+    round: int
+    """from 0"""
+    phase: str
+    """draft (its last beat), target, verdicts or commit"""
+    trial: int | None
+    """index of the trial among the round's; None in `verdicts`: the draw of the round's last token"""
+    node: int | str
+    """id in the round's tree, or `end`"""
+
+
+Finder = Callable[[Trace], list[Moment]]
+MOMENTS: dict[str, Finder] = {}
+"""name → every such moment of a run"""
+
+
+def moment(find: Finder) -> Finder:
+    """Register a finder under its own name."""
+    MOMENTS[find.__name__] = find
+    return find
+
+
+def found(trace: Trace, kind: str, nth: int = 1) -> Moment | None:
+    """The nth moment of this kind (1: the first, -1: the last); None where the run has no such one.
+
+    Raises LessonError for a kind that there is not.
+    """
+    if kind not in MOMENTS:
+        raise LessonError(f"there is no moment '{kind}'; choose one of {', '.join(sorted(MOMENTS))}.")
+    if nth == 0:
+        raise LessonError(f"the moment '{kind}' is asked for with nth = 0; count from 1, or from -1 at the end.")
+    every = MOMENTS[kind](trace)
+    place = nth - 1 if nth > 0 else len(every) + nth
+    return every[place] if 0 <= place < len(every) else None
+
+
+# --- rounds ----------------------------------------------------------------------------------------------------------
+
+
+def _rounds(trace: Trace, holds: Callable[[Round], bool], phase: str) -> list[Moment]:
+    node: dict[str, Callable[[Round], int | str]] = {"draft": _first_draft, "target": lambda _: 0}
+    return [
+        Moment(index, phase, None, node.get(phase, lambda _: END)(this))
+        for index, this in enumerate(trace.rounds)
+        if holds(this)
+    ]
+
+
+def _first_draft(this: Round) -> int:
+    return this.nodes[1].id if len(this.nodes) > 1 else 0
+
+
+def _whole(this: Round) -> bool:
+    return this.judged.origin == "bonus" and bool(drafts(this)) and accepted_drafts(this) == drafted_depth(this)
+
+
+@moment
+def start(trace: Trace) -> list[Moment]:
+    """The draft of the first round."""
+    return _rounds(trace, lambda this: this.index == 0, "draft")
+
+
+@moment
+def end(trace: Trace) -> list[Moment]:
+    """The commit of the last round."""
+    return _rounds(trace, lambda this: this.index == len(trace.rounds) - 1, "commit")
+
+
+@moment
+def draft(trace: Trace) -> list[Moment]:
+    """A whole draft, before the target has seen it."""
+    return _rounds(trace, lambda this: bool(drafts(this)), "draft")
+
+
+@moment
+def full_draft(trace: Trace) -> list[Moment]:
+    """A draft as deep as the deepest of the run."""
+    deepest = max(map(drafted_depth, trace.rounds))
+    return _rounds(trace, lambda this: deepest > 0 and drafted_depth(this) == deepest, "draft")
+
+
+@moment
+def short_draft(trace: Trace) -> list[Moment]:
+    """A draft that ended before the depth of the deepest one, and not because the text did."""
+    deepest = max(map(drafted_depth, trace.rounds))
+    return _rounds(
+        trace, lambda this: 0 < drafted_depth(this) < deepest and this.index < len(trace.rounds) - 1, "draft"
+    )
+
+
+@moment
+def target_pass(trace: Trace) -> list[Moment]:
+    """The target's pass over a draft."""
+    return _rounds(trace, lambda this: bool(drafts(this)), "target")
+
+
+@moment
+def plain_pass(trace: Trace) -> list[Moment]:
+    """A round without a draft: one pass, one token."""
+    return _rounds(trace, lambda this: not drafts(this), "target")
+
+
+@moment
+def widest_pass(trace: Trace) -> list[Moment]:
+    """Target passes by the number of their rows, the widest first."""
+    every = _rounds(trace, lambda this: bool(drafts(this)), "target")
+    return sorted(every, key=lambda one: -len(trace.rounds[one.round].nodes))
+
+
+@moment
+def wholly_accepted(trace: Trace) -> list[Moment]:
+    """The commit of a round whose draft was accepted to its full depth and which ended in a bonus, deepest first; not
+    the last round."""
+    every = _rounds(
+        trace, lambda this: _whole(this) and not this.committed.trimmed and this.index < len(trace.rounds) - 1, "commit"
+    )
+    return sorted(every, key=lambda one: -drafted_depth(trace.rounds[one.round]))
+
+
+@moment
+def nothing_accepted(trace: Trace) -> list[Moment]:
+    """The commit of a round that drafted and had every candidate rejected or unreached."""
+    return _rounds(trace, lambda this: bool(drafts(this)) and not this.judged.path, "commit")
+
+
+@moment
+def rollback(trace: Trace) -> list[Moment]:
+    """The commit of a round after which rows of the target's cache are dropped."""
+    return _rounds(trace, lambda this: bool(drafts(this)) and this.committed.cache_dropped > 0, "commit")
+
+
+@moment
+def best_round(trace: Trace) -> list[Moment]:
+    """Commits by the number of their tokens, the most first."""
+    every = _rounds(trace, lambda this: bool(drafts(this)), "commit")
+    return sorted(every, key=lambda one: -len(trace.rounds[one.round].committed.tokens))
+
+
+@moment
+def drafter_knew(trace: Trace) -> list[Moment]:
+    """A draft of which the trace shows what it was made from."""
+    return _rounds(trace, lambda this: bool(this.drafted.knew) and bool(drafts(this)), "draft")
+
+
+@moment
+def drafter_learned(trace: Trace) -> list[Moment]:
+    """The commit of a round from which the drafter learnt."""
+    return _rounds(trace, lambda this: bool(this.drafted.learned), "commit")

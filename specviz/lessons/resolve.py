@@ -1,0 +1,196 @@
+"""Lessons against recorded runs: moments become rounds and beats, placeholders become numbers, answers are computed.
+
+What comes out is plain JSON that `assets/js/lesson.js` plays without asking anybody: on the page, in an exported file,
+on a static site.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import string
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from specviz.errors import LessonError
+from specviz.lessons import modelled, of_round, of_run, trial_moments  # noqa: F401 - they register themselves
+from specviz.lessons.answers import Here, Value, computed
+from specviz.lessons.lesson import Beat, Lesson, Question, Spec
+from specviz.lessons.moments import found
+from specviz.lessons.runs import is_kind
+from specviz.trace import codec
+from specviz.trace.events import Trace
+
+LEAST_CHOICES = 3
+VERSION = 1
+"""of the JSON that the page's script reads"""
+
+Read = Callable[[], Trace]
+
+
+def lessons_json(lessons: Sequence[Lesson], traces: Mapping[str, Read]) -> dict[str, Any]:
+    """All lessons that these runs can teach, and the reason for each that they cannot.
+
+    `traces`: file name → the run, read when it is first looked at, once.
+    """
+    known = _once(traces)
+    playable, missing = [], []
+    for lesson in lessons:
+        try:
+            playable.append(lesson_json(lesson, known))
+        except LessonError as error:
+            missing.append({"id": lesson.id, "title": lesson.title, "why": str(error)})
+    return {"version": VERSION, "lessons": playable, "missing": missing}
+
+
+def lesson_json(lesson: Lesson, traces: Mapping[str, Read]) -> dict[str, Any]:
+    """One lesson, ready to be played. Raises LessonError where no run shows all that it teaches."""
+    chosen = {key: _choose(lesson, key, traces) for key in lesson.runs}
+    beats = [chosen[beat.run][2].pop(0) for beat in lesson.beats]
+    runs = {key: {"file": file, "run_id": trace.started.run_id} for key, (file, trace, _) in chosen.items()}
+    return {
+        "id": lesson.id, "title": lesson.title, "goal": lesson.goal, "minutes": lesson.minutes,
+        "runs": runs, "beats": beats,
+    }  # fmt: skip
+
+
+def lesson_file(lesson: Lesson, traces: Mapping[str, Read], beat: int = 0) -> dict[str, Any]:
+    """One lesson with all its runs, as `SpecViz.playLesson` plays it without a server from `beat` (from 0) on.
+
+    Raises LessonError where no run shows all that it teaches.
+    """
+    told = lesson_json(lesson, traces)
+    files = sorted({run["file"] for run in told["runs"].values()})
+    texts = {file: codec.dumps(traces[file]()) for file in files}
+    return {"data": {"lessons": [told], "missing": []}, "texts": texts, "id": lesson.id, "beat": beat}
+
+
+def _once(traces: Mapping[str, Read]) -> dict[str, Read]:
+    read: dict[str, Trace] = {}
+
+    def reader(file: str) -> Read:
+        return lambda: read[file] if file in read else read.setdefault(file, traces[file]())
+
+    return {file: reader(file) for file in traces}
+
+
+def _choose(lesson: Lesson, key: str, traces: Mapping[str, Read]) -> tuple[str, Trace, list[dict[str, Any]]]:
+    """(file, run, its beats of the lesson), of the first run that is and shows all that is asked for."""
+    wanted = lesson.runs[key]
+    first_reason = ""
+    for file in _in_order(wanted.names, list(traces)):
+        trace = traces[file]()
+        fits = not wanted.drafters or trace.started.drafter.name in wanted.drafters
+        if not fits or not trace.rounds or not all(is_kind(trace, kind) for kind in wanted.kinds):
+            continue
+        try:
+            return file, trace, [_played(beat, trace) for beat in lesson.beats if beat.run == key]
+        except LessonError as error:
+            first_reason = first_reason or f" The nearest is {file}: {error}"
+    kinds = ", ".join([*wanted.kinds, *wanted.drafters]) or "of any kind"
+    raise LessonError(f"no recorded run ({kinds}) shows what the lesson '{lesson.id}' teaches on it.{first_reason}")
+
+
+def _in_order(patterns: Sequence[str], files: Sequence[str]) -> list[str]:
+    named = [file for pattern in patterns for file in files if fnmatch.fnmatch(file, pattern)]
+    return list(dict.fromkeys([*named, *files]))
+
+
+def _played(beat: Beat, trace: Trace) -> dict[str, Any]:
+    at = found(trace, beat.at.kind, beat.at.nth)
+    if at is None:
+        raise LessonError(f"“{beat.title}” needs the moment '{beat.at.kind}' number {beat.at.nth}, which is not there.")
+    here = Here(trace, at)
+    try:
+        fill = _Fill(here, beat.values)
+        return {
+            "title": fill(beat.title), "text": fill(beat.text), "run": beat.run, "exercise": beat.exercise,
+            "at": {**asdict(at), "back": beat.at.back}, "guess": beat.guess,
+            "lit": beat.lit, "hidden": beat.hidden,
+            "question": None if beat.question is None else _asked(beat.question, fill, here),
+            "live": None if beat.live is None else {"check": beat.live.check, "ask": fill(beat.live.ask)},
+            "link": None if beat.link is None else asdict(beat.link),
+        }  # fmt: skip
+    except LessonError as error:
+        raise LessonError(f"“{beat.title}”: {error}") from error
+
+
+class _Fill:
+    """Sentences with their placeholders filled: `{kept}` is a named value, `{ratio:.1f}` a formatted one."""
+
+    def __init__(self, here: Here, values: Mapping[str, Spec]) -> None:
+        self._here = here
+        self._values = values
+
+    def __call__(self, text: str) -> str:
+        return "".join(self._parts(text))
+
+    def _parts(self, text: str) -> Iterator[str]:
+        for before, name, form, _ in string.Formatter().parse(text):
+            yield before
+            if name is not None:
+                value = evaluate(self._here, self._values.get(name, name))
+                yield format(value, form) if form else shown(value)
+
+
+def evaluate(here: Here, spec: Spec) -> Value:
+    """A value from its name, its number, or its table. Raises LessonError where it cannot be told."""
+    if isinstance(spec, int):
+        return spec
+    if isinstance(spec, str):
+        return computed(here, spec, {})
+    given = dict(spec)
+    plus = given.pop("plus", 0)
+    value = computed(here, str(given.pop("value", "")), given)
+    if not plus:
+        return value
+    if isinstance(value, str):
+        raise LessonError(f"'{value}' is a word; nothing can be added to it.")
+    return value + plus
+
+
+def shown(value: Value) -> str:
+    """A value as a reader sees it: counts as they are, other numbers with the digits that count."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int):
+        return f"{value:,}"
+    if value == int(value):
+        return f"{int(value):,}"
+    if abs(value) >= 100:
+        return f"{value:,.0f}"
+    if abs(value) >= 10:
+        return f"{value:.1f}"
+    return f"{value:.2f}" if abs(value) >= 0.1 else f"{value:.2g}"
+
+
+def _asked(question: Question, fill: _Fill, here: Here) -> dict[str, Any]:
+    right = evaluate(here, question.right)
+    choices = _written(question, right, fill) if question.choices else _numbers(question, right, here)
+    return {"ask": fill(question.ask), "choices": choices, "why": fill(question.why)}
+
+
+def _written(question: Question, right: Value, fill: _Fill) -> list[dict[str, Any]]:
+    if right not in question.choices:
+        raise LessonError(f"the answer is '{right}', which is none of the choices {', '.join(question.choices)}.")
+    return [{"text": fill(text), "right": key == right} for key, text in question.choices.items()]
+
+
+def _numbers(question: Question, right: Value, here: Here) -> list[dict[str, Any]]:
+    """The right number among wrong ones, ascending. Where a wrong one happens to be right in this run, it is left out,
+    and counts next to the right one fill up."""
+    if isinstance(right, str):
+        raise LessonError(f"the answer is the word '{right}'; write choices for it.")
+    numbers = {shown(right): right}
+    more = [right + 1, right + 2] if isinstance(right, int) else []
+    for spec in [*question.wrong, *more]:
+        value = spec if isinstance(spec, int) else evaluate(here, spec)
+        if isinstance(value, str):
+            raise LessonError(f"the wrong answer '{value}' is a word and the right one a number.")
+        if len(numbers) <= len(question.wrong) and value >= 0:
+            numbers.setdefault(shown(value), value)
+    if len(numbers) < LEAST_CHOICES:
+        raise LessonError(f"'{question.ask}' has {len(numbers)} different answers here; {LEAST_CHOICES} are the least.")
+    return [
+        {"text": text, "right": text == shown(right)} for text, _ in sorted(numbers.items(), key=lambda one: one[1])
+    ]

@@ -1,0 +1,92 @@
+"""Links that carry a run: a request as a short text for an address, and the hash of what it wrote.
+
+The page writes such links in the browser (`assets/js/address.js`) and its server reads them; whoever runs SpecViz from
+Python can write one too. A link comes from strangers: what is read here is bounded and typed, and nothing is trusted
+beyond that.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import zlib
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from specviz.errors import OptionError
+from specviz.protocol.runs import RunRequest
+
+MOST_CHARACTERS = 16_000
+MOST_BYTES = 200_000
+"""of the JSON text in a link; a few characters of deflate could hold far more"""
+DTYPES = ("auto", "float64", "float32", "bfloat16", "float16")
+_TYPES: Mapping[str, type | tuple[type, ...]] = {
+    "prompt": str, "target": str, "drafter": str, "drafter_model": str, "drafter_options": dict, "growth": str,
+    "growth_options": dict, "stopping": str, "stopping_options": dict, "verifier": str, "verifier_options": dict,
+    "temperature": (int, float), "top_k": int, "top_p": (int, float), "seed": int, "max_new_tokens": int,
+    "stop": list, "dtype": str,
+}  # fmt: skip
+"""what a link may hold, by the names of `RunRequest`; files and memories of one machine are no part of it"""
+
+
+def pack(data: object) -> str:
+    """Plain data as a text for an address: JSON, deflated, base64url without padding."""
+    deflate = zlib.compressobj(9, wbits=-15)
+    packed = deflate.compress(json.dumps(data, separators=(",", ":"), ensure_ascii=False).encode()) + deflate.flush()
+    return base64.urlsafe_b64encode(packed).decode("ascii").rstrip("=")
+
+
+def unpack(text: str) -> Any:
+    """What `pack` was given. Raises OptionError where the text is none of its."""
+    broken = OptionError("this link is cut or changed: what it carries cannot be read; ask for it again.")
+    if len(text) > MOST_CHARACTERS:
+        raise OptionError(f"this link carries {len(text):,} characters, but at most {MOST_CHARACTERS:,} are read.")
+    try:
+        inflate = zlib.decompressobj(wbits=-15)
+        packed = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+        content = inflate.decompress(packed, MOST_BYTES)
+        if not inflate.eof:
+            raise broken
+        return json.loads(content.decode())
+    except (ValueError, binascii.Error, zlib.error, RecursionError):
+        raise broken from None
+
+
+def pack_request(request: RunRequest) -> str:
+    """The request as a text for an address; what belongs to one machine alone is left out."""
+    kept = {one.name: getattr(request, one.name) for one in fields(request) if one.name in _TYPES}
+    return pack({name: dict(value) if isinstance(value, Mapping) else value for name, value in kept.items()})
+
+
+def read_request(text: str) -> RunRequest:
+    """The request of a link; what it leaves out is as on the command line. Raises OptionError with one sentence."""
+    data = unpack(text)
+    if not isinstance(data, dict) or "prompt" not in data:
+        raise OptionError("this link carries no run; ask for it again.")
+    return RunRequest(**{name: _value(name, value) for name, value in data.items() if name in _TYPES})
+
+
+def _value(name: str, value: object) -> Any:
+    right = isinstance(value, _TYPES[name]) and not isinstance(value, bool)
+    if isinstance(value, dict):
+        right = all(_is_option(one) for one in value.values())
+    if isinstance(value, list):
+        right = all(isinstance(one, str) for one in value)
+    if name == "dtype" and value not in DTYPES:
+        right = False
+    if not right:
+        raise OptionError(f"this link names {name} as {str(value)[:40]!r}, which it cannot be; ask for it again.")
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _is_option(value: object) -> bool:
+    """Whether a value can be that of a method's option."""
+    plain = (int, float, bool, str, type(None))
+    return isinstance(value, plain) or (isinstance(value, list) and all(isinstance(one, int) for one in value))
+
+
+def text_hash(text: str) -> str:
+    """CRC-32 of the text's UTF-8, as 8 hex digits: enough to tell that a machine wrote another text."""
+    return f"{zlib.crc32(text.encode()):08x}"

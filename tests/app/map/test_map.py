@@ -1,0 +1,100 @@
+"""The method map: every registered method is on it, every row of it is whole, and every link resolves."""
+
+from __future__ import annotations
+
+import json
+import re
+from html import unescape
+
+import pytest
+
+from specviz.app.map.systems import (
+    FACETS,
+    choices,
+    matching,
+    methods_of,
+    page_link,
+    preset_link,
+    recording_link,
+    recordings,
+    systems,
+)  # fmt: skip
+from specviz.app.map.tab import PAGES, method_page
+from specviz.app.map.view import NOTHING, cards
+from specviz.app.page.links import values_of
+from specviz.app.parts.methods import kinds
+from specviz.app.parts.request import Limits, request_from
+from specviz.live.catalog import saved
+from specviz.protocol.links import read_request
+from specviz.protocol.runs import RunRequest
+from specviz.resources import ROOT
+
+PRESETS = [(one, preset) for one in systems() for preset in one.presets]
+PLANNED = {3, 9, 11, 13, 14, 15, 16, 19, 20, 22}
+"""rows of the list of systems that nothing here runs yet; Medusa and Hydra, of row 25, have a card of their own"""
+
+
+def test_every_row_of_the_list_is_on_the_map_and_what_is_planned_says_so() -> None:
+    assert {one.number for one in systems()} == set(range(1, 26))
+    runs = {one.number for one in systems() if one.status == "runs here"}
+    planned = {one.number for one in systems() if one.status == "planned"}
+    assert planned - runs == PLANNED
+    assert {one.number for one in systems() if one.comparison} == {23, 24}
+    for one in systems():
+        assert all(one.values(facet) and all(one.values(facet)) for facet in FACETS), one.name
+
+
+@pytest.mark.parametrize("group", ["drafter", "growth", "stopping", "verifier"])
+def test_every_registered_method_is_on_the_map(group: str) -> None:
+    kind = next(one for one in kinds(saved()) if one.group == group)
+    on_it = {str(methods_of(preset)[group]) for _, preset in PRESETS}
+    assert {method.name for method in kind.methods} <= on_it
+
+
+@pytest.mark.parametrize(("one", "preset"), PRESETS, ids=lambda value: getattr(value, "label", ""))
+def test_every_preset_resolves(one: object, preset: object) -> None:
+    del one
+    assert preset.recording in recordings()
+    assert (PAGES / f"{preset.page}.md").is_file()
+    assert method_page(preset.page).startswith("#")
+    chosen = re.fullmatch(r"#tab=step&choose=([\w-]+)", preset_link(preset))
+    assert chosen is not None
+    values = {**values_of(read_request(chosen[1])), "prompt": "one"}
+    request = request_from(values, saved(), Limits())
+    assert request.drafter == methods_of(preset)["drafter"]
+    assert recording_link(preset) == f"#tab=step&run={preset.recording}"
+    assert page_link(preset) == f"#tab=map&doc={preset.page}"
+
+
+def test_every_link_on_the_page_is_one_of_these() -> None:
+    shown = cards(systems(), frozenset(recordings()))
+    links = [unescape(one) for one in re.findall(r'href="([^"]+)"', shown)]
+    assert len(links) > 3 * len(PRESETS)
+    known = {make(preset) for _, preset in PRESETS for make in (preset_link, recording_link, page_link)}
+    assert all(
+        link in known
+        or re.fullmatch(r"https://arxiv\.org/abs/\d{4}\.\d{5}|https://arxiv\.org/abs/\d{4}\.\d{4,5}", link)
+        for link in links
+    )
+    assert "recording</a>" not in cards(systems(), frozenset())
+
+
+def test_filters_ask_for_all_facets_at_once() -> None:
+    assert matching({}) == systems()
+    drafts = choices("drafts")
+    assert {"smaller model", "look-up", "target itself"} <= set(drafts)
+    found = matching({"drafts": ["look-up"], "needs": ["memory"]})
+    assert {one.number for one in found} == {4, 12}
+    assert matching({"drafts": ["look-up"], "needs": ["second device"]}) == ()
+    assert cards((), frozenset()) == NOTHING
+
+
+def test_a_page_of_another_name_is_not_read() -> None:
+    for name in ("../cli", "", "nothing", str(ROOT)):
+        assert method_page(name) == "There is no page of that name."
+
+
+def test_recordings_hold_what_the_map_reads_of_them() -> None:
+    assert json.dumps(methods_of(PRESETS[0][1]))
+    assert set(methods_of(PRESETS[0][1])) >= {"drafter", "growth", "stopping", "verifier", "temperature"}
+    assert RunRequest(prompt="").growth == "auto"

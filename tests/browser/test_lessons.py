@@ -1,0 +1,236 @@
+"""Every lesson in a real Chromium, from its first beat to its last by keys alone, over the recorded runs that ship."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from specviz.app.components.standalone import standalone_html
+from specviz.lessons.lesson import read
+from specviz.resources import ROOT as ASSETS
+from tests.app.doubles import ReplaySource, sample
+from tests.browser.page_server import served
+
+pytestmark = pytest.mark.browser
+LESSONS = [lesson.id for lesson in read()]
+STANDS = """(want) => {
+  const shown = document.querySelector("#sv-player .sv-player").specviz;
+  const box = document.querySelector(".svl");
+  return shown.trace.started.run_id === want.run_id && shown.cursor.round === want.round &&
+    box.getAttribute("aria-busy") === "false";
+}"""
+STATE = "() => SpecViz.lesson.state()"
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    with served(ReplaySource(sample()), ASSETS / "traces") as url:
+        yield url
+
+
+@pytest.fixture
+def home(page: Page, address: str) -> Page:
+    return opened(page, address)
+
+
+def opened(page: Page, address: str) -> Page:
+    page.goto(address)
+    expect(page.locator("#sv-player [data-ready]").first).to_be_attached()
+    expect(page.locator("#sv-run")).to_be_enabled()
+    expect(page.locator(".sv-learn")).to_be_visible()
+    return page
+
+
+def lessons(page: Page) -> list[dict[str, Any]]:
+    """The resolved lessons as the page has them."""
+    found: list[dict[str, Any]] = page.evaluate("() => SpecViz.lesson.data.lessons")
+    return found
+
+
+def start(page: Page, name: str) -> dict[str, Any]:
+    one = next(lesson for lesson in lessons(page) if lesson["id"] == name)
+    page.locator(".sv-learn").click()
+    page.get_by_role("button", name=f"Start: {one['title']}").click()
+    return one
+
+
+def standing(page: Page, one: dict[str, Any], beat: dict[str, Any]) -> None:
+    """The player shows the beat's run and round."""
+    wanted = {"run_id": one["runs"][beat["run"]]["run_id"], "round": beat["at"]["round"]}
+    page.wait_for_function(STANDS, arg=wanted)
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_a_lesson_is_played_to_its_end_by_keys_alone(home: Page, name: str) -> None:
+    page = home
+    one = start(page, name)
+    for place, beat in enumerate(one["beats"]):
+        expect(page.locator(".svl-where")).to_have_text(f"{one['title']} · {place + 1} of {len(one['beats'])}")
+        if not beat["live"]:
+            standing(page, one, beat)
+        if beat["question"]:
+            right = [choice["right"] for choice in beat["question"]["choices"]].index(True)
+            page.keyboard.press(str(right + 1))
+            page.keyboard.press("Space")
+            expect(page.locator(".svl-verdict")).to_contain_text("Right.")
+            expect(page.locator(".svl-choice.is-right")).to_have_count(1)
+        page.keyboard.press("PageDown" if place % 2 else "Space")
+    solved = sum(beat["exercise"] and beat["question"] is not None for beat in one["beats"])
+    exercises = sum(beat["exercise"] for beat in one["beats"])
+    expect(page.locator(".svl-title")).to_have_text("That was the lesson")
+    expect(page.locator(".svl-text")).to_contain_text(f"You solved {solved} of {exercises} exercises.")
+    page.keyboard.press("PageUp")
+    expect(page.locator(".svl-where")).to_contain_text(f"{len(one['beats'])} of {len(one['beats'])}")
+
+
+def test_a_wrong_answer_is_said_to_be_wrong_and_a_skipped_one_is_shown(home: Page) -> None:
+    one = start(home, "guess_and_check")
+    place = next(index for index, beat in enumerate(one["beats"]) if beat["question"])
+    for _ in range(place):
+        home.keyboard.press("Space")
+    wrong = [choice["right"] for choice in one["beats"][place]["question"]["choices"]].index(False)
+    home.keyboard.press(str(wrong + 1))
+    home.keyboard.press("Space")
+    expect(home.locator(".svl-verdict")).to_contain_text("Not quite.")
+    expect(home.locator(".svl-choice.is-wrong")).to_have_count(1)
+    home.keyboard.press("PageUp")
+    home.keyboard.press("PageDown")
+    home.keyboard.press("PageDown")  # nothing chosen: the answer is shown
+    expect(home.locator(".svl-verdict")).to_be_visible()
+    expect(home.locator(".svl-verdict")).not_to_contain_text("Right.")
+    expect(home.locator(".svl-choice.is-right")).to_have_count(1)
+
+
+def test_a_lesson_goes_on_where_it_was_left(home: Page, address: str) -> None:
+    one = start(home, "trees")
+    for _ in range(3):
+        home.keyboard.press("PageDown")
+    home.get_by_role("button", name="Leave the lesson").click()
+    expect(home.locator(".svl")).to_have_count(0)
+    opened(home, address)
+    home.locator(".sv-learn").click()
+    expect(home.get_by_text(f"at 4 of {len(one['beats'])}")).to_be_visible()
+    home.get_by_role("button", name=f"Go on: {one['title']}").click()
+    expect(home.locator(".svl-where")).to_contain_text(f"4 of {len(one['beats'])}")
+    standing(home, one, one["beats"][3])
+
+
+def test_after_leaving_the_page_works_as_before(home: Page) -> None:
+    start(home, "four_verdicts")
+    expect(home.locator(".svl")).to_be_visible()
+    home.get_by_role("button", name="Leave the lesson").click()
+    assert home.evaluate(STATE) is None
+    player = home.locator("#sv-player .sv-player")
+    assert player.get_attribute("data-guess") in ("", None)
+    before = home.evaluate("() => document.querySelector('#sv-player .sv-player').specviz.cursor")
+    home.keyboard.press("ArrowRight")
+    after = home.evaluate("() => document.querySelector('#sv-player .sv-player').specviz.cursor")
+    assert before != after
+    home.locator("#sv-run").click()
+    expect(home.locator("#sv-message .sv-message")).to_contain_text("20 tokens")
+
+
+def test_a_run_of_ones_own_ticks_the_exercise_off_and_the_lesson_goes_on(home: Page) -> None:
+    one = start(home, "guess_and_check")
+    last = len(one["beats"]) - 1
+    home.evaluate("(place) => SpecViz.lesson.open('guess_and_check', place)", last)
+    expect(home.locator(".svl-verdict")).to_have_text("Waiting for a run of yours.")
+    home.locator("#sv-run").click()
+    expect(home.locator(".svl-verdict")).to_contain_text(re.compile(r"Your run: 20 tokens in 8 passes .* Done\."))
+    home.keyboard.press("PageUp")
+    standing(home, one, one["beats"][last - 1])
+
+
+def test_keys_typed_into_a_field_stay_there(home: Page) -> None:
+    start(home, "trees")
+    expect(home.locator(".svl-where")).to_contain_text("1 of")
+    prompt = home.locator("#sv-prompt textarea")
+    prompt.fill("")
+    prompt.press_sequentially("a b 2")
+    expect(prompt).to_have_value("a b 2")
+    expect(home.locator(".svl-where")).to_contain_text("· 1 of")
+
+
+def test_a_link_leads_to_its_tab_and_the_button_back(home: Page) -> None:
+    one = start(home, "the_law_stays")
+    place = next(index for index, beat in enumerate(one["beats"]) if beat["link"])
+    for _ in range(place):
+        home.keyboard.press("PageDown")
+    home.locator(".svl-link:not(.is-leave)").click()
+    expect(home.get_by_role("tab", name="Proof")).to_have_attribute("aria-selected", "true")
+    home.keyboard.press("PageDown")  # the lesson is out of sight: not its key
+    home.locator(".sv-learn").click()
+    expect(home.locator(".svl")).to_be_visible()
+    expect(home.locator(".svl-where")).to_contain_text(f"{place + 1} of {len(one['beats'])}")
+
+
+def test_the_lesson_is_read_out_once_and_its_choices_are_radio_buttons(home: Page) -> None:
+    one = start(home, "guess_and_check")
+    place = next(index for index, beat in enumerate(one["beats"]) if beat["question"])
+    expect(home.locator(".svl-title")).to_be_focused()
+    for _ in range(place):
+        home.keyboard.press("PageDown")
+    expect(home.locator(".svl [aria-live=polite]")).to_have_count(1)
+    expect(home.get_by_role("region", name="lesson")).to_be_visible()
+    group = home.get_by_role("group", name=one["beats"][place]["question"]["ask"].replace("\u2068", ""))
+    expect(group.get_by_role("radio")).to_have_count(len(one["beats"][place]["question"]["choices"]))
+    group.get_by_role("radio").first.focus()
+    home.keyboard.press("Space")
+    expect(group.get_by_role("radio").first).to_be_checked()
+    home.keyboard.press("ArrowDown")
+    expect(group.get_by_role("radio").nth(1)).to_be_checked()
+    expect(home.locator(".svl-where")).to_contain_text(f"{place + 1} of")
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_on_a_phone_it_stands_above_the_player_and_fits(browser: Browser, address: str, dark: bool) -> None:
+    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, reduced_motion="reduce")
+    page = opened(context.new_page(), address)
+    if dark:
+        page.locator(".sv-top .sv-light").click()
+    one = start(page, "when_it_pays")
+    standing(page, one, one["beats"][0])
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
+    lesson, stage = page.locator(".svl").bounding_box(), page.locator("#sv-player .svp").bounding_box()
+    assert lesson is not None
+    assert stage is not None
+    assert lesson["y"] + lesson["height"] <= stage["y"]
+    for button in page.locator(".svl button:visible").all():
+        box = button.bounding_box()
+        assert box is not None
+        assert box["height"] >= 40
+    page.locator(".svl-link:not(.is-leave)").click()  # What if waits behind the menu of tabs
+    expect(page.locator("#sv-what-if-verdict")).to_be_visible()
+    context.close()
+
+
+def test_a_lesson_plays_alone_with_its_runs_in_it(home: Page) -> None:
+    """What an exported file holds: the open lesson, all its runs, and where it stood."""
+    start(home, "other_drafters")
+    home.keyboard.press("PageDown")
+    home.wait_for_function("() => SpecViz.lessonAtHand() !== null")
+    whole = home.evaluate("() => SpecViz.lessonAtHand()")
+    assert (whole["id"], whole["beat"]) == ("other_drafters", 1)
+    text = next(iter(whole["texts"].values()))
+    alone = home.context.new_page()
+    faults: list[str] = []
+    alone.on("pageerror", lambda error: faults.append(str(error)))
+    alone.set_content(standalone_html(text))
+    expect(alone.locator("[data-ready]")).to_be_attached()
+    alone.evaluate("(lesson) => SpecViz.playLesson(document.querySelector('.sv-player').specviz, lesson)", whole)
+    expect(alone.locator(".svl-where")).to_contain_text("· 2 of")
+    for beat in whole["data"]["lessons"][0]["beats"][1:-1]:
+        run = whole["data"]["lessons"][0]["runs"][beat["run"]]["run_id"]
+        alone.wait_for_function(
+            "(wanted) => document.querySelector('.sv-player').specviz.trace.started.run_id === wanted", arg=run
+        )
+        for _ in range(2 if beat["question"] else 1):
+            alone.keyboard.press("PageDown")
+    expect(alone.locator(".svl-verdict")).to_contain_text("needs the page with its engine")
+    alone.keyboard.press("PageDown")
+    expect(alone.locator(".svl-title")).to_have_text("That was the lesson")
+    assert not faults

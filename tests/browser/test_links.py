@@ -1,0 +1,171 @@
+"""Links of every kind, opened in a fresh context, show the moment they were copied at."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from specviz.protocol.links import pack, pack_request, read_request, text_hash
+from specviz.protocol.runs import RunRequest, request_of
+from specviz.trace import codec
+from specviz.trace.events import Trace
+from tests.app.doubles import ReplaySource, sample
+from tests.browser.page_server import served
+
+pytestmark = pytest.mark.browser
+
+GREEDY = Path(__file__).parents[1] / "golden" / "trace-1.0-greedy.json"
+
+
+def another() -> Trace:
+    """A second recorded run, told from the first by its id and its rounds."""
+    trace = codec.read(GREEDY)
+    return replace(trace, started=replace(trace.started, run_id="another"))
+
+
+@pytest.fixture(scope="module")
+def source() -> ReplaySource:
+    return ReplaySource(sample())
+
+
+@pytest.fixture(scope="module")
+def address(source: ReplaySource, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("recorded")
+    codec.write(sample(), folder / "a-sample.json.gz")
+    codec.write(another(), folder / "b-greedy.json.gz")
+    with served(source, folder) as url:
+        yield url
+
+
+def opened(page: Page, url: str) -> Page:
+    page.goto(url)
+    expect(page.locator("#sv-player [data-ready]")).to_be_attached()
+    return page
+
+
+def where(page: Page) -> tuple[str, str, str]:
+    """Which run, which moment, which node."""
+    return (
+        page.evaluate("document.querySelector('#sv-player .sv-player').specviz.trace.started.run_id"),
+        page.locator("#sv-player .svp-where").inner_text(),
+        page.evaluate("String(document.querySelector('#sv-player .sv-player').specviz.selected)"),
+    )
+
+
+def fresh(browser: Browser, url: str) -> Page:
+    return opened(browser.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce").new_page(), url)
+
+
+def choose_recording(page: Page) -> None:
+    page.evaluate("() => document.querySelector('#sv-recorded input').scrollIntoView()")
+    page.locator("#sv-recorded input").click()
+    page.get_by_role("option").nth(1).click()
+    expect(page.locator("#sv-message")).to_contain_text("in 2 target passes")
+
+
+def test_a_recording_chosen_from_the_gallery_is_in_the_address(page: Page, address: str, browser: Browser) -> None:
+    opened(page, address)
+    assert "#" not in page.url
+    choose_recording(page)
+    expect(page).to_have_url(re.compile("#run=b-greedy&round="))
+    page.evaluate("document.querySelector('#sv-player .sv-player').specviz.run('nextRound')")
+    round_ = page.evaluate("document.querySelector('#sv-player .sv-player').specviz.cursor.round") + 1
+    expect(page).to_have_url(re.compile(f"#run=b-greedy&round={round_}&"))
+    there = where(page)
+    assert there[0] == "another"
+    other = fresh(browser, page.url)
+    expect(other.locator("#sv-player .svp-where")).to_have_text(there[1])
+    assert where(other) == there
+    other.context.close()
+
+
+def test_a_link_to_the_run_that_opens_the_page_holds_its_node(page: Page, address: str) -> None:
+    opened(page, f"{address}#run=a-sample&round=2&beat=9&node=3")
+    expect(page.locator("#sv-player .svp-where")).to_contain_text("Round 2 of 8")
+    assert where(page)[2] == "3"
+
+
+def test_an_old_link_without_a_run_opens_the_first(page: Page, address: str) -> None:
+    opened(page, f"{address}#round=2&beat=9&node=3")
+    assert where(page)[1:] == ("Round 2 of 8", "3")
+
+
+def test_a_live_run_is_run_again_and_says_so(page: Page, address: str, browser: Browser, source: ReplaySource) -> None:
+    opened(page, address)
+    page.locator("#sv-prompt textarea").fill("def second():\n")
+    page.locator("#sv-run").click()
+    expect(page.locator("#sv-message")).to_contain_text("engine time")
+    page.evaluate("document.querySelector('#sv-player .sv-player').specviz.go({round: 1, beat: 8}, true, 3)")
+    expect(page).to_have_url(re.compile(r"#ask=[\w-]+&text=[0-9a-f]{8}&round=2&beat=9&node=3"))
+    asked = re.search(r"ask=([\w-]+)", page.url)
+    assert asked is not None
+    assert read_request(asked[1]).prompt == "def second():\n"
+    other = fresh(browser, page.url)
+    expect(other.locator("#sv-message")).to_contain_text("It is the link's run: the text is the same.")
+    expect(other.locator("#sv-player .svp-where")).to_have_text("Round 2 of 8")
+    assert where(other)[2] == "3"
+    expect(other.locator("#sv-prompt textarea")).to_have_value("def second():\n")
+    assert source.requests[-1][0].prompt == "def second():\n"
+    other.context.close()
+
+
+def test_a_machine_that_writes_another_text_says_so(page: Page, address: str) -> None:
+    request = pack_request(replace(request_of(sample().started), drafter="model", verifier="auto", target="target"))
+    opened(page, f"{address}#ask={request}&text={text_hash('another text')}&round=2")
+    expect(page.locator("#sv-message")).to_contain_text("The link was made from another text")
+    expect(page.locator("#sv-player .svp-where")).to_have_text("Round 2 of 8")
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ("run=nothing", "there is no recorded run 'nothing"),
+        ("ask=%25%25", "this link is cut or changed"),
+        (f"ask={pack_request(RunRequest('x', drafter='unknown'))}", "there is no drafter 'unknown'"),
+        (f"ask={pack_request(RunRequest('x' * 3000))}", "shorten it"),
+        ("run=<img src=x onerror=alert(1)>", "there is no recorded run '<img"),
+    ],
+)
+def test_a_link_that_cannot_be_opened_says_why(page: Page, address: str, fields: str, said: str) -> None:
+    opened(page, f"{address}#{fields}&round=2")
+    expect(page.locator("#sv-message")).to_contain_text(said, ignore_case=True)
+    assert page.locator("#sv-message img").count() == 0
+
+
+def test_tab_and_what_if_values_come_back(page: Page, address: str, browser: Browser) -> None:
+    opened(page, address)
+    page.get_by_role("tab", name="What if").click()
+    expect(page).to_have_url(re.compile("[#&]tab=what-if"))
+    page.locator("#sv-what-if-tree input, #sv-what-if-tree textarea").fill("3,2")
+    expect(page).to_have_url(re.compile("&what="))
+    other = fresh(browser, page.url)
+    expect(other.get_by_role("tab", name="What if")).to_have_attribute("aria-selected", "true")
+    expect(other.locator("#sv-what-if-tree input, #sv-what-if-tree textarea")).to_have_value("3,2")
+    other.context.close()
+
+
+def test_methods_are_chosen_by_a_link_and_nothing_runs(page: Page, address: str, source: ReplaySource) -> None:
+    before = len(source.requests)
+    chosen = pack({"prompt": "", "drafter": "ngram", "drafter_options": {"longest": 5}})
+    opened(page, f"{address}#tab=step&choose={chosen}")
+    expect(page.get_by_label("longest", exact=False).locator("visible=true").first).to_have_value("5")
+    assert len(source.requests) == before
+
+
+def test_hidden_parts_stay_hidden(page: Page, address: str) -> None:
+    opened(page, f"{address}#round=2&hide=card,costs")
+    expect(page.locator("#sv-player .sv-player")).to_have_attribute("data-hidden", "card costs")
+
+
+def test_the_qr_code_is_of_the_link(page: Page, address: str) -> None:
+    opened(page, f"{address}#run=a-sample&round=2&beat=9&node=3")
+    page.locator("#sv-player summary", has_text="share").click()
+    page.get_by_role("button", name="QR code").click()
+    box = page.get_by_role("dialog", name="QR code")
+    expect(box.get_by_role("img")).to_be_visible()
+    expect(box).to_contain_text("#run=a-sample&round=2&beat=9&node=3")

@@ -1,0 +1,413 @@
+"""The stage: one height for a whole run, the presentation, whose a key is, what is heard, and what a finger hits."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from specviz.resources import asset_path
+from tests.browser.test_player import SAMPLE, at, node, opened
+
+pytestmark = pytest.mark.browser
+
+SIZES = [(1280, 720), (1920, 1080), (390, 844)]
+RECORDINGS = sorted(path.name for path in asset_path("traces").glob("*.json.gz"))
+HEIGHTS = """() => {
+  const player = document.querySelector(".sv-player");
+  const { specviz } = player;
+  const heights = new Map();
+  specviz.trace.rounds.forEach((round, index) => SpecViz.beats(round).forEach((_, beat) => {
+    specviz.go({ round: index, beat }, false);
+    const height = Math.round(player.getBoundingClientRect().height);
+    if (!heights.has(height)) heights.set(height, `round ${index + 1}, beat ${beat + 1}`);
+  }));
+  return [...heights];
+}"""
+SMALLEST = """() => {
+  const found = [];
+  const walk = document.createTreeWalker(document.querySelector(".svp"), NodeFilter.SHOW_TEXT);
+  for (let text = walk.nextNode(); text; text = walk.nextNode()) {
+    const parent = text.parentElement;
+    if (!text.textContent.trim() || !parent.checkVisibility({ visibilityProperty: true })) continue;
+    if (parent.closest(".svp-aloud, title")) continue;
+    const drawn = parent.ownerSVGElement ? parent.getScreenCTM().a : parent.currentCSSZoom;
+    found.push([parseFloat(getComputedStyle(parent).fontSize) * drawn, parent.className.baseVal ?? parent.className]);
+  }
+  return found.sort((one, other) => one[0] - other[0])[0];
+}"""
+"""the smallest size that a piece of text on the stage is drawn in, and what it is"""
+
+
+def recording(name: str) -> str:
+    return gzip.decompress(asset_path("traces", name).read_bytes()).decode("utf-8")
+
+
+def presented(page: Page, folder: Path, trace: str, size: tuple[int, int]) -> None:
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    opened(page, folder, trace, "?view=present")
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("name", RECORDINGS)
+def test_the_height_is_the_same_at_every_beat_of_a_recording(page: Page, tmp_path: Path, name: str, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 844})
+    opened(page, tmp_path, recording(name))
+    heights = page.evaluate(HEIGHTS)
+    assert max(height for height, _ in heights) - min(height for height, _ in heights) <= 1, heights
+
+
+@pytest.mark.parametrize("size", [(1280, 720), (390, 844)])
+def test_caption_and_play_stand_in_the_first_screen_above_the_tree(
+    page: Page, tmp_path: Path, size: tuple[int, int]
+) -> None:
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    opened(page, tmp_path, SAMPLE)
+    top = page.locator(".svp-draft").bounding_box()["y"]
+    for part in (".svp-caption", ".svp-btn.is-play"):
+        box = page.locator(part).bounding_box()
+        assert box["y"] + box["height"] <= min(top, size[1] * 0.6), part
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("name", ["growth-chain.json.gz", "model-tree-code-uuid-fields.json.gz"])
+def test_the_presentation_fills_the_window_and_nothing_scrolls(
+    page: Page, tmp_path: Path, name: str, size: tuple[int, int]
+) -> None:
+    presented(page, tmp_path, recording(name), size)
+    parts = {
+        "text": ".svp-page",
+        "tree": ".svp-scroll",
+        "caption": ".svp-caption",
+        "card": ".svp-card",
+        "play": ".is-play",
+    }
+    for _ in range(30):
+        page.keyboard.press("PageDown")
+        assert page.evaluate("[document.documentElement.scrollWidth, document.documentElement.scrollHeight]") == [*size]
+    for name_of, part in parts.items():
+        box = page.locator(part).bounding_box()
+        assert min(box["height"], box["width"]) >= 40, name_of
+        assert min(box["x"], box["y"]) >= 0, name_of
+        assert box["x"] + box["width"] <= size[0], name_of
+        assert box["y"] + box["height"] <= size[1], name_of
+
+
+@pytest.mark.parametrize(("size", "least"), [((1280, 720), 20), ((1920, 1080), 30), ((390, 844), 12.5)])
+def test_a_presentation_is_large_enough_for_the_last_row(
+    page: Page, tmp_path: Path, size: tuple[int, int], least: float
+) -> None:
+    presented(page, tmp_path, recording("model-tree-code-uuid-fields.json.gz"), size)
+    at(page, "#round=6&beat=3")
+    for _ in range(12):
+        page.keyboard.press("PageDown")
+        smallest, what = page.evaluate(SMALLEST)
+        assert smallest >= least - 0.01, what
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_on_the_page_nothing_is_under_twelve_and_a_half_and_labels_of_the_tree_are_fourteen(
+    page: Page, tmp_path: Path, width: int
+) -> None:
+    page.set_viewport_size({"width": width, "height": 844})
+    opened(page, tmp_path, recording("growth-eagle2.json.gz"))
+    for depth in ("words", "formula", "numbers"):
+        page.get_by_role("button", name=depth, exact=True).click()
+        for _ in range(14):
+            page.keyboard.press("PageDown")
+            smallest, what = page.evaluate(SMALLEST)
+            assert smallest >= 12.5, what
+    labels = "all => all.map(one => parseFloat(getComputedStyle(one).fontSize) * one.getScreenCTM().a)"
+    assert min(page.locator(".svp-label").evaluate_all(labels)) >= 14
+
+
+def test_presenting_begins_by_button_steps_by_remote_and_ends_by_escape_where_it_began(player_page: Page) -> None:
+    page = player_page
+    beside = page.get_by_role("button", name="something else")
+    page.evaluate("""() => {
+      const other = document.body.appendChild(document.createElement("button"));
+      other.textContent = "something else";
+    }""")
+    expect(beside).to_be_visible()
+    page.get_by_role("button", name="present").click()
+    root = page.locator(".sv-player")
+    expect(root).to_have_attribute("data-view", "present")
+    expect(beside).to_be_hidden()
+    assert page.evaluate("getComputedStyle(document.querySelector('.sv-player')).colorScheme") == "dark"
+    caption = page.locator(".svp-caption")
+    seen = [caption.inner_text()]
+    for key in ("Space", "PageDown"):
+        page.keyboard.press(key)
+        seen.append(caption.inner_text())
+    assert len(set(seen)) == 3
+    page.keyboard.press("PageUp")
+    assert caption.inner_text() == seen[1]
+    page.keyboard.press("Escape")
+    expect(root).to_have_attribute("data-view", "")
+    expect(beside).to_be_visible()
+
+
+def test_a_presentation_is_light_for_who_has_chosen_light(player_page: Page) -> None:
+    player_page.evaluate("localStorage.setItem('specviz.light', 'light')")
+    player_page.keyboard.press("p")
+    assert player_page.evaluate("getComputedStyle(document.querySelector('.sv-player')).colorScheme") == "light"
+
+
+@pytest.fixture
+def player_page(page: Page, tmp_path: Path) -> Page:
+    return opened(page, tmp_path, SAMPLE)
+
+
+CONTROLS = """() => {
+  const box = document.body.appendChild(document.createElement("div"));
+  const make = (tag, attributes) => {
+    const one = box.appendChild(document.createElement(tag));
+    for (const [name, value] of Object.entries(attributes)) one.setAttribute(name, value);
+    one.textContent = attributes.id;
+    return one;
+  };
+  window.presses = 0;
+  make("button", { id: "tab", role: "tab" });
+  make("button", { id: "plain" }).addEventListener("click", () => { window.presses += 1; });
+  make("input", { id: "radio", type: "radio", name: "one" });
+  make("input", { id: "slider", type: "range", min: 0, max: 100, value: 50 });
+  make("textarea", { id: "text" });
+  make("div", { id: "far", style: "height: 3000px" });
+}"""
+
+
+@pytest.mark.parametrize("control", ["tab", "plain", "radio"])
+@pytest.mark.parametrize("key", ["PageDown", "Space"])
+def test_a_remote_steps_after_a_click_on_a_control_and_the_page_stays(
+    player_page: Page, control: str, key: str
+) -> None:
+    page = player_page
+    page.evaluate(CONTROLS)
+    page.locator(f"#{control}").click()
+    presses, top = page.evaluate("[window.presses, scrollY]")
+    where = page.evaluate("JSON.stringify(document.querySelector('.sv-player').specviz.cursor)")
+    page.keyboard.press(key)
+    if key == "Space":
+        expect(page.locator(".svp-btn.is-play")).to_have_text("pause")
+    else:
+        assert page.evaluate("JSON.stringify(document.querySelector('.sv-player').specviz.cursor)") != where
+    assert page.evaluate("[window.presses, scrollY]") == [presses, top]
+
+
+@pytest.mark.parametrize("field", ["slider", "text"])
+def test_a_slider_and_a_text_keep_their_keys(player_page: Page, field: str) -> None:
+    page = player_page
+    page.evaluate(CONTROLS)
+    page.locator(f"#{field}").click()
+    cursor = "JSON.stringify(document.querySelector('.sv-player').specviz.cursor)"
+    where = page.evaluate(cursor)
+    for key in ("PageDown", "Space", "ArrowRight", "n"):
+        page.keyboard.press(key)
+    assert page.evaluate(cursor) == where
+    expect(page.locator(".svp-btn.is-play")).to_have_text("play")
+
+
+def test_space_presses_a_button_that_was_reached_by_keys(player_page: Page) -> None:
+    page = player_page
+    page.evaluate(CONTROLS)
+    page.locator("#tab").click()
+    page.keyboard.press("Tab")
+    expect(page.locator("#plain")).to_be_focused()
+    page.keyboard.press("Space")
+    assert page.evaluate("window.presses") == 1
+    expect(page.locator(".svp-btn.is-play")).to_have_text("play")
+
+
+HEARD = """() => {
+  const region = document.querySelector(".svp [role=status].svp-aloud");
+  window.heard = [];
+  new MutationObserver(() => window.heard.push(region.textContent)).observe(region, { childList: true });
+}"""
+
+
+def test_each_beat_is_said_once_and_by_one_voice(player_page: Page) -> None:
+    page = player_page
+    live = page.locator(".svp [aria-live]:not([aria-live=off]), .svp [role=status], .svp [role=alert]")
+    shown = [
+        one.get_attribute("class")
+        for one in live.all()
+        if not one.evaluate("one => !!one.closest('details:not([open])')")
+    ]
+    assert shown == ["svp-aloud"]
+    page.evaluate(HEARD)
+    said = []
+    for _ in range(12):
+        page.keyboard.press("ArrowRight")
+        said.append(page.evaluate("window.heard.splice(0)"))
+    assert [len(one) for one in said] == [1] * 12
+    assert "Round 1 of 8. " in said[0][0]
+    assert any("rejected" in one[0] for one in said)
+
+
+def test_an_arrow_in_the_tree_says_the_node_and_what_it_comes_after(player_page: Page) -> None:
+    page = player_page
+    at(page, "#round=2&beat=9&node=0")
+    node(page, 0).focus()
+    page.keyboard.press("ArrowRight")
+    name = node(page, 1).get_attribute("aria-label")
+    expect(page.locator(".svp-aloud[role=status]")).to_have_text(name)
+    assert ", after " in name
+
+
+def test_a_rejected_token_is_heard_as_rejected_and_never_as_text(player_page: Page) -> None:
+    at(player_page, "#round=1&beat=9")
+    rejected = player_page.locator(".svp-tok.is-rejected")
+    expect(rejected.first).to_have_text("rejected: ␣c")
+    assert rejected.first.get_attribute("aria-hidden") is None
+    assert (
+        player_page.evaluate("getComputedStyle(document.querySelector('.svp-tok.is-rejected')).textDecorationLine")
+        == "none"
+    )
+    at(player_page, "#round=2&beat=1")
+    expect(rejected.first).to_have_attribute("aria-hidden", "true")
+
+
+TARGETS = "[role=treeitem]:not([aria-hidden=true]) .svp-hit, .svp-btn, .svp-depth button, .svp-rounds"
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_what_is_pressed_is_as_large_as_a_finger(page: Page, tmp_path: Path, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 844})
+    opened(page, tmp_path, recording("model-tree-code-uuid-fields.json.gz"), "#round=6&beat=99")
+    for target in page.locator(TARGETS).locator("visible=true").all():
+        box = target.bounding_box()
+        assert round(min(box["height"], box["width"])) >= 40, target.get_attribute("class")
+    for phase in page.locator(".svp-phase").all():
+        assert phase.bounding_box()["height"] >= 40
+
+
+def test_a_tapped_nodes_arithmetic_comes_into_view_on_a_phone(page: Page, tmp_path: Path) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    opened(page, tmp_path, recording("model-tree-code-uuid-fields.json.gz"), "#round=6&beat=99")
+    node(page, 2).click()
+    expect(page.locator(".svp-numbers")).to_be_in_viewport(ratio=1)
+    assert page.locator(".svp-card").bounding_box()["y"] - page.locator(".svp-draft").bounding_box()["y"] < 480
+
+
+CONTRAST = """() => {
+  const parse = (text) => {
+    const canvas = Object.assign(document.createElement("canvas"), { width: 1, height: 1 }).getContext("2d");
+    canvas.fillStyle = text;
+    canvas.fillRect(0, 0, 1, 1);
+    return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3);
+  };
+  const light = (colour) => {
+    const linear = (one) => (one <= 0.04045 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4);
+    const part = colour.map((one) => linear(one / 255));
+    return 0.2126 * part[0] + 0.7152 * part[1] + 0.0722 * part[2];
+  };
+  const ground = parse(getComputedStyle(document.body).backgroundColor);
+  return [...document.querySelectorAll(".is-unreached :is(.svp-label, .svp-odds)")].map((text) => {
+    let seen = 1;
+    for (let at = text; at; at = at.parentElement) seen *= Number(getComputedStyle(at).opacity);
+    const ink = parse(getComputedStyle(text).fill).map((one, place) => seen * one + (1 - seen) * ground[place]);
+    const [low, high] = [light(ink), light(ground)].sort((one, other) => one - other);
+    return (high + 0.05) / (low + 0.05);
+  });
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_unreached_nodes_can_be_read(page: Page, tmp_path: Path, scheme: str) -> None:
+    page.emulate_media(color_scheme=scheme)
+    opened(page, tmp_path, recording("model-tree-code-uuid-fields.json.gz"), "#round=6&beat=99")
+    ratios = page.evaluate(CONTRAST)
+    assert len(ratios) >= 8
+    assert min(ratios) >= 4.5
+
+
+BIG = """(trace) => {
+  const big = JSON.parse(trace);
+  const round = big.rounds[0];
+  const one = round.nodes[1];
+  for (let id = round.nodes.length; id < 340; id += 1)
+    round.nodes.push({
+      ...one,
+      id,
+      parent: id % 7 ? id - 1 : 0,
+      depth: id % 7 ? round.nodes[id - 1].depth + 1 : 1,
+      fate: "unreached",
+    });
+  return JSON.stringify(big);
+}"""
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_tree_of_340_nodes_is_folded_and_opens_by_press_and_key(page: Page, tmp_path: Path, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 844})
+    page.goto("about:blank")
+    opened(page, tmp_path, page.evaluate(BIG, SAMPLE), "#round=1&beat=1")
+    page.keyboard.press("PageDown")
+    items = page.locator("[role=treeitem]")
+    assert items.count() < 120
+    folded = page.locator("[role=treeitem][aria-expanded=false]")
+    name = int(folded.nth(1).get_attribute("data-node"))
+    page.locator(f"[data-node='{name}'] .svp-fold").click()
+    expect(node(page, name + 1)).to_be_attached()
+    page.locator(f"[data-node='{name}'] .svp-fold").click()
+    expect(node(page, name + 1)).not_to_be_attached()
+    node(page, name).focus()
+    page.keyboard.press("ArrowRight")
+    expect(node(page, name + 1)).to_be_attached()
+    page.keyboard.press("f")
+    assert items.count() >= 340
+    box = page.locator(".svp-scroll")
+    assert box.evaluate("one => one.scrollHeight - one.clientHeight") <= 1
+    assert box.evaluate("one => one.scrollWidth - one.clientWidth") <= 1
+
+
+def test_u_can_be_hidden_alone(player_page: Page) -> None:
+    at(player_page, "#round=1&beat=8&node=3")
+    row = player_page.locator(".svp-numbers > div", has=player_page.locator("dt", has_text="u"))
+    expect(row).to_be_visible()
+    player_page.evaluate("document.querySelector('.sv-player').specviz.set({ hidden: ['u'] })")
+    expect(row).to_be_hidden()
+    expect(player_page.locator(".svp-numbers")).to_contain_text("0.20")
+
+
+@pytest.mark.parametrize(
+    "area", ["text", "draft", "card", "caption", "transport", "costs", "counters", "pips", "timing"]
+)
+def test_a_hidden_area_keeps_its_place_and_a_lit_one_shows_it(player_page: Page, area: str) -> None:
+    page = player_page
+    part = page.locator({"pips": ".svp-beats", "timing": ".svp-timing"}.get(area, f".svp-{area}")).first
+    root = page.locator(".sv-player")
+    height = root.bounding_box()["height"]
+    page.evaluate("area => document.querySelector('.sv-player').specviz.set({ hidden: [area] })", area)
+    expect(part).to_be_hidden()
+    assert root.bounding_box()["height"] == height
+    page.evaluate("area => document.querySelector('.sv-player').specviz.set({ hidden: [], lit: [area] })", area)
+    shining = page.locator(".svp-scroll") if area == "draft" else part
+    expect(shining).to_have_css("box-shadow", re.compile("0px 0px 0px 6px"))
+
+
+def test_an_embedded_player_has_no_tools(page: Page, tmp_path: Path) -> None:
+    opened(page, tmp_path, SAMPLE, "?embed")
+    expect(page.locator(".svp-tools")).to_be_hidden()
+    expect(page.locator(".svp-btn.is-play")).to_be_visible()
+
+
+def test_caption_and_card_speak_of_the_same_node_at_every_verdict(page: Page, tmp_path: Path) -> None:
+    opened(page, tmp_path, recording("verifier-naive.json.gz"))
+    apart = page.evaluate("""() => {
+      const { specviz } = document.querySelector(".sv-player");
+      const apart = [];
+      specviz.trace.rounds.forEach((round, index) => SpecViz.beats(round).forEach((now, beat) => {
+        specviz.go({ round: index, beat }, false);
+        const wanted = now.trial === undefined ? specviz.selected : round.judged.trials[now.trial].node;
+        const card = document.querySelector(".svp-card .svp-words").textContent;
+        const said = document.querySelector(".svp-caption").lastChild.textContent;
+        const other = now.trial !== undefined && !card.startsWith(said);
+        if (specviz.selected !== wanted || other) apart.push([said, card]);
+      }));
+      return apart;
+    }""")
+    assert apart == []

@@ -1,0 +1,167 @@
+"""Several models, one tree: what merges, what stays twice and why, and which noise each draft uses."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from specviz.core.randomness import SeededRandom
+from specviz.core.sampling import Sampling
+from specviz.core.tree import DraftTree
+from specviz.drafters.base import DraftContext, DraftPolicies
+from specviz.drafters.capabilities import with_model
+from specviz.drafters.merged import SOURCES, MergedDrafter, MergedOptions, merge
+from specviz.engine.pairing import check_pairing, follow
+from specviz.errors import ModelError, OptionError, PairingError
+from specviz.live.source import LiveSource, collect
+from specviz.lm.table import TableModel
+from specviz.proof.exhaustive import WARM, ProofCase, branches, error
+from specviz.protocol.runs import RunRequest
+from specviz.trace.check import check
+from specviz.tree_policies.base import TREE_POLICIES
+from specviz.verifiers.base import VERIFIERS
+from tests.proof.letters import toy_loader
+
+
+def tree_of(*nodes: tuple[int, int], kind: str = "point_mass", source: str = "model") -> DraftTree:
+    """(parent, token) per candidate."""
+    tree = DraftTree.from_root(9)
+    for parent, token in nodes:
+        proposal = None if kind == "point_mass" else torch.full((9,), 1 / 9)
+        tree.add(parent, token, kind, proposal, source)
+    return tree
+
+
+def test_chosen_candidates_with_the_same_text_are_one_node_and_what_follows_hangs_below_it() -> None:
+    tree = tree_of((0, 1), (1, 2), (0, 3))
+    home = merge(tree, tree_of((0, 1), (1, 4), (0, 5), (1, 2), source="model_2"))
+    assert tree.tokens == [9, 1, 2, 3, 4, 5]
+    assert tree.parents == [-1, 0, 1, 0, 1, 0]
+    assert tree.sources[1:] == ["model", "model", "model", "model_2", "model_2"]
+    assert home == [0, 1, 4, 5, 2]
+
+
+def test_a_drawn_candidate_that_is_there_already_stays_and_its_children_go_below_the_other() -> None:
+    tree = tree_of((0, 1), kind="iid")
+    home = merge(tree, tree_of((0, 1), (1, 4), kind="iid", source="model_2"))
+    assert tree.tokens == [9, 1, 1, 4]
+    assert tree.parents == [-1, 0, 0, 1]
+    assert tree.children(2) == []
+    assert home == [0, 1, 3]
+
+
+def test_a_candidate_drawn_twice_by_one_model_joins_two_others_or_keeps_its_own_children() -> None:
+    tree = tree_of((0, 1), kind="iid")
+    merge(tree, tree_of((0, 1), (0, 1), (1, 4), (2, 5), kind="iid", source="model_2"))
+    assert [(tree.parents[node], tree.tokens[node]) for node in range(4, 6)] == [(1, 4), (3, 5)]
+
+
+def drafter(**options: object) -> MergedDrafter:
+    made = MergedDrafter.of(options)
+    with_model(made, TableModel(6, seed=2), [TableModel(6, seed=3)])
+    made.begin([1, 2])
+    return made
+
+
+def propose(made: MergedDrafter, temperature: float):
+    return made.propose(DraftContext([1, 2], 0, 8, Sampling(temperature), SeededRandom(7)))
+
+
+def test_each_model_draws_its_own_tree_with_noise_of_its_own() -> None:
+    keys: list[tuple[str, int, int]] = []
+    noise = SeededRandom(7)
+
+    def draw(probs, key):
+        keys.append(key)
+        return noise.draw(probs, key)
+
+    made = drafter(branching=(2, 1))
+    made.propose(DraftContext([1, 2], 0, 8, Sampling(1.0), SimpleNamespace(draw=draw)))
+    assert keys == [("draft", 0, index) for index in range(8)]
+
+
+def test_candidates_keep_their_source_kind_and_distribution() -> None:
+    tree = propose(drafter(branching=(2, 1)), 1.0).tree
+    own, other = (TableModel(6, seed).exact_logits((1, 2)).float().softmax(-1) for seed in (2, 3))
+    for node in tree.children(0):
+        due = own if tree.sources[node] == SOURCES[0] else other
+        assert tree.kinds[node] == "without_replacement"
+        assert tree.proposals[node].tolist() == pytest.approx(due.tolist(), abs=1e-6)
+    assert set(tree.sources[1:]) == {"model", "model_2"}
+
+
+def test_the_note_says_what_both_had_and_the_passes_are_those_of_both() -> None:
+    found = propose(drafter(branching=(2, 1)), 0.0)
+    assert found.tree.drafted == 2 * 4 - found.note["merged"]
+    assert [one.depth for one in found.passes] == [1, 2, 1, 2]
+
+
+@pytest.mark.parametrize("others", ["", " , ", "a,b,c,d"])
+def test_a_wrong_number_of_models_is_refused(others: str) -> None:
+    with pytest.raises(OptionError, match="others names"):
+        MergedOptions(others=others)
+
+
+def test_a_model_that_is_not_there_is_named_with_the_cure_before_anything_is_loaded() -> None:
+    request = RunRequest("abc", drafter="merged", drafter_options={"others": "no-such-model"})
+    reason = LiveSource().explain(request)
+    assert reason is not None
+    assert "there is no model 'no-such-model'" in reason
+    with pytest.raises(ModelError, match="no-such-model"):
+        collect(LiveSource(), request)
+
+
+def test_rules_that_need_one_distribution_and_policies_that_begin_with_the_target_are_refused() -> None:
+    made = MergedDrafter.of({"branching": (2,), "draw": "iid"})
+    with pytest.raises(PairingError, match="several distributions"):
+        check_pairing(made, VERIFIERS.get("kseq"), WARM)
+    check_pairing(made, VERIFIERS.get("specinfer"), WARM)
+    follow(made := MergedDrafter.of({}), DraftPolicies(TREE_POLICIES.get("target_init").of({})))
+    with pytest.raises(PairingError, match="choose another tree policy"):
+        check_pairing(made, VERIFIERS.get("longest_path"), WARM)
+
+
+def test_leaving_out_a_token_that_both_drew_would_bias_the_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The planted bug that merging invites: the enumeration sees it."""
+    case = ProofCase("merged", "sequential", (("branching", (1,)), ("draw", "iid")), WARM, length=2)
+    assert error(case) < 1e-12
+
+    def merge_all(tree: DraftTree, other: DraftTree) -> list[int]:
+        once = DraftTree.from_root(other.tokens[0])
+        there = {tree.tokens[node] for node in tree.children(0)}
+        for node in range(1, len(other)):
+            if other.tokens[node] not in there:
+                once.add(0, other.tokens[node], other.kinds[node], other.proposals[node], other.sources[node])
+        merge(tree, once)
+        return [0] * len(other)
+
+    monkeypatch.setattr("specviz.drafters.merged.merge", merge_all)
+    assert error(case) > 1e-5
+
+
+@pytest.mark.parametrize("verifier", ["sequential", "traversal"])
+def test_what_hangs_below_a_candidate_may_depend_on_a_later_sibling(verifier: str) -> None:
+    case = ProofCase("merged", verifier, (("branching", (1, 1)), ("draw", "iid")), WARM)
+    shapes: dict[int, set[tuple[int, ...]]] = {}
+    for branch in branches(case, (), 0):
+        tree = branch.records[0].proposal.tree
+        shapes.setdefault(tree.tokens[1], set()).add(tuple(tree.parents))
+    assert all(len(found) > 1 for found in shapes.values())
+    assert error(case) < 1e-12
+
+
+@pytest.mark.parametrize("temperature", [0.0, 0.8])
+@pytest.mark.parametrize("growth", ["auto", "levels", "dyspec", "rsd_s"])
+def test_runs_give_sound_traces_that_name_every_model(temperature: float, growth: str) -> None:
+    source = LiveSource(load=toy_loader(), measure=False)
+    request = RunRequest("abcab", drafter="merged", growth=growth, temperature=temperature, max_new_tokens=24)
+    trace = collect(source, request)
+    assert check(trace) == []
+    assert [one.name for one in trace.started.drafter.further_models] == ["table-6-3"]
+    assert trace.started.drafter.options["others"] == "table-6-3"
+    assert {node.source for one in trace.rounds for node in one.nodes[1:]} >= {"model", "model_2"}
+    if temperature == 0.0:
+        plain = collect(source, RunRequest("abcab", drafter="none", max_new_tokens=24))
+        assert trace.finished.output_ids == plain.finished.output_ids

@@ -1,0 +1,129 @@
+"""Exports: what other tools need of them, and that page and command line write the same."""
+
+from __future__ import annotations
+
+import io
+import json
+from base64 import b64encode
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import pytest
+
+from specviz.errors import OptionError
+from specviz.trace import codec
+from specviz.trace.events import Trace, VocabEntry
+from specviz.trace.exports.markdown import code, number, round_table
+from specviz.trace.exports.perfetto import LANES, chrome_trace
+from specviz.trace.graph import graphml, to_graph
+from tests.js.node import ROOT, run
+
+GOLDEN = [ROOT / "tests" / "golden" / f"trace-1.0-{name}.json" for name in ("sample", "greedy")]
+TRACES = [*GOLDEN, *sorted((ROOT / "assets" / "traces").glob("*.json.gz"))[::9]]
+HOSTILE = '`|`\n<b>&"\t\x00\x0b``\u2028 '
+WRITE = """
+const { S } = require("%s/tests/js/load.js");
+const trace = JSON.parse(require("node:fs").readFileSync(0, "utf-8"));
+console.log(JSON.stringify({
+  tables: trace.rounds.map((_, index) => S.roundTable(trace, index)),
+  graphs: trace.rounds.map((_, index) => S.treeGraphml(trace, index)),
+  lanes: S.chromeTrace(trace),
+}));
+"""
+
+
+@cache
+def read(path: Path) -> Trace:
+    return codec.read(path)
+
+
+def hostile(trace: Trace) -> Trace:
+    """The same run, whose every token reads like markup."""
+    entries = {name: VocabEntry(b64encode(HOSTILE.encode()).decode(), HOSTILE) for name in trace.vocab}
+    return replace(trace, vocab=entries, started=replace(trace.started, prompt_text=HOSTILE))
+
+
+def in_the_browser(trace: Trace, folder: Path) -> Any:
+    file = folder / "write.js"
+    file.write_text(WRITE % ROOT, encoding="utf-8")
+    done = run(str(file), stdin=codec.dumps(trace))
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def graph_of(text: bytes | str) -> nx.DiGraph[int]:
+    content = text if isinstance(text, bytes) else text.encode()
+    graph = nx.read_graphml(io.BytesIO(content), node_type=int)
+    graph.graph.clear()
+    return graph
+
+
+@pytest.mark.parametrize("bad", [False, True], ids=["as recorded", "hostile tokens"])
+@pytest.mark.parametrize("path", TRACES, ids=lambda path: path.name)
+def test_page_and_command_line_write_the_same(path: Path, bad: bool, tmp_path: Path) -> None:
+    trace = hostile(read(path)) if bad else read(path)
+    page = in_the_browser(trace, tmp_path)
+    for index, this in enumerate(trace.rounds):
+        assert page["tables"][index] == round_table(trace, index)
+        one, other = graph_of(page["graphs"][index]), graph_of(graphml(to_graph(this, trace)))
+        assert dict(one.nodes(data=True)) == dict(other.nodes(data=True))
+        assert dict(one.edges) == dict(other.edges)
+    lanes = chrome_trace(trace)
+    assert lanes["otherData"] == page["lanes"]["otherData"]
+    assert len(lanes["traceEvents"]) == len(page["lanes"]["traceEvents"])
+    for event, found in zip(lanes["traceEvents"], page["lanes"]["traceEvents"], strict=True):
+        times = {name: pytest.approx(event[name], abs=0.0011) for name in ("ts", "dur") if name in event}
+        assert found == {**event, **times}
+
+
+@pytest.mark.parametrize("path", TRACES, ids=lambda path: path.name)
+def test_the_lanes_are_what_perfetto_reads(path: Path) -> None:
+    trace = read(path)
+    content = json.loads(json.dumps(chrome_trace(trace), allow_nan=False))
+    events = content["traceEvents"]
+    assert [event["ts"] for event in events] == sorted(event["ts"] for event in events)
+    slices = [event for event in events if event["ph"] == "X"]
+    assert all(event["dur"] >= 0 and event["ts"] >= 0 for event in slices)
+    total = sum(event["dur"] for event in slices if event["name"] not in ("drafter pass", "prompt"))
+    assert total == pytest.approx(trace.finished.decode_s * 1e6, rel=1e-3), "not microseconds"
+    for thread in LANES.values():
+        inside: list[float] = []  # slices of one lane are nested or apart, never crossed
+        for event in (one for one in slices if one["tid"] == thread):
+            while inside and inside[-1] <= event["ts"] + 0.002:
+                inside.pop()
+            assert not inside or event["ts"] + event["dur"] <= inside[-1] + 0.01, event
+            inside.append(event["ts"] + event["dur"])
+    rejected = sum(not trial.accepted for this in trace.rounds for trial in this.judged.trials)
+    assert sum(event["ph"] == "i" for event in events) == rejected
+    acceptance = [event["args"]["value"] for event in events if event["name"] == "running acceptance"]
+    if acceptance:
+        assert acceptance[-1] == pytest.approx(trace.summary.draft_acceptance_rate)
+    rows = [event["args"]["value"] for event in events if event["name"] == "cache rows"]
+    assert rows[-1] == trace.rounds[-1].committed.cache_kept
+    names = [event["args"]["name"] for event in events if event["ph"] == "M"]
+    assert names[1:] == list(LANES)
+
+
+def test_a_table_has_a_row_for_every_candidate() -> None:
+    trace = read(GOLDEN[0])
+    lines = round_table(trace, 0).splitlines()
+    rows = [line for line in lines if line.startswith("| ")][2:]
+    assert len(rows) == len(trace.rounds[0].nodes) - 1
+    assert [row.split(" | ")[3] for row in rows] == [node.fate for node in trace.rounds[0].nodes[1:]]
+    with pytest.raises(OptionError, match="there is no round 99; this trace has rounds 0 to 7"):
+        round_table(trace, 99)
+
+
+def test_no_token_can_leave_its_cell() -> None:
+    for line in round_table(hostile(read(GOLDEN[0])), 0).splitlines():
+        if line.startswith("| "):
+            assert line.replace("\\|", "").count("|") == 9
+    assert code("a`b") == "`` a`b ``"
+    assert code("") == "(no text)"
+
+
+def test_halves_go_up_as_in_the_browser() -> None:
+    assert (number(0.03125), number(None), number(1.0)) == ("0.0313", "–", "1.0000")

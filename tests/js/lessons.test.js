@@ -1,0 +1,97 @@
+const test = require("node:test");
+const assert = require("node:assert");
+const { S, sample, greedy } = require("./load.js");
+
+const key = (name, more = {}) => ({ key: name, ctrlKey: false, altKey: false, shiftKey: false, ...more });
+/** An element as far as a key asks: which selectors it matches. */
+const focus = (matches, more = {}) => ({
+  matches: (selector) => matches.includes(selector),
+  closest: (selector) => matches.some((one) => selector.split(", ").includes(one)),
+  ...more,
+});
+
+test("a presenter's keys go on and back from anywhere", () => {
+  assert.deepEqual(S.lessonCommand(key("PageDown"), null), { does: "next" });
+  assert.deepEqual(S.lessonCommand(key("PageUp"), focus(["button"])), { does: "back" });
+  assert.deepEqual(S.lessonCommand(key(" "), null), { does: "next" });
+  assert.deepEqual(S.lessonCommand(key("3"), null), { does: "choose", place: 2 });
+  assert.equal(S.lessonCommand(key("ArrowRight"), null), null);
+  assert.equal(S.lessonCommand(key(" ", { ctrlKey: true }), null), null);
+});
+
+test("keys in a field or on a slider stay there", () => {
+  for (const where of ["textarea", "[role=slider]", "[contenteditable]", "select"])
+    for (const name of [" ", "PageDown", "2"]) assert.equal(S.lessonCommand(key(name), focus([where])), null);
+});
+
+test("Space presses a button reached with Tab, and goes on after one that was clicked", () => {
+  assert.equal(S.lessonCommand(key(" "), focus(["button", ":focus-visible"])), null);
+  assert.deepEqual(S.lessonCommand(key(" "), focus(["button"])), { does: "next" });
+  assert.equal(S.lessonCommand(key(" "), focus(["input"], { checked: false })), null);
+  assert.deepEqual(S.lessonCommand(key(" "), focus(["input"], { checked: true })), { does: "next" });
+});
+
+test("progress is read from anything", () => {
+  assert.deepEqual(S.readProgress("no JSON"), {});
+  assert.deepEqual(S.readProgress("[]"), {});
+  assert.deepEqual(S.readProgress('{"a": {"beat": -3, "right": [1, "x"]}, "b": null}'), {
+    a: { beat: 0, done: false, right: [1] },
+    b: { beat: 0, done: false, right: [] },
+  });
+});
+
+test("progress in words counts exercises alone", () => {
+  const lesson = { minutes: 4, beats: [{ exercise: false }, { exercise: true }, { exercise: true }] };
+  assert.equal(S.progressText(lesson, undefined), "4 minutes, 2 exercises");
+  assert.equal(S.progressText(lesson, { beat: 1, done: false, right: [] }), "at 2 of 3");
+  assert.equal(S.progressText(lesson, { beat: 0, done: true, right: [0, 2] }), "finished, 1 of 2 exercises right");
+});
+
+test("a beat stands where its name says, and a guess uncovers its verdict", () => {
+  const trace = sample();
+  const round = trace.rounds.findIndex((one) => one.judged.trials.some((trial) => !trial.accepted));
+  const trial = trace.rounds[round].judged.trials.findIndex((one) => !one.accepted);
+  const at = { round, phase: "verdicts", trial, node: trace.rounds[round].judged.trials[trial].node, back: 1 };
+  const [before, after] = [S.lessonCursor(trace, at), S.lessonCursor(trace, S.revealed(at))];
+  assert.equal(after.beat - before.beat, 1);
+  assert.ok(S.isRejection(trace.rounds[round], S.beats(trace.rounds[round])[after.beat]));
+  const draft = { round, phase: "draft", trial: null, node: 1, back: 0 };
+  assert.equal(S.lessonCursor(trace, S.revealed(draft)).beat, S.beats(trace.rounds[round]).length - 1);
+});
+
+test("live checks see what a run shows", () => {
+  const runs = [sample(), greedy()];
+  for (const trace of runs) {
+    const seen = Object.fromEntries(Object.keys(S.LIVE_CHECKS).map((name) => [name, S.LIVE_CHECKS[name](trace)]));
+    const tokens = trace.finished.output_ids.length;
+    assert.equal(seen.fewer_passes.done, trace.rounds.length < tokens);
+    assert.match(seen.fewer_passes.said, new RegExp(`${tokens} tokens in ${trace.rounds.length} passes`));
+    assert.equal(seen.residual_drawn.done, JSON.stringify(trace.rounds).includes('"residual":{'));
+    const origins = trace.rounds.map((round) => round.judged.origin);
+    assert.equal(seen.bonus_and_correction.done, origins.includes("bonus") && origins.includes("correction"));
+    if (trace.started.source === "simulated") assert.equal(seen.slower_than_plain.done, false);
+  }
+});
+
+test("a run is slower than plain by its own clock", () => {
+  const trace = sample();
+  trace.started.source = "live";
+  trace.started.step_times = [{ rows: 1, cached_rows: 0, median_s: 1, low_s: 1, high_s: 1 }];
+  const tokens = trace.finished.output_ids.length;
+  for (const round of trace.rounds)
+    for (const part of ["drafted", "scored", "judged", "committed"]) round[part].seconds = 0;
+  trace.rounds[0].scored.seconds = tokens * 2;
+  assert.equal(S.measuredGain(trace), 0.5);
+  assert.equal(S.LIVE_CHECKS.slower_than_plain(trace).done, true);
+  trace.rounds[0].scored.seconds = tokens / 2;
+  assert.equal(S.LIVE_CHECKS.slower_than_plain(trace).done, false);
+});
+
+test("a candidate is saved by a sibling only where one was rejected beside it", () => {
+  const trial = (node, accepted) => ({ node, accepted });
+  const nodes = [{ parent: -1 }, { parent: 0 }, { parent: 0 }, { parent: 2 }];
+  const run = (...trials) => ({ rounds: [{ nodes, judged: { trials } }] });
+  assert.equal(S.LIVE_CHECKS.saved_by_sibling(run(trial(1, false), trial(2, true), trial(3, true))).done, true);
+  assert.equal(S.LIVE_CHECKS.saved_by_sibling(run(trial(1, true))).done, false);
+  assert.equal(S.LIVE_CHECKS.saved_by_sibling(run(trial(2, true), trial(3, false))).done, false);
+});

@@ -1,0 +1,166 @@
+"""Moments and values against the trace they are read from, on every recorded run and on the golden ones."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from specviz.errors import LessonError
+from specviz.lessons import modelled, of_round, of_run, trial_moments  # noqa: F401 - they register their values
+from specviz.lessons.answers import ANSWERS, Here, computed
+from specviz.lessons.moments import END, MOMENTS, Moment, found
+from specviz.lessons.runs import KINDS
+from specviz.resources import ROOT as ASSETS
+from specviz.trace import codec
+from specviz.trace.events import Round, Trace, Trial
+from tests.app.doubles import sample
+
+PARAMETERS = {
+    "pass_ms": {"rows": 5},
+    "pass_ratio": {"rows": 5},
+    "expected_tokens": {"alpha": 0.5, "gamma": 2},
+    "modelled_speedup": {"alpha": 0.5, "gamma": 2, "cost_ratio": 0.1},
+    "round_cost": {"gamma": 2, "cost_ratio": 0.1},
+    "best_gamma": {"alpha": 0.7, "cost_ratio": 0.1},
+    "toy_law": {"token": 1},
+    "toy_accepted": {"token": 1},
+}
+
+
+@cache
+def traces() -> list[Trace]:
+    return [sample(), *(codec.read(file) for file in sorted((ASSETS / "traces").glob("*.json.gz")))]
+
+
+def every(kind: str) -> list[tuple[Round, Moment]]:
+    return [(trace.rounds[one.round], one) for trace in traces() for one in MOMENTS[kind](trace)]
+
+
+def trial_of(this: Round, one: Moment) -> Trial:
+    assert one.trial is not None
+    return this.judged.trials[one.trial]
+
+
+def test_every_moment_exists_in_its_run() -> None:
+    for kind in MOMENTS:
+        for this, one in every(kind):
+            assert one.phase in {"draft", "target", "verdicts", "commit"}
+            assert one.node == END or this.nodes[int(one.node)].id == one.node
+            if one.trial is not None:
+                assert trial_of(this, one).node == one.node
+
+
+def test_some_recorded_run_has_each_moment() -> None:
+    assert [kind for kind in MOMENTS if not every(kind)] == []
+
+
+def test_moments_are_what_they_are_called() -> None:
+    assert all(not trial_of(this, one).accepted for this, one in every("rejection"))
+    assert all(trial_of(this, one).accepted for this, one in every("drawn_acceptance"))
+    for this, one in every("drawn_acceptance"):
+        tried = trial_of(this, one)
+        assert tried.u is not None
+        assert tried.u < tried.threshold < 1
+    for this, one in every("drawn_rejection"):
+        tried = trial_of(this, one)
+        assert tried.u is not None
+        assert tried.u >= tried.threshold > 0
+    for this, _ in every("wholly_accepted"):
+        assert this.judged.origin == "bonus"
+        assert len(this.committed.tokens) == max(node.depth for node in this.nodes) + 1
+    for this, one in every("saved_by_sibling"):
+        parent = this.nodes[int(one.node)].parent
+        assert any(this.nodes[t.node].parent == parent and not t.accepted for t in this.judged.trials[: one.trial])
+    assert all(not this.judged.path for this, _ in every("nothing_accepted"))
+    assert all(this.judged.residual is not None for this, _ in every("residual_correction"))
+    assert all(this.nodes[int(one.node)].fate == "unreached" for this, one in every("unreached"))
+    assert all(this.committed.cache_dropped > 0 for this, _ in every("rollback"))
+
+
+def test_a_rejected_candidate_has_nothing_left_in_the_residual() -> None:
+    for trace in traces():
+        for one in MOMENTS["residual_correction"](trace):
+            here = Here(trace, one)
+            if computed(here, "law", {}) == "lossless":
+                assert computed(here, "left_for_rejected", {}) == 0
+                assert here.this.judged.token != here.this.nodes[here.this.judged.trials[-1].node].token
+
+
+def test_moments_are_counted_from_either_end() -> None:
+    trace = sample()
+    rejections = MOMENTS["rejection"](trace)
+    assert found(trace, "rejection") == rejections[0]
+    assert found(trace, "rejection", -1) == rejections[-1]
+    assert found(trace, "rejection", len(rejections) + 1) is None
+
+
+@pytest.mark.parametrize("name", sorted(ANSWERS))
+def test_every_value_is_told_by_some_run_or_says_why_not(name: str) -> None:
+    told, reasons = 0, 0
+    needs = PARAMETERS.get(name, {})
+    if name in ("faster_drafter", "deciding_quantity", "roofline_ratio", "free_rows", "limited_by"):
+        return  # below, with the numbers that they are about
+    for trace in traces():
+        for kind in ("rejection", "sibling_trial", "residual_correction", "full_draft"):
+            one = found(trace, kind)
+            if one is None:
+                continue
+            try:
+                value = computed(Here(trace, one), name, needs)
+            except LessonError:
+                reasons += 1
+                continue
+            assert isinstance(value, int | float | str)
+            told += 1
+    assert told, f"no run tells '{name}' ({reasons} said why)"
+
+
+def test_the_summarys_counts_are_the_values() -> None:
+    for trace in traces():
+        here = Here(trace, MOMENTS["end"](trace)[0])
+        stored = json.loads(codec.dumps(trace))["summary"]
+        assert computed(here, "tokens", {}) == stored["num_output_tokens"]
+        assert computed(here, "passes", {}) == stored["num_target_passes"]
+        assert computed(here, "passes_saved", {}) == stored["num_output_tokens"] - stored["num_target_passes"]
+        assert computed(here, "accepted_in_run", {}) == stored["num_accepted_draft_tokens"]
+        assert computed(here, "not_accepted_in_run", {}) == (
+            stored["num_draft_tokens"] - stored["num_accepted_draft_tokens"]
+        )
+
+
+def test_the_gain_is_plain_time_over_the_runs_own() -> None:
+    timed = [trace for trace in traces() if KINDS["timed"](trace)]
+    assert timed
+    for trace in timed:
+        plain_s = next(one.median_s for one in trace.started.step_times if one.rows == 1)
+        here = Here(trace, MOMENTS["end"](trace)[0])
+        gain = computed(here, "gain", {})
+        assert gain == pytest.approx(plain_s * len(trace.finished.output_ids) / trace.finished.decode_s)
+        assert computed(here, "pace", {}) == ("faster" if float(gain) > 1 else "slower")
+        assert KINDS["slower_than_plain"](trace) == (float(gain) < 1)
+
+
+def test_modelled_values_follow_their_formulas() -> None:
+    here = Here(sample(), MOMENTS["start"](sample())[0])
+    two = {"gamma": 4, "better_alpha": 0.8, "better_cost": 0.4, "cheaper_alpha": 0.6, "cheaper_cost": 0.05}
+    assert modelled.faster_drafter(here, **two) == "cheaper"
+    assert modelled.faster_drafter(here, **{**two, "better_cost": 0.05}) == "better"
+    assert modelled.deciding_quantity(here, **two) == "speedup"
+    assert modelled.deciding_quantity(here, **{**two, "better_cost": 0.06}) == "acceptance"
+    gpu = {"billion_parameters": 7, "bytes_per_parameter": 2, "tb_per_s": 3.35, "tflop_per_s": 989}
+    assert modelled.free_rows(here, **gpu) == int(989 / 3.35)
+    assert modelled.roofline_ratio(here, 61, **gpu) == 1
+    assert modelled.roofline_ratio(here, 590, **gpu) == pytest.approx(590 * 3.35 / 989)
+    assert modelled.limited_by(here, 61, **gpu) == "reading"
+    assert modelled.limited_by(here, 400, **gpu) == "arithmetic"
+    assert [modelled.toy_law(here, token) for token in range(3)] == pytest.approx([0.5, 0.3, 0.2])
+    assert sum(float(modelled.toy_law(here, token, broken=True)) for token in range(3)) == pytest.approx(1)
+
+
+def test_the_guide_lists_every_name() -> None:
+    guide = (Path(__file__).resolve().parents[2] / "docs" / "lessons.md").read_text(encoding="utf-8")
+    for name in (*MOMENTS, *ANSWERS, *KINDS):
+        assert f"`{name}`" in guide, f"docs/lessons.md says nothing of '{name}'"

@@ -1,0 +1,207 @@
+"""The lessons that ship, against the runs that ship: every moment is there, every answer computed, one choice right.
+
+The answers of the questions that a lesson must leave behind are worked out once more here, from the trace's own JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from specviz.lessons.lesson import AREAS, TABS, WORDS, read
+from specviz.lessons.resolve import lessons_json
+from specviz.protocol.proofs import BREAKS
+from specviz.resources import ROOT as ASSETS
+from specviz.trace import codec
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ASSETS / "traces"
+LESSONS = read()
+EXERCISES = (3, 4)
+MINUTES = range(3, 7)
+WORDS_A_MINUTE = 130
+"""read slowly, with a look at the picture"""
+
+
+@cache
+def resolved() -> dict[str, Any]:
+    files = sorted(FOLDER.glob("*.json.gz"))
+    return lessons_json(LESSONS, {file.name: partial(codec.read, file) for file in files})
+
+
+def lesson(name: str) -> dict[str, Any]:
+    return next(one for one in resolved()["lessons"] if one["id"] == name)
+
+
+def beats() -> list[tuple[str, dict[str, Any]]]:
+    return [(one["id"], beat) for one in resolved()["lessons"] for beat in one["beats"]]
+
+
+def test_seven_lessons_and_the_recorded_runs_teach_them_all() -> None:
+    assert len(LESSONS) == 7
+    assert resolved()["missing"] == []
+    assert [one["id"] for one in resolved()["lessons"]] == [one.id for one in LESSONS]
+
+
+def test_every_placeholder_is_filled() -> None:
+    texts = [beat[key] for _, beat in beats() for key in ("title", "text")]
+    texts += [
+        text for _, beat in beats() if beat["question"] for text in (beat["question"]["ask"], beat["question"]["why"])
+    ]
+    assert not [text for text in texts if "{" in text or "}" in text or " nan" in text or " inf" in text]
+    assert not [text for text in texts if re.search(r"\b0\.00\b", text)]  # a probability that small says more elsewhere
+
+
+def test_a_beat_has_one_idea_of_at_most_sixty_words() -> None:
+    long = [
+        (name, beat["title"], len(beat["text"].split()))
+        for name, beat in beats()
+        if len(beat["text"].split()) > WORDS + 5
+    ]
+    assert not long  # a placeholder may become two or three words
+
+
+@pytest.mark.parametrize("name", [one.id for one in LESSONS])
+def test_a_lesson_takes_a_few_minutes_and_ends_in_exercises(name: str) -> None:
+    one = lesson(name)
+    kinds = [beat["exercise"] for beat in one["beats"]]
+    assert sum(kinds) in EXERCISES
+    assert kinds == sorted(kinds), "exercises come last"
+    assert all(beat["question"] or beat["live"] for beat in one["beats"] if beat["exercise"])
+    assert one["beats"][-1]["live"], "the last exercise is on a run of the visitor's own"
+    words = sum(len(beat["text"].split()) for beat in one["beats"])
+    assert one["minutes"] in MINUTES
+    assert words / WORDS_A_MINUTE <= one["minutes"]
+
+
+def test_each_question_has_one_right_answer_and_others_that_differ() -> None:
+    for name, beat in beats():
+        if beat["question"] is None:
+            continue
+        choices = beat["question"]["choices"]
+        assert sum(choice["right"] for choice in choices) == 1, (name, beat["title"])
+        assert len({choice["text"] for choice in choices}) == len(choices) >= 3, (name, beat["title"])
+
+
+def test_the_right_answer_is_not_always_at_the_same_place() -> None:
+    places = [
+        [choice["right"] for choice in beat["question"]["choices"]].index(True)
+        for _, beat in beats()
+        if beat["question"]
+    ]
+    assert max(places.count(place) for place in set(places)) < 0.6 * len(places)
+
+
+def test_areas_and_tabs_are_those_of_the_page() -> None:
+    player = (ASSETS / "js" / "specviz.js").read_text(encoding="utf-8")
+    drawn = set(re.findall(r'area\("(\w+)"', player))
+    assert set(AREAS) <= drawn
+    page = (ROOT / "specviz" / "app" / "page" / "build.py").read_text(encoding="utf-8")
+    assert set(TABS) <= set(re.findall(r'gr\.Tab\("([\w ]+)"', page))
+
+
+def test_a_lesson_names_its_breaks_as_the_proof_tab_does() -> None:
+    quoted = {found for _, beat in beats() if beat["link"] for found in re.findall("“(.+?)”", beat["link"]["label"])}
+    assert quoted
+    assert quoted <= {one.label for one in BREAKS}
+
+
+# --- what a person must be able to answer afterwards -----------------------------------------------------------------
+
+
+def raw(name: str, beat: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The run of a beat as plain JSON, and the beat's round in it."""
+    trace = json.loads(codec.dumps(codec.read(FOLDER / lesson(name)["runs"][beat["run"]]["file"])))
+    return trace, trace["rounds"][beat["at"]["round"]]
+
+
+def trial(beat: dict[str, Any], this: dict[str, Any]) -> dict[str, Any]:
+    return this["judged"]["trials"][beat["at"]["trial"]]
+
+
+def whole_draft(beat: dict[str, Any], this: dict[str, Any]) -> str:
+    depth = max(node["depth"] for node in this["nodes"])
+    assert len(this["judged"]["path"]) == depth
+    return str(depth + 1)
+
+
+def from_residual(beat: dict[str, Any], this: dict[str, Any]) -> str:
+    assert this["judged"]["residual"] is not None
+    assert not this["judged"]["trials"][-1]["accepted"]
+    return "what is left of p after q is taken off"
+
+
+def against_the_rest(beat: dict[str, Any], this: dict[str, Any]) -> str:
+    tried = trial(beat, this)
+    node = this["nodes"][tried["node"]]
+    assert tried["target_prob"] != node["target_prob"]
+    return "against what is left of the target after the rejected sibling"
+
+
+def sum_of_series(_beat: dict[str, Any], _this: dict[str, Any]) -> str:
+    return f"{sum(0.9**power for power in range(5)) / (4 * 1 + 1):.2f}"
+
+
+def weights_take_longer(_beat: dict[str, Any], _this: dict[str, Any]) -> str:
+    parameters = 7e9
+    reading_s, arithmetic_s = 2 * parameters / 3.35e12, 61 * 2 * parameters / 989e12
+    assert reading_s > 4 * arithmetic_s
+    return "for the weights from memory: the rows add nothing"
+
+
+def after_the_last_guess(_beat: dict[str, Any], this: dict[str, Any]) -> str:
+    assert this["judged"]["origin"] == "bonus"
+    assert this["judged"]["residual"] is None
+    return "from the target's own distribution after the last guess, out of the same pass"
+
+
+def neither_alone(_beat: dict[str, Any], _this: dict[str, Any]) -> str:
+    def speed(alpha: float, cost: float) -> float:
+        return sum(alpha**power for power in range(5)) / (4 * cost + 1)
+
+    assert speed(0.6, 0.05) > speed(0.8, 0.4), "the less accepted one is faster"
+    assert speed(0.8, 0.05) > speed(0.6, 0.05), "and not because it is the cheaper one"
+    return "tokens per round divided by the cost of the round, γc + 1"
+
+
+Known = Callable[[dict[str, Any], dict[str, Any]], str]
+MUST_SHOW: dict[tuple[str, str], Known] = {
+    ("four_verdicts", "Exercise: a full house"): whole_draft,
+    ("four_verdicts", "Exercise: the last one"): after_the_last_guess,
+    ("the_law_stays", "Exercise: the correction"): from_residual,
+    ("trees", "Exercise: the sibling's test"): against_the_rest,
+    ("when_it_pays", "Exercise: acceptance 0.9"): sum_of_series,
+    ("when_it_pays", "Exercise: 60 candidates"): weights_take_longer,
+    ("when_it_pays", "Exercise: what decides?"): neither_alone,
+}
+
+
+@pytest.mark.parametrize(("name", "title"), MUST_SHOW)
+def test_what_a_person_must_be_able_to_answer(name: str, title: str) -> None:
+    beat = next(one for one in lesson(name)["beats"] if one["title"] == title)
+    _, this = raw(name, beat)
+    right = next(choice["text"] for choice in beat["question"]["choices"] if choice["right"])
+    assert right == MUST_SHOW[name, title](beat, this)
+
+
+def test_the_residuals_lesson_counts_as_a_pencil_does() -> None:
+    text = next(beat["text"] for beat in lesson("the_law_stays")["beats"] if beat["title"] == "Break it")
+    p, q = (0.5, 0.3, 0.2), (0.2, 0.45, 0.35)
+    left = 1 - sum(map(min, p, q))
+    assert f"{min(p[0], q[0]) + left * p[0]:.2f} instead of 0.5" in text
+    assert f"{min(p[1], q[1]) + left * p[1]:.2f} instead of 0.3" in text
+
+
+def test_the_cache_lesson_says_what_the_drafters_next_pass_holds() -> None:
+    beat = next(one for one in lesson("four_verdicts")["beats"] if one["title"] == "The drafter's cache")
+    trace, this = raw("four_verdicts", beat)
+    assert this["judged"]["origin"] == "bonus"
+    following = trace["rounds"][beat["at"]["round"] + 1]["drafted"]["passes"][0]
+    assert following["rows"] > 1
+    assert f"has {following['rows']} rows" in beat["text"]
