@@ -1,4 +1,4 @@
-"""Guess mode in a real browser: asked by keys and by touch, nothing given away before, nothing jumps, nothing leaves."""
+"""Guess mode in a real browser: asked by keys and by touch, nothing given away before, nothing jumps or leaves."""
 
 from __future__ import annotations
 

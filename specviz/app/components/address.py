@@ -12,7 +12,7 @@ from typing import Any
 
 import gradio as gr
 
-TEMPLATE = '<script type="application/json" class="sv-recordings"></script>'
+TEMPLATE = '<div class="sv-recordings" hidden></div>'
 ON_LOAD = """
 SpecViz.RECORDED = JSON.parse(props.value || "{}");
 SpecViz.followTabs();
