@@ -329,6 +329,7 @@ def test_the_light_button_darkens_player_and_charts_and_is_remembered(step: Page
 
 
 def test_policies_say_what_they_set_aside_and_stand_on_their_fold(step: Page) -> None:
+    step.locator("#sv-settings").click()
     fold = step.get_by_role("button", name="How the draft grows and ends: auto, fixed")
     fold.click()
     expect(step.locator("#sv-growth")).to_be_visible()
@@ -337,7 +338,7 @@ def test_policies_say_what_they_set_aside_and_stand_on_their_fold(step: Page) ->
     expect(step.get_by_role("button", name="How the draft grows and ends: auto, doubt")).to_be_visible()
     step.locator("#sv-growth").get_by_label("levels").check()
     expect(step.locator(".sv-method", has_text="set aside").first).to_contain_text("✓ lossless The same children")
-    step.locator("#sv-drafter").get_by_label("ngram").check()
+    pick(step, "#sv-drafter", "ngram")
     expect(step.locator("#sv-growth")).to_be_hidden()
 
 
