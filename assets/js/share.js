@@ -9,16 +9,17 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   const SLIDE = { width: 1920, height: 1080 }; // pixels of a picture, at most
   /** What of an element's looks a picture needs; the rest follows from these. */
   const LOOKS =
-    "color background-color background-image border-top border-right border-bottom border-left border-radius " +
-    "box-shadow box-sizing display position top right bottom left width height min-width max-width min-height " +
-    "max-height margin-top margin-right margin-bottom margin-left padding-top padding-right padding-bottom " +
-    "padding-left overflow visibility opacity flex-grow flex-shrink flex-basis flex-direction flex-wrap " +
-    "align-items align-self justify-content gap grid-template-columns grid-template-areas grid-template-rows grid-column " +
-    "grid-row order font-family font-size font-weight font-style font-variant-numeric line-height " +
-    "letter-spacing white-space text-align text-decoration-line text-decoration-color text-decoration-style " +
-    "text-overflow vertical-align overflow-wrap word-break transform transform-origin z-index list-style-type " +
-    "fill fill-opacity stroke stroke-width stroke-dasharray stroke-linecap stroke-opacity text-anchor " +
-    "dominant-baseline paint-order";
+    "color background-color background-image border-top border-right border-bottom border-left " +
+    "border-radius box-shadow box-sizing display position top right bottom left width height min-width " +
+    "max-width min-height max-height margin-top margin-right margin-bottom margin-left padding-top " +
+    "padding-right padding-bottom padding-left overflow visibility opacity flex-grow flex-shrink " +
+    "flex-basis flex-direction flex-wrap align-items align-self justify-content gap grid-template-columns " +
+    "grid-template-areas grid-template-rows grid-column grid-row order font-family font-size font-weight " +
+    "font-style font-variant-numeric line-height letter-spacing white-space text-align " +
+    "text-decoration-line text-decoration-color text-decoration-style text-overflow vertical-align " +
+    "overflow-wrap word-break transform transform-origin z-index list-style-type fill fill-opacity stroke " +
+    "stroke-width stroke-dasharray stroke-linecap stroke-opacity text-anchor dominant-baseline " +
+    "paint-order";
   const looks = LOOKS.split(" ");
 
   /** A file's name from the run's id and what it is. */
@@ -45,7 +46,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       to[at].setAttribute("style", looks.map((name) => `${name}:${seen.getPropertyValue(name)}`).join(";"));
     });
     for (const one of to) {
-      if (one.matches("button.svp-share-open, dialog, details.svp-share")) one.remove();
+      if (one.matches(".svp-tools, .sv-light, dialog")) one.remove();
       else if (one.hasAttribute("id")) one.removeAttribute("id");
     }
     return copy;

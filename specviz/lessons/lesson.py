@@ -134,7 +134,9 @@ def _lesson(name: str, given: dict[str, Any]) -> Lesson:
 def _beat(given: dict[str, Any], place: int) -> Beat:
     where = f"beat {place}"
     parts = {"at": Place, "question": Question, "live": Live, "link": Link}
-    made = {key: _made(kind, given[key], f"{where}, {key}") for key, kind in parts.items() if key in given}
+    made: dict[str, Any] = {
+        key: _made(kind, given[key], f"{where}, {key}") for key, kind in parts.items() if key in given
+    }
     return _made(Beat, {**given, **made}, where)
 
 

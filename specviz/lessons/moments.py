@@ -60,9 +60,8 @@ def found(trace: Trace, kind: str, nth: int = 1) -> Moment | None:
 
 
 def _rounds(trace: Trace, holds: Callable[[Round], bool], phase: str) -> list[Moment]:
-    node: dict[str, Callable[[Round], int | str]] = {"draft": _first_draft, "target": lambda _: 0}
     return [
-        Moment(index, phase, None, node.get(phase, lambda _: END)(this))
+        Moment(index, phase, None, _first_draft(this) if phase == "draft" else 0 if phase == "target" else END)
         for index, this in enumerate(trace.rounds)
         if holds(this)
     ]

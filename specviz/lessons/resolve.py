@@ -140,7 +140,7 @@ def evaluate(here: Here, spec: Spec) -> Value:
     if isinstance(spec, str):
         return computed(here, spec, {})
     given = dict(spec)
-    plus = given.pop("plus", 0)
+    plus: int | float = given.pop("plus", 0)
     value = computed(here, str(given.pop("value", "")), given)
     if not plus:
         return value

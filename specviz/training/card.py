@@ -37,9 +37,7 @@ English by the words that meet; tokenizer and weights saw training text only.
 
 Weights are stored in bfloat16; every number below was measured on these rounded weights, computed in fp32.
 
-Python, all held-out files:
-
-{numbers}
+Python. {numbers}
 
 The small world:
 

@@ -67,11 +67,10 @@ def row_attention(
     scaling: float | None = None,
     **kwargs: object,
 ) -> tuple[torch.Tensor, None]:
-    """Attention [rows, heads, 1, size] -> [rows, 1, heads, size] of one query per row on everything before it.
-
-    The stock routine would build a mask at every step, which this needs not: no row is padded.
-    """
-    found = functional.scaled_dot_product_attention(query, key, value, scale=scaling)
+    """Attention [rows, heads, queries, size] -> [rows, queries, heads, size] without padding: of one query per row on
+    all keys, or of a whole text from its beginning. The stock routine would build a mask at every step."""
+    is_text = query.shape[2] > 1
+    found = functional.scaled_dot_product_attention(query, key, value, is_causal=is_text, scale=scaling)
     return found.transpose(1, 2), None
 
 

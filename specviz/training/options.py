@@ -37,6 +37,7 @@ class TrainOptions:
     english_seed: int = option(0, "decides the training documents in plain English; another one gives new text")
     decay: float = option(1.0, "share of the target's budget, at its end, in which the learning rate falls to zero")
     figure_cases: int = option(100, "held-out cases for each figure of `figures` and `keep`")
+    figure_prompts: int = option(6, "prompts of each family that `measure` counts acceptance on")
     tokenizer: str = option("", "folder of a tokenizer to keep; empty: `prepare` trains one")
     copies: float = option(0.0, "share of training windows whose passage stands there twice, to teach copying")
     layers: int = option(8, "layers of the target")

@@ -24,7 +24,6 @@ from specviz.training.windows import pack
 TARGET = "target"
 DRAFTERS = ("drafter", "drafter-weak")
 MODELS = (TARGET, *DRAFTERS)
-PROMPTS_PER_FAMILY = 6
 ENGLISH_CHARACTERS = 400_000
 WINDOW = 512
 EXAMPLES_OF = ("facts", "sums_two_digits_asked", "sums_three_digits_asked")
@@ -53,7 +52,7 @@ def measured_pair(
         figures[name] = bits | plain(judged[name], shares)
         report({"measured": name, **{key: figures[name][key] for key in ("facts", "ends_by_itself")}})
     drafters = {name: model for name, model in models.items() if name != TARGET}
-    accepted = acceptance_by_family(models[TARGET], drafters, tokenizer, first_of_each(prompts, PROMPTS_PER_FAMILY))
+    accepted = acceptance_by_family(models[TARGET], drafters, tokenizer, prompts)
     return {
         "cases": cases,
         "figures": figures,

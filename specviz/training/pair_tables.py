@@ -91,7 +91,7 @@ def markdown(pair: Mapping[str, Any], history: Sequence[Mapping[str, Any]]) -> s
     parts = [
         f"Each figure is of up to {pair['cases']} held-out cases, half as many for sums; texts are greedy, weights as "
         f"published and computed in float32.\n\n{figures_table(pair['figures'])}",
-        f"Greedy acceptance at speculation length {length}, six prompts a family, each to its end or 64 tokens: the "
+        f"Greedy acceptance at speculation length {length}, prompts of each family, each to its end or 64 tokens: the "
         "rate, accepted and drafted tokens, tokens per round with the bonus.\n\n"
         + acceptance_table(pair["acceptance"]),
     ]

@@ -6,6 +6,7 @@ Place in the flow: after target and drafter; reads the work folder, writes the a
 import datetime
 import json
 import platform
+from hashlib import sha256
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from specviz.training.card import LIMITS, card, fenced, held_out_table
 from specviz.training.drafter_stages import WEAK
 from specviz.training.loop import Report
 from specviz.training.options import TrainOptions
-from specviz.training.pair_report import MODELS, TARGET, held_out_texts, measured_pair
+from specviz.training.pair_report import MODELS, TARGET, first_of_each, held_out_texts, measured_pair
 from specviz.training.publish import (
     bits_per_byte,
     checkpoint_facts,
@@ -65,6 +66,7 @@ def export_one(name: str, options: TrainOptions, report: Report) -> None:
         "held_out_tokens": held_out.tokens,
         "held_out_bytes": n_bytes,
         "held_out_nats_by_layer": [round(value, 4) for value in held_out.nats_by_layer],
+        "held_out_nats": round(held_out.nats, 4),
         "held_out_bits_per_byte": round(held_out.bits_per_byte, 4),
         "english": read_json(options.work_dir / "english.json") if options.english > 0 else None,
         "english_share": options.english,
@@ -120,7 +122,12 @@ def measured(options: TrainOptions, report: Report) -> dict[str, Any]:
     models = {name: load_exported(options.out_dir / name) for name in MODELS}
     folder = options.out_dir / TARGET
     return measured_pair(
-        models, load_tokenizer(folder), prompts_of(options), held_out_texts(folder), options.figure_cases, report
+        models,
+        load_tokenizer(folder),
+        first_of_each(prompts_of(options), options.figure_prompts),
+        held_out_texts(folder),
+        options.figure_cases,
+        report,
     )
 
 
@@ -135,7 +142,9 @@ def write_pair(pair: dict[str, Any], options: TrainOptions, report: Report) -> N
     """Keeps what was measured in the folders of the models, with their cards."""
     for name, figures in pair["figures"].items():
         folder = options.out_dir / name
-        write_json(folder / "figures.json", {"cases_asked": pair["cases"], **figures}, report)
+        weights = sha256((folder / "model.safetensors").read_bytes()).hexdigest()
+        kept = {"cases_asked": pair["cases"], "weights_sha256": weights, **figures}
+        write_json(folder / "figures.json", kept, report)
         if name in pair["acceptance"]:
             write_json(folder / "acceptance.json", pair["acceptance"][name], report)
         text = card(card_facts(name, load_exported(folder), options, pair))
@@ -167,7 +176,8 @@ def card_facts(name: str, model: LlamaForCausalLM, options: TrainOptions, pair: 
         "date": facts["date"],
         "recipe": RECIPE[name] + (f"\n\nNote on this run: {facts['note']}" if facts["note"] else ""),
         "figure": "loss.png",
-        "numbers": held_out_table(names, nats, bits),
+        "numbers": f"All held-out files: {facts['held_out_bits_per_byte']:.3f} bits per byte. Read out after each "
+        f"layer, on some of their windows:\n\n{held_out_table(names, nats, bits)}",
         "extra": world_section(name, whole_history(pair, options), pair),
         "samples": "\n\n".join(sample_texts(model, options)),
         "limits": LIMITS.format(repeated=split["repeated_line_share"]),

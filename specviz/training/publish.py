@@ -24,9 +24,10 @@ BITS_WINDOWS = 64
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Held-out numbers: nats per token after each layer, and bits per byte of the last."""
+    """Held-out numbers: nats per token after each layer on some windows, nats and bits per byte of the last on all."""
 
     nats_by_layer: tuple[float, ...]
+    nats: float
     bits_per_byte: float
     tokens: int
 
@@ -63,9 +64,11 @@ def bits_per_byte(nats_per_token: float, tokens: int, n_bytes: int) -> float:
 
 
 def measure_held_out(model: LlamaForCausalLM, stream: TokenStream, n_bytes: int, window: int) -> HeldOut:
-    """Loss over the whole held-out stream in windows without carried context (so a little pessimistic)."""
-    losses = losses_by_layer(model, held_out_batches(stream, window, 4))
-    return HeldOut(tuple(losses), bits_per_byte(losses[-1], len(stream), n_bytes), len(stream))
+    """Loss over the held-out stream in windows without carried context (so a little pessimistic): the last layer's over
+    all of it, every layer's over windows spread evenly."""
+    by_layer = losses_by_layer(model, held_out_batches(stream, window, 4, BITS_WINDOWS))
+    nats = held_out_loss(model, held_out_batches(stream, window, 4))
+    return HeldOut(tuple(by_layer), nats, bits_per_byte(nats, len(stream), n_bytes), len(stream))
 
 
 def held_out_bits(

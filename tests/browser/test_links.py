@@ -30,7 +30,10 @@ def another() -> Trace:
 
 @pytest.fixture(scope="module")
 def source() -> ReplaySource:
-    return ReplaySource(sample())
+    trace = sample()
+    drafter = replace(trace.started.drafter, name="ngram", options={"gamma": 4, "longest": 3})
+    verifier = replace(trace.started.verifier, name="loose", options={})
+    return ReplaySource(replace(trace, started=replace(trace.started, drafter=drafter, verifier=verifier)))
 
 
 @pytest.fixture(scope="module")

@@ -52,7 +52,9 @@ def test_a_policy_that_learns_nothing_and_an_empty_folder_are_refused(specviz: C
 def test_own_runs_start_from_held_out_text_that_the_prompt_set_does_not_use() -> None:
     texts = learn.practice_prompts(8)
     assert len(set(texts)) == 8
-    assert all(text.endswith("\n") and len(text) <= learn.PROMPT_CHARS for text in texts)
+    english, python = texts[::2], texts[1::2]
+    assert all(text.endswith("\n") and len(text) <= learn.PROMPT_CHARS for text in python)
+    assert all(len(text) < 200 and "\n    " not in text for text in english)
 
 
 def test_a_file_that_holds_no_weights_is_refused(specviz: Callable, tmp_path: Path) -> None:

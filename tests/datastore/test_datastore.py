@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from specviz.cli.main import main
+from specviz.corpus.plain_english.generator import documents
 from specviz.datastore.build import build, from_ids
 from specviz.datastore.built import built
-from specviz.datastore.retrieval import Datastores, folder_texts, library, place_of
+from specviz.datastore.retrieval import Datastores, folder_texts, library, place_of, plain_english
 from specviz.datastore.store import read, write
 from specviz.datastore.suffix_array import order
 from specviz.errors import DatastoreError
@@ -140,7 +141,17 @@ def test_the_sample_of_the_library_is_small_and_holds_no_held_out_file():
     split = json.loads(asset_path("models", "target", "split.json").read_text(encoding="utf-8"))
     assert len(paths) > 5
     assert paths.isdisjoint(row["path"] for row in split["held_out"])
-    assert sum(len(text) for _, text in library("target", 400_000)) <= 400_000
+    python = [text for name, text in library("target", 400_000) if not name.startswith("plain English")]
+    assert sum(map(len, python)) <= 400_000
+
+
+def test_a_datastore_holds_plain_english_of_the_training_side_alone():
+    found = plain_english(300_000)
+    assert 250_000 < sum(len(text) for _, text in found) <= 320_000
+    assert len({text for _, text in found}) == len(found)
+    assert any("The end." in text for _, text in found)
+    held_out = {one.text for one in documents(0, 400_000, held_out=True)}
+    assert held_out.isdisjoint(text for _, text in found)
 
 
 class Small(Letters):

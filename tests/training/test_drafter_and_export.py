@@ -2,8 +2,10 @@
 
 import dataclasses
 import json
+from itertools import repeat
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -12,11 +14,10 @@ from specviz.errors import TrainingError
 from specviz.training import drafter_stages, publication, stages
 from specviz.training.acceptance import Acceptance, greedy_text, replay_rounds
 from specviz.training.drafter import drafter_from
-from specviz.training.drafter_stages import save_rows, train_drafter
-from specviz.training.generation import continue_batch, corpus_rows, row_attention
+from specviz.training.drafter_stages import save_rows, train_drafter, train_weak
+from specviz.training.generation import LARGEST_SHARE, Beginnings, continue_batch, corpus_rows
 from specviz.training.options import TrainOptions
 from specviz.training.target import layer_outputs, model_config, new_model
-from specviz.training.windows import load_stream
 
 
 @pytest.fixture
@@ -37,8 +38,7 @@ def test_the_drafter_starts_from_the_target(target) -> None:
 
 
 def test_generated_text_keeps_the_state_of_every_token(target) -> None:
-    prefixes = torch.randint(2, 320, (3, 8))
-    rows = continue_batch(target, prefixes, 20, 0.0, torch.Generator().manual_seed(0))
+    rows = continue_batch(target, [repeat([2, 3, 4]), repeat([5]), repeat([6, 7])], 20, 0.0, torch.Generator())
     assert rows.ids.shape == (3, 21)
     assert rows.states.shape == (3, 20, 32)
     ids = torch.from_numpy(rows.ids.astype("int64"))
@@ -47,18 +47,38 @@ def test_generated_text_keeps_the_state_of_every_token(target) -> None:
     torch.testing.assert_close(torch.from_numpy(rows.states).float(), again, rtol=1e-2, atol=1e-2)
 
 
-def test_one_query_per_row_attends_as_the_fused_kernel_does() -> None:
-    torch.manual_seed(0)
-    query, key, value = torch.randn(2, 3, 1, 4), torch.randn(2, 3, 5, 4), torch.randn(2, 3, 5, 4)
-    found, _ = row_attention(torch.nn.Module(), query, key, value, None)
-    wanted = torch.nn.functional.scaled_dot_product_attention(query, key, value).transpose(1, 2)
-    assert found.shape == (2, 1, 3, 4)
-    torch.testing.assert_close(found, wanted)
+def test_a_row_begins_with_what_it_is_given_and_is_given_more_after_each_end(target) -> None:
+    """The weights of the end-of-text token are made so large that it is all the target ever says."""
+    with torch.no_grad():
+        target.lm_head.weight.zero_()
+    target.config.eos_token_id = 0  # the most likely of equals is the first
+    rows = continue_batch(target, [repeat([5, 6]), repeat([7])], 8, 0.0, torch.Generator())
+    assert rows.ids.tolist() == [[5, 6, 0, 5, 6, 0, 5, 6, 0], [7, 0, 7, 0, 7, 0, 7, 0, 7]]
+
+
+def test_beginnings_stop_before_the_end_of_a_document() -> None:
+    stream = np.array([5] * 10 + [0] + [6] * 300 + [0], dtype=np.uint16)
+    given = Beginnings((stream, np.array([0, 11, len(stream)])), 0, end=0)
+    found = [next(given) for _ in range(60)]
+    short, long = ([one for one in found if one[0] == kind] for kind in (5, 6))
+    assert {len(one) for one in short} == set(range(1, 1 + int(LARGEST_SHARE * 10)))
+    assert {len(one) for one in long} <= {16, 32, 64, 96, 128}
+    assert all(0 not in one for one in found)
 
 
 def test_a_perfect_drafter_has_acceptance_one(target) -> None:
     text = greedy_text(target, torch.arange(2, 12)[None], 24)
     assert replay_rounds(target, text, 10, 4).rate == 1.0
+
+
+def test_a_replayed_text_stops_at_its_end_and_so_do_drafts(target) -> None:
+    text = greedy_text(target, torch.arange(2, 12)[None], 24)
+    end = int(text[0, 13])
+    cut = greedy_text(target, torch.arange(2, 12)[None], 24, end)
+    assert cut.shape[1] <= 14
+    assert int(cut[0, -1]) == end
+    found = replay_rounds(target, cut, 10, 4, end)
+    assert (found.rate, found.drafted <= cut.shape[1] - 10) == (1.0, True)
 
 
 def test_acceptance_counts_add_up() -> None:
@@ -76,20 +96,21 @@ def test_a_stage_without_its_input_says_which_one_to_run(tmp_path: Path) -> None
 def run_all_stages(options: TrainOptions) -> TrainOptions:
     """Target, drafter, export and measure on the miniature; prompts from its own held-out file."""
     stages.train_target(options, lambda row: None)
-    stream = load_stream(options.work_dir / "train.npy")
+    windows = stages.target_batches(dataclasses.replace(options, batch_tokens=40 * 32))
     taught = drafter_stages.joined(
-        [next(corpus_rows(drafter_stages.trained_target(options), stream, 32, 40, 0, 1.0)) for _ in range(2)]
+        [next(corpus_rows(drafter_stages.trained_target(options), windows, 1.0)) for _ in range(2)]
     )
     for name in ("generated", "corpus"):
         save_rows(options.work_dir / "taught" / name, taught)
     prompts = [
-        {"id": name, "family": "code", "text": "def held_1(x):\n    return x - 1"}
-        for name in publication.SAMPLE_PROMPTS
+        {"id": family, "family": family, "text": "def held_1(x):\n    return x - 1"}
+        for family in publication.SAMPLE_FAMILIES[:2]
     ]
     path = options.work_dir / "prompts.json"
     path.write_text(json.dumps({"prompts": prompts}), encoding="utf-8")
     options = dataclasses.replace(options, prompts=path)
     train_drafter(options, lambda row: None)
+    train_weak(options, lambda row: None)
     publication.export(options, lambda row: None)
     publication.measure(options, lambda row: None)
     return options
@@ -98,7 +119,7 @@ def run_all_stages(options: TrainOptions) -> TrainOptions:
 @pytest.mark.slow
 def test_exported_models_load_with_the_auto_classes_and_carry_their_card(mini_options: TrainOptions) -> None:
     options = run_all_stages(mini_options)
-    for name in ("target", "drafter"):
+    for name in ("target", "drafter", "drafter-weak"):
         folder = options.out_dir / name
         model = AutoModelForCausalLM.from_pretrained(folder)
         tokenizer = AutoTokenizer.from_pretrained(folder)

@@ -36,7 +36,7 @@ def test_every_text_is_counted_by_token_and_says_what_it_is():
         "held_out": 15,
     }
     assert found.texts["target"].what == (
-        "text of table-6-1 at temperature 1, 5 tokens after each of 2 beginnings cut from training files"
+        "text of table-6-1 at temperature 1, 5 tokens after each of 2 beginnings cut from training text"
     )
     assert found.texts["held_out"].what.endswith("of 3 prompts of the set")
     assert found.texts["drafter"].weights_sha256 == DRAFTER.info.weights_sha256

@@ -31,8 +31,8 @@ def standalone_html(trace_json: str, moment: Moment | None = None, lesson: Mappi
         "styles": styles(),
         "scripts": scripts(),
         "trace": _quoted(trace_json),
-        "moment": _quoted(json.dumps(dict(moment) if moment else None)),
-        "lesson": _quoted(json.dumps(dict(lesson) if lesson else None)),
+        "moment": _quoted(_json(moment)),
+        "lesson": _quoted(_json(lesson)),
     }
     return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], FRAME)
 
@@ -44,6 +44,11 @@ def notebook_html(trace_json: str) -> str | None:
     look = f"width:100%;height:{HEIGHT}px;border:0"
     page = escape(standalone_html(trace_json), quote=True)
     return f'<iframe srcdoc="{page}" sandbox="allow-scripts allow-downloads" style="{look}" title="SpecViz"></iframe>'
+
+
+def _json(value: Mapping[str, Any] | None) -> str:
+    """As the browser writes it."""
+    return json.dumps(dict(value) if value else None, separators=(",", ":"), ensure_ascii=False)
 
 
 def _quoted(text: str) -> str:

@@ -29,7 +29,7 @@ class Report:
     repeats: int
     seed: int
     unequal: Sequence[str]
-    """contestants of ours that wrote another text where the same one is asserted: greedily, in float32"""
+    """SpecViz's contestants that wrote another text where the same one is asserted: greedily, in float32"""
     complete: bool
     """False: stopped before everything had run"""
     pass_times: Mapping[str, Mapping[int, float]]

@@ -21,6 +21,7 @@ MARK = "pair"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add_count(parser, "--cases", 60, "held-out cases per figure, half as many for sums")
+    add_count(parser, "--prompts", 6, "prompts per family for the acceptance")
     add_count(parser, "--threads", 1, "torch threads")
     parser.add_argument(
         "--models", type=Path, default=ROOT / "models", metavar="FOLDER",
@@ -43,12 +44,16 @@ def run(args: argparse.Namespace) -> int:
     from specviz.training.options import TrainOptions
     from specviz.training.pair_tables import markdown
 
-    at_least_one(args, ("cases", "threads"))
+    at_least_one(args, ("cases", "prompts", "threads"))
     if args.write is not None:
         check_section(args.write, MARK)  # before the measurement, not after it
     use_threads(args.threads)
     options = replace(
-        TrainOptions(), out_dir=args.models, figure_cases=args.cases, prompts=ROOT / "prompts" / "prompts.json"
+        TrainOptions(),
+        out_dir=args.models,
+        figure_cases=args.cases,
+        figure_prompts=args.prompts,
+        prompts=ROOT / "prompts" / "prompts.json",
     )
     pair = publication.measured(options, _say)
     history = publication.whole_history(pair, options)
