@@ -35,8 +35,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       for (const name of names) bars.push([`svp-fill is-${name}`, 0, row[name] ?? 0]);
       if (row.excess) bars.push(["svp-excess", row.overlap, row.excess]);
       const box = h("span", { class: `svp-track has-${names.length}` });
-      for (const name of names)
-        if (row[name] === null) bars.push([`svp-fill is-${name} is-bound`, 0, row.most[name]]);
+      for (const name of names) if (row[name] === null) bars.push([`svp-fill is-${name} is-bound`, 0, row.most[name]]);
       for (const [name, left, value] of bars) {
         const bar = h("i", { class: value > 0 ? `${name} is-some` : name });
         bar.style.left = width(left);

@@ -104,7 +104,15 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       return h(
         "table",
         {},
-        h("thead", {}, h("tr", {}, heads.map((name) => h("th", { scope: "col" }, name || h("span", {}, "="))))),
+        h(
+          "thead",
+          {},
+          h(
+            "tr",
+            {},
+            heads.map((name) => h("th", { scope: "col" }, name || h("span", {}, "="))),
+          ),
+        ),
         h(
           "tbody",
           {},

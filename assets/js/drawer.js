@@ -36,8 +36,10 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   }
 
   function byKey(event) {
-    if (event.key !== "Escape" || event.defaultPrevented || !drawer() || !drawer().classList.contains("sv-open")) return;
-    if (document.querySelector("dialog[open]") || event.target.closest("[role=listbox], input[aria-expanded=true]")) return;
+    if (event.key !== "Escape" || event.defaultPrevented) return;
+    const isOpen = !!drawer() && drawer().classList.contains("sv-open");
+    const isChoosing = !!event.target.closest("[role=listbox], input[aria-expanded=true]");
+    if (!isOpen || isChoosing || document.querySelector("dialog[open]")) return;
     toggleDrawer(false);
   }
 

@@ -101,7 +101,9 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       value === null || value === undefined ? "" : `<data key="${name}">${xml(value)}</data>`;
     const nodes = round.nodes.map((node) => {
       const values = { ...node, text: textOf(trace, node.token) };
-      return `<node id="${node.id}">${Object.keys(NODE_KEYS).map((name) => data(name, values[name])).join("")}</node>`;
+      return `<node id="${node.id}">${Object.keys(NODE_KEYS)
+        .map((name) => data(name, values[name]))
+        .join("")}</node>`;
     });
     const order = new Map();
     const edges = round.nodes.slice(1).map((node) => {

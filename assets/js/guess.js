@@ -35,8 +35,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   };
 
   /** What the panels draw: the moment itself, or the one before it while its verdict is asked. Pure. */
-  const guessCursor = (own) =>
-    waiting(own) ? { round: own.cursor.round, beat: own.cursor.beat - 1 } : own.cursor;
+  const guessCursor = (own) => (waiting(own) ? { round: own.cursor.round, beat: own.cursor.beat - 1 } : own.cursor);
 
   /** What may be told at the moment `at`: where the target's choice itself is asked, not what the target answered. */
   const guessView = (own, at) => (waiting(own)?.trial.u === null ? { ...at, veiled: true } : at);
@@ -145,9 +144,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   function plainly(facts, shown) {
     if (!shown) return [h("p", { class: "svp-small" }, "Nothing is drawn here: no u decides.")];
     const first = facts.first === null ? "" : ` The target's first choice is ${S.quote(facts.first)}.`;
-    return [
-      h("p", { class: "svp-small" }, ...S.sentence(`${facts.accepted ? "Kept." : "Rejected."}${first}`)),
-    ];
+    return [h("p", { class: "svp-small" }, ...S.sentence(`${facts.accepted ? "Kept." : "Rejected."}${first}`))];
   }
 
   function guessPanel(stage, act) {

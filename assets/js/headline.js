@@ -1,5 +1,6 @@
-/* What stands above the stage: the question of the round at hand, its answer once the verdicts are in, and what the whole
-   run gained. Reads the trace through a player's handle, so it stands in the page, in exports and beside lessons alike. */
+/* What stands above the stage: the question of the round at hand, its answer once the verdicts are in, and what the
+   whole run gained. Reads the trace through a player's handle, so it stands in the page, in exports and beside lessons
+   alike. */
 globalThis.SpecViz = globalThis.SpecViz || {};
 // needs: dom
 (function (S) {
@@ -42,7 +43,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const last = round.committed.trimmed ? "and the text ends there" : `and ${own || "writes one itself"}`;
     const total = round.committed.tokens.length;
     const keeps = kept === 0 ? "none" : kept === drafted ? `all ${drafted}` : `${kept}`;
-    return `It keeps ${keeps}${kept && kept < drafted ? ` of ${drafted}` : ""} ${last}: ${many(total, "token")} from one pass.`;
+    const share = kept && kept < drafted ? ` of ${drafted}` : "";
+    return `It keeps ${keeps}${share} ${last}: ${many(total, "token")} from one pass.`;
   }
 
   /** The whole run in a sentence; what no plain decoding was timed beside speaks of passes alone. */
@@ -54,7 +56,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     if (ratio === null) return { text: `${head} instead of ${tokens}` };
     const plain = trace.finished.plain;
     const note =
-      `${S.seconds(trace.finished.decode_s)} of engine time; plain decoding beside it: ${many(plain.output_tokens, "token")} ` +
+      `${S.seconds(trace.finished.decode_s)} of engine time; ` +
+      `plain decoding beside it: ${many(plain.output_tokens, "token")} ` +
       `in ${S.seconds(plain.decode_s)}, timed ${plain.runs === 1 ? "once" : `${plain.runs} times in turn with it`}`;
     const speed = `${ratio.toFixed(2)}×`;
     const said =
@@ -102,7 +105,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 
   let waiting = null;
 
-  /** Go to the first beat of a round of the run `moment` names ("run_id round"), as soon as the page's player has it. */
+  /** Go to the first beat of a round of the run `moment` names ("run_id round"), once the page's player has it. */
   function openAt(moment) {
     const [id, round] = String(moment || "").split(" ");
     const handle = document.querySelector("#sv-player .sv-player").specviz;

@@ -9,8 +9,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   const LIVE_MS = 300; // how often to look for a beat that is still being computed
 
   /** Pure: milliseconds for a beat with this caption at a speed. */
-  const dwell = (caption, speed) =>
-    (BEAT_MS + WORD_MS * String(caption).split(/\s+/).filter(Boolean).length) / speed;
+  const dwell = (caption, speed) => (BEAT_MS + WORD_MS * String(caption).split(/\s+/).filter(Boolean).length) / speed;
 
   /** A clock that calls `next()` when the beat on the screen has stood long enough. `next` says whether it moved, and
       null where the run is over. `caption()` is the sentence on the screen, `speed()` how fast to go. */

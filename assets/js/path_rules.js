@@ -217,11 +217,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       const [p, against] = S.compared(facts.target_prob, number(bar));
       return [
         ["H", S.ratio(entropy), "entropy of the target here, in nats: how undecided it is"],
-        [
-          "δe⁻ᴴ",
-          S.prob(scaled),
-          `${S.ratio(delta)} · exp(−${S.ratio(entropy)}): less the more undecided it is`,
-        ],
+        ["δe⁻ᴴ", S.prob(scaled), `${S.ratio(delta)} · exp(−${S.ratio(entropy)}): less the more undecided it is`],
         ["ε", S.prob(epsilon), "more than this always passes"],
         ["bar", against, scaled !== null && scaled < epsilon ? "the smaller one: δe⁻ᴴ" : "the smaller one: ε"],
         [

@@ -126,8 +126,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     for (const [x, y] of [[3, 3], [size - 4, 3], [3, size - 4]]) square(x, y, 4, [1, 1, 0, 1, 0]); // prettier-ignore
     const centres = alignment(version);
     const last = centres.length - 1;
-    centres.forEach((x, i) =>
-      centres.forEach((y, j) => {
+    centres.forEach((x, row) =>
+      centres.forEach((y, column) => {
         if (!((!i && !j) || (!i && j === last) || (i === last && !j))) square(x, y, 2, [1, 0, 1]);
       }),
     );

@@ -17,11 +17,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     numbers: (facts) => [
       ...believed(facts),
       ["argmax", facts.first ?? "–", "of p: the target's first choice"],
-      [
-        "x",
-        facts.token,
-        facts.accepted ? "x = argmax p: accepted" : "x ≠ argmax p: rejected",
-      ],
+      ["x", facts.token, facts.accepted ? "x = argmax p: accepted" : "x ≠ argmax p: rejected"],
     ],
     steps: (facts, said) => plainly(facts, said),
   };

@@ -95,7 +95,10 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   /** The page's own scripts and styles in the frame that `specviz export --as html` uses, with this run in it. */
   function offlinePage(source, moment) {
     const marked = (kind) => [...document.querySelectorAll(`${kind}[data-specviz]`)];
-    const all = (kind) => marked(kind).map((one) => one.textContent).join("\n");
+    const all = (kind) =>
+      marked(kind)
+        .map((one) => one.textContent)
+        .join("\n");
     const quoted = (text) => text.replace(/</g, "\\u003c");
     const parts = {
       styles: all("style"),
@@ -204,7 +207,10 @@ globalThis.SpecViz = globalThis.SpecViz || {};
             )();
           }),
           item("lanes for Perfetto", file("lanes.json", "application/json", lanes)),
-          item("trace", file("trace.json", "application/json", () => view.source())),
+          item(
+            "trace",
+            file("trace.json", "application/json", () => view.source()),
+          ),
         ),
       ),
     );

@@ -108,9 +108,9 @@ def test_a_click_on_a_node_shows_its_card_everywhere(player: Page) -> None:
 def test_the_arithmetic_is_that_of_the_trace(player: Page) -> None:
     at(player, "#round=1&beat=8&node=3")
     numbers = " ".join(player.locator(".svp-numbers").inner_text().split())
-    assert (
-        numbers
-        == "p 0.10 target q 0.50 draft p/q 0.20 0.10 / 0.50; acceptance probability min(1, 0.20) = 0.20 u 0.90 ≥ 0.20: rejected"
+    assert numbers == (
+        "p 0.10 target q 0.50 draft p/q 0.20 0.10 / 0.50; acceptance probability min(1, 0.20) = 0.20 "
+        "u 0.90 ≥ 0.20: rejected"
     )
 
 

@@ -85,12 +85,10 @@ test("another run begins with an empty sheet", () => {
 test("keys: Y, N and Space, in guess mode alone and never with Ctrl", () => {
   const key = (name, more = {}) => ({ key: name, ...more });
   const guessing = { guess: true };
-  assert.deepEqual(["y", "N", " ", "x"].map((name) => S.guessKey(guessing, key(name))), [
-    "guessYes",
-    "guessNo",
-    "guessOn",
-    null,
-  ]);
+  assert.deepEqual(
+    ["y", "N", " ", "x"].map((name) => S.guessKey(guessing, key(name))),
+    ["guessYes", "guessNo", "guessOn", null],
+  );
   assert.equal(S.guessKey({ guess: false }, key("n")), null);
   assert.equal(S.guessKey(guessing, key("y", { ctrlKey: true })), null);
 });

@@ -200,7 +200,10 @@ function broad(wide, deep) {
   for (let child = 0; child < wide; child++)
     for (let depth = 1; depth <= deep; depth++)
       nodes.push({ id: nodes.length, parent: depth === 1 ? 0 : nodes.length - 1, depth, fate: "unreached" });
-  const trials = [{ node: 1, accepted: false }, { node: deep + 1, accepted: true }];
+  const trials = [
+    { node: 1, accepted: false },
+    { node: deep + 1, accepted: true },
+  ];
   return { nodes, judged: { order: "top_down", trials, path: [deep + 1], final_node: deep + 1 } };
 }
 

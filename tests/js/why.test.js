@@ -12,7 +12,10 @@ function at(trace, index, wanted) {
   const labels = S.nodeLabels(trace, index);
   return { trace, round, cursor: { round: index, beat }, at: view, labels };
 }
-const text = (now) => S.why(now).map((one) => `${one.title} ${one.text}`).join(" ");
+const text = (now) =>
+  S.why(now)
+    .map((one) => `${one.title} ${one.text}`)
+    .join(" ");
 
 test("the drafter's cache after a commit is the cache its next pass finds, in every recorded run that tells", () => {
   let told = 0;

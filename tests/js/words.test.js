@@ -106,14 +106,7 @@ test("counters carry formula, numerator and denominator; a simulated run has no 
   const list = S.counterList(sample());
   assert.deepEqual(
     list.map((one) => one.name),
-    [
-      "target passes",
-      "tokens",
-      "alpha (α)",
-      "acceptance rate",
-      "mean acceptance length",
-      "tokens per target pass",
-    ],
+    ["target passes", "tokens", "alpha (α)", "acceptance rate", "mean acceptance length", "tokens per target pass"],
   );
   assert.match(list[2].note, /^accepted ÷ tested = \d+ ÷ \d+ = 0\.\d+; per tested candidate/);
   assert.match(list[3].note, /^accepted ÷ drafted = \d+ ÷ \d+ = 0\.\d+; .*unreached nodes count as drafted/);
