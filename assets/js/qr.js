@@ -128,7 +128,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const last = centres.length - 1;
     centres.forEach((x, row) =>
       centres.forEach((y, column) => {
-        if (!((!i && !j) || (!i && j === last) || (i === last && !j))) square(x, y, 2, [1, 0, 1]);
+        const isFinder = (!row && !column) || (!row && column === last) || (row === last && !column);
+        if (!isFinder) square(x, y, 2, [1, 0, 1]);
       }),
     );
     const format = withCheck(mask, 0x537, 10) ^ 0x5412; // level M is 00
