@@ -22,7 +22,7 @@ FALLBACK = "model"
 """value of a hybrid's option `fallback`, and source of the candidates that come of it"""
 
 
-KnownT = TypeVar("KnownT")
+KnownT = TypeVar("KnownT", "KnownDrafter", "KnownTreePolicy", "KnownStopPolicy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +89,11 @@ EMPTY: Mapping[str, Any] = {"bool": False, "str": "", "frozenset[str]": frozense
 def known(kind: type[KnownT], declared: Mapping[str, Any]) -> KnownT:
     """One method from the file. A file that another release wrote lacks fields, or has others: so it can still be read
     by the command that writes it anew, and that it is current is for a test to say."""
-    values = {field.name: declared.get(field.name, EMPTY[str(field.type)]) for field in fields(kind)}
-    return kind(**{name: frozenset(one) if isinstance(one, list) else one for name, one in values.items()})
+    values: dict[str, Any] = {}
+    for field in fields(kind):
+        value = declared.get(field.name, EMPTY[str(field.type)])
+        values[field.name] = frozenset(value) if isinstance(value, list) else value
+    return kind(**values)
 
 
 _DECLARED: Mapping[str, Mapping[str, Any]] = json.loads(asset_path(METHODS_FILE).read_text(encoding="utf-8"))
