@@ -18,6 +18,7 @@ from specviz.app.step.actions import FirstView, StepActions
 from specviz.app.step.audit_actions import AuditActions, AuditParts, audit_controls, wire_audit
 from specviz.app.step.bar import BarParts, bar
 from specviz.app.step.drawer import DrawerParts, drawer
+from specviz.app.step.filling import GAMMA
 from specviz.app.step.opening_actions import OpeningActions
 from specviz.app.step.retraining_actions import RetrainingActions, wire_retraining
 
@@ -135,9 +136,9 @@ def _wire_form(actions: StepActions, controls: form.Controls, parts: StepParts) 
         )
     chosen = [fields[kind.group] for kind in kinds(actions.catalog)]
     gr.on([field.change for field in chosen], actions.lossless, chosen, parts.drawer.lossless, **LATEST)
-    fields["drafter"].input(actions.first_gamma, fields["drafter"], fields[form.GAMMA], **QUIET)
+    fields["drafter"].input(actions.first_gamma, fields["drafter"], fields[GAMMA], **QUIET)
     shapes = [field for name, field in fields.items() if name in ("drafter", "growth") or name.endswith(".branching")]
-    gr.on([field.change for field in shapes], actions.gamma(controls), controls.inputs(), fields[form.GAMMA], **LATEST)
+    gr.on([field.change for field in shapes], actions.gamma(controls), controls.inputs(), fields[GAMMA], **LATEST)
     watched = [field.input for name, field in fields.items() if name != "prompt"]
     gr.on([*watched, prompt.blur], actions.explain(controls), controls.inputs(), parts.bar.message, **LATEST)
 
