@@ -65,7 +65,7 @@ def fresh(browser: Browser, url: str) -> Page:
 
 
 def choose_recording(page: Page) -> None:
-    page.evaluate("() => document.querySelector('#sv-recorded input').scrollIntoView()")
+    page.evaluate("() => SpecViz.toggleDrawer(true)")
     page.locator("#sv-recorded input").click()
     page.get_by_role("option").nth(1).click()
     expect(page.locator("#sv-message")).to_contain_text("in 2 target passes")
@@ -156,6 +156,7 @@ def test_methods_are_chosen_by_a_link_and_nothing_runs(page: Page, address: str,
     before = len(source.requests)
     chosen = pack({"prompt": "", "drafter": "ngram", "drafter_options": {"longest": 5}})
     opened(page, f"{address}#tab=step&choose={chosen}")
+    page.evaluate("() => SpecViz.toggleDrawer(true)")
     expect(page.get_by_label("longest", exact=False).locator("visible=true").first).to_have_value("5")
     assert len(source.requests) == before
 
