@@ -109,7 +109,8 @@ def test_the_arithmetic_is_that_of_the_trace(player: Page) -> None:
     at(player, "#round=1&beat=8&node=3")
     numbers = " ".join(player.locator(".svp-numbers").inner_text().split())
     assert (
-        numbers == "p 0.10 target q 0.50 draft p/q 0.20 0.10 / 0.50; acceptance probability min(1, 0.20) = 0.20 u 0.90 ≥ 0.20: rejected"
+        numbers == "p 0.10 target q 0.50 draft p/q 0.20 0.10 / 0.50; acceptance "
+        "probability min(1, 0.20) = 0.20 u 0.90 ≥ 0.20: rejected"
     )
 
 
