@@ -268,11 +268,11 @@ def _check(description: OptionDescription, value: Any) -> None:
         raise OptionError(f"{description.name} is '{value}', but must be one of {', '.join(description.choices)}{hint}")
     if not isinstance(value, (bool, str)):
         for number in value if isinstance(value, tuple) else (value,):
-            _check_range(description, number)
+            check_range(description.name, description.minimum, description.maximum, number)
 
 
-def _check_range(description: OptionDescription, number: int | float) -> None:
-    low, high = description.minimum, description.maximum
+def check_range(called: str, low: float | None, high: float | None, number: int | float) -> None:
+    """Raises OptionError for a number outside its limits, naming the option as whoever gave it calls it."""
     if low is not None and number < low:
         nearest = low
     elif high is not None and number > high:
@@ -280,4 +280,4 @@ def _check_range(description: OptionDescription, number: int | float) -> None:
     else:
         return
     limits = f"at least {low}" if high is None else f"at most {high}" if low is None else f"between {low} and {high}"
-    raise OptionError(f"{description.name} is {number}, but must be {limits}; the nearest legal value is {nearest}.")
+    raise OptionError(f"{called} is {number}, but must be {limits}; the nearest legal value is {nearest}.")

@@ -88,7 +88,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return element;
   }
 
-  /** Sets the terms of one container of ours apart. */
+  /** Sets the terms of one of these containers apart. */
   function decorate(container) {
     const walk = document.createTreeWalker(container, NodeFilter.SHOW_TEXT);
     const texts = [];

@@ -1,6 +1,6 @@
-/* Guess mode: each verdict is asked before it is shown. The player then stands one beat earlier (`guessCursor`), so that
-   no panel can give the answer away; what is right is read off the trace. One person answers with yes or no, a class
-   counts its hands. Nothing is sent or stored. */
+/* Guess mode: each verdict is asked before it is shown. The player then stands one beat earlier (`guessCursor`), so
+   that no panel can give the answer away; what is right is read off the trace. One person answers with yes or no, a
+   class counts its hands. Nothing is sent or stored. */
 globalThis.SpecViz = globalThis.SpecViz || {};
 // needs: dom
 (function (S) {
@@ -247,7 +247,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     guessKey,
     guessRun,
     guessPanel,
-    question,
+    guessQuestion: question,
     guessAsked: asked,
   });
 })(globalThis.SpecViz);

@@ -117,7 +117,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   }
 
   /** What an unlisted token can have at most. */
-  const atMost = (head) => head.most ?? (head.probs.length ? Math.min(head.rest, head.probs[head.probs.length - 1]) : head.rest);
+  const atMost = (head) =>
+    head.most ?? (head.probs.length ? Math.min(head.rest, head.probs[head.probs.length - 1]) : head.rest);
 
   /** Draft and target (and what is left of the target) on one axis of tokens. topRows: {draft, target, residual?};
       exact: Map token → {draft, target} known beyond the topRows; keep: tokens that must show. Rows fall by target;

@@ -67,6 +67,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         player: () => handle.root,
         live: false,
       });
+    S.followLesson();
     S.openLinks(follow);
 
     /** What a link asks for; what this site cannot do, it says. */

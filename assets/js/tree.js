@@ -182,9 +182,13 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     }
 
     function odds(now, id) {
-      if (id === END || id === 0) return "";
-      const [draft, target] = S.odds(now.round, now.round.nodes[id], S.told(now.at));
-      return target === "–" ? draft : `${draft === "–" ? "" : draft} → ${target}`;
+      if (id === END || !now.at.scored) {
+        return id === END || id === 0 ? "" : S.predictions(now.round, now.round.nodes[id])[0];
+      }
+      const node = now.round.nodes[id];
+      if (node.id === 0) return "";
+      const [draft, target] = S.predictions(now.round, node);
+      return `${draft} → ${target}`;
     }
 
     function draw(now) {
@@ -255,7 +259,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
             now.labels[node.id],
             node.parent < 0 ? "–" : String(node.parent),
             String(node.depth),
-            ...(node.parent < 0 ? ["–", "–"] : S.odds(now.round, node, S.told(now.at))),
+            S.prob(node.draft_prob),
+            now.at.scored ? S.prob(node.target_prob) : "–",
             S.FATES[now.stateOf(node.id)] +
               (now.changes.has(node.id) ? `; ${S.CHANGES[now.changes.get(node.id)].words}` : ""),
           ]),

@@ -1,5 +1,5 @@
-/* Why things are done as they are, at the beat where the question arises: a line or two in the card, with the values of
-   the round at hand, a picture where one says more, and a way to where it is proved. `why` and `drafterCache` are pure. */
+/* Why things are done as they are, at the beat where the question arises: a line or two in the card, with the values
+   of the round at hand, a picture where one says more, and a way to where it is proved. `why` is pure. */
 globalThis.SpecViz = globalThis.SpecViz || {};
 // needs: dom, state
 (function (S) {
@@ -9,9 +9,9 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   const PROOF = { tab: "Proof", text: "proved on the Proof tab" };
   const COST = { tab: "Machine", text: "what a wider pass costs" };
 
-  /** The drafter model's own cache in a round: {before, read: nodes whose row it has, kept, missing: accepted nodes that
-      it never read, next: rows its next pass reads}. Null where it has none of its own, or where the trace does not say
-      which nodes were read. */
+  /** Pure: the drafter model's own cache in a round: {before, read: nodes whose row it has, kept, missing: accepted
+      nodes that it never read, next: rows its next pass reads}. Null where it has none of its own, or where the trace
+      does not say which nodes were read. */
   function drafterCache(trace, index) {
     const round = trace.rounds[index];
     const { passes } = round.drafted;
@@ -48,7 +48,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         line(
           "Why keep the token it stopped at?",
           `The stop policy ${stopping.name} ended this draft at ${deepest} of ${longest}. What was drawn stays: were ` +
-            "unsure tokens dropped, a token's own value would decide whether it is tested, and the text would be biased.",
+            "unsure tokens dropped, a token's own value would decide whether it is tested, and that biases the text.",
           { link: { tab: "Proof", text: "try “drop unsure tokens” on the Proof tab" } },
         ),
       ];
@@ -57,8 +57,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return [
       line(
         "Why guess?",
-        `${S.count(passes.length, "drafter pass", "drafter passes")} took ${S.seconds(all)} here; the one target pass ` +
-          `that checks all of it takes ${S.seconds(round.scored.target_pass.seconds)}.`,
+        `${S.count(passes.length, "drafter pass", "drafter passes")} took ${S.seconds(all)} here; the one target ` +
+          `pass that checks all of it takes ${S.seconds(round.scored.target_pass.seconds)}.`,
       ),
     ];
   }
@@ -130,8 +130,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return [
       line(
         "Why from r and not from p?",
-        "Acceptance already gives each token min(p, q) of the time. Only max(0, p − q) is missing, and the two add up " +
-          "to p. Drawn from p, the draft's favourites would come too often.",
+        "Acceptance already gives each token min(p, q) of the time. Only max(0, p − q) is missing, and the two add " +
+          "up to p. Drawn from p, the draft's favourites would come too often.",
         { link: { tab: "Proof", text: "leave the residual out on the Proof tab" } },
       ),
     ];
@@ -142,8 +142,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     if (!cache) return [];
     const { missing } = cache;
     const text = missing.length
-      ? `Accepted to the end: the drafter drew ${S.quote(now.labels[missing[0]])} last and never read it, so its cache ` +
-        "lacks that row; the target's has it." +
+      ? `Accepted to the end: the drafter drew ${S.quote(now.labels[missing[0]])} last and never read it, so its ` +
+        "cache lacks that row; the target's has it." +
         (cache.next ? ` Its next pass reads ${S.count(cache.next, "row")}.` : "")
       : `It drops ${S.count(cache.dropped, "row")} of what was not accepted, as the target's cache drops ` +
         `${now.round.committed.cache_dropped}.`;

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from specviz.core.sampling import Sampling
 from specviz.core.tree import ROOT, DraftTree, Shape
-from specviz.drafters.base import DRAFTERS, DraftContext, Proposal
+from specviz.drafters.base import DRAFTERS, DraftContext, Needs, Proposal
 from specviz.drafters.capabilities import Begins, UsesFurtherModels
 from specviz.drafters.parts.model_draft import ModelDraft
 from specviz.drafters.parts.shape import GrowingDrafter, ShapeOptions
@@ -73,6 +73,11 @@ class MergedDrafter(GrowingDrafter[MergedOptions], UsesFurtherModels, Begins):
     """
 
     candidates: ClassVar[Candidates] = Candidates(sources=SOURCES, merged=True)
+    needs: ClassVar[Needs | None] = Needs(
+        guesses_from="several smaller language models, their trees merged",
+        training="the small models'",
+        memory="the small models' weights and caches",
+    )
 
     def __init__(self, options: MergedOptions) -> None:
         super().__init__(options)

@@ -10,7 +10,8 @@ from dataclasses import replace
 
 from specviz.protocol.runs import RunRequest, TraceSource
 from specviz.trace.assemble import assemble
-from specviz.trace.events import Finished, PlainDecoding, Trace
+from specviz.trace.beside import PlainDecoding
+from specviz.trace.events import Finished, Trace
 
 PLAIN = "none"
 REPEATS = 3

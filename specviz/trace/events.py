@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from specviz.trace.beside import PlainDecoding
 from specviz.trace.exhibits import DatastoreCard, Exhibit, MemoryCard
 from specviz.trace.notebook import html_of, line_of
 
@@ -329,19 +330,6 @@ class Round:
     def seconds(self) -> float:
         """Engine time of the round: drafting, target pass, judging, committing."""
         return self.drafted.seconds + self.scored.seconds + self.judged.seconds + self.committed.seconds
-
-
-@dataclass(frozen=True, slots=True)
-class PlainDecoding:
-    """Plain decoding, timed in the same run of the program as the trace: same prompt, target, sampling and seed."""
-
-    output_tokens: int
-    decode_s: float
-    """engine time without the pass over the prompt; of several runs the one with the median time per token"""
-    runs: int
-    """how often it ran, each time beside one run of the traced kind; the trace is the median of those"""
-    same_text: bool
-    """whether it wrote the same tokens: at temperature 0 a lossless run must, but for ties of rounding"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,5 +15,5 @@ def gain(trace: Trace) -> float | None:
     plain, finished = trace.finished.plain, trace.finished
     if plain is None or trace.started.source == "simulated" or not deployable(trace.started):
         return None
-    ours, theirs = len(finished.output_ids) * plain.decode_s, plain.output_tokens * finished.decode_s
-    return ours / theirs if theirs > 0 else None
+    traced, plainly = len(finished.output_ids) * plain.decode_s, plain.output_tokens * finished.decode_s
+    return traced / plainly if plainly > 0 else None

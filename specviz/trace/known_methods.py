@@ -22,7 +22,7 @@ FALLBACK = "model"
 """value of a hybrid's option `fallback`, and source of the candidates that come of it"""
 
 
-KnownT = TypeVar("KnownT")
+KnownT = TypeVar("KnownT", "KnownDrafter", "KnownTreePolicy", "KnownStopPolicy")
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,19 +43,27 @@ def opened(page: Page, address: str) -> Page:
     return page
 
 
+def pick(page: Page, chooser: str, name: str) -> None:
+    """Choose from a list."""
+    page.locator(f"{chooser} input").click()
+    page.get_by_role("option", name=name, exact=True).click()
+
+
 def message(page: Page, tab: str = "") -> object:
     """Expectations about the sentence beside the buttons."""
     return expect(page.locator(f"#sv-{tab}message .sv-message"))
 
 
 def test_the_page_opens_on_the_recorded_run_and_says_what_it_is(step: Page) -> None:
-    message(step).to_contain_text("Showing a simulated run: 20 tokens in 8 target passes")
+    expect(step.locator(".sv-gained")).to_contain_text("20 tokens in 8 passes of the big model instead of 20")
+    expect(step.locator(".sv-gained .sv-origin")).to_have_text("simulated")
     expect(step.locator(".sv-badge-simulated")).to_have_text(["simulated", "times modelled"])
     expect(step.locator("#sv-status .sv-status")).to_have_text("models ready")
 
 
 def test_a_chip_fills_the_prompt_and_the_next_press_moves_on(step: Page) -> None:
-    prompt, chip = step.locator("#sv-prompt textarea"), step.get_by_role("button", name="Code", exact=True)
+    prompt, chip = step.locator("#sv-prompt textarea"), step.locator(".sv-family button").first
+    step.locator(".sv-knows > button").click()
     chip.click()
     expect(prompt).to_have_value("def second():\n")
     expect(step.locator("#sv-prompt-note")).to_contain_text("Code, 2 of 2: Second. Another one.")
@@ -64,18 +72,21 @@ def test_a_chip_fills_the_prompt_and_the_next_press_moves_on(step: Page) -> None
 
 
 def test_only_the_chosen_drafters_options_are_on_the_page(step: Page) -> None:
-    step.locator("#sv-drafter").get_by_label("ngram").check()
+    step.locator("#sv-settings").click()
+    pick(step, "#sv-drafter", "ngram")
     expect(step.get_by_label("longest").first).to_be_visible()
     expect(step.get_by_label("branching")).to_be_hidden()
-    step.locator("#sv-drafter").get_by_label("none").check()
+    pick(step, "#sv-drafter", "none")
     expect(step.get_by_label("longest").first).to_be_hidden()
+    expect(step.locator("#sv-gamma input")).to_be_disabled()
 
 
 def test_a_lossy_verifier_is_marked_and_an_illegal_pair_explained(step: Page) -> None:
+    step.locator("#sv-settings").click()
     step.locator("#sv-verifier").get_by_label("loose").check()
     expect(step.locator("#sv-lossless")).to_contain_text("lossy: loose may change the target's distribution")
     step.locator("#sv-verifier").get_by_label("greedy").check()
-    step.get_by_label("number input for temperature").fill("0.7")
+    step.locator("#sv-temperature input").fill("0.7")
     step.keyboard.press("Tab")
     message(step).to_contain_text("Greedy judges at temperature 0 only")
     step.locator("#sv-run").click()
@@ -124,7 +135,7 @@ def test_a_token_of_ones_own_choice_continues_the_run(step: Page) -> None:
     step.keyboard.press("n")
     step.locator("#sv-player [role=treeitem][aria-level='2']").first.click()
     step.locator("#sv-player button[title^='continue the run from here']").first.click()
-    expect(step.locator(".sv-branch")).to_contain_text("as its next token, using the settings below")
+    expect(step.locator(".sv-branch")).to_contain_text("as its next token, using the settings in the bar")
     step.get_by_role("button", name="Run from here").click()
     message(step).to_contain_text("20 tokens in 8 target passes")
     expect(step.locator(".sv-branch")).to_be_hidden()
@@ -152,6 +163,7 @@ def test_stop_ends_a_run_at_once_and_keeps_what_was_computed(page: Page, tmp_pat
 
 
 def choose(page: Page, path: Path) -> None:
+    page.locator("#sv-settings").click()
     with page.expect_file_chooser() as chooser:
         page.locator("#sv-upload").click()
     chooser.value.set_files(path)
@@ -317,6 +329,7 @@ def test_the_light_button_darkens_player_and_charts_and_is_remembered(step: Page
 
 
 def test_policies_say_what_they_set_aside_and_stand_on_their_fold(step: Page) -> None:
+    step.locator("#sv-settings").click()
     fold = step.get_by_role("button", name="How the draft grows and ends: auto, fixed")
     fold.click()
     expect(step.locator("#sv-growth")).to_be_visible()
@@ -325,7 +338,7 @@ def test_policies_say_what_they_set_aside_and_stand_on_their_fold(step: Page) ->
     expect(step.get_by_role("button", name="How the draft grows and ends: auto, doubt")).to_be_visible()
     step.locator("#sv-growth").get_by_label("levels").check()
     expect(step.locator(".sv-method", has_text="set aside").first).to_contain_text("✓ lossless The same children")
-    step.locator("#sv-drafter").get_by_label("ngram").check()
+    pick(step, "#sv-drafter", "ngram")
     expect(step.locator("#sv-growth")).to_be_hidden()
 
 

@@ -109,7 +109,7 @@ def test_the_arithmetic_is_that_of_the_trace(player: Page) -> None:
     at(player, "#round=1&beat=8&node=3")
     numbers = " ".join(player.locator(".svp-numbers").inner_text().split())
     assert (
-        numbers == "p 0.10 target q 0.50 draft p/q 0.20 so the acceptance probability is 0.20 u 0.90 ≥ 0.20: rejected"
+        numbers == "p 0.10 target q 0.50 draft p/q 0.20 0.10 / 0.50; acceptance probability min(1, 0.20) = 0.20 u 0.90 ≥ 0.20: rejected"
     )
 
 
@@ -158,11 +158,11 @@ def test_keys_move_by_round_rejection_and_bonus(player: Page) -> None:
 def test_keys_belong_to_a_field_while_typing_there(player: Page) -> None:
     at(player, "#round=2&beat=1")
     player.evaluate("document.body.append(document.createElement('input'))")
-    player.locator("input").focus()
+    player.locator("body > input").focus()
     player.keyboard.type("bn ?")
     player.keyboard.press("End")
     expect(player.locator(".svp-where")).to_contain_text("Round 2 of 8")
-    expect(player.locator("input")).to_have_value("bn ?")
+    expect(player.locator("body > input")).to_have_value("bn ?")
     player.keyboard.press("Control+b")
     expect(player.locator(".svp-where")).to_contain_text("Round 2 of 8")
 
@@ -278,7 +278,7 @@ def test_counters_explain_themselves_on_focus(player: Page) -> None:
     rate = player.locator(".svp-counter", has_text="acceptance rate")
     rate.focus()
     expect(rate.get_by_role("tooltip")).to_be_visible()
-    expect(rate.get_by_role("tooltip")).to_contain_text("accepted / drafted =")
+    expect(rate.get_by_role("tooltip")).to_contain_text("accepted ÷ drafted =")
 
 
 def test_nothing_moves_where_motion_is_unwanted(player: Page) -> None:

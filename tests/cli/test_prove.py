@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
+from specviz.cli.main import main
 from specviz.drafters.none import NoDrafter
 from specviz.proof import planted
 
@@ -36,3 +38,17 @@ def test_a_drafter_that_never_drafts_what_it_declares_is_not_proved(
     done = specviz("prove", "--only", "none")
     assert done.code == 1
     assert "**NOT PROVED**: point_mass never drafted" in done.out
+
+
+def test_greedy_texts_alone_leave_the_rest_of_the_page(monkeypatch: Any, tmp_path: Any, capsys: Any) -> None:
+    from specviz.cli.commands import prove
+
+    page = tmp_path / "page.md"
+    marks = "<!-- exact: x -->\nkept\n<!-- /exact -->\n<!-- greedy: x -->\nold\n<!-- /greedy -->\n"
+    page.write_text(marks, encoding="utf-8")
+    monkeypatch.setattr(prove, "DOCUMENT", page)
+    monkeypatch.setattr(prove, "_compare", lambda args, result: result.sections.update(greedy="new"))
+    assert main(["prove", "--greedy-texts", "--write"]) == 0
+    text = page.read_text(encoding="utf-8")
+    assert ("kept" in text, "old" in text, "new" in text) == (True, False, True)
+    assert capsys.readouterr().out.strip() == "new"

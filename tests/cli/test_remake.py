@@ -80,7 +80,7 @@ def test_every_step_is_a_command_that_a_person_could_give() -> None:
 def test_every_page_of_a_step_has_its_marks() -> None:
     for output in outputs():
         if output.section:
-            assert part_of((REPOSITORY / output.path).read_text(encoding="utf-8"), output.section), str(output)
+            assert f"<!-- /{output.section} -->" in (REPOSITORY / output.path).read_text(encoding="utf-8"), str(output)
 
 
 def test_the_race_is_run_on_a_prompt_of_the_set() -> None:

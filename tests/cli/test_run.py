@@ -293,3 +293,9 @@ def test_a_resumed_trace_that_names_an_option_without_effect_goes_on_without_it_
     done = specviz("run", "--resume", tmp_path / "old.json")
     assert played.requests[-1].drafter_options == {"branching": [2, 1]}
     assert "The trace's option gamma of 'model' is left out: branching replaces it." in done.err
+
+
+def test_a_number_outside_its_limits_is_refused_by_the_name_of_the_flag(specviz: Call, played: Any) -> None:
+    told = specviz("run", "--prompt", "x", "--drafter", "model", "--gamma", "99").err
+    assert "--gamma is 99, but must be between 1 and 64" in told
+    assert played.requests == []

@@ -111,7 +111,8 @@ test("below a sibling that was passed over it is that one's brother that is name
   const kept = (id) => round.judged.trials.some((trial) => trial.node === id && trial.accepted);
   const node = round.nodes.find((one) => {
     const parent = round.nodes[one.parent];
-    return parent?.fate === "unreached" && round.nodes.some((other) => other.parent === parent.parent && kept(other.id));
+    const above = parent?.parent;
+    return parent?.fate === "unreached" && round.nodes.some((other) => other.parent === above && kept(other.id));
   });
   const said = plain(S.unreached(trace, round, labels, node.id));
   assert.ok(said.endsWith(`was accepted first, the sibling of ${labels[node.parent]}.`), said);

@@ -35,7 +35,7 @@ test("the question has the formula with its values and no u", () => {
   const trace = sample();
   const round = trace.rounds[0];
   for (const trial of round.judged.trials) {
-    const text = plain(S.question(S.trialFacts(trace, round, S.nodeLabels(trace, 0), trial)));
+    const text = plain(S.guessQuestion(S.trialFacts(trace, round, S.nodeLabels(trace, 0), trial)));
     assert.match(text, /p\/q = \S+ \/ \S+ = \S+\. Kept\? yes \/ no$/);
     for (const told of [S.prob(trial.u), "rejected", "accepted"]) assert.ok(!text.includes(told), text);
   }
@@ -45,7 +45,7 @@ test("at temperature 0 it asks for the target's most likely token", () => {
   const trace = greedy();
   const index = trace.rounds.findIndex((round) => round.judged.trials.length);
   const round = trace.rounds[index];
-  const text = plain(S.question(S.trialFacts(trace, round, S.nodeLabels(trace, index), round.judged.trials[0])));
+  const text = plain(S.guessQuestion(S.trialFacts(trace, round, S.nodeLabels(trace, index), round.judged.trials[0])));
   assert.match(text, /is this the target's most likely token\? yes \/ no$/);
 });
 

@@ -8,6 +8,7 @@ globalThis.SpecViz = { DECLARED: shipped("rules.json"), GLOSSARY: shipped("gloss
 const folder = path.join(root, "assets", "js");
 const read = {}; // by script: what it read while it loaded, as [name, the script that gave it]
 const givers = {};
+const twice = []; // names that two scripts give: only one of them would be found
 let current = null;
 const S = globalThis.SpecViz;
 globalThis.SpecViz = new Proxy(S, {
@@ -16,6 +17,7 @@ globalThis.SpecViz = new Proxy(S, {
     return names[name];
   },
   set(names, name, value) {
+    if (current && name in givers) twice.push(`${name}: ${givers[name]}.js and ${current}.js`);
     givers[name] ??= current;
     names[name] = value;
     return true;
@@ -50,6 +52,7 @@ module.exports = {
   S,
   needs,
   read,
+  twice,
   sample: () => golden("trace-1.0-sample.json"),
   greedy: () => golden("trace-1.0-greedy.json"),
 };

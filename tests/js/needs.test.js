@@ -1,7 +1,7 @@
 // What a script reads of the others while it loads must come from those that its `// needs:` line names.
 const test = require("node:test");
 const assert = require("node:assert");
-const { needs, read } = require("./load.js");
+const { needs, read, twice } = require("./load.js");
 
 const behind = (script) => new Set(needs[script].flatMap((name) => [name, ...behind(name)]));
 
@@ -19,4 +19,8 @@ test("a script needs only what it reads", () => {
     const used = names.map(([, giver]) => giver);
     for (const need of needs[script]) assert.ok(used.includes(need), `${script}.js reads nothing of ${need}.js here`);
   }
+});
+
+test("no name is given by two scripts", () => {
+  assert.deepStrictEqual(twice, []);
 });

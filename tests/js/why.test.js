@@ -39,7 +39,8 @@ test("after full acceptance the drafter lacks the last token's row, and the card
   );
   assert.ok(found.length > 0);
   const [trace, index] = found[0];
-  assert.match(text(at(trace, index, (beat) => beat.phase === "commit")), /its cache lacks that row; the target's has it/);
+  const said = text(at(trace, index, (beat) => beat.phase === "commit"));
+  assert.match(said, /its cache lacks that row; the target's has it/);
 });
 
 test("the pass says why it has one row more than the draft, and that a mask makes it one pass", () => {

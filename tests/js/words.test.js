@@ -135,6 +135,9 @@ test("the four numbers, worked out by hand on two rounds", () => {
     `1 + ${accepted} ÷ 2`,
     `${tokens + 1} ÷ 3`,
   ]);
+  const values = S.fourNumbers([first, second, none]).map((one) => one.value);
+  const by = [accepted / tested, accepted / drafted, 1 + accepted / 2, (tokens + 1) / 3];
+  assert.deepEqual(values, by.map(S.ratio));
   assert.match(S.fourNumbers([first, none])[2].counts, /1 round without a draft is left out/);
 });
 

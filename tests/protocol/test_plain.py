@@ -10,8 +10,8 @@ from specviz.errors import TraceError
 from specviz.protocol.plain import plain_beside, run_beside_plain
 from specviz.protocol.runs import RunRequest
 from specviz.trace import codec
+from specviz.trace.beside import PlainDecoding
 from specviz.trace.check import check
-from specviz.trace.events import PlainDecoding
 from specviz.trace.gain import gain
 from tests.app.doubles import ReplaySource, sample
 

@@ -39,8 +39,8 @@ from specviz.resources import ROOT
 
 TITLE = "SpecViz"
 SENTENCES = (
-    "A small model guesses a few tokens (words or parts of words) ahead; the big one checks them all in one pass. "
-    "The text stays the big model's own; only the time changes."
+    "A small model guesses a few tokens (pieces of words) ahead; the big one checks all of them in one pass. "
+    "The text stays the big one's own; only the time changes."
 )
 LIGHT = '<button type="button" class="sv-light" aria-label="switch between light and dark"></button>'
 """what a press does is in `assets/js/light.js`"""

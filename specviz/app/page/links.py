@@ -24,10 +24,11 @@ from specviz.app.parts.gallery import Gallery
 from specviz.app.parts.live_run import Frame
 from specviz.app.parts.methods import kinds
 from specviz.app.parts.request import option_key, request_from
-from specviz.app.step.actions import StepActions
+from specviz.app.step.actions import StepActions, badges_of, panels_of, shown_as
 from specviz.errors import SpecVizError, TraceError
 from specviz.protocol.links import read_request, text_hash, unpack
-from specviz.protocol.runs import RunRequest
+from specviz.protocol.runs import RunRequest, request_of
+from specviz.trace import codec
 
 SUFFIX = ".json.gz"
 HEAD_BYTES = 400
@@ -38,7 +39,8 @@ AGAIN = "This link is a live run; running it again…"
 SAME = "It is the link's run: the text is the same."
 OTHER = "The link was made from another text: this machine, or its models, gave a different one."
 REMADE = "This recording was made anew since the link was written, so its moment may be another one."
-Updates = dict[Component, Any]
+Updates = dict[Any, Any]
+"""by component or, of the tabs, layout"""
 
 
 def recorded_names(gallery: Gallery) -> dict[str, str]:
@@ -63,11 +65,11 @@ class LinkParts:
     stop: gr.Button
     form: Mapping[str, Component]
     """the run's controls by the name of their value"""
-    what_if: Mapping[str, Component] = field(default_factory=dict)
+    what_if: Mapping[str, Any] = field(default_factory=dict)
     doc: Sequence[Component] = ()
     """where the page of a method is read"""
 
-    def outputs(self) -> list[Component]:
+    def outputs(self) -> list[Any]:
         return [self.tabs, *self.stage, self.run, self.stop, *self.form.values(), *self.what_if.values(), *self.doc]
 
 
@@ -128,11 +130,11 @@ class LinkActions:
 
     def _recorded(self, name: str, expected: str) -> Updates:
         """The recorded run of that name. Raises TraceError where there is none."""
-        file = f"{name}{SUFFIX}"
-        shown = list(self.step.open_recorded(file))
-        if expected and text_hash(self.step.gallery.read(file).finished.text) != expected:
-            shown[3] = notices.message(REMADE)
-        return dict(zip(self.parts.stage, shown[:4], strict=True))
+        trace = self.step.gallery.read(f"{name}{SUFFIX}")
+        remade = bool(expected) and text_hash(trace.finished.text) != expected
+        message = notices.message(REMADE if remade else shown_as(trace))
+        shown = codec.dumps(trace), badges_of(trace.started), panels_of(trace), message
+        return {**dict(zip(self.parts.stage, shown, strict=True)), **self._fill(request_of(trace.started), prompt=True)}
 
     def _fill(self, request: RunRequest, prompt: bool) -> Updates:
         """The request in the form; its methods alone where `prompt` is false."""

@@ -110,6 +110,8 @@ def _corrected(trace: Trace) -> Place | None:
 
 def _saved_by_a_sibling(trace: Trace) -> Place | None:
     def worth(this: Round) -> float | None:
+        if this.judged.order != "top_down":
+            return None
         parents = {node.id: node.parent for node in this.nodes}
         rejected: set[int] = set()
         for trial in this.judged.trials:
@@ -120,7 +122,7 @@ def _saved_by_a_sibling(trace: Trace) -> Place | None:
                 rejected.add(parent)
         return None
 
-    return _best(trace, worth) if trace.started.verifier.name in ("greedy", "sequential", "specinfer") else None
+    return _best(trace, worth)
 
 
 # --- what a whole run shows ------------------------------------------------------------------------------------------

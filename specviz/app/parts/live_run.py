@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 from specviz.protocol.plain import has_plain, plain_beside
 from specviz.protocol.runs import Resume, RunRequest, TraceSource
 from specviz.trace.assemble import assemble
+from specviz.trace.beside import PlainDecoding
 from specviz.trace.codec import dumps, step_data
-from specviz.trace.events import FORMAT, VERSION, Finished, PlainDecoding, Round, Started, Trace
+from specviz.trace.events import FORMAT, VERSION, Finished, Round, Started, Trace
 from specviz.trace.steps import Step
 
 FRAME_S = 0.05

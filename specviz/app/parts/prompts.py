@@ -21,9 +21,14 @@ class Family:
 
 
 def described(catalog: Catalog) -> list[Family]:
-    """The families in their order, each with the line of its first prompt."""
+    """The families in their order, each with its title and line; a set that does not say them lends those of its first
+    prompts."""
+    titles = {card.name: card.title for card in catalog.families}
     first = {name: next(card for card in catalog.prompts if card.family == name) for name in families(catalog)}
-    return [Family(name, chip_label(name), card.description) for name, card in first.items()]
+    return [
+        Family(name, titles.get(name) or chip_label(name), expectation(catalog, name) or card.description)
+        for name, card in first.items()
+    ]
 
 
 def families(catalog: Catalog) -> list[str]:

@@ -14,6 +14,8 @@ from specviz.trace.events import Option, Started
 
 GAMMA = "gamma"
 """the drafters' option that stands in the bar"""
+AUTO_VERIFIERS = {True: "greedy", False: "sequential"}
+"""what `auto` stands for, as `RunRequest.verifier` says: at temperature 0, above"""
 
 
 def values_of(started: Started, catalog: Catalog, limits: Limits) -> dict[str, Any]:
@@ -45,7 +47,7 @@ def values_of(started: Started, catalog: Catalog, limits: Limits) -> dict[str, A
 def _is_auto(group: str, name: str, request: RunRequest) -> bool:
     """Whether `auto` chooses this anyway: then it goes on to fit when the visitor changes the temperature."""
     if group == "verifier":
-        return name == ("greedy" if request.temperature == 0 else "sequential") and not request.verifier_options
+        return name == AUTO_VERIFIERS[request.temperature == 0] and not request.verifier_options
     return name == AUTO
 
 

@@ -6,6 +6,7 @@ Place in the flow: hands the shipped recordings, sweeps and lessons to `specviz.
 from __future__ import annotations
 
 import argparse
+import json
 from pathlib import Path
 
 
@@ -16,11 +17,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from specviz.app.learn.button import lessons_of
     from specviz.app.parts.gallery import gallery
     from specviz.app.site.build import write_site
     from specviz.resources import ROOT
 
-    files = write_site(args.out, gallery(args.traces or ROOT / "traces"), args.sweeps or ROOT / "sweeps")
+    shown = gallery(args.traces or ROOT / "traces")
+    files = write_site(args.out, shown, args.sweeps or ROOT / "sweeps", json.loads(lessons_of(shown)))
     size = sum(path.stat().st_size for path in files)
     print(f"wrote {len(files)} files, {size / 1e6:.1f} MB; open {args.out / 'index.html'}")
     return 0

@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 
 from specviz.cli.parts.summary import option_text
 from specviz.errors import OptionError
+from specviz.options import check_range
 from specviz.protocol.runs import MethodDescription, OptionCard
 from specviz.trace.events import Option
 
@@ -100,9 +101,22 @@ def read_flags(
                     f"'{name}' was chosen; leave it out or add {_kind_flag(role)} {method.name}."
                 )
             options[option.name] = text
+            _check_limits(flag_of(role, option.name, args.own_flags), option, text)
     for method in users:
         _check_beside(args, role, method, options)
     return options
+
+
+def _check_limits(flag: str, option: OptionCard, text: str) -> None:
+    """Raises OptionError, naming the flag, for a number outside its limits; what is no number is judged where options
+    are built."""
+    try:
+        numbers = [int(one) if option.type == "ints" else float(one) for one in text.split(",")]
+    except ValueError:
+        return
+    if option.type in ("int", "float", "ints"):
+        for number in numbers:
+            check_range(flag, option.minimum, option.maximum, int(number) if option.type == "int" else number)
 
 
 def _check_beside(args: argparse.Namespace, role: str, method: MethodDescription, given: Mapping[str, Option]) -> None:

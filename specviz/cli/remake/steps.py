@@ -130,7 +130,7 @@ def _benches() -> tuple[Step, ...]:
         Step("trees", "tree policies and verifiers", (*SPECVIZ, "bench", "trees", *FLOAT, "--write"),
              (Output("docs/bench_trees.md", "bench trees"),), 5),
         Step("pair", "what the pair knows and how it drafts", (*SPECVIZ, "bench", "pair", "--write"),
-             (Output("docs/pair.md", "bench pair"),), 5),
+             (Output("docs/pair.md", "pair"),), 5),
     )  # fmt: skip
     return tuple(one for one in found if one.name != "pair" or "pair" in there)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from specviz.app.parts.examples import FINDERS, found
-from specviz.trace.events import PlainDecoding, Trace
+from specviz.trace.beside import PlainDecoding
+from specviz.trace.events import Trace
 from specviz.trace.gain import gain
 from tests.app.doubles import sample
 

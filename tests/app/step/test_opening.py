@@ -20,7 +20,8 @@ from specviz.app.step.filling import values_of
 from specviz.app.step.opening_actions import OpeningActions
 from specviz.protocol.runs import request_of
 from specviz.trace import codec
-from specviz.trace.events import PlainDecoding, Trace
+from specviz.trace.beside import PlainDecoding
+from specviz.trace.events import Trace
 from tests.app.doubles import catalog, sample
 
 FIXED = 8

@@ -60,8 +60,16 @@ def run(args: argparse.Namespace) -> int:
     tables = markdown(pair, history) + "\n"
     if args.write is not None:
         publication.write_pair(pair, options, _say)
-        write_between(args.write, MARK, tables)
+        write_between(args.write, MARK, f"{tables}\n{_weights(args.models)}\n")
     return deliver(args.json, {**pair, "history": history}, tables)
+
+
+def _weights(models: Path) -> str:
+    """Which weights these are, in the words by which `specviz remake` knows them."""
+    from specviz.cli.remake.made_with import bundled
+
+    each = ", ".join(f"{name} (sha256 {digits})" for name, digits in bundled(models).items())
+    return f"Weights: {each}."
 
 
 def _say(row: dict[str, Any]) -> None:
