@@ -22,7 +22,7 @@ FLOAT = ("--dtype", "float32")
 BOTH = ("target", "drafter")
 SWEEP = "assets/sweeps/all_drafters"
 RACE = "assets/races/opening.json.gz"
-RACE_PROMPT = "copy-timer"
+RACE_PROMPT = "story-stormy-sophie"
 NATIVE_BFLOAT16 = {"amx_bf16", "avx512_bf16"}
 """what a processor calls it"""
 
