@@ -116,7 +116,11 @@ def session_of(
     target, draft = models or case.models()
     verifier = VERIFIERS.get(case.verifier)
     drafter = drafter_of(case)
-    further = [toy(case.vocab_size, seed) for seed, _ in enumerate(further_models(drafter), start=3)]
+    # Beside models that were given the target drafts too: it shares their tokens, and what it drafts is accepted.
+    further = [
+        toy(case.vocab_size, seed) if models is None else target
+        for seed, _ in enumerate(further_models(drafter), start=3)
+    ]
     drafting = with_model(drafter, draft, further)
     if isinstance(drafting, Retrieves) and drafting.retrieves():
         drafting.consult(toy_text(case.vocab_size))

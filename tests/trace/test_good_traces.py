@@ -42,7 +42,7 @@ class SingleTable(TableModel):
 def loader(size: int, precise: bool, spread: float = 1.5, order: int = 4) -> Callable[..., LoadedModel]:
     """Stands in for `load`: `spread` says how peaked distributions are, `order` how much text they look at."""
     kind = TableModel if precise else SingleTable
-    seeds = {"target": 1, "drafter": 2}
+    seeds = {"target": 1, "drafter": 2, "drafter-weak": 3}
 
     def load(name: str, device: str, dtype: str) -> LoadedModel:
         model = kind(size, seeds[name], 48, order=order, spread=spread)
