@@ -52,6 +52,7 @@ def test_the_expected_models_are_listed_even_where_they_are_missing(monkeypatch,
     assert [(one.name, one.role, one.available) for one in catalog.bundled_models()] == [
         ("target", "target", False),
         ("drafter", "drafter", False),
+        ("drafter-weak", "drafter", False),
     ]
 
 

@@ -87,7 +87,7 @@ def test_a_recorded_run_lends_its_rates_and_its_clock(actions: WhatIfActions) ->
 def test_the_first_recorded_run_is_the_first_preset(actions: WhatIfActions) -> None:
     """The golden run drafts four levels deep at most."""
     label, file = actions.presets()[0]
-    assert label.startswith("recorded here: run · sample tree")
+    assert label.startswith("recorded here: sample tree + sequential: run, temperature 1")
     acceptance, _, gamma, tree, _, clock = actions.fill(file)
     assert (acceptance, gamma, tree, clock) == ("run.json.gz", 4, "", OWN)
 
