@@ -8,6 +8,7 @@ import pytest
 
 from specviz.cli.commands import frequencies as command
 from specviz.corpus import standard_library as corpus
+from specviz.corpus.plain_english import generator
 from specviz.corpus.standard_library import Corpus, Document
 from specviz.theory import token_frequencies as frequencies
 from tests.proof.letters import toy_loader
@@ -23,6 +24,7 @@ def toys(monkeypatch, tmp_path):
     card = PromptCard("p", "code", "t", "d", "abc")
     monkeypatch.setattr(command, "SharedModels", toy_loader_without_settings)
     monkeypatch.setattr(corpus, "collect", lambda seed: Corpus(documents, (), seed))
+    monkeypatch.setattr(generator, "documents", lambda *args, **settings: ())
     monkeypatch.setattr(catalog, "bundled_prompts", lambda: (card,))
     monkeypatch.setattr(frequencies, "FOLDER", tmp_path / "assets" / "frequencies")
     monkeypatch.setattr(frequencies.table_of, "__defaults__", (tmp_path / "assets" / "frequencies",))
