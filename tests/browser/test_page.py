@@ -121,8 +121,9 @@ def test_the_stage_steps_on_and_back_by_keys_and_opens_a_node_by_click(step: Pag
 
 
 def test_the_shown_run_is_downloaded_as_a_trace_that_reads(step: Page, tmp_path: Path) -> None:
+    step.locator("#sv-player summary", has_text="share").click()
     with step.expect_download() as download:
-        step.get_by_role("button", name="download trace").click()
+        step.locator("#sv-player .svp-share-list").get_by_role("button", name="trace", exact=True).click()
     download.value.save_as(tmp_path / "got.json")
     assert codec.read(tmp_path / "got.json") == sample()
 
