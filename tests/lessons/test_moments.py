@@ -70,7 +70,9 @@ def test_moments_are_what_they_are_called() -> None:
         assert tried.u >= tried.threshold > 0
     for this, _ in every("wholly_accepted"):
         assert this.judged.origin == "bonus"
-        assert len(this.committed.tokens) == max(node.depth for node in this.nodes) + 1
+        path = this.judged.path
+        assert all(node.parent != path[-1] for node in this.nodes), "nothing was drafted below its end"
+        assert len(this.committed.tokens) == len(path) + 1 or this.committed.trimmed
     for this, one in every("saved_by_sibling"):
         parent = this.nodes[int(one.node)].parent
         assert any(this.nodes[t.node].parent == parent and not t.accepted for t in this.judged.trials[: one.trial])

@@ -74,7 +74,7 @@ def test_the_chart_has_three_counted_lines_measured_marks_and_the_choice() -> No
         "chosen: 1024 tokens",
     ]
     assert [one.line.width for one in figure.data[:3]] == [1.2, 1.2, 3]
-    assert list(figure.data[3].x) == [64, 128, 256, 512, 1024, 1536, 2048, 3072, 4096]
+    assert list(figure.data[3].x) == [128, 256, 512, 1024, 2048, 4096]
     assert all(one.mode == "markers" for one in figure.data[3:5]), "nothing is drawn between measurements"
 
 

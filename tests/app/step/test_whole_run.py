@@ -19,6 +19,7 @@ from tests.app.doubles import sample
 from tests.proof.letters import toy_loader
 
 TRACES = Path(__file__).parents[3] / "assets" / "traces"
+GOLDEN = Path(__file__).parents[2] / "golden"
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +111,7 @@ def test_the_table_says_how_the_matrix_began_and_lets_no_markup_through(source: 
 
 
 def test_an_older_recording_shows_the_rows_it_used() -> None:
-    run = read(TRACES / "drafter-token-recycling.json.gz")
+    run = read(GOLDEN / "recorded" / "drafter-token-recycling.json.gz")
     found = matrix_of(run)
     assert found is not None
     assert {row.origin for row in found.rows} <= {EARLIER, *(f"round {index}" for index in range(len(run.rounds)))}

@@ -21,7 +21,9 @@ from specviz.trace.seal import seal
 from specviz.trace.summary import summary
 
 ROOT = Path(__file__).parents[3]
-RECORDED, GOLDEN = ROOT / "assets" / "traces", ROOT / "tests" / "golden"
+GOLDEN = ROOT / "tests" / "golden"
+RECORDED = GOLDEN / "recorded"
+"""runs of the first bundled pair, kept because every falsification needs a run that has what it falsifies"""
 
 BASES: dict[str, Path] = {
     "chain": RECORDED / "model-chain-prose-context.json.gz",
