@@ -259,19 +259,25 @@ def test_a_moment_that_does_not_exist_is_no_error(page: Page, tmp_path: Path, mo
     expect(page.locator("[role=treeitem][aria-selected=true]")).to_have_count(1)
 
 
+def shared(player: Page, name: str) -> None:
+    """Choose an entry of the share menu."""
+    player.locator("summary", has_text="share").click()
+    player.locator(".svp-share-list").get_by_role("button", name=name, exact=True).click()
+
+
 def test_the_link_to_this_moment_opens_it_again(player: Page) -> None:
     at(player, "#round=1&beat=8")
     node(player, 1).click()
-    player.get_by_role("button", name="copy link to this moment").click()
-    assert player.url.endswith("#round=1&beat=8&node=1")
+    shared(player, "copy link to this moment")
+    player.wait_for_url("**round=1&beat=8&node=1*")
     player.reload()
     expect(node(player, 1)).to_have_attribute("aria-selected", "true")
 
 
 def test_the_trace_can_be_taken_away(player: Page) -> None:
     with player.expect_download() as download:
-        player.get_by_role("button", name="download trace").click()
-    assert download.value.suggested_filename == "specviz-sample.json"
+        shared(player, "trace")
+    assert download.value.suggested_filename == "specviz-sample-trace.json"
     assert json.loads(Path(download.value.path()).read_text(encoding="utf-8")) == json.loads(SAMPLE)
 
 
