@@ -24,10 +24,11 @@ from specviz.app.parts.gallery import Gallery
 from specviz.app.parts.live_run import Frame
 from specviz.app.parts.methods import kinds
 from specviz.app.parts.request import option_key, request_from
+from specviz.app.step import filling
 from specviz.app.step.actions import StepActions, badges_of, panels_of, shown_as
 from specviz.errors import SpecVizError, TraceError
 from specviz.protocol.links import read_request, text_hash, unpack
-from specviz.protocol.runs import RunRequest, request_of
+from specviz.protocol.runs import RunRequest
 from specviz.trace import codec
 
 SUFFIX = ".json.gz"
@@ -134,7 +135,10 @@ class LinkActions:
         remade = bool(expected) and text_hash(trace.finished.text) != expected
         message = notices.message(REMADE if remade else shown_as(trace))
         shown = codec.dumps(trace), badges_of(trace.started), panels_of(trace), message
-        return {**dict(zip(self.parts.stage, shown, strict=True)), **self._fill(request_of(trace.started), prompt=True)}
+        # Filled as the gallery fills it: methods that this page does not know stay out of its controls.
+        values = filling.values_of(trace.started, self.step.catalog, self.step.limits)
+        form = {self.parts.form[name]: value for name, value in values.items() if name in self.parts.form}
+        return {**dict(zip(self.parts.stage, shown, strict=True)), **form}
 
     def _fill(self, request: RunRequest, prompt: bool) -> Updates:
         """The request in the form; its methods alone where `prompt` is false."""
