@@ -9,6 +9,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 (function (S) {
   "use strict";
 
+  const ASK_AGAIN_MS = 1500;
   const { h } = S;
   const CLEAR = { guess: false, hidden: [], lit: [] };
 
@@ -91,8 +92,16 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         handle().go(S.lessonCursor(trace, at), true, at.node);
       } else if (waiting !== run.run_id) {
         waiting = run.run_id;
-        options.load(run.file);
+        ask(run);
       }
+    }
+
+    /** Ask for a run until it is there: a page drops a request that comes while an earlier one is under way. */
+    function ask(run) {
+      options.load(run.file);
+      setTimeout(() => {
+        if (open && waiting === run.run_id) ask(run);
+      }, ASK_AGAIN_MS);
     }
 
     /** The player has drawn: perhaps the run that was waited for, perhaps one of the visitor's own. */

@@ -67,7 +67,7 @@ def fresh(browser: Browser, url: str) -> Page:
 def choose_recording(page: Page) -> None:
     page.evaluate("() => SpecViz.toggleDrawer(true)")
     page.locator("#sv-recorded input").click()
-    page.get_by_role("option").nth(1).click()
+    page.get_by_role("option", name=re.compile("greedy")).click()
     expect(page.locator("#sv-message")).to_contain_text("in 2 target passes")
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import gradio as gr
 from gradio.components import Component
 
-from specviz.app.page.events import QUIET
+from specviz.app.page.events import LATEST, QUIET
 from specviz.app.parts import notices
 from specviz.app.parts.gallery import Gallery
 from specviz.app.parts.live_run import ending
@@ -81,5 +81,6 @@ def wire_learn(learn: Learn, gallery: Gallery, tabs: gr.Tabs, stage: Sequence[Co
         except TraceError:  # the page asked for a run that was taken away; its player says so when it is shown
             return gr.skip()
 
-    learn.lesson(show, None, [tabs, *stage], **QUIET)
+    # Of two runs asked for in quick succession the second must come: `once`, gradio's default, would drop it.
+    learn.lesson(show, None, [tabs, *stage], **LATEST)
     learn.texts(texts, None, learn, **QUIET)
