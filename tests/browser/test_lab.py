@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from specviz.app.lab.waterfall import STEPS
 from tests.app.doubles import ReplaySource, sample
 from tests.browser.page_server import served
-from tests.browser.test_page import message, opened, speedup
+from tests.browser.test_page import message, open_form, opened, speedup
 
 pytestmark = pytest.mark.browser
 
@@ -22,6 +22,7 @@ def test_a_chart_is_chosen_read_saved_and_found_again_by_its_link(page: Page, tm
         speedup(opened(page, url))
         plot = page.locator("#sv-lab-plot")
         expect(plot).to_contain_text("Nothing is measured yet")
+        open_form(page)
         page.get_by_label("speculation lengths γ").fill("2")
         page.locator("#sv-sweep-run").click()
         message(page, "sweep-").to_contain_text("2.00× plain decoding")
