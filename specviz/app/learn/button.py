@@ -16,8 +16,7 @@ from gradio.components import Component
 from specviz.app.page.events import LATEST, QUIET
 from specviz.app.parts import notices
 from specviz.app.parts.gallery import Gallery
-from specviz.app.parts.live_run import ending
-from specviz.app.step.actions import badges_of, panels_of
+from specviz.app.step.actions import stage_of
 from specviz.errors import TraceError
 from specviz.lessons.lesson import read
 from specviz.lessons.resolve import Read, lessons_json
@@ -72,8 +71,7 @@ def wire_learn(learn: Learn, gallery: Gallery, tabs: gr.Tabs, stage: Sequence[Co
             trace = gallery.read(str(event.file))
         except TraceError as error:
             return gr.skip(), gr.skip(), gr.skip(), gr.skip(), notices.message(str(error), "error")
-        said = notices.message(f"Showing a {trace.started.source} run: {ending(trace)}")
-        return gr.Tabs(selected="step"), codec.dumps(trace), badges_of(trace.started), panels_of(trace), said
+        return gr.Tabs(selected="step"), *stage_of(trace)
 
     def texts(event: gr.EventData) -> Any:
         try:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any
 
+from specviz.app.step.filling import AUTO_VERIFIERS
 from specviz.errors import OptionError
 from specviz.protocol.links import pack
 from specviz.protocol.runs import RunRequest
@@ -19,8 +20,6 @@ from specviz.resources import asset_path
 
 FACETS = {"drafts": "what drafts", "shape": "what shape", "verifies": "what verifies", "needs": "what it needs"}
 """facet → its name on the page"""
-BY_TEMPERATURE = {True: "greedy", False: "sequential"}
-"""what `auto` means, by whether the temperature is 0"""
 LEFT_OUT = {"name", "prompt", "prompt_name", "options", "top", "max_new_tokens"}
 """of a recording: what belongs to that recording and not to its methods"""
 
@@ -93,7 +92,7 @@ def methods_of(preset: Preset) -> dict[str, Any]:
     known = {one.name for one in fields(RunRequest)}
     chosen |= {name: value for name, value in entry.items() if name in known - LEFT_OUT}
     if chosen["verifier"] == standard.verifier:
-        chosen["verifier"] = BY_TEMPERATURE[chosen["temperature"] == 0]
+        chosen["verifier"] = AUTO_VERIFIERS[chosen["temperature"] == 0]
     return {**chosen, "drafter_options": dict(entry.get("options", {}))}
 
 

@@ -54,7 +54,7 @@ CACHE_S = (3600, 24 * 3600)
 def build(source: TraceSource, gallery: Gallery, limits: Limits, sweeps: Path = ROOT / "sweeps") -> gr.Blocks:
     """The whole page over one source; the recorded sweep is looked for in the folder `sweeps`. Launch it with
     `settings.launch_settings()`."""
-    measured = recorded(sweeps)
+    measured, names = recorded(sweeps), recorded_names(gallery)
     step, speedup = StepActions(source, gallery, limits), SpeedupActions(source, limits, measured)
     race = RaceActions(source, limits)
     machine, proof = MachineActions(source), ProofActions(source, limits)
@@ -79,11 +79,13 @@ def build(source: TraceSource, gallery: Gallery, limits: Limits, sweeps: Path = 
             with gr.Tab("Proof", id="proof") as proof_page:
                 proof_tab(proof, proof_page)
             with gr.Tab("Map", id="map"):
-                doc = map_tab(frozenset(recorded_names(gallery).values()))
+                doc = map_tab(frozenset(names.values()))
             with gr.Tab("About", id="about"):
                 about_tab(source.catalog(), points_of(measured.result) if measured else ())
         wire_learn(learn, gallery, tabs, parts.stage())
-        wire_links(step, LinkParts(tabs, parts.stage(), parts.bar.run, parts.bar.stop, parts.form, what_if, [doc]))
+        wire_links(
+            step, names, LinkParts(tabs, parts.stage(), parts.bar.run, parts.bar.stop, parts.form, what_if, [doc])
+        )
         _status_events(demo, source, status)
         demo.load(restore, None, [tabs, chart], **QUIET)
         demo.unload(step.leave)

@@ -25,11 +25,10 @@ from specviz.app.parts.live_run import Frame
 from specviz.app.parts.methods import kinds
 from specviz.app.parts.request import option_key, request_from
 from specviz.app.step import filling
-from specviz.app.step.actions import StepActions, badges_of, panels_of, shown_as
+from specviz.app.step.actions import StepActions, stage_of
 from specviz.errors import SpecVizError, TraceError
 from specviz.protocol.links import read_request, text_hash, unpack
 from specviz.protocol.runs import RunRequest
-from specviz.trace import codec
 
 SUFFIX = ".json.gz"
 HEAD_BYTES = 400
@@ -133,8 +132,7 @@ class LinkActions:
         """The recorded run of that name. Raises TraceError where there is none."""
         trace = self.step.gallery.read(f"{name}{SUFFIX}")
         remade = bool(expected) and text_hash(trace.finished.text) != expected
-        message = notices.message(REMADE if remade else shown_as(trace))
-        shown = codec.dumps(trace), badges_of(trace.started), panels_of(trace), message
+        shown = stage_of(trace, REMADE if remade else "")
         # Filled as the gallery fills it: methods that this page does not know stay out of its controls.
         values = filling.values_of(trace.started, self.step.catalog, self.step.limits)
         form = {self.parts.form[name]: value for name, value in values.items() if name in self.parts.form}
@@ -182,10 +180,10 @@ def _text(event: gr.EventData, name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def wire_links(step: StepActions, parts: LinkParts) -> Address:
-    """Put the page's address into the current Blocks."""
+def wire_links(step: StepActions, recorded: Mapping[str, str], parts: LinkParts) -> Address:
+    """Put the page's address into the current Blocks. `recorded`: as `recorded_names` finds them."""
     actions = LinkActions(step, parts)
-    address = Address(recorded_names(step.gallery))
+    address = Address(recorded)
     address.asked(actions.asked, None, parts.outputs(), **QUIET)
     address.rerun(actions.rerun, None, parts.outputs(), **ENGINE)
     for name, control in parts.what_if.items():

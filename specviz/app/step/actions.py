@@ -274,6 +274,11 @@ def _frame_updates(frame: Frame) -> Updates:
     return frame.player, badge, panels, notices.message(frame.message, tone)
 
 
+def stage_of(trace: Trace, message: str = "") -> tuple[str, str, str, str]:
+    """What shows a whole run: player, badges, panels and message, which by default says what it is."""
+    return codec.dumps(trace), badges_of(trace.started), panels_of(trace), notices.message(message or shown_as(trace))
+
+
 def shown_as(trace: Trace) -> str:
     return f"Showing a {trace.started.source} run: {ending(trace)}"
 

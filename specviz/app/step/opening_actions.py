@@ -14,7 +14,7 @@ import gradio as gr
 from specviz.app.parts import notices
 from specviz.app.parts.gallery import Gallery
 from specviz.app.parts.request import Limits
-from specviz.app.step.actions import badges_of, panels_of, shown_as
+from specviz.app.step.actions import shown_as, stage_of
 from specviz.app.step.comparison import Pair, comparison, shown
 from specviz.app.step.controls import Controls
 from specviz.app.step.filling import values_of
@@ -86,10 +86,7 @@ class OpeningActions:
         pair = pair or Pair(shown(trace))
         values = values_of(trace.started, self.catalog, self.limits)
         return (
-            codec.dumps(trace),
-            badges_of(trace.started),
-            panels_of(trace),
-            notices.message(message or shown_as(trace)),
+            *stage_of(trace, message),
             f"{trace.started.run_id} {round_index}",
             pair,
             gr.Row(visible=pair.before is not None),

@@ -15,7 +15,7 @@ from gradio.components import Component
 from specviz.app.parts import notices
 from specviz.app.parts.gallery import Gallery, labelled_files
 from specviz.app.parts.live_run import ending
-from specviz.app.step.actions import badges_of, panels_of
+from specviz.app.step.actions import stage_of
 from specviz.app.what_if.figure import number_list, speedup_by_alpha_and_gamma, speedup_by_gamma
 from specviz.app.what_if.view import LONGEST, Setting, WhatIfView, what_if_view
 from specviz.errors import OptionError, SpecVizError
@@ -26,7 +26,6 @@ from specviz.theory.published import LEVIATHAN_SPEEDUPS
 from specviz.theory.reclock import draft_pass_s
 from specviz.theory.simulation import Simulation, rates_of, simulate
 from specviz.theory.what_if import Clock, Shape
-from specviz.trace import codec
 from specviz.trace.events import Trace
 
 Given = Mapping[Component, Any]
@@ -164,7 +163,7 @@ class WhatIfActions:
             except SpecVizError as error:
                 return (*(gr.skip(),) * 5, notices.message(str(error), "error"))
             said = f"Showing a simulated run, no model ran: {ending(trace)} {_against_formula(one, trace)}"
-            stage = codec.dumps(trace), badges_of(trace.started), panels_of(trace), notices.message(said)
+            stage = stage_of(trace, said)
             return (gr.Tabs(selected="step"), *stage, gr.skip())
 
         return open_run

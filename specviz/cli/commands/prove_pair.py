@@ -7,24 +7,23 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections import Counter
-from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from specviz.bench.core.contest import first_prompts
 from specviz.bench.core.provenance import origin_here
 from specviz.bench.core.report import check_section, markdown_table, with_interval, write_between
 from specviz.cli.parts.progress import progress
 from specviz.cli.parts.terminal import out
 from specviz.errors import OptionError
-from specviz.protocol.runs import PromptCard
 from specviz.resources import ROOT
 
 if TYPE_CHECKING:
     from specviz.proof.survivors import Gain
 
 PER_FAMILY = 3
+"""prompts of each family: enough for a mean, and minutes instead of a quarter of an hour"""
 PAGE = ROOT.parent / "docs" / "methods" / "kseq.md"
 
 
@@ -44,7 +43,7 @@ def survivors_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def survivors(args: argparse.Namespace) -> int:
-    from specviz.live.catalog import bundled_prompts
+    from specviz.live.catalog import build
     from specviz.lm.load import load
     from specviz.proof.survivors import case, gain, runs
 
@@ -55,7 +54,7 @@ def survivors(args: argparse.Namespace) -> int:
     if args.write:
         check_section(PAGE, mark)
     target, drafter = (load(name, device="cpu", dtype="float32") for name in ("target", "drafter"))
-    prompts = [tuple(target.tokenizer.encode(card.text)) for card in some_of_each(bundled_prompts())]
+    prompts = [tuple(target.tokenizer.encode(card.text)) for card in first_prompts(build(), PER_FAMILY)]
     cases = [case(args.drafts, args.levels, args.temperature, args.tokens, prompt) for prompt in prompts]
     running = runs((target.model, drafter.model), cases, args.seeds)
     found = gain(list(progress(running, "prompts", len(cases))))
@@ -91,21 +90,11 @@ def lossy_flags(parser: argparse.ArgumentParser) -> None:
     add("--json", action="store_true", help="print one JSON object")
 
 
-def some_of_each(prompts: Sequence[PromptCard]) -> list[PromptCard]:
-    """The first `PER_FAMILY` prompts of each family: enough for a mean, and minutes instead of a quarter of an hour."""
-    met, found = Counter[str](), []
-    for card in prompts:
-        met[card.family] += 1
-        if met[card.family] <= PER_FAMILY:
-            found.append(card)
-    return found
-
-
 def lossy(args: argparse.Namespace) -> int:
     """How far each lossy method takes the next token's law from the target's; the sequential rule for comparison."""
     import torch
 
-    from specviz.live.catalog import bundled_prompts
+    from specviz.live.catalog import build
     from specviz.lm.load import load
     from specviz.proof.lossy import distances
     from specviz.resources import ROOT
@@ -114,7 +103,7 @@ def lossy(args: argparse.Namespace) -> int:
     if args.temperature <= 0:
         raise OptionError(f"--temperature is {args.temperature:g}, but must be above 0.")
     pair = [load(name, device="cpu", dtype="float32") for name in ("target", "drafter")]
-    prompts = [tuple(pair[0].tokenizer.encode(card.text)) for card in some_of_each(bundled_prompts())]
+    prompts = [tuple(pair[0].tokenizer.encode(card.text)) for card in first_prompts(build(), PER_FAMILY)]
     with torch.inference_mode():
         rows = list(distances((pair[0].model, pair[1].model), prompts, args.temperature))
     data = {
