@@ -89,6 +89,8 @@ class RoundOutcome:
     """accepted nodes from depth 1 on"""
     tokens: Sequence[int]
     """the text with what this round committed"""
+    features: Tensor | None = None
+    """[len(tree), depths, H], the target's states at every node, for drafters that are `ReadsFeatures`"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """What a drafter can do beside proposing: one small protocol each, asked for with `isinstance` and nothing else.
 
-    follow ─► use (─► join) ─► attach ─► tune ─► recall ─► consult ─► read_prompt ─► begin ─► (propose ─► observe) …
+    follow ─► use (─► join) ─► attach ─► tune ─► recall ─► consult ─► read_prompt, read_features ─► begin
+           ─► (propose ─► observe) …
 
 Whoever has the methods has the capability; a drafter names the protocols it means in its class line, so that a type
 checker compares the signatures.
@@ -122,6 +123,22 @@ class ReadsPrompt(Protocol):
     def read_prompt(self, tokens: Sequence[int], logits: Tensor) -> None:
         """Called before `begin`, once per stretch of the prompt in order: logits [n, V] are what the target says
         follows each of the n `tokens`. Its time counts as prefill."""
+        ...
+
+
+@runtime_checkable
+class ReadsFeatures(Attaches, Protocol):
+    """It drafts from the target's states, which the target's own passes leave: those of the prompt, and of every round
+    in `RoundOutcome.features`, accepted or not."""
+
+    def depths(self) -> Sequence[int]:
+        """After how many layers the target is read, as in `lm.base.GivesFeatures`. Asked once, after `attach`."""
+        ...
+
+    def read_features(self, tokens: Sequence[int], features: Tensor) -> None:
+        """Called before `begin`, once per stretch of the prompt but its last token, in order: features
+        [n, depths, H] of the n `tokens`. Only good until it returns: keep a copy of what is needed. Its time counts as
+        prefill."""
         ...
 
 

@@ -10,7 +10,7 @@ from specviz.drafters.capabilities import policies_of
 from specviz.engine.session import Method
 from specviz.lm.base import LanguageModel, ModelInfo
 from specviz.lm.load import LoadedModel
-from specviz.lm.step_time import bare_pass_s, machine, step_times
+from specviz.lm.step_time import draft_pass_s, machine, step_times
 from specviz.options import Options, in_effect
 from specviz.protocol.runs import Resume, RunRequest
 from specviz.stop_policies.base import StopOptions, StopPolicy
@@ -39,7 +39,7 @@ class Participants:
         self.step_times = step_times(self.target.model)
         if drafting is None and self.drafter is not None:
             drafting = self.drafter.model
-        self.draft_step_s = bare_pass_s(drafting) if drafting is not None else None
+        self.draft_step_s = draft_pass_s(drafting, self.target.model) if drafting is not None else None
 
 
 def started(

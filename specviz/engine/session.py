@@ -20,12 +20,12 @@ from specviz.core.randomness import RandomSource
 from specviz.core.sampling import Sampling
 from specviz.core.tree import ROOT, DraftTree
 from specviz.drafters.base import DraftContext, Drafter, Proposal, RoundOutcome
-from specviz.drafters.capabilities import Attaches, Begins, Observes, ReadsPrompt, policies_of
+from specviz.drafters.capabilities import Attaches, Begins, Observes, ReadsFeatures, ReadsPrompt, policies_of
 from specviz.engine.pairing import check_models, check_pairing
 from specviz.engine.scoring import Foresight, ScoredTree, score
 from specviz.engine.termination import Ending
-from specviz.errors import DraftError, OptionError, PromptError
-from specviz.lm.base import LanguageModel
+from specviz.errors import DraftError, ModelError, OptionError, PromptError
+from specviz.lm.base import GivesFeatures, LanguageModel
 from specviz.options import Options
 from specviz.trace.events import CommittedToken, EndReason, TrimReason
 from specviz.trace.exhibits import Exhibit
@@ -126,6 +126,10 @@ class Session:
         self._draft_policies = policies_of(drafter)
         if isinstance(drafter, Attaches):
             drafter.attach(target, self._cache)
+        self._features: GivesFeatures | None = None
+        if isinstance(drafter, ReadsFeatures):
+            self._features = features_of(target, drafter)
+            self._features.watch(self._cache, drafter.depths())
 
     @property
     def finished(self) -> EndReason | None:
@@ -142,7 +146,7 @@ class Session:
             stop.consult(Foresight(self.target))
         began = now(self.target.device)
         known = self.tokens[:-1]
-        if known and isinstance(drafter, ReadsPrompt):
+        if known and isinstance(drafter, ReadsPrompt | ReadsFeatures):
             self._read_aloud(known, drafter)
         elif known:
             self.target.forward(known, self._cache, last_only=True)
@@ -151,13 +155,18 @@ class Session:
             drafter.begin(self.tokens)
         return now(self.target.device) - began
 
-    def _read_aloud(self, known: Sequence[int], drafter: ReadsPrompt) -> None:
-        """Cache the prompt in stretches and show the drafter the target's logits: never all of [prompt, V] at once."""
+    def _read_aloud(self, known: Sequence[int], drafter: ReadsPrompt | ReadsFeatures) -> None:
+        """Cache the prompt in stretches and show the drafter the target's logits, or its states, or both: never all of
+        [prompt, V] at once."""
+        wants_logits = isinstance(drafter, ReadsPrompt)
         for start in range(0, len(known), PREFILL_CHUNK):
             part = known[start : start + PREFILL_CHUNK]
-            logits = self.target.forward(part, self._cache)[:, : self.target.info.vocab_size]
+            logits = self.target.forward(part, self._cache, last_only=not wants_logits)
             self._cache.keep(range(start, start + len(part)))
-            drafter.read_prompt(part, logits)
+            if isinstance(drafter, ReadsPrompt):
+                drafter.read_prompt(part, logits[:, : self.target.info.vocab_size])
+            if isinstance(drafter, ReadsFeatures) and self._features is not None:
+                drafter.read_features(part, self._features.seen(self._cache))
 
     @torch.inference_mode()
     def round(self) -> RoundRecord:
@@ -171,6 +180,7 @@ class Session:
         cache_before = self._cache.length
         logits = score(self.target, self._cache, proposal.tree, proposal.unfinished)
         clock.append(now(device))
+        features = self._features.seen(self._cache)[proposal.tree.rows()] if self._features else None
         scored = ScoredTree(proposal.tree, logits, method.sampling)
         verdict = self._judge(proposal.tree, scored)
         clock.append(now(device))
@@ -178,7 +188,7 @@ class Session:
         left_open = commitment.trimmed == "open"
         self._target_proposal = TargetProposal(verdict.token, logits[verdict.path[-1]]) if left_open else None
         clock.append(now(device))
-        learned = self._observe(RoundOutcome(proposal.tree, logits, verdict.path, self.tokens))
+        learned = self._observe(RoundOutcome(proposal.tree, logits, verdict.path, self.tokens, features))
         clock.append(now(device))
         draft, target_s, judge, commit, learning = (after - before for before, after in pairwise(clock))
         times = Times(draft + learning, target_s, judge, commit)
@@ -257,6 +267,16 @@ class Session:
             cache_kept=self._cache.length,
             cache_dropped=computed - self._cache.length,
         )
+
+
+def features_of(target: LanguageModel, drafter: Drafter[Options]) -> GivesFeatures:
+    """The target as one whose states can be read. Raises ModelError where they cannot."""
+    if isinstance(target, GivesFeatures):
+        return target
+    raise ModelError(
+        f"the drafter '{drafter.name}' drafts from the target's states, but the adapter '{target.info.adapter}' of "
+        f"{target.info.name} does not give them; choose another drafter."
+    )
 
 
 def _check_start(target: LanguageModel, start: Start) -> None:

@@ -163,3 +163,35 @@ class GivesHidden(Protocol):
         """What `forward` gives, and the hidden states behind it [n, H]: after the last layer and its norm, as the head
         reads them."""
         ...
+
+
+@runtime_checkable
+class GivesFeatures(LanguageModel, Protocol):
+    """A language model whose passes can be read on the way: what a drafter trained on the target's states drafts from.
+
+    Depths count as in `output_hidden_states` of transformers: 0 is the embedding, d < layers the residual stream after
+    d layers, d = layers the last layer's output behind the final norm, as the head reads it.
+    """
+
+    def watch(self, cache: Cache, depths: Sequence[int]) -> None:
+        """From now on every `forward` over `cache` leaves the states of its rows at these depths for `seen`; before
+        that, and with none, nothing is copied. Raises OptionError for a depth that the model does not have."""
+        ...
+
+    def seen(self, cache: Cache) -> Tensor:
+        """States [n, len(depths), H] of the n rows of the last `forward` over `cache`, in their order. Only that pass's
+        are held: the next one replaces them."""
+        ...
+
+    def keys_values(self, cache: Cache, layer: int) -> tuple[Tensor, Tensor]:
+        """Keys and values [G, L, D] of layer `layer` for all L rows in the cache, as attention reads them (positions
+        included; the order of a key's components is the adapter's own). Views: valid until the next pass."""
+        ...
+
+    def embedding(self) -> Tensor:
+        """The token embedding [V, H]; not to be written to."""
+        ...
+
+    def head(self) -> Tensor:
+        """The head's weight [V, H], which states at depth = layers are read out with; not to be written to."""
+        ...

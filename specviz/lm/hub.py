@@ -83,8 +83,39 @@ class HubModel:
         last_only: bool = False,
     ) -> Tensor:
         """Logits [n, V], or [1, V] with `last_only` (see `LanguageModel.forward`)."""
-        logits: Tensor = self._pass(tokens, cache, parents, last_only).logits[0, :, : self._info.vocab_size]
+        assert isinstance(cache, HubCache), "this cache belongs to another adapter."
+        read = bool(cache.watched)
+        out = self._pass(tokens, cache, parents, last_only, **({"output_hidden_states": True} if read else {}))
+        if read:
+            cache.see({depth: out.hidden_states[depth][0] for depth in cache.watched})
+        logits: Tensor = out.logits[0, :, : self._info.vocab_size]
         return logits
+
+    def watch(self, cache: Cache, depths: Sequence[int]) -> None:
+        """See `GivesFeatures.watch`."""
+        assert isinstance(cache, HubCache), "this cache belongs to another adapter."
+        cache.watch(depths, self._info.layers)
+
+    def seen(self, cache: Cache) -> Tensor:
+        """See `GivesFeatures.seen`."""
+        assert isinstance(cache, HubCache), "this cache belongs to another adapter."
+        return cache.seen
+
+    def keys_values(self, cache: Cache, layer: int) -> tuple[Tensor, Tensor]:
+        """See `GivesFeatures.keys_values`."""
+        assert isinstance(cache, HubCache), "this cache belongs to another adapter."
+        held = cache.past.layers[layer]
+        return held.keys[0], held.values[0]
+
+    def embedding(self) -> Tensor:
+        """See `GivesFeatures.embedding`."""
+        weight: Tensor = self._model.get_input_embeddings().weight
+        return weight[: self._info.vocab_size]
+
+    def head(self) -> Tensor:
+        """See `GivesFeatures.head`."""
+        weight: Tensor = self._model.get_output_embeddings().weight
+        return weight[: self._info.vocab_size]
 
     @torch.inference_mode()
     def forward_hidden(

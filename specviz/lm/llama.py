@@ -95,7 +95,8 @@ class LlamaModel:
         self._norm = Norm(weights["model.norm.weight"], shape.norm_eps)
         self._layers = [_layer(weights, f"model.layers.{i}.", shape) for i in range(shape.layers)]
         head = self._embedding if shape.tied else weights["lm_head.weight"]
-        self._head = Projection(self._norm.absorbed_by(head[: info.vocab_size]))
+        self._head_weight = head[: info.vocab_size]
+        self._head = Projection(self._norm.absorbed_by(self._head_weight))
         self._turns = Turns.of(shape, self.device, self._embedding.dtype)
         self._chains: dict[int, Tensor] = {}
         self._last_trimmed: tuple[tuple[int, ...], LlamaModel] | None = None
@@ -132,6 +133,7 @@ class LlamaModel:
         if self._last_trimmed is None or self._last_trimmed[0] != key:
             trimmed = copy(self)
             ones = torch.eye(self.shape.hidden_size, device=self.device, dtype=self._embedding.dtype)
+            trimmed._head_weight = self._head_weight[list(tokens)]
             trimmed._head = Projection(self._head(ones).t()[list(tokens)].contiguous())
             trimmed.kernels = self.kernels | {"head": calibrate([[trimmed._head]])[0]}
             self._last_trimmed = key, trimmed
@@ -175,7 +177,14 @@ class LlamaModel:
         """Residual stream [n, hidden] after the last layer; the rows are then in the cache."""
         placement = cache.place(tokens, parents, self._info.context_length)
         x = functional.embedding(torch.tensor(placement.tokens, device=self.device), self._embedding)
-        x = self.layers(x, 0, self.shape.layers, self._step(placement, cache))
+        step, layers, reached = self._step(placement, cache), self.shape.layers, 0
+        states: dict[int, Tensor] = {}
+        for depth in sorted(set(cache.watched)):
+            x = self.layers(x, reached, depth, step)
+            reached = depth
+            states[depth] = x if depth < layers else self._norm.whole(x)
+        x = self.layers(x, reached, layers, step)
+        cache.see(states)
         cache.add(placement)
         return x
 
@@ -213,6 +222,30 @@ class LlamaModel:
         for i in range(first, last):
             x = self._mlp(self._attention(x, step, i), i)
         return x
+
+    def watch(self, cache: Cache, depths: Sequence[int]) -> None:
+        """See `GivesFeatures.watch`."""
+        assert isinstance(cache, LlamaCache), "this cache belongs to another adapter."
+        cache.watch(depths, self.shape.layers)
+
+    def seen(self, cache: Cache) -> Tensor:
+        """See `GivesFeatures.seen`."""
+        assert isinstance(cache, LlamaCache), "this cache belongs to another adapter."
+        return cache.seen
+
+    def keys_values(self, cache: Cache, layer: int) -> tuple[Tensor, Tensor]:
+        """See `GivesFeatures.keys_values`; a key's components stand in rotary pair order."""
+        assert isinstance(cache, LlamaCache), "this cache belongs to another adapter."
+        keys, values = cache.room(cache.length)[layer, :, : cache.length].chunk(2)
+        return keys, values
+
+    def embedding(self) -> Tensor:
+        """See `GivesFeatures.embedding`."""
+        return self._embedding[: self._info.vocab_size]
+
+    def head(self) -> Tensor:
+        """See `GivesFeatures.head`."""
+        return self._head_weight
 
     def why_not_split(self, blocks: Blocks) -> None:
         """See `SplitModel.why_not_split`: every choice of blocks runs."""

@@ -10,12 +10,14 @@ needs no mask. Only rows beside the spine are described one by one.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import torch
+from torch import Tensor
 
-from specviz.errors import ModelError
+from specviz.errors import ModelError, OptionError
 from specviz.lm.ancestors import AncestorMasks, Mask
 
 
@@ -55,6 +57,28 @@ class TreeCache(ABC):
         self._positions: list[int] = []
         self._beside: list[tuple[int, tuple[int, ...]]] = []
         self.masks = AncestorMasks()
+        self.watched: tuple[int, ...] = ()
+        """depths at which passes are read on the way (see `GivesFeatures.watch`)"""
+        self._seen: Tensor | None = None
+
+    def watch(self, depths: Sequence[int], layers: int) -> None:
+        """See `GivesFeatures.watch`, for a model of so many layers."""
+        wrong = [depth for depth in depths if not 0 <= depth <= layers]
+        if wrong:
+            raise OptionError(
+                f"the states after {wrong[0]} layers are asked for, but the model has {layers}; ask for 0 to {layers}."
+            )
+        self.watched, self._seen = tuple(depths), None
+
+    @property
+    def seen(self) -> Tensor:
+        """See `GivesFeatures.seen`."""
+        assert self._seen is not None, "no pass was read since `watch`."
+        return self._seen
+
+    def see(self, states: Mapping[int, Tensor]) -> None:
+        """Hold what a pass left: depth → [n, H]."""
+        self._seen = torch.stack([states[depth] for depth in self.watched], 1) if self.watched else None
 
     @property
     def length(self) -> int:

@@ -130,8 +130,40 @@ class TableModel:
         AssertionError where rows, mask and positions disagree: a mistake in our own code, never in the input.
         """
         own, placement = self._append(tokens, cache, parents)
-        rows = range(placement.stop - 1 if last_only else placement.start, placement.stop)
-        return torch.stack([self.exact_logits(self._attended(own, placement, row)) for row in rows])
+        texts = [self._attended(own, placement, row) for row in range(placement.start, placement.stop)]
+        own.see({depth: self._states(texts, depth) for depth in own.watched})
+        return torch.stack([self.exact_logits(text) for text in (texts[-1:] if last_only else texts)])
+
+    def _states(self, texts: Sequence[tuple[int, ...]], depth: int) -> Tensor:
+        """[n, V]: the token at depth 0, what `exit` says at depth 1, the logits themselves at depth 2."""
+        if depth == 0:
+            return self.embedding()[[text[-1] for text in texts]]
+        table = self if depth == self._info.layers else self.exit
+        return torch.stack([table.exact_logits(text) for text in texts])
+
+    def watch(self, cache: Cache, depths: Sequence[int]) -> None:
+        """See `GivesFeatures.watch`."""
+        assert isinstance(cache, TableCache), "this cache belongs to another adapter."
+        cache.watch(depths, self._info.layers)
+
+    def seen(self, cache: Cache) -> Tensor:
+        """See `GivesFeatures.seen`."""
+        assert isinstance(cache, TableCache), "this cache belongs to another adapter."
+        return cache.seen
+
+    def keys_values(self, cache: Cache, layer: int) -> tuple[Tensor, Tensor]:
+        """See `GivesFeatures.keys_values`: the tokens stand in for the keys and values it does not have [1, L, V]."""
+        assert isinstance(cache, TableCache), "this cache belongs to another adapter."
+        rows = self.embedding()[[token for token, _ in cache.stored]][None]
+        return rows, rows
+
+    def embedding(self) -> Tensor:
+        """See `GivesFeatures.embedding`: one-hot."""
+        return torch.eye(self.vocab_size, dtype=torch.float64)
+
+    def head(self) -> Tensor:
+        """See `GivesFeatures.head`: its last states are its logits."""
+        return torch.eye(self.vocab_size, dtype=torch.float64)
 
     def why_not_split(self, blocks: Blocks) -> None:
         """See `SplitModel.why_not_split`: there is nothing to run."""

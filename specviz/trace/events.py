@@ -144,7 +144,8 @@ class Started:
     """id in the prompt set, if it came from there"""
     step_times: list[StepTime] = field(default_factory=list)
     draft_step_s: float | None = None
-    """median time of one bare drafter pass over one new token, if the drafter has a model"""
+    """time of one drafter pass over one new token, if the drafter has a model: mean of four passes behind a target
+    pass, as in a round; median over rounds"""
     branch: Branch | None = None
     growth: MethodCard | None = None
     """how the drafter's trees grow, where that was chosen apart from the drafter's own options"""

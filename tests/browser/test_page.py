@@ -365,6 +365,8 @@ def test_no_tab_scrolls_sideways(page: Page, address: str, width: int, theme: st
 
 def test_the_controls_are_reached_with_the_keyboard_alone(step: Page) -> None:
     step.locator("#sv-prompt textarea").focus()
+    step.locator(".sv-knows > button").focus()
+    step.keyboard.press("Enter")
     step.get_by_role("button", name="Copy", exact=True).focus()
     step.keyboard.press("Enter")
     expect(step.locator("#sv-prompt textarea")).to_have_value("one two three one two")

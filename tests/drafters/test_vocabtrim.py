@@ -90,7 +90,9 @@ def test_every_tree_policy_stays_lossless_with_tokens_that_cannot_be_drafted(tre
 def test_a_run_is_sound_and_its_header_times_the_smaller_head(monkeypatch):
     timed = []
     monkeypatch.setattr("specviz.engine.header.step_times", lambda model: [])
-    monkeypatch.setattr("specviz.engine.header.bare_pass_s", lambda model: timed.append(model.info.adapter) or 0.001)
+    monkeypatch.setattr(
+        "specviz.engine.header.draft_pass_s", lambda model, target: timed.append(model.info.adapter) or 0.001
+    )
     source = LiveSource(load=toy_loader())
     options = {"head_size": 3, **BY_ID}
     request = RunRequest("abc", drafter="vocabtrim", drafter_options=options, temperature=0.9, max_new_tokens=9)

@@ -7,12 +7,13 @@ import torch
 
 from specviz.lm import step_time
 from specviz.lm.load import load
-from specviz.lm.step_time import bare_pass_s, machine, step_times, use_threads
+from specviz.lm.step_time import draft_pass_s, machine, step_times, use_threads
 
 
 @pytest.fixture
 def model(checkpoint):
     step_time._measured.clear()
+    step_time._draft_passes.clear()
     return load(str(checkpoint("llama"))).model
 
 
@@ -33,8 +34,19 @@ def test_the_same_model_is_measured_once(model, monkeypatch):
     assert step_times(model, (1, 2), cached_rows=8, budget_s=0.01) == first
 
 
-def test_a_bare_pass_has_one_row(model):
-    assert bare_pass_s(model, cached_rows=8) > 0
+def test_drafter_passes_are_timed_four_at_a_time_behind_a_target_pass(model, checkpoint, monkeypatch):
+    """Each round: one target pass over 5 rows, then passes of 3, 1, 1, 1 s: 1.5 s each."""
+    target, passes = load(str(checkpoint("gpt2"))).model, []
+    seconds = iter([9.0, 9.0, *[9.0, 3.0, 1.0, 1.0, 1.0] * step_time.REPEATS])
+
+    def timed(timed_model, rows, n):
+        passes.append((timed_model is target, n))
+        return next(seconds)
+
+    monkeypatch.setattr(step_time, "pass_s", timed)
+    assert draft_pass_s(model, target, cached_rows=8) == 1.5
+    assert passes[2:7] == [(True, 5), (False, 1), (False, 1), (False, 1), (False, 1)]
+    assert draft_pass_s(model, target, cached_rows=8) == 1.5, "measured once, or the seconds would have run out"
 
 
 def test_the_machine_record_names_no_host(monkeypatch):

@@ -23,7 +23,7 @@ from specviz.app.parts import notices
 from specviz.app.parts.gallery import Gallery
 from specviz.app.parts.live_run import Frame
 from specviz.app.parts.methods import kinds
-from specviz.app.parts.request import option_key, request_from
+from specviz.app.parts.request import request_from
 from specviz.app.step import filling
 from specviz.app.step.actions import StepActions, stage_of
 from specviz.errors import SpecVizError, TraceError
@@ -104,7 +104,7 @@ class LinkActions:
         parts, message = self.parts, self.parts.stage[3]
         try:
             asked = read_request(_text(event, "ask"))
-            form = values_of(asked)
+            form = filling.asked_values(asked)
             limits = self.step.limits
             request = replace(request_from(form, self.step.catalog, limits), dtype=asked.dtype)
         except SpecVizError as error:
@@ -142,8 +142,8 @@ class LinkActions:
         """The request in the form; its methods alone where `prompt` is false."""
         groups = {kind.group for kind in kinds(self.step.catalog)}
         return {
-            self.parts.form[name]: _shown(value)
-            for name, value in values_of(request).items()
+            self.parts.form[name]: value
+            for name, value in filling.asked_values(request).items()
             if name in self.parts.form and (prompt or name in groups or "." in name)
         }
 
@@ -156,23 +156,6 @@ class LinkActions:
             for name, value in values.items()
             if name in self.parts.what_if and isinstance(value, plain)
         }
-
-
-def values_of(request: RunRequest) -> dict[str, Any]:
-    """A request as the form holds it, value by name; `request_from` reads it back."""
-    names = ("prompt", "target", "drafter_model", "temperature", "top_k", "top_p", "seed", "max_new_tokens")
-    values: dict[str, Any] = {name: getattr(request, name) for name in names}
-    values["stop"] = "\n".join(one.replace("\n", "\\n") for one in request.stop)
-    for group in ("drafter", "growth", "stopping", "verifier"):
-        method = values[group] = getattr(request, group)
-        for name, value in getattr(request, f"{group}_options").items():
-            values[option_key(group, method, name)] = value
-    return values
-
-
-def _shown(value: object) -> object:
-    """As a control holds it: children per level are a text."""
-    return ",".join(map(str, value)) if isinstance(value, list) else value
 
 
 def _text(event: gr.EventData, name: str) -> str:

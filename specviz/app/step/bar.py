@@ -15,7 +15,7 @@ from specviz.app.parts import notices
 from specviz.app.parts.gallery import Gallery
 from specviz.app.parts.methods import choices, kinds
 from specviz.app.parts.prompts import Family, described
-from specviz.app.parts.request import Limits, acts
+from specviz.app.parts.request import acts
 from specviz.app.step.controls import Controls
 from specviz.app.step.filling import GAMMA
 from specviz.protocol.runs import Catalog, OptionCard, RunRequest
@@ -37,7 +37,7 @@ class BarParts:
     prompt_note: gr.HTML
 
 
-def bar(controls: Controls, gallery: Gallery, catalog: Catalog, limits: Limits, message: str) -> BarParts:
+def bar(controls: Controls, gallery: Gallery, catalog: Catalog, message: str) -> BarParts:
     """Build the bar inside the current Blocks; `message` stands below it."""
     with gr.Column(elem_classes="sv-bar"):
         with gr.Row(elem_classes="sv-bar-row"):
@@ -45,7 +45,7 @@ def bar(controls: Controls, gallery: Gallery, catalog: Catalog, limits: Limits, 
                 [(one.title, one.title) for one in gallery.examples], value=None, label="example", scale=2,
                 min_width=150, visible=bool(gallery.examples), elem_id="sv-example",
             )  # fmt: skip
-            bar_controls(controls, catalog, limits)
+            bar_controls(controls, catalog)
             with gr.Row(elem_classes="sv-bar-buttons"):
                 run = gr.Button("Run", variant="primary", min_width=72, elem_id="sv-run")
                 stop = gr.Button("Stop", variant="stop", min_width=64, interactive=False, elem_id="sv-stop")
@@ -69,13 +69,13 @@ def _families(catalog: Catalog) -> tuple[list[tuple[Family, gr.Button]], gr.HTML
     return chips, gr.HTML("", elem_id="sv-prompt-note")
 
 
-def bar_controls(controls: Controls, catalog: Catalog, limits: Limits) -> None:
+def bar_controls(controls: Controls, catalog: Catalog) -> None:
     """What most runs differ by: prompt, drafter, speculation length γ, temperature."""
     fields, defaults = controls.fields, RunRequest(prompt="")
     prompt = catalog.prompts[0].text if catalog.prompts else ""
     fields["prompt"] = gr.Textbox(
         controls.begin("prompt", prompt), label="prompt", lines=1, max_lines=3, scale=5, min_width=220,
-        elem_id="sv-prompt", elem_classes="sv-mono", max_length=limits.prompt_chars,
+        elem_id="sv-prompt", elem_classes="sv-mono",
     )  # fmt: skip
     drafter = next(kind for kind in kinds(catalog) if kind.group == "drafter")
     fields["drafter"] = gr.Dropdown(

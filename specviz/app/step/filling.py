@@ -18,28 +18,42 @@ AUTO_VERIFIERS = {True: "greedy", False: "sequential"}
 """what `auto` stands for, as `RunRequest.verifier` says: at temperature 0, above"""
 
 
+SIMPLE = ("prompt", "target", "drafter_model", "temperature", "top_k", "top_p", "seed", "max_new_tokens")
+GROUPS = ("drafter", "growth", "stopping", "verifier")
+
+
+def asked_values(request: RunRequest) -> dict[str, Any]:
+    """A request as the form holds it, value by name; `request_from` reads it back."""
+    values = _simple_values(request)
+    for group in GROUPS:
+        method = values[group] = getattr(request, group)
+        values |= _option_values(request, group, method)
+    return values
+
+
+def _simple_values(request: RunRequest) -> dict[str, Any]:
+    """What belongs to no method."""
+    stop = "\n".join(one.replace("\n", "\\n") for one in request.stop)
+    return {name: getattr(request, name) for name in SIMPLE} | {"stop": stop}
+
+
+def _option_values(request: RunRequest, group: str, method: str) -> dict[str, Any]:
+    options = getattr(request, f"{group}_options")
+    return {option_key(group, method, name): _shown(value) for name, value in options.items()}
+
+
 def values_of(started: Started, catalog: Catalog, limits: Limits) -> dict[str, Any]:
     """Value by control name: prompt, sampling, models, methods and the options of the methods chosen. What the run does
     not say (options of other methods) is left out."""
     request = request_of(started)
-    values: dict[str, Any] = {
-        "prompt": request.prompt,
-        "target": request.target,
-        "drafter_model": request.drafter_model,
-        "temperature": request.temperature,
-        "top_k": request.top_k,
-        "top_p": request.top_p,
-        "seed": request.seed,
-        "max_new_tokens": min(request.max_new_tokens, limits.max_new_tokens),
-        "stop": "\n".join(one.replace("\n", "\\n") for one in request.stop),
-    }
+    values = _simple_values(request)
+    values["max_new_tokens"] = min(request.max_new_tokens, limits.max_new_tokens)
     for kind in kinds(catalog):
         name = str(getattr(request, kind.group))
         if all(method.name != name for method in kind.methods):
             name = kind.default
         values[kind.group] = AUTO if kind.auto and _is_auto(kind.group, name, request) else name
-        for option, value in getattr(request, f"{kind.group}_options").items():
-            values[option_key(kind.group, name, option)] = _shown(value)
+        values |= _option_values(request, kind.group, name)
     gamma = request.drafter_options.get(GAMMA)
     return values if gamma is None else {**values, GAMMA: gamma}
 

@@ -74,7 +74,7 @@ def step_tab(actions: StepActions) -> StepParts:
     opening = actions.opening()
     controls = form.Controls(opening=opening.values)
     with gr.Column(elem_classes="sv-step"):
-        the_bar = bar(controls, actions.gallery, actions.catalog, actions.limits, opening.message)
+        the_bar = bar(controls, actions.gallery, actions.catalog, opening.message)
         the_drawer = drawer(controls, actions.gallery, actions.catalog, actions.limits)
         parts = _stage(opening, the_bar, the_drawer)
     parts.form = controls.fields

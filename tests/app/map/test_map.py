@@ -21,9 +21,9 @@ from specviz.app.map.systems import (
 )  # fmt: skip
 from specviz.app.map.tab import PAGES, method_page
 from specviz.app.map.view import NOTHING, cards
-from specviz.app.page.links import values_of
 from specviz.app.parts.methods import kinds
 from specviz.app.parts.request import Limits, request_from
+from specviz.app.step.filling import asked_values
 from specviz.live.catalog import saved
 from specviz.protocol.links import read_request
 from specviz.protocol.runs import RunRequest
@@ -59,7 +59,7 @@ def test_every_preset_resolves(one: object, preset: object) -> None:
     assert method_page(preset.page).startswith("#")
     chosen = re.fullmatch(r"#tab=step&choose=([\w-]+)", preset_link(preset))
     assert chosen is not None
-    values = {**values_of(read_request(chosen[1])), "prompt": "one"}
+    values = {**asked_values(read_request(chosen[1])), "prompt": "one"}
     request = request_from(values, saved(), Limits())
     assert request.drafter == methods_of(preset)["drafter"]
     assert recording_link(preset) == f"#tab=step&run={preset.recording}"

@@ -42,7 +42,7 @@ def run_of(gamma: int, gain: float | None = None, **started: Any) -> Trace:
 def controls_of(opening: dict[str, Any] | None = None) -> Controls:
     controls = Controls(opening=opening or {})
     with gr.Blocks():
-        bar_controls(controls, catalog(), Limits())
+        bar_controls(controls, catalog())
         method_controls(controls, catalog(), Limits())
     return controls
 
