@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from specviz.trace.events import Finished, Node, Round, Started, Summary
+from specviz.trace.events import Finished, Node, Round, Summary
+from specviz.trace.header import Started
 
 
 def summary(started: Started, rounds: Sequence[Round], finished: Finished) -> Summary:

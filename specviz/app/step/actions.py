@@ -48,7 +48,8 @@ from specviz.errors import OptionError, SpecVizError, TraceError
 from specviz.protocol.counterfactual import Other, others
 from specviz.protocol.runs import Catalog, Resume, RunRequest, TraceSource
 from specviz.trace import codec
-from specviz.trace.events import Started, Trace
+from specviz.trace.events import Trace
+from specviz.trace.header import Started
 from specviz.trace.limits import UPLOAD
 
 log = logging.getLogger(__name__)

@@ -15,7 +15,8 @@ from specviz.live.audit.text import text
 from specviz.live.audit.trials import Trials
 from specviz.protocol.audits import Audit
 from specviz.trace.check import check, errors
-from specviz.trace.events import ModelCard, Started, Trace
+from specviz.trace.events import Trace
+from specviz.trace.header import ModelCard, Started
 from specviz.trace.rules.scene import Scene
 
 
