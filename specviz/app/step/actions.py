@@ -150,9 +150,6 @@ class StepActions(Cancellable):
         """The mark for the methods chosen, in the order of their kinds."""
         return notices.lossless_mark(*lossless_note(self.catalog, self._by_kind(chosen)))
 
-    def lossless_now(self) -> tuple[bool, str]:
-        return lossless_note(self.catalog, {kind.group: kind.default for kind in kinds(self.catalog)})
-
     def _by_kind(self, chosen: Sequence[str]) -> dict[str, str]:
         return {kind.group: name for kind, name in zip(kinds(self.catalog), chosen, strict=True)}
 
