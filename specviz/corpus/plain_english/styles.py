@@ -81,7 +81,8 @@ def sketch(page: Page, a: int, b: int, sign: str) -> None:
 
 def draft(page: Page, a: int, b: int, sign: str) -> None:
     """Column by column, a few words each."""
-    count, moved, said = len(str(max(a, b))), "", []
+    count, moved = len(str(max(a, b))), ""
+    said: list[str] = []
     for x, y in zip(digits(a, count), digits(b, count), strict=True):
         carried = int(bool(moved))
         total = x + y + carried if sign == "+" else x - y - carried
