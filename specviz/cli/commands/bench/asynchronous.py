@@ -62,10 +62,10 @@ def run(args: argparse.Namespace) -> int:
     for slow in (0.0, args.slow) if args.slow else (0.0,):
         plan = LanesPlan(prompts, args.max_new_tokens, args.temperature, args.seed, args.gamma, args.ahead, args.widest,
                          args.repeats, slow / 1000)  # fmt: skip
-        rows = compare(target.model, drafter.model, place, plan, lambda token: token in eos, err)
+        rows = compare(target.model, drafter.model, place, plan, lambda token: token in eos, err().line)
         parts.append(section(rows, slow, args))
     report = "\n\n".join([*parts, str(origin_here(target, drafter))])
-    out(report)
+    out().line(report)
     if args.write:
         write_between(args.write, MARK, report)
     return 0
