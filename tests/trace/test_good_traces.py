@@ -83,7 +83,7 @@ def parameters() -> Iterator[Any]:
         seen.add(method)
 
 
-@pytest.mark.parametrize("draft", parameters())
+@pytest.mark.parametrize("draft", list(parameters()))
 def test_a_trace_of_a_toy_has_no_finding(draft: dict[str, Any]) -> None:
     sources = [
         LiveSource(load=loader(6, precise=True), measure=False, datastores=LetterTexts()),
