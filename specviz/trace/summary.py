@@ -42,6 +42,12 @@ def drafts(this: Round) -> list[Node]:
     return [node for node in this.nodes[1:] if node.id not in riding]
 
 
+def branches(this: Round) -> bool:
+    """Whether two candidates of the round come after the same text."""
+    parents = [node.parent for node in drafts(this)]
+    return len(set(parents)) < len(parents)
+
+
 def accepted_drafts(this: Round) -> int:
     """How many of the accepted path are candidates: its beginning, for below a node that rides along all do."""
     riding = set(this.drafted.riding)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from specviz.trace.events import Round, Trace
 from specviz.trace.gain import gain
+from specviz.trace.summary import branches
 
 PAYS = 1.05
 """measured gains above this pay; below its inverse, a run is slower than plain decoding"""
@@ -126,11 +127,6 @@ def _saved_by_a_sibling(trace: Trace) -> Place | None:
 
 
 # --- what a whole run shows ------------------------------------------------------------------------------------------
-
-
-def branches(this: Round) -> bool:
-    """Whether some node of the round has two children."""
-    return len({node.parent for node in this.nodes}) < len(this.nodes)
 
 
 def _tree_that_pays(trace: Trace) -> Place | None:

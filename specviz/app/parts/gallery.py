@@ -11,11 +11,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from specviz.app.parts.examples import Example, branches, found
+from specviz.app.parts.examples import Example, found
 from specviz.errors import TraceError
 from specviz.trace import codec
 from specviz.trace.events import Trace
 from specviz.trace.gain import gain
+from specviz.trace.summary import branches
 
 INDEX = "index.json"
 SUFFIX = ".json.gz"
