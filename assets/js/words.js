@@ -141,6 +141,10 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return `${how}${path ? `: ${path} accepted and ${last}` : ""}.${rows}`;
   }
 
+  /** Of a node that only rides along: that its verdict counts nowhere. */
+  const aside = (round, id) =>
+    (round.drafted.riding || []).includes(id) ? " It rides along and counts as no draft." : "";
+
   /** One sentence for where the cursor stands. */
   function caption(trace, round, labels, at) {
     if (at.phase === "draft") return drafting(trace, round, labels, at);
@@ -162,8 +166,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     if (at.phase === "commit") return committing(round);
     if (at.drawn) return ending(round, labels);
     const trial = round.judged.trials[at.trial];
-    const aside = (round.drafted.riding || []).includes(trial.node) ? " It rides along and counts as no draft." : "";
-    return `${S.ruleOf(round).words(trialFacts(trace, round, labels, trial))}${aside}`;
+    return `${S.ruleOf(round).words(trialFacts(trace, round, labels, trial))}${aside(round, trial.node)}`;
   }
 
   /** Why a node was unreached. */
@@ -183,5 +186,5 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return "Unreached.";
   }
 
-  Object.assign(S, { ordinal, spelled, list, FATES, trialFacts, ending, caption, unreached });
+  Object.assign(S, { ordinal, spelled, list, FATES, trialFacts, ending, caption, aside, unreached });
 })(globalThis.SpecViz);
