@@ -8,7 +8,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 
   const { END } = S;
   const NAMES = [
-    ..."run ask text round beat node tab chart lesson page view hide what choose doc".split(" "), // in this order
+    ..."run ask text round beat node tab chart lesson page view hide what set choose doc".split(" "), // in this order
   ];
   const MOST = 16000; // characters of one field that are read
   const WRITE_MS = 250; // browsers refuse more than some 200 changes of the address in 30 s
@@ -112,10 +112,11 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 
   // --- the page's one address ----------------------------------------------------------------------------------------
 
-  const page = { fields: {}, wanted: null, handle: null, trace: null, drawn: "", timer: 0, opens: [] };
+  const page = { fields: {}, wanted: null, handle: null, trace: null, drawn: "", timer: 0, opens: [], kept: null };
   if (typeof document !== "undefined") {
     page.fields = readAddress(location.search, location.hash);
     page.wanted = { ...page.fields };
+    readKept(page.fields);
     addEventListener("hashchange", () => arrive(readAddress("", location.hash)));
   }
 
@@ -123,6 +124,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   function arrive(fields) {
     const same = (fields.run || "") === (page.fields.run || "") && (fields.ask || "") === (page.fields.ask || "");
     page.fields = { ...fields };
+    readKept(fields);
     page.wanted = same ? null : { ...fields };
     page.arrived = !same;
     const moment = readMoment(fields);
@@ -189,6 +191,11 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       Object.assign(page.fields, momentFields(handle.cursor, handle.selected));
       if (handle.view !== undefined) page.fields.view = handle.view;
     }
+    if (page.keptChanged) {
+      page.keptChanged = false;
+      const kept = Object.fromEntries(Object.entries(page.kept).filter(([, values]) => Object.keys(values).length));
+      Object.assign(page.fields, { what: "", set: Object.keys(kept).length ? await pack(kept) : "" });
+    }
     const hash = writeAddress(page.fields);
     const url = location.href.replace(/#.*$/, "") + (hash === "#" ? "" : hash);
     if (url !== location.href) history.replaceState(history.state, "", url);
@@ -196,7 +203,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return url;
   }
 
-  /** What stands around the moment: tab, lesson, view, hide, what. An empty text takes a field away. */
+  /** What stands around the moment: tab, lesson, view, hide. An empty text takes a field away. */
   function setAddress(fields) {
     const changed = Object.entries(fields).some(([name, value]) => (page.fields[name] ?? "") !== String(value ?? ""));
     Object.assign(page.fields, fields);
@@ -230,10 +237,26 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     document.addEventListener("click", clicked, true); // gradio keeps some clicks to itself
   }
 
-  /** A value of What if belongs to the address from the moment it is changed. */
-  async function keepWhatIf(name, value) {
-    page.what = { ...page.what, [name]: value };
-    if (Object.values(page.what).length) setAddress({ what: await pack(page.what) });
+  /** The tabs' values that a link brings stay in the address although their controls are not drawn yet. */
+  async function readKept({ what, set }) {
+    page.kept = {};
+    try {
+      const values = { ...(what ? { "what-if": await unpack(what) } : {}), ...(set ? await unpack(set) : {}) };
+      for (const tab of Object.keys(values)) page.kept[tab] = { ...values[tab], ...page.kept[tab] };
+    } catch {
+      // a link that is cut: the server says so beside Run
+    }
+  }
+
+  /** A tab's value belongs to the address from the moment it is changed, and no longer once it is the first one again. */
+  function keepControl(tab, name, value, start) {
+    const values = { ...page.kept[tab] };
+    if (JSON.stringify(value) === JSON.stringify(start)) delete values[name];
+    else values[name] = value;
+    if (JSON.stringify(values) === JSON.stringify(page.kept[tab] || {})) return;
+    page.kept[tab] = values;
+    page.keptChanged = true;
+    if (!page.wanted) later();
   }
 
   /** The link to this moment on the clipboard; says which of two things happened. */
@@ -265,7 +288,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     followLesson,
     setAddress,
     copyAddress,
-    keepWhatIf,
+    keepControl,
     address: write,
   });
 })(globalThis.SpecViz);

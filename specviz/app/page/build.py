@@ -69,23 +69,22 @@ def build(source: TraceSource, gallery: Gallery, limits: Limits, sweeps: Path = 
             with gr.Tab("Step", id="step"):
                 parts = step_tab(step)
             with gr.Tab("Race", id="race"):
-                race_tab(race)
+                raced = race_tab(race)
             with gr.Tab("Speedup", id="speedup") as speedup_page:
-                chart = speedup_tab(speedup, speedup_page)
+                chart, swept = speedup_tab(speedup, speedup_page)
             with gr.Tab("Machine", id="machine") as machine_page:
-                machine_tab(machine, machine_page)
+                curves, heads = machine_tab(machine, machine_page)
             with gr.Tab("What if", id="what-if"):
                 what_if = what_if_tab(WhatIfActions(gallery), tabs, parts.stage())
             with gr.Tab("Proof", id="proof") as proof_page:
-                proof_tab(proof, proof_page)
+                proved = proof_tab(proof, proof_page)
             with gr.Tab("Map", id="map"):
-                doc = map_tab(frozenset(names.values()))
+                doc, filters = map_tab(frozenset(names.values()))
             with gr.Tab("About", id="about"):
                 about_tab(source.catalog(), points_of(measured.result) if measured else ())
         wire_learn(learn, gallery, tabs, parts.stage())
-        wire_links(
-            step, names, LinkParts(tabs, parts.stage(), parts.bar.run, parts.bar.stop, parts.form, what_if, [doc])
-        )
+        kept = [raced, swept, curves, heads, what_if, proved, filters]
+        wire_links(step, names, LinkParts(tabs, parts.stage(), parts.bar.run, parts.bar.stop, parts.form, kept, [doc]))
         _status_events(demo, source, status)
         demo.load(restore, None, [tabs, chart], **QUIET)
         demo.unload(step.leave)

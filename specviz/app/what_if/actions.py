@@ -75,12 +75,14 @@ class WhatIfActions:
         own = [] if first is None else [(f"recorded here: {first.label}", first.file)]
         return own + [(f"Leviathan et al.: {row.label}", str(place)) for place, row in enumerate(LEVIATHAN_SPEEDUPS)]
 
-    def places(self, clock: str) -> Any:
-        """The curve's contexts and batches, where one is chosen."""
+    def places(self, clock: str, place: str | None = None) -> Any:
+        """The curve's contexts and batches, where one is chosen; `place` stays chosen where the curve has it."""
         curve = hardware.curves().get(clock)
         settings = () if curve is None else hardware.settings(curve)
         choices = [(f"context {context}, batch {batch}", f"{context},{batch}") for context, batch in settings]
-        return gr.Dropdown(choices=choices, value=choices[0][1] if choices else None, visible=bool(choices))
+        known = [value for _, value in choices]
+        value = place if place in known else next(iter(known), None)
+        return gr.Dropdown(choices=choices, value=value, visible=bool(choices))
 
     def fill(self, preset: str | None) -> Updates:
         """A recorded run or a printed row into acceptance, α, γ, tree, c and clock."""

@@ -5,13 +5,14 @@ Lays out and wires; what the controls do is in `what_if_actions`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import gradio as gr
 from gradio.components import Component
 
 from specviz.app.page.events import LATEST, QUIET
+from specviz.app.parts.kept import Kept
 from specviz.app.what_if.actions import FLAT, SLIDER, WhatIfActions, WhatIfFields, shown
 from specviz.app.what_if.view import LONGEST, what_if_view
 
@@ -23,9 +24,9 @@ INTRO = (
 START = {"alpha": 0.7, "gamma": 4, "cost_ratio": 0.05, "slower": 2.0, "seed": 7}
 
 
-def what_if_tab(actions: WhatIfActions, tabs: gr.Tabs, stage: Sequence[Component]) -> dict[str, Any]:
+def what_if_tab(actions: WhatIfActions, tabs: gr.Tabs, stage: Sequence[Component]) -> Kept:
     """Build the tab's content inside the current Blocks. `stage`: the Step tab's player, badges, panels and message.
-    Returns the controls that make up a setting, by name."""
+    Returns what a link holds of it: the controls that make up a setting."""
     gr.Markdown(INTRO, elem_classes="sv-intro")
     fields = _controls(actions)
     controls = WhatIfFields(fields)
@@ -43,11 +44,17 @@ def what_if_tab(actions: WhatIfActions, tabs: gr.Tabs, stage: Sequence[Component
     outputs = [sentence, notes, numbers, by_gamma, by_alpha]
     watched = [field.change for name, field in fields.items() if name not in ("preset", "seed")]
     gr.on(watched, actions.show(controls), inputs, outputs, **LATEST)
-    fields["clock"].change(actions.places, fields["clock"], fields["place"], **QUIET)
+    fields["clock"].change(actions.places, [fields["clock"], fields["place"]], fields["place"], **QUIET)
     filled = [fields[name] for name in ("acceptance", "alpha", "gamma", "tree", "cost_ratio", "clock")]
     fields["preset"].input(actions.fill, fields["preset"], filled, **QUIET)
     play.click(actions.step_through(controls), inputs, [tabs, *stage, sentence], **QUIET)
-    return {name: control for name, control in fields.items() if name != "preset"}
+    kept = {name: control for name, control in fields.items() if name != "preset"}
+
+    def fill(values: Mapping[str, Any]) -> dict[Any, Any]:
+        """Context and batch of the curve that a link chooses."""
+        return {fields["place"]: actions.places(values["clock"], values.get("place"))} if "clock" in values else {}
+
+    return Kept("what-if", kept, fill=fill, changing=frozenset({"place"}))
 
 
 def _controls(actions: WhatIfActions) -> dict[str, Any]:
