@@ -26,6 +26,7 @@ INTRO = (
     "cost anything, and a laptop's processor, slow at multiplying for what it reads, is there after a few rows."
 )
 
+
 def machine_tab(actions: MachineActions, tab: gr.Tab) -> tuple[Kept, Kept]:
     """Build the tab's content inside `tab`. The chart is drawn when the tab is first opened. Returns what a link holds
     of it."""

@@ -64,8 +64,8 @@ class Kept:
         return _fits(self.controls[name], value)
 
     def follow(self) -> None:
-        """Wire the controls, inside the current Blocks: a changed value goes into the address, one that is again what it
-        was when the page opened leaves it."""
+        """Wire the controls, inside the current Blocks: a changed value goes into the address, one that is again
+        what it was when the page opened leaves it."""
         for name, control in self.controls.items():
             start = getattr(control, "value", None)
             gr.on(

@@ -34,10 +34,8 @@ class Sum:
 
 def asked_sum(text: str) -> tuple[int, ...] | None:
     """The signed terms of the last sum in a prompt; None: it asks for none."""
-    found = None
-    for found in ASKED.finditer(text):
-        pass
-    return None if found is None else (int(found[1]), SIGNS[found[2]] * int(found[3]))
+    found = list(ASKED.finditer(text))
+    return (int(found[-1][1]), SIGNS[found[-1][2]] * int(found[-1][3])) if found else None
 
 
 def worked_sums(text: str) -> list[Sum]:

@@ -73,7 +73,8 @@ class RaceActions(Cancellable):
         return pick
 
     def choose(self, drafter: str, length: int | None = None) -> Any:
-        """The length that belongs to the chosen drafter, its default unless `length` is given; none where it has none."""
+        """The length that belongs to the chosen drafter, its default unless `length` is given. Nothing where it
+        has none."""
         card = length_card(self.catalog, drafter)
         if card is None:
             return gr.Number(value=None, visible=False)

@@ -12,6 +12,7 @@ import gradio as gr
 from specviz.app.components.race import RaceStage
 from specviz.app.page.events import ENGINE, QUIET
 from specviz.app.parts import notices
+from specviz.app.parts.drafter_table import drafter_fold
 from specviz.app.parts.kept import Kept
 from specviz.app.parts.prompts import chip_label, families
 from specviz.app.race.actions import RaceActions
@@ -29,8 +30,10 @@ MOST_REPEATS = 5
 FILLED = "This link fills in a race; Run race records it here."
 
 
-def race_tab(actions: RaceActions) -> Kept:
-    """Build the tab's content inside the current Blocks. Returns what a link holds of it."""
+def race_tab(actions: RaceActions, table: str) -> Kept:
+    """Build the tab's content inside the current Blocks. `table`: of all drafters, as HTML.
+
+    Returns what a link holds of the tab."""
     value, sentence, prompt = actions.opening()
     gr.Markdown(INTRO, elem_classes="sv-intro")
     with gr.Row(elem_classes="sv-actions"):
@@ -39,6 +42,7 @@ def race_tab(actions: RaceActions) -> Kept:
         message = gr.HTML(notices.message(sentence), elem_id="sv-race-message", scale=1, min_width=200)
     stage = RaceStage(value, elem_id="sv-race")
     fields = _form(actions, prompt)
+    drafter_fold(table)
     run.click(actions.arm, None, [message, run, stop], **QUIET).then(
         actions.run(fields), set(fields.values()), [stage, message, run, stop], **ENGINE
     )

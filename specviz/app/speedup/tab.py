@@ -12,6 +12,7 @@ import gradio as gr
 from specviz.app.lab.tab import Shown, lab_charts, picture_buttons
 from specviz.app.page.events import ENGINE, LATEST, QUIET
 from specviz.app.parts import notices
+from specviz.app.parts.drafter_table import drafter_fold
 from specviz.app.parts.kept import Kept
 from specviz.app.parts.methods import labelled
 from specviz.app.parts.prompts import chip_label, families
@@ -34,8 +35,9 @@ QUEUED = {**QUIET, "queue": True}
 """small answers that change a `gr.State`: outside the queue Gradio tells nobody who listens for that"""
 
 
-def speedup_tab(actions: SpeedupActions, tab: gr.Tab) -> tuple[gr.Radio, Kept]:
+def speedup_tab(actions: SpeedupActions, tab: gr.Tab, table: str) -> tuple[gr.Radio, Kept]:
     """Build the tab's content inside the current Blocks; the recorded result is drawn when `tab` is first opened.
+    `table`: of all drafters, as HTML.
     Returns the choice of the lab's chart, and what a link holds of the tab."""
     gr.Markdown(INTRO, elem_classes="sv-intro")
     parts: dict[str, Any] = {}
@@ -63,6 +65,7 @@ def speedup_tab(actions: SpeedupActions, tab: gr.Tab) -> tuple[gr.Radio, Kept]:
     parts["plot"] = gr.Plot(speedup_figure(speedup_view([])), show_label=False, elem_id="sv-sweep-plot")
     with gr.Accordion("All measurements in a table", open=False):
         parts["table"] = gr.HTML(elem_id="sv-sweep-table")
+    drafter_fold(table)
     with gr.Row():
         parts["as_json"] = gr.DownloadButton("Results as JSON", interactive=False, size="sm", min_width=140)
         parts["as_csv"] = gr.DownloadButton("Results as CSV", interactive=False, size="sm", min_width=140)
