@@ -68,6 +68,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         live: false,
       });
     S.followLesson();
+    open("step", false);
     S.openLinks(follow);
 
     /** What a link asks for; what this site cannot do, it says. */
@@ -118,7 +119,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         const plot = h("div", { class: "svs-plot" });
         box.append(h("h2", {}, chart.title), h("p", {}, chart.question), h("p", { class: "svp-small" }, chart.reading));
         box.append(plot);
-        const settings = { displaylogo: false, responsive: true };
+        const settings = { displayModeBar: false, responsive: true }; // its tools would lie over the legend
         await globalThis.Plotly.newPlot(plot, chart.figure.data, chart.figure.layout, settings);
       }
     }
