@@ -100,13 +100,18 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   /** The recorded runs by run id, as the page that can open them declares them; null: the run is in the page itself. */
   const recordedNames = () => S.RECORDED || null;
 
+  /** A run's name in links; null: a live one, which has none. A simulated one is drawn again from What if's values. */
+  const nameOf = ({ started }, names) =>
+    started.source === "live"
+      ? null
+      : names[started.run_id] || (started.source === "simulated" ? started.source : null);
+
   /** The fields that say which run this is: a recorded one by its name, any other by the request that makes it. */
   async function runFields(trace) {
     const names = recordedNames();
     if (!names || !trace.finished) return {};
-    const name = trace.started.source === "live" ? null : names[trace.started.run_id];
+    const name = nameOf(trace, names);
     if (name) return { run: name };
-    if (trace.started.source === "simulated") return {}; // What if holds its settings
     return { ask: await pack(requestOf(trace.started)), text: textHash(trace.finished.text) };
   }
 
@@ -148,7 +153,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const there = !names
       ? first
       : wanted.run
-        ? names[trace.started.run_id] === wanted.run
+        ? nameOf(trace, names) === wanted.run
         : wanted.ask
           ? trace.started.source === "live" && !!trace.finished
           : first || page.arrived;
@@ -191,6 +196,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       Object.assign(page.fields, momentFields(handle.cursor, handle.selected));
       if (handle.view !== undefined) page.fields.view = handle.view;
     }
+    const tab = document.querySelector("[role=tab][aria-selected=true]");
+    if (tab && page.fields.tab) page.fields.tab = tabName(tab); // a button may have changed it since
     if (page.keptChanged) {
       page.keptChanged = false;
       const kept = Object.fromEntries(Object.entries(page.kept).filter(([, values]) => Object.keys(values).length));
@@ -228,11 +235,13 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     });
   }
 
+  const tabName = (tab) => tab.textContent.trim().toLowerCase().replace(/\s+/g, "-");
+
   /** In the page with tabs: the chosen one belongs to the address. */
   function followTabs() {
     const clicked = (event) => {
       const tab = event.target instanceof Element ? event.target.closest("[role=tab]") : null;
-      if (tab && event.isTrusted) setAddress({ tab: tab.textContent.trim().toLowerCase().replace(/\s+/g, "-") });
+      if (tab && event.isTrusted) setAddress({ tab: tabName(tab) });
     };
     document.addEventListener("click", clicked, true); // gradio keeps some clicks to itself
   }

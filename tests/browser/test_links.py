@@ -245,6 +245,20 @@ def test_values_that_no_control_could_have_are_left_out(page: Page, address: str
     assert page.locator("[role=tabpanel] img[src=x]").count() == 0
 
 
+def test_a_simulated_run_is_drawn_again(page: Page, address: str, browser: Browser) -> None:
+    opened(page, f"{address}#tab=what-if&set={pack({'what-if': {'seed': 11}})}")
+    page.get_by_role("button", name="Step through a simulated run").click()
+    expect(page.locator("#sv-message")).to_contain_text("no model ran")
+    page.evaluate("document.querySelector('#sv-player .sv-player').specviz.go({round: 3, beat: 1}, true)")
+    expect(page).to_have_url(re.compile("#run=simulated&round=4&beat=2.*&tab=step&set="))
+    there = page.locator("#sv-player .sv-player").inner_text()
+    other = fresh(browser, page.url)
+    expect(other.locator("#sv-message")).to_contain_text("no model ran")
+    expect(other.locator("#sv-player .svp-where")).to_contain_text("Round 4 of")
+    assert other.locator("#sv-player .sv-player").inner_text() == there
+    other.context.close()
+
+
 def test_methods_are_chosen_by_a_link_and_nothing_runs(page: Page, address: str, source: ReplaySource) -> None:
     before = len(source.requests)
     chosen = pack({"prompt": "", "drafter": "ngram", "drafter_options": {"longest": 5}})

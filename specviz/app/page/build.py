@@ -57,7 +57,7 @@ def build(source: TraceSource, gallery: Gallery, limits: Limits, sweeps: Path = 
     `settings.launch_settings()`."""
     measured, names = recorded(sweeps), recorded_names(gallery)
     step, speedup = StepActions(source, gallery, limits), SpeedupActions(source, limits, measured)
-    race = RaceActions(source, limits)
+    race, simulating = RaceActions(source, limits), WhatIfActions(gallery)
     table = drafter_table(source.catalog(), points_of(measured.result) if measured else ())
     machine, proof = MachineActions(source), ProofActions(source, limits)
     demo: gr.Blocks = gr.Blocks(title=TITLE, analytics_enabled=False, fill_width=True, delete_cache=CACHE_S)
@@ -77,7 +77,7 @@ def build(source: TraceSource, gallery: Gallery, limits: Limits, sweeps: Path = 
             with gr.Tab("Machine", id="machine") as machine_page:
                 curves, heads = machine_tab(machine, machine_page)
             with gr.Tab("What if", id="what-if"):
-                what_if = what_if_tab(WhatIfActions(gallery), tabs, parts.stage())
+                what_if = what_if_tab(simulating, tabs, parts.stage())
             with gr.Tab("Proof", id="proof") as proof_page:
                 proved = proof_tab(proof, proof_page)
             with gr.Tab("Map", id="map"):
@@ -86,7 +86,9 @@ def build(source: TraceSource, gallery: Gallery, limits: Limits, sweeps: Path = 
                 about_tab(table)
         wire_learn(learn, gallery, tabs, parts.stage())
         kept = [raced, swept, curves, heads, what_if, proved, filters]
-        wire_links(step, names, LinkParts(tabs, parts.stage(), parts.bar.run, parts.bar.stop, parts.form, kept, [doc]))
+        bar = parts.bar
+        linked = LinkParts(tabs, parts.stage(), bar.run, bar.stop, parts.form, simulating.simulated, kept, [doc])
+        wire_links(step, names, linked)
         _status_events(demo, source, status)
         demo.load(restore, None, [tabs, chart], **QUIET)
         demo.unload(step.leave)

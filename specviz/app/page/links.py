@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import gzip
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -36,6 +36,8 @@ HEAD_BYTES = 400
 """of a trace, in which its run id stands"""
 RUN_ID = re.compile(rb'"run_id":"([^"]+)"')
 TABS = ("step", "race", "speedup", "machine", "what-if", "proof", "map", "about")
+SIMULATED, SIMULATED_IN = "simulated", "what-if"
+"""the name in links of a simulated run, and the tab whose values it has"""
 AGAIN = "This link is a live run; running it again…"
 SAME = "It is the link's run: the text is the same."
 OTHER = "The link was made from another text: this machine, or its models, gave a different one."
@@ -66,6 +68,8 @@ class LinkParts:
     stop: gr.Button
     form: Mapping[str, Component]
     """the run's controls by the name of their value"""
+    simulated: Callable[[Mapping[str, Any]], Sequence[Any]]
+    """what shows the simulated run of What if's values"""
     kept: Sequence[Kept] = ()
     """the other tabs' controls"""
     doc: Sequence[Component] = ()
@@ -90,7 +94,10 @@ class LinkActions:
         if (tab := _text(event, "tab")) in TABS:
             updates[parts.tabs] = gr.Tabs(selected=tab)
         try:
-            if name := _text(event, "run"):
+            name = _text(event, "run")
+            if name == SIMULATED:
+                updates |= self._simulated(event)
+            elif name:
                 updates |= self._recorded(name, _text(event, "text"))
             if chosen := _text(event, "choose"):
                 updates |= self._fill(read_request(chosen), prompt=False)
@@ -148,6 +155,15 @@ class LinkActions:
             for name, value in filling.asked_values(request).items()
             if name in self.parts.form and (prompt or name in groups or "." in name)
         }
+
+    def _simulated(self, event: gr.EventData) -> Updates:
+        """The simulated run of the link's values for What if, drawn again from its seed."""
+        chosen = _text(event, "set")
+        values = unpack(chosen) if chosen else {}
+        given = values.get(SIMULATED_IN, {}) if isinstance(values, dict) else {}
+        tab = next(kept for kept in self.parts.kept if kept.tab == SIMULATED_IN)
+        shown = self.parts.simulated(tab.fitting(given) if isinstance(given, dict) else {})
+        return dict(zip(self.parts.stage, shown, strict=True))
 
     def _elsewhere(self, event: gr.EventData) -> Updates:
         """What a link shows in other tabs: the page of a method, the values of their controls."""

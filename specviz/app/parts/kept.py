@@ -50,13 +50,17 @@ class Kept:
 
     def filled(self, values: Values) -> Updates:
         """Updates for the values of a link; those that do not fit are left out."""
-        there = {name: value for name, value in values.items() if name in self.controls and self._fits(name, value)}
+        there = self.fitting(values)
         if not there:
             return {}
         updates: Updates = {self.controls[name]: one for name, one in there.items() if name not in self.changing}
         if self.message is not None:
             updates[self.message] = notices.message(self.said)
         return updates | self.fill(there)
+
+    def fitting(self, values: Values) -> dict[str, Any]:
+        """Those of a link's values that the controls could have."""
+        return {name: value for name, value in values.items() if name in self.controls and self._fits(name, value)}
 
     def _fits(self, name: str, value: object) -> bool:
         if name in self.changing:

@@ -32,6 +32,9 @@ Given = Mapping[Component, Any]
 Updates = tuple[object, ...]
 SLIDER, FLAT, OWN = "", "", "run"
 """acceptance from the slider; passes that cost the same at any width; the recorded run's own step times"""
+START = {"alpha": 0.7, "gamma": 4, "cost_ratio": 0.05, "slower": 2.0, "seed": 7}
+OPENING = {**START, "acceptance": SLIDER, "clock": FLAT}
+"""what the controls hold when the page opens"""
 ROUNDS = 32
 MOST_SEED = 2**53
 KEPT = 4
@@ -158,17 +161,22 @@ class WhatIfActions:
 
         def open_run(given: Given) -> Updates:
             try:
-                values = controls.values(given)
-                one = self.setting(values)
-                seed = _whole(values, "seed", 0, MOST_SEED)
-                trace = simulate(Simulation(one.alphas, one.shape, one.clock, one.clock_name, ROUNDS, seed))
+                stage = self.simulated(controls.values(given))
             except SpecVizError as error:
                 return (*(gr.skip(),) * 5, notices.message(str(error), "error"))
-            said = f"Showing a simulated run, no model ran: {ending(trace)} {_against_formula(one, trace)}"
-            stage = stage_of(trace, said)
             return (gr.Tabs(selected="step"), *stage, gr.skip())
 
         return open_run
+
+    def simulated(self, values: Mapping[str, Any]) -> Updates:
+        """What shows the simulated run of these values; those of the opening where one is missing. The same values give
+        the same run. Raises OptionError or TraceError with a sentence."""
+        values = {**OPENING, **values}
+        one = self.setting(values)
+        seed = _whole(values, "seed", 0, MOST_SEED)
+        trace = simulate(Simulation(one.alphas, one.shape, one.clock, one.clock_name, ROUNDS, seed))
+        said = f"Showing a simulated run, no model ran: {ending(trace)} {_against_formula(one, trace)}"
+        return tuple(stage_of(trace, said))
 
 
 def _against_formula(one: Setting, trace: Trace) -> str:

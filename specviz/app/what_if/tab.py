@@ -13,7 +13,7 @@ from gradio.components import Component
 
 from specviz.app.page.events import LATEST, QUIET
 from specviz.app.parts.kept import Kept
-from specviz.app.what_if.actions import FLAT, SLIDER, WhatIfActions, WhatIfFields, shown
+from specviz.app.what_if.actions import FLAT, OPENING, SLIDER, START, WhatIfActions, WhatIfFields, shown
 from specviz.app.what_if.view import LONGEST, what_if_view
 
 INTRO = (
@@ -21,7 +21,6 @@ INTRO = (
     "Every number here is **modelled**: computed from formulas, not measured. "
     "*Step through a simulated run* plays such a run in the player, marked **simulated**."
 )
-START = {"alpha": 0.7, "gamma": 4, "cost_ratio": 0.05, "slower": 2.0, "seed": 7}
 
 
 def what_if_tab(actions: WhatIfActions, tabs: gr.Tabs, stage: Sequence[Component]) -> Kept:
@@ -30,7 +29,7 @@ def what_if_tab(actions: WhatIfActions, tabs: gr.Tabs, stage: Sequence[Component
     gr.Markdown(INTRO, elem_classes="sv-intro")
     fields = _controls(actions)
     controls = WhatIfFields(fields)
-    opening = shown(what_if_view(actions.setting({**START, "acceptance": SLIDER, "clock": FLAT})))
+    opening = shown(what_if_view(actions.setting(OPENING)))
     sentence = gr.HTML(opening[0], elem_id="sv-what-if-verdict")
     notes = gr.HTML(opening[1], elem_id="sv-what-if-notes")
     with gr.Row(elem_classes="sv-actions"):
