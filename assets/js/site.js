@@ -6,6 +6,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   "use strict";
 
   const { h } = S;
+  const [NARROW, TALL] = [640, 680];
   const waiting = new Map(); // what is awaited → what to do with it
   const kept = new Map();
 
@@ -120,7 +121,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         box.append(h("h2", {}, chart.title), h("p", {}, chart.question), h("p", { class: "svp-small" }, chart.reading));
         box.append(plot);
         const settings = { displayModeBar: false, responsive: true }; // its tools would lie over the legend
-        await globalThis.Plotly.newPlot(plot, chart.figure.data, chart.figure.layout, settings);
+        const tall = innerWidth < NARROW ? { height: TALL } : {}; // legend and upright names take much of a phone
+        await globalThis.Plotly.newPlot(plot, chart.figure.data, { ...chart.figure.layout, ...tall }, settings);
       }
     }
   }
