@@ -33,7 +33,7 @@ class Kept:
 
     tab: str
     """as links call it"""
-    controls: Mapping[str, Component]
+    controls: Mapping[str, Any]
     """by the names that links use"""
     shows: tuple[Component, ...] = ()
     """what else `fill` may write to"""
