@@ -8,7 +8,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 
   const { END } = S;
   const NAMES = [
-    ..."run ask text round beat node tab chart lesson page view hide what choose doc".split(" "), // in this order
+    ..."run ask text round beat node tab chart lesson page view hide what set choose doc".split(" "), // in this order
   ];
   const MOST = 16000; // characters of one field that are read
   const WRITE_MS = 250; // browsers refuse more than some 200 changes of the address in 30 s
@@ -93,22 +93,28 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   /** The recorded runs by run id, as the page that can open them declares them; null: the run is in the page itself. */
   const recordedNames = () => S.RECORDED || null;
 
+  /** A run's name in links; null: a live one, which has none. A simulated one is drawn again from What if's values. */
+  const nameOf = ({ started }, names) =>
+    started.source === "live"
+      ? null
+      : names[started.run_id] || (started.source === "simulated" ? started.source : null);
+
   /** The fields that say which run this is: a recorded one by its name, any other by the request that makes it. */
   async function runFields(trace) {
     const names = recordedNames();
     if (!names || !trace.finished) return {};
-    const name = trace.started.source === "live" ? null : names[trace.started.run_id];
+    const name = nameOf(trace, names);
     if (name) return { run: name };
-    if (trace.started.source === "simulated") return {}; // What if holds its settings
     return { ask: await pack(requestOf(trace.started)), text: textHash(trace.finished.text) };
   }
 
   // --- the page's one address ----------------------------------------------------------------------------------------
 
-  const page = { fields: {}, wanted: null, handle: null, trace: null, drawn: "", timer: 0, opens: [] };
+  const page = { fields: {}, wanted: null, handle: null, trace: null, drawn: "", timer: 0, opens: [], kept: null };
   if (typeof document !== "undefined") {
     page.fields = readAddress(location.search, location.hash);
     page.wanted = { ...page.fields };
+    readKept(page.fields);
     addEventListener("hashchange", () => arrive(readAddress("", location.hash)));
   }
 
@@ -116,6 +122,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   function arrive(fields) {
     const same = (fields.run || "") === (page.fields.run || "") && (fields.ask || "") === (page.fields.ask || "");
     page.fields = { ...fields };
+    readKept(fields);
     page.wanted = same ? null : { ...fields };
     page.arrived = !same;
     const moment = readMoment(fields);
@@ -139,7 +146,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const there = !names
       ? first
       : wanted.run
-        ? names[trace.started.run_id] === wanted.run
+        ? nameOf(trace, names) === wanted.run
         : wanted.ask
           ? trace.started.source === "live" && !!trace.finished
           : first || page.arrived;
@@ -182,6 +189,13 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       Object.assign(page.fields, momentFields(handle.cursor, handle.selected));
       if (handle.view !== undefined) page.fields.view = handle.view;
     }
+    const tab = document.querySelector("[role=tab][aria-selected=true]");
+    if (tab && page.fields.tab) page.fields.tab = tabName(tab); // a button may have changed it since
+    if (page.keptChanged) {
+      page.keptChanged = false;
+      const kept = Object.fromEntries(Object.entries(page.kept).filter(([, values]) => Object.keys(values).length));
+      Object.assign(page.fields, { what: "", set: Object.keys(kept).length ? await pack(kept) : "" });
+    }
     const hash = writeAddress(page.fields);
     const url = location.href.replace(/#.*$/, "") + (hash === "#" ? "" : hash);
     if (url !== location.href) history.replaceState(history.state, "", url);
@@ -189,7 +203,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return url;
   }
 
-  /** What stands around the moment: tab, lesson, view, hide, what. An empty text takes a field away. */
+  /** What stands around the moment: tab, lesson, view, hide. An empty text takes a field away. */
   function setAddress(fields) {
     const changed = Object.entries(fields).some(([name, value]) => (page.fields[name] ?? "") !== String(value ?? ""));
     Object.assign(page.fields, fields);
@@ -214,19 +228,37 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     });
   }
 
+  const tabName = (tab) => tab.textContent.trim().toLowerCase().replace(/\s+/g, "-");
+
   /** In the page with tabs: the chosen one belongs to the address. */
   function followTabs() {
     const clicked = (event) => {
       const tab = event.target instanceof Element ? event.target.closest("[role=tab]") : null;
-      if (tab && event.isTrusted) setAddress({ tab: tab.textContent.trim().toLowerCase().replace(/\s+/g, "-") });
+      if (tab && event.isTrusted) setAddress({ tab: tabName(tab) });
     };
     document.addEventListener("click", clicked, true); // gradio keeps some clicks to itself
   }
 
-  /** A value of What if belongs to the address from the moment it is changed. */
-  async function keepWhatIf(name, value) {
-    page.what = { ...page.what, [name]: value };
-    if (Object.values(page.what).length) setAddress({ what: await pack(page.what) });
+  /** The tabs' values that a link brings stay in the address although their controls are not drawn yet. */
+  async function readKept({ what, set }) {
+    page.kept = {};
+    try {
+      const values = { ...(what ? { "what-if": await unpack(what) } : {}), ...(set ? await unpack(set) : {}) };
+      for (const tab of Object.keys(values)) page.kept[tab] = { ...values[tab], ...page.kept[tab] };
+    } catch {
+      // a link that is cut: the server says so beside Run
+    }
+  }
+
+  /** A tab's value belongs to the address from the moment it is changed, and no longer once it is the first one again. */
+  function keepControl(tab, name, value, start) {
+    const values = { ...page.kept[tab] };
+    if (JSON.stringify(value) === JSON.stringify(start)) delete values[name];
+    else values[name] = value;
+    if (JSON.stringify(values) === JSON.stringify(page.kept[tab] || {})) return;
+    page.kept[tab] = values;
+    page.keptChanged = true;
+    if (!page.wanted) later();
   }
 
   /** The link to this moment on the clipboard; says which of two things happened. */
@@ -257,7 +289,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     followLesson,
     setAddress,
     copyAddress,
-    keepWhatIf,
+    keepControl,
     address: write,
   });
 })(globalThis.SpecViz);

@@ -85,6 +85,9 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     };
   }
 
+  /** `target` for the bundled target of that name, as `in_role` in Python. */
+  const inRole = (role, name) => (name === role ? role : `${role} ${name}`);
+
   /** Pure: where the run comes from: the source, then [{text, note, lossy}], every method with its options as the
      note. */
   function provenance(started) {
@@ -121,7 +124,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       : [];
     return {
       source: started.source,
-      parts: [...clock, { text: `target ${started.target.name}` }, ...methods, ...warm, ...law, { text: settings }],
+      parts: [...clock, { text: inRole("target", started.target.name) }, ...methods, ...warm, ...law, { text: settings }],
     };
   }
 

@@ -33,7 +33,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const beat = () => open.lesson.beats[open.place];
 
     function press() {
-      if (open && !panel.box.getClientRects().length) return showPlayer();
+      if (open && !panel.box.getClientRects().length) return showPlayer("start");
       const dialog = (element.closest(".gradio-container") || document.body).appendChild(
         S.lessonList(data, progress, (id, place) => {
           dialog.close();
@@ -52,9 +52,9 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       if (unsubscribe) unsubscribe();
       player().prepend(panel.box);
       unsubscribe = handle().subscribe(arrived);
-      open = { lesson };
+      open = { lesson, fresh: true };
       show(Math.max(0, Math.min(Math.trunc(place) || 0, lesson.beats.length - 1)));
-      showPlayer();
+      showPlayer("start"); // at the window's top, so that play is in it
       panel.focus();
       return true;
     }
@@ -112,6 +112,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         waiting = null;
         stand(beat().at);
         draw();
+        if (open.fresh) requestAnimationFrame(() => showPlayer("start")); // what stands above has grown meanwhile
+        open.fresh = false;
       } else if (beat().live) look();
     }
 
@@ -208,9 +210,9 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       tab(beat().link.tab);
     }
 
-    function showPlayer() {
+    function showPlayer(block = "nearest") {
       if (!player().getClientRects().length) tab("Step");
-      panel.box.scrollIntoView({ block: "nearest" });
+      panel.box.scrollIntoView({ block });
     }
 
     document.addEventListener(

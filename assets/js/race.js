@@ -228,8 +228,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       swatch("is-draft", "draft"),
       swatch("is-target", "target pass"),
       swatch("svr-swatch-rest", "verdicts and commit"),
-      h("span", {}, finishFlag(), "finished"),
-      h("span", {}, "keys: Space, ← → a token, Shift ← → a tenth, Home, End"),
+      h("span", { class: "svr-nowrap" }, finishFlag(), "finished"),
+      h("span", {}, "keys: Space, ← → a token, PageUp PageDown a tenth, Home, End"),
     );
     const stage = h(
       "div",

@@ -84,6 +84,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         " ": far ? null : "play",
         ArrowRight: far ? "leap" : "next",
         ArrowLeft: far ? "leapBack" : "previous",
+        PageDown: "leap", // a presenter's remote
+        PageUp: "leapBack",
         Home: "start",
         End: "end",
       }[event.key] ?? null

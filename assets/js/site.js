@@ -6,6 +6,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   "use strict";
 
   const { h } = S;
+  const [NARROW, TALL] = [640, 680];
   const waiting = new Map(); // what is awaited → what to do with it
   const kept = new Map();
 
@@ -68,6 +69,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         live: false,
       });
     S.followLesson();
+    open("step", false);
     S.openLinks(follow);
 
     /** What a link asks for; what this site cannot do, it says. */
@@ -118,8 +120,9 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         const plot = h("div", { class: "svs-plot" });
         box.append(h("h2", {}, chart.title), h("p", {}, chart.question), h("p", { class: "svp-small" }, chart.reading));
         box.append(plot);
-        const settings = { displaylogo: false, responsive: true };
-        await globalThis.Plotly.newPlot(plot, chart.figure.data, chart.figure.layout, settings);
+        const settings = { displayModeBar: false, responsive: true }; // its tools would lie over the legend
+        const tall = innerWidth < NARROW ? { height: TALL } : {}; // legend and upright names take much of a phone
+        await globalThis.Plotly.newPlot(plot, chart.figure.data, { ...chart.figure.layout, ...tall }, settings);
       }
     }
   }

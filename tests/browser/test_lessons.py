@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from specviz.app.components.standalone import standalone_html
+from specviz.app.learn.button import lessons_of
+from specviz.app.parts.gallery import gallery
+from specviz.app.site.build import write_site
 from specviz.lessons.lesson import read
 from specviz.resources import ROOT as ASSETS
 from tests.app.doubles import ReplaySource, sample
@@ -206,6 +211,52 @@ def test_on_a_phone_it_stands_above_the_player_and_fits(browser: Browser, addres
     page.locator(".svl-link:not(.is-leave)").click()  # What if waits behind the menu of tabs
     expect(page.locator("#sv-what-if-verdict")).to_be_visible()
     context.close()
+
+
+def played_on(page: Page, one: dict[str, Any], place: int) -> None:
+    """Play an open lesson from its beat `place` to its end by keys alone, each beat at its run and round."""
+    for at, beat in enumerate(one["beats"][place:], place):
+        expect(page.locator(".svl-where")).to_have_text(f"{one['title']} · {at + 1} of {len(one['beats'])}")
+        if not beat["live"]:
+            wanted = {"run_id": one["runs"][beat["run"]]["run_id"], "round": beat["at"]["round"]}
+            page.wait_for_function(STANDS.replace("#sv-player ", ""), arg=wanted)
+        for _ in range(2 if beat["question"] else 1):
+            page.keyboard.press("PageDown")
+    expect(page.locator(".svl-title")).to_have_text("That was the lesson")
+
+
+def from_disk(page: Page, file: Path) -> Page:
+    """The file in a page of its own, with the network off."""
+    context = page.context.browser.new_context(reduced_motion="reduce")  # type: ignore[union-attr]
+    context.set_offline(True)
+    alone = context.new_page()
+    alone.on("pageerror", lambda error: pytest.fail(f"script error: {error}"))
+    alone.goto(f"file://{file}")
+    expect(alone.locator("[data-ready]").first).to_be_attached()
+    return alone
+
+
+def test_the_html_file_exported_from_within_a_lesson_plays_it_from_disk(home: Page, tmp_path: Path) -> None:
+    one = start(home, "other_drafters")
+    home.keyboard.press("PageDown")
+    standing(home, one, one["beats"][1])
+    home.wait_for_function("() => SpecViz.lessonAtHand() !== null")
+    home.locator("#sv-player summary", has_text="share").click()
+    with home.expect_download() as download:
+        home.get_by_role("button", name="one HTML file").click()
+    download.value.save_as(tmp_path / "lesson.html")
+    alone = from_disk(home, tmp_path / "lesson.html")
+    played_on(alone, one, 1)
+    alone.context.close()
+
+
+def test_the_static_site_plays_a_lesson_from_disk(home: Page, tmp_path: Path) -> None:
+    recordings = gallery(ASSETS / "traces")
+    write_site(tmp_path / "site", recordings, ASSETS / "sweeps", json.loads(lessons_of(recordings)))
+    alone = from_disk(home, tmp_path / "site" / "index.html")
+    one = start(alone, "trees")
+    played_on(alone, one, 0)
+    alone.context.close()
 
 
 def test_a_lesson_plays_alone_with_its_runs_in_it(home: Page) -> None:

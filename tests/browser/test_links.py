@@ -10,8 +10,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from specviz.protocol.links import pack, pack_request, read_request, text_hash
+from specviz.app.machine.view import setting_label
+from specviz.app.map.systems import choices as map_choices
+from specviz.app.map.systems import matching
+from specviz.protocol.links import pack, pack_request, read_request, text_hash, unpack
 from specviz.protocol.runs import RunRequest, request_of
+from specviz.theory import roofline
 from specviz.trace import codec
 from specviz.trace.events import Trace
 from tests.app.doubles import ReplaySource, sample
@@ -140,15 +144,118 @@ def test_a_link_that_cannot_be_opened_says_why(page: Page, address: str, fields:
     assert page.locator("#sv-message img").count() == 0
 
 
+def set_values(page: Page) -> dict[str, dict[str, object]]:
+    """The tabs' values in the address."""
+    found = re.search(r"[#&]set=([\w-]+)", page.url)
+    values: dict[str, dict[str, object]] = unpack(found[1]) if found else {}
+    return values
+
+
+def choose(page: Page, control: str, option: str) -> None:
+    page.locator(f"{control} input").click()
+    page.get_by_role("option", name=option).first.click()
+
+
 def test_tab_and_what_if_values_come_back(page: Page, address: str, browser: Browser) -> None:
     opened(page, address)
     page.get_by_role("tab", name="What if").click()
     expect(page).to_have_url(re.compile("[#&]tab=what-if"))
     page.locator("#sv-what-if-tree input, #sv-what-if-tree textarea").fill("3,2")
-    expect(page).to_have_url(re.compile("&what="))
+    choose(page, "#sv-what-if-clock", "measured curve")
+    place = page.get_by_label("context and batch")
+    place.click()
+    page.get_by_role("option").last.click()
+    chosen = place.input_value()
+    expect(page).to_have_url(re.compile("&set="))
+    page.wait_for_timeout(600)  # the address follows at its own pace
+    assert set(set_values(page)["what-if"]) == {"tree", "clock", "place"}
+    said = page.locator("#sv-what-if-verdict").inner_text()
     other = fresh(browser, page.url)
     expect(other.get_by_role("tab", name="What if")).to_have_attribute("aria-selected", "true")
     expect(other.locator("#sv-what-if-tree input, #sv-what-if-tree textarea")).to_have_value("3,2")
+    expect(other.get_by_label("context and batch")).to_have_value(chosen)
+    expect(other.locator("#sv-what-if-verdict")).to_have_text(said, use_inner_text=True)
+    other.context.close()
+
+
+def test_race_settings_come_back_and_nothing_runs(
+    page: Page, address: str, browser: Browser, source: ReplaySource
+) -> None:
+    opened(page, address)
+    page.get_by_role("tab", name="Race").click()
+    page.locator("#sv-race-prompt textarea").fill("two words")
+    choose(page, "#sv-race-drafter-1", "model")
+    page.locator("#sv-race-drafter-1 ~ * input[type=number]").first.fill("7")
+    page.get_by_label("seed").locator("visible=true").fill("11")
+    page.get_by_label("seed").locator("visible=true").blur()
+    page.wait_for_function("() => location.hash.includes('set=')")
+    page.wait_for_timeout(600)
+    values = set_values(page)["race"]
+    assert values == {"prompt": "two words", "0.drafter": "model", "0.gamma": 7, "seed": 11}
+    before = len(source.requests)
+    other = fresh(browser, page.url)
+    expect(other.locator("#sv-race-prompt textarea")).to_have_value("two words")
+    expect(other.locator("#sv-race-drafter-1 input")).to_have_value("model")
+    expect(other.locator("#sv-race-drafter-1 ~ * input[type=number]").first).to_have_value("7")
+    expect(other.get_by_label("seed").locator("visible=true")).to_have_value("11")
+    expect(other.locator("#sv-race-message")).to_contain_text("Run race records it here")
+    assert len(source.requests) == before
+    # Going on: the race stays in the address while another tab's value joins it.
+    other.get_by_role("tab", name="Proof").click()
+    other.locator("#sv-proof-p input, #sv-proof-p textarea").fill("0.2, 0.2, 0.6")
+    other.locator("#sv-proof-p input, #sv-proof-p textarea").blur()
+    other.wait_for_timeout(600)
+    assert set_values(other) == {"race": values, "proof": {"p": "0.2, 0.2, 0.6"}}
+    other.context.close()
+
+
+def test_machine_speedup_and_map_come_back(page: Page, address: str, browser: Browser) -> None:
+    curve = list(roofline.curves().values())[-1]
+    label = f"{curve.name} · {curve.model.name}, {curve.machine.dtype}"
+    setting = setting_label(*roofline.settings(curve)[-1])
+    facet = map_choices("drafts")[1]
+    values = {
+        "machine": {"curve": label, "setting": setting}, "heads": {"head_size": 512},
+        "speedup": {"gammas": "3,5", "chart": "plane", "per_family": 1}, "map": {"drafts": [facet]},
+    }  # fmt: skip
+    opened(page, f"{address}#tab=machine&set={pack(values)}")
+    expect(page.locator("#sv-machine-curve input")).to_have_value(label)
+    expect(page.locator("#sv-machine-setting input")).to_have_value(setting)
+    expect(page.locator("#sv-machine-plot .js-plotly-plot")).to_be_visible()
+    page.get_by_role("tab", name="Speedup").click()
+    expect(page.locator("#sv-lab-choice input:checked")).to_have_value("plane")
+    page.locator("#sv-sweep-form button").first.click()
+    expect(page.locator("#sv-sweep-gammas input, #sv-sweep-gammas textarea")).to_have_value("3,5")
+    page.get_by_role("tab", name="Map").click()
+    expect(page.locator("#sv-map article")).to_have_count(len(matching({"drafts": [facet]})))
+
+
+def test_values_that_no_control_could_have_are_left_out(page: Page, address: str) -> None:
+    values = {
+        "race": {"0.drafter": "unknown", "seed": "x", "temperature": 99, "nothing": 1},
+        "machine": {"curve": "<img src=x onerror=alert(1)>", "setting": "x"},
+        "speedup": {"drafters": ["unknown"], "families": "x"}, "map": {"drafts": [{}]}, "proof": {"candidates": True},
+    }  # fmt: skip
+    opened(page, f"{address}#set={pack(values)}")
+    for tab in ("Race", "Machine", "Speedup", "Map", "Proof"):
+        page.get_by_role("tab", name=tab).click()
+    expect(page.locator("#sv-proof-summary")).to_be_visible()
+    expect(page.locator("#sv-machine-message")).to_contain_text("is not in the link")
+    assert page.locator(".toast-body").count() == 0
+    assert page.locator("[role=tabpanel] img[src=x]").count() == 0
+
+
+def test_a_simulated_run_is_drawn_again(page: Page, address: str, browser: Browser) -> None:
+    opened(page, f"{address}#tab=what-if&set={pack({'what-if': {'seed': 11}})}")
+    page.get_by_role("button", name="Step through a simulated run").click()
+    expect(page.locator("#sv-message")).to_contain_text("no model ran")
+    page.evaluate("document.querySelector('#sv-player .sv-player').specviz.go({round: 3, beat: 1}, true)")
+    expect(page).to_have_url(re.compile("#run=simulated&round=4&beat=2.*&tab=step&set="))
+    there = page.locator("#sv-player .sv-player").inner_text()
+    other = fresh(browser, page.url)
+    expect(other.locator("#sv-message")).to_contain_text("no model ran")
+    expect(other.locator("#sv-player .svp-where")).to_contain_text("Round 4 of")
+    assert other.locator("#sv-player .sv-player").inner_text() == there
     other.context.close()
 
 

@@ -79,6 +79,8 @@ test("the order of finishing is told, and equal times share a place", () => {
 
 test("keys of the browser stay with the browser", () => {
   assert.strictEqual(S.raceCommand({ key: "ArrowRight", shiftKey: true }), "leap");
+  assert.strictEqual(S.raceCommand({ key: "PageDown" }), "leap");
+  assert.strictEqual(S.raceCommand({ key: "PageUp" }), "leapBack");
   assert.strictEqual(S.raceCommand({ key: " " }), "play");
   assert.strictEqual(S.raceCommand({ key: "ArrowRight", ctrlKey: true }), null);
   assert.strictEqual(S.raceCommand({ key: "a" }), null);

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from html import escape
 
 import gradio as gr
 
-from specviz.app.parts.drafter_table import drafter_table
 from specviz.app.parts.glossary import GLOSSARY_FILE
-from specviz.protocol.runs import Catalog
-from specviz.protocol.sweeps.points import SweepPoint
 from specviz.resources import asset_path
 
 WHAT = """
@@ -67,8 +63,8 @@ def words() -> str:
     return f'<div class="sv-table-scroll" tabindex="0">{table}</div>'
 
 
-def about_tab(catalog: Catalog, points: Sequence[SweepPoint] = ()) -> None:
-    """Build the tab's content inside the current Blocks; `points` are the recorded sweep's runs."""
+def about_tab(table: str) -> None:
+    """Build the tab's content inside the current Blocks. `table`: of all drafters, as HTML."""
     with gr.Row(elem_classes="sv-about"):
         with gr.Column(min_width=320):
             gr.Markdown(WHAT)
@@ -79,4 +75,4 @@ def about_tab(catalog: Catalog, points: Sequence[SweepPoint] = ()) -> None:
             with gr.Accordion("All words of this page, each with its meaning", open=False):
                 gr.HTML(words(), elem_id="sv-words")
     gr.Markdown(DRAFTERS)
-    gr.HTML(drafter_table(catalog, points), elem_id="sv-drafters")
+    gr.HTML(table, elem_id="sv-drafters")

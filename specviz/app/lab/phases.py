@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 from specviz.app.lab.cases import PLAIN, Rows, Sums, cases, fastest, fraction, plain_runs
 from specviz.app.lab.chart import LabChart
 from specviz.app.lab.figure_parts import HEIGHT, hover, label, look
-from specviz.app.parts.style import style
+from specviz.app.parts.style import legend_above, style
 from specviz.protocol.sweeps.points import SweepPoint
 
 PHASES: tuple[tuple[str, Callable[[Sums], float]], ...] = (
@@ -91,7 +91,7 @@ def figure(points: Sequence[SweepPoint]) -> go.Figure | None:
     )
     drawn.update_layout(barmode="stack", bargap=0.3)
     drawn.update_yaxes(title="engine milliseconds per round", rangemode="tozero")
-    return style(drawn, HEIGHT).update_layout(legend={"traceorder": "normal"})
+    return legend_above(style(drawn, HEIGHT)).update_layout(legend={"traceorder": "normal"})
 
 
 CHART = LabChart(

@@ -22,7 +22,7 @@ import plotly.graph_objects as go
 from specviz.app.lab.cases import CaseRuns, Rows, Sums, cases, fastest, fraction, paired, quantity
 from specviz.app.lab.chart import NO_PLAIN, LabChart
 from specviz.app.lab.figure_parts import HEIGHT, break_even, hover, label
-from specviz.app.parts.style import SERIES, style
+from specviz.app.parts.style import SERIES, legend_above, style
 from specviz.protocol.sweeps.points import SweepPoint
 
 STEPS = ("tokens per target pass", "cost of drafting", "cost of the wider pass", "engine overhead", "measured speedup")
@@ -152,7 +152,7 @@ def figure(points: Sequence[SweepPoint]) -> go.Figure | None:
     break_even(drawn)
     drawn.update_layout(barmode="group", bargap=0.2, bargroupgap=0)
     drawn.update_yaxes(rangemode="tozero")
-    return style(drawn, HEIGHT)
+    return legend_above(style(drawn, HEIGHT))
 
 
 def _level(before: float, after: float) -> str:

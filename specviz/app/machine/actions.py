@@ -27,6 +27,11 @@ log = logging.getLogger(__name__)
 
 Own = Mapping[str, HardwareCurve]
 Updates = tuple[object, ...]
+IDLE = (
+    "Shipped curves were measured beforehand; Measure here times the bundled target now, on the machine that serves "
+    "this page, in less than a minute if nothing else runs."
+)
+NOT_SHIPPED = "This link's curve was measured or loaded on another page and is not in the link; a shipped one is shown."
 HERE = ProfileRequest(contexts=(128,), repeats=9)
 """what Measure here times"""
 PROGRESS_S = 0.25
@@ -51,6 +56,15 @@ class MachineActions(Cancellable):
         """Recordings and simulations have no machine behind them."""
         return isinstance(self._source, Profiles)
 
+    def curves(self) -> list[str]:
+        """Labels of the shipped curves."""
+        return list(_labelled({}))
+
+    def settings(self, label: str | None) -> list[str]:
+        """Labels of the passes that a shipped curve has."""
+        curve = _labelled({}).get(label or "")
+        return [] if curve is None else [setting_label(*one) for one in hardware.settings(curve)]
+
     # --- showing -------------------------------------------------------------------------------------------------
 
     def open(self, own: Own, chosen: str | None, setting: str | None) -> Updates:
@@ -61,6 +75,12 @@ class MachineActions(Cancellable):
             return (gr.skip(), gr.skip(), empty, *(gr.skip(),) * (SHOWN - 3))
         name = chosen if chosen in there else next(iter(there))
         return _shown(there, name, setting)
+
+    def linked(self, chosen: object, setting: object) -> Updates:
+        """Updates of (message, shown…) for a link, which names a curve but holds none."""
+        name = chosen if isinstance(chosen, str) else None
+        line = notices.message(IDLE if name is None or name in _labelled({}) else NOT_SHIPPED)
+        return line, *self.open({}, name, setting if isinstance(setting, str) else None)
 
     def choose(self, own: Own, chosen: str | None) -> Updates:
         return self.open(own, chosen, None)

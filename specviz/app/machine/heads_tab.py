@@ -5,7 +5,9 @@ Pure counting, no engine: it answers while the slider moves.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from html import escape
+from typing import Any
 
 import gradio as gr
 import plotly.graph_objects as go
@@ -13,6 +15,7 @@ import plotly.graph_objects as go
 from specviz.app.machine.heads import HeadsView, heads_view, vocab_size
 from specviz.app.page.events import LATEST
 from specviz.app.parts import notices
+from specviz.app.parts.kept import Kept
 from specviz.app.parts.style import MARKS, SERIES, TEXT, style
 from specviz.errors import SpecVizError
 from specviz.theory.token_frequencies import CALIBRATIONS, RAW, TITLES
@@ -29,8 +32,8 @@ HEIGHT = 420
 DASHES = ("solid", "dash", "dot")
 
 
-def heads_fold() -> None:
-    """Build the fold inside the current Blocks."""
+def heads_fold() -> Kept:
+    """Build the fold inside the current Blocks. Returns what a link holds of it."""
     opening = heads_view(START, RAW)
     with gr.Accordion("A smaller draft head: what it covers, what it costs", open=False, elem_id="sv-heads"):
         gr.Markdown(INTRO)
@@ -47,6 +50,12 @@ def heads_fold() -> None:
         plot = gr.Plot(heads_figure(opening), show_label=False, elem_id="sv-heads-plot")
         gr.HTML(notices.note(opening.measured))
     gr.on([size.change, source.change], show, [size, source], [sentence, plot], **LATEST)
+
+    def fill(values: Mapping[str, Any]) -> dict[Any, Any]:
+        drawn = show(values.get("head_size", START), values.get("head_text", RAW))
+        return dict(zip((sentence, plot), drawn, strict=True))
+
+    return Kept("heads", {"head_size": size, "head_text": source}, (sentence, plot), fill)
 
 
 def show(size: float | None, source: str | None) -> tuple[object, object]:

@@ -5,12 +5,16 @@ Lays out and wires; what the controls do is in `machine_actions`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import gradio as gr
 
-from specviz.app.machine.actions import MachineActions
+from specviz.app.machine.actions import IDLE, MachineActions
 from specviz.app.machine.heads_tab import heads_fold
 from specviz.app.page.events import ENGINE, QUIET
 from specviz.app.parts import notices
+from specviz.app.parts.kept import Kept
 
 INTRO = (
     "Speculative decoding pays exactly as far as a wider target pass costs little more. Marks with whiskers are "
@@ -21,19 +25,22 @@ INTRO = (
     "same time for one row as for sixty. Only where multiplying the added rows takes longer than that reading do they "
     "cost anything, and a laptop's processor, slow at multiplying for what it reads, is there after a few rows."
 )
-IDLE = (
-    "Shipped curves were measured beforehand; Measure here times the bundled target now, on the machine that serves "
-    "this page, in less than a minute if nothing else runs."
-)
 
 
-def machine_tab(actions: MachineActions, tab: gr.Tab) -> None:
-    """Build the tab's content inside `tab`. The chart is drawn when the tab is first opened."""
+def machine_tab(actions: MachineActions, tab: gr.Tab) -> tuple[Kept, Kept]:
+    """Build the tab's content inside `tab`. The chart is drawn when the tab is first opened. Returns what a link holds
+    of it."""
     gr.Markdown(INTRO, elem_classes="sv-intro")
     own = gr.State({})
+    first = next(iter(actions.curves()), None)
+    passes = actions.settings(first)
     with gr.Row(elem_classes="sv-gallery"):
-        curve = gr.Dropdown([], label="machine and model", scale=3, min_width=260, elem_id="sv-machine-curve")
-        setting = gr.Dropdown([], label="pass", scale=2, min_width=220, elem_id="sv-machine-setting")
+        curve = gr.Dropdown(
+            actions.curves(), value=first, label="machine and model", scale=3, min_width=260, elem_id="sv-machine-curve"
+        )
+        setting = gr.Dropdown(
+            passes, value=next(iter(passes), None), label="pass", scale=2, min_width=220, elem_id="sv-machine-setting"
+        )
         upload = gr.UploadButton(
             "Load a curve", file_types=[".json"], size="sm", min_width=140, elem_id="sv-machine-load"
         )
@@ -51,7 +58,7 @@ def machine_tab(actions: MachineActions, tab: gr.Tab) -> None:
         as_csv = gr.DownloadButton("Times as CSV", interactive=False, size="sm", min_width=140)
         as_json = gr.DownloadButton("Curve as JSON", interactive=False, size="sm", min_width=140)
 
-    heads_fold()
+    heads = heads_fold()
 
     shown = [curve, setting, sentence, plot, table, facts, as_csv, as_json]
     tab.select(actions.open, [own, curve, setting], shown, **QUIET)
@@ -62,3 +69,10 @@ def machine_tab(actions: MachineActions, tab: gr.Tab) -> None:
         actions.measure, own, [message, own, *shown, measure, cancel], **ENGINE
     )
     cancel.click(actions.stop, None, None, **QUIET)
+
+    def fill(values: Mapping[str, Any]) -> dict[Any, Any]:
+        line, *drawn = actions.linked(values.get("curve"), values.get("setting"))
+        return dict(zip((message, *shown), (line, *drawn), strict=True))
+
+    kept = {"curve": curve, "setting": setting}
+    return Kept("machine", kept, (message, *shown[2:]), fill, frozenset(kept)), heads

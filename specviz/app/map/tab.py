@@ -9,6 +9,7 @@ import gradio as gr
 from specviz.app.map.systems import FACETS, choices, matching, systems
 from specviz.app.map.view import cards
 from specviz.app.page.events import LATEST
+from specviz.app.parts.kept import Kept
 from specviz.resources import INSTALLED, ROOT
 
 INTRO = (
@@ -19,10 +20,10 @@ PAGES = ROOT.parent / "docs" / "methods"
 MISSING = "The pages of the methods are in the repository's `docs/methods`; this installation came without them."
 
 
-def map_tab(recorded: frozenset[str]) -> gr.Markdown:
+def map_tab(recorded: frozenset[str]) -> tuple[gr.Markdown, Kept]:
     """Build the tab's content inside the current Blocks. `recorded`: names of the recorded runs that are there.
 
-    Returns where a method's page is read: links of the map write to it.
+    Returns where a method's page is read, as links of the map write to it, and what a link holds of the tab.
     """
     gr.Markdown(INTRO, elem_classes="sv-intro")
     with gr.Row():
@@ -37,7 +38,8 @@ def map_tab(recorded: frozenset[str]) -> gr.Markdown:
         return cards(matching(dict(zip(FACETS, chosen, strict=True))), recorded)
 
     gr.on([one.change for one in filters.values()], show, list(filters.values()), grid, **LATEST)
-    return page
+    filled = Kept("map", filters, (grid,), lambda values: {grid: show(*(values.get(one, []) for one in FACETS))})
+    return page, filled
 
 
 def method_page(name: str, folder: Path = PAGES) -> str:

@@ -20,6 +20,7 @@ from specviz.app.page.deferred import DeferredSource
 from specviz.app.page.events import QUIET
 from specviz.app.page.links import LinkParts, recorded_names, wire_links
 from specviz.app.parts import notices
+from specviz.app.parts.drafter_table import drafter_table
 from specviz.app.parts.gallery import Gallery
 from specviz.app.parts.request import Limits
 from specviz.app.proof.actions import ProofActions
@@ -56,7 +57,8 @@ def build(source: TraceSource, gallery: Gallery, limits: Limits, sweeps: Path = 
     `settings.launch_settings()`."""
     measured, names = recorded(sweeps), recorded_names(gallery)
     step, speedup = StepActions(source, gallery, limits), SpeedupActions(source, limits, measured)
-    race = RaceActions(source, limits)
+    race, simulating = RaceActions(source, limits), WhatIfActions(gallery)
+    table = drafter_table(source.catalog(), points_of(measured.result) if measured else ())
     machine, proof = MachineActions(source), ProofActions(source, limits)
     demo: gr.Blocks = gr.Blocks(title=TITLE, analytics_enabled=False, fill_width=True, delete_cache=CACHE_S)
     with demo:
@@ -67,25 +69,26 @@ def build(source: TraceSource, gallery: Gallery, limits: Limits, sweeps: Path = 
             gr.HTML(LIGHT, scale=0, min_width=84, elem_classes="sv-light-box")
         with gr.Tabs() as tabs:
             with gr.Tab("Step", id="step"):
-                parts = step_tab(step)
+                parts = step_tab(step, table)
             with gr.Tab("Race", id="race"):
-                race_tab(race)
+                raced = race_tab(race, table)
             with gr.Tab("Speedup", id="speedup") as speedup_page:
-                chart = speedup_tab(speedup, speedup_page)
+                chart, swept = speedup_tab(speedup, speedup_page, table)
             with gr.Tab("Machine", id="machine") as machine_page:
-                machine_tab(machine, machine_page)
+                curves, heads = machine_tab(machine, machine_page)
             with gr.Tab("What if", id="what-if"):
-                what_if = what_if_tab(WhatIfActions(gallery), tabs, parts.stage())
+                what_if = what_if_tab(simulating, tabs, parts.stage())
             with gr.Tab("Proof", id="proof") as proof_page:
-                proof_tab(proof, proof_page)
+                proved = proof_tab(proof, proof_page)
             with gr.Tab("Map", id="map"):
-                doc = map_tab(frozenset(names.values()))
+                doc, filters = map_tab(frozenset(names.values()))
             with gr.Tab("About", id="about"):
-                about_tab(source.catalog(), points_of(measured.result) if measured else ())
+                about_tab(table)
         wire_learn(learn, gallery, tabs, parts.stage())
-        wire_links(
-            step, names, LinkParts(tabs, parts.stage(), parts.bar.run, parts.bar.stop, parts.form, what_if, [doc])
-        )
+        kept = [raced, swept, curves, heads, what_if, proved, filters]
+        bar = parts.bar
+        linked = LinkParts(tabs, parts.stage(), bar.run, bar.stop, parts.form, simulating.simulated, kept, [doc])
+        wire_links(step, names, linked)
         _status_events(demo, source, status)
         demo.load(restore, None, [tabs, chart], **QUIET)
         demo.unload(step.leave)

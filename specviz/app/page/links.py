@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import gzip
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import gradio as gr
@@ -21,6 +21,7 @@ from specviz.app.map.tab import method_page
 from specviz.app.page.events import ENGINE, QUIET
 from specviz.app.parts import notices
 from specviz.app.parts.gallery import SUFFIX, Gallery, name_of
+from specviz.app.parts.kept import Kept
 from specviz.app.parts.live_run import Frame
 from specviz.app.parts.methods import kinds
 from specviz.app.parts.request import request_from
@@ -34,6 +35,8 @@ HEAD_BYTES = 400
 """of a trace, in which its run id stands"""
 RUN_ID = re.compile(rb'"run_id":"([^"]+)"')
 TABS = ("step", "race", "speedup", "machine", "what-if", "proof", "map", "about")
+SIMULATED, SIMULATED_IN = "simulated", "what-if"
+"""the name in links of a simulated run, and the tab whose values it has"""
 AGAIN = "This link is a live run; running it again…"
 SAME = "It is the link's run: the text is the same."
 OTHER = "The link was made from another text: this machine, or its models, gave a different one."
@@ -64,12 +67,16 @@ class LinkParts:
     stop: gr.Button
     form: Mapping[str, Component]
     """the run's controls by the name of their value"""
-    what_if: Mapping[str, Any] = field(default_factory=dict)
+    simulated: Callable[[Mapping[str, Any]], Sequence[Any]]
+    """what shows the simulated run of What if's values"""
+    kept: Sequence[Kept] = ()
+    """the other tabs' controls"""
     doc: Sequence[Component] = ()
     """where the page of a method is read"""
 
     def outputs(self) -> list[Any]:
-        return [self.tabs, *self.stage, self.run, self.stop, *self.form.values(), *self.what_if.values(), *self.doc]
+        others = [one for kept in self.kept for one in kept.outputs()]
+        return [self.tabs, *self.stage, self.run, self.stop, *self.form.values(), *others, *self.doc]
 
 
 class LinkActions:
@@ -80,20 +87,20 @@ class LinkActions:
         self.parts = parts
 
     def asked(self, event: gr.EventData) -> Updates:
-        """Show what a link names: its tab, its recorded run, the methods it chooses, the values of What if."""
+        """Show what a link names: its tab, its recorded run, the methods it chooses, the values of other tabs."""
         parts, message = self.parts, self.parts.stage[3]
         updates: Updates = {parts.tabs: gr.skip()}
         if (tab := _text(event, "tab")) in TABS:
             updates[parts.tabs] = gr.Tabs(selected=tab)
         try:
-            if name := _text(event, "run"):
+            name = _text(event, "run")
+            if name == SIMULATED:
+                updates |= self._simulated(event)
+            elif name:
                 updates |= self._recorded(name, _text(event, "text"))
             if chosen := _text(event, "choose"):
                 updates |= self._fill(read_request(chosen), prompt=False)
-            if doc := _text(event, "doc"):
-                updates |= {one: gr.Markdown(method_page(doc), visible=True) for one in parts.doc}
-            if what := _text(event, "what"):
-                updates |= self._what_if(unpack(what))
+            updates |= self._elsewhere(event)
         except SpecVizError as error:
             updates[message] = notices.message(str(error), "error")
         return updates
@@ -106,6 +113,7 @@ class LinkActions:
             form = filling.asked_values(asked)
             limits = self.step.limits
             request = replace(request_from(form, self.step.catalog, limits), dtype=asked.dtype)
+            elsewhere = self._elsewhere(event)
         except SpecVizError as error:
             yield {message: notices.message(str(error), "error")}
             return
@@ -114,6 +122,7 @@ class LinkActions:
             parts.tabs: gr.Tabs(selected=tab),
             message: notices.message(AGAIN, "busy"),
             **self._fill(asked, prompt=True),
+            **elsewhere,
         }
         self.step.arm(visitor)
         expected = _text(event, "text")
@@ -146,15 +155,34 @@ class LinkActions:
             if name in self.parts.form and (prompt or name in groups or "." in name)
         }
 
-    def _what_if(self, values: object) -> Updates:
-        if not isinstance(values, dict):
-            raise TraceError("this link's What-if values cannot be read; ask for it again.")
-        plain = (int, float, str)
-        return {
-            self.parts.what_if[name]: value
-            for name, value in values.items()
-            if name in self.parts.what_if and isinstance(value, plain)
-        }
+    def _simulated(self, event: gr.EventData) -> Updates:
+        """The simulated run of the link's values for What if, drawn again from its seed."""
+        chosen = _text(event, "set")
+        values = unpack(chosen) if chosen else {}
+        given = values.get(SIMULATED_IN, {}) if isinstance(values, dict) else {}
+        tab = next(kept for kept in self.parts.kept if kept.tab == SIMULATED_IN)
+        shown = self.parts.simulated(tab.fitting(given) if isinstance(given, dict) else {})
+        return dict(zip(self.parts.stage, shown, strict=True))
+
+    def _elsewhere(self, event: gr.EventData) -> Updates:
+        """What a link shows in other tabs: the page of a method, the values of their controls."""
+        updates: Updates = {}
+        if doc := _text(event, "doc"):
+            updates |= {one: gr.Markdown(method_page(doc), visible=True) for one in self.parts.doc}
+        if what := _text(event, "what"):  # links of earlier releases
+            updates |= self._kept({"what-if": unpack(what)})
+        if chosen := _text(event, "set"):
+            updates |= self._kept(unpack(chosen))
+        return updates
+
+    def _kept(self, values: object) -> Updates:
+        """The controls of every tab that the link has values for."""
+        if not isinstance(values, dict) or not all(isinstance(one, dict) for one in values.values()):
+            raise TraceError("this link's values cannot be read; ask for it again.")
+        updates: Updates = {}
+        for kept in self.parts.kept:
+            updates |= kept.filled(values.get(kept.tab, {}))
+        return updates
 
 
 def _text(event: gr.EventData, name: str) -> str:
@@ -168,7 +196,6 @@ def wire_links(step: StepActions, recorded: Mapping[str, str], parts: LinkParts)
     address = Address(recorded)
     address.asked(actions.asked, None, parts.outputs(), **QUIET)
     address.rerun(actions.rerun, None, parts.outputs(), **ENGINE)
-    for name, control in parts.what_if.items():
-        keep = f"(value) => SpecViz.keepWhatIf({name!r}, value)"
-        control.change(None, control, None, js=keep, **QUIET)
+    for kept in parts.kept:
+        kept.follow()
     return address

@@ -1,7 +1,7 @@
 """The one table of drafters: what each guesses from, what that takes, and what drafting cost here.
 
 What they need they declare in their own files (`drafters.base.Needs`); what they cost is measured, from a sweep's runs.
-`drafter_table` is all that a tab needs. Names may come from plug-ins; all cells are escaped.
+`drafter_fold` is all that a tab needs. Names may come from plug-ins; all cells are escaped.
 """
 
 from __future__ import annotations
@@ -11,9 +11,12 @@ from dataclasses import dataclass
 from html import escape
 from statistics import median
 
+import gradio as gr
+
 from specviz.protocol.runs import Catalog, MethodDescription
 from specviz.protocol.sweeps.points import SweepPoint
 
+TITLE = "What each drafter guesses from, what it needs and what it costs"
 HEAD = (
     "drafter", "guesses from", "second model", "training", "memory beside the target", "cost here, measured",
 )  # fmt: skip
@@ -76,7 +79,10 @@ def drafter_table(catalog: Catalog, points: Iterable[SweepPoint] = ()) -> str:
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in HEAD)
     body = "".join(
         f'<tr><th scope="row">{escape(row.name)}</th>'
-        + "".join(f"<td>{escape(cell)}</td>" for cell in row.cells()[1:])
+        + "".join(
+            f'<td data-column="{escape(name)}"><span>{escape(cell)}</span></td>'
+            for name, cell in zip(HEAD[1:], row.cells()[1:], strict=True)
+        )
         + "</tr>"
         for row in drafter_rows(catalog, points)
     )
@@ -84,5 +90,12 @@ def drafter_table(catalog: Catalog, points: Iterable[SweepPoint] = ()) -> str:
         "<caption>What drafters need. Cost: measured time of one draft ÷ that of one target pass over one row, the "
         "median of the recorded sweep; a range is over the settings measured.</caption>"
     )
-    table = f'<table class="sv-table sv-drafters">{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+    rows = f"{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
+    table = f'<table class="sv-table sv-blocks sv-drafters">{rows}</table>'
     return f'<div class="sv-table-scroll" tabindex="0">{table}</div>'
+
+
+def drafter_fold(table: str) -> None:
+    """The table in the current Blocks, folded: what a fold holds is not drawn before it is opened."""
+    with gr.Accordion(TITLE, open=False, elem_classes="sv-drafter-fold"):
+        gr.HTML(table)

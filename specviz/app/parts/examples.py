@@ -6,10 +6,10 @@ offered; of several traces the one that shows it best is taken, the easiest to r
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from specviz.app.parts.sums import asked_sum, worked_sums
 from specviz.trace.events import Round, Trace
 from specviz.trace.gain import gain
 from specviz.trace.summary import branches
@@ -18,8 +18,6 @@ PAYS = 1.05
 """measured gains above this pay; below its inverse, a run is slower than plain decoding"""
 FEW_NODES = 16
 """a draft of so many nodes is still read at a glance"""
-SUM = re.compile(r"\d\s*(\+|plus|and)\s*\d")
-"""what a prompt that asks for a sum holds"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,19 +151,36 @@ def _copying_wins(trace: Trace) -> Place | None:
 
 
 def _cannot_add(trace: Trace) -> Place | None:
-    """A sum: the drafter's digit is rejected and the target writes another one in its place."""
-    if not SUM.search(trace.started.prompt_text):
+    """A sum that the target works out right, all of it, and a digit of a result that the drafter had wrong; better an
+    addition than a subtraction."""
+    asked, prompt = asked_sum(trace.started.prompt_text), trace.started.prompt_text
+    sums = worked_sums(prompt + trace.finished.text)
+    if asked is None or not _by_model(trace) or not all(one.right for one in sums):
         return None
-
-    def digits(token: int) -> bool:
-        return trace.vocab[str(token)].text.strip().isdigit()
+    if all(one.terms != asked for one in sums):
+        return None
+    places: dict[int, int] = {}
+    at = len(prompt)
+    for this in trace.rounds:
+        *before, last = [_text(trace, one.token) for one in this.committed.tokens]
+        at += sum(map(len, before))
+        places[this.index] = at + len(last) - len(last.lstrip())
+        at += len(last)
 
     def worth(this: Round) -> float | None:
-        wrong = [trial.node for trial in this.judged.trials if not trial.accepted]
-        shown = this.judged.origin == "correction" and wrong and digits(this.nodes[wrong[-1]].token)
-        return 1.0 if shown and digits(this.judged.token) else None
+        refused = [trial for trial in this.judged.trials if not trial.accepted]
+        if this.judged.origin != "correction" or not refused or this.committed.trimmed:
+            return None
+        drafted = _text(trace, this.nodes[refused[-1].node].token).strip()
+        written = _text(trace, this.judged.token).strip()
+        there = any(one.start <= places[this.index] < one.end for one in sums)
+        return 1.0 + (asked[1] > 0) if drafted.isdigit() and written.isdigit() and there else None
 
-    return _best(trace, worth) if _by_model(trace) else None
+    return _best(trace, worth)
+
+
+def _text(trace: Trace, token: int) -> str:
+    return trace.vocab[str(token)].text
 
 
 FINDERS: Mapping[str, Finder] = {

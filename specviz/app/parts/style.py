@@ -22,6 +22,11 @@ LOSS_GAIN = ("rgba(213, 94, 0, 0.75)", "rgba(128, 128, 128, 0.12)", "rgba(26, 13
 """slower than the baseline, equal, faster: the second and the first of the series, with nothing between"""
 
 
+def legend_above(figure: go.Figure) -> go.Figure:
+    """For a chart with names below its axis: on a phone they stand upright, and a legend there would lie over them."""
+    return figure.update_layout(legend={"x": 0, "y": 1.02, "yanchor": "bottom"}, margin={"t": 8})
+
+
 def style(figure: go.Figure, height: int = 420) -> go.Figure:
     """Apply the common look in place and return the figure. `height` in pixels, fixed so that nothing jumps."""
     axis = {"gridcolor": GRID, "zerolinecolor": GRID, "linecolor": GRID, "automargin": True}

@@ -12,6 +12,7 @@ import gradio as gr
 
 from specviz.app.page.events import ENGINE, LATEST, QUIET
 from specviz.app.parts import notices
+from specviz.app.parts.kept import Kept
 from specviz.app.proof.actions import INTACT, PAIR, PRESETS, TOY, ProofActions, shown
 from specviz.app.proof.figure import part_heading
 from specviz.protocol.proofs import BREAKS, DRAWS, MOST_CANDIDATES, Toy
@@ -25,15 +26,17 @@ INTRO = (
 EXACT = "all ways are added up; no sample is drawn"
 SAMPLED = "counts of a limited number of runs: can show a difference, never prove equality"
 MEASURED = "two real runs, made just now on this machine"
+TOY_NAMES = ("p", "q", "verifier", "candidates", "draw", "broken")
+"""of the toy's controls, in their order"""
 WAITING = "The lines appear as soon as the engine is loaded."
 
 
-def proof_tab(actions: ProofActions, tab: gr.Tab) -> None:
-    """Build the tab's content inside the current Blocks."""
+def proof_tab(actions: ProofActions, tab: gr.Tab) -> Kept:
+    """Build the tab's content inside the current Blocks. Returns what a link holds of it."""
     gr.Markdown(INTRO, elem_classes="sv-intro")
     toy = _exact(actions, tab)
-    _sampled(actions, toy)
-    _greedy(actions)
+    sampled, greedy = _sampled(actions, toy), _greedy(actions)
+    return Kept("proof", {**dict(zip(TOY_NAMES, toy, strict=True)), **sampled, **greedy})
 
 
 def _exact(actions: ProofActions, tab: gr.Tab) -> list[Any]:
@@ -69,7 +72,8 @@ def _exact(actions: ProofActions, tab: gr.Tab) -> list[Any]:
     return toy
 
 
-def _sampled(actions: ProofActions, toy: Sequence[Any]) -> None:
+def _sampled(actions: ProofActions, toy: Sequence[Any]) -> dict[str, Any]:
+    """Returns its controls by name."""
     gr.HTML(part_heading("Run it many times and count", "sampled", SAMPLED))
     gr.Markdown(
         "With the verifier, the candidates and the bug chosen above. The pair continues the last 16 tokens of a "
@@ -91,9 +95,11 @@ def _sampled(actions: ProofActions, toy: Sequence[Any]) -> None:
     _wire(run, cancel, actions.arm_sampling, actions.stop_sampling, outputs).then(
         actions.sample, [where, prompt, runs, seed, temperature, *toy], outputs, **ENGINE
     )
+    return {"where": where, "prompt": prompt, "runs": runs, "seed": seed, "temperature": temperature}
 
 
-def _greedy(actions: ProofActions) -> None:
+def _greedy(actions: ProofActions) -> dict[str, Any]:
+    """Returns its controls by name."""
     gr.HTML(part_heading("Greedy text, token for token", "measured", MEASURED))
     prompts, drafters, most = actions.prompts(), actions.drafters(), actions.limits.max_new_tokens
     with gr.Row():
@@ -107,6 +113,7 @@ def _greedy(actions: ProofActions) -> None:
     _wire(run, cancel, actions.arm_comparison, actions.stop_comparison, outputs).then(
         actions.compare, [drafter, prompt, tokens], outputs, **ENGINE
     )
+    return {"greedy.drafter": drafter, "greedy.prompt": prompt, "greedy.tokens": tokens}
 
 
 def _buttons(label: str, name: str) -> tuple[gr.Button, gr.Button]:

@@ -20,9 +20,9 @@ from specviz.app.parts.cancellable import Cancellable
 from specviz.app.parts.gallery import as_recorded
 from specviz.app.parts.prompts import next_prompt
 from specviz.app.parts.request import Limits
-from specviz.app.race.form import length_card, race_spec
+from specviz.app.race.form import LENGTH, length_card, place_key, race_spec
 from specviz.app.race.view import race_json, race_view
-from specviz.bench.race.runner import Lap, RaceSpec, check, lap_count, progress, race, result
+from specviz.bench.race.runner import MOST_DRAFTERS, Lap, RaceSpec, check, lap_count, progress, race, result
 from specviz.errors import SpecVizError, TraceError
 from specviz.protocol import races as race_file
 from specviz.protocol.races import Race
@@ -72,12 +72,27 @@ class RaceActions(Cancellable):
 
         return pick
 
-    def choose(self, drafter: str) -> Any:
-        """The length that belongs to the chosen drafter; none where it has none."""
+    def choose(self, drafter: str, length: int | None = None) -> Any:
+        """The length that belongs to the chosen drafter, its default unless `length` is given. Nothing where it
+        has none."""
         card = length_card(self.catalog, drafter)
         if card is None:
             return gr.Number(value=None, visible=False)
-        return gr.Number(value=card.default if isinstance(card.default, int) else None, visible=True, info=card.help)
+        usual = card.default if isinstance(card.default, int) else None
+        return gr.Number(value=usual if length is None else length, visible=True, info=card.help)
+
+    def filled(self, fields: Mapping[str, Component]) -> Callable[[Mapping[str, Any]], dict[Any, Any]]:
+        """What a link's values ask for beyond themselves: the length that belongs to each drafter it chooses."""
+
+        def fill(values: Mapping[str, Any]) -> dict[Any, Any]:
+            chosen = {place: values.get(place_key(place, "drafter")) for place in range(MOST_DRAFTERS)}
+            return {
+                fields[place_key(place, LENGTH)]: self.choose(drafter, values.get(place_key(place, LENGTH)))
+                for place, drafter in chosen.items()
+                if drafter is not None
+            }
+
+        return fill
 
     # --- running -------------------------------------------------------------------------------------------------
 

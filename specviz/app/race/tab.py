@@ -12,6 +12,8 @@ import gradio as gr
 from specviz.app.components.race import RaceStage
 from specviz.app.page.events import ENGINE, QUIET
 from specviz.app.parts import notices
+from specviz.app.parts.drafter_table import drafter_fold
+from specviz.app.parts.kept import Kept
 from specviz.app.parts.prompts import chip_label, families
 from specviz.app.race.actions import RaceActions
 from specviz.app.race.form import LENGTH, NOBODY, drafters, first_choice, length_card, place_key
@@ -25,10 +27,13 @@ INTRO = (
 )
 CHIPS_NOTE = "Each button fills the prompt with the next one of its family."
 MOST_REPEATS = 5
+FILLED = "This link fills in a race; Run race records it here."
 
 
-def race_tab(actions: RaceActions) -> None:
-    """Build the tab's content inside the current Blocks."""
+def race_tab(actions: RaceActions, table: str) -> Kept:
+    """Build the tab's content inside the current Blocks. `table`: of all drafters, as HTML.
+
+    Returns what a link holds of the tab."""
     value, sentence, prompt = actions.opening()
     gr.Markdown(INTRO, elem_classes="sv-intro")
     with gr.Row(elem_classes="sv-actions"):
@@ -37,10 +42,12 @@ def race_tab(actions: RaceActions) -> None:
         message = gr.HTML(notices.message(sentence), elem_id="sv-race-message", scale=1, min_width=200)
     stage = RaceStage(value, elem_id="sv-race")
     fields = _form(actions, prompt)
+    drafter_fold(table)
     run.click(actions.arm, None, [message, run, stop], **QUIET).then(
         actions.run(fields), set(fields.values()), [stage, message, run, stop], **ENGINE
     )
     stop.click(actions.stop, None, None, **QUIET)
+    return Kept("race", fields, fill=actions.filled(fields), message=message, said=FILLED)
 
 
 def _form(actions: RaceActions, prompt: str) -> dict[str, Any]:
@@ -81,7 +88,7 @@ def _place(actions: RaceActions, fields: dict[str, Any], place: int, name: str) 
             info=None if card is None else card.help, visible=card is not None,
         )  # fmt: skip
     fields[place_key(place, "drafter")], fields[place_key(place, LENGTH)] = who, length
-    who.change(actions.choose, who, length, **QUIET)
+    who.input(actions.choose, who, length, **QUIET)
 
 
 def _settings(actions: RaceActions, fields: dict[str, Any]) -> None:

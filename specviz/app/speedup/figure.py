@@ -15,7 +15,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from specviz.app.lab.figure_parts import look
-from specviz.app.parts.style import GRID, TEXT, style
+from specviz.app.parts.style import GRID, TEXT, legend_above, style
 from specviz.app.speedup.view import Curve, Level, Measured, Series, SpeedupView
 
 HEIGHT = 460
@@ -59,7 +59,7 @@ def speedup_figure(view: SpeedupView) -> go.Figure:
     )
     figure.update_yaxes(title="× plain decoding (dashed: 1)", rangemode="tozero", range=_range(view))
     if names:
-        figure.update_layout(legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"}, margin={"t": 8})
+        legend_above(figure)
     return figure
 
 

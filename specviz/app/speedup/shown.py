@@ -17,6 +17,7 @@ from specviz.protocol.sweeps.definition import SweepDefinition
 from specviz.protocol.sweeps.result import SweepResult, points_of
 from specviz.protocol.sweeps.toml_file import to_toml
 from specviz.trace.header import ModelCard
+from specviz.trace.naming import in_role
 
 log = logging.getLogger(__name__)
 
@@ -74,7 +75,7 @@ def origin(shown: ShownSweep) -> list[Badge]:
 
 def _model(role: str, card: ModelCard) -> Badge:
     explanation = f"{card.parameters:,} parameters, {card.dtype}, sha256 {card.weights_sha256}"
-    return Badge(f"{role} {card.name} {card.weights_sha256[:8]}", "plain", explanation)
+    return Badge(f"{in_role(role, card.name)} {card.weights_sha256[:8]}", "plain", explanation)
 
 
 def write_results(shown: ShownSweep, folder: Path) -> tuple[Path, Path]:

@@ -12,6 +12,8 @@ import gradio as gr
 from specviz.app.lab.tab import Shown, lab_charts, picture_buttons
 from specviz.app.page.events import ENGINE, LATEST, QUIET
 from specviz.app.parts import notices
+from specviz.app.parts.drafter_table import drafter_fold
+from specviz.app.parts.kept import Kept
 from specviz.app.parts.methods import labelled
 from specviz.app.parts.prompts import chip_label, families
 from specviz.app.speedup.actions import IDLE, OUTPUTS, SpeedupActions
@@ -28,13 +30,15 @@ INTRO = (
     "for at most four drafters, those with the most lengths. Below 1, drafting costs more than it saves."
 )
 
+FILLED = "This link fills in what to measure and which chart to show; Run sweep measures it here."
 QUEUED = {**QUIET, "queue": True}
 """small answers that change a `gr.State`: outside the queue Gradio tells nobody who listens for that"""
 
 
-def speedup_tab(actions: SpeedupActions, tab: gr.Tab) -> gr.Radio:
+def speedup_tab(actions: SpeedupActions, tab: gr.Tab, table: str) -> tuple[gr.Radio, Kept]:
     """Build the tab's content inside the current Blocks; the recorded result is drawn when `tab` is first opened.
-    Returns the choice of the lab's chart."""
+    `table`: of all drafters, as HTML.
+    Returns the choice of the lab's chart, and what a link holds of the tab."""
     gr.Markdown(INTRO, elem_classes="sv-intro")
     parts: dict[str, Any] = {}
     # Folded, so that results stand in the first screen; a fold that is closed still hands its values to the sweep.
@@ -61,6 +65,7 @@ def speedup_tab(actions: SpeedupActions, tab: gr.Tab) -> gr.Radio:
     parts["plot"] = gr.Plot(speedup_figure(speedup_view([])), show_label=False, elem_id="sv-sweep-plot")
     with gr.Accordion("All measurements in a table", open=False):
         parts["table"] = gr.HTML(elem_id="sv-sweep-table")
+    drafter_fold(table)
     with gr.Row():
         parts["as_json"] = gr.DownloadButton("Results as JSON", interactive=False, size="sm", min_width=140)
         parts["as_csv"] = gr.DownloadButton("Results as CSV", interactive=False, size="sm", min_width=140)
@@ -76,7 +81,7 @@ def speedup_tab(actions: SpeedupActions, tab: gr.Tab) -> gr.Radio:
     upload.upload(actions.open_file, upload, outputs, **QUEUED)
     changes = [control.change for control in fields.values()]
     gr.on(changes, actions.estimate(controls), inputs, [parts["message"], settings], **LATEST)
-    return choice
+    return choice, Kept("speedup", {**fields, "chart": choice}, message=parts["message"], said=FILLED)
 
 
 def _sweep_controls(actions: SpeedupActions) -> dict[str, Any]:

@@ -43,7 +43,7 @@ def bar(controls: Controls, gallery: Gallery, catalog: Catalog, message: str) ->
         with gr.Row(elem_classes="sv-bar-row"):
             example = gr.Dropdown(
                 [(one.title, one.title) for one in gallery.examples], value=None, label="example", scale=2,
-                min_width=150, visible=bool(gallery.examples), elem_id="sv-example",
+                min_width=196, visible=bool(gallery.examples), elem_id="sv-example",
             )  # fmt: skip
             bar_controls(controls, catalog)
             with gr.Row(elem_classes="sv-bar-buttons"):

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import gradio as gr
 
 from specviz.app.parts import notices
+from specviz.app.parts.drafter_table import drafter_fold
 from specviz.app.parts.gallery import Gallery, labelled_files
 from specviz.app.parts.methods import lossless_note
 from specviz.app.parts.request import Limits
@@ -27,8 +28,8 @@ class DrawerParts:
     lossless: gr.HTML
 
 
-def drawer(controls: form.Controls, gallery: Gallery, catalog: Catalog, limits: Limits) -> DrawerParts:
-    """Build the drawer inside the current Blocks; the bar's controls must stand already."""
+def drawer(controls: form.Controls, gallery: Gallery, catalog: Catalog, limits: Limits, table: str = "") -> DrawerParts:
+    """Build the drawer inside the current Blocks; the bar's controls must stand already. `table`: of all drafters."""
     with gr.Column(elem_id="sv-drawer", elem_classes="sv-drawer"):
         close = gr.Button("Close", size="sm", min_width=80, elem_classes="sv-drawer-close")
         recorded = gr.Dropdown(
@@ -36,6 +37,8 @@ def drawer(controls: form.Controls, gallery: Gallery, catalog: Catalog, limits: 
             elem_id="sv-recorded",
         )  # fmt: skip
         upload = gr.UploadButton("Open a trace file", file_types=[".json", ".gz"], size="sm", elem_id="sv-upload")
+        if table:
+            drafter_fold(table)
         form.method_controls(controls, catalog, limits)
         names = {group: str(controls.fields[group].value) for group in controls.notes}
         lossless = gr.HTML(notices.lossless_mark(*lossless_note(catalog, names)), elem_id="sv-lossless")

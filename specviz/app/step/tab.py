@@ -69,13 +69,14 @@ class StepParts:
         return [self.pair, self.before_row, self.before]
 
 
-def step_tab(actions: StepActions) -> StepParts:
-    """Build the tab's content inside the current Blocks; what it returns lets other tabs show a run here."""
+def step_tab(actions: StepActions, table: str = "") -> StepParts:
+    """Build the tab's content inside the current Blocks; what it returns lets other tabs show a run here. `table`: of
+    all drafters, as HTML."""
     opening = actions.opening()
     controls = form.Controls(opening=opening.values)
     with gr.Column(elem_classes="sv-step"):
         the_bar = bar(controls, actions.gallery, actions.catalog, opening.message)
-        the_drawer = drawer(controls, actions.gallery, actions.catalog, actions.limits)
+        the_drawer = drawer(controls, actions.gallery, actions.catalog, actions.limits, table)
         parts = _stage(opening, the_bar, the_drawer)
     parts.form = controls.fields
     _wire_form(actions, controls, parts)

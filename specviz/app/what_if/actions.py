@@ -32,6 +32,9 @@ Given = Mapping[Component, Any]
 Updates = tuple[object, ...]
 SLIDER, FLAT, OWN = "", "", "run"
 """acceptance from the slider; passes that cost the same at any width; the recorded run's own step times"""
+START = {"alpha": 0.7, "gamma": 4, "cost_ratio": 0.05, "slower": 2.0, "seed": 7}
+OPENING = {**START, "acceptance": SLIDER, "clock": FLAT}
+"""what the controls hold when the page opens"""
 ROUNDS = 32
 MOST_SEED = 2**53
 KEPT = 4
@@ -75,12 +78,14 @@ class WhatIfActions:
         own = [] if first is None else [(f"recorded here: {first.label}", first.file)]
         return own + [(f"Leviathan et al.: {row.label}", str(place)) for place, row in enumerate(LEVIATHAN_SPEEDUPS)]
 
-    def places(self, clock: str) -> Any:
-        """The curve's contexts and batches, where one is chosen."""
+    def places(self, clock: str, place: str | None = None) -> Any:
+        """The curve's contexts and batches, where one is chosen; `place` stays chosen where the curve has it."""
         curve = hardware.curves().get(clock)
         settings = () if curve is None else hardware.settings(curve)
         choices = [(f"context {context}, batch {batch}", f"{context},{batch}") for context, batch in settings]
-        return gr.Dropdown(choices=choices, value=choices[0][1] if choices else None, visible=bool(choices))
+        known = [value for _, value in choices]
+        value = place if place in known else next(iter(known), None)
+        return gr.Dropdown(choices=choices, value=value, visible=bool(choices))
 
     def fill(self, preset: str | None) -> Updates:
         """A recorded run or a printed row into acceptance, α, γ, tree, c and clock."""
@@ -156,17 +161,22 @@ class WhatIfActions:
 
         def open_run(given: Given) -> Updates:
             try:
-                values = controls.values(given)
-                one = self.setting(values)
-                seed = _whole(values, "seed", 0, MOST_SEED)
-                trace = simulate(Simulation(one.alphas, one.shape, one.clock, one.clock_name, ROUNDS, seed))
+                stage = self.simulated(controls.values(given))
             except SpecVizError as error:
                 return (*(gr.skip(),) * 5, notices.message(str(error), "error"))
-            said = f"Showing a simulated run, no model ran: {ending(trace)} {_against_formula(one, trace)}"
-            stage = stage_of(trace, said)
             return (gr.Tabs(selected="step"), *stage, gr.skip())
 
         return open_run
+
+    def simulated(self, values: Mapping[str, Any]) -> Updates:
+        """What shows the simulated run of these values; those of the opening where one is missing. The same values give
+        the same run. Raises OptionError or TraceError with a sentence."""
+        values = {**OPENING, **values}
+        one = self.setting(values)
+        seed = _whole(values, "seed", 0, MOST_SEED)
+        trace = simulate(Simulation(one.alphas, one.shape, one.clock, one.clock_name, ROUNDS, seed))
+        said = f"Showing a simulated run, no model ran: {ending(trace)} {_against_formula(one, trace)}"
+        return tuple(stage_of(trace, said))
 
 
 def _against_formula(one: Setting, trace: Trace) -> str:

@@ -27,7 +27,7 @@ def speedup_by_gamma(view: WhatIfView) -> go.Figure:
     for line in view.others:
         figure.add_trace(_line(line, GRID, 1.5, False))
         figure.add_annotation(
-            x=LONGEST, y=line.points[-1].speedup, text=line.label, showarrow=False, xanchor="left", font={"size": 11}
+            x=LONGEST, y=line.points[-1].speedup, text=line.label, showarrow=False, xanchor="left", font={"size": 13}
         )
     figure.add_trace(_line(view.chosen, SERIES[0], 2.5, True))
     figure.add_trace(_mark(view.best, view.chosen.points[view.best], f"fastest chain: γ = {view.best}", "star", 0))

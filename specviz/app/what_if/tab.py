@@ -5,14 +5,15 @@ Lays out and wires; what the controls do is in `what_if_actions`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import gradio as gr
 from gradio.components import Component
 
 from specviz.app.page.events import LATEST, QUIET
-from specviz.app.what_if.actions import FLAT, SLIDER, WhatIfActions, WhatIfFields, shown
+from specviz.app.parts.kept import Kept
+from specviz.app.what_if.actions import FLAT, OPENING, SLIDER, START, WhatIfActions, WhatIfFields, shown
 from specviz.app.what_if.view import LONGEST, what_if_view
 
 INTRO = (
@@ -20,16 +21,15 @@ INTRO = (
     "Every number here is **modelled**: computed from formulas, not measured. "
     "*Step through a simulated run* plays such a run in the player, marked **simulated**."
 )
-START = {"alpha": 0.7, "gamma": 4, "cost_ratio": 0.05, "slower": 2.0, "seed": 7}
 
 
-def what_if_tab(actions: WhatIfActions, tabs: gr.Tabs, stage: Sequence[Component]) -> dict[str, Any]:
+def what_if_tab(actions: WhatIfActions, tabs: gr.Tabs, stage: Sequence[Component]) -> Kept:
     """Build the tab's content inside the current Blocks. `stage`: the Step tab's player, badges, panels and message.
-    Returns the controls that make up a setting, by name."""
+    Returns what a link holds of it: the controls that make up a setting."""
     gr.Markdown(INTRO, elem_classes="sv-intro")
     fields = _controls(actions)
     controls = WhatIfFields(fields)
-    opening = shown(what_if_view(actions.setting({**START, "acceptance": SLIDER, "clock": FLAT})))
+    opening = shown(what_if_view(actions.setting(OPENING)))
     sentence = gr.HTML(opening[0], elem_id="sv-what-if-verdict")
     notes = gr.HTML(opening[1], elem_id="sv-what-if-notes")
     with gr.Row(elem_classes="sv-actions"):
@@ -43,11 +43,17 @@ def what_if_tab(actions: WhatIfActions, tabs: gr.Tabs, stage: Sequence[Component
     outputs = [sentence, notes, numbers, by_gamma, by_alpha]
     watched = [field.change for name, field in fields.items() if name not in ("preset", "seed")]
     gr.on(watched, actions.show(controls), inputs, outputs, **LATEST)
-    fields["clock"].change(actions.places, fields["clock"], fields["place"], **QUIET)
+    fields["clock"].change(actions.places, [fields["clock"], fields["place"]], fields["place"], **QUIET)
     filled = [fields[name] for name in ("acceptance", "alpha", "gamma", "tree", "cost_ratio", "clock")]
     fields["preset"].input(actions.fill, fields["preset"], filled, **QUIET)
     play.click(actions.step_through(controls), inputs, [tabs, *stage, sentence], **QUIET)
-    return {name: control for name, control in fields.items() if name != "preset"}
+    kept = {name: control for name, control in fields.items() if name != "preset"}
+
+    def fill(values: Mapping[str, Any]) -> dict[Any, Any]:
+        """Context and batch of the curve that a link chooses."""
+        return {fields["place"]: actions.places(values["clock"], values.get("place"))} if "clock" in values else {}
+
+    return Kept("what-if", kept, fill=fill, changing=frozenset({"place"}))
 
 
 def _controls(actions: WhatIfActions) -> dict[str, Any]:

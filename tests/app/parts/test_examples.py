@@ -5,10 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from specviz.app.parts.examples import FINDERS, found
+from specviz.app.parts.sums import asked_sum, worked_sums
 from specviz.trace.beside import PlainDecoding
 from specviz.trace.events import Trace
 from specviz.trace.gain import gain
 from tests.app.doubles import sample
+
+FRESH = 999
+"""a token id that the sample has not"""
 
 
 def timed(trace: Trace, ratio: float) -> Trace:
@@ -53,17 +57,47 @@ def test_copying_is_a_drafter_without_a_model_that_gains() -> None:
     assert "copying wins" not in titles(replace(copying, rounds=trace.rounds))
 
 
-def test_the_drafter_cannot_add_where_its_digit_was_replaced_by_another() -> None:
+def adding(prompt: str, drafted: str, written: str, text: str | None = None, before: str = "") -> Trace:
+    """The sample, all of whose tokens are empty but the one rejected in round 4 and the one in its place."""
     trace = sample()
     this = trace.rounds[3]
-    wrong = this.nodes[this.judged.trials[-1].node].token
-    vocab = {**trace.vocab}
-    for token, text in ((wrong, " 7"), (this.judged.token, "8")):
-        vocab[str(token)] = replace(vocab[str(token)], text=text)
-    told = replace(trace, vocab=vocab)
-    assert "the drafter cannot add" not in titles(told)
-    asked = replace(told, started=replace(told.started, prompt_text="What is 3 + 5?"))
-    assert titles(asked)["the drafter cannot add"] == 3
+    wrong = replace(this.nodes[1], token=FRESH)
+    rounds = [*trace.rounds[:3], replace(this, nodes=[this.nodes[0], wrong, *this.nodes[2:]]), *trace.rounds[4:]]
+    texts = {FRESH: drafted, this.judged.token: written}
+    texts |= {trace.rounds[0].committed.tokens[0].token: before} if before else {}
+    entries = {**trace.vocab, str(FRESH): next(iter(trace.vocab.values()))}
+    vocab = {name: replace(entry, text=texts.get(int(name), "")) for name, entry in entries.items()}
+    return replace(
+        trace,
+        vocab=vocab,
+        rounds=rounds,
+        started=replace(trace.started, prompt_text=prompt),
+        finished=replace(trace.finished, text=before + written if text is None else text),
+    )
+
+
+def test_the_drafter_cannot_add_where_its_digit_was_replaced_in_a_sum_that_is_right() -> None:
+    title = "the drafter cannot add"
+    assert titles(adding("Peter writes: 3 + 5 =", " 7", " 8"))[title] == 3
+    assert title not in titles(adding("Peter writes: 3 + 5 =", " 8", " 7"))  # the target is wrong
+    assert title not in titles(adding("Peter writes: 3 + 5 =", " x", " 8"))  # no digit was drafted
+    assert title not in titles(adding("Peter writes: 3 and 5", " 7", " 8"))  # no sum was asked for
+    assert title not in titles(adding("3 + 5 =", " 7", " 8", text=" 8. 2 + 2 = 5."))  # another sum is wrong
+    assert title not in titles(adding("3 + 5 =", " 7", " 9", text=" 8. 9", before=" 8. "))  # the digit is no result's
+
+
+def test_sums_are_read_with_carries_and_in_words() -> None:
+    text = "What is 346 minus 183? Tens: borrow, 14 - 8 = 6. Hundreds: 3 - 1 - 1 = 1. 346 - 183 = 163. 2 + 2 is 5"
+    assert asked_sum(text[:22]) == (346, -183)
+    assert asked_sum("Say something.") is None
+    found = worked_sums(text)
+    assert [(one.terms, one.result, one.right) for one in found] == [
+        ((14, -8), 6, True),
+        ((3, -1, -1), 1, True),
+        ((346, -183), 163, True),
+        ((2, 2), 5, False),
+    ]
+    assert [text[one.start : one.end] for one in found] == ["6", "1", "163", "5"]
 
 
 def test_a_lossy_run_is_no_example_and_the_order_is_that_of_the_list() -> None:
