@@ -121,8 +121,9 @@ class Texts:
             kept: TokenStream = np.load(path)
             return kept
         options, own_seed = self.options, 7919 * self.options.seed + number
-        end = self.teacher.model.config.eos_token_id
-        given = beginnings(self.domains, options.english, options.block_rows, own_seed, end, held_out=False)
+        given = beginnings(
+            self.domains, options.english, options.block_rows, own_seed, self.teacher.end, held_out=False
+        )
         block = written(self.teacher, given, options.length, TEMPERATURES[number % len(TEMPERATURES)], own_seed)
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import nn
 
 from specviz.drafters.parts.trained import DrafterModule
 from specviz.errors import TrainingError
@@ -61,7 +62,7 @@ class Progress:
 
 def optimisers_of(module: DrafterModule[Options], options: LoopOptions) -> tuple[torch.optim.Optimizer, ...]:
     """Muon for matrices, AdamW for norms, biases and tables of tokens; either may have nothing to do."""
-    matrices, others = [], []
+    matrices, others = list[nn.Parameter](), list[nn.Parameter]()
     for parameter in module.parameters():
         square = parameter.ndim == 2 and max(parameter.shape) <= TABLE_RATIO * min(parameter.shape)
         (matrices if square else others).append(parameter)
@@ -147,7 +148,7 @@ class ModuleLoop:
             with self._autocast(reading.tokens.device.type):
                 terms = module.loss(reading.batch_for(module))
             total = torch.stack([term.float() for term in terms.values()]).sum()
-            total.backward()  # type: ignore[no-untyped-call]
+            total.backward()
             torch.nn.utils.clip_grad_norm_(module.parameters(), self.options.clip_norm)
             for optimiser in self.optimisers[label]:
                 rate = self.options.matrix_lr if isinstance(optimiser, Muon) else self.options.other_lr

@@ -58,12 +58,11 @@ class HeldOut:
         cls, teacher: Teacher, domains: Sequence[Domain], english: float, depths: Sequence[int], rows: int, length: int
     ) -> HeldOut:
         """Let the target write `rows` rows of `length` tokens after held-out beginnings."""
-        end = teacher.model.config.eos_token_id
         half = max(1, rows // 2)
         blocks = []
         for temperature, count in ((0.0, half), (1.0, rows - half)):
             if count:
-                given = beginnings(domains, english, count, HELD_OUT_SEED, end, held_out=True)
+                given = beginnings(domains, english, count, HELD_OUT_SEED, teacher.end, held_out=True)
                 blocks.append(written(teacher, given, length, temperature, HELD_OUT_SEED))
         tokens = torch.from_numpy(np.concatenate(blocks).astype(np.int64))
         reading = teacher.read(tokens, depths)

@@ -66,19 +66,19 @@ class Teacher:
         model: LlamaForCausalLM = LlamaForCausalLM.from_pretrained(where, dtype=dtype)
         return cls(moved(model, device).eval().requires_grad_(False), parts, load_tokenizer(where))
 
+    @property
+    def end(self) -> int:
+        """The token behind each document."""
+        return int(self.tokenizer.eos_token_id)
+
     @torch.no_grad()
     def read(self, tokens: Tensor, depths: Sequence[int]) -> Reading:
         """One pass over tokens [B, T]; states at `depths`."""
         tokens = tokens.to(self.model.device)
         outputs = layer_outputs(self.model, tokens)
-        last = len(outputs)
         final = self.model.model.norm(outputs[-1])
 
-        def at(depth: int) -> Tensor:
-            if depth == last:
-                return final
-            return self.model.model.embed_tokens(tokens) if depth == 0 else outputs[depth - 1]
-
-        states = {depth: at(depth).float() for depth in {*depths}}
+        after = [self.model.model.embed_tokens(tokens), *outputs[:-1], final]
+        states = {depth: after[depth].float() for depth in {*depths}}
         head = self.parts.head.to(final.dtype)
         return Reading(tokens, states, final.float(), functional.linear(final, head).float())
