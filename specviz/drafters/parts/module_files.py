@@ -10,6 +10,7 @@ import json
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import torch
 from safetensors import SafetensorError
@@ -91,10 +92,30 @@ def read_module(folder: Path, target: GivesFeatures) -> DrafterModule[Options]:
 
 def module_for(kind: type[DrafterModule[Options]], weights: str, target: GivesFeatures) -> DrafterModule[Options]:
     """The module that a drafter's option `weights` names. Raises ModelError where there is none for this target, or the
-    folder holds a module of another kind."""
+    folder holds a module of another kind. The same one each time while target and files are the same."""
+    known = _KNOWN.setdefault(target, {})
+    key = kind.name, weights, _written_at(_folder_of(kind.name, weights))
+    if key not in known:
+        known[key] = _module_for(kind, weights, target)
+    return known[key]
+
+
+_KNOWN: WeakKeyDictionary[GivesFeatures, dict[object, DrafterModule[Options]]] = WeakKeyDictionary()
+
+
+def _folder_of(name: str, weights: str) -> Path:
+    return ROOT / "modules" / name if weights == SHIPPED else Path(weights)
+
+
+def _written_at(folder: Path) -> int:
+    path = folder / WEIGHTS
+    return path.stat().st_mtime_ns if path.is_file() else 0
+
+
+def _module_for(kind: type[DrafterModule[Options]], weights: str, target: GivesFeatures) -> DrafterModule[Options]:
     if weights == UNTRAINED:
         return fresh(kind, TargetParts.of(target), from_mapping(kind.options_type, {}))
-    folder = ROOT / "modules" / kind.name if weights == SHIPPED else Path(weights)
+    folder = _folder_of(kind.name, weights)
     if weights == SHIPPED and not folder.is_dir():
         raise ModelError(
             f"no weights of '{kind.name}' are shipped; train some with `specviz train module {kind.name}`, or set "
