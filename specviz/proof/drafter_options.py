@@ -29,6 +29,11 @@ OPTION_SETS: dict[str, tuple[dict[str, object], ...]] = {
         {"exit_layer": 1, "branching": (2, 2)},
         {"exit_layer": 1, "branching": (2, 1), "draw": "iid"},
     ),
+    "medusa": (
+        {"weights": "untrained", "nodes": 4},
+        {"weights": "untrained", "nodes": 0, "gamma": 2},
+        {"weights": "untrained", "nodes": 0, "gamma": 3, "draw": "top_k"},
+    ),
     "self_speculative": (
         {"skip_mlp": (1,), "gamma": 2},
         {"skip_attention": (1, 2), "skip_mlp": (2,), "branching": (2, 1)},
