@@ -121,7 +121,8 @@ class MedusaDrafter(HeadDrafter[MedusaOptions]):
         return self._module.options.heads
 
     def start(self, context: DraftContext, states: FeatureText, proposal: Proposal) -> None:
-        self._rows = self._module.logits(states.rows(states.length - 1)[0, 0])
+        state = states.rows(states.length - 1)[0, 0]
+        self._rows = self.timed(proposal, 1, None, lambda: self._module.logits(state))
 
     def answer(self, tree: DraftTree, nodes: Sequence[int]) -> Tensor:
         depths = tree.depths

@@ -29,6 +29,15 @@ OPTION_SETS: dict[str, tuple[dict[str, object], ...]] = {
         {"exit_layer": 1, "branching": (2, 2)},
         {"exit_layer": 1, "branching": (2, 1), "draw": "iid"},
     ),
+    "hydra": (
+        {"weights": "untrained", "nodes": 4},
+        {"weights": "untrained", "nodes": 0, "gamma": 2},
+        {"weights": "untrained", "nodes": 0, "gamma": 2, "draw": "without_replacement"},
+    ),
+    "markov": (
+        {"weights": "untrained", "nodes": 4, "width": 3},
+        {"weights": "untrained", "nodes": 0, "gamma": 2},
+    ),
     "medusa": (
         {"weights": "untrained", "nodes": 4},
         {"weights": "untrained", "nodes": 0, "gamma": 2},

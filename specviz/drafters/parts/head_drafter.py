@@ -123,7 +123,7 @@ class HeadDrafter(GrowingDrafter[HeadOptionsT_co], ReadsFeatures, Observes):
         self._last.report(stop_policy, context)
         depth = min(context.max_depth, self.options.gamma, stop_policy.levels() or self.options.gamma)
         if depth >= 1 and self._text.length:
-            self.timed(proposal, 1, None, lambda: self.start(context, self._text, proposal))
+            self.start(context, self._text, proposal)
             draft = GrowingDraft(
                 context, proposal, stop_policy, depth, lambda nodes, at: self.answer(proposal.tree, nodes), self.name
             )
