@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from specviz.core.tree import ROOT, DraftTree
+from specviz.core.tree import DraftTree
 from specviz.drafters.base import DRAFTERS, DraftContext, Needs, Proposal
 from specviz.drafters.medusa import MedusaModule, MedusaShape
 from specviz.drafters.parts.bigram import Bigram
@@ -23,12 +22,11 @@ from specviz.drafters.parts.feature_text import FeatureText
 from specviz.drafters.parts.head_drafter import HeadDrafter
 from specviz.drafters.parts.head_learning import held_to
 from specviz.drafters.parts.head_options import HeadOptions
-from specviz.drafters.parts.lattice import Lattice
+from specviz.drafters.parts.lattice import Lattice, shown_lattice
 from specviz.drafters.parts.planned_tree import PlannedTree
 from specviz.drafters.parts.trained import MODULES, DrafterModule, FeatureBatch, TargetParts
 from specviz.options import Options, option
 from specviz.trace.declared_method import Candidates
-from specviz.trace.exhibits import Exhibit, ExhibitRow
 
 
 @dataclass(frozen=True)
@@ -127,22 +125,3 @@ class MarkovDrafter(HeadDrafter[MarkovOptions]):
             exhibit, note = shown_lattice(proposal.tree, self._lattice)
             proposal.exhibits.append(exhibit)
             proposal.note.update(note)
-
-
-def shown_lattice(tree: DraftTree, lattice: Lattice) -> tuple[Exhibit, dict[str, Any]]:
-    """Each place's tokens with the probability of the best path through them."""
-    best, log_prob = lattice.best_path()
-    through = np.exp(lattice.max_marginals())
-    depths, rows = tree.depths, []
-    for place, tokens in enumerate(lattice.tokens.tolist()):
-        nodes = [node for node in range(ROOT + 1, len(tree)) if depths[node] == place + 1]
-        drafted = {tree.tokens[node] for node in nodes}
-        marks = [index for index, token in enumerate(tokens) if token in drafted]
-        scores = [round(score, 6) for score in through[place].tolist()]
-        rows.append(ExhibitRow(f"place {place + 1}", tokens, marks, nodes, scores=scores))
-    rows.append(ExhibitRow("the best path", best))
-    exhibit = Exhibit("the lattice: probability of the best path through each token", rows, marked="drafted")
-    return exhibit, {
-        "lattice_width": lattice.tokens.shape[1],
-        "best_path_probability": round(float(np.exp(log_prob)), 6),
-    }

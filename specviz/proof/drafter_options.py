@@ -38,6 +38,11 @@ OPTION_SETS: dict[str, tuple[dict[str, object], ...]] = {
         {"weights": "untrained", "nodes": 4, "width": 3},
         {"weights": "untrained", "nodes": 0, "gamma": 2},
     ),
+    "masked_block": (
+        {"weights": "untrained", "nodes": 4, "width": 3, "passes": 1},
+        {"weights": "untrained", "nodes": 0, "gamma": 2, "passes": 1},
+        {"weights": "untrained", "nodes": 3, "lattice": False},
+    ),
     "medusa": (
         {"weights": "untrained", "nodes": 4},
         {"weights": "untrained", "nodes": 0, "gamma": 2},

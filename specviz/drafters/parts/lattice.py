@@ -15,6 +15,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from specviz.core.tree import ROOT, DraftTree
+from specviz.trace.events import Option
+from specviz.trace.exhibits import Exhibit, ExhibitRow
+
 Path = tuple[int, ...]
 
 
@@ -72,3 +76,22 @@ class Lattice:
         for step in reversed(self.steps):
             behind.append((step + behind[-1][None]).max(1))
         return np.stack(ahead) + np.stack(behind[::-1])
+
+
+def shown_lattice(tree: DraftTree, lattice: Lattice) -> tuple[Exhibit, dict[str, Option]]:
+    """Each place's tokens with the probability of the best path through them."""
+    best, log_prob = lattice.best_path()
+    through = np.exp(lattice.max_marginals())
+    depths, rows = tree.depths, []
+    for place, tokens in enumerate(lattice.tokens.tolist()):
+        nodes = [node for node in range(ROOT + 1, len(tree)) if depths[node] == place + 1]
+        drafted = {tree.tokens[node] for node in nodes}
+        marks = [index for index, token in enumerate(tokens) if token in drafted]
+        scores = [round(score, 6) for score in through[place].tolist()]
+        rows.append(ExhibitRow(f"place {place + 1}", tokens, marks, nodes, scores=scores))
+    rows.append(ExhibitRow("the best path", best))
+    exhibit = Exhibit("the lattice: probability of the best path through each token", rows, marked="drafted")
+    return exhibit, {
+        "lattice_width": lattice.tokens.shape[1],
+        "best_path_probability": round(float(np.exp(log_prob)), 6),
+    }
