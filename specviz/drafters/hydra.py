@@ -138,7 +138,7 @@ class HydraDrafter(HeadDrafter[HydraOptions]):
         rows: dict[int, Tensor] = {}
         for depth in sorted({depths[node] for node in nodes}):
             level = [node for node in nodes if depths[node] == depth]
-            found = self.timed(self._proposal, len(level), 1 + depth, lambda: self._ask(tree, depth, level))
+            found = self.timed(self._proposal, len(level), 1 + depth, self._ask, tree, depth, level)
             rows |= dict(zip(level, found, strict=True))
         return torch.stack([rows[node] for node in nodes])
 

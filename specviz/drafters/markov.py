@@ -108,7 +108,7 @@ class MarkovDrafter(HeadDrafter[MarkovOptions]):
 
     def start(self, context: DraftContext, states: FeatureText, proposal: Proposal) -> None:
         state = states.rows(states.length - 1)[0, 0]
-        self._rows = self.timed(proposal, 1, None, lambda: self._module.logits(state))
+        self._rows = self.timed(proposal, 1, None, self._module.logits, state)
         self._lattice: Lattice | None = None
         if self.options.nodes and self.draft_policies.tree_policy is None:
             places = self._rows[: min(self.options.gamma, context.max_depth)]

@@ -198,10 +198,10 @@ class MaskedBlockDrafter(HeadDrafter[MaskedBlockOptions]):
         tokens = torch.zeros(known.shape, dtype=torch.int64, device=self.device)
         tokens[0, 0] = context.tokens[-1]
         used, passes = self.options.gamma, 1 + self.options.passes
-        rows = self.timed(proposal, 1 + used, None, lambda: self._fill(states, tokens, known))[:used]
+        rows = self.timed(proposal, 1 + used, None, self._fill, states, tokens, known)[:used]
         for number in range(1, passes):
             self._guess(rows, tokens, known, used * number // passes)
-            found = self.timed(proposal, 1 + used, None, lambda: self._fill(states, tokens, known))[:used]
+            found = self.timed(proposal, 1 + used, None, self._fill, states, tokens, known)[:used]
             rows = torch.where(known[0, 1 : 1 + used, None], rows, found)
         self._guess(rows, tokens, known, 0)
         self._rows = rows

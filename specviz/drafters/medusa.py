@@ -122,7 +122,7 @@ class MedusaDrafter(HeadDrafter[MedusaOptions]):
 
     def start(self, context: DraftContext, states: FeatureText, proposal: Proposal) -> None:
         state = states.rows(states.length - 1)[0, 0]
-        self._rows = self.timed(proposal, 1, None, lambda: self._module.logits(state))
+        self._rows = self.timed(proposal, 1, None, self._module.logits, state)
 
     def answer(self, tree: DraftTree, nodes: Sequence[int]) -> Tensor:
         depths = tree.depths

@@ -34,6 +34,10 @@ OPTION_SETS: dict[str, tuple[dict[str, object], ...]] = {
         {"weights": "untrained", "nodes": 0, "gamma": 2},
         {"weights": "untrained", "nodes": 0, "gamma": 2, "draw": "without_replacement"},
     ),
+    "kangaroo": (
+        {"weights": "untrained", "exit_layer": 1, "gamma": 2},
+        {"weights": "untrained", "exit_layer": 1, "branching": (2, 1), "threshold": 0.0},
+    ),
     "markov": (
         {"weights": "untrained", "nodes": 4, "width": 3},
         {"weights": "untrained", "nodes": 0, "gamma": 2},

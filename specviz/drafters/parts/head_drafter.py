@@ -8,7 +8,7 @@ What Medusa heads, Hydra heads, the Markov lattice and the masked block share. R
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -133,10 +133,12 @@ class HeadDrafter(GrowingDrafter[HeadOptionsT_co], ReadsFeatures, Observes):
         self._last.remember(proposal.tree, context.tokens)
         return proposal
 
-    def timed(self, proposal: Proposal, rows: int, depth: int | None, work: Any) -> Any:
+    def timed(
+        self, proposal: Proposal, rows: int, depth: int | None, work: Callable[..., Tensor], *given: Any
+    ) -> Tensor:
         """Do a pass of the module and record it."""
         began = now(self.device)
-        found = work()
+        found = work(*given)
         proposal.passes.append(DraftPass(rows, 0, now(self.device) - began, depth))
         return found
 
