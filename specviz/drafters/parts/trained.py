@@ -106,11 +106,11 @@ class DrafterModule(nn.Module, ABC, Generic[OptionsT_co]):
         tokens up to t + 1 + k: the text's own, so that its answer is comparable with the target's,
         `target_logits[:, 1 + k :]`. What it would hand itself from one token to the next is its own."""
 
-    def calibrate(self, tokens: Tensor) -> None:  # noqa: B027 -- most have nothing to choose
+    def calibrate(self, tokens: Tensor) -> None:
         """Told once before training, with text [n] of the kind it will draft: what it chooses by that (which tokens it
         can draft) goes into its weights' file."""
 
-    def check(self) -> None:  # noqa: B027 -- most are one tensor beside another
+    def check(self) -> None:
         """Asked once its weights are loaded. Raises ModelError where they do not fit together."""
 
     @property
