@@ -7,6 +7,7 @@ is ever executed.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -90,13 +91,17 @@ def read_module(folder: Path, target: GivesFeatures) -> DrafterModule[Options]:
     return module
 
 
-def module_for(kind: type[DrafterModule[Options]], weights: str, target: GivesFeatures) -> DrafterModule[Options]:
-    """The module that a drafter's option `weights` names. Raises ModelError where there is none for this target, or the
-    folder holds a module of another kind. The same one each time while target and files are the same."""
+def module_for(
+    kind: type[DrafterModule[Options]], weights: str, target: GivesFeatures, shape: Mapping[str, Any] | None = None
+) -> DrafterModule[Options]:
+    """The module that a drafter's option `weights` names; `shape` is that of an untrained one. Raises ModelError where
+    there is none for this target, or the folder holds a module of another kind. The same one each time while target,
+    shape and files are the same."""
     known = _KNOWN.setdefault(target, {})
-    key = kind.name, weights, _written_at(_folder_of(kind.name, weights))
+    shape = shape or {}
+    key = kind.name, weights, _written_at(_folder_of(kind.name, weights)), repr(sorted(shape.items()))
     if key not in known:
-        known[key] = _module_for(kind, weights, target)
+        known[key] = _module_for(kind, weights, target, shape)
     return known[key]
 
 
@@ -112,9 +117,11 @@ def _written_at(folder: Path) -> int:
     return path.stat().st_mtime_ns if path.is_file() else 0
 
 
-def _module_for(kind: type[DrafterModule[Options]], weights: str, target: GivesFeatures) -> DrafterModule[Options]:
+def _module_for(
+    kind: type[DrafterModule[Options]], weights: str, target: GivesFeatures, shape: Mapping[str, Any]
+) -> DrafterModule[Options]:
     if weights == UNTRAINED:
-        return fresh(kind, TargetParts.of(target), from_mapping(kind.options_type, {}))
+        return fresh(kind, TargetParts.of(target), from_mapping(kind.options_type, shape))
     folder = _folder_of(kind.name, weights)
     if weights == SHIPPED and not folder.is_dir():
         raise ModelError(
