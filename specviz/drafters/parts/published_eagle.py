@@ -1,4 +1,4 @@
-"""Published EAGLE weights: read in the common safetensors layouts, and ours written in that of speculators.
+"""Published EAGLE weights: read in the common safetensors layouts, and written in that of speculators.
 
     EAGLE-1 (its authors)      config.json, fc.*, layers.0.*, embed_tokens
     EAGLE-3 (its authors)      config.json, fc, midlayer.*, norm, lm_head, d2t, t2d
@@ -55,7 +55,7 @@ SWITCHES = ("norm_before_residual", "norm_before_fc", "fc_norm", "norm_output")
 
 
 def is_published(folder: Path) -> bool:
-    """Whether this is a folder of published weights, not one of ours."""
+    """Whether this is a folder of published weights, not one that `module_files` wrote."""
     return (folder / "config.json").is_file() and not (folder / CARD).is_file()
 
 

@@ -196,8 +196,8 @@ class Training:
 def train_modules(
     training: ModuleTraining, out: Path, report: Report, stop: Event | None = None, speculators: bool = False
 ) -> dict[str, ModuleCard]:
-    """All of it: train, export to `out`, and drop the checkpoint. Label → card. With `speculators`, modules of the EAGLE
-    family are written to `out`/label/speculators too; raises ModelError for a shape that this layout cannot hold."""
+    """All of it: train, export to `out`, and drop the checkpoint. Label → card. `speculators`: modules of the EAGLE
+    family are written to `out`/label/speculators too; raises ModelError for a shape that layout cannot hold."""
     under_way = Training(training)
     under_way.run(report, stop)
     cards = under_way.export(out)
