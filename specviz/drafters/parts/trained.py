@@ -37,7 +37,7 @@ class TargetParts:
 
     @classmethod
     def of(cls, target: GivesFeatures) -> TargetParts:
-        return cls(target.info, target.embedding(), target.head())
+        return cls(target.info, target.embedding().detach(), target.head().detach())
 
 
 @dataclass(frozen=True, slots=True)
