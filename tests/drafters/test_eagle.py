@@ -131,6 +131,25 @@ def test_the_loss_of_every_shape_reaches_every_weight(target, module):
 
 
 @torch.no_grad()
+def test_it_starts_as_the_best_linear_guess_of_the_next_state(target):
+    """Found on one text, it guesses the states of another better than their mean does, and than chance weights do."""
+    module = fresh(EagleModule, TargetParts.of(target), EagleShape())
+    draw = torch.Generator().manual_seed(0)
+    texts = [batch_of(target, torch.randint(40, (60,), generator=draw).tolist(), (3,)) for _ in range(13)]
+    seen = FeatureBatch(
+        *(torch.cat([getattr(one, name) for one in texts[:12]]) for name in ("tokens", "features", "final"))
+    )
+    other = texts[12]
+
+    def error() -> float:
+        return float((module.unroll(other, 1)[0] - other.final[:, 1:]).square().mean())
+
+    drawn = error()
+    module.begin(seen)
+    assert error() < 0.95 * float(other.final.var()) < drawn
+
+
+@torch.no_grad()
 def test_the_unrolled_loss_counts_later_steps_less(target):
     """One step more adds its term, weighted, and the weights sum to one."""
     parts = TargetParts.of(target)

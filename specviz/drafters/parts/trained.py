@@ -110,6 +110,10 @@ class DrafterModule(nn.Module, ABC, Generic[OptionsT_co]):
         """Told once before training, with text [n] of the kind it will draft: what it chooses by that (which tokens it
         can draft) goes into its weights' file."""
 
+    def begin(self, batch: FeatureBatch) -> None:
+        """Shown a little text as the target read it, once before training: for first weights that are worked out, not
+        drawn."""
+
     def facts(self) -> dict[str, Any]:
         """What it found while `calibrate` ran, for its card."""
         return {}
