@@ -23,7 +23,7 @@ from specviz.drafters.capabilities import Observes, ReadsFeatures
 from specviz.drafters.parts.borrowed_rows import BorrowedRows, Reader
 from specviz.drafters.parts.feature_text import FeatureText
 from specviz.drafters.parts.head_drafter import likely_row, load_module, shown_weights
-from specviz.drafters.parts.head_learning import divergence
+from specviz.drafters.parts.head_learning import Places, divergence
 from specviz.drafters.parts.module_files import SHIPPED, UNTRAINED, WEIGHTS_HELP
 from specviz.drafters.parts.own_layers import OwnLayersDrafter
 from specviz.drafters.parts.shape import ShapeOptions
@@ -84,14 +84,14 @@ class KangarooModule(DrafterModule[KangarooShape]):
         return _turned(queries, positions), _turned(keys, positions), values
 
     def attend(self, states: Tensor, queries: Tensor, keys: Tensor, values: Tensor, seen: Tensor) -> Tensor:
-        """Logits [..., n, V]; keys and values [..., m, A, D], seen [n, m]."""
+        """States [..., n, H] as the head reads them; keys and values [..., m, A, D], seen [n, m]."""
         wide = [one.transpose(-3, -2) for one in (queries, keys, values)]
         found = functional.scaled_dot_product_attention(*wide, attn_mask=seen)
-        states = states + self.output(found.transpose(-3, -2).flatten(-2))
-        return functional.linear(self.norm(states), self.head)
+        adapted: Tensor = self.norm(states + self.output(found.transpose(-3, -2).flatten(-2)))
+        return adapted
 
-    def logits(self, states: Tensor) -> Tensor:
-        """What follows each token [..., T, V] from the exit states [..., T, H] of a text."""
+    def adapted(self, states: Tensor) -> Tensor:
+        """From the exit states [..., T, H] of a text, as the head reads them: each speaks of the token after it."""
         length = states.shape[-2]
         seen = torch.ones(length, length, dtype=torch.bool, device=states.device).tril()
         return self.attend(states, *self.rows(states, torch.arange(length, device=states.device)), seen)
@@ -102,12 +102,13 @@ class KangarooModule(DrafterModule[KangarooShape]):
             with torch.no_grad():  # at first its states are as large as those that the head is used to
                 self.norm.weight.copy_(batch.final.square().mean((0, 1)).sqrt())
                 self.begun.fill_(True)
-        target = batch.target_logits(self.head).log_softmax(-1)
-        return {"adapter": divergence(self.logits(batch.features[:, :, 0]), target)}
+        places = Places.of(batch, 1, self.training)
+        states = self.adapted(batch.features[:, :, 0])[places.text, places.token + 1]
+        return {"adapter": divergence(functional.linear(states, self.head), places.wanted(batch, self.head)[:, 0])}
 
     def drafts(self, batch: FeatureBatch, most: int) -> list[Tensor]:
         """It has read the exit state of every token before the one it guesses."""
-        logits = self.logits(batch.features[:, :, 0])
+        logits = functional.linear(self.adapted(batch.features[:, :, 0]), self.head)
         return [logits[:, 1 + k :] for k in range(min(most, batch.tokens.shape[1] - 1))]
 
 
@@ -159,7 +160,8 @@ class AdapterRows:
         for row, line in enumerate(new):
             seen[row, [length + one for one in line]] = True
         keys, values = (torch.cat([text, draft]) for text, draft in zip(self._text, self._draft, strict=True))
-        return self._module.attend(states, queries, keys, values, seen.to(self._device))
+        adapted = self._module.attend(states, queries, keys, values, seen.to(self._device))
+        return functional.linear(adapted, self._module.head)
 
 
 @dataclass(frozen=True)

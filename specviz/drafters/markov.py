@@ -20,7 +20,7 @@ from specviz.drafters.medusa import MedusaModule, MedusaShape
 from specviz.drafters.parts.bigram import Bigram
 from specviz.drafters.parts.feature_text import FeatureText
 from specviz.drafters.parts.head_drafter import HeadDrafter
-from specviz.drafters.parts.head_learning import held_to
+from specviz.drafters.parts.head_learning import Places, held_to
 from specviz.drafters.parts.head_options import HeadOptions
 from specviz.drafters.parts.lattice import Lattice, shown_lattice
 from specviz.drafters.parts.planned_tree import PlannedTree
@@ -55,18 +55,16 @@ class MarkovModule(MedusaModule):
 
     def loss(self, batch: FeatureBatch) -> dict[str, Tensor]:
         """The heads' own terms, for they choose what the lattice holds, and the same with the bigram."""
-        target = batch.target_logits(self.head).log_softmax(-1)
-        blind = super().drafts(batch, self.options.heads)
-        terms = held_to(blind, target, self.accuracies if self.training else None)
-        told = self._told([one.detach() for one in blind] if self.options.apart else blind, batch.tokens)
-        return terms | {f"markov_{k + 1}": term for k, term in enumerate(held_to(told, target).values())}
+        places = Places.of(batch, self.options.heads, self.training)
+        wanted = places.wanted(batch, self.head)
+        blind = self.logits(places.states(batch))[:, : places.heads]
+        told = (blind.detach() if self.options.apart else blind) + self.bigram(places.tokens(batch, 1, places.heads))
+        terms = held_to(blind.unbind(1), wanted, self.accuracies if self.training else None)
+        return terms | {f"markov_{k + 1}": one for k, one in enumerate(held_to(told.unbind(1), wanted).values())}
 
     def drafts(self, batch: FeatureBatch, most: int) -> list[Tensor]:
-        return self._told(super().drafts(batch, most), batch.tokens)
-
-    def _told(self, blind: Sequence[Tensor], tokens: Tensor) -> list[Tensor]:
-        """Heads' logits [B, T - 1 - k, V], told the token before."""
-        return [one + self.bigram(tokens[:, k + 1 :]) for k, one in enumerate(blind)]
+        blind = super().drafts(batch, most)
+        return [one + self.bigram(batch.tokens[:, k + 1 :]) for k, one in enumerate(blind)]
 
 
 @dataclass(frozen=True)

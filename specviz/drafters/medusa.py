@@ -19,7 +19,7 @@ from specviz.core.tree import DraftTree
 from specviz.drafters.base import DRAFTERS, DraftContext, Needs, Proposal
 from specviz.drafters.parts.feature_text import FeatureText
 from specviz.drafters.parts.head_drafter import HeadDrafter, likely_row
-from specviz.drafters.parts.head_learning import Accuracies, held_to
+from specviz.drafters.parts.head_learning import Accuracies, Places, held_to
 from specviz.drafters.parts.head_options import HeadOptions
 from specviz.drafters.parts.trained import MODULES, DrafterModule, FeatureBatch, TargetParts
 from specviz.options import Options, option
@@ -77,8 +77,9 @@ class MedusaModule(DrafterModule[MedusaShape]):
         return found if self.options.own_head else functional.linear(found, self.head)
 
     def loss(self, batch: FeatureBatch) -> dict[str, Tensor]:
-        target = batch.target_logits(self.head).log_softmax(-1)
-        return held_to(self.drafts(batch, self.options.heads), target, self.accuracies if self.training else None)
+        places = Places.of(batch, self.options.heads, self.training)
+        logits = self.logits(places.states(batch))[:, : places.heads].unbind(1)
+        return held_to(logits, places.wanted(batch, self.head), self.accuracies if self.training else None)
 
     def drafts(self, batch: FeatureBatch, most: int) -> list[Tensor]:
         logits = self.logits(batch.features[:, :, 0])

@@ -68,9 +68,7 @@ class Attention(nn.Module):
         memory.keys.append(self._turned(self.k_proj(inputs), step).repeat_interleave(shared, 1))
         memory.values.append(self._split(self.v_proj(inputs)).repeat_interleave(shared, 1))
         if step == 0:
-            found = functional.scaled_dot_product_attention(
-                queries, memory.keys[0], memory.values[0], is_causal=True
-            )
+            found = functional.scaled_dot_product_attention(queries, memory.keys[0], memory.values[0], is_causal=True)
         else:
             found = self._unrolled(queries, memory, rows)
         merged: Tensor = self.o_proj(found.transpose(1, 2).flatten(2))
