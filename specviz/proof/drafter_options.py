@@ -23,6 +23,13 @@ OPTION_SETS: dict[str, tuple[dict[str, object], ...]] = {
         {"window": 2, "ngram": 2, "guesses": 2},
         {"window": 1, "ngram": 3, "guesses": 1, "prompt_pool": True},
     ),
+    "eagle": (
+        {"weights": "untrained", "gamma": 2},
+        {"weights": "untrained", "gamma": 3},
+        {"weights": "untrained", "branching": (2, 1)},
+        {"weights": "untrained", "branching": (2, 2), "draw": "iid"},
+        {"weights": "untrained", "branching": (2, 1), "draw": "top_k"},
+    ),
     "early_exit": (
         {"exit_layer": 1, "gamma": 2},
         {"exit_layer": 1, "gamma": 3},

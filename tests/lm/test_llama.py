@@ -7,7 +7,7 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from specviz.errors import ModelError
-from specviz.lm import llama
+from specviz.lm import llama, llama_rows
 from specviz.lm.kernels import available
 from specviz.lm.load import load
 from tests.lm.tiny_models import CONTEXT, error, plain, random_parents, random_tokens, text_of

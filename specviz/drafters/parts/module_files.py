@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import torch
 from safetensors import SafetensorError
@@ -94,10 +95,34 @@ def module_for(
     kind: type[DrafterModule[Options]], weights: str, target: GivesFeatures, shape: Mapping[str, Any] | None = None
 ) -> DrafterModule[Options]:
     """The module that a drafter's option `weights` names; `shape` is that of an untrained one. Raises ModelError where
-    there is none for this target, or the folder holds a module of another kind."""
+    there is none for this target, or the folder holds a module of another kind. The same one each time while target and
+    files are the same."""
+    known = _KNOWN.setdefault(target, {})
+    shape = dict(shape or {}) if weights == UNTRAINED else {}
+    key = kind.name, weights, _written_at(_folder_of(kind.name, weights)), tuple(shape.items())
+    if key not in known:
+        known[key] = _module_for(kind, weights, target, shape)
+    return known[key]
+
+
+_KNOWN: WeakKeyDictionary[GivesFeatures, dict[object, DrafterModule[Options]]] = WeakKeyDictionary()
+
+
+def _folder_of(name: str, weights: str) -> Path:
+    return ROOT / "modules" / name if weights == SHIPPED else Path(weights)
+
+
+def _written_at(folder: Path) -> int:
+    path = folder / WEIGHTS
+    return path.stat().st_mtime_ns if path.is_file() else 0
+
+
+def _module_for(
+    kind: type[DrafterModule[Options]], weights: str, target: GivesFeatures, shape: Mapping[str, Any]
+) -> DrafterModule[Options]:
     if weights == UNTRAINED:
-        return fresh(kind, TargetParts.of(target), from_mapping(kind.options_type, shape or {}))
-    folder = ROOT / "modules" / kind.name if weights == SHIPPED else Path(weights)
+        return fresh(kind, TargetParts.of(target), from_mapping(kind.options_type, shape))
+    folder = _folder_of(kind.name, weights)
     if weights == SHIPPED and not folder.is_dir():
         raise ModelError(
             f"no weights of '{kind.name}' are shipped; train some with `specviz train module {kind.name}`, or set "

@@ -13,7 +13,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Generic
+from typing import Any, ClassVar, Generic
 
 import torch
 from torch import Tensor, nn
@@ -109,6 +109,10 @@ class DrafterModule(nn.Module, ABC, Generic[OptionsT_co]):
     def calibrate(self, tokens: Tensor) -> None:
         """Told once before training, with text [n] of the kind it will draft: what it chooses by that (which tokens it
         can draft) goes into its weights' file."""
+
+    def facts(self) -> dict[str, Any]:
+        """What it found while `calibrate` ran, for its card."""
+        return {}
 
     def check(self) -> None:
         """Asked once its weights are loaded. Raises ModelError where they do not fit together."""

@@ -177,6 +177,7 @@ class Training:
             "before": curve[0] if curve else {},
             "held_out": curve[-1] if curve else {},
             "curve": curve,
+            **self.modules[label].facts(),
         }
 
     def export(self, out: Path) -> dict[str, ModuleCard]:
