@@ -22,9 +22,9 @@ from specviz.drafters.base import DRAFTERS, DraftPolicies, Needs, Proposal, Roun
 from specviz.drafters.capabilities import Observes, ReadsFeatures
 from specviz.drafters.parts.borrowed_rows import BorrowedRows, Reader
 from specviz.drafters.parts.feature_text import FeatureText
-from specviz.drafters.parts.head_drafter import likely_row, load_module, shown_weights
+from specviz.drafters.parts.head_drafter import likely_row, reading, shown_weights
 from specviz.drafters.parts.head_learning import Places, divergence
-from specviz.drafters.parts.module_files import SHIPPED, UNTRAINED, WEIGHTS_HELP
+from specviz.drafters.parts.module_files import SHIPPED, UNTRAINED, WEIGHTS_HELP, module_for
 from specviz.drafters.parts.own_layers import OwnLayersDrafter
 from specviz.drafters.parts.shape import ShapeOptions
 from specviz.drafters.parts.trained import MODULES, DrafterModule, FeatureBatch, TargetParts
@@ -223,7 +223,7 @@ class KangarooDrafter(OwnLayersDrafter[KangarooOptions], ReadsFeatures, Observes
         """Raises ModelError or OptionError where the target cannot be split or read, or the weights are not for it."""
         chosen, weights = self.options.exit_layer, self.options.weights
         shape = {"exit_layer": chosen or EXIT_LAYER}
-        module = load_module(KangarooModule, weights, target, self.name, shape)
+        module = module_for(KangarooModule, weights, reading(target, self.name), shape)
         assert isinstance(module, KangarooModule), f"'{module.name}' is no Kangaroo adapter."
         if chosen not in (0, module.options.exit_layer):
             raise OptionError(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar, cast
 
 import torch
@@ -21,7 +22,9 @@ from specviz.drafters.parts.feature_text import FeatureText
 from specviz.drafters.parts.head_drafter import HeadDrafter, likely_row
 from specviz.drafters.parts.head_learning import Accuracies, Places, held_to
 from specviz.drafters.parts.head_options import HeadOptions
+from specviz.drafters.parts.published_heads import published_file, read_published
 from specviz.drafters.parts.trained import MODULES, DrafterModule, FeatureBatch, TargetParts
+from specviz.lm.base import GivesFeatures
 from specviz.options import Options, option
 from specviz.trace.declared_method import Candidates
 from specviz.trace.exhibits import Exhibit
@@ -109,6 +112,11 @@ class MedusaDrafter(HeadDrafter[MedusaOptions]):
         memory="the heads' weights",
     )
     module_type = MedusaModule
+
+    def load(self, target: GivesFeatures) -> DrafterModule[Options]:
+        """Also heads in the layout that others publish."""
+        file = published_file(Path(self.options.weights))
+        return super().load(target) if file is None else read_published(MedusaModule, file, target)
 
     def use_module(self, module: DrafterModule[Options]) -> None:
         assert isinstance(module, MedusaModule), f"'{module.name}' are no Medusa heads."

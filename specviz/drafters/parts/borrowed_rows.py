@@ -13,7 +13,6 @@ from torch import Tensor
 from specviz.core.tree import ROOT, DraftTree
 from specviz.lm.base import Blocks, Cache, SplitModel, Unfinished
 
-
 Reader = Callable[[Tensor, Sequence[int]], Tensor]
 """(states [n, hidden] of new rows, the row of the draft that each continues, counted from the root's, which is 0 and
 continues -1) → logits [n, V]; asked for every row once, in order"""
