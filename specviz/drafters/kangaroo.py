@@ -203,20 +203,22 @@ class KangarooDrafter(OwnLayersDrafter[KangarooOptions], ReadsFeatures, Observes
     def __init__(self, options: KangarooOptions) -> None:
         super().__init__(options)
         self._text = FeatureText()
+        self._threshold = options.threshold
         self.follow(self.draft_policies)
 
     def follow(self, draft_policies: DraftPolicies) -> None:
-        """Its own confidence stop, unless the run has a stop policy. Raises OptionError for a threshold beside one."""
-        if not draft_policies.stop_policy.does_nothing():
-            if self.options.threshold not in (0.0, UNSURE):
-                raise OptionError(
-                    f"threshold is {self.options.threshold}, but the stop policy '{draft_policies.stop_policy.name}' "
-                    f"replaces it; leave it at {UNSURE}."
-                )
-            self.options = replace(self.options, threshold=0.0)
-        elif self.options.threshold:
-            own = ConfidenceStopPolicy(ConfidenceOptions(threshold=self.options.threshold))
-            draft_policies = replace(draft_policies, stop_policy=own)
+        """Its own confidence stop, unless the run has a stop policy: what stops is then that policy in either case, and
+        the options say no more of it. Raises OptionError for a threshold beside another policy."""
+        if draft_policies.stop_policy.does_nothing():
+            if self._threshold:
+                own = ConfidenceStopPolicy(ConfidenceOptions(threshold=self._threshold))
+                draft_policies = replace(draft_policies, stop_policy=own)
+        elif self._threshold not in (0.0, UNSURE):
+            raise OptionError(
+                f"threshold is {self._threshold}, but the stop policy '{draft_policies.stop_policy.name}' replaces it; "
+                f"leave it at {UNSURE}."
+            )
+        self.options = replace(self.options, threshold=0.0)
         super().follow(draft_policies)
 
     def attach(self, target: LanguageModel, cache: Cache) -> None:
