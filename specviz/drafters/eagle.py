@@ -14,6 +14,7 @@ from specviz.drafters.parts.module_files import module_for
 from specviz.drafters.parts.state_draft import StateDrafter, StateOptions
 from specviz.drafters.parts.trained import MODULES
 from specviz.lm.base import GivesFeatures
+from specviz.trace.declared_method import Candidates
 
 
 @MODULES.register("eagle")
@@ -35,6 +36,7 @@ class EagleDrafter(StateDrafter[StateOptions]):
     EAGLE (Li et al., 2401.15077), EAGLE-3 (2503.01840); EAGLE-2's trees are the tree policy `eagle2`.
     """
 
+    candidates: ClassVar[Candidates] = Candidates(pairs=True)
     needs: ClassVar[Needs | None] = Needs(
         guesses_from="the target's states along its own passes",
         training="one layer, on the target's states",

@@ -19,7 +19,7 @@ from specviz.lm.base import Blocks, Cache, ModelInfo, Unfinished
 from specviz.lm.kernels import Projection, calibrate
 from specviz.lm.llama_config import LlamaShape
 from specviz.lm.llama_parts import Norm, paired
-from specviz.lm.llama_rows import Layer, LlamaCache, LlamaRows
+from specviz.lm.llama_rows import Layer, LlamaCache, LlamaRows, Step
 
 PREFILL_ROWS = 512
 """A longer chain is computed in pieces of this size, so that its mask stays small."""

@@ -30,6 +30,8 @@ class Candidates:
     own, whatever `gamma` and `draw` say"""
     from_states: bool = False
     """its passes read the target's states and keep no rows of their own"""
+    pairs: bool = False
+    """a row of its cache belongs to a token and the target's state before it: the first token has none"""
     riding: str = ""
     """mark of the nodes that ride along in the target's pass and are no drafts"""
 

@@ -51,6 +51,8 @@ class KnownDrafter:
     """the option that, where it is set, bounds its candidates and makes point masses of them, in a shape of its own"""
     from_states: bool
     """its passes read the target's states and keep no rows of their own"""
+    pairs: bool
+    """a row of its cache belongs to a token and the target's state before it: the first token has none"""
     riding: str
     """source of the nodes that ride along in the target's pass and are no drafts; empty: none do"""
     merged: bool

@@ -32,6 +32,7 @@ def drafter(kind: type[Drafter[Options]]) -> dict[str, Any]:
         "hybrid": said.hybrid,
         "planned": said.planned,
         "from_states": said.from_states,
+        "pairs": said.pairs,
         "riding": said.riding,
         "merged": said.merged,
     }

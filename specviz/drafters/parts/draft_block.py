@@ -127,7 +127,8 @@ class DraftBlock(nn.Module):
     def forward(self, inputs: Tensor, x: Tensor, memory: Memory) -> Tensor:
         """The next step of an unrolled draft: inputs [B, T, inputs], residual x [B, T, H] → [B, T, H + extra]."""
         x = x + self.self_attn(inputs, memory)
-        out: Tensor = self.mlp(self.post_attention_layernorm(x)) + functional.pad(x, (0, self.shape.extra))
+        normed = self.post_attention_layernorm(x.to(self.post_attention_layernorm.weight.dtype))
+        out: Tensor = self.mlp(normed) + functional.pad(x, (0, self.shape.extra))
         return out
 
 

@@ -22,6 +22,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from specviz.drafters.parts.draft_block import BlockShape, DraftBlock, LeanBlock, Memory
+from specviz.drafters.parts.head_loss import log_normaliser
 from specviz.drafters.parts.token_map import TokenMap
 from specviz.drafters.parts.trained import DrafterModule, FeatureBatch, TargetParts
 from specviz.errors import OptionError
@@ -178,12 +179,14 @@ class EagleTrunk(DrafterModule[ShapeT_co]):
         return whole.index_copy(-1, self.map.tokens, logits)
 
     def loss(self, batch: FeatureBatch) -> dict[str, Tensor]:
-        known = batch.target_logits(self.head)
+        expected, counts = self._expected_rows(batch.target_logits(self.head))
         token, feature = [], []
         outs = self.unroll(batch, self.options.unroll)
         for step, out in enumerate(outs):
             weight = STEP_WEIGHT**step
-            token.append(weight * self._token_loss(self.read(self.aligned(out)), known[:, 1 + step :]))
+            counted = None if counts is None else counts[:, 1 + step :]
+            read = self.read(self.aligned(out))
+            token.append(weight * self._token_loss(read, expected[:, 1 + step :], counted))
             if self.feature_share:
                 wanted = batch.final[:, 1 + step :]
                 feature.append(weight * functional.smooth_l1_loss(out[..., : self.hidden_size].float(), wanted))
@@ -202,16 +205,25 @@ class EagleTrunk(DrafterModule[ShapeT_co]):
         """Weight of the regression: only where its state stands for the target's last one."""
         return self.options.feature_weight if self.fuse is None and self.options.wiring == EAGLE1 else 0.0
 
-    def _token_loss(self, read: Tensor, known: Tensor) -> Tensor:
-        """Cross entropy to the target's distribution; on its own head's tokens where that is smaller, and only where
-        the target's first choice is one of them."""
-        own = functional.linear(read, self.head_weight()).float()
-        if self.map is None:
-            return functional.cross_entropy(own.flatten(0, 1), known.softmax(-1).flatten(0, 1))
-        counts = self.map.t2d[known.argmax(-1)].float()
-        wanted = known[..., self.map.tokens].softmax(-1)
-        each = -(wanted * own.log_softmax(-1)).sum(-1)
-        return (each * counts).sum() / counts.sum().clamp(min=1.0)
+    def _expected_rows(self, known: Tensor) -> tuple[Tensor, Tensor | None]:
+        """Of the target's logits [B, T, V]: the mean head row [B, T, H] under its distribution, on the tokens of its
+        own head where that is smaller, and then where the target's first choice is one of them [B, T]."""
+        counts = None
+        if self.map is not None:
+            counts = self.map.t2d[known.argmax(-1)].float()
+            known = known[..., self.map.tokens]
+        return known.softmax(-1).to(known.dtype) @ self.head_weight(), counts
+
+    def _token_loss(self, read: Tensor, expected: Tensor, counts: Tensor | None) -> Tensor:
+        """Cross entropy to the target's distribution p, mean over the rows that count.
+
+        -Σ p log q = logsumexp(W x) - x · (pᵀ W): what stands behind the dot is the same for every unrolled step."""
+        if self.own_head is None:
+            normaliser = log_normaliser(read, self.head)
+        else:
+            normaliser = self.own_head(read).float().logsumexp(-1)
+        each = normaliser - (read.float() * expected.float()).sum(-1)
+        return each.mean() if counts is None else (each * counts).sum() / counts.sum().clamp(min=1.0)
 
     def calibrate(self, tokens: Tensor) -> None:
         if self.map is None or self.own_head is None:

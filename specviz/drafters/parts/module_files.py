@@ -95,11 +95,11 @@ def module_for(
     kind: type[DrafterModule[Options]], weights: str, target: GivesFeatures, shape: Mapping[str, Any] | None = None
 ) -> DrafterModule[Options]:
     """The module that a drafter's option `weights` names; `shape` is that of an untrained one. Raises ModelError where
-    there is none for this target, or the folder holds a module of another kind. The same one each time while target and
-    files are the same."""
+    there is none for this target, or the folder holds a module of another kind. The same one each time while target,
+    shape and files are the same."""
     known = _KNOWN.setdefault(target, {})
-    shape = dict(shape or {}) if weights == UNTRAINED else {}
-    key = kind.name, weights, _written_at(_folder_of(kind.name, weights)), tuple(shape.items())
+    shape = shape or {}
+    key = kind.name, weights, _written_at(_folder_of(kind.name, weights)), repr(sorted(shape.items()))
     if key not in known:
         known[key] = _module_for(kind, weights, target, shape)
     return known[key]
