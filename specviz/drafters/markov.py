@@ -71,7 +71,9 @@ class MarkovModule(MedusaModule):
 class MarkovOptions(HeadOptions):
     """Weights, shape of the draft, and width of the lattice."""
 
-    width: int = option(8, help="tokens that each head hands to the lattice", minimum=1, maximum=32, needs="nodes")
+    width: int = option(
+        8, help="tokens that each head hands to the lattice", minimum=1, maximum=32, needs="nodes", shape=True
+    )
 
 
 @DRAFTERS.register("markov")

@@ -134,7 +134,9 @@ class MaskedBlockOptions(HeadOptions):
         0, help="refinement passes: the surest slots stay, the others are masked again", minimum=0, maximum=3
     )
     lattice: bool = option(True, help="rescore the slots by which token follows which")
-    width: int = option(8, help="tokens that each slot hands to the lattice", minimum=1, maximum=32, needs="nodes")
+    width: int = option(
+        8, help="tokens that each slot hands to the lattice", minimum=1, maximum=32, needs="nodes", shape=True
+    )
 
 
 @dataclass(frozen=True, slots=True)

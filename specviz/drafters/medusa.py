@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, cast
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -49,7 +49,9 @@ class MedusaShape(Options):
 
     heads: int = option(4, help="how many places on they guess, one head each", minimum=1, maximum=16)
     layers: int = option(1, help="residual blocks per head, each with weights of its own", minimum=1, maximum=8)
-    own_head: bool = option(False, help="each reads out through a matrix of its own instead of the target's")
+    own_head: bool = option(
+        False, help="each reads out through a matrix of its own; otherwise through a small one and the target's"
+    )
 
 
 @MODULES.register("medusa")
@@ -63,12 +65,11 @@ class MedusaModule(DrafterModule[MedusaShape]):
         vocabulary, size = target.head.shape
         self.heads = nn.ModuleList()
         for _ in range(options.heads):
-            parts: list[nn.Module] = [ResidualBlock(size) for _ in range(options.layers)]
-            if options.own_head:
-                parts.append(nn.Linear(size, vocabulary, bias=False))
-                with torch.no_grad():
-                    cast(nn.Linear, parts[-1]).weight.copy_(target.head)
-            self.heads.append(nn.Sequential(*parts))
+            blocks = [ResidualBlock(size) for _ in range(options.layers)]
+            last = nn.Linear(size, vocabulary if options.own_head else size, bias=False)
+            with torch.no_grad():
+                last.weight.copy_(target.head if options.own_head else torch.eye(size))
+            self.heads.append(nn.Sequential(*blocks, last))
         self.accuracies = Accuracies(options.heads)
 
     def depths(self) -> Sequence[int]:

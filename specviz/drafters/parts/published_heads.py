@@ -3,8 +3,9 @@
     0.0.linear.weight   head 0, residual block 0     0.1.weight   head 0, its own read-out
     0.0.linear.bias
 
-Such a file does not say which weights it was trained on: only sizes can be checked, and drafts for another target are
-rejected. The weights are data: a `.pt` is read as tensors alone, and nothing in it is executed.
+Where heads have no read-out of their own, the target's reads their states as they are. Such a file does not say which
+weights it was trained on: only sizes can be checked, and drafts for another target are rejected. The weights are data:
+a `.pt` is read as tensors alone, and nothing in it is executed.
 """
 
 from __future__ import annotations
@@ -41,9 +42,8 @@ def read_published(kind: type[DrafterModule[Options]], file: Path, target: Gives
     tensors = _tensors(file)
     shape = _shape(tensors, file)
     module = fresh(kind, TargetParts.of(target), from_mapping(kind.options_type, shape))
-    own = {name: tensor for name, tensor in module.state_dict().items() if not name.startswith("heads.")}
     try:
-        module.load_state_dict(own | {f"heads.{name}": tensor for name, tensor in tensors.items()})
+        module.load_state_dict(module.state_dict() | {f"heads.{name}": tensor for name, tensor in tensors.items()})
     except RuntimeError as error:
         raise ModelError(
             f"the heads in {file.name} do not fit {target.info.name} (hidden size {target.info.hidden_size}, "
