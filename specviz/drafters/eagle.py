@@ -6,11 +6,13 @@ The network is in `parts/eagle_trunk.py`, how its draft is made in `parts/state_
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, ClassVar
 
 from specviz.drafters.base import DRAFTERS, Needs
 from specviz.drafters.parts.eagle_trunk import EagleShape, EagleTrunk
 from specviz.drafters.parts.module_files import module_for
+from specviz.drafters.parts.published_eagle import is_published, read_published
 from specviz.drafters.parts.state_draft import StateDrafter, StateOptions
 from specviz.drafters.parts.trained import MODULES
 from specviz.lm.base import GivesFeatures
@@ -44,6 +46,10 @@ class EagleDrafter(StateDrafter[StateOptions]):
     )
 
     def network(self, target: GivesFeatures) -> EagleTrunk[Any]:
-        module = module_for(EagleModule, self.options.weights, target)
+        folder = Path(self.options.weights)
+        if is_published(folder):
+            module = read_published(EagleModule, folder, target)
+        else:
+            module = module_for(EagleModule, self.options.weights, target)
         assert isinstance(module, EagleModule), "the registry gave another class."
         return module

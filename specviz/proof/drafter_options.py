@@ -30,6 +30,10 @@ OPTION_SETS: dict[str, tuple[dict[str, object], ...]] = {
         {"weights": "untrained", "branching": (2, 2), "draw": "iid"},
         {"weights": "untrained", "branching": (2, 1), "draw": "top_k"},
     ),
+    "fspad": (
+        {"weights": "untrained", "gamma": 2},
+        {"weights": "untrained", "branching": (2, 1)},
+    ),
     "early_exit": (
         {"exit_layer": 1, "gamma": 2},
         {"exit_layer": 1, "gamma": 3},

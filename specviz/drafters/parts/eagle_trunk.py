@@ -87,9 +87,6 @@ ShapeT_co = TypeVar("ShapeT_co", bound=EagleShape, covariant=True)
 class EagleTrunk(DrafterModule[ShapeT_co]):
     """A subclass is registered, and may change how token and state are joined and what the head reads."""
 
-    extra = 0
-    """outputs of the block beside the state"""
-
     def __init__(self, target: TargetParts, options: ShapeT_co) -> None:
         super().__init__(target, options)
         hidden = self.hidden_size
@@ -110,6 +107,11 @@ class EagleTrunk(DrafterModule[ShapeT_co]):
         spread = float(target.embedding.float().std())
         self.scale = 1.0 / spread if options.scale_embedding and spread > 0 else 1.0
         self._lean: LeanTrunk | None = None
+
+    @property
+    def extra(self) -> int:
+        """Outputs of the block beside the state."""
+        return 0
 
     def _add_join(self, hidden: int) -> None:
         if self.options.wiring == EAGLE1:

@@ -30,7 +30,7 @@ class TextOptions:
     """Shape of the batches, and how much the target writes."""
 
     length: int = 192
-    rows: int = 8
+    rows: int = 4
     english: float = 0.5
     seed: int = 0
     block_rows: int = 48

@@ -20,7 +20,7 @@ LINE_EVERY_S = 15.0
 def train_module(options: TrainOptions, report: Callable[[dict[str, Any]], None]) -> None:
     """Train the named modules together and leave a folder for each in `options.out`."""
     training = training_of(options)
-    for label, card in train_modules(training, options.out, Lines(report)).items():
+    for label, card in train_modules(training, options.out, Lines(report), None, options.speculators).items():
         report({"written": options.out / label, "parameters": card.parameters, "tokens": card.training["tokens"]})
 
 

@@ -17,7 +17,9 @@ from typing import Any
 import numpy as np
 import torch
 
+from specviz.drafters.parts.eagle_trunk import EagleTrunk
 from specviz.drafters.parts.module_files import ModuleCard, write_module
+from specviz.drafters.parts.published_eagle import write_speculators
 from specviz.drafters.parts.trained import MODULES, DrafterModule, fresh
 from specviz.errors import TrainingError
 from specviz.options import Options, from_mapping, to_mapping
@@ -192,11 +194,15 @@ class Training:
 
 
 def train_modules(
-    training: ModuleTraining, out: Path, report: Report, stop: Event | None = None
+    training: ModuleTraining, out: Path, report: Report, stop: Event | None = None, speculators: bool = False
 ) -> dict[str, ModuleCard]:
-    """All of it: train, export to `out`, and drop the checkpoint. Label → card."""
+    """All of it: train, export to `out`, and drop the checkpoint. Label → card. `speculators`: modules of the EAGLE
+    family are written to `out`/label/speculators too; raises ModelError for a shape that layout cannot hold."""
     under_way = Training(training)
     under_way.run(report, stop)
     cards = under_way.export(out)
+    for label, module in under_way.modules.items() if speculators else ():
+        if isinstance(module, EagleTrunk):
+            write_speculators(module, out / label / "speculators")
     under_way.forget()
     return cards
