@@ -16,13 +16,13 @@ from torch import Tensor
 
 from specviz.core.tree import DraftTree
 from specviz.drafters.base import DRAFTERS, DraftContext, Needs, Proposal
-from specviz.drafters.medusa import MedusaModule, MedusaShape
 from specviz.drafters.parts.bigram import Bigram
 from specviz.drafters.parts.feature_text import FeatureText
 from specviz.drafters.parts.head_drafter import HeadDrafter
 from specviz.drafters.parts.head_learning import Places, held_to
 from specviz.drafters.parts.head_options import HeadOptions
 from specviz.drafters.parts.lattice import Lattice, shown_lattice
+from specviz.drafters.parts.parallel_heads import HeadsShape, ParallelHeads
 from specviz.drafters.parts.planned_tree import PlannedTree
 from specviz.drafters.parts.trained import MODULES, DrafterModule, FeatureBatch, TargetParts
 from specviz.options import Options, option
@@ -30,7 +30,7 @@ from specviz.trace.declared_method import Candidates
 
 
 @dataclass(frozen=True)
-class MarkovShape(MedusaShape):
+class MarkovShape(HeadsShape):
     """Size of the heads and of the bigram."""
 
     rank: int = option(32, help="rank of the table of which token follows which", minimum=1, maximum=512)
@@ -40,14 +40,12 @@ class MarkovShape(MedusaShape):
 
 
 @MODULES.register("markov")
-class MarkovModule(MedusaModule):
+class MarkovModule(ParallelHeads[MarkovShape]):
     """Medusa's heads and a low-rank bigram over their guesses."""
 
-    options_type: ClassVar[type[Options]] = MarkovShape
     explanation: ClassVar[str] = (
         "Medusa's heads, and a table of which token follows which that makes their guesses fit."
     )
-    options: MarkovShape
 
     def __init__(self, target: TargetParts, options: MarkovShape) -> None:
         super().__init__(target, options)

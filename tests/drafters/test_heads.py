@@ -215,7 +215,7 @@ def test_a_few_steps_of_training_lower_the_loss(target, name):
 def test_blocks_of_a_head_have_weights_of_their_own(target):
     """The authors' code repeats one block: then training one layer trains them all."""
     module = taught("medusa", target, layers=2)
-    first, second = module.heads[0]
+    first, second, _ = module.heads[0]
     assert not torch.equal(first.linear.weight, second.linear.weight)
     hydra = taught("hydra", target, layers=3)
     assert len({id(block) for head in hydra.heads for block in head}) == 12
