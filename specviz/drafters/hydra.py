@@ -42,7 +42,8 @@ class ReadingBlock(nn.Module):
             self.linear.bias.zero_()
 
     def forward(self, inputs: Tensor) -> Tensor:
-        return self.skip(inputs) + functional.silu(self.linear(inputs))
+        found: Tensor = self.skip(inputs) + functional.silu(self.linear(inputs))
+        return found
 
 
 @dataclass(frozen=True)

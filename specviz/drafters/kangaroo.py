@@ -85,8 +85,8 @@ class KangarooModule(DrafterModule[KangarooShape]):
 
     def attend(self, states: Tensor, queries: Tensor, keys: Tensor, values: Tensor, seen: Tensor) -> Tensor:
         """States [..., n, H] as the head reads them; keys and values [..., m, A, D], seen [n, m]."""
-        wide = [one.transpose(-3, -2) for one in (queries, keys, values)]
-        found = functional.scaled_dot_product_attention(*wide, attn_mask=seen)
+        query, key, value = (one.transpose(-3, -2) for one in (queries, keys, values))
+        found = functional.scaled_dot_product_attention(query, key, value, attn_mask=seen)
         adapted: Tensor = self.norm(states + self.output(found.transpose(-3, -2).flatten(-2)))
         return adapted
 

@@ -116,7 +116,8 @@ class MarkovDrafter(HeadDrafter[MarkovOptions]):
     def answer(self, tree: DraftTree, nodes: Sequence[int]) -> Tensor:
         depths = tree.depths
         tokens = torch.tensor([tree.tokens[node] for node in nodes], device=self.device)
-        return self._rows[[depths[node] for node in nodes]] + self._module.bigram(tokens)
+        told: Tensor = self._rows[[depths[node] for node in nodes]] + self._module.bigram(tokens)
+        return told
 
     def done(self, proposal: Proposal) -> None:
         if self._lattice is not None:
