@@ -17,11 +17,11 @@ from torch.nn import functional
 
 from specviz.core.tree import DraftTree
 from specviz.drafters.base import DRAFTERS, DraftContext, Needs, Proposal
-from specviz.drafters.medusa import ResidualBlock
 from specviz.drafters.parts.feature_text import FeatureText
 from specviz.drafters.parts.head_drafter import HeadDrafter, likely_row
-from specviz.drafters.parts.head_learning import Accuracies, held_to
+from specviz.drafters.parts.head_learning import Accuracies, Places, held_to
 from specviz.drafters.parts.head_options import HeadOptions
+from specviz.drafters.parts.parallel_heads import ResidualBlock
 from specviz.drafters.parts.trained import MODULES, DrafterModule, FeatureBatch, TargetParts
 from specviz.options import Options, option
 from specviz.trace.declared_method import Candidates
@@ -42,7 +42,8 @@ class ReadingBlock(nn.Module):
             self.linear.bias.zero_()
 
     def forward(self, inputs: Tensor) -> Tensor:
-        return self.skip(inputs) + functional.silu(self.linear(inputs))
+        found: Tensor = self.skip(inputs) + functional.silu(self.linear(inputs))
+        return found
 
 
 @dataclass(frozen=True)
@@ -82,8 +83,10 @@ class HydraModule(DrafterModule[HydraShape]):
         return functional.linear(states, self.head)
 
     def loss(self, batch: FeatureBatch) -> dict[str, Tensor]:
-        target = batch.target_logits(self.head).log_softmax(-1)
-        return held_to(self.drafts(batch, self.options.heads), target, self.accuracies if self.training else None)
+        places = Places.of(batch, self.options.heads, self.training)
+        states = places.states(batch)
+        logits = [self.logits(k, states, places.tokens(batch, 1, 1 + k)) for k in range(places.heads)]
+        return held_to(logits, places.wanted(batch, self.head), self.accuracies if self.training else None)
 
     def drafts(self, batch: FeatureBatch, most: int) -> list[Tensor]:
         """Having read the text's own tokens, as in training."""

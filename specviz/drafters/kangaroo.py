@@ -22,9 +22,9 @@ from specviz.drafters.base import DRAFTERS, DraftPolicies, Needs, Proposal, Roun
 from specviz.drafters.capabilities import Observes, ReadsFeatures
 from specviz.drafters.parts.borrowed_rows import BorrowedRows, Reader
 from specviz.drafters.parts.feature_text import FeatureText
-from specviz.drafters.parts.head_drafter import likely_row, load_module, shown_weights
-from specviz.drafters.parts.head_learning import divergence
-from specviz.drafters.parts.module_files import SHIPPED, UNTRAINED, WEIGHTS_HELP
+from specviz.drafters.parts.head_drafter import likely_row, reading, shown_weights
+from specviz.drafters.parts.head_learning import Places, divergence
+from specviz.drafters.parts.module_files import SHIPPED, UNTRAINED, WEIGHTS_HELP, module_for
 from specviz.drafters.parts.own_layers import OwnLayersDrafter
 from specviz.drafters.parts.shape import ShapeOptions
 from specviz.drafters.parts.trained import MODULES, DrafterModule, FeatureBatch, TargetParts
@@ -84,14 +84,14 @@ class KangarooModule(DrafterModule[KangarooShape]):
         return _turned(queries, positions), _turned(keys, positions), values
 
     def attend(self, states: Tensor, queries: Tensor, keys: Tensor, values: Tensor, seen: Tensor) -> Tensor:
-        """Logits [..., n, V]; keys and values [..., m, A, D], seen [n, m]."""
-        wide = [one.transpose(-3, -2) for one in (queries, keys, values)]
-        found = functional.scaled_dot_product_attention(*wide, attn_mask=seen)
-        states = states + self.output(found.transpose(-3, -2).flatten(-2))
-        return functional.linear(self.norm(states), self.head)
+        """States [..., n, H] as the head reads them; keys and values [..., m, A, D], seen [n, m]."""
+        query, key, value = (one.transpose(-3, -2) for one in (queries, keys, values))
+        found = functional.scaled_dot_product_attention(query, key, value, attn_mask=seen)
+        adapted: Tensor = self.norm(states + self.output(found.transpose(-3, -2).flatten(-2)))
+        return adapted
 
-    def logits(self, states: Tensor) -> Tensor:
-        """What follows each token [..., T, V] from the exit states [..., T, H] of a text."""
+    def adapted(self, states: Tensor) -> Tensor:
+        """From the exit states [..., T, H] of a text, as the head reads them: each speaks of the token after it."""
         length = states.shape[-2]
         seen = torch.ones(length, length, dtype=torch.bool, device=states.device).tril()
         return self.attend(states, *self.rows(states, torch.arange(length, device=states.device)), seen)
@@ -102,12 +102,13 @@ class KangarooModule(DrafterModule[KangarooShape]):
             with torch.no_grad():  # at first its states are as large as those that the head is used to
                 self.norm.weight.copy_(batch.final.square().mean((0, 1)).sqrt())
                 self.begun.fill_(True)
-        target = batch.target_logits(self.head).log_softmax(-1)
-        return {"adapter": divergence(self.logits(batch.features[:, :, 0]), target)}
+        places = Places.of(batch, 1, self.training)
+        states = self.adapted(batch.features[:, :, 0])[places.text, places.token + 1]
+        return {"adapter": divergence(functional.linear(states, self.head), places.wanted(batch, self.head)[:, 0])}
 
     def drafts(self, batch: FeatureBatch, most: int) -> list[Tensor]:
         """It has read the exit state of every token before the one it guesses."""
-        logits = self.logits(batch.features[:, :, 0])
+        logits = functional.linear(self.adapted(batch.features[:, :, 0]), self.head)
         return [logits[:, 1 + k :] for k in range(min(most, batch.tokens.shape[1] - 1))]
 
 
@@ -159,7 +160,8 @@ class AdapterRows:
         for row, line in enumerate(new):
             seen[row, [length + one for one in line]] = True
         keys, values = (torch.cat([text, draft]) for text, draft in zip(self._text, self._draft, strict=True))
-        return self._module.attend(states, queries, keys, values, seen.to(self._device))
+        adapted = self._module.attend(states, queries, keys, values, seen.to(self._device))
+        return functional.linear(adapted, self._module.head)
 
 
 @dataclass(frozen=True)
@@ -201,27 +203,29 @@ class KangarooDrafter(OwnLayersDrafter[KangarooOptions], ReadsFeatures, Observes
     def __init__(self, options: KangarooOptions) -> None:
         super().__init__(options)
         self._text = FeatureText()
+        self._threshold = options.threshold
         self.follow(self.draft_policies)
 
     def follow(self, draft_policies: DraftPolicies) -> None:
-        """Its own confidence stop, unless the run has a stop policy. Raises OptionError for a threshold beside one."""
-        if not draft_policies.stop_policy.does_nothing():
-            if self.options.threshold not in (0.0, UNSURE):
-                raise OptionError(
-                    f"threshold is {self.options.threshold}, but the stop policy '{draft_policies.stop_policy.name}' "
-                    f"replaces it; leave it at {UNSURE}."
-                )
-            self.options = replace(self.options, threshold=0.0)
-        elif self.options.threshold:
-            own = ConfidenceStopPolicy(ConfidenceOptions(threshold=self.options.threshold))
-            draft_policies = replace(draft_policies, stop_policy=own)
+        """Its own confidence stop, unless the run has a stop policy: what stops is then that policy in either case, and
+        the options say no more of it. Raises OptionError for a threshold beside another policy."""
+        if draft_policies.stop_policy.does_nothing():
+            if self._threshold:
+                own = ConfidenceStopPolicy(ConfidenceOptions(threshold=self._threshold))
+                draft_policies = replace(draft_policies, stop_policy=own)
+        elif self._threshold not in (0.0, UNSURE):
+            raise OptionError(
+                f"threshold is {self._threshold}, but the stop policy '{draft_policies.stop_policy.name}' replaces it; "
+                f"leave it at {UNSURE}."
+            )
+        self.options = replace(self.options, threshold=0.0)
         super().follow(draft_policies)
 
     def attach(self, target: LanguageModel, cache: Cache) -> None:
         """Raises ModelError or OptionError where the target cannot be split or read, or the weights are not for it."""
         chosen, weights = self.options.exit_layer, self.options.weights
         shape = {"exit_layer": chosen or EXIT_LAYER}
-        module = load_module(KangarooModule, weights, target, self.name, shape)
+        module = module_for(KangarooModule, weights, reading(target, self.name), shape)
         assert isinstance(module, KangarooModule), f"'{module.name}' is no Kangaroo adapter."
         if chosen not in (0, module.options.exit_layer):
             raise OptionError(

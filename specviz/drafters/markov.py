@@ -16,13 +16,13 @@ from torch import Tensor
 
 from specviz.core.tree import DraftTree
 from specviz.drafters.base import DRAFTERS, DraftContext, Needs, Proposal
-from specviz.drafters.medusa import MedusaModule, MedusaShape
 from specviz.drafters.parts.bigram import Bigram
 from specviz.drafters.parts.feature_text import FeatureText
 from specviz.drafters.parts.head_drafter import HeadDrafter
-from specviz.drafters.parts.head_learning import held_to
+from specviz.drafters.parts.head_learning import Places, held_to
 from specviz.drafters.parts.head_options import HeadOptions
 from specviz.drafters.parts.lattice import Lattice, shown_lattice
+from specviz.drafters.parts.parallel_heads import HeadsShape, ParallelHeads
 from specviz.drafters.parts.planned_tree import PlannedTree
 from specviz.drafters.parts.trained import MODULES, DrafterModule, FeatureBatch, TargetParts
 from specviz.options import Options, option
@@ -30,7 +30,7 @@ from specviz.trace.declared_method import Candidates
 
 
 @dataclass(frozen=True)
-class MarkovShape(MedusaShape):
+class MarkovShape(HeadsShape):
     """Size of the heads and of the bigram."""
 
     rank: int = option(32, help="rank of the table of which token follows which", minimum=1, maximum=512)
@@ -40,14 +40,12 @@ class MarkovShape(MedusaShape):
 
 
 @MODULES.register("markov")
-class MarkovModule(MedusaModule):
+class MarkovModule(ParallelHeads[MarkovShape]):
     """Medusa's heads and a low-rank bigram over their guesses."""
 
-    options_type: ClassVar[type[Options]] = MarkovShape
     explanation: ClassVar[str] = (
         "Medusa's heads, and a table of which token follows which that makes their guesses fit."
     )
-    options: MarkovShape
 
     def __init__(self, target: TargetParts, options: MarkovShape) -> None:
         super().__init__(target, options)
@@ -55,25 +53,25 @@ class MarkovModule(MedusaModule):
 
     def loss(self, batch: FeatureBatch) -> dict[str, Tensor]:
         """The heads' own terms, for they choose what the lattice holds, and the same with the bigram."""
-        target = batch.target_logits(self.head).log_softmax(-1)
-        blind = super().drafts(batch, self.options.heads)
-        terms = held_to(blind, target, self.accuracies if self.training else None)
-        told = self._told([one.detach() for one in blind] if self.options.apart else blind, batch.tokens)
-        return terms | {f"markov_{k + 1}": term for k, term in enumerate(held_to(told, target).values())}
+        places = Places.of(batch, self.options.heads, self.training)
+        wanted = places.wanted(batch, self.head)
+        blind = self.logits(places.states(batch))[:, : places.heads]
+        told = (blind.detach() if self.options.apart else blind) + self.bigram(places.tokens(batch, 1, places.heads))
+        terms = held_to(blind.unbind(1), wanted, self.accuracies if self.training else None)
+        return terms | {f"markov_{k + 1}": one for k, one in enumerate(held_to(told.unbind(1), wanted).values())}
 
     def drafts(self, batch: FeatureBatch, most: int) -> list[Tensor]:
-        return self._told(super().drafts(batch, most), batch.tokens)
-
-    def _told(self, blind: Sequence[Tensor], tokens: Tensor) -> list[Tensor]:
-        """Heads' logits [B, T - 1 - k, V], told the token before."""
-        return [one + self.bigram(tokens[:, k + 1 :]) for k, one in enumerate(blind)]
+        blind = super().drafts(batch, most)
+        return [one + self.bigram(batch.tokens[:, k + 1 :]) for k, one in enumerate(blind)]
 
 
 @dataclass(frozen=True)
 class MarkovOptions(HeadOptions):
     """Weights, shape of the draft, and width of the lattice."""
 
-    width: int = option(8, help="tokens that each head hands to the lattice", minimum=1, maximum=32, needs="nodes")
+    width: int = option(
+        8, help="tokens that each head hands to the lattice", minimum=1, maximum=32, needs="nodes", shape=True
+    )
 
 
 @DRAFTERS.register("markov")
@@ -118,7 +116,8 @@ class MarkovDrafter(HeadDrafter[MarkovOptions]):
     def answer(self, tree: DraftTree, nodes: Sequence[int]) -> Tensor:
         depths = tree.depths
         tokens = torch.tensor([tree.tokens[node] for node in nodes], device=self.device)
-        return self._rows[[depths[node] for node in nodes]] + self._module.bigram(tokens)
+        told: Tensor = self._rows[[depths[node] for node in nodes]] + self._module.bigram(tokens)
+        return told
 
     def done(self, proposal: Proposal) -> None:
         if self._lattice is not None:

@@ -8,7 +8,7 @@ The network is in `parts/block_network.py`; the lattice over its slots is that o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import torch
@@ -21,7 +21,7 @@ from specviz.drafters.parts.bigram import Bigram
 from specviz.drafters.parts.block_network import BlockNetwork, Context
 from specviz.drafters.parts.feature_text import FeatureText
 from specviz.drafters.parts.head_drafter import HeadDrafter
-from specviz.drafters.parts.head_learning import FADE, divergence
+from specviz.drafters.parts.head_learning import FADE, Places, divergence
 from specviz.drafters.parts.head_options import HeadOptions
 from specviz.drafters.parts.lattice import Lattice, shown_lattice
 from specviz.drafters.parts.planned_tree import PlannedTree
@@ -30,10 +30,8 @@ from specviz.options import Options, option
 from specviz.trace.declared_method import Candidates
 from specviz.trace.exhibits import Exhibit, ExhibitRow
 
-ANCHORS = 24
-"""blocks per text that a training batch learns from"""
 BLANK = 0.5
-"""share of them whose slots are all masked; of the others a random part is shown"""
+"""share of the blocks in training whose slots are all masked; of the others a random part is shown"""
 
 
 @dataclass(frozen=True)
@@ -68,51 +66,47 @@ class MaskedBlockModule(DrafterModule[MaskedBlockShape]):
         return functional.linear(states, self.head)
 
     def loss(self, batch: FeatureBatch) -> dict[str, Tensor]:
-        """Σ 0.8^k KL(target ‖ slot k) over masked slots of blocks at random places, and the same with the bigram, which
+        """Σ 0.8^k KL(target ‖ slot k) over masked slots of blocks, and the same with the bigram, which
         learns on the slots as they are."""
-        target = batch.target_logits(self.head).log_softmax(-1)
-        length, slots = batch.tokens.shape[1], self.options.slots
-        room = length - 1 - slots
-        if room < 1:
+        slots = self.options.slots
+        found = Places.of(batch, 1 + slots, self.training)  # one token more, for the last slot may be shown
+        if found.heads <= slots:
             return {}
-        anchors = torch.randperm(room)[:ANCHORS] if self.training else torch.arange(room)[:ANCHORS]
-        anchors = anchors.to(batch.tokens.device)
-        tokens = batch.tokens.unfold(1, 1 + slots, 1)[:, anchors + 1].flatten(0, 1)
-        known = self._shown(tokens)
-        logits = self._at(batch, anchors, tokens, known)
+        places = replace(found, heads=slots)
+        tokens = places.tokens(batch, 1, 1 + slots)
+        known, wanted = self._shown(tokens), places.wanted(batch, self.head)
+        logits = self._at(batch, places.text, places.token, tokens, known)
         told = logits.detach() + self.bigram(tokens[:, :-1])
         terms = {}
         for k in range(slots):
             masked = ~known[:, k + 1]
-            wanted = target[:, anchors + 1 + k].flatten(0, 1)[masked]
-            if len(wanted):
-                terms[f"slot_{k + 1}"] = FADE**k * divergence(logits[masked, k], wanted)
-                terms[f"bigram_{k + 1}"] = FADE**k * divergence(told[masked, k], wanted)
+            if masked.any():
+                terms[f"slot_{k + 1}"] = FADE**k * divergence(logits[masked, k], wanted[masked, k])
+                terms[f"bigram_{k + 1}"] = FADE**k * divergence(told[masked, k], wanted[masked, k])
         return terms
 
     def drafts(self, batch: FeatureBatch, most: int) -> list[Tensor]:
         """Of its first pass, told the token before."""
-        length, slots = batch.tokens.shape[1], self.options.slots
-        padded = functional.pad(batch.tokens, (0, slots))
-        tokens = padded.unfold(1, 1 + slots, 1)[:, 1:length].flatten(0, 1)
-        anchors = torch.arange(length - 1, device=batch.tokens.device)
-        logits = self._at(batch, anchors, tokens, self._root_alone(tokens)) + self.bigram(tokens[:, :-1])
-        logits = logits.unflatten(0, (len(batch.tokens), length - 1))
+        (texts, length), slots = batch.tokens.shape, self.options.slots
+        tokens = functional.pad(batch.tokens, (0, slots)).unfold(1, 1 + slots, 1)[:, 1:length].flatten(0, 1)
+        place = torch.arange(texts * (length - 1), device=tokens.device)
+        text, token = place // (length - 1), place % (length - 1)
+        logits = self._at(batch, text, token, tokens, self._root_alone(tokens)) + self.bigram(tokens[:, :-1])
+        logits = logits.unflatten(0, (texts, length - 1))
         return [logits[:, : length - 1 - k, k] for k in range(min(most, slots, length - 1))]
 
-    def _at(self, batch: FeatureBatch, anchors: Tensor, tokens: Tensor, known: Tensor) -> Tensor:
-        """Logits [B · anchors, S, V] of blocks whose last state is that of these tokens."""
+    def _at(self, batch: FeatureBatch, text: Tensor, token: Tensor, tokens: Tensor, known: Tensor) -> Tensor:
+        """Logits [N, S, V] of blocks behind these tokens [N] of these texts [N]."""
         window, states = self.options.window, batch.features[:, :, 0]
 
         def before(rows: Tensor) -> Tensor:
-            """[B, T, A, D] → [B · anchors, W, A, D], zeros before the text."""
+            """[B, T, A, D] → [N, W, A, D], zeros before the text."""
             padded = functional.pad(rows, (0, 0, 0, 0, window - 1, 0))
-            return padded.unfold(1, window, 1)[:, anchors].flatten(0, 1).permute(0, 3, 1, 2)
+            return padded.unfold(1, window, 1)[text, token].permute(0, 3, 1, 2)
 
         context = [(before(keys), before(values)) for keys, values in self.block.context(states)]
-        offsets = torch.arange(window - 1, -1, -1, device=anchors.device)
-        absent = (anchors[:, None] < offsets).repeat(len(states), 1)
-        return self.fill(context, states[:, anchors].flatten(0, 1), absent, tokens, known)
+        absent = token[:, None] < torch.arange(window - 1, -1, -1, device=token.device)
+        return self.fill(context, states[text, token], absent, tokens, known)
 
     def _root_alone(self, tokens: Tensor) -> Tensor:
         known = torch.zeros_like(tokens, dtype=torch.bool)
@@ -140,7 +134,9 @@ class MaskedBlockOptions(HeadOptions):
         0, help="refinement passes: the surest slots stay, the others are masked again", minimum=0, maximum=3
     )
     lattice: bool = option(True, help="rescore the slots by which token follows which")
-    width: int = option(8, help="tokens that each slot hands to the lattice", minimum=1, maximum=32, needs="nodes")
+    width: int = option(
+        8, help="tokens that each slot hands to the lattice", minimum=1, maximum=32, needs="nodes", shape=True
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,81 +9,35 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, cast
+from pathlib import Path
+from typing import ClassVar
 
-import torch
-from torch import Tensor, nn
-from torch.nn import functional
+from torch import Tensor
 
 from specviz.core.tree import DraftTree
 from specviz.drafters.base import DRAFTERS, DraftContext, Needs, Proposal
 from specviz.drafters.parts.feature_text import FeatureText
 from specviz.drafters.parts.head_drafter import HeadDrafter, likely_row
-from specviz.drafters.parts.head_learning import Accuracies, held_to
 from specviz.drafters.parts.head_options import HeadOptions
-from specviz.drafters.parts.trained import MODULES, DrafterModule, FeatureBatch, TargetParts
-from specviz.options import Options, option
+from specviz.drafters.parts.parallel_heads import HeadsShape, ParallelHeads
+from specviz.drafters.parts.published_heads import published_file, read_published
+from specviz.drafters.parts.trained import MODULES, DrafterModule
+from specviz.lm.base import GivesFeatures
+from specviz.options import Options
 from specviz.trace.declared_method import Candidates
 from specviz.trace.exhibits import Exhibit
 
 
-class ResidualBlock(nn.Module):
-    """x + SiLU(A x + b), A and b zero at first, so that an untrained head says what the target's own head says."""
-
-    def __init__(self, size: int) -> None:
-        super().__init__()
-        self.linear = nn.Linear(size, size)
-        nn.init.zeros_(self.linear.weight)
-        nn.init.zeros_(self.linear.bias)
-
-    def forward(self, states: Tensor) -> Tensor:
-        return states + functional.silu(self.linear(states))
-
-
 @dataclass(frozen=True)
-class MedusaShape(Options):
+class MedusaShape(HeadsShape):
     """Size of the heads."""
-
-    heads: int = option(4, help="how many places on they guess, one head each", minimum=1, maximum=16)
-    layers: int = option(1, help="residual blocks per head, each with weights of its own", minimum=1, maximum=8)
-    own_head: bool = option(False, help="each reads out through a matrix of its own instead of the target's")
 
 
 @MODULES.register("medusa")
-class MedusaModule(DrafterModule[MedusaShape]):
-    """Heads on the target's last state (2401.10774, §2.1.1)."""
+class MedusaModule(ParallelHeads[MedusaShape]):
+    """Heads on the target's last state."""
 
     explanation: ClassVar[str] = "Heads that each guess one place further on, from the target's last state alone."
-
-    def __init__(self, target: TargetParts, options: MedusaShape) -> None:
-        super().__init__(target, options)
-        vocabulary, size = target.head.shape
-        self.heads = nn.ModuleList()
-        for _ in range(options.heads):
-            parts: list[nn.Module] = [ResidualBlock(size) for _ in range(options.layers)]
-            if options.own_head:
-                parts.append(nn.Linear(size, vocabulary, bias=False))
-                with torch.no_grad():
-                    cast(nn.Linear, parts[-1]).weight.copy_(target.head)
-            self.heads.append(nn.Sequential(*parts))
-        self.accuracies = Accuracies(options.heads)
-
-    def depths(self) -> Sequence[int]:
-        return (self.target.layers,)
-
-    def logits(self, states: Tensor) -> Tensor:
-        """What each head says [..., heads, V] from the target's last states [..., H]."""
-        found = torch.stack([head(states) for head in self.heads], -2)
-        return found if self.options.own_head else functional.linear(found, self.head)
-
-    def loss(self, batch: FeatureBatch) -> dict[str, Tensor]:
-        target = batch.target_logits(self.head).log_softmax(-1)
-        return held_to(self.drafts(batch, self.options.heads), target, self.accuracies if self.training else None)
-
-    def drafts(self, batch: FeatureBatch, most: int) -> list[Tensor]:
-        logits = self.logits(batch.features[:, :, 0])
-        places = batch.tokens.shape[1]
-        return [logits[:, : places - 1 - k, k] for k in range(min(most, self.options.heads, places - 1))]
 
 
 @dataclass(frozen=True)
@@ -108,6 +62,11 @@ class MedusaDrafter(HeadDrafter[MedusaOptions]):
         memory="the heads' weights",
     )
     module_type = MedusaModule
+
+    def load(self, target: GivesFeatures) -> DrafterModule[Options]:
+        """Also heads in the layout that others publish."""
+        file = published_file(Path(self.options.weights))
+        return super().load(target) if file is None else read_published(MedusaModule, file, target)
 
     def use_module(self, module: DrafterModule[Options]) -> None:
         assert isinstance(module, MedusaModule), f"'{module.name}' are no Medusa heads."

@@ -113,7 +113,10 @@ def test_the_engine_never_sleeps():
 
 NETWORKS = {
     f"specviz/drafters/{name}.py"
-    for name in ("masked_block", "parts/bigram", "parts/block_network", "parts/eagle_trunk", "parts/trained")
+    for name in (
+        *("masked_block", "parts/bigram", "parts/block_network"),
+        *("parts/eagle_trunk", "parts/head_learning", "parts/trained"),
+    )
 }
 """drafters' networks: their first weights and the noise of their training are drawn; neither while text is decoded"""
 

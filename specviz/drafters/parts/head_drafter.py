@@ -55,16 +55,16 @@ class HeadDrafter(GrowingDrafter[HeadOptionsT_co], ReadsFeatures, Observes):
     def attach(self, target: LanguageModel, cache: Cache) -> None:
         """Raises ModelError where the target does not give its states, or the weights are not for it."""
         self.device = target.device
-        self.use_module(load_module(self.module_type, self.options.weights, target, self.name, self.untrained_shape()))
+        self.use_module(self.load(reading(target, self.name)))
         self.options = replace(
             self.options,
             weights=shown_weights(self.options.weights),
             gamma=min(self.options.gamma, self.heads()),
         )
 
-    def untrained_shape(self) -> dict[str, Any]:
-        """Options of the module where its weights are random."""
-        return {}
+    def load(self, target: GivesFeatures) -> DrafterModule[Options]:
+        """The module that the options name. Raises ModelError where there is none for this target."""
+        return module_for(self.module_type, self.options.weights, target)
 
     @abstractmethod
     def use_module(self, module: DrafterModule[Options]) -> None:
@@ -143,16 +143,14 @@ class HeadDrafter(GrowingDrafter[HeadOptionsT_co], ReadsFeatures, Observes):
         return found
 
 
-def load_module(
-    kind: type[DrafterModule[Options]], weights: str, target: LanguageModel, drafter: str, shape: dict[str, Any]
-) -> DrafterModule[Options]:
-    """See `module_for`. Raises ModelError also where the target does not give its states."""
-    if not isinstance(target, GivesFeatures):
-        raise ModelError(
-            f"the drafter '{drafter}' drafts from the target's states, but the adapter '{target.info.adapter}' of "
-            f"{target.info.name} does not give them; choose another drafter."
-        )
-    return module_for(kind, weights, target, shape)
+def reading(target: LanguageModel, drafter: str) -> GivesFeatures:
+    """The target as one whose states can be read. Raises ModelError where they cannot."""
+    if isinstance(target, GivesFeatures):
+        return target
+    raise ModelError(
+        f"the drafter '{drafter}' drafts from the target's states, but the adapter '{target.info.adapter}' of "
+        f"{target.info.name} does not give them; choose another drafter."
+    )
 
 
 def shown_weights(weights: str) -> str:

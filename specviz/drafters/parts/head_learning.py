@@ -7,15 +7,20 @@ t + 2 + k: the target itself speaks of t + 1.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from specviz.drafters.parts.trained import FeatureBatch
+
 RANKS = 10
 """candidates per head whose accuracy is counted"""
 FADE = 0.8
 """each further head counts so much less (2401.10774, §2.2.1)"""
+PLACES = 512
+"""of a batch that a step learns from"""
 MEMORY = 0.99
 """share of the accuracies measured before that stays at each batch"""
 
@@ -58,15 +63,51 @@ def divergence(logits: Tensor, target_log_probs: Tensor) -> Tensor:
     return total / (own.numel() // own.shape[-1])
 
 
-def held_to(
-    rows: Sequence[Tensor], target_log_probs: Tensor, accuracies: Accuracies | None = None
-) -> dict[str, Tensor]:
-    """Σ 0.8^k KL(target ‖ head k): rows[k] [B, T - 1 - k, V] is what head k says from every place of a text, of which
-    the target says target_log_probs [B, T, V]. With `accuracies` these are counted too."""
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where in a batch of texts heads are held to the target in one step: n places, each with its next tokens.
+
+    Not all places of a batch: what a head costs is the read-out through the whole vocabulary, and the target's own
+    distributions say so much about each place that more steps over fewer places learn faster."""
+
+    text: Tensor
+    """[n], which text"""
+    token: Tensor
+    """[n], the last token whose state is read"""
+    heads: int
+
+    @classmethod
+    def of(cls, batch: FeatureBatch, heads: int, some: bool) -> Places:
+        """Random ones for training (`some`), or all; only those where every head has something to speak of, of fewer
+        heads in texts too short for all."""
+        texts, length = batch.tokens.shape
+        heads = min(heads, length - 1)
+        room = length - heads
+        device = batch.tokens.device
+        chosen = (torch.randperm(texts * room)[:PLACES] if some else torch.arange(texts * room)).to(device)
+        return cls(chosen // room, chosen % room, heads)
+
+    def states(self, batch: FeatureBatch) -> Tensor:
+        """[n, H] at the module's first depth."""
+        return batch.features[self.text, self.token, 0]
+
+    def tokens(self, batch: FeatureBatch, first: int, count: int) -> Tensor:
+        """[n, count]: those from `first` places on."""
+        steps = torch.arange(first, first + count, device=self.token.device)
+        return batch.tokens[self.text[:, None], self.token[:, None] + steps]
+
+    def wanted(self, batch: FeatureBatch, head: Tensor) -> Tensor:
+        """[n, heads, V]: what the target says where each head speaks, as logarithms."""
+        steps = torch.arange(1, 1 + self.heads, device=self.token.device)
+        return batch.target_logits(head)[self.text[:, None], self.token[:, None] + steps].log_softmax(-1)
+
+
+def held_to(logits: Sequence[Tensor], wanted: Tensor, accuracies: Accuracies | None = None) -> dict[str, Tensor]:
+    """0.8^k KL(target ‖ head k) for the logits [n, V] of each head; wanted [n, heads, V]. With `accuracies` these are
+    counted too."""
     terms = {}
-    for k, own in enumerate(rows):
-        wanted = target_log_probs[:, k + 1 :]
+    for k, own in enumerate(logits):
         if accuracies is not None:
-            accuracies.count(k, own, wanted)
-        terms[f"head_{k + 1}"] = FADE**k * divergence(own, wanted)
+            accuracies.count(k, own, wanted[:, k])
+        terms[f"head_{k + 1}"] = FADE**k * divergence(own, wanted[:, k])
     return terms

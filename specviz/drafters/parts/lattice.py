@@ -40,7 +40,7 @@ class Lattice:
     def prefixes(self, most: int) -> list[Path]:
         """The `most` most probable beginnings as token ids, each after its own beginning: exact, for a prefix is never
         more probable than what it begins with. Of equals the one whose tokens rank first."""
-        waiting = [(-float(one), (rank,)) for rank, one in enumerate(self.first)]
+        waiting: list[tuple[float, Path]] = [(-float(one), (rank,)) for rank, one in enumerate(self.first)]
         heapq.heapify(waiting)
         chosen = list[Path]()
         while waiting and len(chosen) < most:
@@ -75,7 +75,8 @@ class Lattice:
         behind = [np.zeros_like(self.first)]
         for step in reversed(self.steps):
             behind.append((step + behind[-1][None]).max(1))
-        return np.stack(ahead) + np.stack(behind[::-1])
+        through: np.ndarray = np.stack(ahead) + np.stack(behind[::-1])
+        return through
 
 
 def shown_lattice(tree: DraftTree, lattice: Lattice) -> tuple[Exhibit, dict[str, Option]]:

@@ -68,7 +68,9 @@ def static_paths(accuracies: Sequence[Sequence[float]], nodes: int) -> list[Path
     expected acceptance length). Of equals the shorter, then the one of lower ranks.
     """
     chosen = list[Path]()
-    waiting = [(-worth, 1, (rank,)) for rank, worth in enumerate(accuracies[0])] if accuracies else []
+    waiting: list[tuple[float, int, Path]] = []
+    if accuracies:
+        waiting = [(-worth, 1, (rank,)) for rank, worth in enumerate(accuracies[0])]
     heapq.heapify(waiting)
     while waiting and len(chosen) < nodes:
         worth, depth, path = heapq.heappop(waiting)
