@@ -9,14 +9,18 @@
 #   TORCH_ARGS="--index-url …"    further words for the pip call that installs torch
 #   PIP_ARGS="…"                  further words for every other pip call
 #   PYTEST_ARGS="tests/trace -x"  a part of the suite
+#   WORKERS=1                     test processes at a time; otherwise one per core, four at most
 #   CHROMIUM=/path/to/chromium    the browser of the browser tests; SPECVIZ_NO_BROWSER=1 leaves them out
 PYTHON ?= python3
 TORCH_ARGS ?=
 PIP_ARGS ?=
 PYTEST_ARGS ?=
+WORKERS ?= logical
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# Each process holds torch and a browser. Whoever is done first takes over from the others.
+PARALLEL = -n $(WORKERS) --maxprocesses 4 --dist worksteal
 FIND_CHROMIUM = command -v "$$CHROMIUM" || command -v chromium || command -v chromium-browser || command -v google-chrome
 export CHROMIUM
 
@@ -27,8 +31,8 @@ app: $(VENV)/app.stamp
 	$(BIN)/python app.py
 
 test: $(VENV)/dev.stamp browser
-	@if [ -n "$$SPECVIZ_NO_BROWSER" ]; then $(BIN)/python -m pytest -m "not browser" $(PYTEST_ARGS); \
-	else CHROMIUM="$$($(FIND_CHROMIUM))" $(BIN)/python -m pytest $(PYTEST_ARGS); fi
+	@if [ -n "$$SPECVIZ_NO_BROWSER" ]; then $(BIN)/python -m pytest $(PARALLEL) -m "not browser" $(PYTEST_ARGS); \
+	else CHROMIUM="$$($(FIND_CHROMIUM))" $(BIN)/python -m pytest $(PARALLEL) $(PYTEST_ARGS); fi
 
 # For daily work: about a minute, on all cores; proofs, contracts and training are left to `make test`.
 test-fast: $(VENV)/dev.stamp

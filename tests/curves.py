@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from specviz.protocol.profiles import Ceiling, HardwareCurve, ModelSizes, PassTime
-from specviz.trace.events import Machine
+from specviz.trace.header import Machine
 
 MACHINE = Machine("cpu", "float32", 1, 2, "Some CPU", "3.11.7", "2.13.0", "5.23.0", "Linux")
 MODEL = ModelSizes(

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from specviz.protocol.runs import Catalog, PromptCard, Resume, RunRequest
-from specviz.trace import events
+from specviz.trace import events, header
 from specviz.trace.steps import Step
 
-MODEL = events.ModelCard("m", "LlamaForCausalLM", "table", 10, 1, 4, 8, 64, "float32", "00")
+MODEL = header.ModelCard("m", "LlamaForCausalLM", "table", 10, 1, 4, 8, 64, "float32", "00")
 EMPTY = events.TopK([], [], 1.0)
 
 
@@ -77,18 +77,18 @@ class FakeSource:
         yield Step(events.Finished("length", None, list(self.output), "x", 0.5, float(rounds), 0.0), {})
 
     @staticmethod
-    def _started(request: RunRequest) -> events.Started:
-        return events.Started(
+    def _started(request: RunRequest) -> header.Started:
+        return header.Started(
             run_id="r",
             created="2026-01-01T00:00:00Z",
             producer="test",
             source="live",
             target=MODEL,
-            drafter=events.MethodCard(request.drafter, dict(request.drafter_options), True),
-            verifier=events.MethodCard("greedy", {}, True),
-            sampling=events.SamplingCard(request.temperature, 0, 1.0),
-            tokenizer=events.TokenizerCard("t", 8, "00", []),
-            machine=events.Machine("cpu", "float32", 1, 1, "test", "3", "2", "5", "test"),
+            drafter=header.MethodCard(request.drafter, dict(request.drafter_options), True),
+            verifier=header.MethodCard("greedy", {}, True),
+            sampling=header.SamplingCard(request.temperature, 0, 1.0),
+            tokenizer=header.TokenizerCard("t", 8, "00", []),
+            machine=header.Machine("cpu", "float32", 1, 1, "test", "3", "2", "5", "test"),
             seed=request.seed,
             max_new_tokens=request.max_new_tokens,
             eos_ids=[],

@@ -31,8 +31,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     ];
 
     /** Rounds that came since the last look are measured, all at once. */
-    function reserve(trace, head) {
-      const width = box.clientWidth;
+    function reserve(trace, head, width) {
       if (!width) return;
       const run = trace.started.run_id;
       if (reserved.run !== run || reserved.width !== width) reserved = { run, width, rounds: 0, height: 0 };
@@ -50,8 +49,9 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       box.style.height = `${reserved.height}px`;
     }
 
-    function draw(trace, head, text) {
-      reserve(trace, head);
+    /** `width`: of the box, in pixels, read before this step wrote anything. */
+    function draw(trace, head, text, width) {
+      reserve(trace, head, width);
       if (shown === head + text) return;
       shown = head + text;
       box.replaceChildren(...lines(head, trace.started.source, text));

@@ -53,7 +53,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       const longer = beaten ? " It passed, but another path is kept: rejected." : "";
       const numbers = beaten ? [...rule.numbers(facts), pathKept(round)] : rule.numbers(facts);
       return {
-        words: rule.words(facts) + longer,
+        words: rule.words(facts) + S.aside(round, id) + longer,
         numbers,
         steps: rule.steps(facts, now.at.trials),
         formula: rule.formula,

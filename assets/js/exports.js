@@ -154,10 +154,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     let [drafted, accepted] = [0, 0];
     for (const round of trace.rounds) {
       const begin = first + round.start_s;
-      const riding = new Set(round.drafted.riding);
-      const own = round.nodes.filter((node) => !riding.has(node.id));
-      drafted += own.filter((node) => node.id > 0).length;
-      accepted += own.filter((node) => node.fate === "accepted").length;
+      drafted += S.drafts(round).length;
+      accepted += S.acceptedDrafts(round);
       const phases = [round.drafted, round.scored, round.judged, round.committed];
       const end = begin + phases.reduce((sum, phase) => sum + phase.seconds, 0);
       events.push(...roundEvents(trace, round, begin), counter("cache rows", end, round.committed.cache_kept));
@@ -185,7 +183,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const at = round.index + 1;
     const events = [];
     if (round.drafted.seconds > 0)
-      events.push(slice("draft", `draft ${at}`, begin, round.drafted.seconds, { candidates: round.nodes.length - 1 }));
+      events.push(slice("draft", `draft ${at}`, begin, round.drafted.seconds, { candidates: S.drafts(round).length }));
     let now = begin;
     for (const one of round.drafted.passes) {
       events.push(slice("draft", "drafter pass", now, one.seconds, { rows: one.rows, cached: one.cached_rows }));

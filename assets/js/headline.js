@@ -22,11 +22,13 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 
   /** "A small model guesses 4 words ahead. How many will the big one keep?" of any round. */
   function question(trace, round) {
-    const drafted = round.nodes.length - 1;
+    const drafted = S.drafts(round).length;
+    if (!drafted && S.riding(round))
+      return `Nothing is guessed in this round: the big model's pass takes ${S.count(S.riding(round), "node")} along.`;
     if (!drafted) return "Nothing is guessed in this round: the big model's pass writes one token.";
     const { drafter } = trace.started;
     const who = drafter.model ? "A small model" : `A drafter without a model of its own (${drafter.name})`;
-    const deepest = Math.max(...round.nodes.map((node) => node.depth));
+    const deepest = Math.max(...S.drafts(round).map((node) => node.depth));
     const guesses =
       deepest === drafted
         ? `${many(drafted, "token")} ahead`
@@ -36,8 +38,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 
   /** The answer, once the round's last token is drawn. */
   function answer(round) {
-    const drafted = round.nodes.length - 1;
-    const kept = round.judged.path.length;
+    const drafted = S.drafts(round).length;
+    const kept = S.acceptedDrafts(round);
     if (!drafted) return question(null, round);
     const own = { bonus: "adds one of its own", correction: "writes the next one itself" }[round.judged.origin];
     const last = round.committed.trimmed ? "and the text ends there" : `and ${own || "writes one itself"}`;

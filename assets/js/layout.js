@@ -168,17 +168,17 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   function across(round, labels, tree, { room, odds, withEnd, row }) {
     const spots = spotsOf(round, labels, tree, withEnd);
     const { rows, count } = rowsAcross(round, tree.shown, spots.at(-1).id === END);
-    const columns = [];
+    const columns = []; // whole pixels: a browser cuts a drawing's size to 1/64 of one, and its letters with it
     for (const spot of spots) {
       spot.wide = labelWidth(spot.label);
       spot.clear = Math.max(spot.wide + foldWidth(spot.folded), odds(spot.id).length * DIGIT);
-      columns[spot.depth] = Math.max(columns[spot.depth] || 0, spot.clear);
+      columns[spot.depth] = Math.max(columns[spot.depth] || 0, Math.ceil(spot.clear));
     }
     const deepest = Math.max(...round.nodes.map((node) => node.depth));
-    columns[deepest + 1] = LONGEST * CHAR; // kept free for the last token, so that nothing moves when it comes
+    columns[deepest + 1] = Math.ceil(LONGEST * CHAR); // free for the last token, so that nothing moves when it comes
     const gap = 42;
     const needed = 18 + columns.reduce((sum, wide) => sum + wide + gap, 0) - gap + 22;
-    const spread = Math.max(0, Math.min(90, (room - needed) / Math.max(1, columns.length - 1)));
+    const spread = Math.max(0, Math.min(90, Math.floor((room - needed) / Math.max(1, columns.length - 1))));
     const lefts = [18];
     columns.forEach((wide, depth) => lefts.push(lefts[depth] + wide + gap + spread));
     for (const spot of spots) {

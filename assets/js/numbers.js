@@ -67,6 +67,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const riding = new Set(round.drafted.riding || []);
     return round.nodes.slice(1).filter((node) => !riding.has(node.id));
   };
+  const riding = (round) => round.nodes.length - 1 - drafts(round).length;
   const acceptedDrafts = (round) => drafts(round).filter((node) => round.judged.path.includes(node.id)).length;
 
   /** What the whole run so far amounts to; definitions as in the trace format's summary. Null where nothing is to
@@ -166,6 +167,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     seconds,
     count,
     drafts,
+    riding,
+    acceptedDrafts,
     counters,
     roundTimes,
     roundSeconds,

@@ -255,10 +255,5 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     pAndQ,
     siblings,
   };
-  Object.assign(S, {
-    quote,
-    capital: cap,
-    ruleParts,
-    siblingRules: { sequential, specinfer: sequential, lenience, kseq },
-  });
+  Object.assign(S, { quote, ruleParts, siblingRules: { sequential, specinfer: sequential, lenience, kseq } });
 })(globalThis.SpecViz);

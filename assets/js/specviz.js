@@ -55,10 +55,10 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       branch: branch ? (token) => branch({ round: own.cursor.round, node: own.selected, token }) : null,
     };
     const badge = props.badge ? area("badge", { "aria-label": "where this run comes from" }) : null;
-    panels.push(S.textPanel(area("text", { "aria-label": "text" }), act));
+    const text = S.textPanel(area("text", { "aria-label": "text" }), act);
     const tree = S.treePanel(area("draft", { "aria-label": "draft tree" }), act);
     const card = area("card", { "aria-label": "selected node" });
-    panels.push(tree.draw, S.cardPanel(card, act), S.rejudgePanel(card, act));
+    panels.push(tree.draw, text, S.cardPanel(card, act), S.rejudgePanel(card, act));
     const caption = area("caption", { "aria-label": "what happens" });
     const told = S.captionPanel(caption);
     panels.push(S.transportPanel(area("transport", { "aria-label": "transport" }), act));
@@ -129,11 +129,13 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         const moment = now();
         root.dataset.phase = moment.at.phase;
         root.dataset.round = own.cursor.round;
-        const scrolls = panels.map((panel) => panel(moment)); // what scrolls does so last: one layout per step
+        // Caption and tree read their width before anything is written, what scrolls does so last: one layout per step.
+        const wide = caption.clientWidth;
+        const scrolls = panels.map((panel) => panel(moment));
         const rounds = own.trace.rounds.length;
-        const text = S.guessCaption(own) || S.caption(own.trace, moment.round, moment.labels, moment.at);
+        const sentence = S.guessCaption(own) || S.caption(own.trace, moment.round, moment.labels, moment.at);
         const head = `Round ${own.cursor.round + 1} of ${rounds}${own.trace.finished ? "" : " so far"}`;
-        told.draw(own.trace, head, text);
+        told.draw(own.trace, head, sentence, wide);
         for (const scroll of scrolls) if (scroll) scroll();
       }
       root.dataset.ready = "1";

@@ -67,9 +67,13 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const { round } = now;
     const { rows } = round.scored.target_pass;
     if (rows < 2) return [];
-    const drafts = round.nodes.length - 1;
-    const chain = round.nodes.every((node) => node.depth === node.id);
-    const which = chain ? `γ + 1 = ${drafts} + 1 = ${rows}` : `${drafts} + 1 = ${rows}`;
+    const [drafts, riding] = [S.drafts(round).length, S.riding(round)];
+    const chain = !riding && round.nodes.every((node) => node.depth === node.id);
+    const which = riding
+      ? `${drafts} + ${riding} + 1 = ${rows}`
+      : chain
+        ? `γ + 1 = ${drafts} + 1 = ${rows}`
+        : `${drafts} + 1 = ${rows}`;
     return [
       line(
         `Why ${which} rows?`,

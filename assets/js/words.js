@@ -96,6 +96,9 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       return round.judged.origin === "forced"
         ? "A token is forced here; nothing is drafted."
         : "Nothing is drafted: the target works alone in this round.";
+    const guesses = new Set(S.drafts(round));
+    const own = fresh.filter((node) => guesses.has(node));
+    if (own.length < fresh.length) return lookingAhead(own, fresh.length - own.length, labels);
     const names = list(fresh.map((node) => q(labels[node.id])));
     const known = Object.entries(round.drafted.note)
       .map(([key, value]) => `${key.replace(/_/g, " ")} ${value}`)
@@ -107,10 +110,19 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       : `Level ${at.level}: ${fresh.length} more candidates, ${names}.`;
   }
 
+  /** A draft with nodes beside it that are in the pass for the target's answers there. */
+  function lookingAhead(own, riding, labels) {
+    const proposes = own.length
+      ? `The drafter proposes ${list(own.map((node) => q(labels[node.id])))}.`
+      : "The drafter proposes nothing.";
+    const ride = riding === 1 ? "rides" : "ride";
+    return `${proposes} ${S.count(riding, "node")} only ${ride} along, for what the target answers there.`;
+  }
+
   function committing(round) {
     const made = round.committed;
     const path = round.judged.path.length;
-    const drafted = round.nodes.length - 1;
+    const drafted = S.drafts(round).length;
     const how = `${S.count(made.tokens.length, "token")} from one target pass`;
     if (made.trimmed === "open")
       return `${how}. The last token stays open: the next round tries other candidates of the target in its place.`;
@@ -129,13 +141,17 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return `${how}${path ? `: ${path} accepted and ${last}` : ""}.${rows}`;
   }
 
+  /** Of a node that only rides along: that its verdict counts nowhere. */
+  const aside = (round, id) =>
+    (round.drafted.riding || []).includes(id) ? " It rides along and counts as no draft." : "";
+
   /** One sentence for where the cursor stands. */
   function caption(trace, round, labels, at) {
     if (at.phase === "draft") return drafting(trace, round, labels, at);
     if (at.phase === "target") {
       const pass = round.scored.target_pass;
       const drafts = S.drafts(round).length;
-      const riding = round.nodes.length - 1 - drafts;
+      const riding = S.riding(round);
       const parts = [
         "the root",
         ...(drafts ? [drafts === 1 ? "its candidate" : `all ${drafts} candidates`] : []),
@@ -148,9 +164,9 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       );
     }
     if (at.phase === "commit") return committing(round);
-    return at.drawn
-      ? ending(round, labels)
-      : S.ruleOf(round).words(trialFacts(trace, round, labels, round.judged.trials[at.trial]));
+    if (at.drawn) return ending(round, labels);
+    const trial = round.judged.trials[at.trial];
+    return `${S.ruleOf(round).words(trialFacts(trace, round, labels, trial))}${aside(round, trial.node)}`;
   }
 
   /** Why a node was unreached. */
@@ -170,5 +186,5 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return "Unreached.";
   }
 
-  Object.assign(S, { ordinal, spelled, list, FATES, trialFacts, ending, caption, unreached });
+  Object.assign(S, { ordinal, spelled, list, FATES, trialFacts, ending, caption, aside, unreached });
 })(globalThis.SpecViz);

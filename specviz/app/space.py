@@ -27,7 +27,6 @@ class Tier:
     max_tree_nodes: int
     prompt_chars: int
     import_bytes: int
-    concurrency: int
     queue: int
 
 

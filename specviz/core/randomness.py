@@ -6,7 +6,6 @@ outcome, and an exhaustive one walks every branch and so proves losslessness.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple, Protocol
 
@@ -16,7 +15,6 @@ import torch
 from torch import Tensor
 
 from specviz.core.sampling import ON_CPU
-from specviz.errors import OptionError
 from specviz.trace.uniform_draws import Key, uniform
 
 
@@ -111,31 +109,3 @@ def _pick_on_cpu(probs: Tensor, u: float) -> int:
 @lru_cache(maxsize=8)
 def _block_starts(length: int) -> Starts:
     return np.arange(0, length, BLOCK)
-
-
-class ScriptedRandom:
-    """For tests and explanations: outcomes are given in order, `True`/`False` for accept, a token id for draw."""
-
-    def __init__(self, outcomes: Sequence[bool | int]) -> None:
-        self._outcomes = list(outcomes)
-
-    def accept(self, probability: float, key: Key) -> AcceptDraw:
-        outcome = self._next(key)
-        if not isinstance(outcome, bool):
-            raise OptionError(f"the script has token {outcome} where {key} needs True or False.")
-        return AcceptDraw(outcome, None)
-
-    def draw(self, probs: Tensor, key: Key) -> TokenDraw:
-        outcome = self._next(key)
-        if isinstance(outcome, bool):
-            raise OptionError(f"the script has {outcome} where {key} needs a token id.")
-        return TokenDraw(outcome, None)
-
-    def peek(self, probs: Tensor, key: Key) -> int:
-        """A script holds no noise to look at: the most probable token."""
-        return int(probs.argmax())
-
-    def _next(self, key: Key) -> bool | int:
-        if not self._outcomes:
-            raise OptionError(f"the script has no outcome left for {key}; give one more.")
-        return self._outcomes.pop(0)

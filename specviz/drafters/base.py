@@ -56,6 +56,12 @@ class Proposal:
     unfinished: Unfinished | None = None
     """the nodes' first layers, where the drafter ran them with the target's own: row i is node i"""
 
+    @property
+    def candidates(self) -> list[int]:
+        """All nodes but the root and those that ride along."""
+        riding = set(self.riding)
+        return [node for node in range(1, len(self.tree)) if node not in riding]
+
 
 @dataclass(frozen=True, slots=True)
 class DraftContext:

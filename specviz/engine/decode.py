@@ -15,7 +15,8 @@ from contextlib import AbstractContextManager, nullcontext
 from specviz.engine.recorder import Recorder
 from specviz.engine.session import Session
 from specviz.errors import SpecVizError
-from specviz.trace.events import Finished, FinishReason, Started
+from specviz.trace.events import Finished, FinishReason
+from specviz.trace.header import Started
 from specviz.trace.steps import Step
 
 Cancelled = Callable[[], bool]

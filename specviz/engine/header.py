@@ -14,8 +14,8 @@ from specviz.lm.step_time import draft_pass_s, machine, step_times
 from specviz.options import Options, in_effect
 from specviz.protocol.runs import Resume, RunRequest
 from specviz.stop_policies.base import StopOptions, StopPolicy
-from specviz.trace.events import Branch, MethodCard, ModelCard, SamplingCard, Started, StepTime, TokenizerCard
 from specviz.trace.exhibits import DatastoreCard, MemoryCard
+from specviz.trace.header import Branch, MethodCard, ModelCard, SamplingCard, Started, StepTime, TokenizerCard
 from specviz.trace.seal import seal
 from specviz.tree_policies.base import TreePolicy
 from specviz.verifiers.base import Verifier

@@ -26,11 +26,11 @@ from specviz.trace.events import (
     Pass,
     Round,
     Scored,
-    Started,
     TopK,
     Trial,
     VocabEntry,
 )
+from specviz.trace.header import Started
 from specviz.trace.layout import tidy_layout
 from specviz.trace.steps import Step
 from specviz.verifiers.base import Verdict

@@ -6,15 +6,15 @@ from collections.abc import Callable
 
 from specviz.errors import LessonError
 from specviz.theory.reclock import own_plain_s
-from specviz.trace.events import Round, Trace
-from specviz.trace.summary import drafts
+from specviz.trace.events import Trace
+from specviz.trace.summary import branches, drafts
 
 Kind = Callable[[Trace], bool]
 KINDS: dict[str, Kind] = {
     "plain": lambda trace: not any(drafts(this) for this in trace.rounds),
     "drafted": lambda trace: any(drafts(this) for this in trace.rounds),
-    "chain": lambda trace: not any(map(_branches, trace.rounds)),
-    "tree": lambda trace: any(map(_branches, trace.rounds)),
+    "chain": lambda trace: not any(map(branches, trace.rounds)),
+    "tree": lambda trace: any(map(branches, trace.rounds)),
     "sampled": lambda trace: trace.started.sampling.temperature > 0,
     "greedy": lambda trace: trace.started.sampling.temperature == 0,
     "draft_model": lambda trace: trace.started.drafter.model is not None,
@@ -37,11 +37,6 @@ def is_kind(trace: Trace, name: str) -> bool:
     if name not in KINDS:
         raise LessonError(f"there is no kind of run '{name}'; choose among {', '.join(sorted(KINDS))}.")
     return KINDS[name](trace)
-
-
-def _branches(this: Round) -> bool:
-    parents = [node.parent for node in drafts(this)]
-    return len(set(parents)) < len(parents)
 
 
 def _lossy(trace: Trace) -> bool:

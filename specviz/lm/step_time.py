@@ -17,7 +17,7 @@ from statistics import fmean, median, quantiles
 import torch
 
 from specviz.lm.base import Cache, LanguageModel
-from specviz.trace.events import Machine, StepTime
+from specviz.trace.header import Machine, StepTime
 
 ROW_COUNTS = (1, 2, 4, 8, 16, 32, 64)
 CACHED_ROWS = 128

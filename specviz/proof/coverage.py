@@ -36,16 +36,16 @@ class Seen:
     happened: set[tuple[CandidateKind, Event]] = field(default_factory=set)
 
     def note(self, record: RoundRecord, weight: float) -> None:
-        """Take down a round that happens with probability `weight`."""
-        tree, verdict = record.proposal.tree, record.verdict
+        """Take down a round that happens with probability `weight`. Nodes that ride along are no candidates."""
+        kinds = {node: record.proposal.tree.kinds[node] for node in record.proposal.candidates}
         self.rounds += weight
-        self.candidates += weight * tree.drafted
-        self.drafted.update(tree.kinds[1:])
-        for trial in verdict.trials:
-            self.happened.add((tree.kinds[trial.node], "tried"))
+        self.candidates += weight * len(kinds)
+        self.drafted.update(kinds.values())
+        for trial in (one for one in record.verdict.trials if one.node in kinds):
+            self.happened.add((kinds[trial.node], "tried"))
             if not trial.accepted:
-                self.happened.add((tree.kinds[trial.node], "rejected"))
-        self.happened.update((tree.kinds[node], "accepted") for node in verdict.path)
+                self.happened.add((kinds[trial.node], "rejected"))
+        self.happened.update((kinds[node], "accepted") for node in record.verdict.path if node in kinds)
 
     @property
     def per_round(self) -> float:

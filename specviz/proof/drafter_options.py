@@ -20,7 +20,7 @@ OPTION_SETS: dict[str, tuple[dict[str, object], ...]] = {
         {"block": 1, "start": "random"},
     ),
     "lookahead": (
-        {"window": 2, "ngram": 2, "guesses": 2},
+        {"window": 2, "ngram": 2, "guesses": 2, "prompt_pool": True},  # or texts end before the window gives a guess
         {"window": 1, "ngram": 3, "guesses": 1, "prompt_pool": True},
     ),
     "eagle": (

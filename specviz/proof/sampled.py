@@ -133,7 +133,7 @@ def sample(case: ProofCase, models: Models, runs: int, seed: int) -> Sample:
         session = session_of(case, SeededRandom(seed * 1_000_003 + number), models)
         session.begin()
         while session.finished is None:
-            nodes += session.round().proposal.tree.drafted
+            nodes += len(session.round().proposal.candidates)
         rounds += session.rounds
         counts[cells.cell(tuple(session.tokens[len(case.prompt) :]))] += 1
     return Sample(case, runs, nodes / rounds, rounds / runs, tuple(counts), tuple(cells.probs))

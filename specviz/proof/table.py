@@ -175,7 +175,7 @@ def _drafting(case: ProofCase, vocab_size: int) -> Text:
     """The first prompt on which the first round drafts something; the first of all for what never does."""
     long = replace(case, vocab_size=vocab_size, length=MOST_TOKENS)
     for prompt in prompts(vocab_size):
-        if any(branch.records[0].proposal.tree.drafted for branch in branches(replace(long, prompt=prompt), (), 0)):
+        if any(branch.records[0].proposal.candidates for branch in branches(replace(long, prompt=prompt), (), 0)):
             return prompt
     return next(prompts(vocab_size))
 

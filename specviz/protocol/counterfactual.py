@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 
 from specviz.errors import OptionError, SpecVizError
 from specviz.protocol.runs import Catalog, MethodDescription, Resume, RunRequest, TraceSource, request_of
-from specviz.trace.events import Node, Round, Started, Trace, VocabEntry
+from specviz.trace.events import Node, Round, Trace, VocabEntry
+from specviz.trace.header import Started
 
 Cancelled = Callable[[], bool]
 

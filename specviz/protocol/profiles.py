@@ -17,8 +17,8 @@ from typing import Literal
 from pydantic import TypeAdapter, ValidationError
 
 from specviz.errors import TraceError
-from specviz.trace.events import Machine
 from specviz.trace.guard import json_of, shown, text_of
+from specviz.trace.header import Machine
 from specviz.trace.limits import UPLOAD, Limits
 from specviz.trace.validation import sentence_of
 

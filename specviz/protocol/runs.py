@@ -11,7 +11,8 @@ from typing import Any, Protocol, runtime_checkable
 
 from specviz.protocol.profiles import Profiled, ProfileRequest
 from specviz.protocol.proofs import Prover
-from specviz.trace.events import Option, Started, Trace
+from specviz.trace.events import Option, Trace
+from specviz.trace.header import Started
 from specviz.trace.steps import Step
 
 MEMORY_WAYS = ("cold", "warm", "reset")

@@ -14,7 +14,7 @@ from math import prod
 from statistics import fmean
 
 from specviz.errors import OptionError
-from specviz.trace.events import StepTime
+from specviz.trace.header import StepTime
 
 
 def expected_tokens(alpha: float, gamma: int) -> float:

@@ -27,24 +27,18 @@ from specviz.trace.events import (
     Fate,
     Finished,
     Judged,
-    Machine,
-    MethodCard,
-    ModelCard,
     Node,
     Option,
     Origin,
     Pass,
     Round,
-    SamplingCard,
     Scored,
-    Started,
-    StepTime,
-    TokenizerCard,
     TopK,
     Trace,
     Trial,
     VocabEntry,
 )
+from specviz.trace.header import Machine, MethodCard, ModelCard, SamplingCard, Started, StepTime, TokenizerCard
 from specviz.trace.layout import families_of, tidy_layout
 from specviz.trace.limits import STANDARD
 from specviz.trace.steps import Step

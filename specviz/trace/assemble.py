@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from specviz.errors import TraceError
-from specviz.trace.events import FORMAT, VERSION, Finished, Round, Started, Trace, VocabEntry
+from specviz.trace.events import FORMAT, VERSION, Finished, Round, Trace, VocabEntry
+from specviz.trace.header import Started
 from specviz.trace.steps import Step
 from specviz.trace.summary import summary as summarise
 

@@ -18,8 +18,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from specviz.errors import TraceError
 from specviz.trace.assemble import assemble
-from specviz.trace.events import Finished, Node, Round, Started, Trace, VocabEntry
+from specviz.trace.events import Finished, Node, Round, Trace, VocabEntry
 from specviz.trace.guard import json_of, text_of
+from specviz.trace.header import Started
 from specviz.trace.limits import STANDARD, Limits
 from specviz.trace.steps import Step
 from specviz.trace.structure import bound_counts, structure

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from io import BytesIO
 from typing import Any
 
@@ -49,12 +48,6 @@ def _attributes(node: Node, trace: Trace | None) -> dict[str, Any]:
         if (value := getattr(node, name)) is not None:
             attributes[name] = value
     return attributes
-
-
-def accepted_path(graph: nx.DiGraph[int]) -> Sequence[int]:
-    """Root and accepted nodes in order: the only path whose edges are all accepted."""
-    kept = nx.subgraph_view(graph, filter_edge=lambda parent, child: bool(graph.edges[parent, child]["accepted"]))
-    return list(nx.topological_sort(kept.subgraph({0} | nx.descendants(kept, 0))))
 
 
 def node_link_json(graph: nx.DiGraph[int]) -> str:

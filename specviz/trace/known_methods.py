@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar
 
 from specviz.resources import asset_path
-from specviz.trace.events import MethodCard
+from specviz.trace.header import MethodCard
 
 METHODS_FILE = "methods.json"
 """under assets; `make generate` writes it"""

@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 from specviz.resources import asset_path
-from specviz.trace.events import MethodCard, Started
+from specviz.trace.header import MethodCard, Started
 
 DISTANCES_FILE = "lossy_distances.json"
 

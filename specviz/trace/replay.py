@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import codecs
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -99,10 +99,3 @@ def state_after(trace: Trace, rounds: int) -> TextState:
         for (token, index), text in zip(made, shown[len(prompt) :], strict=True)
     ]
     return TextState(rounds, ids, tuple(pieces))
-
-
-def rejected_alternatives(trace: Trace, round_index: int) -> Sequence[tuple[int, str]]:
-    """(node, its own text) of the candidates that were rejected in one round, in trial order."""
-    this = trace.rounds[round_index]
-    rejected = [trial.node for trial in this.judged.trials if not trial.accepted]
-    return [(node, trace.vocab[str(this.nodes[node].token)].text) for node in rejected]

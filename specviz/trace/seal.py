@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import MISSING, asdict, fields, replace
 from typing import Any
 
-from specviz.trace.events import Branch, Machine, MethodCard, ModelCard, SamplingCard, Started, StepTime, TokenizerCard
 from specviz.trace.exhibits import DatastoreCard, MemoryCard
+from specviz.trace.header import Branch, Machine, MethodCard, ModelCard, SamplingCard, Started, StepTime, TokenizerCard
 
 FIRST: Mapping[type, frozenset[str]] = {
     kind: frozenset(names.split())

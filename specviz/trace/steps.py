@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from specviz.trace.events import Finished, Round, Started, VocabEntry
+from specviz.trace.events import Finished, Round, VocabEntry
+from specviz.trace.header import Started
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from specviz.trace.events import Finished, Node, Round, Started, Summary
+from specviz.trace.events import Finished, Node, Round, Summary
+from specviz.trace.header import Started
 
 
 def summary(started: Started, rounds: Sequence[Round], finished: Finished) -> Summary:
@@ -39,6 +40,12 @@ def drafts(this: Round) -> list[Node]:
     """The round's candidates: all nodes but the root and those that only ride along (`Drafted.riding`)."""
     riding = set(this.drafted.riding)
     return [node for node in this.nodes[1:] if node.id not in riding]
+
+
+def branches(this: Round) -> bool:
+    """Whether two candidates of the round come after the same text."""
+    parents = [node.parent for node in drafts(this)]
+    return len(set(parents)) < len(parents)
 
 
 def accepted_drafts(this: Round) -> int:

@@ -12,8 +12,9 @@ from specviz.app.step.acceptance import acceptance_by_depth, accepted_lengths
 from specviz.app.step.acceptance_figure import bar_panels
 from specviz.protocol.sweeps.csv_file import sweep_csv
 from specviz.protocol.sweeps.points import Policies, RunCost, SweepPoint
-from specviz.trace.events import MethodCard, StepTime, Summary
+from specviz.trace.events import Summary
 from specviz.trace.exhibits import MemoryCard
+from specviz.trace.header import MethodCard, StepTime
 from tests.app.doubles import sample
 
 SUMMARY = Summary(4, 8, 3, 0.375, 1.75, [2, 1, 1], [[4, 2], [4, 1]], 5, 9, 100.0)

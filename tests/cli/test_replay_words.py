@@ -35,3 +35,10 @@ def test_replay_never_says_rejected_where_u_is_below_the_threshold(path: Path) -
     assert len(printed) == sum(trial.u is not None for one in trace.rounds for trial in one.judged.trials)
     for fate, sign, reason in printed:
         assert (fate, sign, reason) in {("accepted", "<", ""), ("rejected", "≥", ""), ("passed", "<", OTHER_REASON)}
+
+
+def test_replay_says_of_nodes_that_ride_along_that_they_do() -> None:
+    """Lookahead's window is judged, and none of it is a draft."""
+    path = ROOT / "assets" / "traces" / "drafter-lookahead.json.gz"
+    told = [line for line in lines(path) if " rides along · " in line]
+    assert len(told) == sum(len(one.drafted.riding) for one in codec.read(path).rounds) > 0

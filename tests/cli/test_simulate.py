@@ -12,7 +12,7 @@ import pytest
 
 from specviz.protocol import profiles as hardware
 from specviz.trace import codec
-from specviz.trace.events import StepTime
+from specviz.trace.header import StepTime
 from tests.curves import hardware_curve
 
 Call = Callable[..., Any]

@@ -20,8 +20,8 @@ def generated(model, prompt: list[int], n: int) -> list[int]:
 
 
 def test_plain_greedy_decoding_is_that_of_transformers(pair):
-    """fp32, 20 prompts, 64 tokens each."""
-    for seed in range(20):
+    """fp32, 10 prompts, 64 tokens each."""
+    for seed in range(10):
         prompt = random_tokens(seed, 3 + seed)
         assert pair.output(PLAIN, prompt) == generated(pair.reference, prompt, 64)
 
@@ -42,7 +42,7 @@ def test_every_node_of_a_tree_is_scored_as_its_path_alone(pair):
 
 @pytest.mark.slow
 def test_the_bundled_pair_decodes_as_transformers_does():
-    """fp32, 20 prompts of the set, 32 tokens each, plain and with a chain of four.
+    """fp32, 10 prompts of the set, 32 tokens each, plain and with a chain of four.
 
     transformers reads prompt and text in one pass; the text is its greedy text exactly if each token is its most
     probable one after those before it.
@@ -56,7 +56,7 @@ def test_the_bundled_pair_decodes_as_transformers_does():
     torch.set_num_threads(1)
     reference = AutoModelForCausalLM.from_pretrained(asset_path("models", "target"), dtype=torch.float32).eval()
     source = LiveSource(measure=False)
-    for card in bundled_prompts()[:20]:
+    for card in bundled_prompts()[:20:2]:
         runs = [
             collect(source, RunRequest(card.text, drafter=name, max_new_tokens=32, dtype="float32", record=False))
             for name in ("none", "model")

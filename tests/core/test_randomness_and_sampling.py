@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 import torch
 
-from specviz.core.randomness import ScriptedRandom, SeededRandom, pick, uniform
+from specviz.core.randomness import SeededRandom, pick, uniform
 from specviz.core.sampling import Sampling, residual, transform, without
 from specviz.errors import OptionError
+from tests.scripted_random import ScriptedRandom
 
 
 def tensor(*values):
@@ -159,11 +160,11 @@ def test_a_script_plays_its_outcomes_and_names_the_decision_it_lacks():
     randomness = ScriptedRandom([True, 2])
     assert randomness.accept(0.1, ("accept", 1, 1)).accepted
     assert randomness.draw(tensor(1.0), ("target", 1, 0)).token == 2
-    with pytest.raises(OptionError, match="no outcome left for"):
+    with pytest.raises(ValueError, match="no outcome left for"):
         randomness.accept(0.5, ("accept", 2, 1))
-    with pytest.raises(OptionError, match="needs True or False"):
+    with pytest.raises(ValueError, match="needs True or False"):
         ScriptedRandom([1]).accept(0.5, ("accept", 2, 1))
-    with pytest.raises(OptionError, match="needs a token id"):
+    with pytest.raises(ValueError, match="needs a token id"):
         ScriptedRandom([True]).draw(tensor(1.0), ("target", 2, 0))
 
 

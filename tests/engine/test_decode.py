@@ -12,7 +12,8 @@ from specviz.errors import DraftError, OptionError, PromptError
 from specviz.live.source import LiveSource, collect
 from specviz.protocol.runs import Resume, RunRequest
 from specviz.trace.check import check
-from specviz.trace.events import Finished, Round, Started
+from specviz.trace.events import Finished, Round
+from specviz.trace.header import Started
 from tests.proof.letters import toy_loader
 
 REQUEST = RunRequest("abc", drafter_options={"gamma": 3}, temperature=0.9, max_new_tokens=20)

@@ -11,17 +11,8 @@ from pathlib import Path
 
 from specviz.trace.assemble import assemble
 from specviz.trace.codec import dumps
-from specviz.trace.events import (
-    Finished,
-    FinishReason,
-    Machine,
-    MethodCard,
-    ModelCard,
-    SamplingCard,
-    Started,
-    TokenizerCard,
-    Trace,
-)
+from specviz.trace.events import Finished, FinishReason, Trace
+from specviz.trace.header import Machine, MethodCard, ModelCard, SamplingCard, Started, TokenizerCard
 from specviz.trace.steps import Step
 from tests.golden.toy import HOUSEKEEPING_S, ID, TARGET_PASS_S, TOKENS, Candidate, Head, Script, V, entry, play
 

@@ -47,3 +47,13 @@ test("what is counted up to the cursor is what was committed", () => {
   assert.equal(S.upTo(trace, { round: 0, beat: 99 }), "up to here 3 tokens in 1 pass");
   assert.equal(S.upTo(trace, { round: 1, beat: 0 }), "up to here 3 tokens in 1 pass");
 });
+
+test("nodes that only ride along are no guesses", () => {
+  const trace = sample();
+  const round = trace.rounds[5];
+  round.drafted.riding = [3, 4];
+  assert.match(S.question(trace, round), /guesses 2 tokens ahead\./);
+  assert.equal(S.answer(round), "It keeps all 2 and adds one of its own: 5 tokens from one pass.");
+  round.drafted.riding = [1, 2, 3, 4];
+  assert.equal(S.question(trace, round), "Nothing is guessed in this round: the big model's pass takes 4 nodes along.");
+});

@@ -156,3 +156,23 @@ test("unreached says why", () => {
     /^Unreached: its sibling .+ was accepted first\.$/,
   );
 });
+
+test("nodes that only ride along are proposed by nobody, and their verdicts say so", () => {
+  const trace = sample();
+  const round = trace.rounds[0];
+  round.drafted.passes = []; // lookahead's: all at once
+  round.drafted.riding = [3, 4];
+  const told = captions(trace, 0);
+  assert.equal(
+    told[0],
+    "The drafter proposes ␣␣␣␣ and return. 2 nodes only ride along, for what the target answers there.",
+  );
+  assert.match(
+    told.find((one) => one.includes("␣c only 0.20")),
+    /rejected\. It rides along and counts as no draft\.$/,
+  );
+  round.drafted.riding = [1, 2, 3, 4];
+  assert.match(captions(trace, 0)[0], /^The drafter proposes nothing\. 4 nodes only ride along/);
+  round.judged.path = [];
+  assert.doesNotMatch(captions(trace, 0).at(-1), /in vain/);
+});

@@ -25,12 +25,12 @@ Run = Callable[..., Trace]
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Two checkpoints of one vocabulary, by the names that headers give them."""
+    """Three checkpoints of one vocabulary, by the names that headers give them."""
     torch.set_num_threads(1)
     found = {}
-    for name, layers in (("tiny-target", 2), ("tiny-drafter", 1)):
+    for name, layers, width in (("tiny-target", 2, 40), ("tiny-drafter", 1, 40), ("tiny-second", 1, 48)):
         folder = tmp_path_factory.mktemp("checkpoints") / name
-        random_model("llama", num_hidden_layers=layers).save_pretrained(folder)
+        random_model("llama", num_hidden_layers=layers, intermediate_size=width).save_pretrained(folder)
         write_tokenizer(folder)
         found[name] = str(folder)
     return found
@@ -43,6 +43,8 @@ def run(folders: dict[str, str]) -> Run:
     def decode(**how: Any) -> Trace:
         target, drafter = folders["tiny-target"], folders["tiny-drafter"]
         request = RunRequest(PROMPT, target=target, drafter_model=drafter, max_new_tokens=12, temperature=1.0, seed=3)
+        if how.get("drafter") == "merged":
+            how["drafter_options"] = {"others": folders["tiny-second"], **how.get("drafter_options", {})}
         trace = collect(source, replace(request, **how))
         assert errors(check(trace)) == []
         return trace
@@ -72,6 +74,12 @@ SOUND: dict[str, dict[str, Any]] = {
     "ngram": {"drafter": "ngram"},
     "ngram, greedy": {"drafter": "ngram", "temperature": 0.0},
     "plain": {"drafter": "none"},
+    "merged": {"drafter": "merged"},
+    "merged, greedy": {"drafter": "merged", "temperature": 0.0},
+    "merged, without replacement": {
+        "drafter": "merged",
+        "drafter_options": {"branching": [3], "draw": "without_replacement"},
+    },
 }
 
 
@@ -153,6 +161,28 @@ def test_a_changed_draft_head_that_the_trace_does_not_contradict_is_found(run: R
     assert errors(check(lie)) == []
     found = audited(lie, folders)
     assert found.counts[DRAFT_HEADS].wrong == found.wrong == 2
+
+
+def test_every_model_of_merged_drafts_is_recomputed(run: Run, folders: dict[str, str]) -> None:
+    """A candidate of the second model that a falsified q would have let pass, or not."""
+    trace = run(drafter="merged", seed=5)
+    found = audited(trace, folders)
+    assert found.not_recomputed == ()
+    assert found.counts[TRIALS].compared == 3 * sum(len(this.judged.trials) for this in trace.rounds)
+    index, node = next(
+        (this.index, node)
+        for this in trace.rounds
+        for node in this.nodes
+        if node.source == "model_2" and node.fate == "unreached"
+    )
+    lie = with_node(trace, index, replace(node, draft_prob=node.draft_prob + 0.01))
+    assert errors(check(lie)) == []
+    assert [one.place for one in audited(lie, folders).differences] == [f"rounds[{index}].nodes[{node.id}].draft_prob"]
+
+
+def test_each_model_of_merged_drafts_is_held_against_its_own_hash(run: Run, folders: dict[str, str]) -> None:
+    with pytest.raises(ModelError, match="weights of tiny-second whose hash begins"):
+        audited(run(drafter="merged"), {**folders, "tiny-second": folders["tiny-drafter"]})
 
 
 def test_trials_and_last_tokens_are_judged_from_the_checkpoints_and_not_from_the_record(

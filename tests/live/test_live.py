@@ -18,7 +18,7 @@ from specviz.live.source import LiveSource, collect
 from specviz.lm.load import LoadedModel
 from specviz.lm.table import TableModel
 from specviz.protocol.runs import RunRequest, request_of
-from specviz.trace.events import StepTime
+from specviz.trace.header import StepTime
 from specviz.tree_policies.base import TREE_POLICIES
 from tests.proof.letters import LetterTexts, toy_loader
 

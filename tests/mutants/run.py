@@ -22,7 +22,8 @@ from collections.abc import Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
-from tests.mutants.faults import FAULTS, Fault
+from tests.mutants.faults import FAULTS
+from tests.mutants.faults.fault import Fault
 
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT_S = 180.0

@@ -82,3 +82,12 @@ def test_every_prompt_ends_in_what_it_said_before(vocab_size):
     for prompt in prompts(vocab_size):
         assert len(prompt) >= 8
         assert prompt[-1] in prompt[:-1]
+
+
+def test_nodes_that_ride_along_prove_nothing(monkeypatch):
+    """Lookahead's window is judged like a draft, but what it drafts is the n-grams of its pool."""
+    case = ProofCase("lookahead", "sequential", (("window", 2), ("ngram", 2), ("prompt_pool", True)), WARM)
+    assert prove(case).missing == ()
+    monkeypatch.setattr("specviz.drafters.lookahead.NgramPool.after", lambda self, token: [])
+    found = prove(case)
+    assert (found.per_round, found.missing) == (0.0, ("point_mass never drafted",))

@@ -8,7 +8,7 @@ from specviz.errors import OptionError
 from specviz.theory import formulas as theory
 from specviz.theory.formulas import StepTimes
 from specviz.theory.published import LEVIATHAN_SPEEDUPS, LEVIATHAN_TABLE_1, PublishedSpeedup
-from specviz.trace.events import StepTime
+from specviz.trace.header import StepTime
 
 
 @pytest.mark.parametrize(("alpha", "gamma", "operations", "speed"), LEVIATHAN_TABLE_1)

@@ -9,7 +9,8 @@ import pytest
 
 from specviz.theory import metrics
 from specviz.trace.codec import read
-from specviz.trace.events import Finished, MethodCard, Round, Trace
+from specviz.trace.events import Finished, Round, Trace
+from specviz.trace.header import MethodCard
 
 SAMPLE = Path(__file__).parents[1] / "golden" / "trace-1.0-sample.json"
 

@@ -7,16 +7,8 @@ import random
 import numpy as np
 import pytest
 
-from specviz.errors import OptionError
-from specviz.theory.optimal import (
-    acceptance_bound,
-    best_transport,
-    chosen,
-    independent,
-    independent_bound,
-    pair_bound,
-    without_replacement,
-)
+from specviz.theory.optimal import independent_bound, pair_bound
+from tests.theory.transport import acceptance_bound, best_transport, chosen, independent, without_replacement
 
 
 def distribution(rng: random.Random, size: int) -> list[float]:
@@ -72,11 +64,6 @@ def test_laws_weigh_one():
     q = [0.1, 0.2, 0.3, 0.4]
     for law in (independent(q, 3), without_replacement(q, 3)):
         assert sum(law.values()) == pytest.approx(1.0, abs=1e-12)
-
-
-def test_a_large_vocabulary_is_refused_by_name():
-    with pytest.raises(OptionError, match="for 15 tokens is too many; use at most 14"):
-        acceptance_bound([1 / 15] * 15, chosen([0]))
 
 
 @pytest.mark.parametrize("concentration", [0.3, 1.5, 5.0])

@@ -9,7 +9,7 @@ from typing import get_args
 
 import pytest
 
-from specviz.trace import events
+from specviz.trace import events, header
 from specviz.trace.limits import STANDARD, UPLOAD, Limits
 
 DOCS = (Path(__file__).parents[2] / "docs" / "trace_format.md").read_text(encoding="utf-8")
@@ -26,7 +26,7 @@ def test_the_limits_are_the_documented_ones(limits: Limits) -> None:
 
 
 def test_every_word_of_the_format_is_explained() -> None:
-    for words in (events.CandidateKind, events.Fate, events.Origin, events.TrimReason, events.Source):
+    for words in (events.CandidateKind, events.Fate, events.Origin, events.TrimReason, header.Source):
         for word in get_args(words):
             assert re.search(rf"[`*]{word}[`*]|\b{word}\b", DOCS), word
 

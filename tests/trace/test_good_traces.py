@@ -73,7 +73,18 @@ DRAFTS = [
 ]
 
 
-@pytest.mark.parametrize("draft", DRAFTS, ids=lambda draft: "-".join(map(str, draft.values())))
+def parameters() -> Iterator[Any]:
+    """The first options of each method are quick; the others are slow."""
+    seen = set[str]()
+    for draft in DRAFTS:
+        method, *_ = draft.values()
+        yield pytest.param(
+            draft, id="-".join(map(str, draft.values())), marks=pytest.mark.slow if method in seen else ()
+        )
+        seen.add(method)
+
+
+@pytest.mark.parametrize("draft", list(parameters()))
 def test_a_trace_of_a_toy_has_no_finding(draft: dict[str, Any]) -> None:
     sources = [
         LiveSource(load=loader(6, precise=True), measure=False, datastores=LetterTexts()),
@@ -138,6 +149,6 @@ def test_a_trace_of_the_bundled_pair_has_no_finding(draft: dict[str, Any]) -> No
     source = LiveSource(measure=False)
     for seed, dtype in enumerate(["float32", "float32", "bfloat16", "float32"]):
         temperature, top_k, top_p = [(0.8, 0, 1.0), (0.6, 20, 1.0), (0.8, 50, 0.95), (1.4, 0, 0.9)][seed]
-        request = RunRequest("def read(path):\n", max_new_tokens=32, seed=seed, dtype=dtype, **draft)
+        request = RunRequest("def read(path):\n", max_new_tokens=20, seed=seed, dtype=dtype, **draft)
         sampled = replace(request, temperature=temperature, top_k=top_k, top_p=top_p)
         assert check(collect(source, sampled)) == [], sampled

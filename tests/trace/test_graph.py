@@ -10,7 +10,7 @@ import networkx as nx
 import pytest
 
 from specviz.errors import TraceError
-from specviz.trace.graph import accepted_path, graphml, node_link_json, to_graph
+from specviz.trace.graph import graphml, node_link_json, to_graph
 from tests.trace.changing import sample
 
 TREE = 1
@@ -37,12 +37,6 @@ def test_nodes_carry_what_the_trace_says() -> None:
     assert (node["text"], node["fate"], node["kind"]) == (" *", "rejected", "without_replacement")
     assert (node["target_prob"], node["draft_prob"]) == (0.15, 0.5)
     assert "target_prob" not in graph.nodes[0], "the root was not drawn"
-
-
-def test_the_accepted_path() -> None:
-    assert accepted_path(to_graph(sample().rounds[TREE])) == [0, 3, 8, 14]
-    assert accepted_path(to_graph(sample().rounds[3])) == [0]
-    assert accepted_path(to_graph(sample().rounds[4])) == [0]
 
 
 def test_a_second_root_is_refused() -> None:

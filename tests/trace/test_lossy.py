@@ -10,7 +10,7 @@ import pytest
 from specviz.cli.commands.run import as_data
 from specviz.trace import lossy
 from specviz.trace.codec import read
-from specviz.trace.events import MethodCard
+from specviz.trace.header import MethodCard
 
 SAMPLE = Path(__file__).parents[1] / "golden" / "trace-1.0-sample.json"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from specviz.trace.replay import decoded, display_pieces, output_bytes, rejected_alternatives, state_after, token_bytes
+from specviz.trace.replay import decoded, display_pieces, output_bytes, state_after, token_bytes
 from tests.trace.changing import sample
 
 
@@ -77,8 +77,3 @@ def test_special_tokens_are_not_text() -> None:
     trace.finished.output_ids.append(0)
     assert output_bytes(trace).decode() == trace.finished.text
     assert token_bytes(trace, 0) == b"<|end|>"
-
-
-def test_rejected_candidates_in_trial_order() -> None:
-    assert rejected_alternatives(sample(), 1) == [(1, " *"), (2, "-")]
-    assert rejected_alternatives(sample(), 6) == [(1, '"'), (2, '"'), (4, "&amp;")]

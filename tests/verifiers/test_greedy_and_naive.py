@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 import torch
 
-from specviz.core.randomness import ScriptedRandom
 from specviz.core.sampling import Sampling
 from specviz.core.tree import DraftTree
 from specviz.engine.scoring import ScoredTree
 from specviz.options import Options
 from specviz.verifiers.greedy import GreedyVerifier
 from specviz.verifiers.naive import NaiveVerifier
+from tests.scripted_random import ScriptedRandom
 
 
 def tree_of(*candidates):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 import torch
 
-from specviz.core.randomness import ScriptedRandom
 from specviz.core.sampling import Sampling
 from specviz.proof.exhaustive import WARM, ProofCase, branches, distance, error, exact, law
 from specviz.verifiers.base import VERIFIERS
 from tests.proof.one_level import Rows, siblings, verdicts
+from tests.scripted_random import ScriptedRandom
 
 CHAIN = (("gamma", 2),)
 TREE = (("branching", (2, 1)),)

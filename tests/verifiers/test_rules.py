@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from specviz.core.randomness import ScriptedRandom, SeededRandom
+from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
 from specviz.core.tree import DraftTree
 from specviz.drafters.base import DRAFTERS
@@ -15,6 +15,7 @@ from specviz.trace.uniform_draws import uniform
 from specviz.verifiers.base import VERIFIERS
 from specviz.verifiers.kseq import solve
 from tests.proof.one_level import Rows, siblings, verdicts
+from tests.scripted_random import ScriptedRandom
 
 P, Q = torch.tensor([0.2, 0.8]).double(), torch.tensor([0.8, 0.2]).double()
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 import torch
 
-from specviz.core.randomness import ScriptedRandom
 from specviz.core.sampling import Sampling
 from specviz.core.tree import DraftTree
 from specviz.engine.scoring import ScoredTree
 from specviz.options import Options
 from specviz.verifiers.sequential import SequentialVerifier
+from tests.scripted_random import ScriptedRandom
 
 P = [0.5, 0.3, 0.2]
 Q = [0.2, 0.2, 0.6]

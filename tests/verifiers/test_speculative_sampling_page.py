@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 import torch
 
-from specviz.core.randomness import ScriptedRandom
 from specviz.core.sampling import Sampling
 from specviz.core.tree import DraftTree
 from specviz.engine.scoring import ScoredTree
 from specviz.options import Options
 from specviz.verifiers.sequential import SequentialVerifier
+from tests.scripted_random import ScriptedRandom
 
 PAGE = Path(__file__).parents[2] / "docs" / "methods" / "speculative_sampling.md"
 

@@ -20,7 +20,7 @@ from specviz.app.components.address import Address
 from specviz.app.map.tab import method_page
 from specviz.app.page.events import ENGINE, QUIET
 from specviz.app.parts import notices
-from specviz.app.parts.gallery import Gallery
+from specviz.app.parts.gallery import SUFFIX, Gallery, name_of
 from specviz.app.parts.live_run import Frame
 from specviz.app.parts.methods import kinds
 from specviz.app.parts.request import request_from
@@ -30,7 +30,6 @@ from specviz.errors import SpecVizError, TraceError
 from specviz.protocol.links import read_request, text_hash, unpack
 from specviz.protocol.runs import RunRequest
 
-SUFFIX = ".json.gz"
 HEAD_BYTES = 400
 """of a trace, in which its run id stands"""
 RUN_ID = re.compile(rb'"run_id":"([^"]+)"')
@@ -50,7 +49,7 @@ def recorded_names(gallery: Gallery) -> dict[str, str]:
         with gzip.open(gallery.folder / card.file) as file:
             found = RUN_ID.search(file.read(HEAD_BYTES))
         if found is not None:
-            names[found[1].decode()] = card.file.removesuffix(SUFFIX)
+            names[found[1].decode()] = name_of(card.file)
     return names
 
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from specviz.trace import lossy
-from specviz.trace.events import MethodCard, Option, Started
+from specviz.trace.events import Option
+from specviz.trace.header import MethodCard, Started
 
 Tone = Literal["live", "recorded", "simulated", "plain", "lossless", "lossy"]
 

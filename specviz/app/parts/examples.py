@@ -7,11 +7,12 @@ offered; of several traces the one that shows it best is taken, the easiest to r
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from specviz.trace.events import Node, Round, Trace
+from specviz.trace.events import Round, Trace
 from specviz.trace.gain import gain
+from specviz.trace.summary import branches
 
 PAYS = 1.05
 """measured gains above this pay; below its inverse, a run is slower than plain decoding"""
@@ -128,16 +129,11 @@ def _saved_by_a_sibling(trace: Trace) -> Place | None:
 # --- what a whole run shows ------------------------------------------------------------------------------------------
 
 
-def _branches(nodes: Sequence[Node]) -> bool:
-    parents = [node.parent for node in nodes[1:]]
-    return len(set(parents)) < len(parents)
-
-
 def _tree_that_pays(trace: Trace) -> Place | None:
     ratio = gain(trace)
-    if ratio is None or ratio < PAYS or not (_by_model(trace) and any(_branches(this.nodes) for this in trace.rounds)):
+    if ratio is None or ratio < PAYS or not (_by_model(trace) and any(branches(this) for this in trace.rounds)):
         return None
-    return _best(trace, lambda this: len(this.judged.path) + ratio if _branches(this.nodes) else None)
+    return _best(trace, lambda this: len(this.judged.path) + ratio if branches(this) else None)
 
 
 def _slower_than_plain(trace: Trace) -> Place | None:

@@ -16,8 +16,11 @@ from specviz.errors import TraceError
 from specviz.trace import codec
 from specviz.trace.events import Trace
 from specviz.trace.gain import gain
+from specviz.trace.summary import branches
 
 INDEX = "index.json"
+SUFFIX = ".json.gz"
+"""of recorded runs"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +72,16 @@ def as_recorded(trace: Trace) -> Trace:
     return replace(trace, started=replace(trace.started, source="recorded"))
 
 
+def name_of(file: str) -> str:
+    """What links and sites call a recorded run."""
+    return file.removesuffix(SUFFIX)
+
+
 def card_of(trace: Trace, file: str) -> GalleryCard:
     started = trace.started
     return GalleryCard(
         file=file,
-        prompt=started.prompt_name or file.split(".")[0],
+        prompt=started.prompt_name or name_of(file),
         drafter=_methods(trace),
         temperature=started.sampling.temperature,
         source="simulated" if started.source == "simulated" else "recorded",
@@ -86,19 +94,14 @@ def card_of(trace: Trace, file: str) -> GalleryCard:
 def _methods(trace: Trace) -> str:
     """The drafter and what was chosen beside it: tree policy, stop policy, verifier."""
     started = trace.started
-    names = [f"{started.drafter.name} tree" if _branches(trace) else started.drafter.name]
+    names = [f"{started.drafter.name} tree" if any(map(branches, trace.rounds)) else started.drafter.name]
     names += [card.name for card in (started.growth, started.stopping, started.verifier) if card is not None]
     return " + ".join(names)
 
 
-def _branches(trace: Trace) -> bool:
-    """True where some node has two children."""
-    return any(len({node.parent for node in this.nodes}) < len(this.nodes) for this in trace.rounds)
-
-
 def gallery(folder: Path) -> Gallery:
     """The gallery at `folder`. Cards come from its index; a trace that is not in it is read, a broken one left out."""
-    files = sorted(path.name for path in folder.glob("*.json.gz")) if folder.is_dir() else []
+    files = sorted(path.name for path in folder.glob(f"*{SUFFIX}")) if folder.is_dir() else []
     index = _index(folder)
     known = {card.file: card for card in index.cards}
     cards = [card for card in (known.get(file) or _read_card(folder, file) for file in files) if card is not None]
@@ -115,7 +118,7 @@ def write_index(folder: Path, first: str | None = None) -> Gallery:
 
 def index_text(folder: Path, first: str | None = None) -> str:
     """What `index.json` must say of the traces at `folder`; the page opens on `first` (default: the first by name)."""
-    traces = {path.name: codec.read(path) for path in sorted(folder.glob("*.json.gz"))}
+    traces = {path.name: codec.read(path) for path in sorted(folder.glob(f"*{SUFFIX}"))}
     content = {
         "first": first or next(iter(traces), None),
         "traces": [asdict(card_of(trace, file)) for file, trace in traces.items()],

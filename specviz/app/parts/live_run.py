@@ -15,7 +15,8 @@ from specviz.protocol.runs import Resume, RunRequest, TraceSource
 from specviz.trace.assemble import assemble
 from specviz.trace.beside import PlainDecoding
 from specviz.trace.codec import dumps, step_data
-from specviz.trace.events import FORMAT, VERSION, Finished, Round, Started, Trace
+from specviz.trace.events import FORMAT, VERSION, Finished, Round, Trace
+from specviz.trace.header import Started
 from specviz.trace.steps import Step
 
 FRAME_S = 0.05

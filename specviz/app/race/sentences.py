@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from specviz.trace.events import MethodCard, Started, Trace
+from specviz.trace.events import Trace
+from specviz.trace.header import MethodCard, Started
 from specviz.trace.naming import in_role
 
 

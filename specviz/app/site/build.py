@@ -15,9 +15,9 @@ from typing import Any
 from plotly.offline import get_plotlyjs
 
 from specviz.app.lab.charts import CHARTS
-from specviz.app.page.links import SUFFIX, recorded_names
+from specviz.app.page.links import recorded_names
 from specviz.app.page.scripts import scripts, styles
-from specviz.app.parts.gallery import Gallery
+from specviz.app.parts.gallery import Gallery, name_of
 from specviz.errors import OptionError, SpecVizError
 from specviz.protocol.sweeps import store
 from specviz.protocol.sweeps.result import points_of
@@ -87,14 +87,14 @@ def write_site(out: Path, gallery: Gallery, sweeps: Path, lessons: dict[str, Any
         raise OptionError(f"'{out}' is not empty and holds no site; choose a new folder.")
     (out / "runs").mkdir(parents=True, exist_ok=True)
     (out / "sweeps").mkdir(exist_ok=True)
-    files = [_delivered(out / "runs" / f"{_name(card.file)}.js", _run(gallery, card.file)) for card in gallery.cards]
+    files = [_delivered(out / "runs" / f"{name_of(card.file)}.js", _run(gallery, card.file)) for card in gallery.cards]
     charted = [path for path in sorted(sweeps.glob("*")) if path.name.endswith(store.SUFFIXES)]
     files += [_delivered(out / "sweeps" / f"{_stem(path)}.js", _charts(path)) for path in charted]
     files.append(_text(out / "plotly.js", get_plotlyjs()))
-    names = [_name(card.file) for card in gallery.cards]
+    names = [name_of(card.file) for card in gallery.cards]
     data = {
-        "first": _name(gallery.first or gallery.cards[0].file),
-        "runs": [{"name": _name(card.file), "label": card.label} for card in gallery.cards],
+        "first": name_of(gallery.first or gallery.cards[0].file),
+        "runs": [{"name": name_of(card.file), "label": card.label} for card in gallery.cards],
         "recorded": recorded_names(gallery),
         "sweeps": [_stem(path) for path in charted],
         "lessons": lessons,
@@ -109,7 +109,7 @@ def write_site(out: Path, gallery: Gallery, sweeps: Path, lessons: dict[str, Any
 def _run(gallery: Gallery, file: str) -> tuple[str, str]:
     """A recording's gzip, after it was read: a broken file stops the site instead of its visitor."""
     gallery.read(file)
-    return f"run:{_name(file)}", base64.b64encode((gallery.folder / file).read_bytes()).decode("ascii")
+    return f"run:{name_of(file)}", base64.b64encode((gallery.folder / file).read_bytes()).decode("ascii")
 
 
 def _charts(path: Path) -> tuple[str, Sequence[dict[str, Any]]]:
@@ -137,10 +137,6 @@ def _text(path: Path, content: str) -> Path:
 
 def _css() -> str:
     return asset_path("css", "site.css").read_text(encoding="utf-8")
-
-
-def _name(file: str) -> str:
-    return file.removesuffix(SUFFIX)
 
 
 def _stem(path: Path) -> str:

@@ -16,7 +16,7 @@ from specviz.protocol.sweeps.csv_file import sweep_csv
 from specviz.protocol.sweeps.definition import SweepDefinition
 from specviz.protocol.sweeps.result import SweepResult, points_of
 from specviz.protocol.sweeps.toml_file import to_toml
-from specviz.trace.events import ModelCard
+from specviz.trace.header import ModelCard
 
 log = logging.getLogger(__name__)
 

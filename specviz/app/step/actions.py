@@ -48,7 +48,8 @@ from specviz.errors import OptionError, SpecVizError, TraceError
 from specviz.protocol.counterfactual import Other, others
 from specviz.protocol.runs import Catalog, Resume, RunRequest, TraceSource
 from specviz.trace import codec
-from specviz.trace.events import Started, Trace
+from specviz.trace.events import Trace
+from specviz.trace.header import Started
 from specviz.trace.limits import UPLOAD
 
 log = logging.getLogger(__name__)
@@ -148,9 +149,6 @@ class StepActions(Cancellable):
     def lossless(self, *chosen: str) -> str:
         """The mark for the methods chosen, in the order of their kinds."""
         return notices.lossless_mark(*lossless_note(self.catalog, self._by_kind(chosen)))
-
-    def lossless_now(self) -> tuple[bool, str]:
-        return lossless_note(self.catalog, {kind.group: kind.default for kind in kinds(self.catalog)})
 
     def _by_kind(self, chosen: Sequence[str]) -> dict[str, str]:
         return {kind.group: name for kind, name in zip(kinds(self.catalog), chosen, strict=True)}

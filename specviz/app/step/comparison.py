@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from html import escape
 
 from specviz.trace import codec
-from specviz.trace.events import MethodCard, Started, Trace
+from specviz.trace.events import Trace
 from specviz.trace.gain import gain
+from specviz.trace.header import MethodCard, Started
 
 BAR, GAP, TALL = 5, 2, 22
 MOST_ROUNDS = 64

@@ -10,7 +10,8 @@ from typing import Any
 from specviz.app.parts.methods import AUTO, kinds
 from specviz.app.parts.request import Limits, option_key
 from specviz.protocol.runs import Catalog, RunRequest, request_of
-from specviz.trace.events import Option, Started
+from specviz.trace.events import Option
+from specviz.trace.header import Started
 
 GAMMA = "gamma"
 """the drafters' option that stands in the bar"""

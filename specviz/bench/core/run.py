@@ -18,7 +18,8 @@ from specviz.bench.core.contest import Measured
 from specviz.errors import BenchError, SpecVizError
 from specviz.protocol.runs import PromptCard, RunRequest, TraceSource
 from specviz.trace.assemble import assemble
-from specviz.trace.events import Finished, Round, Started, Trace
+from specviz.trace.events import Finished, Round, Trace
+from specviz.trace.header import Started
 from specviz.trace.steps import Step
 from specviz.trace.summary import deployable
 

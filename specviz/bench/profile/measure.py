@@ -23,7 +23,7 @@ from specviz.bench.profile.models import Loader, Timed, open_model
 from specviz.errors import OptionError
 from specviz.lm.step_time import Clock, machine, synchronize
 from specviz.protocol.profiles import MOST_ROWS, HardwareCurve, PassTime, Profiled, ProfileRequest
-from specviz.trace.events import Machine
+from specviz.trace.header import Machine
 from specviz.version import __version__
 
 FEWEST = 3

@@ -90,26 +90,26 @@ def show_round(terminal: Terminal, trace: Trace, one: Round) -> None:
     children: dict[int, list[Node]] = {}
     for node in one.nodes[1:]:
         children.setdefault(node.parent, []).append(node)
-    stack = [one.nodes[0]]
+    stack, riding = [one.nodes[0]], set(one.drafted.riding)
     while stack:
         node = stack.pop()
-        terminal.line(_node_line(terminal, trace, node, trials.get(node.id)))
+        terminal.line(_node_line(terminal, trace, node, trials.get(node.id), node.id in riding))
         stack.extend(reversed(children.get(node.id, [])))
     _show_end(terminal, trace, one)
 
 
-def _node_line(terminal: Terminal, trace: Trace, node: Node, trial: Trial | None) -> str:
+def _node_line(terminal: Terminal, trace: Trace, node: Node, trial: Trial | None, rides: bool) -> str:
     mark = f"{'  ' * (node.depth + 1)}{MARKS[node.fate]} {visible(label(trace.vocab, node.token))}"
     if node.fate == "root":
         return terminal.paint(mark, "root")
-    said = [FATES[node.fate]]
+    said = ["rides along", FATES[node.fate]] if rides else [FATES[node.fate]]
     p, q = (trial.target_prob, trial.draft_prob) if trial else (node.target_prob, node.draft_prob)
     said += [f"{name} {value:.4f}" for name, value in (("p", p), ("q", q)) if value is not None]
     if trial:
         verdict = "" if trial.u is None else f", u {trial.u:.4f} {'<' if trial.u < trial.threshold else '≥'} it"
         said.append(f"threshold {trial.threshold:.4f}{verdict}")
         if trial.accepted and node.fate == "rejected":
-            said[0] = "passed"
+            said[said.index(FATES[node.fate])] = "passed"
             said.append("rejected: a longer path, or one drafted earlier, is kept")
     return f"{terminal.paint(f'{mark:<28}', node.fate)} {' · '.join(said)}"
 

@@ -22,7 +22,8 @@ from specviz.cli.parts.terminal import Terminal, err, out, printable
 from specviz.cli.parts.token_text import TokenTexts
 from specviz.errors import OptionError, TraceError
 from specviz.trace import lossy
-from specviz.trace.events import MethodCard, Round, Started, Trace, VocabEntry
+from specviz.trace.events import Round, Trace, VocabEntry
+from specviz.trace.header import MethodCard, Started
 from specviz.trace.steps import Step
 
 

@@ -10,7 +10,8 @@ from typing import Any
 from specviz.cli.parts.terminal import Terminal, printable
 from specviz.theory.repetition import NGRAM, repetition
 from specviz.trace import lossy
-from specviz.trace.events import MethodCard, Started, Trace
+from specviz.trace.events import Trace
+from specviz.trace.header import MethodCard, Started
 from specviz.trace.naming import in_role
 
 

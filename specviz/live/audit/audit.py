@@ -9,13 +9,14 @@ from specviz.errors import ModelError, TraceError
 from specviz.live.audit.checkpoints import Checkpoint, tokenizer_of
 from specviz.live.audit.heads import heads
 from specviz.live.audit.laws import SLACKS
-from specviz.live.audit.models_say import ModelsSay
+from specviz.live.audit.models_say import DRAWS_AS_THEY_ARE, ModelsSay
 from specviz.live.audit.tally import Tally
 from specviz.live.audit.text import text
 from specviz.live.audit.trials import Trials
 from specviz.protocol.audits import Audit
 from specviz.trace.check import check, errors
-from specviz.trace.events import ModelCard, Started, Trace
+from specviz.trace.events import Trace
+from specviz.trace.header import ModelCard, Started
 from specviz.trace.rules.scene import Scene
 
 
@@ -30,8 +31,7 @@ def audit(
     lane = lane if lane is not None else nullcontext()
     with lane:
         target = _checkpoint(trace.started.target, places or {})
-        own = trace.started.drafter.model
-        drafter = None if own is None else _checkpoint(own, places or {})
+        drafters = _drafters(trace.started, places or {})
         codec = tokenizer_of(target, trace.started.tokenizer)
     tally = Tally(len(trace.rounds), how(trace.started))
     text(trace, codec, tally)
@@ -42,7 +42,7 @@ def audit(
             return
         scene = Scene(f"rounds[{index}]", trace.started, this, context)
         with lane:
-            _round(ModelsSay(scene, target, drafter), tally)
+            _round(ModelsSay(scene, target, drafters), tally)
         context += tuple(token.token for token in this.committed.tokens)
         yield tally.so_far(index + 1)
 
@@ -62,6 +62,15 @@ def refuse_what_cannot_be(trace: Trace) -> None:
         raise TraceError("no checkpoint stands behind this run (it was simulated, or ran on a toy table).")
     for problem in errors(check(trace)):
         raise TraceError(f"it contradicts itself before anything is recomputed: {problem} See `specviz check`.")
+
+
+def _drafters(started: Started, places: Mapping[str, str]) -> dict[str, Checkpoint]:
+    """What candidates are marked with → the checkpoint they were drawn from. All that the header names are held
+    against their hashes, those too that the drafter changed before it drew."""
+    card = started.drafter
+    cards = [one for one in (card.model, *card.further_models) if one is not None]
+    found = [_checkpoint(one, places) for one in cards]
+    return dict(zip(DRAWS_AS_THEY_ARE.get(card.name, ()), found, strict=False))
 
 
 def _checkpoint(card: ModelCard, places: Mapping[str, str]) -> Checkpoint:

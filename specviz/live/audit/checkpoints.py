@@ -16,7 +16,7 @@ from specviz.errors import ModelError
 from specviz.lm.checkpoint import sha256_of, weight_files
 from specviz.lm.place import choose_device, fetch_weights, locate
 from specviz.lm.text import TextCodec
-from specviz.trace.events import ModelCard, TokenizerCard
+from specviz.trace.header import ModelCard, TokenizerCard
 
 BATCH = 16
 """texts in one forward"""

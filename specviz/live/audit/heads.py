@@ -24,7 +24,8 @@ def heads(say: ModelsSay, tally: Tally) -> None:
 
 
 def _draft_heads(say: ModelsSay, tally: Tally, place: str, node: Node) -> None:
-    q, raw = say.draft(node.id), say.draft_raw(node.id)
+    q = say.draft(node.id)
+    raw = None if node.draft_raw is None else say.draft_raw(node.id, node.draft_raw)
     if q is not None and node.draft is not None:
         tally.head(DRAFT_HEADS, f"{place}.draft", node.draft, q)
     if raw is not None and node.draft_raw is not None:
@@ -46,6 +47,6 @@ def why_not(say: ModelsSay) -> str:
     """Why q is not recomputed."""
     if say.scene.started.drafter.model is None:
         return "it has no checkpoint of its own"
-    if say.drafts is None:
+    if not say.drafters:
         return "it changes its checkpoint's distribution before it draws"
-    return "they were not drawn from the drafter's checkpoint"
+    return "they were not drawn from a checkpoint of the header"

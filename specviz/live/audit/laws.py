@@ -17,7 +17,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from specviz.trace.events import SamplingCard, TopK
+from specviz.trace.events import TopK
+from specviz.trace.header import SamplingCard
 
 Row = npt.NDArray[np.float64]
 SLACKS = {"float32": 2.0**-15, "float16": 2.0**-5, "bfloat16": 2.0**-2}

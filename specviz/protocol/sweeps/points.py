@@ -13,7 +13,8 @@ from typing import NamedTuple, Protocol
 
 from specviz.errors import BenchError
 from specviz.protocol.sweeps.intervals import median_over_prompts
-from specviz.trace.events import Option, StepTime
+from specviz.trace.events import Option
+from specviz.trace.header import StepTime
 
 BASELINE = "none"
 """the drafter every ratio is taken against: plain decoding with the same code"""

@@ -15,7 +15,7 @@ from specviz.protocol.runs import TraceSource
 from specviz.protocol.sweeps.definition import SweepDefinition, fingerprint
 from specviz.protocol.sweeps.points import BASELINE, SweepPoint
 from specviz.protocol.sweeps.spec import SweepDrafter, SweepSpec, prompts_of, run_count
-from specviz.trace.events import Machine, ModelCard, Started, StepTime
+from specviz.trace.header import Machine, ModelCard, Started, StepTime
 
 KIND = "specviz-sweep"
 VERSION = "1.0"

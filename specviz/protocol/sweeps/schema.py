@@ -14,7 +14,7 @@ from specviz.protocol.sweeps import result as sweep_result
 from specviz.protocol.sweeps.result import KIND, VERSION
 from specviz.protocol.sweeps.store import ADAPTER
 from specviz.resources import ROOT
-from specviz.trace import events
+from specviz.trace import header
 from specviz.trace.schema import described
 
 SCHEMA_FILE = ROOT / "schema" / f"sweep-{VERSION}.schema.json"
@@ -22,7 +22,7 @@ SCHEMA_FILE = ROOT / "schema" / f"sweep-{VERSION}.schema.json"
 
 def schema() -> dict[str, Any]:
     """JSON Schema (2020-12) of a whole result; descriptions are the docstrings of the types."""
-    modules = (events, points, sweep_definition, sweep_result)
+    modules = (header, points, sweep_definition, sweep_result)
     generated = described(ADAPTER.json_schema(), "SweepResult", modules)
     generated["$defs"]["StoredPoint"]["properties"].pop("step_times")
     generated["properties"]["kind"] = {"const": KIND, "description": "tells a sweep result from other JSON"}

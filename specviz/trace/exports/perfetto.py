@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from specviz.trace.events import Round, Trace
+from specviz.trace.summary import accepted_drafts, drafts
 
 Event = dict[str, Any]
 PROCESS = 1
@@ -26,9 +27,8 @@ def chrome_trace(trace: Trace) -> dict[str, Any]:
     accepted = drafted = 0
     for this in trace.rounds:
         begin = first + this.start_s
-        riding = set(this.drafted.riding)
-        drafted += sum(node.id > 0 and node.id not in riding for node in this.nodes)
-        accepted += sum(node.fate == "accepted" and node.id not in riding for node in this.nodes)
+        drafted += len(drafts(this))
+        accepted += accepted_drafts(this)
         events += _round(trace, this, begin)
         events.append(_counter("cache rows", begin + this.seconds, this.committed.cache_kept))
         if drafted:
@@ -58,10 +58,10 @@ def _meta(what: str, thread: int, name: str) -> Event:
 
 
 def _round(trace: Trace, this: Round, begin: float) -> list[Event]:
-    number, nodes = this.index + 1, len(this.nodes) - 1
+    number, candidates = this.index + 1, len(drafts(this))
     events = []
     if this.drafted.seconds > 0:
-        events.append(_slice("draft", f"draft {number}", begin, this.drafted.seconds, {"candidates": nodes}))
+        events.append(_slice("draft", f"draft {number}", begin, this.drafted.seconds, {"candidates": candidates}))
     at = begin
     for one in this.drafted.passes:
         events.append(_slice("draft", "drafter pass", at, one.seconds, {"rows": one.rows, "cached": one.cached_rows}))

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from specviz.trace.events import MethodCard, Node
+from specviz.trace.events import Node
+from specviz.trace.header import MethodCard
 from specviz.trace.known_methods import FALLBACK, FROM_TARGET, TREE_POLICIES, KnownDrafter, known_drafter
 from specviz.trace.problems import Problem
 from specviz.trace.rules.scene import SINGLE, Scene

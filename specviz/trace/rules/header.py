@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from specviz.trace.events import ModelCard, Started, Trace
+from specviz.trace.events import Trace
+from specviz.trace.header import ModelCard, Started
 from specviz.trace.known_methods import DRAFTERS, STOP_POLICIES, TREE_POLICIES, known_drafter
 from specviz.trace.known_rules import KNOWN
 from specviz.trace.problems import Problem

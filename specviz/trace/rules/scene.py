@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from specviz.trace.events import Node, Round, Started
+from specviz.trace.events import Node, Round
+from specviz.trace.header import Started
 from specviz.trace.known_rules import KNOWN, KnownRule, keeps_survivors
 from specviz.trace.layout import families_of, rows_of
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from specviz.trace.events import SamplingCard, TopK
+from specviz.trace.events import TopK
+from specviz.trace.header import SamplingCard
 from specviz.trace.problems import Problem
 from specviz.trace.rules.bounds import Bounds, Range, recorded
 from specviz.trace.rules.distributions import drawn_by

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from specviz.protocol.sweeps.points import Policies, RunCost, SweepPoint
-from specviz.trace.events import StepTime
+from specviz.trace.header import StepTime
 
 FLAT = (StepTime(1, 100, 0.008, 0.008, 0.008), StepTime(3, 100, 0.012, 0.012, 0.012))
 

@@ -8,7 +8,7 @@ from specviz.app.parts.drafter_table import UNMEASURED, UNSAID, drafter_rows, dr
 from specviz.live.catalog import build, own
 from specviz.protocol.runs import Catalog
 from specviz.protocol.sweeps.points import SweepPoint
-from specviz.trace.events import StepTime
+from specviz.trace.header import StepTime
 from tests.app.doubles import catalog
 from tests.app.lab.sweeps import drafted
 

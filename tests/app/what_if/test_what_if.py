@@ -19,7 +19,7 @@ from specviz.theory import roofline as hardware
 from specviz.theory.published import LEVIATHAN_SPEEDUPS
 from specviz.trace import codec
 from specviz.trace.check import check
-from specviz.trace.events import StepTime
+from specviz.trace.header import StepTime
 from tests.app.doubles import ReplaySource, sample
 from tests.curves import hardware_curve
 

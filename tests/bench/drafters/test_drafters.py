@@ -19,7 +19,7 @@ from specviz.cli.commands.bench import drafters as bench_drafters
 from specviz.cli.main import main
 from specviz.errors import DraftError, SpecVizError
 from specviz.protocol.runs import Catalog, MethodDescription, PromptCard, Resume, RunRequest
-from specviz.trace import events
+from specviz.trace import events, header
 from specviz.trace.steps import Step
 from tests.fake_source import FakeSource, make_round
 
@@ -64,7 +64,7 @@ class Drafters(FakeSource):
             return
         gamma = {"copy": self.copies, "learn": 3 if request.memory == "warm" else 0}.get(request.drafter, 0)
         for step in super().run(replace(request, drafter_options={"gamma": gamma}), cancelled):
-            if isinstance(step.event, events.Started):
+            if isinstance(step.event, header.Started):
                 step = Step(replace(step.event, created=self.created), step.vocab)
             if isinstance(step.event, events.Finished) and request.drafter in self.other_text:
                 step = Step(replace(step.event, output_ids=list(range(9))), step.vocab)

@@ -16,10 +16,10 @@ from specviz.bench.speed.rows import part
 from specviz.bench.speed.table import Report, markdown
 from specviz.errors import SpecVizError
 from specviz.protocol.runs import Catalog, PromptCard
-from specviz.trace import events
+from specviz.trace import header
 
-MACHINE = events.Machine("cpu", "float32", 1, 2, "A processor", "3.11", "2.13", "5.23", "Linux")
-MODEL = events.ModelCard(
+MACHINE = header.Machine("cpu", "float32", 1, 2, "A processor", "3.11", "2.13", "5.23", "Linux")
+MODEL = header.ModelCard(
     "target", "LlamaForCausalLM", "lean-llama", 15_700_000, 8, 384, 4096, 1024, "float32", "ab" * 32
 )
 

@@ -13,7 +13,7 @@ from specviz.bench.sweep.runner import sweep
 from specviz.errors import BenchError, SpecVizError
 from specviz.protocol.sweeps.points import Policies, summarise, title
 from specviz.protocol.sweeps.spec import SweepDrafter, SweepSpec, cases, run_count
-from specviz.trace.events import MethodCard
+from specviz.trace.header import MethodCard
 
 SPEC = SweepSpec(drafters=(SweepDrafter("model"),), gammas=(1, 3), prompt_ids=("one", "two"))
 

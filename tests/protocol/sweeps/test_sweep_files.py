@@ -22,7 +22,7 @@ from specviz.protocol.sweeps.result import SweepResult, continued, introduce, po
 from specviz.protocol.sweeps.spec import SweepDrafter, SweepSpec, cases, run_count
 from specviz.protocol.sweeps.toml_file import definition_of, read_definition, to_toml
 from specviz.resources import ROOT
-from specviz.trace.events import Machine, StepTime
+from specviz.trace.header import Machine, StepTime
 
 SHIPPED = sorted((ROOT / "sweeps").glob("*.toml"))
 WHOLE = """

@@ -46,7 +46,7 @@ from specviz.cli.parts.terminal import err
 from specviz.errors import BenchError, OptionError
 from specviz.protocol.runs import PromptCard, RunRequest, TraceSource
 from specviz.resources import ROOT
-from specviz.trace.events import Machine, Started
+from specviz.trace.header import Machine, Started
 
 if TYPE_CHECKING:
     from specviz.bench.speed.replay import PassReplay

@@ -1,0 +1,140 @@
+"""The head of a trace: which models, methods and machine made the run, and with what it was asked.
+
+Everything a run needs to be made again stands here, before its first round. Read by checks, views and `specviz audit`;
+written by the engine's `header`. Conventions as in `events`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from specviz.trace.exhibits import DatastoreCard, MemoryCard
+
+Source = Literal["live", "recorded", "simulated"]
+Option = int | float | bool | str | None | list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCard:
+    """Which weights were really used."""
+
+    name: str
+    architecture: str
+    """transformers class name or adapter name, e.g. `LlamaForCausalLM`"""
+    adapter: str
+    """which code ran the forward passes: `lean-llama`, `transformers`, `table`"""
+    parameters: int
+    layers: int
+    hidden_size: int
+    vocab_size: int
+    context_length: int
+    dtype: str
+    weights_sha256: str
+    """hash over the weight files, or over the tensors where there is no file"""
+
+
+@dataclass(frozen=True, slots=True)
+class MethodCard:
+    """A drafter, a verifier, a tree or a stop policy with every option it ran with."""
+
+    name: str
+    options: dict[str, Option]
+    lossless: bool
+    model: ModelCard | None = None
+    """the drafter's own language model, if it has one"""
+    deployable: bool = True
+    """False: it asked the target beforehand (an oracle); the run is a bound, and its times say nothing about speed"""
+    further_models: list[ModelCard] = field(default_factory=list)
+    """language models that draft beside `model`, in the order of their drafts"""
+
+
+@dataclass(frozen=True, slots=True)
+class SamplingCard:
+    """The transform applied to target logits before anything is judged (Leviathan §2.2)."""
+
+    temperature: float
+    top_k: int
+    """0: off"""
+    top_p: float
+    """1.0: off"""
+
+
+@dataclass(frozen=True, slots=True)
+class TokenizerCard:
+    name: str
+    vocab_size: int
+    sha256: str
+    special_ids: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class StepTime:
+    """Measured time of one target pass over `rows` new tokens, at a cache of `cached_rows`."""
+
+    rows: int
+    cached_rows: int
+    median_s: float
+    low_s: float
+    high_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    device: str
+    dtype: str
+    threads: int
+    cores: int
+    processor: str
+    python: str
+    torch: str
+    transformers: str
+    system: str
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """This run continues another one from the start of one of its rounds (branching in time)."""
+
+    run_id: str
+    round: int
+    forced_token: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """Everything needed to run it again."""
+
+    run_id: str
+    created: str
+    """UTC, ISO 8601, to the second"""
+    producer: str
+    """`specviz 0.1.0`"""
+    source: Source
+    target: ModelCard
+    drafter: MethodCard
+    verifier: MethodCard
+    sampling: SamplingCard
+    tokenizer: TokenizerCard
+    machine: Machine
+    seed: int
+    max_new_tokens: int
+    eos_ids: list[int]
+    stop: list[str]
+    prompt_text: str
+    prompt_ids: list[int]
+    prompt_name: str | None = None
+    """id in the prompt set, if it came from there"""
+    step_times: list[StepTime] = field(default_factory=list)
+    draft_step_s: float | None = None
+    """time of one drafter pass over one new token, if the drafter has a model: mean of four passes behind a target
+    pass, as in a round; median over rounds"""
+    branch: Branch | None = None
+    growth: MethodCard | None = None
+    """how the drafter's trees grow, where that was chosen apart from the drafter's own options"""
+    stopping: MethodCard | None = None
+    """when a draft ends, where it may end early"""
+    memory: MemoryCard | None = None
+    """what the drafter brought along from earlier runs; None: it began with nothing"""
+    datastore: DatastoreCard | None = None
+    """what the drafter retrieves from; None: nothing"""

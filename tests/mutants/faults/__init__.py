@@ -1,0 +1,13 @@
+"""The planted faults: small edits that read well and are wrong, each with the tests that must see it.
+
+A new fault is one entry in the file of its area. `find` stands exactly once in the file; `tests/mutants/test_faults.py`
+holds that.
+"""
+
+from __future__ import annotations
+
+from tests.mutants.faults import checking, drafting, judging, passes, player, sampling
+from tests.mutants.faults.fault import Fault
+
+AREAS = (sampling, judging, passes, drafting, checking, player)
+FAULTS: tuple[Fault, ...] = tuple(fault for area in AREAS for fault in area.FAULTS)

@@ -1,0 +1,78 @@
+"""Faults of what checks: the rules of `specviz check`, the audit, the pairing check, options, and the proof itself."""
+
+from __future__ import annotations
+
+from tests.mutants.faults.fault import AUDIT, CHECK, PAIRINGS, Fault
+
+FAULTS: tuple[Fault, ...] = (
+    Fault(
+        "checker: accepted at equality is let pass",
+        "specviz/trace/rules/verdicts.py",
+        "if trial.accepted != (trial.u < trial.threshold):",
+        "if trial.accepted != (trial.u <= trial.threshold):",
+        ("tests/trace/test_equality_is_rejection.py",),
+    ),
+    Fault(
+        "checker: fates are not looked at",
+        "specviz/trace/rules/verdicts.py",
+        "if node.fate != fate:",
+        "if node.fate == 'root':",
+        (CHECK,),
+    ),
+    Fault(
+        "checker: the order of siblings is not looked at",
+        "specviz/trace/rules/verdicts.py",
+        "if tried != drawn[: len(tried)]:",
+        "if set(tried) != set(drawn[: len(tried)]):",
+        (CHECK,),
+    ),
+    Fault(
+        "checker: a head may sum to anything",
+        "specviz/trace/rules/distributions.py",
+        "if abs(total - 1) > (len(top.probs) + 1) * HALF_DIGIT + SINGLE:",
+        "if abs(total - 1) > 1:",
+        (CHECK,),
+    ),
+    Fault(
+        "checker: dropped cache rows need not add up",
+        "specviz/trace/rules/commit.py",
+        "if this.cache_kept + this.cache_dropped != this.cache_before + rows:",
+        "if this.cache_kept + this.cache_dropped > this.cache_before + rows:",
+        (CHECK,),
+    ),
+    Fault(
+        "audit: every candidate is taken for the first model's",
+        "specviz/live/audit/models_say.py",
+        "logits = self._logits[source][node]",
+        "logits = self._logits[next(iter(self.drafters))][node]",
+        (AUDIT,),
+    ),
+    Fault(
+        "proof: nodes that ride along count as drafts",
+        "specviz/drafters/base.py",
+        "return [node for node in range(1, len(self.tree)) if node not in riding]",
+        "return [node for node in range(1, len(self.tree)) if node not in riding or node]",
+        ("tests/proof/test_coverage.py",),
+    ),
+    Fault(
+        "pairing: everything is refused",
+        "specviz/engine/pairing.py",
+        'if verifier.temperatures == "zero" and not sampling.greedy:',
+        "if verifier.temperatures:",
+        (PAIRINGS,),
+    ),
+    Fault(
+        "pairing: no kind of candidate is refused",
+        "specviz/engine/pairing.py",
+        "unknown = sorted(drafter.kinds(sampling) - verifier.judges)",
+        "unknown = sorted(drafter.kinds(sampling) - drafter.kinds(sampling))",
+        (PAIRINGS,),
+    ),
+    Fault(
+        "options: what was written is not read",
+        "specviz/options.py",
+        "values[name] = _parse(known[name], value)",
+        "_parse(known[name], value)",
+        (PAIRINGS,),
+    ),
+)

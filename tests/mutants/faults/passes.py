@@ -1,0 +1,79 @@
+"""Faults of the target's passes: cache, mask, session and recorder."""
+
+from __future__ import annotations
+
+from tests.mutants.faults.fault import LLAMA, RECORDER, ROWS, Fault
+
+FAULTS: tuple[Fault, ...] = (
+    Fault(
+        "cache: a kept path moves to the wrong row",
+        "specviz/lm/rows.py",
+        "self._move_rows(list(rows[settled:]), base + settled)",
+        "self._move_rows(list(rows[settled:]), base)",
+        (ROWS, LLAMA),
+    ),
+    Fault(
+        "cache: a row beside the spine stands one position too far",
+        "specviz/lm/rows.py",
+        "positions.append(limit + len(seen))",
+        "positions.append(limit + len(seen) + 1)",
+        (ROWS,),
+    ),
+    Fault(
+        "cache: a node sees its siblings",
+        "specviz/lm/rows.py",
+        "visible[:, base:] = self.masks.of([parent - base for parent in tree])[-n:]",
+        "visible[:, base:] = True",
+        (ROWS, LLAMA),
+    ),
+    Fault(
+        "cache: rows of a rejected path stay behind",
+        "specviz/lm/rows.py",
+        "self.tokens[start:] = kept",
+        "self.tokens[start : start + len(kept)] = kept",
+        (ROWS,),
+    ),
+    Fault(
+        "session: the row of the last accepted token is kept twice",
+        "specviz/engine/session.py",
+        "for node in tree.path(end)[: kept - 1]",
+        "for node in tree.path(end)[:kept]",
+        ("tests/tree_policies/test_target_init.py",),
+    ),
+    Fault(
+        "recorder: the target's own head as the residual",
+        "specviz/engine/recorder.py",
+        "residual=None if residual is None else top_rows(residual.unsqueeze(0), self._top)[0],",
+        "residual=None if residual is None else top_rows("
+        "record.scored.probs(verdict.path[-1] if verdict.path else 0).unsqueeze(0), self._top)[0],",
+        (RECORDER,),
+    ),
+    Fault(
+        "recorder: raw rows in another order",
+        "specviz/engine/recorder.py",
+        "return dict(enumerate(found[:n])), dict(zip(drafted, found[n:], strict=True))",
+        "return dict(enumerate(found[:n][::-1])), dict(zip(drafted, found[n:], strict=True))",
+        (RECORDER,),
+    ),
+    Fault(
+        "recorder: raw rows of the draft in another order",
+        "specviz/engine/recorder.py",
+        "drafted = [node for level, _ in draft_logits for node in level]",
+        "drafted = [node for level, _ in draft_logits for node in reversed(level)]",
+        (RECORDER,),
+    ),
+    Fault(
+        "recorder: time stamps half as long again",
+        "specviz/engine/recorder.py",
+        "start_s=record.start_s,",
+        "start_s=1.5 * record.start_s,",
+        (RECORDER,),
+    ),
+    Fault(
+        "recorder: a candidate keeps the probability of its sibling",
+        "specviz/engine/recorder.py",
+        "target_prob=round(record.scored.candidate_prob(i), DIGITS) if i else None,",
+        "target_prob=round(record.scored.candidate_prob(max(1, i - 1)), DIGITS) if i else None,",
+        (RECORDER,),
+    ),
+)

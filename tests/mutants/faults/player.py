@@ -1,0 +1,43 @@
+"""Faults of the player's scripts."""
+
+from __future__ import annotations
+
+from tests.mutants.faults.fault import SCRIPTS, Fault
+
+FAULTS: tuple[Fault, ...] = (
+    Fault(
+        "player: the probability of a path may exceed one",
+        "assets/js/sibling_rules.js",
+        "const atMostOne = (x) => Math.min(1, x);",
+        "const atMostOne = (x) => x;",
+        (SCRIPTS,),
+    ),
+    Fault(
+        "player: the typical bar rises with the entropy",
+        "assets/js/path_rules.js",
+        "delta * Math.exp(-entropy)",
+        "delta * Math.exp(entropy)",
+        (SCRIPTS,),
+    ),
+    Fault(
+        "player: the probability that any of K siblings passes forgets K",
+        "assets/js/sibling_rules.js",
+        "1 - (1 - beta) ** facts.siblings",
+        "1 - (1 - beta)",
+        (SCRIPTS,),
+    ),
+    Fault(
+        "player: judging again ignores the number of levels asked for",
+        "assets/js/rejudge.js",
+        "(gamma === null || node.depth <= gamma)",
+        "(gamma === null || node.depth >= 0)",
+        (SCRIPTS,),
+    ),
+    Fault(
+        "player: a probability just below one is shown as one",
+        "assets/js/numbers.js",
+        'if (p > 0.9999 && p < 1) return ">0.9999";',
+        'if (p > 0.9999 && p < 1) return "1";',
+        (SCRIPTS,),
+    ),
+)
