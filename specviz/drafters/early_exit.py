@@ -5,11 +5,10 @@ The target's pass over the draft goes on from where drafting stopped, so that th
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
-from specviz.core.clock import now
-from specviz.drafters.base import DRAFTERS, DraftPass, Needs, Proposal
+from specviz.drafters.base import DRAFTERS, Needs, Proposal
 from specviz.drafters.parts.borrowed_rows import BorrowedRows
 from specviz.drafters.parts.own_layers import OwnLayersDrafter
 from specviz.drafters.parts.shape import ShapeOptions
@@ -54,11 +53,4 @@ class EarlyExitDrafter(OwnLayersDrafter[EarlyExitOptions]):
         return Blocks.first(self.options.exit_layer)
 
     def close(self, rows: BorrowedRows, proposal: Proposal) -> Proposal:
-        device, cached = self._target.device, rows.length
-        began = now(device)
-        fed = rows.complete(proposal.tree)
-        if fed:
-            proposal.passes.append(DraftPass(fed, cached, now(device) - began))
-        proposal.note["exit_layer"] = self.options.exit_layer
-        proposal.note["layers"] = self._target.info.layers
-        return replace(proposal, unfinished=rows.hand_over(self.options.exit_layer))
+        return self.hand_over(rows, proposal, self.options.exit_layer)

@@ -23,11 +23,45 @@ OPTION_SETS: dict[str, tuple[dict[str, object], ...]] = {
         {"window": 2, "ngram": 2, "guesses": 2, "prompt_pool": True},  # or texts end before the window gives a guess
         {"window": 1, "ngram": 3, "guesses": 1, "prompt_pool": True},
     ),
+    "eagle": (
+        {"weights": "untrained", "gamma": 2},
+        {"weights": "untrained", "gamma": 3},
+        {"weights": "untrained", "branching": (2, 1)},
+        {"weights": "untrained", "branching": (2, 2), "draw": "iid"},
+        {"weights": "untrained", "branching": (2, 1), "draw": "top_k"},
+    ),
+    "fspad": (
+        {"weights": "untrained", "gamma": 2},
+        {"weights": "untrained", "branching": (2, 1)},
+    ),
     "early_exit": (
         {"exit_layer": 1, "gamma": 2},
         {"exit_layer": 1, "gamma": 3},
         {"exit_layer": 1, "branching": (2, 2)},
         {"exit_layer": 1, "branching": (2, 1), "draw": "iid"},
+    ),
+    "hydra": (
+        {"weights": "untrained", "nodes": 4},
+        {"weights": "untrained", "nodes": 0, "gamma": 2},
+        {"weights": "untrained", "nodes": 0, "gamma": 2, "draw": "without_replacement"},
+    ),
+    "kangaroo": (
+        {"weights": "untrained", "exit_layer": 1, "gamma": 2},
+        {"weights": "untrained", "exit_layer": 1, "branching": (2, 1), "threshold": 0.0},
+    ),
+    "markov": (
+        {"weights": "untrained", "nodes": 4, "width": 3},
+        {"weights": "untrained", "nodes": 0, "gamma": 2},
+    ),
+    "masked_block": (
+        {"weights": "untrained", "nodes": 4, "width": 3, "passes": 1},
+        {"weights": "untrained", "nodes": 0, "gamma": 2, "passes": 1},
+        {"weights": "untrained", "nodes": 3, "lattice": False},
+    ),
+    "medusa": (
+        {"weights": "untrained", "nodes": 4},
+        {"weights": "untrained", "nodes": 0, "gamma": 2},
+        {"weights": "untrained", "nodes": 0, "gamma": 3, "draw": "top_k"},
     ),
     "self_speculative": (
         {"skip_mlp": (1,), "gamma": 2},

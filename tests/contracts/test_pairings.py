@@ -26,9 +26,11 @@ from tests.proof.letters import LetterTexts, toy_loader
 EVERY = {
     *("early_exit", "jacobi", "lookahead", "model", "ngram", "none"),
     *("merged", "rasd", "rest", "self_speculative", "suffix", "token_recycling", "vocabtrim"),
+    *("hydra", "kangaroo", "markov", "masked_block", "medusa"),
 }
-TREES = {"lookahead", "merged", "rasd", "rest", "suffix", "token_recycling"}
-DRAWN = {"early_exit", "model", "none", "self_speculative", "vocabtrim"}
+PLANNED = {"hydra", "markov", "masked_block", "medusa"}
+TREES = {"lookahead", "merged", "rasd", "rest", "suffix", "token_recycling", *PLANNED}
+DRAWN = {"early_exit", "kangaroo", "model", "none", "self_speculative", "vocabtrim"}
 """with the first options of the proof: chains that are drawn i.i.d. above temperature 0"""
 JUDGES: dict[str, tuple[set[str], set[str]]] = {
     # verifier: drafters that it judges at temperature 0, above it
@@ -56,7 +58,7 @@ GROWN: dict[str, list[set[str]]] = {
     "sequoia": [ANY_TREE],
     "target_init": [{"longest_path"}],
 }
-GROWING = {"early_exit", "merged", "model", "rasd", "self_speculative", "vocabtrim"}
+GROWING = {"early_exit", "kangaroo", "merged", "model", "rasd", "self_speculative", "vocabtrim", *PLANNED}
 STOPPED: dict[str, tuple[set[str], set[str]]] = {
     # stop policy: drafters that it can stop at temperature 0, above it
     "confidence": (GROWING, GROWING),
@@ -145,9 +147,12 @@ def other_values(kind: type[Options], described: OptionDescription) -> dict[str,
     else:
         tries = [*bounds, default + 1, default - 1]
     needed = next((one for one in describe(kind) if one.name == described.needs), None)
-    beside: dict[str, object] = {} if needed is None else {needed.name: needed.choices[-1] if needed.choices else True}
+    beside: dict[str, object] = {}
+    if needed is not None:
+        beside[needed.name] = needed.choices[-1] if needed.choices else needed.default or True
     if described.unless:
-        beside[described.unless] = ()
+        other = next(one for one in describe(kind) if one.name == described.unless)
+        beside[other.name] = () if other.type == "ints" else 0
     for value in tries:
         values = {described.name: type(default)(value), **beside}
         try:

@@ -30,6 +30,9 @@ def drafter(kind: type[Drafter[Options]]) -> dict[str, Any]:
         "most": said.most,
         "deepest": said.deepest,
         "hybrid": said.hybrid,
+        "planned": said.planned,
+        "from_states": said.from_states,
+        "pairs": said.pairs,
         "riding": said.riding,
         "merged": said.merged,
     }

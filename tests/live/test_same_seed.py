@@ -8,6 +8,7 @@ from functools import cache
 import pytest
 
 from specviz.drafters.base import DRAFTERS
+from specviz.drafters.parts.trained import MODULES
 from specviz.errors import OptionError
 from specviz.live.source import LiveSource, collect
 from specviz.protocol.runs import Resume, RunRequest, request_of
@@ -34,9 +35,11 @@ def source(measure: bool = True) -> LiveSource:
 
 
 def requests() -> list[RunRequest]:
-    by_id = {"vocabtrim": {"calibration": "ids", "head_size": 4}}  # letters have no table of frequencies
+    given = {"vocabtrim": {"calibration": "ids", "head_size": 4}}  # letters have no table of frequencies
+    given |= {name: {"weights": "untrained"} for name in MODULES.names() if name in DRAFTERS.names()}
+    given["kangaroo"] |= {"exit_layer": 1}  # of two
     drafters = [
-        RunRequest(**LONG, drafter=name, drafter_options=by_id.get(name, {}))
+        RunRequest(**LONG, drafter=name, drafter_options=given.get(name, {}))
         for name in DRAFTERS.names()
         if name not in NEED_LAYERS
     ]

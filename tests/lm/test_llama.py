@@ -7,7 +7,7 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from specviz.errors import ModelError
-from specviz.lm import llama
+from specviz.lm import llama, llama_rows
 from specviz.lm.kernels import available
 from specviz.lm.load import load
 from tests.lm.tiny_models import CONTEXT, error, plain, random_parents, random_tokens, text_of
@@ -110,7 +110,7 @@ def test_a_long_prefill_in_pieces_is_the_same(model, monkeypatch):
 
 
 def test_the_cache_grows_without_losing_rows(model, monkeypatch):
-    monkeypatch.setattr(llama, "FIRST_ROWS", 4)
+    monkeypatch.setattr(llama_rows, "FIRST_ROWS", 4)
     text = random_tokens(0, 20)
     cache = model.new_cache()
     rows = [model.forward([token], cache)[0] for token in text]
@@ -122,7 +122,7 @@ def test_the_first_layers_can_run_alone(model):
     cache = model.new_cache()
     placement = cache.place([3, 4, 5], None, CONTEXT)
     with torch.inference_mode():
-        step = model._step(placement, cache)
+        step = model.step(placement, cache)
         x = model.layers(model._embedding[[3, 4, 5]], 0, 1, step)
         logits = model._head(model._norm(model.layers(x, 1, 2, step)))
     assert error(logits, model.forward([3, 4, 5], model.new_cache())) < CLOSE

@@ -14,6 +14,7 @@ import pytest
 import torch
 
 from specviz.drafters.base import DRAFTERS
+from specviz.drafters.parts.trained import MODULES
 from specviz.errors import SpecVizError
 from specviz.live.source import LiveSource, collect, make_plan
 from specviz.lm.load import LoadedModel
@@ -130,7 +131,8 @@ def _off(this: Round, trial: Trial) -> bool:
 
 
 MODELS: list[dict[str, Any]] = [
-    *({"drafter": name} for name in DRAFTERS.names()),
+    *({"drafter": name} for name in DRAFTERS.names() if name not in MODULES.names()),
+    *({"drafter": name, "drafter_options": {"weights": "untrained"}} for name in MODULES.names()),
     {"drafter_options": {"branching": (3, 2, 1)}},
     {"drafter_options": {"branching": (3, 2, 1)}, "verifier": "traversal"},
     {"drafter_options": {"branching": (3, 2), "draw": "iid"}, "verifier": "kseq"},

@@ -5,7 +5,7 @@ The text's rows are the target's, so nothing is read twice and nothing has to ca
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
@@ -13,12 +13,18 @@ from torch import Tensor
 from specviz.core.tree import ROOT, DraftTree
 from specviz.lm.base import Blocks, Cache, SplitModel, Unfinished
 
+Reader = Callable[[Tensor, Sequence[int]], Tensor]
+"""(states [n, hidden] of new rows, the row of the draft that each continues, counted from the root's, which is 0 and
+continues -1) → logits [n, V]; asked for every row once, in order"""
+
 
 class BorrowedRows:
     """One draft's rows. Nodes with the same text share a row."""
 
-    def __init__(self, target: SplitModel, cache: Cache, blocks: Blocks) -> None:
+    def __init__(self, target: SplitModel, cache: Cache, blocks: Blocks, reader: Reader | None = None) -> None:
+        """`reader` says what follows rows; None: the target's own norm and head do."""
         self._target = target
+        self._reader: Reader = reader or (lambda states, parents: target.read_out(states))
         self._cache = cache
         self._blocks = blocks
         self._first = cache.length
@@ -49,7 +55,7 @@ class BorrowedRows:
             rows.append(self._row_of[key] - start)
         states = self._target.partial(tokens, self._cache, parents, self._blocks)
         self._states.append(states)
-        logits = self._target.read_out(states)
+        logits = self._reader(states, [parent - self._first for parent in parents])
         return logits if len(rows) == len(tokens) else logits[rows]
 
     def drop(self) -> None:

@@ -7,9 +7,11 @@ is ever executed.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import torch
 from safetensors import SafetensorError
@@ -85,15 +87,42 @@ def read_module(folder: Path, target: GivesFeatures) -> DrafterModule[Options]:
         module.load_state_dict(load_file(folder / WEIGHTS))
     except (OSError, SafetensorError, RuntimeError) as error:
         raise ModelError(f"the weights in {folder} cannot be read: {' '.join(str(error).split())}") from error
+    module.check()
     return module
 
 
-def module_for(kind: type[DrafterModule[Options]], weights: str, target: GivesFeatures) -> DrafterModule[Options]:
-    """The module that a drafter's option `weights` names. Raises ModelError where there is none for this target, or the
-    folder holds a module of another kind."""
+def module_for(
+    kind: type[DrafterModule[Options]], weights: str, target: GivesFeatures, shape: Mapping[str, Any] | None = None
+) -> DrafterModule[Options]:
+    """The module that a drafter's option `weights` names; `shape` is that of an untrained one. Raises ModelError where
+    there is none for this target, or the folder holds a module of another kind. The same one each time while target,
+    shape and files are the same."""
+    known = _KNOWN.setdefault(target, {})
+    shape = shape or {}
+    key = kind.name, weights, _written_at(_folder_of(kind.name, weights)), repr(sorted(shape.items()))
+    if key not in known:
+        known[key] = _module_for(kind, weights, target, shape)
+    return known[key]
+
+
+_KNOWN: WeakKeyDictionary[GivesFeatures, dict[object, DrafterModule[Options]]] = WeakKeyDictionary()
+
+
+def _folder_of(name: str, weights: str) -> Path:
+    return ROOT / "modules" / name if weights == SHIPPED else Path(weights)
+
+
+def _written_at(folder: Path) -> int:
+    path = folder / WEIGHTS
+    return path.stat().st_mtime_ns if path.is_file() else 0
+
+
+def _module_for(
+    kind: type[DrafterModule[Options]], weights: str, target: GivesFeatures, shape: Mapping[str, Any]
+) -> DrafterModule[Options]:
     if weights == UNTRAINED:
-        return fresh(kind, TargetParts.of(target), from_mapping(kind.options_type, {}))
-    folder = ROOT / "modules" / kind.name if weights == SHIPPED else Path(weights)
+        return fresh(kind, TargetParts.of(target), from_mapping(kind.options_type, shape))
+    folder = _folder_of(kind.name, weights)
     if weights == SHIPPED and not folder.is_dir():
         raise ModelError(
             f"no weights of '{kind.name}' are shipped; train some with `specviz train module {kind.name}`, or set "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 
 from torch import Tensor
 
@@ -11,7 +12,7 @@ from specviz.core.clock import now
 from specviz.core.tree import DraftTree
 from specviz.drafters.base import DraftContext, DraftPass, Proposal
 from specviz.drafters.capabilities import Attaches
-from specviz.drafters.parts.borrowed_rows import BorrowedRows
+from specviz.drafters.parts.borrowed_rows import BorrowedRows, Reader
 from specviz.drafters.parts.growing import GrowingDraft, LastDraft
 from specviz.drafters.parts.shape import GrowingDrafter, ShapeOptionsT_co
 from specviz.errors import ModelError
@@ -49,9 +50,25 @@ class OwnLayersDrafter(GrowingDrafter[ShapeOptionsT_co], Attaches):
     def blocks(self, target: SplitModel) -> Blocks:
         """Which sub-layers draft. Raises OptionError where the target has no such layers."""
 
+    def reader(self) -> Reader | None:
+        """What reads this round's states out; None: the target's own norm and head."""
+        return None
+
     @abstractmethod
     def close(self, rows: BorrowedRows, proposal: Proposal) -> Proposal:
         """Leave the cache as it was; the proposal with what the target's pass may take over."""
+
+    def hand_over(self, rows: BorrowedRows, proposal: Proposal, layers: int) -> Proposal:
+        """Run the first `layers` layers, those that drafted, also for the last candidates, and leave the states of all
+        to the target's pass."""
+        device, cached = self._target.device, rows.length
+        began = now(device)
+        fed = rows.complete(proposal.tree)
+        if fed:
+            proposal.passes.append(DraftPass(fed, cached, now(device) - began))
+        proposal.note["exit_layer"] = layers
+        proposal.note["layers"] = self._target.info.layers
+        return replace(proposal, unfinished=rows.hand_over(layers))
 
     def propose(self, context: DraftContext) -> Proposal:
         proposal = Proposal(DraftTree.from_root(context.tokens[-1]))
@@ -59,7 +76,7 @@ class OwnLayersDrafter(GrowingDrafter[ShapeOptionsT_co], Attaches):
         self._last.report(stop_policy, context)
         depth = context.max_depth if (wanted := stop_policy.levels()) is None else min(context.max_depth, wanted)
         if depth >= 1:
-            rows = BorrowedRows(self._target, self._cache, self._blocks)
+            rows = BorrowedRows(self._target, self._cache, self._blocks, self.reader())
             draft = GrowingDraft(
                 context, proposal, stop_policy, depth, lambda nodes, at: self._ask(rows, proposal, nodes, at), self.name
             )

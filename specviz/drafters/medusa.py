@@ -1,0 +1,101 @@
+"""Medusa: several heads on the target's last state, each of which guesses one place further on.
+
+    state of the token before the root ─► head 1, head 2, … ─► what stands 2, 3, … places on ─► tree of ranks, or chain
+
+The heads do not see what the others guessed; `hydra` and `markov` are the two ways to mend that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from torch import Tensor
+
+from specviz.core.tree import DraftTree
+from specviz.drafters.base import DRAFTERS, DraftContext, Needs, Proposal
+from specviz.drafters.parts.feature_text import FeatureText
+from specviz.drafters.parts.head_drafter import HeadDrafter, likely_row
+from specviz.drafters.parts.head_options import HeadOptions
+from specviz.drafters.parts.parallel_heads import HeadsShape, ParallelHeads
+from specviz.drafters.parts.published_heads import published_file, read_published
+from specviz.drafters.parts.trained import MODULES, DrafterModule
+from specviz.lm.base import GivesFeatures
+from specviz.options import Options
+from specviz.trace.declared_method import Candidates
+from specviz.trace.exhibits import Exhibit
+
+
+@dataclass(frozen=True)
+class MedusaShape(HeadsShape):
+    """Size of the heads."""
+
+
+@MODULES.register("medusa")
+class MedusaModule(ParallelHeads[MedusaShape]):
+    """Heads on the target's last state."""
+
+    explanation: ClassVar[str] = "Heads that each guess one place further on, from the target's last state alone."
+
+
+@dataclass(frozen=True)
+class MedusaOptions(HeadOptions):
+    """Weights of the heads, and shape of the draft."""
+
+
+@DRAFTERS.register("medusa")
+class MedusaDrafter(HeadDrafter[MedusaOptions]):
+    """Trained heads on the target's last state guess the next places, all in one small step.
+
+    Drafts a static tree: the paths of ranks that are accepted most often by the accuracies measured in training. The
+    heads do not know of each other's guesses, so a path may hold words that do not fit together. The blocks of a head
+    have weights of their own; the authors' code repeats one block by accident. Judged losslessly unless the verifier
+    `typical` is chosen, the paper's own rule. Medusa (Cai et al., 2401.10774).
+    """
+
+    candidates: ClassVar[Candidates] = Candidates(planned="nodes", deepest="gamma", from_states=True)
+    needs: ClassVar[Needs | None] = Needs(
+        guesses_from="the target's last state, one trained head per place",
+        training="the heads, on the target's states",
+        memory="the heads' weights",
+    )
+    module_type = MedusaModule
+
+    def load(self, target: GivesFeatures) -> DrafterModule[Options]:
+        """Also heads in the layout that others publish."""
+        file = published_file(Path(self.options.weights))
+        return super().load(target) if file is None else read_published(MedusaModule, file, target)
+
+    def use_module(self, module: DrafterModule[Options]) -> None:
+        assert isinstance(module, MedusaModule), f"'{module.name}' are no Medusa heads."
+        self._module = module
+        self.plan_by_accuracy(module.accuracies)
+
+    def module(self) -> MedusaModule:
+        return self._module
+
+    def heads(self) -> int:
+        return self._module.options.heads
+
+    def start(self, context: DraftContext, states: FeatureText, proposal: Proposal) -> None:
+        state = states.rows(states.length - 1)[0, 0]
+        self._rows = self.timed(proposal, 1, None, self._module.logits, state)
+
+    def answer(self, tree: DraftTree, nodes: Sequence[int]) -> Tensor:
+        depths = tree.depths
+        return self._rows[[depths[node] for node in nodes]]
+
+    def done(self, proposal: Proposal) -> None:
+        proposal.exhibits.append(heads_exhibit(proposal.tree, self._rows.softmax(-1)))
+
+
+def heads_exhibit(tree: DraftTree, probs: Tensor) -> Exhibit:
+    """What each head holds probable [heads, V]; one head speaks for all nodes of its level."""
+    depths = tree.depths
+    rows = []
+    for head in range(max(depths)):
+        parents = [node for node in range(len(tree)) if depths[node] == head]
+        rows.append(likely_row(f"head {head + 1}", tree, parents, probs[head]))
+    return Exhibit("what each head holds probable", rows, marked="drafted")

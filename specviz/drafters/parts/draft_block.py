@@ -1,0 +1,183 @@
+"""One Llama block that drafts from states: as it is trained, over whole texts at once, and as it runs, row by row.
+
+    DraftBlock (torch module) ─ lean ─► LeanBlock (fused projections, tree cache)
+
+In training a draft is unrolled from every place of a text together: step 0 reads the target's states, step s what step
+s - 1 made of them. A row of step s sees the rows of step 0 up to its own place, and of every later step the one of its
+own place alone (EAGLE-3, 2503.01840, training-time test). Registers nothing.
+
+Shapes: B texts, T rows, H hidden size, D head size.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from specviz.lm.kernels import Projection, calibrate
+from specviz.lm.llama_config import LlamaShape
+from specviz.lm.llama_parts import Norm, paired
+from specviz.lm.llama_rows import Layer, LlamaRows, Step
+
+
+@dataclass(frozen=True, slots=True)
+class BlockShape:
+    """Sizes of one block."""
+
+    hidden: int
+    inputs: int
+    """what queries, keys and values are made of: H, or 2·H where the embedding stands beside the state"""
+    heads: int
+    kv_heads: int
+    head_size: int
+    ffn: int
+    extra: int = 0
+    """outputs beside the state"""
+    theta: float = 10000.0
+    eps: float = 1e-6
+
+
+@dataclass(slots=True)
+class Memory:
+    """Keys and values [B, heads, T, D] of the steps of an unrolled draft, step 0 first."""
+
+    keys: list[Tensor] = field(default_factory=list)
+    values: list[Tensor] = field(default_factory=list)
+
+
+class Attention(nn.Module):
+    """Names of the weights as in transformers."""
+
+    def __init__(self, shape: BlockShape) -> None:
+        super().__init__()
+        self.shape = shape
+        queries, keys = shape.heads * shape.head_size, shape.kv_heads * shape.head_size
+        self.q_proj = nn.Linear(shape.inputs, queries, bias=False)
+        self.k_proj = nn.Linear(shape.inputs, keys, bias=False)
+        self.v_proj = nn.Linear(shape.inputs, keys, bias=False)
+        self.o_proj = nn.Linear(queries, shape.hidden, bias=False)
+
+    def forward(self, inputs: Tensor, memory: Memory) -> Tensor:
+        """inputs [B, T, inputs] of the next step → [B, T, H]."""
+        step, rows = len(memory.keys), inputs.shape[1]
+        queries = self._turned(self.q_proj(inputs), step)
+        shared = self.shape.heads // self.shape.kv_heads
+        memory.keys.append(self._turned(self.k_proj(inputs), step).repeat_interleave(shared, 1))
+        memory.values.append(self._split(self.v_proj(inputs)).repeat_interleave(shared, 1))
+        if step == 0:
+            found = functional.scaled_dot_product_attention(queries, memory.keys[0], memory.values[0], is_causal=True)
+        else:
+            found = self._unrolled(queries, memory, rows)
+        merged: Tensor = self.o_proj(found.transpose(1, 2).flatten(2))
+        return merged
+
+    def _unrolled(self, queries: Tensor, memory: Memory, rows: int) -> Tensor:
+        first, later = memory.keys[0][:, :, :rows], memory.keys[1:]
+        ahead = torch.ones(rows, rows, dtype=torch.bool, device=queries.device).triu(1)
+        scores = (queries @ first.mT).masked_fill(ahead, -torch.inf)
+        own = torch.stack([(queries * keys[:, :, :rows]).sum(-1) for keys in later], -1)
+        weights = (torch.cat([scores, own], -1) * self.shape.head_size**-0.5).softmax(-1).to(queries.dtype)
+        found: Tensor = weights[..., :rows] @ memory.values[0][:, :, :rows]
+        for number, values in enumerate(memory.values[1:]):
+            found = found + weights[..., rows + number, None] * values[:, :, :rows]
+        return found
+
+    def _split(self, x: Tensor) -> Tensor:
+        heads: Tensor = x.unflatten(-1, (-1, self.shape.head_size)).transpose(1, 2)
+        return heads
+
+    def _turned(self, x: Tensor, step: int) -> Tensor:
+        """Rotated to positions `step`, `step` + 1, … (2104.09864), halves as in transformers."""
+        x = self._split(x)
+        size = self.shape.head_size
+        exponents = torch.arange(0, size, 2, dtype=torch.float32, device=x.device) / size
+        positions = torch.arange(step, step + x.shape[2], dtype=torch.float32, device=x.device)
+        angles = torch.outer(positions, 1.0 / self.shape.theta**exponents)
+        cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+        low, high = x.chunk(2, -1)
+        return torch.cat([low * cos - high * sin, high * cos + low * sin], -1)
+
+
+class Mlp(nn.Module):
+    """Gated; its last `extra` outputs stand beside the state."""
+
+    def __init__(self, shape: BlockShape) -> None:
+        super().__init__()
+        self.gate_proj = nn.Linear(shape.hidden, shape.ffn, bias=False)
+        self.up_proj = nn.Linear(shape.hidden, shape.ffn, bias=False)
+        self.down_proj = nn.Linear(shape.ffn, shape.hidden + shape.extra, bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        found: Tensor = self.down_proj(functional.silu(self.gate_proj(x)) * self.up_proj(x))
+        return found
+
+
+class DraftBlock(nn.Module):
+    """As it is trained."""
+
+    def __init__(self, shape: BlockShape) -> None:
+        super().__init__()
+        self.shape = shape
+        self.self_attn = Attention(shape)
+        self.mlp = Mlp(shape)
+        self.post_attention_layernorm = nn.RMSNorm(shape.hidden, shape.eps)
+
+    def forward(self, inputs: Tensor, x: Tensor, memory: Memory) -> Tensor:
+        """The next step of an unrolled draft: inputs [B, T, inputs], residual x [B, T, H] → [B, T, H + extra]."""
+        x = x + self.self_attn(inputs, memory)
+        normed = self.post_attention_layernorm(x.to(self.post_attention_layernorm.weight.dtype))
+        out: Tensor = self.mlp(normed) + functional.pad(x, (0, self.shape.extra))
+        return out
+
+
+class LeanBlock(LlamaRows):
+    """The same block as it runs. Rows are put into a tree cache as those of the target are."""
+
+    def __init__(self, block: DraftBlock, context_length: int) -> None:
+        shape, weight = block.shape, block.self_attn.o_proj.weight.detach()
+        norm = Norm(block.post_attention_layernorm.weight.detach(), shape.eps)
+        attention, mlp = block.self_attn, block.mlp
+        turned = [paired(one.weight.detach(), shape.head_size) for one in (attention.q_proj, attention.k_proj)]
+        joined = torch.cat([mlp.gate_proj.weight, mlp.up_proj.weight]).detach()
+        self._extra = shape.extra
+        self.layer = Layer(
+            attention_norm=norm,  # never asked: what the projections read is made outside
+            qkv=Projection(torch.cat([*turned, attention.v_proj.weight.detach()])),
+            output=Projection(weight),
+            ffn_norm=norm,
+            gate_up=Projection(norm.absorbed_by(joined)),
+            down=Projection(mlp.down_proj.weight.detach()),
+        )
+        super().__init__(_llama_shape(shape, context_length), [self.layer], weight.device, weight.dtype)
+
+    def run(self, inputs: Tensor, x: Tensor, step: Step) -> Tensor:
+        """inputs [n, inputs], residual x [n, H] → [n, H + extra]; keys and values are then in the cache."""
+        x = self.attend(inputs, x, step, 0)
+        if not self._extra:
+            return self._mlp(x, 0)
+        gate, up = self.layer.gate_up(self.layer.ffn_norm(x)).chunk(2, -1)
+        return self.layer.down(functional.silu(gate).mul_(up), functional.pad(x, (0, self._extra)))
+
+    def tune(self, *others: Projection) -> None:
+        """Choose the fastest routines for its projections and those that run beside it."""
+        layer = self.layer
+        calibrate([[one] for one in (layer.qkv, layer.output, layer.gate_up, layer.down, *others)])
+
+
+def _llama_shape(shape: BlockShape, context_length: int) -> LlamaShape:
+    return LlamaShape(
+        layers=1,
+        hidden_size=shape.hidden,
+        heads=shape.heads,
+        kv_heads=shape.kv_heads,
+        head_size=shape.head_size,
+        vocab_size=0,
+        context_length=context_length,
+        norm_eps=shape.eps,
+        rope_theta=shape.theta,
+        tied=True,
+        ffn_size=shape.ffn,
+    )

@@ -1,0 +1,150 @@
+"""Published EAGLE weights: tiny checkpoints in each layout, mapped name by name, anything unknown refused."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from specviz.drafters.eagle import EagleDrafter, EagleModule
+from specviz.drafters.parts.eagle_trunk import EagleShape
+from specviz.drafters.parts.published_eagle import is_published, read_published, write_speculators
+from specviz.drafters.parts.trained import TargetParts, fresh
+from specviz.errors import ModelError
+from specviz.proof.small_llama import small_pair
+from tests.drafters.test_eagle import TARGET_SHAPE, batch_of, run, text
+
+HIDDEN, HEADS, FFN = 24, 2, 20
+SIZES = {"hidden_size": HIDDEN, "num_attention_heads": HEADS, "intermediate_size": FFN, "num_hidden_layers": 1}
+
+
+@pytest.fixture(scope="module")
+def target():
+    return small_pair(shape=replace(TARGET_SHAPE, layers=6))[0]
+
+
+def layer(prefix: str, inputs: int) -> dict[str, torch.Tensor]:
+    draw = torch.Generator().manual_seed(1)
+    sizes = {**{f"self_attn.{one}_proj": (HIDDEN, inputs) for one in "qkv"}, "self_attn.o_proj": (HIDDEN, HIDDEN),
+             "mlp.gate_proj": (FFN, HIDDEN), "mlp.up_proj": (FFN, HIDDEN), "mlp.down_proj": (HIDDEN, FFN)}  # fmt: skip
+    found = {f"{prefix}{name}.weight": torch.randn(size, generator=draw) / 5 for name, size in sizes.items()}
+    return found | {f"{prefix}post_attention_layernorm.weight": torch.rand(HIDDEN, generator=draw)}
+
+
+def eagle1(target) -> tuple[dict, dict]:
+    tensors = layer("layers.0.", HIDDEN) | {
+        "fc.weight": torch.randn(HIDDEN, 2 * HIDDEN) / 5,
+        "fc.bias": torch.randn(HIDDEN),
+        "embed_tokens.weight": target.embedding().clone(),
+    }
+    return {"architectures": ["LlamaForCausalLM"], **SIZES}, tensors
+
+
+def eagle3(target, prefix="midlayer.") -> tuple[dict, dict]:
+    kept = torch.tensor([0, 3, 4, 7, 20, 39])
+    tensors = layer(prefix, 2 * HIDDEN) | {
+        "fc.weight": torch.randn(HIDDEN, 3 * HIDDEN) / 5,
+        f"{prefix}hidden_norm.weight": torch.rand(HIDDEN),
+        f"{prefix}input_layernorm.weight": torch.rand(HIDDEN),
+        "norm.weight": torch.rand(HIDDEN),
+        "lm_head.weight": torch.randn(6, HIDDEN),
+        "d2t": kept - torch.arange(6),
+        "t2d": torch.zeros(44, dtype=torch.bool).index_fill(0, kept, True),  # four rows pad the vocabulary
+    }
+    return {"architectures": ["LlamaForCausalLMEagle3"], "draft_vocab_size": 6, **SIZES}, tensors
+
+
+def speculators(target) -> tuple[dict, dict]:
+    _, tensors = eagle3(target, "layers.0.")
+    config = {"speculators_model_type": "eagle3", "transformer_layer_config": SIZES, "draft_vocab_size": 6}
+    return {**config, "eagle_aux_hidden_state_layer_ids": [1, 2, 5]}, tensors
+
+
+LAYOUTS = {"eagle1": eagle1, "eagle3": eagle3, "speculators": speculators}
+
+
+def write(folder, config, tensors):
+    folder.mkdir(exist_ok=True)
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    save_file(tensors, folder / "model.safetensors")
+    return folder
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_every_layout_drafts_with_its_own_weights(target, tmp_path, layout):
+    folder = write(tmp_path / "published", *LAYOUTS[layout](target))
+    assert is_published(folder)
+    module = read_published(EagleModule, folder, target)
+    tensors = load_file(folder / "model.safetensors")
+    block = next(name for name in tensors if name.endswith("q_proj.weight"))
+    assert torch.equal(module.block.self_attn.q_proj.weight, tensors[block])
+    joined = module.fc if layout == "eagle1" else module.fuse
+    assert torch.equal(joined.weight, tensors["fc.weight"])
+    assert module.depths() == {"eagle1": (6,), "eagle3": (2, 3, 3), "speculators": (1, 2, 5)}[layout]
+    _, records = run(target, EagleDrafter.of({"weights": str(folder)}), text(5))
+    assert max(len(record.proposal.tree) for record in records) == 5
+    if layout != "eagle1":
+        assert module.map.tokens.tolist() == [0, 3, 4, 7, 20, 39]
+        drafted = {token for record in records for token in record.proposal.tree.tokens[1:]}
+        assert drafted <= {0, 3, 4, 7, 20, 39}
+
+
+@torch.no_grad()
+def test_eagle_1_is_what_its_authors_compute(target, tmp_path):
+    """fc on [embedding; state] with a bias, the layer without its first norm, the target's own head."""
+    config, tensors = eagle1(target)
+    module = read_published(EagleModule, write(tmp_path / "one", config, tensors), target)
+    batch = batch_of(target, text(2), module.depths())
+    x = torch.cat([target.embedding()[batch.tokens[0, 1]], batch.features[0, 0, 0]])
+    x = tensors["fc.weight"] @ x + tensors["fc.bias"]
+    x = x + tensors["layers.0.self_attn.o_proj.weight"] @ (tensors["layers.0.self_attn.v_proj.weight"] @ x)
+    normed = x / (x.square().mean() + 1e-6).sqrt() * tensors["layers.0.post_attention_layernorm.weight"]
+    gate, up, down = (tensors[f"layers.0.mlp.{one}_proj.weight"] for one in ("gate", "up", "down"))
+    x = x + down @ (torch.nn.functional.silu(gate @ normed) * (up @ normed))
+    torch.testing.assert_close(module.drafts(batch, 1)[0][0, 0], target.head() @ x, rtol=1e-4, atol=1e-4)
+
+
+def broken(target, change):
+    config, tensors = eagle3(target)
+    change(config, tensors)
+    return config, tensors
+
+
+REFUSALS = {
+    r"holds 'extra\.weight', which is not known": lambda c, t: t.update({"extra.weight": torch.zeros(1)}),
+    r"lacks what 'norm\.weight'": lambda c, t: t.pop("norm.weight"),
+    r"'fuse\.weight' should be": lambda c, t: t.update({"fc.weight": torch.zeros(HIDDEN, 2 * HIDDEN)}),
+    "does not say for which": lambda c, t: t.pop("d2t"),
+    "says of other tokens": lambda c, t: t.update(t2d=torch.ones(44, dtype=torch.bool)[:40]),
+    "sets fc_norm, which is not known": lambda c, t: c.update(fc_norm=True),
+    "hidden size is 32": lambda c, t: c.update(hidden_size=32),
+    "has 2 layers, and one is known": lambda c, t: c.update(num_hidden_layers=2),
+    "rotary embedding is scaled": lambda c, t: c.update(rope_scaling={"rope_type": "llama3"}),
+    "its kind is 'dflash'": lambda c, t: c.update(speculators_model_type="dflash"),
+    "lacks or misstates 'intermediate_size'": lambda c, t: c.pop("intermediate_size"),
+    "made for another target": lambda c, t: t.update({"embed_tokens.weight": torch.ones(40, HIDDEN)}),
+}
+
+
+@pytest.mark.parametrize("reason", REFUSALS)
+def test_what_does_not_fit_is_refused_with_the_reason(target, tmp_path, reason):
+    folder = write(tmp_path / "published", *broken(target, REFUSALS[reason]))
+    with pytest.raises(ModelError, match=reason):
+        read_published(EagleModule, folder, target)
+
+
+def test_ours_come_back_from_the_speculators_layout(target, tmp_path):
+    shape = EagleShape(wiring="eagle3", depths=(1, 2, 5), draft_tokens=12, scale_embedding=False)
+    module = fresh(EagleModule, TargetParts.of(target), shape)
+    write_speculators(module, tmp_path / "out")
+    again = read_published(EagleModule, tmp_path / "out", target)
+    state = again.state_dict()
+    assert all(torch.equal(tensor, state[name]) for name, tensor in module.state_dict().items())
+    batch = batch_of(target, text(8), module.depths())
+    for one, two in zip(module.drafts(batch, 3), again.drafts(batch, 3), strict=True):
+        torch.testing.assert_close(one, two)
+    with pytest.raises(ModelError, match="holds EAGLE-3's wiring with three depths"):
+        write_speculators(fresh(EagleModule, TargetParts.of(target), EagleShape()), tmp_path / "other")
