@@ -31,6 +31,8 @@ from specviz.app.speedup.shown import recorded
 from specviz.app.speedup.tab import speedup_tab
 from specviz.app.step.actions import StepActions
 from specviz.app.step.tab import step_tab
+from specviz.app.train.actions import TrainActions
+from specviz.app.train.tab import train_tab
 from specviz.app.what_if.actions import WhatIfActions
 from specviz.app.what_if.tab import what_if_tab
 from specviz.protocol.runs import TraceSource
@@ -57,6 +59,7 @@ def build(source: TraceSource, gallery: Gallery, limits: Limits, sweeps: Path = 
     measured, names = recorded(sweeps), recorded_names(gallery)
     step, speedup = StepActions(source, gallery, limits), SpeedupActions(source, limits, measured)
     race = RaceActions(source, limits)
+    train = TrainActions(source, limits, ROOT / "trainings" / "opening.json.gz")
     machine, proof = MachineActions(source), ProofActions(source, limits)
     demo: gr.Blocks = gr.Blocks(title=TITLE, analytics_enabled=False, fill_width=True, delete_cache=CACHE_S)
     with demo:
@@ -72,6 +75,8 @@ def build(source: TraceSource, gallery: Gallery, limits: Limits, sweeps: Path = 
                 race_tab(race)
             with gr.Tab("Speedup", id="speedup") as speedup_page:
                 chart = speedup_tab(speedup, speedup_page)
+            with gr.Tab("Train", id="train") as train_page:
+                train_tab(train, train_page, tabs, parts.stage(), parts.form)
             with gr.Tab("Machine", id="machine") as machine_page:
                 machine_tab(machine, machine_page)
             with gr.Tab("What if", id="what-if"):
@@ -91,6 +96,7 @@ def build(source: TraceSource, gallery: Gallery, limits: Limits, sweeps: Path = 
         demo.unload(step.leave)
         demo.unload(race.leave)
         demo.unload(speedup.leave)
+        demo.unload(train.leave)
         demo.unload(machine.leave)
         demo.unload(proof.leave)
     demo.queue(max_size=limits.waiting)
