@@ -145,10 +145,19 @@ def collect(seed: int, extra: Iterable[Document] = (), notes: tuple[str, ...] = 
 
 def training_sample(seed: int, most_bytes: int) -> list[Document]:
     """Modules of the training side, the same few for a seed, `most_bytes` in all; reads no more than it needs."""
+    return _sample(seed, most_bytes, held_out=False)
+
+
+def held_out_sample(seed: int, most_bytes: int) -> list[Document]:
+    """The same of the held-out side."""
+    return _sample(seed, most_bytes, held_out=True)
+
+
+def _sample(seed: int, most_bytes: int, held_out: bool) -> list[Document]:
     root, used = standard_library(), 0
     found: list[Document] = []
     for document in code_documents(root, order=lambda path: position_of(path.relative_to(root).as_posix(), seed + 2)):
-        if is_held_out(document, seed):
+        if is_held_out(document, seed) != held_out:
             continue
         used += document.n_bytes
         if used > most_bytes:

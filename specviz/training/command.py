@@ -12,14 +12,15 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from specviz.errors import TrainingError
+from specviz.errors import SpecVizError, TrainingError
 from specviz.training.options import TrainOptions
 
 Stage = Callable[[TrainOptions, Callable[[dict[str, Any]], None]], Any]
 
 STAGES = ("prepare", "target", "teach", "drafter", "weak", "export", "measure", "skips")
-EXTRA_STAGES = ("prompts", "figures", "keep")  # asked for by name; `all` does without
+EXTRA_STAGES = ("prompts", "figures", "keep", "module")  # asked for by name; `all` does without
 PROGRESS_EVERY_S = 15.0
+(MODULES_FIELD,) = (field for field in fields(TrainOptions) if field.name == "modules")  # a list of names, not a flag
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -31,7 +32,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         choices=["all", *STAGES, *EXTRA_STAGES],
         help="one stage, or all in order (default)",
     )
+    parser.add_argument("modules", nargs="*", metavar="NAME", help=MODULES_FIELD.metadata["help"])
     for field in fields(TrainOptions):
+        if field.name == MODULES_FIELD.name:
+            continue
         flag = "--" + field.name.replace("_", "-")
         explanation = field.metadata["help"]
         if isinstance(field.default, bool):
@@ -47,6 +51,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def stage_functions() -> Mapping[str, Stage]:
     """Name to function, in order; imported here because torch is slow to load and `--help` does without."""
     from specviz.training import drafter_stages, publication, skips, stages, target_stages
+    from specviz.training.modules import stage
 
     functions: tuple[Stage, ...] = (
         lambda options, report: report(stages.prepare(options)),
@@ -60,6 +65,7 @@ def stage_functions() -> Mapping[str, Stage]:
         target_stages.prompts,
         target_stages.figures,
         target_stages.keep,
+        stage.train_module,
     )
     return dict(zip((*STAGES, *EXTRA_STAGES), functions, strict=True))
 
@@ -74,16 +80,19 @@ def run(args: argparse.Namespace) -> int:
     torch.set_num_threads(args.threads)
     disable_progress_bar()  # the stages report their own progress
     options = TrainOptions(**{field.name: getattr(args, field.name) for field in fields(TrainOptions)})
+    options = replace(options, modules=tuple(args.modules))
     if options.command == TrainOptions.command:
         options = replace(options, command=command_line(args))
     functions = stage_functions()
     names = list(STAGES) if args.stage == "all" else [args.stage]
     try:
+        if args.modules and args.stage != "module":
+            raise TrainingError(f"'{args.modules[0]}' behind the stage '{args.stage}' names nothing: leave it out.")
         for name in names:
             print(f"== {name}", flush=True)
             minutes = {"drafter": options.drafter_minutes, "weak": options.weak_minutes}.get(name, options.minutes)
             functions[name](options, ProgressLine(minutes))
-    except TrainingError as error:
+    except SpecVizError as error:
         print(f"specviz train: {error}", file=sys.stderr)
         return 1
     return 0
@@ -94,7 +103,9 @@ def command_line(args: argparse.Namespace) -> str:
     words = ["specviz train"]
     for field in fields(TrainOptions):
         value = getattr(args, field.name)
-        if value != field.default and not isinstance(value, Path) and field.name not in ("note", "machine"):
+        if field.name == MODULES_FIELD.name:
+            words += ["module", *value] if value else []
+        elif value != field.default and not isinstance(value, Path) and field.name not in ("note", "machine"):
             words.append(f"--{field.name.replace('_', '-')}" + ("" if value is True else f" {value}"))
     return " ".join(words)
 

@@ -26,7 +26,9 @@ class TrainOptions:
     prompts: Path = option(Path("assets/prompts/prompts.json"), "the prompt set that acceptance is measured on")
     seed: int = option(0, "decides the split, the weights' start and the order of the text")
     tokens: int = option(20_000_000, "most tokens of one run; the learning rate reaches zero here")
-    minutes: float = option(85.0, "most minutes of the target's run, across resumes; 0: tokens alone decide")
+    minutes: float = option(
+        85.0, "most minutes of the target's or the modules' run, across resumes; 0: tokens alone decide"
+    )
     drafter_minutes: float = option(12.0, "most minutes of the drafter's run; 0: tokens alone decide")
     teach_minutes: float = option(6.0, "minutes in which the target writes and reads the drafter's text")
     weak_minutes: float = option(4.0, "most minutes of the weaker drafter's run; 0: tokens alone decide")
@@ -59,6 +61,12 @@ class TrainOptions:
     drafter_lr: float = option(0.01, "peak learning rate of Muon for the drafter")
     embedding_lr: float = option(3e-3, "peak learning rate of AdamW for embeddings and norms (a third for the drafter)")
     hard_share: float = option(0.5, "weight of the target's most likely token beside the KL in the drafter's loss")
+    modules: tuple[str, ...] = option((), "drafter modules that `module` trains, named behind the stage")
+    module_options: str = option("", "their shapes, such as `eagle.unroll=3 eagle.depths=2,5,8`")
+    module_english: float = option(0.5, "share of plain English in the text that modules learn from")
+    module_lr: float = option(0.01, "peak learning rate of Muon for modules (a tenth for what AdamW trains)")
+    target: str = option("target", "bundled name or folder of the target that modules learn to draft for")
+    out: Path = option(Path("assets/modules"), "folder that receives a folder for each trained module")
     dtype: str = option("auto", "auto (time both, take the faster), float32 or bfloat16 (autocast)")
     device: str = option("cpu", "torch device")
     compile: bool = option(False, "compile the target's layers with torch.compile: faster, needs a C++ compiler")

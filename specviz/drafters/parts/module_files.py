@@ -85,6 +85,7 @@ def read_module(folder: Path, target: GivesFeatures) -> DrafterModule[Options]:
         module.load_state_dict(load_file(folder / WEIGHTS))
     except (OSError, SafetensorError, RuntimeError) as error:
         raise ModelError(f"the weights in {folder} cannot be read: {' '.join(str(error).split())}") from error
+    module.check()
     return module
 
 

@@ -50,10 +50,12 @@ class FeatureBatch:
     """[B, T, K, H] at the module's depths, in their order"""
     final: Tensor
     """[B, T, H], as the head reads them"""
+    logits: Tensor | None = None
+    """[B, T, V], where they are known already: worked out once for all modules that learn from one reading"""
 
     def target_logits(self, head: Tensor) -> Tensor:
         """What the target says after every token [B, T, V]."""
-        return functional.linear(self.final, head.to(self.final.dtype))
+        return functional.linear(self.final, head.to(self.final.dtype)) if self.logits is None else self.logits
 
 
 class DrafterModule(nn.Module, ABC, Generic[OptionsT_co]):
@@ -94,6 +96,22 @@ class DrafterModule(nn.Module, ABC, Generic[OptionsT_co]):
     @abstractmethod
     def loss(self, batch: FeatureBatch) -> dict[str, Tensor]:
         """Named terms, scalars; their sum is what training minimises."""
+
+    @abstractmethod
+    def drafts(self, batch: FeatureBatch, most: int) -> list[Tensor]:
+        """What it would draft from every place of a text, its first `most` tokens at the most: logits, one tensor
+        [B, T - 1 - k, V] for each k = 0, 1, …; fewer where it drafts no deeper.
+
+        Row t of number k says what follows token t + 1 + k, having read the target's states up to token t and the
+        tokens up to t + 1 + k: the text's own, so that its answer is comparable with the target's,
+        `target_logits[:, 1 + k :]`. What it would hand itself from one token to the next is its own."""
+
+    def calibrate(self, tokens: Tensor) -> None:
+        """Told once before training, with text [n] of the kind it will draft: what it chooses by that (which tokens it
+        can draft) goes into its weights' file."""
+
+    def check(self) -> None:
+        """Asked once its weights are loaded. Raises ModelError where they do not fit together."""
 
     @property
     def hidden_size(self) -> int:

@@ -1,0 +1,84 @@
+"""The target as modules learn from it: its states along a batch of texts, from one forward pass.
+
+Place in the flow: between texts and modules. The pass runs in whichever precision is the faster here; modules are given
+float32.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
+
+from specviz.drafters.parts.trained import DrafterModule, FeatureBatch, TargetParts
+from specviz.errors import TrainingError
+from specviz.lm.base import GivesFeatures
+from specviz.lm.load import load
+from specviz.lm.place import locate
+from specviz.options import Options
+from specviz.training.target import layer_outputs, moved
+from specviz.training.tokenizer import load_tokenizer
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A batch of texts as the target read it, for all modules at once."""
+
+    tokens: Tensor
+    """[B, T]"""
+    states: dict[int, Tensor]
+    """depth → [B, T, H] float32, depths as in `lm.base.GivesFeatures`"""
+    final: Tensor
+    """[B, T, H]"""
+    logits: Tensor
+    """[B, T, V], what the target says after every token"""
+
+    def batch_for(self, module: DrafterModule[Options]) -> FeatureBatch:
+        """What this module reads of it."""
+        features = torch.stack([self.states[depth] for depth in module.depths()], 2)
+        return FeatureBatch(self.tokens, features, self.final, self.logits)
+
+
+@dataclass(frozen=True)
+class Teacher:
+    """A Llama target under transformers, with what modules are built on."""
+
+    model: LlamaForCausalLM
+    parts: TargetParts
+    tokenizer: PreTrainedTokenizerFast
+
+    @classmethod
+    def from_folder(cls, folder: Path | str, device: str, dtype: torch.dtype) -> Teacher:
+        """Raises ModelError or TrainingError where there is no Llama checkpoint; its passes run in `dtype`."""
+        loaded = load(str(folder), device=device, dtype="float32").model
+        if not isinstance(loaded, GivesFeatures) or loaded.info.architecture != "LlamaForCausalLM":
+            raise TrainingError(
+                f"{loaded.info.name} is a {loaded.info.architecture}, and modules are trained on the states of a "
+                "LlamaForCausalLM: choose a --target of that architecture."
+            )
+        parts = TargetParts(loaded.info, loaded.embedding().clone(), loaded.head().clone())
+        where = locate(str(folder))
+        model: LlamaForCausalLM = LlamaForCausalLM.from_pretrained(where, dtype=dtype)
+        return cls(moved(model, device).eval().requires_grad_(False), parts, load_tokenizer(where))
+
+    @torch.no_grad()
+    def read(self, tokens: Tensor, depths: Sequence[int]) -> Reading:
+        """One pass over tokens [B, T]; states at `depths`."""
+        tokens = tokens.to(self.model.device)
+        outputs = layer_outputs(self.model, tokens)
+        last = len(outputs)
+        final = self.model.model.norm(outputs[-1])
+
+        def at(depth: int) -> Tensor:
+            if depth == last:
+                return final
+            return self.model.model.embed_tokens(tokens) if depth == 0 else outputs[depth - 1]
+
+        states = {depth: at(depth).float() for depth in {*depths}}
+        head = self.parts.head.to(final.dtype)
+        return Reading(tokens, states, final.float(), functional.linear(final, head).float())

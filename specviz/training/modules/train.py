@@ -1,0 +1,201 @@
+"""One training of drafter modules from beginning to end: the library behind `specviz train module` and the Train page.
+
+teacher ─► texts, held-out text ─► loop ─► a folder for each module
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import numpy as np
+import torch
+
+from specviz.drafters.parts.module_files import ModuleCard, write_module
+from specviz.drafters.parts.trained import MODULES, DrafterModule, fresh
+from specviz.errors import TrainingError
+from specviz.options import Options, from_mapping, to_mapping
+from specviz.training.modules.batches import TextOptions, Texts
+from specviz.training.modules.loop import LoopOptions, ModuleLoop, Modules, Report, Row
+from specviz.training.modules.measure import DRAFT_LENGTH, HeldOut
+from specviz.training.modules.teacher import Teacher
+from specviz.training.modules.texts import TAUGHT, Amount, packed_here, prepared
+from specviz.training.schedule import Budget
+from specviz.training.stages import measured_dtype
+
+CALIBRATION_STEPS = 6
+"""batches of text that a module is told before training"""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """One module to train."""
+
+    name: str
+    """as registered in MODULES"""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    label: str = ""
+    """folder and name in rows; empty: the name"""
+
+    @property
+    def called(self) -> str:
+        return self.label or self.name
+
+
+@dataclass(frozen=True)
+class ModuleTraining:
+    """What to train, on what, for how long."""
+
+    wanted: tuple[Wanted, ...]
+    target: str = "target"
+    """a bundled name or a folder"""
+    minutes: float = 5.0
+    """0: tokens alone decide"""
+    tokens: int = 20_000_000
+    seed: int = 0
+    english: float = 0.5
+    characters: int = 600_000
+    """of each kind of text, where `work_dir` holds none"""
+    texts: TextOptions = field(default_factory=TextOptions)
+    held_out_rows: int = 8
+    held_out_length: int = 96
+    lr: float = 0.01
+    dtype: str = "auto"
+    device: str = "cpu"
+    work_dir: Path | None = None
+    """texts and checkpoints; None: nothing is kept but the result"""
+    measure_every_s: float = 5.0
+    checkpoint_every_s: float = 30.0
+
+
+class Training:
+    """A training under way. `run` may be called once; `modules` can be looked at at any time between rows."""
+
+    def __init__(self, training: ModuleTraining, teacher: Teacher | None = None) -> None:
+        """Reads the target, packs the texts and lets the target write the held-out text. Raises TrainingError,
+        ModelError or OptionError where that cannot be done."""
+        self.training = training
+        self.dtype = measured_dtype(training.dtype, training.device)
+        self.teacher = teacher or Teacher.from_folder(training.target, training.device, self.dtype)
+        self.modules: Modules = self._fresh()
+        depths = sorted({depth for module in self.modules.values() for depth in module.depths()})
+        self._depths = depths
+        folder = self._folder()
+        self._texts = self._packed(folder)
+        self.held_out = HeldOut.write(
+            self.teacher,
+            self._texts.domains,
+            training.english,
+            depths,
+            training.held_out_rows,
+            training.held_out_length,
+        )
+        checkpoint = folder / "checkpoint.pt" if folder else None
+        if checkpoint is None or not checkpoint.is_file():
+            sample = torch.cat([self._texts.batch(step).flatten() for step in range(CALIBRATION_STEPS)])
+            for module in self.modules.values():
+                module.calibrate(sample)
+        options = LoopOptions(
+            Budget(training.tokens, training.minutes),
+            matrix_lr=training.lr,
+            other_lr=training.lr / 10,
+            dtype=self.dtype,
+            measure_every_s=training.measure_every_s,
+            checkpoint_every_s=training.checkpoint_every_s,
+        )
+        torch.manual_seed(training.seed)
+        self.loop = ModuleLoop(
+            self.modules, lambda step: self.teacher.read(self._texts.batch(step), depths), options, checkpoint
+        )
+
+    def _fresh(self) -> Modules:
+        wanted = self.training.wanted
+        if not wanted:
+            raise TrainingError(f"No module was named: name one or more of {', '.join(MODULES.names())}.")
+        labels = [one.called for one in wanted]
+        if len({*labels}) < len(labels):
+            raise TrainingError(f"Two modules have the same label, {max(labels, key=labels.count)}: name each once.")
+        made: dict[str, DrafterModule[Options]] = {}
+        for one in wanted:
+            kind = MODULES.get(one.name)
+            made[one.called] = fresh(
+                kind, self.teacher.parts, from_mapping(kind.options_type, one.options), self.training.seed
+            )
+        return made
+
+    def _folder(self) -> Path | None:
+        """Where this very training keeps what it needs to go on: another one has another folder."""
+        if self.training.work_dir is None:
+            return None
+        shapes = {label: [module.name, to_mapping(module.options)] for label, module in self.modules.items()}
+        key = json.dumps([shapes, self.teacher.parts.info.weights_sha256, self.training.seed, self.training.english])
+        return self.training.work_dir / "modules" / hashlib.sha256(key.encode()).hexdigest()[:12]
+
+    def _packed(self, folder: Path | None) -> Texts:
+        training, work = self.training, self.training.work_dir
+        domains = prepared(work, self.teacher.tokenizer) if work else None
+        if domains is None:
+            amount = Amount(training.characters, training.seed)
+            domains = packed_here(self.teacher.tokenizer, amount)
+        options = replace(training.texts, english=training.english, seed=training.seed)
+        texts = Texts(self.teacher, domains, options, folder)
+        if work and (work / TAUGHT).is_file():
+            texts.use_taught(np.load(work / TAUGHT, mmap_mode="r"))
+        return texts
+
+    def measure(self) -> Row:
+        """Held-out acceptance of every module."""
+        return {"held_out": {label: self.held_out.measure(module).row() for label, module in self.modules.items()}}
+
+    def run(self, report: Report, stop: Event | None = None) -> None:
+        """Train to the end of the budget, or until `stop` is set: what was learnt until then is kept."""
+        self.loop.run(report, self.measure, stop.is_set if stop else lambda: False)
+
+    def card_of(self, label: str) -> dict[str, Any]:
+        """What was measured of one module."""
+        progress = self.loop.progress
+        curve = [
+            {"elapsed_s": row["elapsed_s"], "tokens": row["tokens"], **row["held_out"][label]}
+            for row in progress.curve
+            if "held_out" in row
+        ]
+        return {
+            "tokens": progress.tokens,
+            "steps": progress.step,
+            "seconds": round(progress.elapsed_s, 1),
+            "losses": progress.losses.get(label, {}),
+            "dtype": str(self.dtype).removeprefix("torch."),
+            "english": self.training.english,
+            "written_tokens": self._texts.written_tokens,
+            "draft_length": DRAFT_LENGTH,
+            "before": curve[0] if curve else {},
+            "held_out": curve[-1] if curve else {},
+            "curve": curve,
+        }
+
+    def export(self, out: Path) -> dict[str, ModuleCard]:
+        """Write each module to `out`/label; label → card."""
+        return {label: write_module(module, out / label, self.card_of(label)) for label, module in self.modules.items()}
+
+    def forget(self) -> None:
+        """Drop the checkpoint: the same training asked for again begins anew."""
+        folder = self._folder()
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def train_modules(
+    training: ModuleTraining, out: Path, report: Report, stop: Event | None = None
+) -> dict[str, ModuleCard]:
+    """All of it: train, export to `out`, and drop the checkpoint. Label → card."""
+    under_way = Training(training)
+    under_way.run(report, stop)
+    cards = under_way.export(out)
+    under_way.forget()
+    return cards

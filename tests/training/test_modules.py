@@ -1,0 +1,261 @@
+"""Modules are trained together from one reading of the target, measured exactly, stopped and resumed at any time."""
+
+import shutil
+from dataclasses import dataclass, replace
+from pathlib import Path
+from threading import Event
+
+import pytest
+import torch
+from torch import nn
+from transformers import LlamaForCausalLM
+
+from specviz.drafters.parts.module_files import read_card, read_module
+from specviz.drafters.parts.trained import MODULES, DrafterModule, FeatureBatch
+from specviz.errors import SpecVizError, TrainingError
+from specviz.lm.load import load
+from specviz.options import Options, option
+from specviz.training.modules import loop as loop_module
+from specviz.training.modules import stage
+from specviz.training.modules.batches import TextOptions
+from specviz.training.modules.loop import LoopOptions, ModuleLoop
+from specviz.training.modules.measure import HeldOut
+from specviz.training.modules.teacher import Reading, Teacher
+from specviz.training.modules.texts import Amount, packed_here
+from specviz.training.modules.train import ModuleTraining, Training, Wanted, train_modules
+from specviz.training.options import TrainOptions
+from specviz.training.schedule import Budget
+from specviz.training.stages import prepare
+from specviz.training.target import model_config, new_model
+from specviz.training.tokenizer import load_tokenizer, train_tokenizer
+
+TINY = TextOptions(length=24, rows=4, block_rows=3, write_every=3, most_written=2)
+
+
+@dataclass(frozen=True)
+class TwoAheadOptions(Options):
+    """Which states it reads."""
+
+    depth: int = option(2, help="after how many layers the target is read", minimum=0)
+
+
+class TwoAhead(DrafterModule[TwoAheadOptions]):
+    """One matrix guesses the token after the next from the state before it."""
+
+    name = "two_ahead"
+
+    def __init__(self, target, options):
+        super().__init__(target, options)
+        self.turn = nn.Linear(self.hidden_size, self.hidden_size)
+        self.told = 0
+
+    def depths(self):
+        return (self.options.depth,)
+
+    def calibrate(self, tokens):
+        self.told = len(tokens)
+
+    def drafts(self, batch: FeatureBatch, most: int):
+        return [self.turn(batch.features[:, :-1, 0]) @ self.head.T][:most]
+
+    def loss(self, batch: FeatureBatch):
+        noise = torch.rand(()) * 1e-3  # so that a resumed run must go on with the same draws
+        logits = self.drafts(batch, 1)[0].flatten(0, 1)
+        wanted = batch.target_logits(self.head)[:, 1:].softmax(-1).flatten(0, 1)
+        return {"token": nn.functional.cross_entropy(logits, wanted), "noise": noise * self.turn.weight.square().sum()}
+
+
+@pytest.fixture
+def kind():
+    MODULES._entries["two_ahead"] = TwoAhead
+    yield TwoAhead
+    del MODULES._entries["two_ahead"]
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory, mini_corpus) -> Path:
+    """A work folder that `prepare` filled with a few kilobytes of code."""
+    work = tmp_path_factory.mktemp("work")
+    prepare(TrainOptions(work_dir=work, vocabulary=320), mini_corpus)
+    return work
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, work) -> Path:
+    """A target that has something to say."""
+    folder = tmp_path_factory.mktemp("target")
+    tokenizer = load_tokenizer(work / "tokenizer")
+    model = new_model(model_config(3, 16, 2, 24, len(tokenizer)), seed=0)
+    for name, parameter in model.named_parameters():
+        if parameter.ndim == 2:
+            nn.init.normal_(parameter, std=1.0 if "embed" in name else 0.3)
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def teacher(folder) -> Teacher:
+    return Teacher.from_folder(folder, "cpu", torch.float32)
+
+
+@pytest.fixture
+def training_of(kind, folder, work, tmp_path):
+    """A training with its own copy of the texts."""
+
+    def made(**changes) -> ModuleTraining:
+        return replace(tiny_training(folder, shutil.copytree(work, tmp_path / "work", dirs_exist_ok=True)), **changes)
+
+    return made
+
+
+def tiny_training(folder: Path, work: Path) -> ModuleTraining:
+    return ModuleTraining(
+        (Wanted("two_ahead"), Wanted("two_ahead", {"depth": 3}, "last")),
+        target=str(folder),
+        minutes=0,
+        tokens=96 * 12,
+        texts=TINY,
+        held_out_rows=4,
+        held_out_length=20,
+        dtype="float32",
+        work_dir=work,
+        measure_every_s=0.0,
+    )
+
+
+def test_states_are_those_of_transformers_at_every_depth(folder, teacher):
+    ids = torch.arange(20).reshape(2, 10)
+    reading = teacher.read(ids, range(4))
+    with torch.inference_mode():
+        found = LlamaForCausalLM.from_pretrained(folder)(ids, output_hidden_states=True)
+    for depth, wanted in enumerate(found.hidden_states):
+        torch.testing.assert_close(reading.states[depth], wanted, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(reading.logits, found.logits, rtol=1e-5, atol=1e-5)
+    assert teacher.parts.info.weights_sha256 == load(str(folder)).info.weights_sha256
+
+
+def test_modules_learn_and_leave_folders_that_load_for_this_target(training_of, folder, tmp_path):
+    rows = []
+    cards = train_modules(training_of(tokens=96 * 60), tmp_path / "out", rows.append)
+    assert [row["step"] for row in rows] == list(range(61))
+    before, after = rows[0]["held_out"]["last"], rows[-1]["held_out"]["last"]
+    assert after["acceptance"][0] > before["acceptance"][0] + 0.05
+    assert cards["last"].options == {"depth": 3}
+    card = read_card(tmp_path / "out" / "last").training
+    assert card["held_out"]["acceptance"] == after["acceptance"]
+    assert card["curve"][0]["tokens"] == 0
+    target = load(str(folder)).model
+    assert read_module(tmp_path / "out" / "two_ahead", target).options.depth == 2
+
+
+def test_a_training_killed_on_the_way_ends_as_one_that_was_not(training_of, tmp_path):
+    """The first step after each break asks for what the target has written before it."""
+    ends = []
+    for number, steps in enumerate(([None], [4, 3, None])):
+        for most in steps:
+            under_way = Training(training_of(seed=0, work_dir=tmp_path / "work", tokens=96 * 12))
+            under_way.loop.run(lambda row: None, dict, most_steps=most)
+        ends.append(under_way)
+        if number == 0:
+            under_way.forget()
+    whole, killed = ends
+    assert whole.loop.progress.step == killed.loop.progress.step == 12
+    assert whole.loop.progress.losses == killed.loop.progress.losses
+    for label, module in whole.modules.items():
+        for own, other in zip(module.parameters(), killed.modules[label].parameters(), strict=True):
+            assert torch.equal(own, other)
+
+
+def test_a_finished_training_leaves_no_checkpoint_behind(training_of, tmp_path):
+    train_modules(training_of(), tmp_path / "out", lambda row: None)
+    assert not list((tmp_path / "work").rglob("checkpoint.pt"))
+
+
+def test_a_stopped_training_keeps_what_was_learnt(training_of, tmp_path):
+    stop, rows = Event(), []
+
+    def report(row):
+        rows.append(row)
+        if row["step"] == 5:
+            stop.set()
+
+    cards = train_modules(training_of(), tmp_path / "out", report, stop)
+    assert rows[-1]["step"] == cards["last"].training["steps"] == 5
+    assert "held_out" in rows[-1]
+
+
+def test_modules_are_told_of_the_text_before_they_learn(training_of):
+    assert Training(training_of()).modules["last"].told == 6 * 4 * 24
+
+
+def test_english_and_python_are_packed_on_the_spot_where_no_work_folder_holds_any(folder):
+    domains = packed_here(load_tokenizer(folder), Amount(5000, 0))
+    assert [len(one.held_out[1]) > 1 for one in domains] == [True, True]
+    assert set(domains[0].train[0][:50]) != set(domains[1].train[0][:50])
+
+
+class Oracle(TwoAhead):
+    """Says what the target says, at depth 1; nothing but the first token at depth 2."""
+
+    def drafts(self, batch, most):
+        known = batch.target_logits(self.head)
+        return [known[:, 1:], torch.zeros_like(known[:, 2:]).index_fill(2, torch.tensor([0]), 50.0)][:most]
+
+
+def test_acceptance_is_the_overlap_of_both_distributions(teacher):
+    ids = torch.arange(40).reshape(2, 20)
+    reading = teacher.read(ids, [2])
+    probs = reading.logits.softmax(-1)
+    measured = HeldOut(reading, probs, 1).measure(Oracle(teacher.parts, TwoAheadOptions()))
+    assert measured.acceptance[0] == pytest.approx(1.0, abs=1e-5)
+    assert measured.acceptance[1] == pytest.approx(float(probs[:, 2:, 0].mean()), abs=1e-5)
+    assert measured.agreement[0] == 1.0
+    wanted = float((reading.logits[:1, 2:].argmax(-1) == 0).float().mean())
+    assert measured.accepted == pytest.approx(1.0 + wanted)
+
+
+def test_a_loss_that_is_no_number_ends_the_training(teacher):
+    module = TwoAhead(teacher.parts, TwoAheadOptions())
+    nn.init.constant_(module.turn.weight, torch.nan)
+    reading: Reading = teacher.read(torch.arange(20).reshape(2, 10), [2])
+    loop = ModuleLoop({"broken": module}, lambda step: reading, LoopOptions(Budget(1000)), None)
+    with pytest.raises(TrainingError, match="loss of 'broken' is not a number at step 0"):
+        loop.run(lambda row: None)
+
+
+def test_tables_of_tokens_are_no_matter_of_muon(teacher):
+    module = TwoAhead(teacher.parts, TwoAheadOptions())
+    module.table = nn.Linear(16, 80)  # more than four times as long as wide
+    kinds = [type(one).__name__ for one in loop_module.optimisers_of(module, LoopOptions(Budget(1)))]
+    assert kinds == ["Muon", "AdamW"]
+    muon, adamw = loop_module.optimisers_of(module, LoopOptions(Budget(1)))
+    assert [p.shape for group in muon.param_groups for p in group["params"]] == [(16, 16)]
+    assert (80, 16) in [p.shape for group in adamw.param_groups for p in group["params"]]
+
+
+def test_the_command_names_modules_and_their_shapes(kind):
+    options = TrainOptions(modules=("two_ahead",), module_options="two_ahead.depth=3", minutes=2.0, target="some")
+    made = stage.training_of(options)
+    assert made.wanted == (Wanted("two_ahead", {"depth": "3"}),)
+    assert (made.minutes, made.target) == (2.0, "some")
+    with pytest.raises(TrainingError, match="'medusa', which is not trained here"):
+        stage.training_of(replace(options, module_options="medusa.heads=3"))
+    with pytest.raises(TrainingError, match="'two_ahead=3' in --module-options is no choice"):
+        stage.training_of(replace(options, module_options="two_ahead=3"))
+    with pytest.raises(SpecVizError, match="nothing_such"):
+        stage.training_of(replace(options, modules=("nothing_such",), module_options=""))
+
+
+def test_texts_packed_with_another_tokenizer_are_refused(training_of, tmp_path):
+    training = training_of()
+    train_tokenizer(["other words " * 9], 300).save_pretrained(tmp_path / "work" / "tokenizer")
+    with pytest.raises(TrainingError, match="another tokenizer"):
+        Training(training)
+
+
+def test_no_module_or_one_twice_is_refused(training_of, teacher):
+    with pytest.raises(TrainingError, match="No module was named"):
+        Training(training_of(wanted=()), teacher)
+    with pytest.raises(TrainingError, match="the same label, two_ahead"):
+        Training(training_of(wanted=(Wanted("two_ahead"), Wanted("two_ahead"))), teacher)
