@@ -27,11 +27,11 @@ VERSION = "1.0"
 MOST_STAGES = 16
 MOST_MARKS = 5_000
 DATA = {
-    "written": "what the target writes itself",
-    "english": "plain English of the generator",
-    "python": "Python of the standard library",
+    "both": "plain English and Python",
+    "english": "plain English alone",
+    "python": "Python alone",
 }
-"""name → what the module learns from; the first is the text that drafts will meet"""
+"""name → what the module learns from: a third of it from the corpus, the rest as the target itself goes on with it"""
 MINUTES = (1.0, 5.0)
 WEIGHTS = "weights"
 """the option of a drafter that says which trained weights it takes: by name, or the folder they lie in"""
@@ -45,11 +45,10 @@ class TrainingQuestion:
     """What to train, for how long, and on which prompt to step with it."""
 
     module: str = "eagle"
-    data: str = "written"
+    data: str = "both"
     minutes: float = 2.0
     prompt: str = ""
     """stepped with the module at every stage"""
-    gamma: int = 4
     temperature: float = 0.0
     max_new_tokens: int = 40
     seed: int = 0
@@ -120,6 +119,10 @@ class Trains(Protocol):
     def train(self, question: TrainingQuestion, cancelled: Callable[[], bool] = lambda: False) -> Iterator[Training]:
         """The training so far, again and again, and at last with the folder of its weights; stops early with what it
         has where cancelled. Raises SpecVizError where it cannot be trained."""
+        ...
+
+    def forget(self, folder: str) -> None:
+        """Delete the weights that a training or `unpacked` left there."""
         ...
 
     def packed(self, folder: str) -> Path:

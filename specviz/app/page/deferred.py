@@ -108,6 +108,10 @@ class DeferredSource:
                 return
         yield from self._trainer().train(question, cancelled)
 
+    def forget(self, folder: str) -> None:
+        """See `Trains.forget`."""
+        self._trainer().forget(folder)
+
     def packed(self, folder: str) -> Path:
         """See `Trains.packed`."""
         return self._trainer().packed(folder)

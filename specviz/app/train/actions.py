@@ -22,7 +22,7 @@ from specviz.app.train.figure import acceptance_figure, loss_figure
 from specviz.app.train.view import moment, sentence, stage_at, texts
 from specviz.errors import ModelError, SpecVizError, TraceError
 from specviz.protocol import trainings
-from specviz.protocol.runs import TraceSource
+from specviz.protocol.runs import TraceSource, trainable
 from specviz.protocol.trainings import WEIGHTS, Training, TrainingQuestion, Trains
 from specviz.trace import codec
 
@@ -57,9 +57,8 @@ class TrainActions(Cancellable):
         return isinstance(self._source, Trains)
 
     def modules(self) -> list[str]:
-        """The drafters whose weights can be trained here: those with an option for them."""
-        drafters = self._source.catalog().drafters
-        return [one.name for one in drafters if any(card.name == WEIGHTS for card in one.options)]
+        """What can be trained."""
+        return trainable(self._source.catalog())
 
     def prompts(self) -> list[tuple[str, str]]:
         """(label, text) of the prompt set."""
