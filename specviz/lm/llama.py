@@ -177,15 +177,20 @@ class LlamaModel:
         """Residual stream [n, hidden] after the last layer; the rows are then in the cache."""
         placement = cache.place(tokens, parents, self._info.context_length)
         x = functional.embedding(torch.tensor(placement.tokens, device=self.device), self._embedding)
-        step, layers, reached = self._step(placement, cache), self.shape.layers, 0
-        states: dict[int, Tensor] = {}
+        x = self._read_on(x, 0, self._step(placement, cache), cache)
+        cache.add(placement)
+        return x
+
+    def _read_on(self, x: Tensor, reached: int, step: Step, cache: LlamaCache) -> Tensor:
+        """Run the layers after the first `reached` ones, and leave the states that `watch` asked for."""
+        layers, states = self.shape.layers, dict[int, Tensor]()
         for depth in sorted(set(cache.watched)):
+            assert depth >= reached, f"states after {depth} layers are watched, but a pass goes on after {reached}."
             x = self.layers(x, reached, depth, step)
             reached = depth
             states[depth] = x if depth < layers else self._norm.whole(x)
         x = self.layers(x, reached, layers, step)
         cache.see(states)
-        cache.add(placement)
         return x
 
     def _step(self, placement: Placement, cache: LlamaCache) -> Step:
@@ -287,7 +292,7 @@ class LlamaModel:
         step = self._step(placement, cache)
         layers = unfinished.layers
         cache.room(placement.stop)[:layers, :, placement.start : placement.stop] = unfinished.kept[0]
-        x = self.layers(unfinished.states, layers, self.shape.layers, step)
+        x = self._read_on(unfinished.states, layers, step, cache)
         cache.add(placement)
         return self.read_out(x)
 

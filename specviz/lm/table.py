@@ -69,8 +69,6 @@ class TableModel:
         self._exit: TableModel | None = None
         self._identity = f"table {vocab_size} {seed} {spread} {order}".encode()
         self._logits: dict[tuple[int, ...], Tensor] = {}
-        self._partly: list[tuple[int, ...]] = []
-        """the texts that rows of partial passes attended to; their states are indices into this"""
         self._info = ModelInfo(
             name=f"table-{vocab_size}-{seed}",
             architecture="TableModel",
@@ -169,15 +167,14 @@ class TableModel:
         """See `SplitModel.why_not_split`: there is nothing to run."""
 
     def partial(self, tokens: Sequence[int], cache: Cache, parents: Sequence[int] | None, blocks: Blocks) -> Tensor:
-        """See `SplitModel.partial`: whatever the blocks, another table answers, that of `exit`."""
+        """See `SplitModel.partial`: whatever the blocks, another table answers, that of `exit`; its logits are the
+        states."""
         own, placement = self._append(tokens, cache, parents)
-        first = len(self._partly)
-        self._partly += [self._attended(own, placement, row) for row in range(placement.start, placement.stop)]
-        return torch.arange(first, len(self._partly)).unsqueeze(1)
+        return self._states([self._attended(own, placement, row) for row in range(placement.start, placement.stop)], 1)
 
     def read_out(self, states: Tensor) -> Tensor:
         """See `SplitModel.read_out`."""
-        return torch.stack([self.exit.exact_logits(self._partly[index]) for index in states[:, 0].tolist()])
+        return states
 
     @property
     def exit(self) -> TableModel:
@@ -189,12 +186,12 @@ class TableModel:
         return self._exit
 
     def set_aside(self, cache: Cache, rows: Sequence[int], states: Tensor, layers: int) -> Unfinished:
-        """See `SplitModel.set_aside`."""
+        """See `SplitModel.set_aside`; kept is each row's text [its length]."""
         assert isinstance(cache, TableCache), "this cache belongs to another adapter."
-        kept = [cache.text(row) for row in rows]
-        assert kept == [self._partly[index] for index in states[:, 0].tolist()], "states and rows are not the same."
+        texts = [cache.text(row) for row in rows]
+        assert torch.equal(states, self._states(texts, 1)), "states and rows are not the same."
         cache.keep([])
-        return Unfinished(layers, states, ())
+        return Unfinished(layers, states, tuple(torch.tensor(text) for text in texts))
 
     def finish(
         self, tokens: Sequence[int], cache: Cache, parents: Sequence[int] | None, unfinished: Unfinished
@@ -203,7 +200,7 @@ class TableModel:
         assert isinstance(cache, TableCache), "this cache belongs to another adapter."
         logits = self.forward(tokens, cache, parents)
         texts = [cache.text(row) for row in range(cache.length - len(tokens), cache.length)]
-        known = [self._partly[index] for index in unfinished.states[:, 0].tolist()]
+        known = [tuple(text.tolist()) for text in unfinished.kept]
         assert texts == known, f"rows of {texts} go on from the states of {known}."
         return logits
 

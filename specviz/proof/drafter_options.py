@@ -29,6 +29,25 @@ OPTION_SETS: dict[str, tuple[dict[str, object], ...]] = {
         {"exit_layer": 1, "branching": (2, 2)},
         {"exit_layer": 1, "branching": (2, 1), "draw": "iid"},
     ),
+    "hydra": (
+        {"weights": "untrained", "nodes": 4},
+        {"weights": "untrained", "nodes": 0, "gamma": 2},
+        {"weights": "untrained", "nodes": 0, "gamma": 2, "draw": "without_replacement"},
+    ),
+    "markov": (
+        {"weights": "untrained", "nodes": 4, "width": 3},
+        {"weights": "untrained", "nodes": 0, "gamma": 2},
+    ),
+    "masked_block": (
+        {"weights": "untrained", "nodes": 4, "width": 3, "passes": 1},
+        {"weights": "untrained", "nodes": 0, "gamma": 2, "passes": 1},
+        {"weights": "untrained", "nodes": 3, "lattice": False},
+    ),
+    "medusa": (
+        {"weights": "untrained", "nodes": 4},
+        {"weights": "untrained", "nodes": 0, "gamma": 2},
+        {"weights": "untrained", "nodes": 0, "gamma": 3, "draw": "top_k"},
+    ),
     "self_speculative": (
         {"skip_mlp": (1,), "gamma": 2},
         {"skip_attention": (1, 2), "skip_mlp": (2,), "branching": (2, 1)},

@@ -25,6 +25,11 @@ class Candidates:
     merged: bool = False
     """several models draft, one mark each, and their trees are merged: what hangs below a candidate may depend on a
     later sibling, and siblings may come from several distributions"""
+    planned: str = ""
+    """the option that, where it is set, bounds them per round and makes them point masses of a shape of the drafter's
+    own, whatever `gamma` and `draw` say"""
+    from_states: bool = False
+    """its passes read the target's states and keep no rows of their own"""
     riding: str = ""
     """mark of the nodes that ride along in the target's pass and are no drafts"""
 

@@ -47,6 +47,10 @@ class KnownDrafter:
     """the option that bounds their depth; empty: none does"""
     hybrid: bool
     """it has a model, and candidates of it, where its option `fallback` says `model`"""
+    planned: str
+    """the option that, where it is set, bounds its candidates and makes point masses of them, in a shape of its own"""
+    from_states: bool
+    """its passes read the target's states and keep no rows of their own"""
     riding: str
     """source of the nodes that ride along in the target's pass and are no drafts; empty: none do"""
     merged: bool
@@ -111,4 +115,6 @@ def known_drafter(card: MethodCard) -> KnownDrafter | None:
     found = DRAFTERS.get(card.name)
     if found is not None and found.hybrid and card.options.get("fallback") == FALLBACK:
         return replace(found, sources=found.sources | {FALLBACK}, model=True, passes=True)
+    if found is not None and found.planned and card.options.get(found.planned):
+        return replace(found, draws=False, most=found.planned)
     return found

@@ -30,6 +30,8 @@ def drafter(kind: type[Drafter[Options]]) -> dict[str, Any]:
         "most": said.most,
         "deepest": said.deepest,
         "hybrid": said.hybrid,
+        "planned": said.planned,
+        "from_states": said.from_states,
         "riding": said.riding,
         "merged": said.merged,
     }

@@ -7,6 +7,7 @@ is ever executed.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -91,11 +92,13 @@ def read_module(folder: Path, target: GivesFeatures) -> DrafterModule[Options]:
     return module
 
 
-def module_for(kind: type[DrafterModule[Options]], weights: str, target: GivesFeatures) -> DrafterModule[Options]:
-    """The module that a drafter's option `weights` names. Raises ModelError where there is none for this target, or the
-    folder holds a module of another kind."""
+def module_for(
+    kind: type[DrafterModule[Options]], weights: str, target: GivesFeatures, shape: Mapping[str, Any] | None = None
+) -> DrafterModule[Options]:
+    """The module that a drafter's option `weights` names; `shape` is that of an untrained one. Raises ModelError where
+    there is none for this target, or the folder holds a module of another kind."""
     if weights == UNTRAINED:
-        return fresh(kind, TargetParts.of(target), from_mapping(kind.options_type, {}))
+        return fresh(kind, TargetParts.of(target), from_mapping(kind.options_type, shape or {}))
     folder = ROOT / "modules" / kind.name if weights == SHIPPED else Path(weights)
     if weights == SHIPPED and not folder.is_dir():
         raise ModelError(

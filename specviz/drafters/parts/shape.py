@@ -5,6 +5,7 @@ Registers nothing.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -21,7 +22,17 @@ from specviz.tree_policies.parts.level_wise import check_size
 
 
 @dataclass(frozen=True)
-class ShapeOptions(Options):
+class GrowingOptions(Options, ABC):
+    """Options of a drafter whose drafts grow."""
+
+    @property
+    @abstractmethod
+    def tree_policy(self) -> TreePolicy[Options]:
+        """The shape that they describe as a tree policy, for runs that choose none."""
+
+
+@dataclass(frozen=True)
+class ShapeOptions(GrowingOptions):
     """Shape of the draft, and how its candidates are drawn."""
 
     gamma: int = option(
@@ -53,17 +64,17 @@ class ShapeOptions(Options):
 
     @property
     def tree_policy(self) -> TreePolicy[Options]:
-        """The same as a tree policy, for runs that choose none."""
         return LevelsTreePolicy(LevelsOptions(branching=self.widths, draw=self.draw))
 
 
+GrowingOptionsT_co = TypeVar("GrowingOptionsT_co", bound=GrowingOptions, covariant=True)
 ShapeOptionsT_co = TypeVar("ShapeOptionsT_co", bound=ShapeOptions, covariant=True)
 
 
-class GrowingDrafter(Drafter[ShapeOptionsT_co], Grows):
+class GrowingDrafter(Drafter[GrowingOptionsT_co], Grows):
     """A drafter whose drafts grow by a policy: that of the run, or else what its own options describe."""
 
-    def __init__(self, options: ShapeOptionsT_co) -> None:
+    def __init__(self, options: GrowingOptionsT_co) -> None:
         super().__init__(options)
         self.draft_policies = DraftPolicies()
 

@@ -165,6 +165,12 @@ def _whole(scene: Scene, own: list[Node], widths: Sequence[int]) -> Iterator[Pro
     if started.stopping is not None or scene.round.judged.origin == "forced":
         return
     rooms = [len(widths), room_below(scene)]
+    drafter = known_drafter(started.drafter)
+    if drafter is not None and drafter.from_states:
+        if scene.round.base_length == 1:
+            return  # the target has left no state yet
+        heads = started.drafter.options.get(drafter.deepest)
+        rooms += [heads] if isinstance(heads, int) else []
     if started.drafter.model is not None:
         rooms.append(started.drafter.model.context_length - scene.round.base_length + 1)
     deepest = min(rooms)
@@ -206,7 +212,11 @@ def passes(scene: Scene) -> Iterator[Problem]:
         at = f"{place}[{index}]"
         first = index == 0 or (drafter is not None and drafter.merged and one.depth == 1)
         before = None if first else made[index - 1].cached_rows + made[index - 1].rows
-        if before is None and one.cached_rows + one.rows != this.base_length:
+        if drafter is not None and drafter.from_states:
+            if one.cached_rows:
+                told = f"is {one.cached_rows}, but '{scene.started.drafter.name}' keeps none"
+                yield Problem(f"{at}.cached_rows", told)
+        elif before is None and one.cached_rows + one.rows != this.base_length:
             told = f"make {one.cached_rows + one.rows} cached rows, but the text has {this.base_length} tokens"
             yield Problem(at, told)
         elif before is not None and one.cached_rows != before:

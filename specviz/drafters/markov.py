@@ -1,0 +1,127 @@
+"""A Markov lattice over Medusa's heads: each place's guesses, rescored by which token follows which.
+
+    heads (blind of each other) ─► k tokens at each place ─► + bigram ─► the most probable prefixes ─► tree
+
+The step between `medusa` and `hydra`: one matrix product more than the first, no pass per level as in the second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from specviz.core.tree import DraftTree
+from specviz.drafters.base import DRAFTERS, DraftContext, Needs, Proposal
+from specviz.drafters.medusa import MedusaModule, MedusaShape
+from specviz.drafters.parts.bigram import Bigram
+from specviz.drafters.parts.feature_text import FeatureText
+from specviz.drafters.parts.head_drafter import HeadDrafter
+from specviz.drafters.parts.head_learning import held_to
+from specviz.drafters.parts.head_options import HeadOptions
+from specviz.drafters.parts.lattice import Lattice, shown_lattice
+from specviz.drafters.parts.planned_tree import PlannedTree
+from specviz.drafters.parts.trained import MODULES, DrafterModule, FeatureBatch, TargetParts
+from specviz.options import Options, option
+from specviz.trace.declared_method import Candidates
+
+
+@dataclass(frozen=True)
+class MarkovShape(MedusaShape):
+    """Size of the heads and of the bigram."""
+
+    rank: int = option(32, help="rank of the table of which token follows which", minimum=1, maximum=512)
+    apart: bool = option(
+        False, help="the table learns on heads that learn without it, as on finished Medusa heads; otherwise together"
+    )
+
+
+@MODULES.register("markov")
+class MarkovModule(MedusaModule):
+    """Medusa's heads and a low-rank bigram over their guesses."""
+
+    options_type: ClassVar[type[Options]] = MarkovShape
+    explanation: ClassVar[str] = (
+        "Medusa's heads, and a table of which token follows which that makes their guesses fit."
+    )
+    options: MarkovShape
+
+    def __init__(self, target: TargetParts, options: MarkovShape) -> None:
+        super().__init__(target, options)
+        self.bigram = Bigram(len(target.head), options.rank)
+
+    def loss(self, batch: FeatureBatch) -> dict[str, Tensor]:
+        """The heads' own terms, for they choose what the lattice holds, and the same with the bigram."""
+        target = batch.target_logits(self.head).log_softmax(-1)
+        blind = super().drafts(batch, self.options.heads)
+        terms = held_to(blind, target, self.accuracies if self.training else None)
+        told = self._told([one.detach() for one in blind] if self.options.apart else blind, batch.tokens)
+        return terms | {f"markov_{k + 1}": term for k, term in enumerate(held_to(told, target).values())}
+
+    def drafts(self, batch: FeatureBatch, most: int) -> list[Tensor]:
+        return self._told(super().drafts(batch, most), batch.tokens)
+
+    def _told(self, blind: Sequence[Tensor], tokens: Tensor) -> list[Tensor]:
+        """Heads' logits [B, T - 1 - k, V], told the token before."""
+        return [one + self.bigram(tokens[:, k + 1 :]) for k, one in enumerate(blind)]
+
+
+@dataclass(frozen=True)
+class MarkovOptions(HeadOptions):
+    """Weights, shape of the draft, and width of the lattice."""
+
+    width: int = option(8, help="tokens that each head hands to the lattice", minimum=1, maximum=32, needs="nodes")
+
+
+@DRAFTERS.register("markov")
+class MarkovDrafter(HeadDrafter[MarkovOptions]):
+    """Medusa's parallel guesses, made to fit together by a small table of which token follows which.
+
+    Each head hands its k likeliest tokens to a lattice of γ × k; a low-rank bigram rescores every step between them,
+    and the most probable beginnings become the tree, a path's shared start drafted once. It is the cascade of orders 0
+    and 1 of Markov transformers (Deng and Rush, 2006.01112) over Medusa's heads (2401.10774); probabilities are
+    normalised step by step, where the paper normalises whole paths.
+    """
+
+    candidates: ClassVar[Candidates] = Candidates(planned="nodes", deepest="gamma", from_states=True)
+    needs: ClassVar[Needs | None] = Needs(
+        guesses_from="the target's last state, trained heads, and which token follows which",
+        training="the heads and the table, on the target's states",
+        memory="the heads' and the table's weights",
+    )
+    module_type = MarkovModule
+
+    def use_module(self, module: DrafterModule[Options]) -> None:
+        assert isinstance(module, MarkovModule), f"'{module.name}' is no Markov lattice."
+        self._module = module
+        if module.accuracies.measured:
+            self._measured["heads_right_percent"] = [round(100 * head[0]) for head in module.accuracies.rates.tolist()]
+
+    def module(self) -> MarkovModule:
+        return self._module
+
+    def heads(self) -> int:
+        return self._module.options.heads
+
+    def start(self, context: DraftContext, states: FeatureText, proposal: Proposal) -> None:
+        state = states.rows(states.length - 1)[0, 0]
+        self._rows = self.timed(proposal, 1, None, lambda: self._module.logits(state))
+        self._lattice: Lattice | None = None
+        if self.options.nodes and self.draft_policies.tree_policy is None:
+            places = self._rows[: min(self.options.gamma, context.max_depth)]
+            self._lattice = self._module.bigram.lattice(places, context.tokens[-1], self.options.width)
+            self._planned = PlannedTree(self._lattice.prefixes(self.options.nodes))
+
+    def answer(self, tree: DraftTree, nodes: Sequence[int]) -> Tensor:
+        depths = tree.depths
+        tokens = torch.tensor([tree.tokens[node] for node in nodes], device=self.device)
+        return self._rows[[depths[node] for node in nodes]] + self._module.bigram(tokens)
+
+    def done(self, proposal: Proposal) -> None:
+        if self._lattice is not None:
+            exhibit, note = shown_lattice(proposal.tree, self._lattice)
+            proposal.exhibits.append(exhibit)
+            proposal.note.update(note)

@@ -1,0 +1,277 @@
+"""A block of masked slots behind the text, filled in all at once, and once more where the network was least sure.
+
+    last states + root + [mask] … [mask] ─► pass 1 ─► guesses ─► [ keep the surest, mask the rest ─► pass 2 ] … ─► tree
+
+The network is in `parts/block_network.py`; the lattice over its slots is that of `markov`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from specviz.core.tree import DraftTree
+from specviz.drafters.base import DRAFTERS, DraftContext, Needs, Proposal, RoundOutcome
+from specviz.drafters.parts.bigram import Bigram
+from specviz.drafters.parts.block_network import BlockNetwork, Context
+from specviz.drafters.parts.feature_text import FeatureText
+from specviz.drafters.parts.head_drafter import HeadDrafter
+from specviz.drafters.parts.head_learning import FADE, divergence
+from specviz.drafters.parts.head_options import HeadOptions
+from specviz.drafters.parts.lattice import Lattice, shown_lattice
+from specviz.drafters.parts.planned_tree import PlannedTree
+from specviz.drafters.parts.trained import MODULES, DrafterModule, FeatureBatch, TargetParts
+from specviz.options import Options, option
+from specviz.trace.declared_method import Candidates
+from specviz.trace.exhibits import Exhibit, ExhibitRow
+
+ANCHORS = 24
+"""blocks per text that a training batch learns from"""
+BLANK = 0.5
+"""share of them whose slots are all masked; of the others a random part is shown"""
+
+
+@dataclass(frozen=True)
+class MaskedBlockShape(Options):
+    """Size of the network."""
+
+    slots: int = option(4, help="masked places that it fills", minimum=1, maximum=16)
+    window: int = option(16, help="of how many of the target's last states it sees", minimum=1, maximum=128)
+    layers: int = option(2, help="layers of the block", minimum=1, maximum=8)
+    rank: int = option(32, help="rank of the table of which token follows which", minimum=1, maximum=512)
+
+
+@MODULES.register("masked_block")
+class MaskedBlockModule(DrafterModule[MaskedBlockShape]):
+    """A bidirectional block over masked slots, conditioned on the target's last states."""
+
+    explanation: ClassVar[str] = "A small two-way network that fills several masked places at once."
+
+    def __init__(self, target: TargetParts, options: MaskedBlockShape) -> None:
+        super().__init__(target, options)
+        vocabulary, size = target.head.shape
+        self.block = BlockNetwork(size, options.slots, options.window, options.layers)
+        self.bigram = Bigram(vocabulary, options.rank)
+
+    def depths(self) -> Sequence[int]:
+        return (self.target.layers,)
+
+    def fill(self, context: Context, last: Tensor, absent: Tensor, tokens: Tensor, known: Tensor) -> Tensor:
+        """Logits [N, S, V] of the slots. tokens [N, 1 + S]: the root's, then the slots' where known [N, 1 + S]; the
+        rest as in `BlockNetwork`."""
+        states = self.block(context, last, absent, functional.embedding(tokens, self.embedding), known)
+        return functional.linear(states, self.head)
+
+    def loss(self, batch: FeatureBatch) -> dict[str, Tensor]:
+        """Σ 0.8^k KL(target ‖ slot k) over masked slots of blocks at random places, and the same with the bigram, which
+        learns on the slots as they are."""
+        target = batch.target_logits(self.head).log_softmax(-1)
+        length, slots = batch.tokens.shape[1], self.options.slots
+        room = length - 1 - slots
+        if room < 1:
+            return {}
+        anchors = torch.randperm(room)[:ANCHORS] if self.training else torch.arange(room)[:ANCHORS]
+        anchors = anchors.to(batch.tokens.device)
+        tokens = batch.tokens.unfold(1, 1 + slots, 1)[:, anchors + 1].flatten(0, 1)
+        known = self._shown(tokens)
+        logits = self._at(batch, anchors, tokens, known)
+        told = logits.detach() + self.bigram(tokens[:, :-1])
+        terms = {}
+        for k in range(slots):
+            masked = ~known[:, k + 1]
+            wanted = target[:, anchors + 1 + k].flatten(0, 1)[masked]
+            if len(wanted):
+                terms[f"slot_{k + 1}"] = FADE**k * divergence(logits[masked, k], wanted)
+                terms[f"bigram_{k + 1}"] = FADE**k * divergence(told[masked, k], wanted)
+        return terms
+
+    def drafts(self, batch: FeatureBatch, most: int) -> list[Tensor]:
+        """Of its first pass, told the token before."""
+        length, slots = batch.tokens.shape[1], self.options.slots
+        padded = functional.pad(batch.tokens, (0, slots))
+        tokens = padded.unfold(1, 1 + slots, 1)[:, 1:length].flatten(0, 1)
+        anchors = torch.arange(length - 1, device=batch.tokens.device)
+        logits = self._at(batch, anchors, tokens, self._root_alone(tokens)) + self.bigram(tokens[:, :-1])
+        logits = logits.unflatten(0, (len(batch.tokens), length - 1))
+        return [logits[:, : length - 1 - k, k] for k in range(min(most, slots, length - 1))]
+
+    def _at(self, batch: FeatureBatch, anchors: Tensor, tokens: Tensor, known: Tensor) -> Tensor:
+        """Logits [B · anchors, S, V] of blocks whose last state is that of these tokens."""
+        window, states = self.options.window, batch.features[:, :, 0]
+
+        def before(rows: Tensor) -> Tensor:
+            """[B, T, A, D] → [B · anchors, W, A, D], zeros before the text."""
+            padded = functional.pad(rows, (0, 0, 0, 0, window - 1, 0))
+            return padded.unfold(1, window, 1)[:, anchors].flatten(0, 1).permute(0, 3, 1, 2)
+
+        context = [(before(keys), before(values)) for keys, values in self.block.context(states)]
+        offsets = torch.arange(window - 1, -1, -1, device=anchors.device)
+        absent = (anchors[:, None] < offsets).repeat(len(states), 1)
+        return self.fill(context, states[:, anchors].flatten(0, 1), absent, tokens, known)
+
+    def _root_alone(self, tokens: Tensor) -> Tensor:
+        known = torch.zeros_like(tokens, dtype=torch.bool)
+        known[:, 0] = True
+        return known
+
+    def _shown(self, tokens: Tensor) -> Tensor:
+        """Which of tokens [N, 1 + S] a block is shown in training: the root, and of some blocks a random part, never
+        all."""
+        known = self._root_alone(tokens)
+        if self.training:
+            count, slots = len(tokens), tokens.shape[1] - 1
+            chance = torch.rand(count, slots, device=tokens.device)
+            few = torch.randint(0, slots, (count, 1), device=tokens.device)
+            few[torch.rand(count, 1, device=tokens.device) < BLANK] = 0
+            known[:, 1:] = chance.argsort(1).argsort(1) < few
+        return known
+
+
+@dataclass(frozen=True)
+class MaskedBlockOptions(HeadOptions):
+    """Weights, shape of the draft, and how often it is refined."""
+
+    passes: int = option(
+        0, help="refinement passes: the surest slots stay, the others are masked again", minimum=0, maximum=3
+    )
+    lattice: bool = option(True, help="rescore the slots by which token follows which")
+    width: int = option(8, help="tokens that each slot hands to the lattice", minimum=1, maximum=32, needs="nodes")
+
+
+@dataclass(frozen=True, slots=True)
+class Fill:
+    """What one pass made of the slots, first to last."""
+
+    tokens: list[int]
+    probs: list[float]
+    kept: list[int]
+    """slots that it was shown, from the pass before"""
+
+
+@DRAFTERS.register("masked_block")
+class MaskedBlockDrafter(HeadDrafter[MaskedBlockOptions]):
+    """A small two-way network fills several masked places behind the text in a single pass.
+
+    It sees the target's last states, the root's token and the other slots, but not what they will hold. A refinement
+    pass keeps the surest guesses and asks again about the rest. What such a generator alone would get wrong, the target
+    rejects, so nothing is lost. A low-rank bigram makes neighbours fit, as in `markov`. After generative masked
+    language models (Li et al., 2407.21046) and their mask-predict decoding (Ghazvininejad et al., 1904.09324).
+    """
+
+    candidates: ClassVar[Candidates] = Candidates(planned="nodes", deepest="gamma", from_states=True)
+    needs: ClassVar[Needs | None] = Needs(
+        guesses_from="the target's last states, several masked places at once",
+        training="the block network, on the target's states",
+        memory="the network's weights",
+    )
+    module_type = MaskedBlockModule
+
+    def __init__(self, options: MaskedBlockOptions) -> None:
+        super().__init__(options)
+        self._context: Context = []
+        self._read = 0
+        """tokens of the text that the context has seen"""
+        self._fills: list[Fill] = []
+        self._root_at = 0
+        self._right = [0] * (1 + options.passes)
+        """tokens of each pass's guesses that the target wrote, over the run"""
+
+    def use_module(self, module: DrafterModule[Options]) -> None:
+        assert isinstance(module, MaskedBlockModule), f"'{module.name}' is no masked block."
+        self._module = module
+
+    def module(self) -> MaskedBlockModule:
+        return self._module
+
+    def heads(self) -> int:
+        return self._module.options.slots
+
+    def start(self, context: DraftContext, states: FeatureText, proposal: Proposal) -> None:
+        self._fills, self._root_at = [], len(context.tokens)
+        known = torch.zeros(1, 1 + self._module.options.slots, dtype=torch.bool, device=self.device)
+        known[:, 0] = True
+        tokens = torch.zeros(known.shape, dtype=torch.int64, device=self.device)
+        tokens[0, 0] = context.tokens[-1]
+        used, passes = self.options.gamma, 1 + self.options.passes
+        rows = self.timed(proposal, 1 + used, None, lambda: self._fill(states, tokens, known))[:used]
+        for number in range(1, passes):
+            self._guess(rows, tokens, known, used * number // passes)
+            found = self.timed(proposal, 1 + used, None, lambda: self._fill(states, tokens, known))[:used]
+            rows = torch.where(known[0, 1 : 1 + used, None], rows, found)
+        self._guess(rows, tokens, known, 0)
+        self._rows = rows
+        self._lattice: Lattice | None = None
+        if self.options.nodes and self.draft_policies.tree_policy is None:
+            places, steps = rows[: max(1, min(used, context.max_depth))], self.options.lattice
+            self._lattice = self._module.bigram.lattice(places, context.tokens[-1], self.options.width, steps)
+            self._planned = PlannedTree(self._lattice.prefixes(self.options.nodes))
+
+    def _fill(self, states: FeatureText, tokens: Tensor, known: Tensor) -> Tensor:
+        """Logits [S, V] of one pass."""
+        block = self._module.block
+        if self._read < states.length:
+            fresh = block.context(states.rows(max(self._read, states.length - block.window))[None, :, 0])
+            before = self._context or [(keys[:, :0], values[:, :0]) for keys, values in fresh]
+            self._context = [
+                (torch.cat([old[0], new[0]], 1)[:, -block.window :], torch.cat([old[1], new[1]], 1)[:, -block.window :])
+                for old, new in zip(before, fresh, strict=True)
+            ]
+            self._read = states.length
+        missing = block.window - self._context[0][0].shape[1]
+        padded = [
+            (functional.pad(keys, (0, 0, 0, 0, missing, 0)), functional.pad(values, (0, 0, 0, 0, missing, 0)))
+            for keys, values in self._context
+        ]
+        absent = torch.arange(block.window, device=self.device)[None] < missing
+        last = states.rows(states.length - 1)[:, 0]
+        return self._module.fill(padded, last, absent, tokens, known)[0]
+
+    def _guess(self, rows: Tensor, tokens: Tensor, known: Tensor, keep: int) -> None:
+        """Take down what the slots hold, and show the `keep` surest to the next pass."""
+        used = len(rows)
+        probs, best = rows.softmax(-1).max(-1)
+        kept = known[0, 1 : 1 + used].nonzero()[:, 0].tolist()
+        self._fills.append(Fill(best.tolist(), [round(one, 6) for one in probs.tolist()], kept))
+        surest = probs.topk(keep).indices
+        known[0, 1:] = False
+        known[0, 1 + surest] = True
+        tokens[0, 1 : 1 + used] = best
+
+    def answer(self, tree: DraftTree, nodes: Sequence[int]) -> Tensor:
+        depths = tree.depths
+        rows = self._rows[[depths[node] for node in nodes]]
+        if self.options.lattice:
+            rows = rows + self._module.bigram(torch.tensor([tree.tokens[node] for node in nodes], device=self.device))
+        return rows
+
+    def done(self, proposal: Proposal) -> None:
+        tree, rows = proposal.tree, []
+        depths = tree.depths
+        for number, one in enumerate(self._fills, start=1):
+            nodes = [node for node in range(1, len(tree)) if tree.tokens[node] == one.tokens[depths[node] - 1]]
+            rows.append(ExhibitRow(f"pass {number}", one.tokens, one.kept, nodes, scores=one.probs))
+        proposal.exhibits.append(Exhibit("the slots after each pass", rows, marked="kept from the pass before"))
+        proposal.note["right_by_pass"] = list(self._right)
+        if self._lattice is not None:
+            exhibit, note = shown_lattice(tree, self._lattice)
+            proposal.exhibits.append(exhibit)
+            proposal.note.update(note)
+
+    def observe(self, outcome: RoundOutcome) -> list[Exhibit]:
+        """How far each pass's guesses agree with what the target wrote there."""
+        super().observe(outcome)
+        rows = []
+        for number, one in enumerate(self._fills):
+            written = outcome.tokens[self._root_at :]
+            right = 0
+            while right < min(len(written), len(one.tokens)) and written[right] == one.tokens[right]:
+                right += 1
+            self._right[number] += right
+            rows.append(ExhibitRow(f"pass {1 + number}: {right} right", one.tokens, list(range(right))))
+        self._fills = []
+        return [Exhibit("how far each pass agrees with the text", rows, marked="right")] if rows else []
