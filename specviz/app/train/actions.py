@@ -50,6 +50,18 @@ class TrainActions(Cancellable):
         self._limits = limits
         self._recorded = recorded
         self._clock = clock
+        self._folders: dict[str, list[str]] = {}
+        """visitor → where the weights of their page lie"""
+
+    def leave(self, visitor: gr.Request) -> None:
+        """The visitor closed the page: their training ends, and their weights go."""
+        super().leave(visitor)
+        for folder in self._folders.pop(visitor.session_hash or "", []):
+            if isinstance(self._source, Trains):
+                self._source.forget(folder)
+
+    def _keep(self, visitor: gr.Request, folder: str) -> None:
+        self._folders.setdefault(visitor.session_hash or "", []).append(folder)
 
     @property
     def can_train(self) -> bool:
@@ -112,6 +124,8 @@ class TrainActions(Cancellable):
         except Exception as error:  # a fault of specviz: what was learnt stays, the log keeps the rest
             log.exception("a training failed")
             problem = f"The training failed ({type(error).__name__}); the server's log says more."
+        if last is not None and last.folder:
+            self._keep(visitor, last.folder)
         yield self._ending(last, problem)
 
     def _ending(self, training: Training | None, problem: str | None) -> Updates:
@@ -143,7 +157,7 @@ class TrainActions(Cancellable):
         weights = [held.folder if name == module else gr.skip() for name in self.modules()]
         return (gr.Tabs(selected="step"), *stage, held.question.prompt, module, *weights)
 
-    def load(self, path: str | None) -> Updates:
+    def load(self, path: str | None, visitor: gr.Request) -> Updates:
         """Weights from a file into the Step tab's form. Updates of (message, drafter, weights of every module…)."""
         try:
             if path is None or not isinstance(self._source, Trains):
@@ -151,6 +165,7 @@ class TrainActions(Cancellable):
             module, folder = self._source.unpacked(Path(path))
         except SpecVizError as error:
             return (notices.message(str(error), "error"), gr.skip(), *(gr.skip() for _ in self.modules()))
+        self._keep(visitor, folder)
         weights = [folder if name == module else gr.skip() for name in self.modules()]
         return (notices.message(f"Loaded {module}: the Step tab drafts with it now.", "good"), module, *weights)
 

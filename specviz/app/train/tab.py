@@ -12,7 +12,7 @@ import gradio as gr
 from gradio.components import Component
 
 from specviz.app.components.player import Player
-from specviz.app.page.events import ENGINE, LATEST, QUIET
+from specviz.app.page.events import LATEST, QUIET, TRAINING
 from specviz.app.parts import notices
 from specviz.app.train.actions import TrainActions, weights_key
 from specviz.protocol.trainings import DATA, MINUTES, TrainingQuestion
@@ -68,7 +68,7 @@ def train_tab(
     stop.click(actions.stop, None, None, **QUIET)
     outputs = [held, *picture, run, stop, use, save]
     run.click(actions.arm, None, [message, run, stop], **QUIET).then(
-        actions.train, [module, data, minutes, prompt, held], outputs, **ENGINE
+        actions.train, [module, data, minutes, prompt, held], outputs, **TRAINING
     )
     weights = [form[weights_key(name)] for name in names]
     use.click(actions.use, held, [tabs, *stage, form["prompt"], form["drafter"], *weights], **QUIET)

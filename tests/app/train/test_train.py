@@ -42,6 +42,7 @@ class TrainingSource(ReplaySource):
     def __init__(self, fails: bool = False) -> None:
         super().__init__(sample())
         self.fails = fails
+        self.forgotten: list[str] = []
 
     def catalog(self):
         return replace(catalog(), drafters=(*catalog().drafters, EAGLE))
@@ -53,6 +54,9 @@ class TrainingSource(ReplaySource):
         if self.fails:
             raise ModelError("the disk is full; make room.")
         yield training(folder="/tmp/specviz-training-x")
+
+    def forget(self, folder):
+        self.forgotten.append(folder)
 
     def packed(self, folder):
         return Path(folder).with_suffix(".safetensors")
@@ -120,6 +124,17 @@ def test_a_stop_before_the_first_step_keeps_nothing():
     assert "Stopped before the first step" in last(found)[1]
 
 
+def test_a_visitor_who_leaves_leaves_no_weights_behind():
+    source = TrainingSource()
+    found = actions(source)
+    last(found)
+    found.load("/tmp/good.safetensors", VISITOR)
+    found.leave(VISITOR)
+    assert source.forgotten == ["/tmp/specviz-training-x", "/tmp/specviz-training-y"]
+    found.leave(VISITOR)
+    assert len(source.forgotten) == 2, "once"
+
+
 def test_the_recorded_training_is_shown_and_named_as_such(tmp_path):
     path = tmp_path / "opening.json.gz"
     trainings.write(training(), path)
@@ -145,9 +160,9 @@ def test_use_hands_weights_prompt_and_drafter_to_the_step_tab():
 
 
 def test_loaded_weights_are_handed_on_and_bad_ones_refused():
-    _, drafter, weights = actions().load("/tmp/good.safetensors")
+    _, drafter, weights = actions().load("/tmp/good.safetensors", VISITOR)
     assert (drafter, weights) == ("eagle", "/tmp/specviz-training-y")
-    assert "made for another target" in actions().load("/tmp/bad.safetensors")[0]
+    assert "made for another target" in actions().load("/tmp/bad.safetensors", VISITOR)[0]
 
 
 def test_texts_mark_what_was_drafted_and_escape_what_models_write():
