@@ -9,12 +9,13 @@ about screens and commands.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 from specviz.datastore.retrieval import Datastores
 from specviz.drafters.capabilities import UsesModel, further_models
 from specviz.engine.decode import Cancelled
 from specviz.errors import SpecVizError
-from specviz.live import catalog
+from specviz.live import catalog, training
 from specviz.live.audit.audit import audit
 from specviz.live.models import Loader, Models
 from specviz.live.plan import make_plan
@@ -28,7 +29,8 @@ from specviz.lm.step_time import use_threads
 from specviz.protocol.audits import Audit
 from specviz.protocol.profiles import Profiled, ProfileRequest
 from specviz.protocol.proofs import Prover
-from specviz.protocol.runs import Catalog, Learned, Resume, RunRequest, TraceSource
+from specviz.protocol.runs import Catalog, Learned, Resume, RunRequest, TraceSource, trainable
+from specviz.protocol.trainings import Training, TrainingQuestion, check
 from specviz.trace.assemble import assemble
 from specviz.trace.events import Trace
 from specviz.trace.steps import Step
@@ -96,6 +98,24 @@ class LiveSource:
     def learn(self, traces: Sequence[Trace], policy: str) -> Learned:
         """See `TraceSource.learn`."""
         return learned(self.models, traces, policy)
+
+    def train(self, question: TrainingQuestion, cancelled: Cancelled = lambda: False) -> Iterator[Training]:
+        """See `Trains.train`."""
+        check(question, trainable(self.catalog()))
+        return training.Trainer(self.models, lambda request: collect(self, request), question, cancelled).states()
+
+    def forget(self, folder: str) -> None:
+        """See `Trains.forget`."""
+        training.forget(folder)
+
+    def packed(self, folder: str) -> Path:
+        """See `Trains.packed`."""
+        return training.packed(folder)
+
+    def unpacked(self, path: Path) -> tuple[str, str]:
+        """See `Trains.unpacked`."""
+        request = RunRequest("")
+        return training.unpacked(path, self.models.get(request.target, request).info.weights_sha256)
 
     def prover(self) -> Prover:
         """See `TraceSource.prover`."""

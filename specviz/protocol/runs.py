@@ -11,6 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from specviz.protocol.profiles import Profiled, ProfileRequest
 from specviz.protocol.proofs import Prover
+from specviz.protocol.trainings import WEIGHTS
 from specviz.trace.events import Option, Trace
 from specviz.trace.header import Started
 from specviz.trace.steps import Step
@@ -224,6 +225,11 @@ class Catalog:
     """the newest first"""
     families: tuple[FamilyCard, ...] = ()
     """of the prompts, in their order"""
+
+
+def trainable(catalog: Catalog) -> list[str]:
+    """The drafters whose weights can be trained here: those with an option for them."""
+    return [one.name for one in catalog.drafters if any(card.name == WEIGHTS for card in one.options)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,8 @@ from specviz.app.speedup.shown import recorded
 from specviz.app.speedup.tab import speedup_tab
 from specviz.app.step.actions import StepActions
 from specviz.app.step.tab import step_tab
+from specviz.app.train.actions import TrainActions
+from specviz.app.train.tab import train_tab
 from specviz.app.what_if.actions import WhatIfActions
 from specviz.app.what_if.tab import what_if_tab
 from specviz.protocol.runs import TraceSource
@@ -59,6 +61,7 @@ def build(source: TraceSource, gallery: Gallery, limits: Limits, sweeps: Path = 
     step, speedup = StepActions(source, gallery, limits), SpeedupActions(source, limits, measured)
     race, simulating = RaceActions(source, limits), WhatIfActions(gallery)
     table = drafter_table(source.catalog(), points_of(measured.result) if measured else ())
+    train = TrainActions(source, limits, ROOT / "trainings" / "opening.json.gz")
     machine, proof = MachineActions(source), ProofActions(source, limits)
     demo: gr.Blocks = gr.Blocks(title=TITLE, analytics_enabled=False, fill_width=True, delete_cache=CACHE_S)
     with demo:
@@ -74,6 +77,8 @@ def build(source: TraceSource, gallery: Gallery, limits: Limits, sweeps: Path = 
                 raced = race_tab(race, table)
             with gr.Tab("Speedup", id="speedup") as speedup_page:
                 chart, swept = speedup_tab(speedup, speedup_page, table)
+            with gr.Tab("Train", id="train") as train_page:
+                train_tab(train, train_page, tabs, parts.stage(), parts.form)
             with gr.Tab("Machine", id="machine") as machine_page:
                 curves, heads = machine_tab(machine, machine_page)
             with gr.Tab("What if", id="what-if"):
@@ -94,6 +99,7 @@ def build(source: TraceSource, gallery: Gallery, limits: Limits, sweeps: Path = 
         demo.unload(step.leave)
         demo.unload(race.leave)
         demo.unload(speedup.leave)
+        demo.unload(train.leave)
         demo.unload(machine.leave)
         demo.unload(proof.leave)
     demo.queue(max_size=limits.waiting)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from threading import Event, Thread
 
 from specviz.errors import ModelError, SpecVizError
@@ -15,6 +16,7 @@ from specviz.protocol.audits import Audit, Audits
 from specviz.protocol.profiles import Profiled, ProfileRequest
 from specviz.protocol.proofs import Prover
 from specviz.protocol.runs import Catalog, Learned, Profiles, Resume, RunRequest, TraceSource
+from specviz.protocol.trainings import Training, TrainingQuestion, Trains
 from specviz.trace.events import Trace
 from specviz.trace.steps import Step
 
@@ -98,6 +100,34 @@ class DeferredSource:
         if not isinstance(source, Profiles):
             raise ModelError("there is no machine behind this page; run `specviz profile` where there is one.")
         yield from source.profile(request, cancelled)
+
+    def train(self, question: TrainingQuestion, cancelled: Callable[[], bool] = lambda: False) -> Iterator[Training]:
+        """See `Trains.train`."""
+        while not self._built.wait(WAIT_S):
+            if cancelled():
+                return
+        yield from self._trainer().train(question, cancelled)
+
+    def forget(self, folder: str) -> None:
+        """See `Trains.forget`."""
+        self._trainer().forget(folder)
+
+    def packed(self, folder: str) -> Path:
+        """See `Trains.packed`."""
+        return self._trainer().packed(folder)
+
+    def unpacked(self, path: Path) -> tuple[str, str]:
+        """See `Trains.unpacked`."""
+        return self._trainer().unpacked(path)
+
+    def _trainer(self) -> Trains:
+        self._built.wait()
+        source = self._loaded()
+        if not isinstance(source, Trains):
+            raise ModelError(
+                "there is no engine behind this page that could train; run `specviz train module` where there is one."
+            )
+        return source
 
     def audit(
         self, trace: Trace, cancelled: Callable[[], bool] = lambda: False, places: Mapping[str, str] | None = None

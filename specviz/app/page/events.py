@@ -18,3 +18,5 @@ ENGINE: dict[str, Any] = {
     "api_visibility": "private",
 }
 """everything that computes: two runs at once would spoil each other's times"""
+TRAINING: dict[str, Any] = {**ENGINE, "concurrency_id": "training"}
+"""one training at a time, beside the engine's lane: it takes turns with runs step by step"""

@@ -11,12 +11,14 @@ from itertools import accumulate
 from math import prod
 from operator import mul
 from pathlib import Path
+from tempfile import gettempdir
 from typing import Any
 
 from specviz.app.parts.methods import AUTO, kinds
 from specviz.errors import OptionError
 from specviz.options import is_off
 from specviz.protocol.runs import MEMORY_WAYS, Catalog, MethodDescription, OptionCard, RunRequest
+from specviz.protocol.trainings import TRAINED, WEIGHTS, WEIGHTS_BY_NAME
 from specviz.trace.events import Option
 
 WORDS = {"growth": "tree policy", "stopping": "stop policy"}
@@ -82,8 +84,22 @@ def _methods(values: Mapping[str, object], catalog: Catalog, limits: Limits, gro
             continue
         method = _method(kind.group, {kind.group: name}, kind.methods)
         read = in_effect(method, read_options(kind.group, method, values), growing and _has_policy(values, catalog))
-        found[f"{kind.group}_options"] = within(limits, method, read)
+        found[f"{kind.group}_options"] = _with_offered_weights(within(limits, method, read), limits)
     return found
+
+
+def _with_offered_weights(options: dict[str, Option], limits: Limits) -> dict[str, Option]:
+    """Raises OptionError where a visitor names a folder of the server that no training of a page has made: those have
+    names that nobody guesses."""
+    weights = options.get(WEIGHTS)
+    if isinstance(weights, str) and weights not in WEIGHTS_BY_NAME and not limits.any_model:
+        folder = Path(weights)
+        if folder.parent != Path(gettempdir()) or not folder.name.startswith(TRAINED):
+            raise OptionError(
+                f"the weights '{weights[:60]}' are not offered here; choose {' or '.join(WEIGHTS_BY_NAME)}, or train "
+                "some in the Train tab."
+            )
+    return options
 
 
 def _has_policy(values: Mapping[str, object], catalog: Catalog) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import torch
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 
 from specviz.drafters.parts.trained import MODULES, DrafterModule, TargetParts, check_target, fresh
@@ -29,6 +29,8 @@ WEIGHTS_HELP = (
     "trained weights: 'shipped', 'untrained' (random, for comparison), or a folder `specviz train module` left"
 )
 WEIGHTS, CARD = "model.safetensors", "module.json"
+CARD_KEY = "specviz_module"
+"""of a packed module's card, in the header of its file"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,3 +136,27 @@ def _module_for(
             f"{folder} holds a module '{module.name}', but '{kind.name}' is needed; choose another folder."
         )
     return module
+
+
+def pack(folder: Path) -> Path:
+    """The module in `folder` as one file beside it, NAME.safetensors: its weights, and its card in their header."""
+    card = read_card(folder)
+    path = folder / f"{card.module}.safetensors"
+    save_file(load_file(folder / WEIGHTS), path, metadata={CARD_KEY: json.dumps(asdict(card))})
+    return path
+
+
+def unpack(path: Path, folder: Path) -> ModuleCard:
+    """Write what `pack` made of a module into `folder`. Raises ModelError for any other file."""
+    try:
+        with safe_open(path, "pt") as file:
+            card = ModuleCard(**json.loads((file.metadata() or {})[CARD_KEY]))
+        tensors = load_file(path)
+    except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
+        raise ModelError(
+            f"{path.name} holds no drafter module ({type(error).__name__}); choose a file that the Train tab saved."
+        ) from error
+    folder.mkdir(parents=True, exist_ok=True)
+    save_file(tensors, folder / WEIGHTS)
+    (folder / CARD).write_text(json.dumps(asdict(card), indent=1) + "\n", encoding="utf-8")
+    return card

@@ -1,0 +1,193 @@
+"""What the Train tab's controls do: show the recorded training, train here and now, move along its moments, keep and
+hand over the weights.
+
+Of a visitor nothing is kept but what their page holds: the training itself is the page's state.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import gradio as gr
+
+from specviz.app.parts import notices
+from specviz.app.parts.background import Background
+from specviz.app.parts.cancellable import Cancellable
+from specviz.app.parts.request import Limits, option_key
+from specviz.app.step.actions import stage_of
+from specviz.app.train.figure import acceptance_figure, loss_figure
+from specviz.app.train.view import moment, sentence, stage_at, texts
+from specviz.errors import ModelError, SpecVizError, TraceError
+from specviz.protocol import trainings
+from specviz.protocol.runs import TraceSource, trainable
+from specviz.protocol.trainings import WEIGHTS, Training, TrainingQuestion, Trains
+from specviz.trace import codec
+
+log = logging.getLogger(__name__)
+
+Updates = tuple[object, ...]
+LOOK_S = 0.5
+CHART_S = 2.0
+"""shortest time between two charts: drawing takes the same processor that trains"""
+SHOWN = 6
+"""how many components a training fills"""
+EMPTY = "No training is recorded; press Train, where there is an engine."
+NO_ENGINE = "there is no engine behind this page that could train; run `specviz train module` where there is one."
+
+
+class TrainActions(Cancellable):
+    """The tab's actions over one source."""
+
+    def __init__(
+        self, source: TraceSource, limits: Limits, recorded: Path, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """`recorded`: the training that the tab opens with, where the file is there."""
+        super().__init__()
+        self._source = source
+        self._limits = limits
+        self._recorded = recorded
+        self._clock = clock
+        self._folders: dict[str, list[str]] = {}
+        """visitor → where the weights of their page lie"""
+
+    def leave(self, visitor: gr.Request) -> None:
+        """The visitor closed the page: their training ends, and their weights go."""
+        super().leave(visitor)
+        for folder in self._folders.pop(visitor.session_hash or "", []):
+            if isinstance(self._source, Trains):
+                self._source.forget(folder)
+
+    def _keep(self, visitor: gr.Request, folder: str) -> None:
+        self._folders.setdefault(visitor.session_hash or "", []).append(folder)
+
+    @property
+    def can_train(self) -> bool:
+        """Recordings and simulations cannot."""
+        return isinstance(self._source, Trains)
+
+    def modules(self) -> list[str]:
+        """What can be trained."""
+        return trainable(self._source.catalog())
+
+    def prompts(self) -> list[tuple[str, str]]:
+        """(label, text) of the prompt set."""
+        return [(f"{card.family}: {card.title}", card.text) for card in self._source.catalog().prompts]
+
+    # --- showing -------------------------------------------------------------------------------------------------
+
+    def open(self, held: Training | None) -> Updates:
+        """The page's own training, or the recorded one. Updates of (held, shown…)."""
+        if held is not None:
+            return (gr.skip(),) * (1 + SHOWN)
+        if not self._recorded.is_file():
+            return (None, notices.message(EMPTY), *(gr.skip(),) * (SHOWN - 1))
+        try:
+            training = trainings.read(self._recorded)
+        except TraceError as error:
+            return (None, notices.message(str(error), "error"), *(gr.skip(),) * (SHOWN - 1))
+        return (training, *shown(training))
+
+    def at(self, held: Training | None, place: float) -> Updates:
+        """Updates of (player, line) for a place of the slider over training time."""
+        if held is None or not held.stages:
+            return gr.skip(), gr.skip()
+        stage = stage_at(held.stages, place)
+        return codec.dumps(stage.trace), notices.note(moment(stage))
+
+    # --- training ------------------------------------------------------------------------------------------------
+
+    def train(
+        self, module: str, data: str, minutes: float, prompt: str, held: Training | None, visitor: gr.Request
+    ) -> Iterator[Updates]:
+        """Updates of (held, shown…, Train, Stop, what needs weights…)."""
+        stop = self._cancellations.armed(visitor.session_hash or "")
+        last, problem = None, None
+        try:
+            if not isinstance(self._source, Trains):
+                raise ModelError(NO_ENGINE)
+            question = TrainingQuestion(module, data, float(minutes), prompt)
+            trainings.check(question, self.modules())
+            looks = Background(self._source.train(question, stop.is_set), stop.set).look(LOOK_S)
+            drawn = self._clock()
+            for found in looks:
+                if not found or found[-1] is last:
+                    continue
+                last, now = found[-1], self._clock()
+                fresh, drawn = (True, now) if now - drawn >= CHART_S else (False, drawn)
+                picture = shown(last) if fresh else (_line(last, "busy"), *(gr.skip(),) * (SHOWN - 1))
+                yield (gr.skip(), *picture, *(gr.skip(),) * 4)
+        except SpecVizError as error:
+            problem = str(error)
+        except Exception as error:  # a fault of specviz: what was learnt stays, the log keeps the rest
+            log.exception("a training failed")
+            problem = f"The training failed ({type(error).__name__}); the server's log says more."
+        if last is not None and last.folder:
+            self._keep(visitor, last.folder)
+        yield self._ending(last, problem)
+
+    def _ending(self, training: Training | None, problem: str | None) -> Updates:
+        ready = bool(training and training.folder)
+        buttons = (gr.Button(interactive=True), gr.Button(interactive=False), gr.Button(interactive=ready))
+        if training is None:
+            text = problem or "Stopped before the first step; nothing is kept."
+            line = notices.message(text, "error" if problem else "plain")
+            return (gr.skip(), line, *(gr.skip(),) * (SHOWN - 1), *buttons, gr.skip())
+        said = f"{problem} What was learnt before is shown." if problem else sentence(training)
+        line = notices.message(said, "error" if problem else "good")
+        return (training, line, *shown(training)[1:], *buttons, self._file(training))
+
+    def _file(self, training: Training) -> object:
+        """The weights as one file to download."""
+        if not training.folder or not isinstance(self._source, Trains):
+            return gr.DownloadButton(interactive=False)
+        return gr.DownloadButton(value=str(self._source.packed(training.folder)), interactive=True)
+
+    # --- using it ------------------------------------------------------------------------------------------------
+
+    def use(self, held: Training | None) -> Updates:
+        """Its last run in the Step tab, and the module in that tab's form. Updates of (tabs, stage…, prompt, drafter,
+        weights of every module…)."""
+        if held is None or not held.folder:
+            raise gr.Error("there are no weights yet; train first.")
+        module = held.question.module
+        stage = stage_of(held.stages[-1].trace, f"{module} as it was just trained; Run goes on with it.")
+        weights = [held.folder if name == module else gr.skip() for name in self.modules()]
+        return (gr.Tabs(selected="step"), *stage, held.question.prompt, module, *weights)
+
+    def load(self, path: str | None, visitor: gr.Request) -> Updates:
+        """Weights from a file into the Step tab's form. Updates of (message, drafter, weights of every module…)."""
+        try:
+            if path is None or not isinstance(self._source, Trains):
+                raise ModelError(NO_ENGINE if path else "no file arrived; choose one that Save wrote.")
+            module, folder = self._source.unpacked(Path(path))
+        except SpecVizError as error:
+            return (notices.message(str(error), "error"), gr.skip(), *(gr.skip() for _ in self.modules()))
+        self._keep(visitor, folder)
+        weights = [folder if name == module else gr.skip() for name in self.modules()]
+        return (notices.message(f"Loaded {module}: the Step tab drafts with it now.", "good"), module, *weights)
+
+
+def weights_key(module: str) -> str:
+    """The name of the form's value that says which weights a drafter takes."""
+    return option_key("drafter", module, WEIGHTS)
+
+
+def _line(training: Training, tone: str) -> str:
+    said = sentence(training)
+    return notices.message(f"Recorded. {said}" if training.source == "recorded" else said, tone)
+
+
+def shown(training: Training) -> Updates:
+    """Updates of (message, acceptance chart, loss chart, texts, slider, player)."""
+    last = len(training.stages) - 1
+    return (
+        _line(training, "good" if training.source == "recorded" else "busy"),
+        acceptance_figure(training),
+        loss_figure(training),
+        texts(training),
+        gr.Slider(maximum=max(1, last), value=max(0, last), interactive=last > 0),
+        codec.dumps(training.stages[-1].trace) if training.stages else gr.skip(),
+    )

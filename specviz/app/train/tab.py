@@ -1,0 +1,75 @@
+"""The Train tab: choose a module, text and minutes; watch loss and acceptance; step with it at any moment; use it.
+
+Lays out and wires; what the controls do is in `actions`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import gradio as gr
+from gradio.components import Component
+
+from specviz.app.components.player import Player
+from specviz.app.page.events import LATEST, QUIET, TRAINING
+from specviz.app.parts import notices
+from specviz.app.train.actions import TrainActions, weights_key
+from specviz.protocol.trainings import DATA, MINUTES, TrainingQuestion
+
+INTRO = (
+    "A drafter need not be a whole language model: a small network that reads the target's own states learns in "
+    "minutes. Acceptance is **measured** on held-out text while it trains; the player below steps with the network as "
+    "it was at each moment."
+)
+
+
+def train_tab(
+    actions: TrainActions, tab: gr.Tab, tabs: gr.Tabs, stage: Sequence[Component], form: Mapping[str, Any]
+) -> None:
+    """Build the tab's content inside the current Blocks. `stage`: the Step tab's player, badges, panels and message;
+    `form`: its controls, by the name of their value."""
+    gr.Markdown(INTRO, elem_classes="sv-intro")
+    usual = TrainingQuestion()
+    names, prompts = actions.modules(), actions.prompts()
+    with gr.Row():
+        module = gr.Dropdown(
+            names, value=usual.module if usual.module in names else next(iter(names), None), label="module",
+            min_width=160, elem_id="sv-train-module",
+        )  # fmt: skip
+        data = gr.Dropdown([(line, name) for name, line in DATA.items()], value=usual.data, label="it learns from",
+                           min_width=200)  # fmt: skip
+        minutes = gr.Slider(*MINUTES, value=usual.minutes, step=1, label="minutes", min_width=140,
+                            elem_id="sv-train-minutes")  # fmt: skip
+        prompt = gr.Dropdown(prompts, value=prompts[0][1] if prompts else None, label="prompt it steps on",
+                             min_width=200)  # fmt: skip
+    with gr.Row(elem_classes="sv-actions"):
+        run = gr.Button("Train", variant="primary", min_width=120, interactive=actions.can_train, elem_id="sv-train")
+        stop = gr.Button("Stop", variant="stop", min_width=90, interactive=False, elem_id="sv-train-stop")
+        use = gr.Button("Use it in Step", min_width=130, interactive=False, elem_id="sv-train-use")
+        save = gr.DownloadButton("Save weights", min_width=120, interactive=False, elem_id="sv-train-save")
+        load = gr.UploadButton(
+            "Load weights", min_width=120, file_types=[".safetensors"], interactive=actions.can_train
+        )
+    message = gr.HTML(notices.message(""), elem_id="sv-train-message")
+    held = gr.State(None)
+    with gr.Row():
+        acceptance = gr.Plot(label="acceptance on held-out text", show_label=True, min_width=320)
+        loss = gr.Plot(label="loss", show_label=True, min_width=320)
+    written = gr.HTML("", elem_id="sv-train-texts")
+    place = gr.Slider(0, 1, value=0, step=1, label="training time: the network as it was then", interactive=False,
+                      elem_id="sv-train-place")  # fmt: skip
+    line = gr.HTML("", elem_id="sv-train-line")
+    player = Player("", elem_id="sv-train-player")
+
+    picture = [message, acceptance, loss, written, place, player]
+    tab.select(actions.open, held, [held, *picture], **QUIET)
+    place.change(actions.at, [held, place], [player, line], **LATEST)
+    stop.click(actions.stop, None, None, **QUIET)
+    outputs = [held, *picture, run, stop, use, save]
+    run.click(actions.arm, None, [message, run, stop], **QUIET).then(
+        actions.train, [module, data, minutes, prompt, held], outputs, **TRAINING
+    )
+    weights = [form[weights_key(name)] for name in names]
+    use.click(actions.use, held, [tabs, *stage, form["prompt"], form["drafter"], *weights], **QUIET)
+    load.upload(actions.load, load, [message, form["drafter"], *weights], **QUIET)

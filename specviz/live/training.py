@@ -1,0 +1,176 @@
+"""Drafter modules trained for a screen: the loop in a thread of its own, taking turns with runs in the models' lane,
+and the module at work on one prompt at several moments.
+
+    question ─► Training (texts, held-out text, loop) ─► marks ─► stages ─► a folder of weights
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from queue import Queue
+from tempfile import gettempdir, mkdtemp
+from threading import Thread
+from typing import Any
+
+from specviz.drafters.parts import module_files
+from specviz.drafters.parts.module_files import SHIPPED, UNTRAINED, write_module
+from specviz.engine.decode import Cancelled
+from specviz.errors import ModelError
+from specviz.live.models import Models
+from specviz.protocol.runs import RunRequest
+from specviz.protocol.trainings import TRAINED, WEIGHTS, HeldOut, LossMark, Stage, Training, TrainingQuestion
+from specviz.resources import ROOT
+from specviz.trace.events import Trace
+from specviz.training.modules.train import ModuleTraining, Wanted
+from specviz.training.modules.train import Training as Loop
+
+Run = Callable[[RunRequest], Trace]
+SHARES = {"both": 0.5, "english": 1.0, "python": 0.0}
+"""name of the text → share of plain English in it"""
+STAGES_S = (10.0, 30.0, 60.0, 120.0, 180.0, 240.0, 300.0)
+"""seconds of training after which the module is put to work, beside beginning and end"""
+YIELD_S = 0.0005
+"""how long the lane is left to runs between two steps"""
+MOST_MARKS = 600
+
+
+class Trainer:
+    """One training for one screen."""
+
+    def __init__(self, models: Models, run: Run, question: TrainingQuestion, cancelled: Cancelled) -> None:
+        self._models, self._run, self._question, self._cancelled = models, run, question, cancelled
+        self._folder = Path(mkdtemp(prefix=TRAINED))
+        self._news: Queue[Training | BaseException | None] = Queue()
+        self._now: Training | None = None
+        self._stages = list(STAGES_S)
+
+    def states(self) -> Iterator[Training]:
+        """The training so far, whenever something is new. Raises what the loop raised, and then leaves no folder."""
+        thread = Thread(target=self._work, name="specviz-training", daemon=True)
+        thread.start()
+        while (news := self._news.get()) is not None:
+            if isinstance(news, BaseException):
+                shutil.rmtree(self._folder, ignore_errors=True)
+                raise news
+            yield news
+        thread.join()
+
+    def _work(self) -> None:
+        try:
+            self._train()
+        except BaseException as error:  # handed to whoever looks, in their thread
+            self._news.put(error)
+        self._news.put(None)
+
+    def _train(self) -> None:
+        question, lane = self._question, self._models.lane
+        request = RunRequest(question.prompt)
+        target = self._models.get(request.target, request)
+        with lane:
+            loop = Loop(
+                ModuleTraining(
+                    (Wanted(question.module),), target=request.target, minutes=question.minutes, seed=question.seed,
+                    english=SHARES[question.data],
+                )
+            )  # fmt: skip
+        module = loop.modules[question.module]
+        self._now = Training(
+            question, module.parameter_count(), self._step(UNTRAINED).started.machine, target.info.name,
+            target.info.weights_sha256, shipped=self._shipped(),
+        )  # fmt: skip
+
+        def report(row: dict[str, Any]) -> None:
+            lane.release()
+            try:
+                self._mark(row, loop)
+            finally:
+                time.sleep(YIELD_S)
+                lane.acquire()
+
+        with lane:
+            loop.loop.run(report, loop.measure, self._cancelled)
+        write_module(module, self._folder, loop.card_of(question.module))
+        seconds, tokens = loop.loop.progress.elapsed_s, loop.loop.progress.tokens
+        last = Stage(seconds, tokens, self._step(str(self._folder)))
+        self._tell(replace(self._now, stages=(*self._now.stages, last), folder=str(self._folder)))
+
+    def _mark(self, row: dict[str, Any], loop: Loop) -> None:
+        """Take what a row of the loop says into the training so far."""
+        now, name = self._now, self._question.module
+        assert now is not None, "the loop reports before it begins."
+        seconds, tokens = float(row["elapsed_s"]), int(row["tokens"])
+        held = row.get("held_out", {}).get(name)
+        if held is None:
+            return
+        mark = HeldOut(seconds, tokens, tuple(held["acceptance"]), tuple(held["agreement"]))
+        losses = now.losses
+        if terms := row["losses"].get(name):
+            losses = (*losses, LossMark(seconds, tokens, dict(terms)))[-MOST_MARKS:]
+        now = replace(now, held_out=(*now.held_out, mark)[-MOST_MARKS:], losses=losses)
+        if not now.stages or (self._stages and seconds >= self._stages[0]):
+            while self._stages and seconds >= self._stages[0]:
+                self._stages.pop(0)
+            write_module(loop.modules[name], self._folder, {})
+            now = replace(now, stages=(*now.stages, Stage(seconds, tokens, self._step(str(self._folder)))))
+        self._tell(now)
+
+    def _tell(self, now: Training) -> None:
+        self._now = now
+        self._news.put(now)
+
+    def _shipped(self) -> Stage | None:
+        """The shipped module at work, where one is shipped for this target."""
+        if not (ROOT / "modules" / self._question.module).is_dir():
+            return None
+        try:
+            return Stage(0.0, 0, self._step(SHIPPED))
+        except ModelError:
+            return None  # made for another target: nothing to compare with
+
+    def _step(self, weights: str) -> Trace:
+        """The question's prompt with these weights."""
+        question = self._question
+        return self._run(
+            RunRequest(
+                question.prompt, drafter=question.module, drafter_options={WEIGHTS: weights},
+                temperature=question.temperature, seed=question.seed, max_new_tokens=question.max_new_tokens,
+            )
+        )  # fmt: skip
+
+
+def own_folder(folder: str) -> Path:
+    """Raises ModelError for a folder that no training of a page made: nothing else is read or deleted."""
+    path = Path(folder)
+    if path.parent != Path(gettempdir()) or not path.name.startswith(TRAINED):
+        raise ModelError(f"{path.name} is no folder of weights that were trained here.")
+    return path
+
+
+def forget(folder: str) -> None:
+    """See `Trains.forget`."""
+    shutil.rmtree(own_folder(folder), ignore_errors=True)
+
+
+def packed(folder: str) -> Path:
+    """See `Trains.packed`."""
+    return module_files.pack(own_folder(folder))
+
+
+def unpacked(path: Path, target_sha256: str) -> tuple[str, str]:
+    """See `Trains.unpacked`."""
+    folder = Path(mkdtemp(prefix=TRAINED))
+    try:
+        card = module_files.unpack(path, folder)
+        if card.target_sha256 != target_sha256:
+            raise ModelError(
+                f"the weights in {path.name} were trained on the states of the target {card.target_sha256[:12]}, not "
+                f"of this one ({target_sha256[:12]}); train them on it."
+            )
+    except ModelError:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return card.module, str(folder)

@@ -1,0 +1,215 @@
+"""The Train tab over a source that pretends to train: what it shows while it runs, at its end, and of a file."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import gradio as gr
+import pytest
+
+from specviz.app.parts.request import Limits, request_from
+from specviz.app.step.filling import asked_values
+from specviz.app.train.actions import SHOWN, TrainActions
+from specviz.app.train.view import compared, moment, runs_of, sentence, texts
+from specviz.errors import ModelError, OptionError, TraceError
+from specviz.protocol import trainings
+from specviz.protocol.runs import MethodDescription, OptionCard, RunRequest
+from specviz.protocol.trainings import HeldOut, LossMark, Stage, Training, TrainingQuestion
+from tests.app.doubles import ReplaySource, catalog, sample
+
+WEIGHTS = OptionCard("weights", "str", "shipped", "trained weights")
+EAGLE = MethodDescription("eagle", "Drafts from the target's states.", "", True, (WEIGHTS,))
+QUESTION = TrainingQuestion("eagle", "both", 2.0, "def first():\n")
+VISITOR = SimpleNamespace(session_hash="me")
+
+
+def training(**changes: object) -> Training:
+    trace = sample()
+    begun = Training(
+        QUESTION, 1_500_000, trace.started.machine, "target", "ab" * 32,
+        losses=(LossMark(1.0, 1000, {"state": 0.5, "token": 0.25}),),
+        held_out=(HeldOut(0.0, 0, (0.1, 0.05), (0.0, 0.0)), HeldOut(20.0, 40_000, (0.625, 0.5), (0.5, 0.25))),
+        stages=(Stage(0.0, 0, trace), Stage(20.0, 40_000, trace)),
+    )  # fmt: skip
+    return replace(begun, **changes)
+
+
+class TrainingSource(ReplaySource):
+    """Yields a training in two steps, the second with weights; or fails, or is stopped before the first."""
+
+    def __init__(self, fails: bool = False) -> None:
+        super().__init__(sample())
+        self.fails = fails
+        self.forgotten: list[str] = []
+
+    def catalog(self):
+        return replace(catalog(), drafters=(*catalog().drafters, EAGLE))
+
+    def train(self, question, cancelled=lambda: False):
+        if cancelled():
+            return
+        yield training(stages=training().stages[:1])
+        if self.fails:
+            raise ModelError("the disk is full; make room.")
+        yield training(folder="/tmp/specviz-training-x")
+
+    def forget(self, folder):
+        self.forgotten.append(folder)
+
+    def packed(self, folder):
+        return Path(folder).with_suffix(".safetensors")
+
+    def unpacked(self, path):
+        if "bad" in path.name:
+            raise ModelError("these weights were made for another target.")
+        return "eagle", "/tmp/specviz-training-y"
+
+
+def actions(source=None, recorded: Path = Path("nowhere.json.gz")) -> TrainActions:
+    return TrainActions(source or TrainingSource(), Limits(), recorded)
+
+
+def last(found: TrainActions, **asked: object) -> tuple[object, ...]:
+    chosen = {"module": "eagle", "data": "both", "minutes": 2, "prompt": "def first():\n", **asked}
+    *_, ending = found.train(*chosen.values(), None, VISITOR)
+    return ending
+
+
+def test_a_training_ends_with_its_curves_texts_and_weights():
+    ending = last(actions())
+    held, message, acceptance, loss, written, place, player = ending[: 1 + SHOWN]
+    assert held.folder == "/tmp/specviz-training-x"
+    assert "40,000 tokens in 20 s. A first drafted token of held-out text is accepted with probability 0.62" in message
+    assert [list(line.y) for line in acceptance.data] == [[0.1, 0.625], [0.05, 0.5]]
+    assert {line.name: list(line.y) for line in loss.data} == {"state": [0.5], "token": [0.25], "sum": [0.75]}
+    assert written.count("<section") == 2
+    assert (place.maximum, place.value) == (1, 1)
+    assert player.startswith("{")
+    run, stop, use, save = ending[1 + SHOWN :]
+    assert (run.interactive, stop.interactive, use.interactive, save.interactive) == (True, False, True, True)
+
+
+def test_what_was_learnt_before_a_failure_is_shown_and_the_sentence_says_what_happened():
+    ending = last(actions(TrainingSource(fails=True)))
+    assert len(ending[0].stages) == 1
+    assert "The disk is full; make room. What was learnt before is shown." in ending[1]
+    assert not ending[3 + SHOWN].interactive, "there are no weights to use"
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence_part"),
+    [
+        ({"module": "nothing"}, "there is no module 'nothing' to train; choose eagle."),
+        ({"data": "gossip"}, "there is no text 'gossip' to learn from"),
+        ({"minutes": 6}, "6 minutes are asked for; choose 1 to 5."),
+    ],
+)
+def test_what_cannot_be_trained_is_said(asked, sentence_part):
+    assert sentence_part in last(actions(), **asked)[1].replace("&#x27;", "'").replace("There", "there")
+
+
+def test_a_page_without_an_engine_says_so():
+    source = ReplaySource(sample())
+    found = TrainActions(source, Limits(), Path("nowhere.json.gz"))
+    assert not found.can_train
+    assert "There is no engine behind this page that could train" in last(found)[1]
+
+
+def test_a_stop_before_the_first_step_keeps_nothing():
+    found = actions()
+    found.arm(VISITOR)
+    found.stop(VISITOR)
+    assert "Stopped before the first step" in last(found)[1]
+
+
+def test_a_visitor_who_leaves_leaves_no_weights_behind():
+    source = TrainingSource()
+    found = actions(source)
+    last(found)
+    found.load("/tmp/good.safetensors", VISITOR)
+    found.leave(VISITOR)
+    assert source.forgotten == ["/tmp/specviz-training-x", "/tmp/specviz-training-y"]
+    found.leave(VISITOR)
+    assert len(source.forgotten) == 2, "once"
+
+
+def test_the_recorded_training_is_shown_and_named_as_such(tmp_path):
+    path = tmp_path / "opening.json.gz"
+    trainings.write(training(), path)
+    held, message, *_ = actions(recorded=path).open(None)
+    assert held == replace(training(), source="recorded")
+    assert "Recorded. Eagle: 40,000 tokens" in message or "Recorded. eagle: 40,000 tokens" in message
+
+
+def test_a_training_on_the_page_is_not_replaced_by_the_recorded_one(tmp_path):
+    assert all("skip" in repr(one) or one == gr.skip() for one in actions().open(training()))
+
+
+def test_the_slider_shows_the_network_as_it_was():
+    player, line = actions().at(training(), 0)
+    assert player.startswith("{")
+    assert "Before any training" in line
+    assert "After 20 s, 40,000 tokens" in actions().at(training(), 1)[1]
+
+
+def test_use_hands_weights_prompt_and_drafter_to_the_step_tab():
+    tabs, *_, prompt, drafter, weights = actions().use(training(folder="/tmp/specviz-training-x"))
+    assert (tabs.selected, prompt, drafter, weights) == ("step", "def first():\n", "eagle", "/tmp/specviz-training-x")
+
+
+def test_loaded_weights_are_handed_on_and_bad_ones_refused():
+    _, drafter, weights = actions().load("/tmp/good.safetensors", VISITOR)
+    assert (drafter, weights) == ("eagle", "/tmp/specviz-training-y")
+    assert "made for another target" in actions().load("/tmp/bad.safetensors", VISITOR)[0]
+
+
+def test_texts_mark_what_was_drafted_and_escape_what_models_write():
+    trace = sample()
+    hostile = {key: replace(entry, text="<b>") for key, entry in trace.vocab.items()}
+    shown = texts(training(stages=(Stage(0.0, 0, replace(trace, vocab=hostile)),)))
+    assert "<b>" not in shown
+    assert '<mark title="drafted and accepted">&lt;b&gt;' in shown
+    accepted = sum(token.origin == "draft" for this in trace.rounds for token in this.committed.tokens)
+    marked = sum(len(text) for text, drafted in runs_of(replace(trace, vocab=hostile)) if drafted) / len("<b>")
+    assert marked == accepted > 0
+
+
+def test_three_are_compared_where_a_module_is_shipped():
+    shipped = Stage(0.0, 0, sample())
+    assert [label for label, _ in compared(training(shipped=shipped))] == ["untrained", "just trained", "shipped"]
+    assert moment(shipped).startswith("Before any training: 20 tokens in 8 target passes")
+    assert sentence(training(held_out=())) == "The target writes the text to learn from…"
+
+
+def test_a_file_that_was_changed_is_refused_in_one_sentence():
+    text = trainings.dumps(training())
+    for wrong, said in (
+        (text.replace("specviz-training", "other"), "this is no training: its format is not 'specviz-training'"),
+        (text.replace('"version":"1.0"', '"version":"9.0"', 1), "this training has the version"),
+        (text.replace('"tokens":1000', '"tokens":"many"'), "losses"),
+        (
+            text.replace('"seconds":20.0,"tokens":40000,"trace"', '"seconds":-1.0,"tokens":40000,"trace"'),
+            "not in the order",
+        ),
+    ):
+        with pytest.raises(TraceError, match=said):
+            trainings.loads(wrong)
+
+
+@pytest.mark.parametrize("weights", ["/etc", "/tmp/elsewhere", "../specviz-training-x"])
+def test_a_visitor_of_a_public_page_names_no_folder_of_the_server(weights):
+    source = TrainingSource()
+    asked = RunRequest("one", drafter="eagle", drafter_options={"weights": weights}, target="toy", drafter_model="toy")
+    values = {**asked_values(asked), "target": catalog().models[0].name, "drafter_model": catalog().models[0].name}
+    with pytest.raises(OptionError, match=r"the weights '.*' are not offered here; choose shipped or untrained"):
+        request_from(values, source.catalog(), Limits(any_model=False))
+    assert request_from(values, source.catalog(), Limits()).drafter_options == {"weights": weights}
+
+
+def test_weights_of_this_page_are_taken_on_a_public_page():
+    source, folder = TrainingSource(), "/tmp/specviz-training-x"
+    asked = RunRequest("one", drafter="eagle", drafter_options={"weights": folder})
+    values = {**asked_values(asked), "target": catalog().models[0].name, "drafter_model": catalog().models[0].name}
+    assert request_from(values, source.catalog(), Limits(any_model=False)).drafter_options == {"weights": folder}
