@@ -9,6 +9,7 @@ import torch
 
 from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
+from specviz.drafters.base import DRAFTERS, DraftPolicies
 from specviz.drafters.eagle import EagleDrafter, EagleModule
 from specviz.drafters.parts.eagle_trunk import EagleShape
 from specviz.drafters.parts.module_files import read_module, write_module
@@ -17,10 +18,13 @@ from specviz.drafters.parts.trained import FeatureBatch, TargetParts, fresh
 from specviz.engine.session import Method, Session, Start
 from specviz.engine.termination import Ending, Limits
 from specviz.errors import ModelError, OptionError, TrainingError
+from specviz.lm.load import load
 from specviz.lm.table import TableModel
-from specviz.proof.exhaustive import WARM, ProofCase, error
+from specviz.proof.exhaustive import TARGET_SEED, WARM, ProofCase, error, toy
 from specviz.proof.small_llama import SHAPE, small_pair
+from specviz.tree_policies.base import TREE_POLICIES
 from specviz.verifiers.base import VERIFIERS
+from tests.lm.tiny_models import random_model, write_tokenizer
 
 TARGET_SHAPE = replace(SHAPE, layers=3, hidden_size=24, head_size=12, vocab_size=40)
 SHAPES = {
@@ -113,8 +117,6 @@ def test_a_prompt_of_one_token_has_no_state_to_draft_from_yet(target, tmp_path):
 @pytest.mark.parametrize("shape", [EagleShape(wiring="eagle3", depths=(0, 1, 2)), EagleShape(draft_tokens=2)], ids=str)
 @pytest.mark.parametrize("verifier", ["sequential", "naive"])
 def test_other_shapes_are_lossless_too(tmp_path, shape, verifier):
-    from specviz.proof.exhaustive import TARGET_SEED, toy
-
     module = fresh(EagleModule, TargetParts.of(toy(3, TARGET_SEED)), shape)
     write_module(module, tmp_path, {})
     case = ProofCase("eagle", verifier, (("weights", str(tmp_path)), ("gamma", 2)), WARM)
@@ -126,6 +128,25 @@ def test_the_loss_of_every_shape_reaches_every_weight(target, module):
     batch = batch_of(target, text(12), module.depths())
     sum(module.loss(batch).values()).backward()
     assert [name for name, one in module.named_parameters() if one.grad is None or not one.grad.any()] == []
+
+
+@torch.no_grad()
+def test_it_starts_as_the_best_linear_guess_of_the_next_state(target):
+    """Found on one text, it guesses the states of another better than their mean does, and than chance weights do."""
+    module = fresh(EagleModule, TargetParts.of(target), EagleShape())
+    draw = torch.Generator().manual_seed(0)
+    texts = [batch_of(target, torch.randint(40, (60,), generator=draw).tolist(), (3,)) for _ in range(13)]
+    seen = FeatureBatch(
+        *(torch.cat([getattr(one, name) for one in texts[:12]]) for name in ("tokens", "features", "final"))
+    )
+    other = texts[12]
+
+    def error() -> float:
+        return float((module.unroll(other, 1)[0] - other.final[:, 1:]).square().mean())
+
+    drawn = error()
+    module.begin(seen)
+    assert error() < 0.95 * float(other.final.var()) < drawn
 
 
 @torch.no_grad()
@@ -199,3 +220,19 @@ def test_shapes_that_do_not_fit_the_target_are_refused(target):
         fresh(EagleModule, parts, EagleShape(draft_tokens=41))
     with pytest.raises(OptionError, match="6 heads cannot share 4"):
         EagleShape(heads=6, kv_heads=4)
+
+
+@pytest.mark.parametrize("growth", [{}, {"tree_policy": "eagle2"}, {"tree_policy": "dyspec"}])
+def test_any_target_that_tells_its_states_and_any_tree_policy_will_do(tmp_path, growth):
+    """Through transformers, where features come of `output_hidden_states`: greedy text is that of plain decoding."""
+    random_model("qwen3").save_pretrained(tmp_path)
+    write_tokenizer(tmp_path)
+    target = load(str(tmp_path), adapter="transformers", dtype="float32").model
+    drafter = EagleDrafter.of({"weights": "untrained"})
+    if growth:
+        drafter.follow(DraftPolicies(TREE_POLICIES.get(growth["tree_policy"]).of({})))
+    session, records = run(target, drafter, [3, 1, 2], 16, temperature=0.0)
+    plain, _ = run(target, DRAFTERS.get("none").of({}), [3, 1, 2], 16, temperature=0.0)
+    assert session.tokens == plain.tokens
+    assert records[1].proposal.note["states_read"] == len(records[0].commitment.tokens)
+    assert max(len(record.proposal.tree) for record in records) > 4

@@ -25,8 +25,6 @@ from specviz.training.modules.texts import Amount, packed_here
 from specviz.training.modules.train import ModuleTraining, Training, Wanted, train_modules
 from specviz.training.options import TrainOptions
 from specviz.training.schedule import Budget
-from specviz.training.stages import prepare
-from specviz.training.target import model_config, new_model
 from specviz.training.tokenizer import load_tokenizer, train_tokenizer
 
 TINY = TextOptions(length=24, rows=4, block_rows=3, write_every=3, most_written=2)
@@ -73,38 +71,18 @@ def kind():
 
 
 @pytest.fixture(scope="module")
-def work(tmp_path_factory, mini_corpus) -> Path:
-    """A work folder that `prepare` filled with a few kilobytes of code."""
-    work = tmp_path_factory.mktemp("work")
-    prepare(TrainOptions(work_dir=work, vocabulary=320), mini_corpus)
-    return work
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory, work) -> Path:
-    """A target that has something to say."""
-    folder = tmp_path_factory.mktemp("target")
-    tokenizer = load_tokenizer(work / "tokenizer")
-    model = new_model(model_config(3, 16, 2, 24, len(tokenizer)), seed=0)
-    for name, parameter in model.named_parameters():
-        if parameter.ndim == 2:
-            nn.init.normal_(parameter, std=1.0 if "embed" in name else 0.3)
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def teacher(folder) -> Teacher:
-    return Teacher.from_folder(folder, "cpu", torch.float32)
+def teacher(module_target) -> Teacher:
+    return Teacher.from_folder(module_target, "cpu", torch.float32)
 
 
 @pytest.fixture
-def training_of(kind, folder, work, tmp_path):
+def training_of(kind, module_target, module_work, tmp_path):
     """A training with its own copy of the texts."""
 
     def made(**changes) -> ModuleTraining:
-        return replace(tiny_training(folder, shutil.copytree(work, tmp_path / "work", dirs_exist_ok=True)), **changes)
+        return replace(
+            tiny_training(module_target, shutil.copytree(module_work, tmp_path / "work", dirs_exist_ok=True)), **changes
+        )
 
     return made
 
@@ -124,18 +102,18 @@ def tiny_training(folder: Path, work: Path) -> ModuleTraining:
     )
 
 
-def test_states_are_those_of_transformers_at_every_depth(folder, teacher):
+def test_states_are_those_of_transformers_at_every_depth(module_target, teacher):
     ids = torch.arange(20).reshape(2, 10)
     reading = teacher.read(ids, range(4))
     with torch.inference_mode():
-        found = LlamaForCausalLM.from_pretrained(folder)(ids, output_hidden_states=True)
+        found = LlamaForCausalLM.from_pretrained(module_target)(ids, output_hidden_states=True)
     for depth, wanted in enumerate(found.hidden_states):
         torch.testing.assert_close(reading.states[depth], wanted, rtol=1e-5, atol=1e-5)
     torch.testing.assert_close(reading.logits, found.logits, rtol=1e-5, atol=1e-5)
-    assert teacher.parts.info.weights_sha256 == load(str(folder)).info.weights_sha256
+    assert teacher.parts.info.weights_sha256 == load(str(module_target)).info.weights_sha256
 
 
-def test_modules_learn_and_leave_folders_that_load_for_this_target(training_of, folder, tmp_path):
+def test_modules_learn_and_leave_folders_that_load_for_this_target(training_of, module_target, tmp_path):
     rows = []
     cards = train_modules(training_of(tokens=96 * 60), tmp_path / "out", rows.append)
     assert [row["step"] for row in rows] == list(range(61))
@@ -145,7 +123,7 @@ def test_modules_learn_and_leave_folders_that_load_for_this_target(training_of, 
     card = read_card(tmp_path / "out" / "last").training
     assert card["held_out"]["acceptance"] == after["acceptance"]
     assert card["curve"][0]["tokens"] == 0
-    target = load(str(folder)).model
+    target = load(str(module_target)).model
     assert read_module(tmp_path / "out" / "two_ahead", target).options.depth == 2
 
 
@@ -189,8 +167,8 @@ def test_modules_are_told_of_the_text_before_they_learn(training_of):
     assert Training(training_of()).modules["last"].told == 6 * 4 * 24
 
 
-def test_english_and_python_are_packed_on_the_spot_where_no_work_folder_holds_any(folder):
-    domains = packed_here(load_tokenizer(folder), Amount(5000, 0))
+def test_english_and_python_are_packed_on_the_spot_where_no_work_folder_holds_any(module_target):
+    domains = packed_here(load_tokenizer(module_target), Amount(5000, 0))
     assert [len(one.held_out[1]) > 1 for one in domains] == [True, True]
     assert set(domains[0].train[0][:50]) != set(domains[1].train[0][:50])
 

@@ -80,13 +80,14 @@ class Attention(nn.Module):
         scores = (queries @ first.mT).masked_fill(ahead, -torch.inf)
         own = torch.stack([(queries * keys[:, :, :rows]).sum(-1) for keys in later], -1)
         weights = (torch.cat([scores, own], -1) * self.shape.head_size**-0.5).softmax(-1).to(queries.dtype)
-        found = weights[..., :rows] @ memory.values[0][:, :, :rows]
+        found: Tensor = weights[..., :rows] @ memory.values[0][:, :, :rows]
         for number, values in enumerate(memory.values[1:]):
             found = found + weights[..., rows + number, None] * values[:, :, :rows]
         return found
 
     def _split(self, x: Tensor) -> Tensor:
-        return x.unflatten(-1, (-1, self.shape.head_size)).transpose(1, 2)
+        heads: Tensor = x.unflatten(-1, (-1, self.shape.head_size)).transpose(1, 2)
+        return heads
 
     def _turned(self, x: Tensor, step: int) -> Tensor:
         """Rotated to positions `step`, `step` + 1, … (2104.09864), halves as in transformers."""

@@ -31,6 +31,8 @@ from specviz.lm.llama_rows import LlamaCache
 from specviz.options import Options, option
 
 EAGLE1, EAGLE3 = "eagle1", "eagle3"
+RIDGE, QUIET = 0.03, 0.1
+"""of the first linear guess, against its mean diagonal; of what the block adds to it at first"""
 STEP_WEIGHT = 0.8
 """of an unrolled step's loss against the step before (EAGLE-3, traineagle3)"""
 
@@ -61,6 +63,9 @@ class EagleShape(Options):
     scale_embedding: bool = option(True, help="whether embeddings are brought to the states' scale before joining")
     theta: float = option(10000.0, help="base of the rotary positions", minimum=1.0)
     eps: float = option(1e-6, help="of the norms", minimum=0.0)
+    least_squares: bool = option(
+        True, help="whether the joining matrix starts as the best linear guess of the next state, not at random"
+    )
     feature_weight: float = option(0.2, help="weight of SmoothL1 to the target's state in the loss", minimum=0.0)
     token_weight: float = option(1.0, help="weight of the cross entropy to the target's distribution", minimum=0.0)
     noise: float = option(0.2, help="width of the uniform noise on states in training", minimum=0.0)
@@ -233,6 +238,22 @@ class EagleTrunk(DrafterModule[ShapeT_co]):
         self.map.choose(tokens, self.target.eos_ids)
         with torch.no_grad():
             self.own_head.weight.copy_(self.head[self.map.tokens])
+
+    @torch.no_grad()
+    def begin(self, batch: FeatureBatch) -> None:
+        """Join as the least squares of the next state on embedding and state; the block adds little to it at first."""
+        if not self.options.least_squares or not self.joins_by_one_matrix or self.fuse is not None:
+            return
+        embedded = functional.embedding(batch.tokens[:, 1:], self.embedding) * self.scale
+        given = torch.cat([embedded, self.state_of(batch.features)[:, :-1]], -1).flatten(0, 1)
+        gram = given.mT @ given
+        gram.diagonal().add_(RIDGE * gram.diagonal().mean())
+        found = torch.linalg.solve(gram, given.mT @ batch.final[:, 1:].flatten(0, 1))
+        self.fc.weight.copy_(found.mT)
+        if self.fc.bias is not None:
+            self.fc.bias.zero_()
+        for back in (self.block.self_attn.o_proj, self.block.mlp.down_proj):
+            back.weight.mul_(QUIET)
 
     def lean(self) -> LeanTrunk:
         """As it runs, with the weights it has now; made once."""

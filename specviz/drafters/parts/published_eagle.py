@@ -185,7 +185,7 @@ def _own_name(wiring: str, name: str) -> str | None:
 
 
 def _check_embedding(found: Published, tensor: Tensor, target: GivesFeatures) -> None:
-    own = target.embedding()
+    own = target.embedding().detach()
     fits = tensor.shape[0] >= len(own) and tensor.shape[1] == own.shape[1]
     if not fits or float((tensor[: len(own)].to(own) - own).abs().max()) > EMBEDDING_ERROR * float(own.abs().max()):
         raise found.refused(f"its embedding is not that of {target.info.name}: it was made for another target")

@@ -130,6 +130,8 @@ class StateDrafter(GrowingDrafter[StateOptionsT_co], ReadsFeatures, Observes):
         device = self._lean.block.device
         began, cached = now(device), self._cache.length
         if level == [ROOT]:
+            proposal.note["states_read"] = 0 if self._waiting is None else len(self._waiting)
+            proposal.note["depths"] = ",".join(map(str, self.depths()))
             out = self._catch_up(context.tokens[self._cache.base + 1 :])[None]
             self._outputs[ROOT] = self._cache.length - 1, out[0]
         else:

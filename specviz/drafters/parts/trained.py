@@ -37,7 +37,7 @@ class TargetParts:
 
     @classmethod
     def of(cls, target: GivesFeatures) -> TargetParts:
-        return cls(target.info, target.embedding(), target.head())
+        return cls(target.info, target.embedding().detach(), target.head().detach())
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +109,10 @@ class DrafterModule(nn.Module, ABC, Generic[OptionsT_co]):
     def calibrate(self, tokens: Tensor) -> None:
         """Told once before training, with text [n] of the kind it will draft: what it chooses by that (which tokens it
         can draft) goes into its weights' file."""
+
+    def begin(self, batch: FeatureBatch) -> None:
+        """Shown a little text as the target read it, once before training: for first weights that are worked out, not
+        drawn."""
 
     def facts(self) -> dict[str, Any]:
         """What it found while `calibrate` ran, for its card."""

@@ -63,7 +63,7 @@ class FspadStudy:
 def wanted() -> tuple[Wanted, ...]:
     """EAGLE-1, then m × β."""
     cells = [(1, 1.0, 0.0), *((m, beta, BESIDE) for m in SAMPLING for beta in ALIGNMENT)]
-    weights = {"feature_weight": FEATURE_WEIGHT, "token_weight": TOKEN_WEIGHT}
+    weights = {"feature_weight": FEATURE_WEIGHT, "token_weight": TOKEN_WEIGHT, "least_squares": False}
     return tuple(
         Wanted("fspad", {"sampling": m, "alignment": beta, "beside": r, **weights}, f"m={m} beta={beta:g} r={r:g}")
         for m, beta, r in cells

@@ -100,9 +100,11 @@ class Training:
         )
         checkpoint = folder / "checkpoint.pt" if folder else None
         if checkpoint is None or not checkpoint.is_file():
-            sample = torch.cat([self._texts.batch(step).flatten() for step in range(CALIBRATION_STEPS)])
+            sample = torch.cat([self._texts.batch(step) for step in range(CALIBRATION_STEPS)])
+            first = self.teacher.read(sample, depths)
             for module in self.modules.values():
-                module.calibrate(sample)
+                module.calibrate(sample.flatten())
+                module.begin(first.batch_for(module))
         options = LoopOptions(
             Budget(training.tokens, training.minutes),
             matrix_lr=training.lr,
