@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
 from specviz.errors import OptionError
-from specviz.lm.base import GivesFeatures
+from specviz.lm.base import Blocks, GivesFeatures
 from specviz.lm.load import load
 from specviz.lm.table import TableModel
+from specviz.proof.small_llama import SHAPE, small_pair
 from tests.lm.tiny_models import error, random_tokens
 
 LAYERS = 2
@@ -113,3 +116,30 @@ def test_the_toy_model_gives_features_too():
     logits = table.forward([1, 2], cache)
     assert table.seen(cache)[:, 0].tolist() == [[0, 1, 0], [0, 0, 1]]
     assert torch.equal(table.seen(cache)[:, 1], logits)
+
+
+@torch.inference_mode()
+def test_a_pass_that_goes_on_from_first_layers_leaves_the_same_states(pair):
+    """As after a draft with the target's own layers: the state there, and behind it."""
+    (model, _), exit_layer = pair, 1
+    text = random_tokens(0, 6)
+    cache, whole = model.new_cache(), model.new_cache()
+    for one in (cache, whole):
+        model.watch(one, [exit_layer, LAYERS])
+        model.forward(text[:3], one)
+        one.keep(range(3))
+    model.forward(text[3:], whole)
+    states = model.partial(text[3:], cache, None, Blocks.first(exit_layer))
+    unfinished = model.set_aside(cache, [3, 4, 5], states, exit_layer)
+    model.finish(text[3:], cache, None, unfinished)
+    assert error(model.seen(cache), model.seen(whole)) < 1e-5
+
+
+def test_states_before_those_a_pass_goes_on_from_are_not_made_up():
+    model = small_pair(1, replace(SHAPE, layers=3))[0]
+    cache = model.new_cache()
+    model.watch(cache, [1])
+    states = model.partial([1, 2], cache, None, Blocks.first(2))
+    unfinished = model.set_aside(cache, [0, 1], states, 2)
+    with pytest.raises(AssertionError, match="states after 1 layers are watched, but a pass goes on after 2"):
+        model.finish([1, 2], cache, None, unfinished)

@@ -65,8 +65,9 @@ class BlockNetwork(nn.Module):
         self.position = nn.Parameter(torch.randn(1 + slots, size) * 0.02)
         self.states_norm, self.norm = nn.RMSNorm(size), nn.RMSNorm(size)
         self.layers = nn.ModuleList(BlockLayer(size, 1 + slots, window) for _ in range(layers))
-        self.output = nn.Linear(size, size, bias=False)
+        self.output, self.skip = nn.Linear(size, size, bias=False), nn.Linear(size, size, bias=False)
         nn.init.zeros_(self.output.weight)
+        nn.init.eye_(self.skip.weight)
 
     def context(self, states: Tensor) -> Context:
         """What the layers look at of the target's states [..., T, H]: worked out once per token of a text."""
@@ -80,5 +81,5 @@ class BlockNetwork(nn.Module):
         rows = torch.where(known[..., None], words, self.masked) + self.position
         for layer, (keys, values) in zip(self.layers, context, strict=True):
             rows = layer(rows, keys, values, absent)
-        found: Tensor = last[:, None] + self.output(self.norm(rows[:, 1:]))
+        found: Tensor = self.skip(last)[:, None] + self.output(self.norm(rows[:, 1:]))
         return found

@@ -1,0 +1,70 @@
+"""What the check of a trace holds drafters with trained heads to."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from specviz.live.source import LiveSource, collect
+from specviz.protocol.runs import RunRequest
+from specviz.trace.check import check
+from tests.proof.letters import LetterTexts, toy_loader
+
+
+@pytest.fixture(scope="module")
+def source():
+    return LiveSource(load=toy_loader(), measure=False, datastores=LetterTexts())
+
+
+def traced(source, **options):
+    request = RunRequest(
+        "abcab",
+        drafter="medusa",
+        drafter_options={"weights": "untrained", **options},
+        verifier="sequential",
+        temperature=0.8,
+        max_new_tokens=12,
+    )
+    trace = collect(source, request)
+    assert check(trace) == []
+    return trace
+
+
+def changed(trace, **values):
+    """The trace with the first round's draft otherwise."""
+    first = trace.rounds[0]
+    return replace(trace, rounds=[replace(first, **values), *trace.rounds[1:]])
+
+
+def sentences(trace):
+    return " ".join(problem.sentence for problem in check(trace))
+
+
+def test_a_pass_that_claims_rows_of_its_own_is_found(source):
+    trace = traced(source, nodes=4)
+    drafted = trace.rounds[0].drafted
+    passes = [replace(one, cached_rows=3) for one in drafted.passes]
+    assert "is 3, but 'medusa' keeps none" in sentences(changed(trace, drafted=replace(drafted, passes=passes)))
+
+
+def test_more_candidates_than_the_static_tree_has_are_found(source):
+    trace = traced(source, nodes=4)
+    card = replace(trace.started.drafter, options={**trace.started.drafter.options, "nodes": 2})
+    wrong = replace(trace, started=replace(trace.started, drafter=card))
+    assert "hold 4 candidates, but 'medusa' ran with nodes 2" in sentences(wrong)
+
+
+def test_a_static_tree_holds_point_masses_and_a_chain_is_drawn(source):
+    assert {node.kind for this in traced(source, nodes=4).rounds for node in this.nodes[1:]} == {"point_mass"}
+    chain = traced(source, nodes=0, gamma=3)
+    assert {node.kind for this in chain.rounds for node in this.nodes[1:]} == {"iid"}
+    nodes = [replace(node, kind="point_mass") if node.id else node for node in chain.rounds[0].nodes]
+    assert "by the header's options it is drawn as 'iid'" in sentences(changed(chain, nodes=nodes))
+
+
+def test_a_chain_shorter_than_its_heads_is_found(source):
+    trace = traced(source, nodes=0, gamma=3)
+    card = replace(trace.started.drafter, options={**trace.started.drafter.options, "gamma": 4})
+    wrong = replace(trace, started=replace(trace.started, drafter=card))
+    assert "has 0 children, but the options give 1 at its level" in sentences(wrong)
