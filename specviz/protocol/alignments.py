@@ -42,7 +42,7 @@ class AlignmentCell:
     """One alignment: from which drafter, with which loss, on which texts, and what came of it."""
 
     part: str
-    """which question it belongs to: grid, temperatures, domains, shipped"""
+    """which question it belongs to: `grid` or `domains`"""
     start: str
     loss: str
     data: str
