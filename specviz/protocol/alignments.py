@@ -91,7 +91,9 @@ def read(path: Path) -> AlignmentStudy:
     """Raises BenchError where the file is missing or is no such study."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-        starts = {name: AlignmentStart(**one | {"before": _measured(one["before"])}) for name, one in data["starts"].items()}
+        starts = {
+            name: AlignmentStart(**one | {"before": _measured(one["before"])}) for name, one in data["starts"].items()
+        }
         cells = tuple(cell_of(one) for one in data["cells"])
         return AlignmentStudy(**data | {"starts": starts, "cells": cells})
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:

@@ -211,9 +211,7 @@ def test_tvd_is_one_minus_alpha() -> None:
 
 def test_tvd_is_one_minus_alpha_of_the_verifier() -> None:
     """The same alpha by enumeration of what rejection sampling does: draw x from q, accept with min(1, p / q)."""
-    accepted = sum(
-        float(Q[0, x]) * min(1.0, float(P[0, x] / Q[0, x])) for x in range(P.shape[1]) if float(Q[0, x]) > 0
-    )
+    accepted = sum(float(Q[0, x]) * min(1.0, float(P[0, x] / Q[0, x])) for x in range(P.shape[1]) if float(Q[0, x]) > 0)
     assert float(LOSSES["tvd"](P[:1], Q[:1].log())) == pytest.approx(1 - accepted)
 
 

@@ -62,7 +62,9 @@ def test_all_accepted_and_none() -> None:
 
 def test_greedy_rounds_are_the_ones_that_are_played() -> None:
     target, drafter = random_model(0), random_model(1)
-    drafter.load_state_dict({name: value + 0.05 * torch.randn_like(value) for name, value in target.state_dict().items()})
+    drafter.load_state_dict(
+        {name: value + 0.05 * torch.randn_like(value) for name, value in target.state_dict().items()}
+    )
     text = greedy_text(target, torch.arange(2, 10)[None], 30)
     found = measured(drafter, judged(target, [WrittenText("any", "english", text[0], 8)], 0.0), 0.0, 4)["english"]
     played = replay_rounds(drafter, text, 8, 4)

@@ -31,7 +31,10 @@ def markdown(study: AlignmentStudy) -> str:
     for start, known in study.starts.items():
         domains = [cell for cell in study.cells if cell.part == "domains" and cell.start == start]
         if domains:
-            parts += [f"**From `{start}` (c = {known.memory_ratio:.2f}): one domain alone**", _domains(known.before, domains)]
+            parts += [
+                f"**From `{start}` (c = {known.memory_ratio:.2f}): one domain alone**",
+                _domains(known.before, domains),
+            ]
     return "\n\n".join([*parts, _provenance(study)]) + "\n"
 
 
@@ -94,7 +97,7 @@ def _provenance(study: AlignmentStudy) -> str:
     prompts = " and ".join(f"{count} {domain}" for domain, count in study.prompts.items())
     rates = ", ".join(f"{one.lr:g} for `{name}`" for name, one in study.starts.items())
     return (
-        f"Every row learnt from {study.tokens:,} tokens; peak learning rate {rates}. Measured on what the target writes "
-        f"after {prompts} held-out prompts, drafts of γ = {study.gamma}, exactly; means of the two domains. MBSU = τ c ÷ (γ + c). "
+        f"Every row learnt from {study.tokens:,} tokens; peak learning rate {rates}. Measured on what the target "
+        f"writes after {prompts} held-out prompts, drafts of γ = {study.gamma}, exactly; means of the two domains. "
         f"`{study.command}`. {study.origin}"
     )

@@ -69,7 +69,8 @@ def _tables(rows: Sequence[BenchRow]) -> list[str]:
 def _main_table(rows: Sequence[BenchRow]) -> str:
     head = (
         "contestant", "tokens/s", "× plain, decoding", "× plain, whole call", "tokens per target pass",
-        "acceptance rate", "mean acceptance length", "MBSU", "acceptance by position", "same output", "engine efficiency",
+        "acceptance rate", "mean acceptance length", "MBSU", "acceptance by position", "same output",
+        "engine efficiency",
     )  # fmt: skip
     return markdown_table(head, [_cells(row) for row in rows])
 

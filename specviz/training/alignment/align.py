@@ -62,8 +62,8 @@ def loss_named(name: str) -> Loss:
 
 
 def alignment_objective(head: torch.Tensor, loss: Loss) -> Objective:
-    """The loss between softmax of the drafter's logits and of the target's, both at temperature 1 and in fp32; head: the
-    target's output matrix [V, D]."""
+    """The loss between softmax of the drafter's logits and of the target's, both at temperature 1 and in fp32; head:
+    the target's output matrix [V, D]."""
 
     def objective(model: LlamaForCausalLM, batch: Batch, step: int) -> torch.Tensor:
         if batch.teacher is None:

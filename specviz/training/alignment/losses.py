@@ -1,8 +1,8 @@
 """The losses that align a drafter's distribution q with its target's p: pure functions, exact over the vocabulary.
 
-Place in the flow: the objective of `drafter-align` calls one of them per step. Every loss takes p [positions, V], which
-is constant, and log q [positions, V], which is differentiated, and returns the mean over the positions, a scalar. To add
-one, write the function under `@loss("name")`: the option, the study and the tests find it in `LOSSES`.
+Place in the flow: the objective of `drafter-align` calls one of them per step. Every loss takes p [positions, V],
+which is constant, and log q [positions, V], which is differentiated, and returns the mean over the positions, a scalar.
+To add one, write the function under `@loss("name")`: the option, the study and the tests find it in `LOSSES`.
 
 Two notations: alpha = sum_v min(p, q) is the acceptance probability of one position (Leviathan et al. 2023, 2211.17192,
 corollary 3.6); sg[x] is x held constant.
@@ -133,7 +133,7 @@ def lk_hybrid(p: Tensor, log_q: Tensor) -> Tensor:
 
 
 def policy_term(q: Tensor, log_q: Tensor, advantage: Tensor) -> Tensor:
-    """-E_{x~q}[advantage(x) log q(x)], the expectation exact and q in it constant: only its gradient means something."""
+    """-E_{x~q}[advantage(x) log q(x)], an exact expectation with q in it constant: only its gradient means anything."""
     return -(q * advantage * log_q).sum(-1).mean()
 
 

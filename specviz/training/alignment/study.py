@@ -144,7 +144,9 @@ def material(models: Path, prompts: Path, folder: Path, tokens: int) -> Study:
 def held_out_prompts(prompts: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The first prompts of every family, about as many of each domain."""
     python = {family.name for family in PYTHON}
-    halves = {domain: [one for one in prompts if (one["family"] in python) == (domain == "python")] for domain in DOMAINS}
+    halves = {
+        domain: [one for one in prompts if (one["family"] in python) == (domain == "python")] for domain in DOMAINS
+    }
     return [dict(one) for domain, half in halves.items() for one in first_of_each(half, PROMPTS[domain])]
 
 
@@ -162,7 +164,7 @@ def run_study(
 
 
 def bytes_per_pass(model: LlamaForCausalLM) -> int:
-    """Bytes of weights that one pass reads: all but an input embedding that is no head too, of which it gathers rows."""
+    """Bytes of weights that one pass reads: all but an input embedding that is no head too, for it gathers rows."""
     size = sum(parameter.numel() for parameter in model.parameters())
     if not model.config.tie_word_embeddings:
         size -= model.model.embed_tokens.weight.numel()

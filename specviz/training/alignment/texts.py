@@ -35,7 +35,7 @@ Packed = tuple[TokenStream, Starts]
 
 @dataclass(frozen=True)
 class Source:
-    """Where texts come from: the target that judges them, the training streams by domain, the folder that keeps them."""
+    """Where texts come from: the target that judges them, training streams by domain, the folder that keeps them."""
 
     target: LlamaForCausalLM
     streams: dict[str, Packed]
@@ -81,7 +81,9 @@ class _Rows:
         return Batch(torch.from_numpy(np.stack(rows).astype(np.int64)))
 
 
-def training_streams(folder: Path, tokenizer: PreTrainedTokenizerFast, characters: int = CHARACTERS) -> dict[str, Packed]:
+def training_streams(
+    folder: Path, tokenizer: PreTrainedTokenizerFast, characters: int = CHARACTERS
+) -> dict[str, Packed]:
     """Domain → packed training text, written once: generated plain English, and modules of the standard library's
     training side. No held-out document is in it."""
     texts = {
