@@ -97,7 +97,8 @@ def first_drafter(options: TrainOptions) -> LlamaForCausalLM:
             f"The drafter in '{folder.name}' has {drafter.config.vocab_size} tokens and the target {vocabulary}: "
             "give one with the target's tokenizer."
         )
-    return drafter.train()
+    drafter.train()
+    return drafter
 
 
 def aligned(

@@ -150,7 +150,8 @@ def _with_gradient_of(term: Tensor, value: Tensor) -> Tensor:
 
 def _kl(p: Tensor, log_q: Tensor) -> Tensor:
     """sum_v p log(p / q) of every position; tokens with p = 0 add nothing."""
-    return (torch.special.xlogy(p, p) - p * log_q).sum(-1)
+    each: Tensor = torch.special.xlogy(p, p) - p * log_q
+    return each.sum(-1)
 
 
 def _log(p: Tensor) -> Tensor:

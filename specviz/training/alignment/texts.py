@@ -6,7 +6,7 @@ drafter-written ones follow the drafter as it learns (`on_policy`).
 """
 
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from math import ceil
@@ -86,14 +86,18 @@ def training_streams(
 ) -> dict[str, Packed]:
     """Domain → packed training text, written once: generated plain English, and modules of the standard library's
     training side. No held-out document is in it."""
-    texts = {
-        "english": lambda: ([one.text] for one in documents(ENGLISH_SEED, characters, held_out=False)),
-        "python": lambda: (code_blocks(one.text) for one in training_sample(0, characters)),
-    }
-    for domain, make in texts.items():
+    for domain in DOMAINS:
         if not (folder / f"{domain}.starts.npy").is_file():
-            save_packed(folder / f"{domain}.npy", pack_with_starts(make(), tokenizer))
+            save_packed(folder / f"{domain}.npy", pack_with_starts(_training_text(domain, characters), tokenizer))
     return {domain: load_packed(folder / f"{domain}.npy") for domain in DOMAINS}
+
+
+def _training_text(domain: str, characters: int) -> Iterator[list[str]]:
+    """Documents, each as its blocks."""
+    if domain == "python":
+        yield from (code_blocks(one.text) for one in training_sample(0, characters))
+    else:
+        yield from ([one.text] for one in documents(ENGLISH_SEED, characters, held_out=False))
 
 
 def joined_rows(parts: Sequence[TaughtRows], counts: Sequence[int]) -> TaughtRows:
