@@ -74,6 +74,10 @@ class AlignmentStudy:
     """domain → held-out prompts"""
     starts: Mapping[str, AlignmentStart]
     cells: tuple[AlignmentCell, ...]
+    planned: int
+    """cells of a whole study"""
+    models: Mapping[str, str]
+    """model → SHA-256 of its weights"""
     command: str
     origin: str
     """machine, versions, weights and date as a sentence"""

@@ -141,7 +141,7 @@ def test_an_alignment_brings_the_drafter_nearer(options: TrainOptions, source: S
     recipe = Recipe("fkl", Diet("target", "python", (1.0,), 12 * STEP), 0.02)
     source.written("python", 1.0, recipe.diet.rows(1))
     after, _ = aligned(align.first_drafter(options), recipe, source, torch.float32, options.work_dir / "one", quiet)
-    assert measured(after, held, 1.0, 4)["python"].alpha > before * 1.05
+    assert measured(after, held, 1.0, 4)["python"].alpha > before * 1.02
 
 
 def test_the_stage_leaves_a_drafter_that_loads_anywhere(options: TrainOptions) -> None:
@@ -206,13 +206,16 @@ def test_the_study_measures_before_and_after_and_goes_on(study: Study, tmp_path:
     assert cells[0].after != starts["drafter-weak"].before
     monkeypatch.setattr("specviz.training.alignment.study.aligned", None)
     assert tuple(run_study(study, wanted, quiet))[2:] == cells, "finished cells are not run again"
-    whole = alignments.AlignmentStudy(4, TOKENS, {"english": 1, "python": 1}, starts, cells, "the command", "here")
+    whole = alignments.AlignmentStudy(
+        4, TOKENS, {"english": 1, "python": 1}, starts, cells, 9, {}, "the command", "here"
+    )
     alignments.write(whole, tmp_path / "study.json")
     again = alignments.read(tmp_path / "study.json")
     assert again.cells[0].after["1"]["english"].alpha == round(figures.alpha, 4)
     text = markdown(again)
     assert f"| target | fkl | {alignments.mean_over_domains(again.cells[0].after['0']).alpha:.3f} |" in text
     assert "the command" in text
+    assert "2 of the study's 9 cells" in text
 
 
 def test_a_file_that_is_no_study_is_refused(tmp_path: Path) -> None:

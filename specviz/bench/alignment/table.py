@@ -97,6 +97,7 @@ def _provenance(study: AlignmentStudy) -> str:
     prompts = " and ".join(f"{count} {domain}" for domain, count in study.prompts.items())
     rates = ", ".join(f"{one.lr:g} for `{name}`" for name, one in study.starts.items())
     return (
+        f"{len(study.cells)} of the study's {study.planned} cells. "
         f"Every row learnt from {study.tokens:,} tokens; peak learning rate {rates}. Measured on what the target "
         f"writes after {prompts} held-out prompts, drafts of γ = {study.gamma}, exactly; means of the two domains. "
         f"`{study.command}`. {study.origin}"

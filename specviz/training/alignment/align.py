@@ -4,6 +4,7 @@ Place in the flow: after the pair is exported; reads the models' folder, writes 
 """
 
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from torch.nn import functional
 from transformers import LlamaForCausalLM
 
 from specviz.errors import TrainingError
+from specviz.lm.checkpoint import sha256_of, weight_files
 from specviz.training.alignment.batches import TOKENS_PER_STEP, Diet, batches_of
 from specviz.training.alignment.losses import LOSSES, Loss
 from specviz.training.alignment.texts import Source, training_streams
@@ -81,15 +83,25 @@ def source_of(options: TrainOptions) -> Source:
     folder = options.out_dir / "target"
     tokenizer = load_tokenizer(folder)
     target = moved(load_exported(folder), dtype=measured_dtype(options.dtype, "cpu"))
-    text = options.work_dir / "text"
-    return Source(
-        target, training_streams(text, tokenizer), options.work_dir / "taught", tokenizer.eos_token_id, options.seed
-    )
+    work = options.work_dir / f"of-{weights_key(folder)}"  # texts of another target's are none of this one's
+    streams = training_streams(work / "text", tokenizer)
+    return Source(target, streams, work / f"taught-{options.seed}", tokenizer.eos_token_id, options.seed)
+
+
+def weights_key(*folders: Path) -> str:
+    """Twelve digits that other weights in one of these folders would change."""
+    hashes = [sha256_of(weight_files(folder, folder.name)) for folder in folders]
+    return hashes[0][:12] if len(hashes) == 1 else sha256("".join(hashes).encode()).hexdigest()[:12]
+
+
+def start_folder(options: TrainOptions) -> Path:
+    """Where the drafter to start from lies."""
+    return Path(options.drafter_start) if options.drafter_start else options.out_dir / "drafter"
 
 
 def first_drafter(options: TrainOptions) -> LlamaForCausalLM:
     """The drafter to start from, in fp32 and ready to learn: the given folder, else the exported one."""
-    folder = Path(options.drafter_start) if options.drafter_start else options.out_dir / "drafter"
+    folder = start_folder(options)
     drafter = load_exported(folder)
     vocabulary = load_exported(options.out_dir / "target").config.vocab_size
     if drafter.config.vocab_size != vocabulary:
@@ -131,7 +143,8 @@ def drafter_align(options: TrainOptions, report: Report) -> LlamaForCausalLM:
     recipe = recipe_of(options)
     source, drafter = source_of(options), first_drafter(options)
     dtype = measured_dtype(options.dtype, "cpu")
-    work = options.work_dir / f"{recipe.loss}-{recipe.diet.data}-{recipe.diet.domain}"
+    models = weights_key(options.out_dir / "target", start_folder(options))
+    work = options.work_dir / "runs" / sha256(f"{recipe} {models}".encode()).hexdigest()[:12]
     model, run = aligned(drafter, recipe, source, dtype, work, report)
     export_model(model, load_tokenizer(options.out_dir / "target"), options.align_out)
     facts = {"loss": recipe.loss, **vars(recipe.diet), "lr": recipe.lr, "seed": recipe.seed, **run}

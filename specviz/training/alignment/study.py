@@ -17,7 +17,7 @@ from specviz.corpus.prompt_families import PYTHON
 from specviz.errors import TrainingError
 from specviz.protocol.alignments import AlignmentCell, AlignmentFigures, AlignmentStart, Measured, cell_of
 from specviz.theory.formulas import memory_bound_speedup
-from specviz.training.alignment.align import Recipe, aligned, source_of
+from specviz.training.alignment.align import Recipe, aligned, source_of, weights_key
 from specviz.training.alignment.batches import BOTH, DATA, Diet
 from specviz.training.alignment.held_out import held_out_texts
 from specviz.training.alignment.losses import LOSSES
@@ -107,9 +107,13 @@ class Study:
                 )
         return found
 
+    def file(self, plan: Plan) -> Path:
+        """Where a finished cell is kept."""
+        return self.folder / "cells" / f"{plan.name}.json"
+
     def cell(self, plan: Plan, ratio: float) -> AlignmentCell:
         """One alignment, or its file where it has been done."""
-        path = self.folder / "cells" / f"{plan.name}.json"
+        path = self.file(plan)
         if path.is_file():
             return cell_of(json.loads(path.read_text(encoding="utf-8")))
         drafter = load_exported(self.models / plan.start).train()
@@ -139,7 +143,8 @@ def material(models: Path, prompts: Path, folder: Path, tokens: int) -> Study:
         for heat in TEMPERATURES
     }
     source = source_of(options)
-    return Study(models, source, texts, source.target.dtype, folder, tokens)
+    key = weights_key(*(models / name for name in ("target", WEAK, SHIPPED)))
+    return Study(models, source, texts, source.target.dtype, folder / f"study-{key}-{tokens}", tokens)
 
 
 def held_out_prompts(prompts: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -45,6 +45,8 @@ STUDY = AlignmentStudy(
         AlignmentCell("grid", "weak", "fkl", "target", "both", (0.0, 1.0), 9.0, measured(0.76, 0.5)),
         AlignmentCell("grid", "weak", "tvd", "corpus+drafter", "english", (0.0,), 9.0, measured(0.5, 0.12)),
     ),
+    planned=2,
+    models={"target": "0" * 64},
     command="the command",
     origin="a machine, a day",
 )

@@ -19,6 +19,7 @@ from specviz.protocol import alignments
 from specviz.resources import ROOT
 
 if TYPE_CHECKING:
+    from specviz.bench.core.provenance import Origin
     from specviz.training.alignment.measure import JudgedText
 
 SUMMARY = "align drafters with every loss on every kind of text for equally many tokens, and measure what it brings"
@@ -33,6 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="texts and finished cells; a study goes on from it (default %(default)s)")  # fmt: skip
     add("--tokens", type=int, metavar="N", help="tokens that every cell learns from")
     add("--cells", type=int, metavar="N", help="only the first N cells")
+    add("--finished", action="store_true", help="take the cells that the work folder has, and run no other")
     add("--threads", type=int, default=1, metavar="N", help="torch threads (default %(default)s)")
     add("--tables", action="store_true", help="run nothing: write the tables of the kept result anew")
     add("--write", action="store_true", help="keep the result in assets/studies and write docs/alignment.md's tables")
@@ -61,7 +63,7 @@ def _run(args: argparse.Namespace) -> alignments.AlignmentStudy:
     disable_progress_bar()
     tokens = args.tokens or TOKENS
     study = material(ROOT / "models", ROOT / "prompts" / "prompts.json", args.work_dir, tokens)
-    wanted = plans()[: args.cells]
+    wanted = [one for one in plans()[: args.cells] if not args.finished or study.file(one).is_file()]
     starts: dict[str, alignments.AlignmentStart] = {}
     cells: list[alignments.AlignmentCell] = []
     found = run_study(study, wanted, lambda row: err().line("  ".join(f"{key} {value}" for key, value in row.items())))
@@ -70,8 +72,15 @@ def _run(args: argparse.Namespace) -> alignments.AlignmentStudy:
             cells.append(one)
         else:
             starts[one[0]] = one[1]
-    command = f"specviz study alignment --tokens {tokens} --write"
-    return alignments.AlignmentStudy(GAMMA, tokens, _counts(study.texts), starts, tuple(cells), command, _origin())
+    words = [f"--{name} {value}" for name, value in (("cells", args.cells), ("tokens", args.tokens)) if value]
+    words += ["--finished"] * args.finished
+    command = " ".join(["specviz study alignment", *words, "--write"])
+    origin = _origin(["target", *starts])
+    models = {card.name: card.weights_sha256 for card in (origin.target, *origin.drafters)}
+    counts = _counts(study.texts)
+    return alignments.AlignmentStudy(
+        GAMMA, tokens, counts, starts, tuple(cells), len(plans()), models, command, str(origin)
+    )
 
 
 def _counts(texts: Mapping[float, Sequence[JudgedText]]) -> dict[str, int]:
@@ -79,9 +88,9 @@ def _counts(texts: Mapping[float, Sequence[JudgedText]]) -> dict[str, int]:
     return {domain: sum(one.text.domain == domain for one in first) for domain in alignments.DOMAINS}
 
 
-def _origin() -> str:
+def _origin(names: Sequence[str]) -> Origin:
     from specviz.bench.core.provenance import origin_here
     from specviz.cli.parts.sources import SharedModels
 
     models = SharedModels()
-    return str(origin_here(*(models(name, device="cpu", dtype="float32") for name in ("target", "drafter"))))
+    return origin_here(*(models(name, device="cpu", dtype="float32") for name in names))
