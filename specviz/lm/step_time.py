@@ -29,8 +29,8 @@ FEWEST_REPEATS = 3
 Clock = Callable[[], float]
 """seconds since some moment"""
 
-ROUND_PASSES = 4
-"""drafter passes in the round whose drafting is timed: those of the default γ"""
+ROUND_PASSES = (2, 1, 1, 1)
+"""rows of the drafter passes in the round whose drafting is timed: those of the default γ"""
 
 _measured: dict[tuple[object, ...], list[StepTime]] = {}
 _draft_passes: dict[tuple[object, ...], float] = {}
@@ -63,24 +63,25 @@ def step_times(
 
 
 def draft_pass_s(drafter: LanguageModel, target: LanguageModel, cached_rows: int = CACHED_ROWS) -> float:
-    """Seconds of one drafter pass inside a round: the mean of `ROUND_PASSES` passes over one token each, right after a
+    """Seconds of one drafter pass inside a round: the mean of a round's passes over `ROUND_PASSES` rows, right after a
     target pass; median over repeats.
 
     The target pass belongs to it: it reads weights enough to drive the drafter's out of the processor's caches. Passes
-    of the drafter alone, one after the other, are up to twice as fast as those of any run.
+    of the drafter alone, one after the other, are up to twice as fast as those of any run. The first reads two tokens,
+    as after a draft that was accepted whole.
     """
     cached_rows = max(1, min(cached_rows, drafter.info.context_length // 2, target.info.context_length // 2))
     key = ("draft", *_identity(drafter), *_identity(target), cached_rows)
     if key not in _draft_passes:
         drafting, judging = filled_cache(drafter, cached_rows), filled_cache(target, cached_rows)
-        rows = min(ROUND_PASSES + 1, target.info.context_length - cached_rows)
+        rows = min(len(ROUND_PASSES) + 1, target.info.context_length - cached_rows)
         pass_s(drafter, drafting, 1)
         pass_s(target, judging, rows)
         deadline = time.perf_counter() + BUDGET_S / 2
         rounds: list[float] = []
         while len(rounds) < FEWEST_REPEATS or (len(rounds) < REPEATS and time.perf_counter() < deadline):
             pass_s(target, judging, rows)
-            rounds.append(fmean(pass_s(drafter, drafting, 1) for _ in range(ROUND_PASSES)))
+            rounds.append(fmean(pass_s(drafter, drafting, n) for n in ROUND_PASSES))
         _draft_passes[key] = median(rounds)
     return _draft_passes[key]
 

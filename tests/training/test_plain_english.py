@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from specviz.corpus.plain_english import facts, people, questions, sums, words
+from specviz.corpus.plain_english import facts, people, questions, styles, sums, words
 from specviz.corpus.plain_english.generator import FAMILIES, SHARES, document, documents
 from specviz.corpus.plain_english.page import Draw, Page, is_held_out
 from specviz.corpus.plain_english.variety import distinct_runs, new_skeleton_share
@@ -86,6 +86,28 @@ def test_a_pair_of_operands_belongs_to_one_side(train, held_out) -> None:
         if made.family == "sums":
             *_, last = SUM.finditer(made.text)
             assert is_held_out("sum", last[1], last[3], last[2]) is side
+
+
+def test_the_five_styles_work_one_sum_out_in_their_own_way() -> None:
+    worked = {}
+    for name, style in styles.STYLES.items():
+        page = styles.question(Draw("one", held_out=False), name, 47, 38, "+")
+        style(page, 47, 38, "+")
+        worked[name] = page.text.partition("\n")[2]
+    assert worked["chain"] == "Ones: 7 + 8 = 15, write 5, carry 1. Tens: 4 + 3 + 1 = 8. "
+    assert worked["sketch"] == "40+30=70; 7+8=15 -> 70 +15 -> "
+    assert worked["draft"] == "7+8: 5, carry; 4+3+1: 8. "
+    assert worked["tree"].endswith("\nTake ones first. " + worked["chain"])
+    assert worked["search"].endswith("Try 85: 85 - 38 = 47, right. ")
+
+
+def test_every_sum_of_a_styled_document_belongs_to_its_side(train, held_out) -> None:
+    for side, made in [(False, m) for m in train] + [(True, m) for m in held_out]:
+        if made.family == "styles":
+            whole = made.text if "(search)" in made.text else made.text.rpartition(". ")[2]
+            found = list(SUM.finditer(whole))
+            assert found
+            assert all(is_held_out("sum", one[1], one[3], one[2]) is side for one in found), made.text
 
 
 def test_a_held_out_phrasing_never_occurs_in_training_but_its_parts_do(train) -> None:

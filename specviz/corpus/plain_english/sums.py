@@ -1,7 +1,8 @@
 """Additions and subtractions up to 999, bare, as questions, and with worked steps.
 
 Place in the flow: one family of `generator`. Which operands meet is what is held out: a pair belongs to one side.
-A plain question about three-digit numbers is answered with its steps, one about smaller numbers at once.
+A plain question about numbers of two digits or more is answered with its steps, one about single digits at once. Bare
+sums have no steps, so three digits are too many for them; a document holds a few.
 """
 
 from specviz.corpus.plain_english.page import Draw, Page
@@ -86,18 +87,32 @@ def sum_page(draw: Draw, a: int, b: int, sign: str) -> Page:
 
 
 def document(draw: Draw) -> Page:
-    """One sum."""
+    """One sum, or a few bare ones."""
+    style = draw.random.random()
+    if style < 0.3:
+        return bare_sums(draw)
     a, b, sign = operands(draw)
     page = sum_page(draw, a, b, sign)
-    style = draw.random.random()
-    is_long = max(a, b) > 99
-    if style < 0.3:
-        page.say(*BARE)
-    elif style < 0.65 and not is_long:
+    if max(a, b) < 10:
         page.say(*ASKED)
-        page.say("{a} {sign} {b} = {c}.")
     else:
-        page.say(*(ASKED if is_long and draw.chance(0.5) else STEPWISE))
+        page.say(*(ASKED if style < 0.65 else STEPWISE))
         page.say("{steps}")
-        page.say("{a} {sign} {b} = {c}.")
+    page.say("{a} {sign} {b} = {c}.")
+    return page
+
+
+def bare_sums(draw: Draw) -> Page:
+    """One to four sums of at most two digits, a line each."""
+    lines = []
+    for _ in range(draw.one((1, 1, 2, 3, 4))):
+        a, b, sign = operands(draw)
+        while max(a, b) > 99:
+            a, b, sign = operands(draw)
+        lines.append(sum_page(draw, a, b, sign))
+    page = lines[0]
+    frame = draw.one(BARE)
+    for number, line in enumerate(lines):
+        page.know(**line.slots)
+        page.say(frame if number == 0 else "\n" + frame)
     return page

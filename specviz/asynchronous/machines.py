@@ -1,0 +1,120 @@
+"""The two machines of AMUSD (2410.17375): a drafter that waits for no verdict, a verifier that takes what is there.
+
+    drafter   own text ─► next token ─► board ─► …        rolls back to the verified text where the two differ
+    verifier  board's tail, if its beginning is the verified text ─► one target pass ─► verified text ─► …
+
+Each is a generator that yields what it wants done and is sent the answer, so that a simulation and two processes run
+the very same protocol. The verified text is the target's own whatever the drafter writes: a token is only ever taken
+where it equals what the target says there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+
+from specviz.asynchronous.board import Board
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """Wants the next `count` tokens after `text`, by the drafter's model."""
+
+    text: Sequence[int]
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Verify:
+    """Wants what the target says at the end of `text` and after each token of `tail`: len(tail) + 1 tokens."""
+
+    text: Sequence[int]
+    tail: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class RolledBack:
+    """So many tokens of the draft were thrown away."""
+
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Nothing to do until the board changes."""
+
+
+Want = Draft | Verify | RolledBack | Wait
+Machine = Generator[Want, Sequence[int] | None, None]
+
+
+def drafter(board: Board, ahead: int, length: int) -> Machine:
+    """Drafts up to `ahead` tokens beyond the verified text, and no further than a text of `length` tokens."""
+    own = board.verified(0, board.verified_length())
+    while not board.is_over():
+        asked = board.rollbacks_asked()  # before the text: an answer must not claim a text that was not compared
+        known = board.verified(0, board.verified_length())
+        same = shared(own, known)
+        if same < len(known):
+            thrown = len(own) - same
+            own = known
+            board.write_draft(same, own[same:])
+            board.answer_rollbacks(asked)
+            yield RolledBack(thrown)
+            continue
+        board.answer_rollbacks(asked)
+        if len(own) - len(known) >= ahead or len(own) >= length:
+            yield Wait()
+            continue
+        found = yield Draft(own)
+        assert found is not None, "a draft was not answered."
+        own = [*own, *found]
+        board.write_draft(len(own) - len(found), found)
+
+
+def verifier(
+    board: Board, length: int, widest: int, ends: Callable[[int], bool], is_drafting: Callable[[], bool]
+) -> Machine:
+    """Verifies tails of up to `widest` tokens until the text has `length` tokens or `ends` says so of one.
+
+    Where the draft is not this text's continuation, and where nobody drafts any more, it decodes plainly."""
+    text = board.verified(0, board.verified_length())
+    while len(text) < length and not board.is_over():
+        drafting = is_drafting()
+        if drafting and board.rollbacks_done() < board.rollbacks_asked():
+            yield Wait()
+            continue
+        reached = board.draft_length()
+        if drafting and reached <= len(text):
+            yield Wait()
+            continue
+        tail = tail_of(board, text, reached, min(widest, length - len(text) - 1))
+        said = yield Verify(text, tail)
+        assert said is not None, "a verification was not answered."
+        accepted = shared(tail, said)
+        new = _until_end([*tail[:accepted], said[accepted]], ends)
+        text = [*text, *new]
+        if accepted < len(tail):
+            board.ask_rollback()
+        board.append_verified(new)
+        if ends(new[-1]):
+            break
+    board.end()
+
+
+def tail_of(board: Board, text: Sequence[int], reached: int, widest: int) -> list[int]:
+    """What is drafted beyond `text`, if the draft begins with it; else nothing."""
+    if reached <= len(text) or board.draft(0, len(text)) != list(text):
+        return []
+    return board.draft(len(text), min(reached, len(text) + max(0, widest)))
+
+
+def shared(one: Sequence[int], other: Sequence[int]) -> int:
+    """How many tokens both begin with."""
+    return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
+def _until_end(tokens: Sequence[int], ends: Callable[[int], bool]) -> list[int]:
+    """Cut behind the first token that ends the text."""
+    last = next((place for place, token in enumerate(tokens) if ends(token)), len(tokens) - 1)
+    return list(tokens[: last + 1])

@@ -1,0 +1,206 @@
+"""The asynchronous methods on a clock of their own: what each lane does when, from times and tokens that are given.
+
+A discrete-event simulation of the very machines that the processes run. Nothing is computed here: a drafter and a
+target are functions from a text to tokens, and their passes take the seconds of `Clock`. Everything it gives is
+*simulated*.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from specviz.asynchronous.board import LocalBoard
+from specviz.asynchronous.machines import Draft, Machine, RolledBack, Verify, Wait, drafter, verifier
+from specviz.asynchronous.pearl import Both, Met, pearl
+
+Guess = Callable[[Sequence[int]], int]
+"""text → the drafter's next token"""
+Say = Callable[[Sequence[int]], int]
+"""text → the target's next token: the same whenever it is asked, as with noise that belongs to the position"""
+DRAFT, TARGET = "drafter", "target"
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """Seconds of passes."""
+
+    draft_s: float
+    """of the drafter over one token"""
+    target_s: Callable[[int], float]
+    """of the target over n rows"""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """One lane busy with one thing."""
+
+    lane: str
+    what: str
+    """`draft`, `verify`, `roll back`, `wait`"""
+    start_s: float
+    end_s: float
+    tokens: int
+    """drafted, or read beyond the text's end, or thrown away"""
+    kept: int = 0
+    """of a verification: tokens that became text"""
+
+
+@dataclass(slots=True)
+class Lanes:
+    """A whole text on one clock."""
+
+    method: str
+    text: list[int]
+    seconds: float
+    spans: list[Span] = field(default_factory=list)
+
+    def busy(self, lane: str) -> float:
+        """Share of the time in which a lane computes."""
+        spent = sum(one.end_s - one.start_s for one in self.spans if one.lane == lane and one.what != "wait")
+        return spent / self.seconds if self.seconds else 0.0
+
+
+def plainly(say: Say, prompt: Sequence[int], length: int, clock: Clock) -> Lanes:
+    """Plain decoding: one pass a token."""
+    text, spans, now = list(prompt), list[Span](), 0.0
+    while len(text) < length:
+        text.append(say(text))
+        spans.append(Span(TARGET, "verify", now, now + clock.target_s(1), 0, 1))
+        now = spans[-1].end_s
+    return Lanes("plain", text, now, spans)
+
+
+def sequentially(guess: Guess, say: Say, prompt: Sequence[int], length: int, gamma: int, clock: Clock) -> Lanes:
+    """Speculative decoding as usual: draft, then verify, then draft."""
+    text, spans, now = list(prompt), list[Span](), 0.0
+    while len(text) < length:
+        tail = _guesses(guess, text, min(gamma, length - len(text) - 1))
+        if tail:
+            spans.append(Span(DRAFT, "draft", now, now + len(tail) * clock.draft_s, len(tail)))
+            now = spans[-1].end_s
+        said = _answers(say, text, tail)
+        accepted = next((i for i, (a, b) in enumerate(zip(tail, said, strict=False)) if a != b), len(tail))
+        spans.append(Span(TARGET, "verify", now, now + clock.target_s(len(tail) + 1), len(tail), accepted + 1))
+        now = spans[-1].end_s
+        text += [*tail[:accepted], said[accepted]]
+    return Lanes("sd", text, now, spans)
+
+
+def amusd(guess: Guess, say: Say, prompt: Sequence[int], length: int, ahead: int, widest: int, clock: Clock) -> Lanes:
+    """AMUSD: both machines on one board, each as fast as its passes."""
+    board, spans = LocalBoard(prompt), list[Span]()
+    lanes = {
+        DRAFT: _Lane(drafter(board, ahead, length)),
+        TARGET: _Lane(verifier(board, length, widest, lambda token: False, lambda: True)),
+    }
+    now = 0.0
+    while not board.is_over():
+        changes = -1
+        while changes != board.changes:  # what one writes now, the other may act on now
+            changes = board.changes
+            for name, lane in lanes.items():
+                lane.go_on(name, now, clock, guess, say, spans)
+        ready = [lane.busy_until for lane in lanes.values() if lane.busy_until > now]
+        assert ready or board.is_over(), "both machines wait for each other."
+        now = min(ready, default=now)
+    return Lanes("amusd", board.verified(0, board.verified_length()), now, spans)
+
+
+@dataclass(slots=True)
+class _Lane:
+    """A machine, and what it is doing."""
+
+    machine: Machine
+    busy_until: float = 0.0
+    answer: Sequence[int] | None = None
+    has_begun: bool = False
+    is_done: bool = False
+
+    def go_on(self, name: str, now: float, clock: Clock, guess: Guess, say: Say, spans: list[Span]) -> None:
+        """Hand over what is finished at `now`, and begin what the machine wants next."""
+        while not self.is_done and self.busy_until <= now:
+            try:
+                want = self.machine.send(self.answer) if self.has_begun else next(self.machine)
+            except StopIteration:
+                self.is_done = True
+                return
+            self.has_begun, self.answer = True, None
+            if isinstance(want, Wait):
+                return
+            if isinstance(want, Draft):
+                self.answer = _guesses(guess, want.text, want.count)
+                span = Span(name, "draft", now, now + want.count * clock.draft_s, want.count)
+            elif isinstance(want, Verify):
+                self.answer = _answers(say, want.text, want.tail)
+                kept = next((i for i, (a, b) in enumerate(zip(want.tail, self.answer, strict=False)) if a != b),
+                            len(want.tail)) + 1  # fmt: skip
+                span = Span(name, "verify", now, now + clock.target_s(len(want.tail) + 1), len(want.tail), kept)
+            else:
+                assert isinstance(want, RolledBack)
+                span = Span(name, "roll back", now, now, want.tokens)
+            spans.append(span)
+            self.busy_until = span.end_s
+
+
+def in_rounds(guess: Guess, say: Say, prompt: Sequence[int], length: int, gamma: int, clock: Clock) -> Lanes:
+    """PEARL: both work, and the slower one ends the round."""
+    spans, now = list[Span](), 0.0
+    rounds = pearl(prompt, length, gamma, lambda token: False)
+    answer: tuple[Sequence[int], Sequence[int]] | None = None
+    try:
+        while True:
+            want = rounds.send(answer)
+            answer = None
+            if isinstance(want, Met):
+                spans[-1] = Span(TARGET, "verify", spans[-1].start_s, spans[-1].end_s, spans[-1].tokens, want.committed)
+                if want.thrown:
+                    spans.append(Span(DRAFT, "roll back", now, now, want.thrown))
+                continue
+            assert isinstance(want, Both)
+            whole = [*want.text, *want.pending]
+            answer = _guesses(guess, whole, want.count), _answers(say, want.text, want.pending)
+            drafted, read = want.count * clock.draft_s, clock.target_s(len(want.pending) + 1)
+            spans.append(Span(DRAFT, "draft", now, now + drafted, want.count))
+            spans.append(Span(TARGET, "verify", now, now + read, len(want.pending)))
+            now += max(drafted, read)
+    except StopIteration as end:
+        text: list[int] = end.value
+    return Lanes("pearl", text, now, spans)
+
+
+def dsi(
+    guess: Guess, say: Say, prompt: Sequence[int], length: int, lookahead: int, servers: int, clock: Clock
+) -> Lanes:
+    """DSI (2405.14105): the drafter never waits; every `lookahead` tokens a free target server reads what was drafted
+    since. A wrong token ends everything built on it, and the target's own token is drafted on from there."""
+    text, spans, now = list(prompt), list[Span](), 0.0
+    while len(text) < length:
+        free, drafting, wrong = [now] * servers, now, False
+        while not wrong and len(text) < length:
+            tail = _guesses(guess, text, lookahead)
+            spans.append(Span(DRAFT, "draft", drafting, drafting + lookahead * clock.draft_s, lookahead))
+            drafting = spans[-1].end_s
+            server = min(range(servers), key=free.__getitem__)
+            begins = max(drafting, free[server])
+            free[server] = begins + clock.target_s(lookahead + 1)
+            said = _answers(say, text, tail)
+            right = next((i for i, (a, b) in enumerate(zip(tail, said, strict=False)) if a != b), lookahead)
+            wrong = right < lookahead
+            new = said[: right + 1] if wrong else tail
+            spans.append(Span(f"{TARGET} {server + 1}", "verify", begins, free[server], lookahead, len(new)))
+            text += new
+        now = free[server] if wrong else max(free)
+    return Lanes("dsi", text[:length], now, spans)
+
+
+def _guesses(guess: Guess, text: Sequence[int], count: int) -> list[int]:
+    own = list(text)
+    for _ in range(count):
+        own.append(guess(own))
+    return own[len(text) :]
+
+
+def _answers(say: Say, text: Sequence[int], tail: Sequence[int]) -> list[int]:
+    """What the target says at the end of the text and after each token of the tail."""
+    return [say([*text, *tail[:read]]) for read in range(len(tail) + 1)]

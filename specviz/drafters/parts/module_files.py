@@ -1,0 +1,107 @@
+"""A trained drafter module as a folder: `model.safetensors` with its weights, `module.json` with what they are for.
+
+Place in the flow: written by training, read by drafters and by the Train page. The weights are data: nothing in them
+is ever executed.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+
+from specviz.drafters.parts.trained import MODULES, DrafterModule, TargetParts, check_target, fresh
+from specviz.errors import ModelError
+from specviz.lm.base import GivesFeatures
+from specviz.options import Options, from_mapping, to_mapping
+from specviz.resources import ROOT
+
+SHIPPED = "shipped"
+UNTRAINED = "untrained"
+WEIGHTS_HELP = (
+    "trained weights: 'shipped', 'untrained' (random, for comparison), or a folder `specviz train module` left"
+)
+WEIGHTS, CARD = "model.safetensors", "module.json"
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleCard:
+    """What a module's weights are for, and how they came about."""
+
+    module: str
+    options: dict[str, Any]
+    target_sha256: str
+    target_name: str
+    parameters: int
+    training: dict[str, Any] = field(default_factory=dict)
+    """tokens, seconds, losses, held-out acceptance: whatever training measured"""
+
+
+def write_module(module: DrafterModule[Options], folder: Path, training: dict[str, Any]) -> ModuleCard:
+    """Weights in bfloat16 (half the size; drafts need no more) and card, in `folder`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    card = ModuleCard(
+        module.name,
+        to_mapping(module.options),
+        module.target.weights_sha256,
+        module.target.name,
+        module.parameter_count(),
+        training,
+    )
+    tensors = {name: _stored(tensor) for name, tensor in module.state_dict().items()}
+    save_file(tensors, folder / WEIGHTS)
+    (folder / CARD).write_text(json.dumps(asdict(card), indent=1) + "\n", encoding="utf-8")
+    return card
+
+
+def _stored(tensor: torch.Tensor) -> torch.Tensor:
+    return (tensor.to(torch.bfloat16) if tensor.is_floating_point() else tensor).contiguous().cpu()
+
+
+def read_card(folder: Path) -> ModuleCard:
+    """Raises ModelError where the folder holds no module."""
+    try:
+        return ModuleCard(**json.loads((folder / CARD).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError) as error:
+        raise ModelError(
+            f"{folder} holds no trained drafter module ({type(error).__name__}: {error}); give a folder that "
+            "`specviz train module` wrote."
+        ) from error
+
+
+def read_module(folder: Path, target: GivesFeatures) -> DrafterModule[Options]:
+    """The module, on the target's device and in its dtype. Raises ModelError where the files are damaged, or made for
+    another target."""
+    card = read_card(folder)
+    check_target(card.target_sha256, f"in {folder}", target.info)
+    kind = MODULES.get(card.module)
+    module = fresh(kind, TargetParts.of(target), from_mapping(kind.options_type, card.options))
+    try:
+        module.load_state_dict(load_file(folder / WEIGHTS))
+    except (OSError, SafetensorError, RuntimeError) as error:
+        raise ModelError(f"the weights in {folder} cannot be read: {' '.join(str(error).split())}") from error
+    return module
+
+
+def module_for(kind: type[DrafterModule[Options]], weights: str, target: GivesFeatures) -> DrafterModule[Options]:
+    """The module that a drafter's option `weights` names. Raises ModelError where there is none for this target, or the
+    folder holds a module of another kind."""
+    if weights == UNTRAINED:
+        return fresh(kind, TargetParts.of(target), from_mapping(kind.options_type, {}))
+    folder = ROOT / "modules" / kind.name if weights == SHIPPED else Path(weights)
+    if weights == SHIPPED and not folder.is_dir():
+        raise ModelError(
+            f"no weights of '{kind.name}' are shipped; train some with `specviz train module {kind.name}`, or set "
+            f"weights to '{UNTRAINED}'."
+        )
+    module = read_module(folder, target)
+    if module.name != kind.name:
+        raise ModelError(
+            f"{folder} holds a module '{module.name}', but '{kind.name}' is needed; choose another folder."
+        )
+    return module

@@ -1,0 +1,129 @@
+"""Networks that learn to draft from the target's states: what a drafter, its training and its file share.
+
+    @MODULES.register("x")            in the drafter's own file: the network, which states it reads, its loss
+    class X(DrafterModule[XShape])    `specviz train module x` and the Train page follow from it
+
+    FeatureBatch ─► loss ─► weights ─► a folder (`module_files`) ─► the drafter
+
+Shapes: B texts, T tokens each, K depths, H hidden size, V vocabulary. Registers nothing.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Generic
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from specviz.errors import ModelError
+from specviz.lm.base import GivesFeatures, ModelInfo
+from specviz.options import Options
+from specviz.registry import OptionsT_co, Registry
+
+
+@dataclass(frozen=True, slots=True)
+class TargetParts:
+    """What of the target a module is built on; frozen, shared, never written to a module's file."""
+
+    info: ModelInfo
+    embedding: Tensor
+    """[V, H]"""
+    head: Tensor
+    """[V, H], reads states at depth = layers"""
+
+    @classmethod
+    def of(cls, target: GivesFeatures) -> TargetParts:
+        return cls(target.info, target.embedding(), target.head())
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureBatch:
+    """Texts and the target's states along them: state t is that of token t, and says what follows it."""
+
+    tokens: Tensor
+    """[B, T] int64"""
+    features: Tensor
+    """[B, T, K, H] at the module's depths, in their order"""
+    final: Tensor
+    """[B, T, H], as the head reads them"""
+
+    def target_logits(self, head: Tensor) -> Tensor:
+        """What the target says after every token [B, T, V]."""
+        return functional.linear(self.final, head.to(self.final.dtype))
+
+
+class DrafterModule(nn.Module, ABC, Generic[OptionsT_co]):
+    """One network over a target. `options` is its shape: written beside the weights, fixed once it is trained.
+
+    Made with fresh weights, drawn from torch's global generator; `load_state_dict` brings trained ones.
+    """
+
+    name: ClassVar[str]
+    """set by `register`; that of the drafter it belongs to, where that has one module"""
+    options_type: ClassVar[type[Options]] = Options
+    """set by `DrafterModule[XShape]`"""
+    explanation: ClassVar[str] = ""
+    """one sentence for people who choose what to train"""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        for base in vars(cls).get("__orig_bases__", ()):
+            for argument in getattr(base, "__args__", ()):
+                if isinstance(argument, type) and issubclass(argument, Options):
+                    cls.options_type = argument
+
+    def __init__(self, target: TargetParts, options: OptionsT_co) -> None:
+        """Raises OptionError or ModelError where the shape does not fit the target."""
+        super().__init__()
+        self.target = target.info
+        self.options = options
+        self.register_buffer("embedding", target.embedding.detach(), persistent=False)
+        self.register_buffer("head", target.head.detach(), persistent=False)
+
+    embedding: Tensor
+    head: Tensor
+
+    @abstractmethod
+    def depths(self) -> Sequence[int]:
+        """After how many layers it reads the target (see `lm.base.GivesFeatures`)."""
+
+    @abstractmethod
+    def loss(self, batch: FeatureBatch) -> dict[str, Tensor]:
+        """Named terms, scalars; their sum is what training minimises."""
+
+    @property
+    def hidden_size(self) -> int:
+        return self.target.hidden_size
+
+    def parameter_count(self) -> int:
+        """Numbers that training changes and the file holds."""
+        return sum(one.numel() for one in self.parameters())
+
+
+MODULES: Registry[type[DrafterModule[Options]]] = Registry("drafter module", package="specviz.drafters")
+"""Networks of drafters that learn, found with the drafters."""
+
+
+def fresh(
+    kind: type[DrafterModule[Options]], target: TargetParts, options: Options, seed: int = 0
+) -> DrafterModule[Options]:
+    """Untrained, with weights that `seed` alone decides; torch's global generator is left as it was."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        module = kind(target, options)
+    reference = target.embedding
+    moved: DrafterModule[Options] = module.to(device=reference.device, dtype=reference.dtype)
+    return moved.eval()
+
+
+def check_target(made_for: str, called: str, target: ModelInfo) -> None:
+    """Raises ModelError where weights were trained on the states of another target: they would only be rejected."""
+    if made_for != target.weights_sha256:
+        raise ModelError(
+            f"the weights {called} were trained on the states of the target {made_for[:12]}, but {target.name} has the "
+            f"weights {target.weights_sha256[:12]}; train them on it (`specviz train module`), or choose other weights."
+        )

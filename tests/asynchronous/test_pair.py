@@ -1,0 +1,108 @@
+"""Two real processes on tiny checkpoints: the text of plain decoding, also where the drafter's process is killed."""
+
+from __future__ import annotations
+
+from multiprocessing.shared_memory import SharedMemory
+from threading import Timer
+
+import psutil
+import pytest
+
+from specviz.asynchronous.pair import AsyncPair, Job, Place
+from specviz.asynchronous.reader import Reader
+from specviz.asynchronous.shared_board import SharedBoard
+from specviz.core.sampling import Sampling
+from specviz.errors import ModelError
+from specviz.lm.load import load
+
+PROMPT, LENGTH = (3, 1, 4), 30
+
+
+def never(token: int) -> bool:
+    return False
+
+
+def plain(model, temperature: float, seed: int) -> list[int]:
+    reader, text = Reader(model, Sampling(temperature), seed), list(PROMPT)
+    while len(text) < LENGTH:
+        text += reader.answers(text, [])
+    return text
+
+
+@pytest.fixture(scope="module")
+def folders(checkpoint):
+    return str(checkpoint("llama")), str(checkpoint("llama", num_hidden_layers=1))
+
+
+@pytest.fixture(scope="module")
+def target(folders):
+    return load(folders[0]).model
+
+
+@pytest.fixture(scope="module")
+def pair(folders, target):
+    with AsyncPair(target, Place(folders[1])) as both:
+        yield both
+
+
+def test_a_reader_answers_as_the_model_does_after_any_change_of_text(target):
+    """Longer, cut back, changed in the middle: always what a fresh reader says."""
+    reader = Reader(target, Sampling(0.0), 0)
+    for text, tail in (([3, 1, 4], []), ([3, 1, 4, 1], [5, 9]), ([3, 1, 4, 1, 5], [2]), ([3, 2], [7, 7]), ([3, 2], [])):
+        assert reader.answers(text, tail) == Reader(target, Sampling(0.0), 0).answers(text, tail)
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+@pytest.mark.parametrize("method", ["amusd", "pearl"])
+def test_the_text_of_two_processes_is_that_of_plain_decoding(pair, target, method, temperature):
+    for seed in (1, 2):
+        job = Job(method, PROMPT, LENGTH, Sampling(temperature), seed)
+        lanes = getattr(pair, method)(job, never)
+        assert lanes.text == plain(target, temperature, seed)
+        assert {one.lane for one in lanes.spans} == {"drafter", "target"}, "both worked"
+        assert sum(one.kept for one in lanes.spans) == LENGTH - len(PROMPT)
+        assert all(0 <= one.start_s <= one.end_s for one in lanes.spans)
+
+
+def test_a_text_that_ends_ends_both(pair, target):
+    text = plain(target, 0.0, 0)
+    end = text[len(PROMPT) + 5]
+    wanted = text[: len(PROMPT) + 1 + text[len(PROMPT) :].index(end)]
+    for method in ("amusd", "pearl"):
+        lanes = getattr(pair, method)(Job(method, PROMPT, LENGTH, Sampling(0.0), 0), lambda token: token == end)
+        assert lanes.text == wanted
+
+
+def test_a_drafter_that_is_killed_costs_speed_and_no_token(folders, target):
+    with AsyncPair(target, Place(folders[1]), slowdown_s=0.05) as both:
+        killer = Timer(0.3, both._process.kill)
+        killer.start()
+        lanes = both.amusd(Job("amusd", PROMPT, LENGTH, Sampling(0.0), 0), never)
+        killer.join()
+        assert lanes.text == plain(target, 0.0, 0)
+        assert not both.is_drafting
+        with pytest.raises(ModelError, match="the drafter's process has ended; start the pair again"):
+            both.pearl(Job("pearl", PROMPT, LENGTH, Sampling(0.0), 0), never)
+
+
+def test_a_model_that_is_not_there_is_said_and_leaves_no_process(target):
+    before = {one.pid for one in psutil.Process().children(recursive=True)}
+    with pytest.raises(ModelError, match="the drafter's process could not begin: ModelError"):
+        AsyncPair(target, Place("/nowhere/at/all"))
+    after = {one.pid for one in psutil.Process().children(recursive=True) if one.status() != psutil.STATUS_ZOMBIE}
+    assert not [one for one in after - before if "resource_tracker" not in " ".join(psutil.Process(one).cmdline())]
+
+
+def test_the_shared_board_holds_two_texts_and_is_gone_at_the_end():
+    board = SharedBoard.create([7, 8], room=6)
+    other = SharedBoard.join(board.memory.name, 6)
+    other.write_draft(2, [9, 9])
+    board.ask_rollback()
+    board.append_verified([5])
+    assert (other.verified(0, other.verified_length()), other.rollbacks_asked()) == ([7, 8, 5], 1)
+    assert (board.draft(0, board.draft_length()), board.is_over()) == ([7, 8, 9, 9], False)
+    name = board.memory.name
+    other.close()
+    board.close(unlink=True)
+    with pytest.raises(FileNotFoundError):
+        SharedMemory(name)

@@ -1,0 +1,139 @@
+"""The asynchronous methods on toy texts: the target's own text whatever happens, and the times that follow by hand."""
+
+from __future__ import annotations
+
+import random
+from itertools import product
+
+import pytest
+
+from specviz.asynchronous.board import LocalBoard
+from specviz.asynchronous.machines import Draft, Verify, drafter, verifier
+from specviz.asynchronous.simulation import Clock, amusd, dsi, in_rounds, plainly, sequentially
+
+PROMPT = [1, 2]
+
+
+def say(text):
+    """A target of five tokens: a fixed function of the whole text."""
+    return random.Random(f"target {list(text)}").randrange(5)
+
+
+def guessing(alpha: float):
+    """A drafter that is right in that share of the texts."""
+
+    def guess(text):
+        draw = random.Random(f"drafter {alpha} {list(text)}")
+        return say(text) if draw.random() < alpha else (say(text) + 1 + draw.randrange(4)) % 5
+
+    return guess
+
+
+def never(text):
+    return (say(text) + 1) % 5
+
+
+FLAT = Clock(1.0, lambda rows: 4.0)
+METHODS = {
+    "sd": lambda guess, length: sequentially(guess, say, PROMPT, length, 4, FLAT),
+    "amusd": lambda guess, length: amusd(guess, say, PROMPT, length, 8, 7, FLAT),
+    "pearl": lambda guess, length: in_rounds(guess, say, PROMPT, length, 4, FLAT),
+    "dsi": lambda guess, length: dsi(guess, say, PROMPT, length, 4, 2, FLAT),
+}
+
+
+@pytest.mark.parametrize(("method", "alpha"), list(product(METHODS, (0.0, 0.5, 0.9, 1.0))))
+def test_the_text_is_that_of_plain_decoding(method, alpha):
+    guess = guessing(alpha) if alpha else never
+    for length in (3, 4, 7, 40):
+        plain = plainly(say, PROMPT, length, FLAT)
+        assert METHODS[method](guess, length).text[:length] == plain.text
+
+
+def test_plain_decoding_takes_a_pass_a_token():
+    assert plainly(say, PROMPT, 12, FLAT).seconds == 40.0
+
+
+def test_a_perfect_drafter_saves_what_can_be_hidden():
+    """10 tokens: SD drafts 4 s and verifies 4 s for 5; PEARL drafts the next 4 while 4 are read."""
+    assert METHODS["sd"](say, 12).seconds == 2 * (4 + 4)
+    pearl = METHODS["pearl"](say, 14)
+    assert pearl.seconds == 4.0 + 3 * 4.0, "one round to begin, then 4 tokens a round"
+    assert pearl.busy("drafter") == pearl.busy("target") == 1.0
+
+
+def test_a_drafter_that_is_never_right_costs_pearl_nothing_and_sequential_drafting_its_time():
+    assert METHODS["pearl"](never, 12).seconds == 40.0
+    drafts = 6 * 4 + 3 + 2 + 1  # of ten rounds, each no longer than what is left of the text
+    assert METHODS["sd"](never, 12).seconds == 40.0 + drafts
+
+
+def test_asynchronous_drafting_goes_on_while_the_target_reads():
+    lanes = METHODS["amusd"](say, 40)
+    reading = [one for one in lanes.spans if one.what == "verify"]
+    drafting = [one for one in lanes.spans if one.what == "draft"]
+    overlaps = [d for d in drafting for v in reading if v.start_s < d.start_s < v.end_s]
+    assert len(overlaps) > len(drafting) / 2
+    assert lanes.seconds < METHODS["sd"](say, 40).seconds
+
+
+def test_more_servers_never_slow_dsi_down():
+    guess = guessing(0.8)
+    slow = Clock(0.1, lambda rows: 4.0)
+    times = [dsi(guess, say, PROMPT, 40, 4, servers, slow).seconds for servers in (1, 2, 4, 8)]
+    assert times == sorted(times, reverse=True)
+    assert times[0] > times[-1]
+
+
+class Shaky(LocalBoard):
+    """Shows old lengths and, now and then, a draft with a wrong token in it."""
+
+    def __init__(self, prompt, draw):
+        super().__init__(prompt)
+        self.draw = draw
+
+    def draft_length(self):
+        return max(0, super().draft_length() - self.draw.choice((0, 0, 1, 3)))
+
+    def draft(self, start, stop):
+        found = super().draft(start, stop)
+        if found and self.draw.random() < 0.2:
+            found[self.draw.randrange(len(found))] = 4
+        return found
+
+
+def interleaved(seed: int) -> tuple[list[int], int]:
+    """One text with the two machines resumed in random order; the drafter may die on the way. (text, steps)."""
+    draw = random.Random(seed)
+    board = Shaky(PROMPT, draw) if seed % 2 else LocalBoard(PROMPT)
+    guess, alive, length = guessing(draw.choice((0.0, 0.5, 0.9))), [True], draw.randrange(3, 12)
+    dies_at = draw.choice((None, draw.randrange(20)))
+    machines = {
+        "drafter": drafter(board, draw.randrange(1, 5), length),
+        "target": verifier(board, length, draw.randrange(1, 5), lambda token: False, lambda: alive[0]),
+    }
+    wants, idle, steps = {name: next(machine) for name, machine in machines.items()}, 0, 0
+    while not board.is_over():
+        steps += 1
+        if dies_at is not None and steps > dies_at:
+            alive[0] = False
+        name = draw.choice([one for one in machines if one == "target" or alive[0]])
+        want, answer, before = wants[name], None, board.changes
+        if isinstance(want, Draft):
+            answer = [guess(want.text)]
+        elif isinstance(want, Verify):
+            answer = [say([*want.text, *want.tail[:read]]) for read in range(len(want.tail) + 1)]
+        try:
+            wants[name] = machines[name].send(answer)
+        except StopIteration:
+            break
+        idle = 0 if board.changes != before or answer else idle + 1
+        assert idle < 200, "nothing moves any more: a deadlock"
+    return board.verified(0, length), length
+
+
+def test_ten_thousand_interleavings_lose_nothing_and_never_stand_still():
+    """Old lengths, torn drafts and a drafter that dies cost time, never a token."""
+    for seed in range(10_000):
+        text, length = interleaved(seed)
+        assert text == plainly(say, PROMPT, length, FLAT).text, seed
