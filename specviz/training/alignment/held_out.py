@@ -30,9 +30,9 @@ def held_out_texts(
     folder: Path,
 ) -> list[WrittenText]:
     """Each prompt with up to 64 tokens of the target's, in fp32; the file's name holds what it was made from."""
-    made_from = json.dumps([[one["id"] for one in prompts], temperature, target.config.to_diff_dict()], default=str)
     weights = sum(float(parameter.detach().double().abs().sum()) for parameter in target.parameters())
-    path = folder / f"{hashlib.sha256(f'{made_from} {weights!r}'.encode()).hexdigest()[:16]}.json"
+    made_from = json.dumps([[one["text"] for one in prompts], temperature, NEW_TOKENS, weights])
+    path = folder / f"{hashlib.sha256(made_from.encode()).hexdigest()[:16]}.json"
     if not path.is_file():
         found = [tokens for batch in _batches(prompts) for tokens in _written(target, tokenizer, batch, temperature)]
         folder.mkdir(parents=True, exist_ok=True)

@@ -67,6 +67,7 @@ def plans() -> list[Plan]:
     return [
         *(Plan("grid", WEAK, loss, "target") for loss in LOSSES),
         *(Plan("domains", SHIPPED, loss, "target", domain) for loss in FEW[1:] for domain in (BOTH, *DOMAINS)),
+        *(Plan("domains", WEAK, loss, "target", domain) for loss in FEW[1:] for domain in DOMAINS),
         *(Plan("grid", WEAK, loss, "drafter") for loss in FEW),
         *(Plan("grid", WEAK, loss, "corpus") for loss in LOSSES),
         *(Plan("grid", WEAK, loss, MIXTURE) for loss in FEW),
