@@ -2,7 +2,7 @@
 
     AsyncPair ── jobs by pipe, texts by shared board, wake-ups by events ── worker (one torch thread)
 
-The child ends with its parent, and a child that dies costs speed, not the text: the verifier then decodes plainly.
+The child ends with its parent, and a child that is killed costs speed, not the text: the verifier then decodes plainly.
 """
 
 from __future__ import annotations

@@ -103,11 +103,11 @@ class Shaky(LocalBoard):
 
 
 def interleaved(seed: int) -> tuple[list[int], int]:
-    """One text with the two machines resumed in random order; the drafter may die on the way. (text, steps)."""
+    """One text with the two machines resumed in random order; the drafter may be killed on the way. (text, steps)."""
     draw = random.Random(seed)
     board = Shaky(PROMPT, draw) if seed % 2 else LocalBoard(PROMPT)
     guess, alive, length = guessing(draw.choice((0.0, 0.5, 0.9))), [True], draw.randrange(3, 12)
-    dies_at = draw.choice((None, draw.randrange(20)))
+    killed_at = draw.choice((None, draw.randrange(20)))
     machines = {
         "drafter": drafter(board, draw.randrange(1, 5), length),
         "target": verifier(board, length, draw.randrange(1, 5), lambda token: False, lambda: alive[0]),
@@ -115,7 +115,7 @@ def interleaved(seed: int) -> tuple[list[int], int]:
     wants, idle, steps = {name: next(machine) for name, machine in machines.items()}, 0, 0
     while not board.is_over():
         steps += 1
-        if dies_at is not None and steps > dies_at:
+        if killed_at is not None and steps > killed_at:
             alive[0] = False
         name = draw.choice([one for one in machines if one == "target" or alive[0]])
         want, answer, before = wants[name], None, board.changes
@@ -133,7 +133,7 @@ def interleaved(seed: int) -> tuple[list[int], int]:
 
 
 def test_ten_thousand_interleavings_lose_nothing_and_never_stand_still():
-    """Old lengths, torn drafts and a drafter that dies cost time, never a token."""
+    """Old lengths, torn drafts and a drafter that is killed cost time, never a token."""
     for seed in range(10_000):
         text, length = interleaved(seed)
         assert text == plainly(say, PROMPT, length, FLAT).text, seed
