@@ -32,6 +32,8 @@ class Participants:
     """models that draft beside `drafter`"""
     step_times: list[StepTime] = field(default_factory=list)
     draft_step_s: float | None = None
+    drafting: LanguageModel | None = None
+    """the drafter's model as it drafts with it: its head may be smaller than that of the one loaded for it"""
 
     def measure(self, drafting: LanguageModel | None = None) -> None:
         """Time bare passes (once per model and process; later calls only look them up). `drafting` is the drafter's
@@ -39,6 +41,7 @@ class Participants:
         self.step_times = step_times(self.target.model)
         if drafting is None and self.drafter is not None:
             drafting = self.drafter.model
+        self.drafting = drafting
         self.draft_step_s = draft_pass_s(drafting, self.target.model) if drafting is not None else None
 
 
@@ -64,7 +67,7 @@ def started(
             method.drafter.name,
             in_effect(method.drafter.options, has_policy=draft_policies.tree_policy is not None),
             method.drafter.lossless,
-            model_card(who.drafter.info) if who.drafter is not None else None,
+            _drafter_card(who),
             further_models=[model_card(one.info) for one in who.further],
         ),
         verifier=_card(method.verifier),
@@ -93,6 +96,14 @@ def started(
 
 def _card(method: Verifier[Options] | TreePolicy[Options] | StopPolicy[StopOptions]) -> MethodCard:
     return MethodCard(method.name, in_effect(method.options), method.lossless)
+
+
+def _drafter_card(who: Participants) -> ModelCard | None:
+    """The drafter's own model, with what a pass of it reads as it drafts."""
+    if who.drafter is None:
+        return None
+    card = model_card(who.drafter.info)
+    return card if who.drafting is None else replace(card, read_per_pass=who.drafting.info.read_per_pass)
 
 
 def model_card(info: ModelInfo) -> ModelCard:

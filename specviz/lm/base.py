@@ -31,6 +31,8 @@ class ModelInfo:
     eos_ids: tuple[int, ...]
     tokenizer_sha256: str = ""
     """of the tokenizer it was loaded with; empty where there is none"""
+    read_per_pass: int = 0
+    """weights that one pass reads; see the trace's model card"""
 
 
 class Cache(Protocol):

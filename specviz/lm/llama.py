@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -65,6 +66,8 @@ class LlamaModel(LlamaRows):
             trimmed = copy(self)
             ones = torch.eye(self.shape.hidden_size, device=self.device, dtype=self._embedding.dtype)
             trimmed._head_weight = self._head_weight[list(tokens)]
+            left_out = (self.shape.vocab_size - len(tokens)) * self.shape.hidden_size
+            trimmed._info = replace(self._info, read_per_pass=self._info.read_per_pass - left_out)
             trimmed._head = Projection(self._head(ones).t()[list(tokens)].contiguous())
             trimmed.kernels = self.kernels | {"head": calibrate([[trimmed._head]])[0]}
             self._last_trimmed = key, trimmed

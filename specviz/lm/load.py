@@ -80,6 +80,13 @@ def _info(name: str, config: dict[str, Any], files: list[Path], dtype: torch.dty
     )
 
 
+def _gathered(model: Any) -> int:
+    """Parameters of an input embedding that is not the head too."""
+    embedding, head = model.get_input_embeddings(), model.get_output_embeddings()
+    shared = head is not None and head.weight is embedding.weight
+    return 0 if shared else int(embedding.weight.numel())
+
+
 def _lean(config: dict[str, Any], files: list[Path], info: ModelInfo, device: torch.device) -> LanguageModel:
     from specviz.lm.llama import LlamaModel
 
@@ -87,7 +94,8 @@ def _lean(config: dict[str, Any], files: list[Path], info: ModelInfo, device: to
     info = replace(
         info,
         adapter="lean-llama",
-        parameters=sum(tensor.numel() for tensor in weights.values()),
+        parameters=(parameters := sum(tensor.numel() for tensor in weights.values())),
+        read_per_pass=parameters - (0 if shape.tied else weights["model.embed_tokens.weight"].numel()),
         layers=shape.layers,
         hidden_size=shape.hidden_size,
         vocab_size=min(shape.vocab_size, info.vocab_size),
@@ -173,7 +181,8 @@ def _with_transformers(folder: Path, config: Any, info: ModelInfo, device: torch
     info = replace(
         info,
         adapter="transformers",
-        parameters=sum(parameter.numel() for parameter in model.parameters()),
+        parameters=(parameters := sum(parameter.numel() for parameter in model.parameters())),
+        read_per_pass=parameters - _gathered(model),
         layers=int(text.num_hidden_layers),
         hidden_size=int(text.hidden_size),
         vocab_size=min(int(text.vocab_size), info.vocab_size),

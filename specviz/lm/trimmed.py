@@ -34,7 +34,7 @@ class TrimmedModel:
         self._kept = torch.tensor(kept, device=model.device)
         self._inner = model.with_head(kept) if isinstance(model, TrimsHead) else model
         self.computes_less = self._inner is not model
-        info = model.info
+        info = self._inner.info
         self._info = replace(info, adapter=f"{info.adapter}, {len(kept)} head rows")
 
     @property

@@ -137,6 +137,26 @@ class StepTimes:
         return y0 + slope * (rows - x0)
 
 
+def memory_bound_speedup(tokens_per_pass: float, drafter_passes: float, memory_ratio: float) -> float:
+    """MBSU, the speedup of a machine whose passes cost nothing but reading the weights: tau c / (gamma + c).
+
+    tau: tokens per target pass (block efficiency); gamma: drafter passes per round (a chain's length, a tree's passes);
+    c = `memory_ratio`: bytes of weights that a target pass reads / those of a drafter pass, a trimmed head counted as
+    trimmed and an input embedding not at all, for a pass gathers a few rows of it. Goel et al. 2024 (2403.00858) and
+    VocabTrim (2506.22694), with c the other way up. It leaves out the width of the target's pass, the cache and
+    every overhead. A drafter that reads no weights has no drafter pass: its MBSU is tau.
+
+    >>> memory_bound_speedup(3.0, 4, 4.0)
+    1.5
+    """
+    if memory_ratio <= 0 or drafter_passes < 0 or tokens_per_pass < 0:
+        raise OptionError(
+            f"{tokens_per_pass} tokens per pass, {drafter_passes} drafter passes and a memory ratio of {memory_ratio} "
+            "make no speedup; give a ratio above 0 and counts of 0 or more."
+        )
+    return tokens_per_pass * memory_ratio / (drafter_passes + memory_ratio)
+
+
 def break_even_tokens(times: StepTimes, nodes: int, draft_s: float = 0.0, overhead_s: float = 0.0) -> float:
     """Tokens per round at which a round of `nodes` candidates is as fast as plain decoding.
 

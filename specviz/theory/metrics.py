@@ -11,7 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
+from specviz.theory.formulas import memory_bound_speedup
 from specviz.trace.events import Round, Trace, Trial
+from specviz.trace.header import ModelCard, Started
 from specviz.trace.summary import (
     acceptance_by_depth,
     acceptance_histogram,
@@ -44,7 +46,9 @@ __all__ = [
     "drafts",
     "first_trials",
     "levels_by_depth",
+    "mbsu",
     "mean_acceptance_length",
+    "memory_ratio",
     "num_accepted_draft_tokens",
     "num_draft_tokens",
     "num_spec_steps",
@@ -155,6 +159,39 @@ def cost_ratio(rounds: Sequence[Round]) -> float | None:
     drafts = [one.seconds for this in rounds for one in this.drafted.passes if one.rows == 1]
     targets = [this.scored.target_pass.seconds for this in rounds]
     return fmean(drafts) / fmean(targets) if drafts and fmean(targets) > 0 else None
+
+
+NUMBER_BYTES = {"float64": 8, "float32": 4, "bfloat16": 2, "float16": 2}
+"""of a model card's dtype"""
+
+
+def memory_ratio(started: Started) -> float | None:
+    """c of MBSU: bytes of weights that a target pass reads / bytes that a pass of the drafter's own model reads; None
+    where it has none, has several, or where one of the sizes was not counted."""
+    model = started.drafter.model
+    if model is None or started.drafter.further_models:
+        return None
+    target, drafter = _bytes_per_pass(started.target), _bytes_per_pass(model)
+    return target / drafter if target and drafter else None
+
+
+def mbsu(started: Started, rounds: Sequence[Round]) -> float | None:
+    """Memory-bound speedup (`formulas.memory_bound_speedup`): tokens per target pass, and in place of gamma the drafter
+    passes per round that the run really made, so that trees, early ends and catching up count as they are.
+
+    A drafter without passes reads no weights: its MBSU is its tokens per target pass. None where it makes passes whose
+    weights nobody counted (layers of the target, several models)."""
+    tau = tokens_per_target_pass(rounds)
+    passes = sum(len(this.drafted.passes) for this in rounds)
+    if tau is None or passes == 0:
+        return tau
+    ratio = memory_ratio(started)
+    return None if ratio is None else memory_bound_speedup(tau, passes / len(rounds), ratio)
+
+
+def _bytes_per_pass(card: ModelCard) -> int:
+    """0 where it is not known."""
+    return card.read_per_pass * NUMBER_BYTES.get(card.dtype, 0)
 
 
 def tokens_per_second(trace: Trace) -> float | None:

@@ -32,6 +32,9 @@ class ModelCard:
     dtype: str
     weights_sha256: str
     """hash over the weight files, or over the tensors where there is no file"""
+    read_per_pass: int = 0
+    """weights that one pass reads: all but an input embedding that is no head too, of which it gathers a few rows, and
+    of a trimmed head the kept rows; 0 where nobody counted them"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,3 +57,16 @@ def test_its_identity_says_how_large_the_head_is(checkpoint):
     model = load(str(checkpoint("llama")), adapter="lean-llama").model
     assert TrimmedModel(model, KEPT).info.adapter == "lean-llama, 5 head rows"
     assert TrimmedModel(model, KEPT).info.vocab_size == VOCABULARY
+
+
+@pytest.mark.parametrize("adapter", ["lean-llama", "transformers"])
+@pytest.mark.parametrize("tied", [True, False])
+def test_a_pass_reads_no_embedding_that_is_no_head_and_no_row_that_was_cut(checkpoint, adapter, tied):
+    model = load(str(checkpoint("llama", tie_word_embeddings=tied)), adapter=adapter).model
+    info = model.info
+    rows = VOCABULARY * info.hidden_size
+    assert info.read_per_pass == info.parameters - (0 if tied else rows)
+    trimmed = TrimmedModel(model, KEPT)
+    left_out = rows - len(KEPT) * info.hidden_size if trimmed.computes_less else 0
+    assert trimmed.info.read_per_pass == info.read_per_pass - left_out
+    assert model.info.read_per_pass == info.read_per_pass, "the whole model keeps its own"

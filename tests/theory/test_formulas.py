@@ -30,6 +30,16 @@ def test_expected_tokens_by_hand() -> None:
     assert theory.expected_tokens(0.7, 0) == 1
 
 
+def test_memory_bound_speedup_by_hand() -> None:
+    """Three tokens per pass of a target of 8 bytes with four passes of a drafter of 2: 3 x 8 / (8 + 4 x 2)."""
+    assert theory.memory_bound_speedup(3.0, 4, 8 / 2) == 3 * 8 / (8 + 4 * 2) == 1.5
+    assert theory.memory_bound_speedup(2.5, 0, 4.0) == 2.5, "no drafter passes: tokens per target pass"
+    assert theory.memory_bound_speedup(5.0, 4, 1e9) == pytest.approx(5.0), "a drafter that weighs nothing"
+    assert theory.memory_bound_speedup(5.0, 4, 1.0) == 1.0, "the target as its own drafter gains nothing"
+    with pytest.raises(OptionError, match="make no speedup"):
+        theory.memory_bound_speedup(2.0, 4, 0.0)
+
+
 def test_growth_has_a_ceiling() -> None:
     assert theory.ceiling(0.75) == 4
     assert theory.expected_tokens(0.75, 200) == pytest.approx(4)

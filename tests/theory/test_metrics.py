@@ -9,8 +9,8 @@ import pytest
 
 from specviz.theory import metrics
 from specviz.trace.codec import read
-from specviz.trace.events import Finished, Round, Trace
-from specviz.trace.header import MethodCard
+from specviz.trace.events import Finished, Pass, Round, Trace
+from specviz.trace.header import MethodCard, Started
 
 SAMPLE = Path(__file__).parents[1] / "golden" / "trace-1.0-sample.json"
 
@@ -81,6 +81,42 @@ def test_conditional_rates_leave_unreached_levels_out(rounds: list[Round]) -> No
 
 def test_tokens_per_target_pass_counts_every_round(rounds: list[Round]) -> None:
     assert metrics.tokens_per_target_pass(rounds) == (14 + 8) / 8
+
+
+def with_weights(trace: Trace, target: int, drafter: int) -> Started:
+    """The header with models in bfloat16 and float32 whose passes read so many weights."""
+    card = replace(trace.started.target, read_per_pass=target, dtype="bfloat16")
+    own = replace(card, read_per_pass=drafter, dtype="float32")
+    return replace(trace.started, target=card, drafter=replace(trace.started.drafter, model=own, further_models=[]))
+
+
+def passes(rounds: list[Round], count: int) -> list[Round]:
+    """The rounds, each with so many drafter passes."""
+    made = [Pass(rows=1, cached_rows=9, seconds=0.1, depth=1)] * count
+    return [replace(this, drafted=replace(this.drafted, passes=made)) for this in rounds]
+
+
+def test_memory_bound_speedup_counts_the_passes_that_were_made(trace: Trace, rounds: list[Round]) -> None:
+    """A target of 800 weights x 2 bytes, a drafter of 100 x 4: c = 4; 22 tokens in 8 rounds, 4 passes in each."""
+    started = with_weights(trace, 800, 100)
+    assert metrics.memory_ratio(started) == 4.0
+    assert metrics.mbsu(started, passes(rounds, 4)) == pytest.approx(22 / 8 * 4 / (4 + 4))
+    assert metrics.mbsu(started, passes(rounds, 2)) == pytest.approx(22 / 8 * 4 / (2 + 4))
+    assert metrics.mbsu(started, passes(rounds, 0)) == 22 / 8, "without passes it reads nothing"
+
+
+def test_memory_bound_speedup_is_none_where_nobody_counted(trace: Trace, rounds: list[Round]) -> None:
+    four = passes(rounds, 4)
+    uncounted, counted = with_weights(trace, 800, 0), with_weights(trace, 800, 100)
+    several = replace(counted.drafter, further_models=[counted.target])
+    for started in (
+        uncounted,
+        with_weights(trace, 0, 100),
+        replace(counted, drafter=several),
+        replace(counted, drafter=replace(counted.drafter, model=None)),
+    ):
+        assert (metrics.memory_ratio(started), metrics.mbsu(started, four)) == (None, None)
+    assert metrics.mbsu(counted, []) is None
 
 
 def test_alpha_leaves_never_reached_candidates_out(rounds: list[Round]) -> None:

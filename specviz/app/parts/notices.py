@@ -26,6 +26,11 @@ TABLE_HEAD = (
     ),
     ("acceptance rate", "accepted / drafted, bonus and correction not counted"),
     ("mean acceptance length", "1 + accepted per round that drafted"),
+    (
+        "MBSU",
+        "speedup if reading weights were all that costs: tokens per target pass × c ÷ (drafter passes per round + c), "
+        "c = target bytes ÷ drafter bytes",
+    ),
     ("tokens/s", "median, engine time only"),
     ("same text", "runs whose output equals plain decoding token for token"),
 )
@@ -108,6 +113,7 @@ def _table_row(row: SweepRow) -> str:
         "1 (baseline)" if plain else _speedup(row),
         _number(row.acceptance_rate),
         _number(row.mean_acceptance_length),
+        _mbsu(row),
         f"{row.tokens_per_s_median:.0f}",
         f"{row.same_output} of {row.runs}",
     )
@@ -119,6 +125,12 @@ def _table_row(row: SweepRow) -> str:
         for column, mark, cell in zip(columns, marks, cells, strict=True)
     )
     return f"<tr{slow}>{body}</tr>"
+
+
+def _mbsu(row: SweepRow) -> str:
+    """With its cost ratio, where the drafter has a model."""
+    ratio = "" if row.memory_ratio is None else f" (c {row.memory_ratio:.2f})"
+    return f"{_number(row.mbsu)}{ratio if row.mbsu is not None else ''}"
 
 
 def _speedup(row: SweepRow) -> str:

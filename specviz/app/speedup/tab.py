@@ -9,6 +9,7 @@ from typing import Any
 
 import gradio as gr
 
+from specviz.app.alignment.tab import alignment_fold
 from specviz.app.lab.tab import Shown, lab_charts, picture_buttons
 from specviz.app.page.events import ENGINE, LATEST, QUIET
 from specviz.app.parts import notices
@@ -72,6 +73,7 @@ def speedup_tab(actions: SpeedupActions, tab: gr.Tab, table: str) -> tuple[gr.Ra
         picture_buttons("sv-sweep-plot")
     parts["points"] = gr.State(Shown())
     choice = lab_charts(parts["points"], parts["plot"])
+    alignment_fold()
 
     outputs = [parts[name] for name in OUTPUTS]
     tab.select(actions.opened, None, outputs, **QUEUED)

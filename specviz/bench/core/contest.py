@@ -41,6 +41,8 @@ class Measured:
     """SpecViz's engine alone"""
     engine_s: float | None = None
     """SpecViz's engine alone: the engine's clock, the rounds added up"""
+    mbsu: float | None = None
+    """SpecViz's engine alone: see `theory.metrics`"""
     record_s: float = 0.0
     """SpecViz's engine alone: the part of `wall_s` spent on turning rounds into events"""
 

@@ -39,6 +39,8 @@ class RowStatistics:
     """seconds of drafting / seconds of the rounds"""
     same_output: int | None
     """runs whose tokens equal plain decoding's; None where plain decoding did not run beside them"""
+    mbsu: Estimate | None = None
+    """memory-bound speedup, runs weighted by their target passes; None where one of them has none"""
 
 
 def statistics(group: Sequence[ContestRun], plain: Plain | None = None, seed: int = 0) -> RowStatistics:
@@ -66,6 +68,9 @@ def statistics(group: Sequence[ContestRun], plain: Plain | None = None, seed: in
         same_output=None
         if plain is None
         else sum(one.measured.output_ids == plain[one.prompt, one.repeat][0].output_ids for one in group),
+        mbsu=None
+        if any(one.measured.mbsu is None for one in group)
+        else estimate(lambda run: ((run.mbsu or 0.0) * run.target_passes, run.target_passes)),
     )
 
 

@@ -17,6 +17,7 @@ from typing import Protocol
 from specviz.bench.core.contest import Measured
 from specviz.errors import BenchError, SpecVizError
 from specviz.protocol.runs import PromptCard, RunRequest, TraceSource
+from specviz.theory import metrics
 from specviz.trace.assemble import assemble
 from specviz.trace.events import Finished, Round, Trace
 from specviz.trace.header import Started
@@ -184,4 +185,5 @@ def measured(run: Collected) -> Measured:
         rounds=run.rounds,
         engine_s=run.finished.decode_s,
         record_s=run.finished.record_s,
+        mbsu=metrics.mbsu(run.started, run.rounds),
     )

@@ -16,7 +16,7 @@ from specviz.protocol.sweeps.points import BASELINE
 from specviz.theory.repetition import MOST
 
 NUMBERS = (
-    "× plain, decoding", "× plain, whole call", "acceptance rate", "mean acceptance length",
+    "× plain, decoding", "× plain, whole call", "acceptance rate", "mean acceptance length", "MBSU",
     "nodes per target pass", "drafting, share of the round", "same output",
 )  # fmt: skip
 
@@ -107,6 +107,7 @@ def _cells(row: DrafterRow) -> list[str]:
         spread(row.whole_call),
         value_of(found.acceptance_rate),
         value_of(found.mean_acceptance_length),
+        value_of(found.mbsu),
         value_of(found.nodes_per_pass, "{:.1f}"),
         or_dash(found.draft_share, "{:.0%}"),
         f"{found.same_output}/{found.runs}",

@@ -69,7 +69,8 @@ def _tables(rows: Sequence[BenchRow]) -> list[str]:
 def _main_table(rows: Sequence[BenchRow]) -> str:
     head = (
         "contestant", "tokens/s", "× plain, decoding", "× plain, whole call", "tokens per target pass",
-        "acceptance rate", "mean acceptance length", "acceptance by position", "same output", "engine efficiency",
+        "acceptance rate", "mean acceptance length", "MBSU", "acceptance by position", "same output",
+        "engine efficiency",
     )  # fmt: skip
     return markdown_table(head, [_cells(row) for row in rows])
 
@@ -84,6 +85,7 @@ def _cells(row: BenchRow) -> list[str]:
         value_of(found.tokens_per_pass),
         value_of(found.acceptance_rate),
         value_of(found.mean_acceptance_length),
+        value_of(found.mbsu),
         " ".join(f"{share:.2f}" for share in found.acceptance_by_depth) or DASH,
         f"{found.same_output}/{found.runs}",
         DASH if row.efficiency is None else str(row.efficiency),

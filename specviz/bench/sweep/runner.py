@@ -84,6 +84,8 @@ def _point(
         policies=case.policies,
         repetition=repetition(run.finished.output_ids),
         plain_repetition=repetition(plain.finished.output_ids),
+        mbsu=metrics.mbsu(run.started, run.rounds),
+        memory_ratio=metrics.memory_ratio(run.started),
     )
 
 

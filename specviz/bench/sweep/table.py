@@ -18,12 +18,14 @@ from specviz.theory.repetition import MOST, repeats_itself, varied
 
 HEAD = (
     "setting", "γ", "temperature", "× plain, decoding", "95 % interval", "acceptance rate", "mean acceptance length",
-    "candidates per pass", "tokens/s", "same output",
+    "MBSU", "candidates per pass", "tokens/s", "same output",
 )  # fmt: skip
 
 NOTE = (
     "Speedup: median over the prompts (each the median of its repeats) of tokens per second ÷ plain decoding's on the "
-    "same prompt in the same repeat; interval: central 95 % over 2000 resamples of the prompts."
+    "same prompt in the same repeat; interval: central 95 % over 2000 resamples of the prompts. MBSU: speedup if "
+    "reading weights were all that costs, tokens per target pass × c ÷ (drafter passes per round + c) with c = target "
+    "bytes ÷ drafter bytes; – where the drafter's passes read weights that nobody counted."
 )
 
 
@@ -91,6 +93,7 @@ def _cells(row: SweepRow) -> list[str]:
         "–" if plain or row.prompts == 1 else f"{row.ratio_low:.2f} to {row.ratio_high:.2f}",
         or_dash(row.acceptance_rate, "{:.2f}"),
         or_dash(row.mean_acceptance_length, "{:.2f}"),
+        or_dash(row.mbsu, "{:.2f}"),
         f"{row.drafted_per_round:.1f}",
         f"{row.tokens_per_s_median:.0f}",
         f"{row.same_output}/{row.runs}",

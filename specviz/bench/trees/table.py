@@ -75,7 +75,7 @@ def _tree_table(rows: Sequence[TreeRow]) -> str:
     """Rank by rank, and by name where no difference is shown."""
     timed = any(row.speedup for row in rows)
     head = ["rank", "tree policy", "shape", "verifier", "mean acceptance length", "behind the highest",
-            "acceptance rate", "candidates per pass", "target passes",
+            "acceptance rate", "MBSU", "candidates per pass", "target passes",
             *(["× plain, decoding"] if timed else [])]  # fmt: skip
     ordered = sorted(rows, key=lambda row: (row.standing.rank or 0, row.growth, row.shape, row.verifier))
     return markdown_table(head, [_cells(row, timed) for row in ordered], words=4)
@@ -90,6 +90,7 @@ def _cells(row: TreeRow, timed: bool) -> list[str]:
         with_interval(row.statistics.mean_acceptance_length),
         _behind(row.standing),
         with_interval(row.statistics.acceptance_rate),
+        value_of(row.statistics.mbsu),
         value_of(row.statistics.nodes_per_pass, "{:.1f}"),
         value_of(row.statistics.target_passes, "{:.1f}"),
     ]

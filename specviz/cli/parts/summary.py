@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from specviz.cli.parts.terminal import Terminal, printable
+from specviz.theory import metrics
 from specviz.theory.repetition import NGRAM, repetition
 from specviz.trace import lossy
 from specviz.trace.events import Trace
@@ -83,10 +84,25 @@ def _rows(trace: Trace) -> list[tuple[str, str]]:
         rows.append(("mean acceptance length", f"{summary.mean_acceptance_length:.2f} tokens per drafting round"))
         depths = [f"{kept / asked:.2f}" for asked, kept in summary.acceptance_by_depth if asked]
         rows.append(("by position", " ".join(depths)))
+    rows += _memory_bound(trace)
     if summary.tokens_per_second is not None:
         clock = "measured on this run's machine" if trace.started.source == "recorded" else "measured"
         rows.append(("speed", f"{summary.tokens_per_second:.1f} tokens/s ({clock}; prompt {finished.prefill_s:.3f} s)"))
     return rows
+
+
+def _memory_bound(trace: Trace) -> list[tuple[str, str]]:
+    """MBSU with its cost ratio; no line for plain decoding, and none where the weights of its passes are not known."""
+    value = metrics.mbsu(trace.started, trace.rounds)
+    if value is None or trace.summary.num_spec_steps == 0:
+        return []
+    ratio, passes = metrics.memory_ratio(trace.started), sum(len(this.drafted.passes) for this in trace.rounds)
+    how = (
+        "no drafter passes, so tokens per target pass"
+        if passes == 0
+        else f"{passes / len(trace.rounds):.2f} drafter passes per round, target ÷ drafter bytes c = {ratio:.2f}"
+    )
+    return [("MBSU", f"{value:.2f} if reading weights were all that costs ({how})")]
 
 
 def _millions(count: int) -> str:

@@ -129,6 +129,9 @@ def _benches() -> tuple[Step, ...]:
              impossible=_no_bfloat16),
         Step("trees", "tree policies and verifiers", (*SPECVIZ, "bench", "trees", *FLOAT, "--write"),
              (Output("docs/bench_trees.md", "bench trees"),), 5),
+        Step("alignment", "what aligning the drafters with the target brings",
+             (*SPECVIZ, "study", "alignment", "--write"),
+             (Output("assets/studies/alignment.json"), Output("docs/alignment.md", "alignment study")), 25),
         Step("pair", "what the pair knows and how it drafts", (*SPECVIZ, "bench", "pair", "--write"),
              (Output("docs/pair.md", "pair"),), 5),
     )  # fmt: skip

@@ -106,6 +106,10 @@ class SweepPoint:
     """share of repeated 4-grams of the output (`theory.repetition`); None in results of releases that did not count"""
     plain_repetition: float | None = None
     """the same of the plain run's output beside it"""
+    mbsu: float | None = None
+    """memory-bound speedup (`theory.metrics.mbsu`); None where the weights that its drafter reads are not known"""
+    memory_ratio: float | None = None
+    """its c, target bytes / drafter bytes; None where the drafter has no model of its own"""
     step_times: tuple[StepTime, ...] = ()
     """the target's measured step-time curve, for the theory curve; files keep each curve once, beside the points"""
 
@@ -141,6 +145,9 @@ class SweepRow:
     drafted_per_round: float
     """candidates per target pass over all runs together"""
     policies: Policies
+    mbsu: float | None = None
+    """median over the runs"""
+    memory_ratio: float | None = None
 
 
 class NamedSetting(Protocol):
@@ -194,8 +201,6 @@ def _row(points: Sequence[SweepPoint]) -> SweepRow:
         by_prompt.setdefault(point.prompt, []).append(point.ratio)
     ratio = median_over_prompts(list(by_prompt.values()))
     drafted = sum(point.drafted for point in points)
-    lengths = [point.mean_acceptance_length for point in points if point.mean_acceptance_length is not None]
-    alphas = [point.alpha for point in points if point.alpha is not None]
     return SweepRow(
         drafter=points[0].drafter,
         label=points[0].label,
@@ -209,9 +214,17 @@ def _row(points: Sequence[SweepPoint]) -> SweepRow:
         tokens_per_s_median=median(point.tokens_per_s for point in points),
         baseline_tokens_per_s_median=median(point.baseline_tokens_per_s for point in points),
         acceptance_rate=sum(point.accepted for point in points) / drafted if drafted else None,
-        mean_acceptance_length=median(lengths) if lengths else None,
-        alpha=median(alphas) if alphas else None,
+        mean_acceptance_length=_median([point.mean_acceptance_length for point in points]),
+        alpha=_median([point.alpha for point in points]),
         same_output=sum(point.same_output for point in points),
         drafted_per_round=drafted / max(1, sum(point.rounds for point in points)),
         policies=points[0].policies,
+        mbsu=_median([point.mbsu for point in points]),
+        memory_ratio=points[0].memory_ratio,
     )
+
+
+def _median(values: Sequence[float | None]) -> float | None:
+    """Of those that are known; None where none is."""
+    known = [value for value in values if value is not None]
+    return median(known) if known else None

@@ -2,7 +2,8 @@
 
 Plain decoding: 12 tokens in 12 rounds of 10 ms, 8 ms of each in the pass. The drafter `model` at γ=2: 12 tokens in 6
 rounds of 15 ms: 4 ms drafting (3 of them in passes), 10 ms target (9 in the pass), half a millisecond judging and
-committing each. Of its rounds 6 reach depth 1, 4 keep it, and 4 test depth 2, which 2 keep.
+committing each; two passes a round of a model a quarter of the target's weight. Of its rounds 6 reach depth 1, 4 keep
+it, and 4 test depth 2, which 2 keep.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ def drafted(**changes: object) -> SweepPoint:
         step_times=FLAT, draft_step_s=0.001, temperature=0.0, accepted_lengths=(2, 2, 2),
         by_depth=((6, 4), (6, 2)), levels=((6, 4), (4, 2)),
         cost=RunCost(0.024, 0.06, 0.003, 0.003, 12, 0.018, 18, 0.054), repetition=0.1, plain_repetition=0.1,
+        mbsu=4 / 3, memory_ratio=4.0,
     )  # fmt: skip
     return replace(point, **changes)
 

@@ -7,7 +7,7 @@ from math import prod
 
 import pytest
 
-from specviz.app.lab import by_position, economy, families, lengths, phases, plane, predicted, waterfall
+from specviz.app.lab import by_position, economy, families, lengths, memory_bound, phases, plane, predicted, waterfall
 from specviz.app.lab.cases import cases, fastest, fraction
 from specviz.app.lab.files import rows_csv
 from tests.app.lab.sweeps import drafted, hasty, plain
@@ -222,3 +222,15 @@ def test_a_chart_s_file_has_a_header_and_no_formula_that_a_spreadsheet_would_run
         "'=1+1 γ=2,1,1,2,0.5",
     ]
     assert rows_csv([]) == ""
+
+
+def test_memory_bound_speedup_of_a_case_by_hand() -> None:
+    """12 tokens in 6 target passes, 12 drafter passes, c = 4: 2 x 4 / (2 + 4); measured 12 / 0.09 beside 12 / 0.12."""
+    (mark,) = memory_bound.marks(POINTS)
+    assert (mark.name, mark.mbsu, mark.measured) == ("model γ=2", pytest.approx(4 / 3), pytest.approx(4 / 3))
+    lookup = drafted(drafter="ngram", label="ngram", mbsu=2.0, memory_ratio=None)
+    lookup = replace(lookup, cost=replace(lookup.cost, draft_passes=0))
+    assert [one.mbsu for one in memory_bound.marks([plain(), lookup])] == [2.0]
+    uncounted = drafted(mbsu=None, memory_ratio=None)
+    assert memory_bound.marks([plain(), uncounted]) == []
+    assert memory_bound.unknown([plain(), uncounted]) == ["model γ=2"]

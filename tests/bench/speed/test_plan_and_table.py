@@ -77,8 +77,8 @@ def report() -> Report:
 
 def test_the_table_shows_ratios_against_plain_with_their_spread(report: Report) -> None:
     text = markdown(report)
-    assert "| specviz: plain | 1.0 | 1.00 [1.00–1.00] | 1.00 [1.00–1.00] | 1.00 | – | – | – | 1/1 | – |" in text
-    assert "| specviz: model γ=4 | 2.0 | 2.00 [2.00–2.00] | 2.00 [2.00–2.00] | 1.00 | – | – | – | 0/1 | – |" in text
+    assert "| specviz: plain | 1.0 | 1.00 [1.00–1.00] | 1.00 [1.00–1.00] | 1.00 | – | – | – | – | 1/1 | – |" in text
+    assert "| specviz: model γ=4 | 2.0 | 2.00 [2.00–2.00] | 2.00 [2.00–2.00] | 1.00 | – | – | – | – | 0/1 | – |" in text
 
 
 def test_aims_stand_beside_what_was_measured(report: Report) -> None:

@@ -59,7 +59,7 @@ def test_a_sweep_says_who_cannot_run_and_gives_table_result_and_csv(source: Draf
     said = capsys.readouterr()
     assert "left out: needy: there is no datastore; build one." in said.err
     assert "3 of 6 runs, about" in said.err
-    assert "| model | 1 | 0 | 2.00 | 2.00 to 2.00 | 1.00 | 2.00 | 1.0 | 2 | 2/2 |" in said.out
+    assert "| model | 1 | 0 | 2.00 | 2.00 to 2.00 | 1.00 | 2.00 | 2.00 | 1.0 | 2 | 2/2 |" in said.out
     result = sweep_store.read("r.json")
     assert (result.complete, result.provenance.command) == (True, "specviz bench sweep own.toml")
     assert [(one.name, one.reason) for one in result.absent] == [("needy", "there is no datastore; build one.")]

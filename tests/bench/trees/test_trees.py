@@ -162,7 +162,7 @@ def test_rows_count_accepted_candidates() -> None:
     assert (counts.nodes_per_pass, counts.target_passes, counts.tokens_per_pass) == ((4.0,) * 3, (2.0,) * 3, (4.0,) * 3)
     assert long.speedup == (2.0, 2.0, 2.0)
     assert rows(shapes, [outcome(shapes[0].name, 1)])[0].speedup is None
-    line = "| – | levels | 2,1 | naive | 4.00 [4.00–4.00] | – | 0.75 [0.75–0.75] | 4.0 | 2.0 | 2.00 [2.00–2.00] |"
+    line = "| – | levels | 2,1 | naive | 4.00 [4.00–4.00] | – | 0.75 [0.75–0.75] | – | 4.0 | 2.0 | 2.00 [2.00–2.00] |"
     assert line in _tree_table([long])
 
 

@@ -1,0 +1,1 @@
+"""The alignment study on the page: a chart and a table of the shipped result."""

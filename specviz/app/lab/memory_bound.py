@@ -1,0 +1,120 @@
+"""Memory-bound against measured speedup: what would be gained if reading weights were all that costs, and what was.
+
+    MBSU = τ × c ÷ (γ + c),  τ = N ÷ R, γ = drafter passes ÷ R, c = target bytes ÷ drafter bytes per pass
+
+The papers on small drafters compare by it (Goel et al. 2403.00858, VocabTrim 2506.22694). It leaves out the width of
+the target's pass, the cache and every overhead, so on a CPU the two disagree. Reads sweep points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import plotly.graph_objects as go
+
+from specviz.app.lab.cases import CaseRuns, Rows, cases, fraction, paired
+from specviz.app.lab.chart import LabChart
+from specviz.app.lab.figure_parts import HEIGHT, hover, label, left_out, look
+from specviz.app.parts.style import TEXT, style
+from specviz.protocol.sweeps.points import SweepPoint
+from specviz.theory.formulas import memory_bound_speedup
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One case; `ratio` is c, None where its drafter makes no passes."""
+
+    name: str
+    series: str
+    mbsu: float
+    measured: float
+    """all runs together"""
+    ratio: float | None
+    explanation: tuple[str, ...]
+
+
+def marks(points: Sequence[SweepPoint]) -> list[Mark]:
+    """Every case whose drafter's weights are known, with plain runs."""
+    return [one for one in map(_mark, cases(paired(points))) if one is not None]
+
+
+def unknown(points: Sequence[SweepPoint]) -> list[str]:
+    """The measured cases whose drafter's passes read weights that nobody counted."""
+    return [case.name for case in cases(paired(points)) if case.ratio is not None and _mark(case) is None]
+
+
+def _mark(case: CaseRuns) -> Mark | None:
+    own, measured, ratio = case.own, case.ratio, case.points[0].memory_ratio
+    known = all(point.mbsu is not None for point in case.points)
+    if measured is None or case.plain is None or not known or (own.draft_passes and ratio is None):
+        return None
+    tau, passes = own.tokens / own.rounds, own.draft_passes / own.rounds
+    lines = [fraction("τ", "output tokens ÷ target passes", own.tokens, own.rounds)]
+    if own.draft_passes == 0 or ratio is None:
+        value = tau
+        lines.append("MBSU = τ by definition: its drafts cost no pass")
+    else:
+        value = memory_bound_speedup(tau, passes, ratio)
+        lines += [
+            fraction("γ", "drafter passes ÷ target passes", own.draft_passes, own.rounds),
+            f"MBSU = τ × c ÷ (γ + c) = {tau:.2f} × {ratio:.2f} ÷ ({passes:.2f} + {ratio:.2f}) = {value:.2f}×, "
+            "c = target bytes ÷ drafter bytes",
+        ]
+    lines.append(f"measured = tokens per second ÷ plain decoding's = {measured:.2f}×, {own.runs} runs together")
+    return Mark(case.name, case.series, value, measured, ratio, tuple(lines))
+
+
+def rows(points: Sequence[SweepPoint]) -> Rows:
+    return [
+        {"case": one.name, "mbsu": one.mbsu, "memory_ratio": one.ratio, "measured_speedup": one.measured}
+        for one in marks(points)
+    ]
+
+
+# --- the picture -----------------------------------------------------------------------------------------------------
+
+
+def figure(points: Sequence[SweepPoint]) -> go.Figure | None:
+    """Measured speedup over MBSU: below the line, something else than reading weights costs time."""
+    found = marks(points)
+    if not found:
+        return None
+    top = 1.1 * max(max(one.mbsu, one.measured) for one in found)
+    drawn = go.Figure(
+        go.Scatter(
+            x=[0, top], y=[0, top], mode="lines", name="measured = MBSU", hoverinfo="skip",
+            line={"color": TEXT, "width": 1.5, "dash": "dash"},
+        )
+    )  # fmt: skip
+    for place, series in enumerate(dict.fromkeys(one.series for one in found)):
+        drawn.add_trace(_series([one for one in found if one.series == series], *look(place)))
+    drawn.update_xaxes(title="MBSU, speedup by weights read (×)", range=[0, top])
+    drawn.update_yaxes(title="measured speedup (×)", range=[0, top])
+    left_out(drawn, unknown(points), "the weights that their drafter reads were not counted")
+    return style(drawn, HEIGHT)
+
+
+def _series(own: Sequence[Mark], colour: str, mark: str) -> go.Scatter:
+    return go.Scatter(
+        x=[one.mbsu for one in own],
+        y=[one.measured for one in own],
+        mode="markers",
+        name=label(own[0].series),
+        hovertext=[hover(one.name, one.explanation) for one in own],
+        hoverinfo="text",
+        marker={"symbol": mark, "size": 11, "color": colour},
+    )
+
+
+CHART = LabChart(
+    "mbsu",
+    "Memory-bound against measured",
+    "How much of the speedup by weights read does this machine give?",
+    "MBSU counts the bytes of weights that passes read, and nothing else. On the dashed line the machine does what it "
+    "says; far below it, small passes cost more than their bytes, as they do on a CPU.",
+    "These results do not say how many weights their drafters read: measure the sweep again with this release.",
+    figure,
+    rows,
+    place=85,
+)

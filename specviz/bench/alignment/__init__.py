@@ -1,0 +1,1 @@
+"""The alignment study as tables."""
