@@ -47,11 +47,13 @@ class System:
     presets: tuple[Preset, ...] = ()
     comparison: bool = False
     """it does not speculate, and stands here for what it shares with those that do"""
+    commands: tuple[str, ...] = ()
+    """what to type for it, where no choice in the Step tab runs it"""
 
     @property
     def status(self) -> str:
         """`runs here`, `planned` or `for comparison`."""
-        return "runs here" if self.presets else "for comparison" if self.comparison else "planned"
+        return "runs here" if self.presets or self.commands else "for comparison" if self.comparison else "planned"
 
     def values(self, facet: str) -> tuple[str, ...]:
         found = getattr(self, facet)
@@ -68,7 +70,8 @@ def systems() -> tuple[System, ...]:
 def _system(row: dict[str, Any]) -> System:
     presets = tuple(Preset(**one) for one in row.pop("preset", []))
     try:
-        return System(arxiv=tuple(row.pop("arxiv")), needs=tuple(row.pop("needs")), presets=presets, **row)
+        lists = {name: tuple(row.pop(name)) for name in ("arxiv", "needs")}
+        return System(presets=presets, commands=tuple(row.pop("commands", ())), **lists, **row)
     except (KeyError, TypeError) as error:
         raise OptionError(f"assets/method_map.toml: system {row.get('number', '?')} is incomplete: {error}.") from None
 

@@ -15,7 +15,7 @@ def cards(found: Sequence[System], recorded: frozenset[str]) -> str:
     if not found:
         return NOTHING
     count = f"{len(found)} systems" if len(found) != 1 else "1 system"
-    runs = sum(bool(one.presets) for one in found)
+    runs = sum(one.status == "runs here" for one in found)
     head = f'<p class="sv-note" role="status">{count}; {runs} of them run here.</p>'
     return f'{head}<div class="sv-map">{"".join(_card(one, recorded) for one in found)}</div>'
 
@@ -27,6 +27,7 @@ def _card(one: System, recorded: frozenset[str]) -> str:
     )
     papers = " ".join(_paper(number) for number in one.arxiv)
     presets = "".join(f"<li>{_preset(preset, recorded)}</li>" for preset in one.presets)
+    presets += "".join(f"<li><code>{escape(command)}</code></li>" for command in one.commands)
     kind = one.status.replace(" ", "-")
     return (
         f'<article class="sv-map-card is-{kind}"><header><h4>{one.number}. {escape(one.name)}</h4>'
