@@ -17,11 +17,15 @@ from specviz.cli.parts.progress import progress
 from specviz.cli.parts.sources import live_source
 from specviz.cli.parts.terminal import out, printable
 from specviz.errors import OptionError, TraceError
+from specviz.protocol import trainings
 from specviz.protocol.runs import Catalog, RunRequest, TraceSource
+from specviz.protocol.trainings import TrainingQuestion, Trains
 from specviz.trace.events import Trace
 
 FOLDER = Path("assets") / "traces"
 LIST = "recordings.toml"
+TRAINING = Path("assets") / "trainings" / "opening.json.gz"
+TRAINING_PROMPT = "story-looked-sleepy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--target", metavar="NAME", help="another target than the list's")
     parser.add_argument("--drafter-model", metavar="NAME", help="another drafter model than the list's")
     parser.add_argument(
+        "--training", metavar="MODULE",
+        help=f"record nothing else than a training of this drafter module, as the Train tab shows it, in {TRAINING}",
+    )  # fmt: skip
+    parser.add_argument(
+        "--minutes", type=float, default=TrainingQuestion().minutes, metavar="M",
+        help="of that training (default %(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
         "--find-opening",
         action="store_true",
         help="search the prompts in plain English and some seeds for the run that opens the page (a short text, in its "
@@ -51,6 +63,8 @@ def run(args: argparse.Namespace) -> int:
     from specviz.trace import codec
 
     source = live_source()
+    if args.training:
+        return _record_training(source, args.training, args.minutes)
     if args.find_opening:
         found = find_opening(source)
         write_opening(args.folder / LIST, found)
@@ -69,6 +83,22 @@ def run(args: argparse.Namespace) -> int:
         tau = "nothing drafted" if length is None else f"mean acceptance length {length:.2f}"
         out().line(f"{printable(one.name, keep='')}: {trace.summary.num_output_tokens} tokens, {tau}")
     write_index(args.folder, first if (args.folder / (first or "")).is_file() else None)
+    return 0
+
+
+def _record_training(source: TraceSource, module: str, minutes: float) -> int:
+    """The training of one module on the prompt that the page's tree is recorded with, step by step to its end."""
+    assert isinstance(source, Trains), "the live source trains."
+    prompt = next(card.text for card in source.catalog().prompts if card.id == TRAINING_PROMPT)
+    training = None
+    for training in source.train(TrainingQuestion(module, minutes=minutes, prompt=prompt)):
+        if training.held_out:
+            last = training.held_out[-1]
+            out().line(f"{last.seconds:.0f} s, {last.tokens} tokens: accepted {last.acceptance[0]:.3f} at depth 1")
+    if training is None or not training.folder:
+        raise TraceError(f"the training of '{module}' left nothing; run it again.")
+    trainings.write(training, TRAINING)
+    source.forget(training.folder)
     return 0
 
 

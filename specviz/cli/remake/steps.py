@@ -23,6 +23,12 @@ BOTH = ("target", "drafter")
 SWEEP = "assets/sweeps/all_drafters"
 RACE = "assets/races/opening.json.gz"
 RACE_PROMPT = "story-stormy-sophie"
+MODULES = (
+    (("eagle", "fspad"), ("--module-options", "eagle.unroll=3 fspad.unroll=3")),
+    (("medusa", "markov", "hydra", "kangaroo", "masked_block"), ()),
+)
+"""drafter modules that are trained together, and the flags beside their names"""
+TRAINING = "assets/trainings/opening.json.gz"
 NATIVE_BFLOAT16 = {"amx_bf16", "avx512_bf16"}
 """what a processor calls it"""
 
@@ -79,6 +85,11 @@ def _learnt() -> tuple[Step, ...]:
              (Output("assets/frequencies/target.json"), Output("assets/trimmed_heads.json"),
               Output("docs/methods/vocabtrim.md", "frequencies")), 4),
         Step("learn", "the stop policies' classifiers", (*SPECVIZ, "learn"), (Output("assets/stops/*.json"),), 5),
+        *(Step(f"modules-{words[0]}", f"the drafters that learn: {', '.join(words)}",
+               (*SPECVIZ, "train", "module", *words, "--minutes", "13", "--module-lr", "0.02", "--threads", "1",
+                "--nice", "0", *more),
+               tuple(Output(f"assets/modules/{name}/module.json") for name in words), 14, rests_on=("target",))
+          for words, more in MODULES),
     )  # fmt: skip
 
 
@@ -108,6 +119,8 @@ def _recorded() -> tuple[Step, ...]:
     return (
         Step("record", "the recorded runs", (*SPECVIZ, "record"), (Output("assets/traces/*.json.gz"),), 3,
              rests_on=("target",)),
+        Step("training", "the recorded training of a module", (*SPECVIZ, "record", "--training", "eagle"),
+             (Output(TRAINING),), 3, rests_on=("target",)),
         Step("race", "the recorded race", (*SPECVIZ, "race", *race), (Output(RACE),), 1, rests_on=("target",)),
         Step("sweep", "the sweep that the Speedup tab opens with",
              (*SPECVIZ, "bench", "sweep", f"{SWEEP}.toml", *files), (Output(f"{SWEEP}.json.gz"),), 8),
@@ -129,6 +142,8 @@ def _benches() -> tuple[Step, ...]:
              impossible=_no_bfloat16),
         Step("trees", "tree policies and verifiers", (*SPECVIZ, "bench", "trees", *FLOAT, "--write"),
              (Output("docs/bench_trees.md", "bench trees"),), 5),
+        Step("asynchronous", "drafting beside verifying", (*SPECVIZ, "bench", "asynchronous", *FLOAT, "--write"),
+             (Output("docs/asynchronous.md", "bench asynchronous"),), 2),
         Step("alignment", "what aligning the drafters with the target brings",
              (*SPECVIZ, "study", "alignment", "--write"),
              (Output("assets/studies/alignment.json"), Output("docs/alignment.md", "alignment study")), 25),
