@@ -6,8 +6,8 @@
 a_i is the acceptance of depth i given the ones before, rows the mean number of rows per target pass; t and t_draft are
 the step times measured when the models were loaded, not those of the runs. So the prediction knows no engine overhead
 and no busy moments, and takes acceptance to be independent of how long a draft is. t_draft is the mean pass of a round
-of four behind a target pass; the first of them is the dearest, so chains of one and two are predicted too fast. For a full-length chain it is
-formula 1 of Leviathan et al. (2211.17192) with a rate of its own per depth. Reads sweep points.
+of four behind a target pass; the first of them is the dearest, so chains of one and two are predicted too fast. For a
+full-length chain it is formula 1 of Leviathan et al. (2211.17192) with a rate of its own per depth. Reads sweep points.
 """
 
 from __future__ import annotations
