@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 from specviz.app.parts.style import MARKS, SERIES, TEXT, style
 from specviz.protocol.trainings import HeldOut, Training
 
-HEIGHT = 300
+HEIGHT = 340
 
 
 def acceptance_figure(training: Training) -> go.Figure:
@@ -65,5 +65,6 @@ def _line(figure: go.Figure, x: Sequence[float], y: Sequence[float | None], name
 
 def _timed(figure: go.Figure) -> go.Figure:
     figure.update_xaxes(title="seconds of training", rangemode="tozero")
-    figure.update_layout(showlegend=True)
-    return style(figure, HEIGHT)
+    style(figure, HEIGHT)
+    figure.update_layout(showlegend=True, legend={"y": -0.36})  # below the axis' title, at this height
+    return figure

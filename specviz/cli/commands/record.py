@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +88,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _record_training(source: TraceSource, module: str, minutes: float) -> int:
     """The training of one module on the prompt that the page's tree is recorded with, step by step to its end."""
+    from specviz.app.parts.gallery import as_recorded
+
     assert isinstance(source, Trains), "the live source trains."
     prompt = next(card.text for card in source.catalog().prompts if card.id == TRAINING_PROMPT)
     training = None
@@ -97,7 +99,9 @@ def _record_training(source: TraceSource, module: str, minutes: float) -> int:
             out().line(f"{last.seconds:.0f} s, {last.tokens} tokens: accepted {last.acceptance[0]:.3f} at depth 1")
     if training is None or not training.folder:
         raise TraceError(f"the training of '{module}' left nothing; run it again.")
-    trainings.write(training, TRAINING)
+    shipped = replace(training.shipped, trace=as_recorded(training.shipped.trace)) if training.shipped else None
+    stages = tuple(replace(one, trace=as_recorded(one.trace)) for one in training.stages)
+    trainings.write(replace(training, stages=stages, shipped=shipped), TRAINING)
     source.forget(training.folder)
     return 0
 
