@@ -250,7 +250,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     }
   }
 
-  /** A tab's value belongs to the address from the moment it is changed, and no longer once it is the first one again. */
+  /** A tab's value belongs to the address from when it is changed, and no longer once it is the first one again. */
   function keepControl(tab, name, value, start) {
     const values = { ...page.kept[tab] };
     if (JSON.stringify(value) === JSON.stringify(start)) delete values[name];

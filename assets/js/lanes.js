@@ -124,7 +124,14 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       : [];
     return {
       source: started.source,
-      parts: [...clock, { text: inRole("target", started.target.name) }, ...methods, ...warm, ...law, { text: settings }],
+      parts: [
+        ...clock,
+        { text: inRole("target", started.target.name) },
+        ...methods,
+        ...warm,
+        ...law,
+        { text: settings },
+      ],
     };
   }
 

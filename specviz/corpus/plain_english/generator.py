@@ -25,6 +25,7 @@ FAMILIES: Mapping[str, Callable[[Draw], Page]] = {
     "story": stories.document,
     "facts": questions.document,
     "sums": sums.document,
+    "practice": sums.practice,
     "styles": styles.document,
     "problem": problems.document,
     "talk": talk.document,
@@ -38,8 +39,8 @@ HELD_OUT_CHARACTERS = 400_000
 # Shares of the characters. Facts and sums must be met often to be known by heart; digits are whole tokens, so that
 # sums weigh about twice as much in tokens as here.
 SHARES = {
-    "story": 0.18, "facts": 0.22, "sums": 0.20, "styles": 0.07, "problem": 0.05, "talk": 0.08, "letter": 0.05,
-    "recipe": 0.05, "table": 0.04, "passage": 0.06,
+    "story": 0.18, "facts": 0.22, "sums": 0.10, "practice": 0.07, "styles": 0.04, "problem": 0.06,
+    "talk": 0.10, "letter": 0.06, "recipe": 0.05, "table": 0.05, "passage": 0.07,
 }  # fmt: skip
 
 

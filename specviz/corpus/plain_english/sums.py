@@ -1,8 +1,8 @@
 """Additions and subtractions up to 999, bare, as questions, and with worked steps.
 
-Place in the flow: one family of `generator`. Which operands meet is what is held out: a pair belongs to one side.
-A plain question about numbers of two digits or more is answered with its steps, one about single digits at once. Bare
-sums have no steps, so three digits are too many for them; a document holds a few.
+Place in the flow: two families of `generator`. Which operands meet is what is held out: a pair belongs to one side.
+A plain question about three-digit numbers is answered with its steps, one about smaller numbers at once. `practice` is
+a family of its own: the prompt set rests on the documents of the other one.
 """
 
 from specviz.corpus.plain_english.page import Draw, Page
@@ -87,17 +87,33 @@ def sum_page(draw: Draw, a: int, b: int, sign: str) -> Page:
 
 
 def document(draw: Draw) -> Page:
-    """One sum, or a few bare ones."""
-    style = draw.random.random()
-    if style < 0.3:
-        return bare_sums(draw)
+    """One sum."""
     a, b, sign = operands(draw)
     page = sum_page(draw, a, b, sign)
-    if max(a, b) < 10:
+    style = draw.random.random()
+    is_long = max(a, b) > 99
+    if style < 0.3:
+        page.say(*BARE)
+    elif style < 0.65 and not is_long:
         page.say(*ASKED)
+        page.say("{a} {sign} {b} = {c}.")
     else:
-        page.say(*(ASKED if style < 0.65 else STEPWISE))
+        page.say(*(ASKED if is_long and draw.chance(0.5) else STEPWISE))
         page.say("{steps}")
+        page.say("{a} {sign} {b} = {c}.")
+    return page
+
+
+def practice(draw: Draw) -> Page:
+    """What the family above has little of: questions about two digits answered by their steps, and bare sums."""
+    if draw.chance(0.4):
+        return bare_sums(draw)
+    a, b, sign = operands(draw)
+    while max(a, b) < 10:
+        a, b, sign = operands(draw)
+    page = sum_page(draw, a, b, sign)
+    page.say(*ASKED, *STEPWISE)
+    page.say("{steps}")
     page.say("{a} {sign} {b} = {c}.")
     return page
 

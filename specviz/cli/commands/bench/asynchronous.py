@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from specviz.bench.core.contest import first_prompts
 from specviz.bench.core.provenance import origin_here
 from specviz.bench.core.report import check_section, markdown_table, write_between
-from specviz.bench.lanes.run import LanesPlan, LanesRow, compare
 from specviz.cli.parts.bench import add_count, add_pair_flags
 from specviz.cli.parts.sources import SharedModels, live_source
 from specviz.cli.parts.terminal import err, out
 from specviz.errors import OptionError
 from specviz.resources import ROOT
+
+if TYPE_CHECKING:
+    from specviz.bench.lanes.run import LanesRow
 
 SUMMARY = "draft beside verifying: AMUSD and PEARL on two processes against drafting in turn"
 PAGE = ROOT.parent / "docs" / "asynchronous.md"
@@ -42,6 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from specviz.asynchronous.pair import Place
+    from specviz.bench.lanes.run import LanesPlan, compare
     from specviz.lm.step_time import use_threads
 
     use_threads(args.threads)
