@@ -90,6 +90,13 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return text.replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "");
   }
 
+  /** The data again; rejects where the text is none of `pack`'s. */
+  async function unpack(text) {
+    const raw = atob(text.replace(/-/g, "+").replace(/_/g, "/"));
+    const bytes = Uint8Array.from(raw, (sign) => sign.charCodeAt(0));
+    return JSON.parse(new TextDecoder().decode(await through(bytes, new DecompressionStream("deflate-raw"))));
+  }
+
   /** The recorded runs by run id, as the page that can open them declares them; null: the run is in the page itself. */
   const recordedNames = () => S.RECORDED || null;
 

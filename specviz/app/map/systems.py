@@ -70,8 +70,9 @@ def systems() -> tuple[System, ...]:
 def _system(row: dict[str, Any]) -> System:
     presets = tuple(Preset(**one) for one in row.pop("preset", []))
     try:
-        lists = {name: tuple(row.pop(name)) for name in ("arxiv", "needs")}
-        return System(presets=presets, commands=tuple(row.pop("commands", ())), **lists, **row)
+        commands = tuple(row.pop("commands", ()))
+        arxiv, needs = tuple(row.pop("arxiv")), tuple(row.pop("needs"))
+        return System(arxiv=arxiv, needs=needs, presets=presets, commands=commands, **row)
     except (KeyError, TypeError) as error:
         raise OptionError(f"assets/method_map.toml: system {row.get('number', '?')} is incomplete: {error}.") from None
 
