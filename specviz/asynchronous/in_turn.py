@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from specviz.asynchronous.machines import shared
+from specviz.asynchronous.machines import shared, until_end
 from specviz.asynchronous.pair import Job
 from specviz.asynchronous.reader import Reader
 from specviz.asynchronous.simulation import DRAFT, TARGET, Lanes, Span
@@ -35,8 +35,5 @@ def in_turn(
         said = reader.answers(text, tail)
         accepted = shared(tail, said)
         spans.append(Span(TARGET, "verify", start, time.perf_counter() - began, len(tail), accepted + 1))
-        for token in [*tail[:accepted], said[accepted]]:
-            text.append(token)
-            if ends(token):
-                break
+        text += until_end([*tail[:accepted], said[accepted]], ends)
     return Lanes("sd" if drafting is not None else "plain", text, time.perf_counter() - began, spans)

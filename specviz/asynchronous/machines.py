@@ -92,7 +92,7 @@ def verifier(
         said = yield Verify(text, tail)
         assert said is not None, "a verification was not answered."
         accepted = shared(tail, said)
-        new = _until_end([*tail[:accepted], said[accepted]], ends)
+        new = until_end([*tail[:accepted], said[accepted]], ends)
         text = [*text, *new]
         if accepted < len(tail):
             board.ask_rollback()
@@ -114,7 +114,7 @@ def shared(one: Sequence[int], other: Sequence[int]) -> int:
     return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
-def _until_end(tokens: Sequence[int], ends: Callable[[int], bool]) -> list[int]:
+def until_end(tokens: Sequence[int], ends: Callable[[int], bool]) -> list[int]:
     """Cut behind the first token that ends the text."""
     last = next((place for place, token in enumerate(tokens) if ends(token)), len(tokens) - 1)
     return list(tokens[: last + 1])

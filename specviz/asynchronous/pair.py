@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from multiprocessing.process import parent_process
@@ -141,10 +141,10 @@ class AsyncPair:
                 want = rounds.send(answer)
                 answer = None
                 if isinstance(want, Met):
-                    last = spans[-2]
-                    spans[-2] = Span(TARGET, "verify", last.start_s, last.end_s, last.tokens, want.committed)
+                    verified = spans[-2]
+                    spans[-2] = replace(verified, kept=want.committed)
                     if want.thrown:
-                        spans.append(Span(DRAFT, "roll back", last.end_s, last.end_s, want.thrown))
+                        spans.append(Span(DRAFT, "roll back", verified.end_s, verified.end_s, want.thrown))
                     continue
                 assert isinstance(want, Both)
                 start = time.perf_counter()

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 
-from specviz.asynchronous.machines import shared
+from specviz.asynchronous.machines import shared, until_end
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +49,7 @@ def pearl(prompt: Sequence[int], length: int, gamma: int, ends: Callable[[int], 
         thrown = 0 if is_right else len(pending) - accepted + len(drafted)
         mode = "post-verify" if pending else "pre-verify"
         pending = list(drafted) if is_right else []
-        before = len(text)
-        for token in new:
-            if len(text) < length:
-                text.append(token)
-                if ends(token):
-                    pending = []
-                    break
-        yield Met(mode, len(text) - before, thrown)
+        new = until_end(new, ends)[: length - len(text)]
+        text += new
+        yield Met(mode, len(new), thrown)
     return text

@@ -8,10 +8,10 @@ target are functions from a text to tokens, and their passes take the seconds of
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from specviz.asynchronous.board import LocalBoard
-from specviz.asynchronous.machines import Draft, Machine, RolledBack, Verify, Wait, drafter, verifier
+from specviz.asynchronous.machines import Draft, Machine, RolledBack, Verify, Wait, drafter, shared, verifier
 from specviz.asynchronous.pearl import Both, Met, pearl
 
 Guess = Callable[[Sequence[int]], int]
@@ -80,7 +80,7 @@ def sequentially(guess: Guess, say: Say, prompt: Sequence[int], length: int, gam
             spans.append(Span(DRAFT, "draft", now, now + len(tail) * clock.draft_s, len(tail)))
             now = spans[-1].end_s
         said = _answers(say, text, tail)
-        accepted = next((i for i, (a, b) in enumerate(zip(tail, said, strict=False)) if a != b), len(tail))
+        accepted = shared(tail, said)
         spans.append(Span(TARGET, "verify", now, now + clock.target_s(len(tail) + 1), len(tail), accepted + 1))
         now = spans[-1].end_s
         text += [*tail[:accepted], said[accepted]]
@@ -133,8 +133,7 @@ class _Lane:
                 span = Span(name, "draft", now, now + want.count * clock.draft_s, want.count)
             elif isinstance(want, Verify):
                 self.answer = _answers(say, want.text, want.tail)
-                kept = next((i for i, (a, b) in enumerate(zip(want.tail, self.answer, strict=False)) if a != b),
-                            len(want.tail)) + 1  # fmt: skip
+                kept = shared(want.tail, self.answer) + 1
                 span = Span(name, "verify", now, now + clock.target_s(len(want.tail) + 1), len(want.tail), kept)
             else:
                 assert isinstance(want, RolledBack)
@@ -153,7 +152,7 @@ def in_rounds(guess: Guess, say: Say, prompt: Sequence[int], length: int, gamma:
             want = rounds.send(answer)
             answer = None
             if isinstance(want, Met):
-                spans[-1] = Span(TARGET, "verify", spans[-1].start_s, spans[-1].end_s, spans[-1].tokens, want.committed)
+                spans[-1] = replace(spans[-1], kept=want.committed)
                 if want.thrown:
                     spans.append(Span(DRAFT, "roll back", now, now, want.thrown))
                 continue
@@ -185,7 +184,7 @@ def dsi(
             begins = max(drafting, free[server])
             free[server] = begins + clock.target_s(lookahead + 1)
             said = _answers(say, text, tail)
-            right = next((i for i, (a, b) in enumerate(zip(tail, said, strict=False)) if a != b), lookahead)
+            right = shared(tail, said)
             wrong = right < lookahead
             new = said[: right + 1] if wrong else tail
             spans.append(Span(f"{TARGET} {server + 1}", "verify", begins, free[server], lookahead, len(new)))

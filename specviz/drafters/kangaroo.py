@@ -24,13 +24,14 @@ from specviz.drafters.parts.borrowed_rows import BorrowedRows, Reader
 from specviz.drafters.parts.feature_text import FeatureText
 from specviz.drafters.parts.head_drafter import likely_row, reading, shown_weights
 from specviz.drafters.parts.head_learning import Places, divergence
-from specviz.drafters.parts.module_files import SHIPPED, UNTRAINED, WEIGHTS_HELP, module_for
+from specviz.drafters.parts.module_files import WEIGHTS_HELP, module_for
 from specviz.drafters.parts.own_layers import OwnLayersDrafter
 from specviz.drafters.parts.shape import ShapeOptions
 from specviz.drafters.parts.trained import MODULES, DrafterModule, FeatureBatch, TargetParts
 from specviz.errors import OptionError
 from specviz.lm.base import Blocks, Cache, LanguageModel, SplitModel
 from specviz.options import Options, option
+from specviz.protocol.trainings import SHIPPED, UNTRAINED
 from specviz.stop_policies.confidence import ConfidenceOptions, ConfidenceStopPolicy
 from specviz.trace.exhibits import Exhibit
 

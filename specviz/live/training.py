@@ -17,12 +17,13 @@ from threading import Thread
 from typing import Any
 
 from specviz.drafters.parts import module_files
-from specviz.drafters.parts.module_files import SHIPPED, UNTRAINED, write_module
+from specviz.drafters.parts.module_files import write_module
 from specviz.engine.decode import Cancelled
 from specviz.errors import ModelError
 from specviz.live.models import Models
+from specviz.lm.step_time import machine
 from specviz.protocol.runs import RunRequest
-from specviz.protocol.trainings import TRAINED, WEIGHTS, HeldOut, LossMark, Stage, Training, TrainingQuestion
+from specviz.protocol.trainings import SHIPPED, TRAINED, WEIGHTS, HeldOut, LossMark, Stage, Training, TrainingQuestion
 from specviz.resources import ROOT
 from specviz.trace.events import Trace
 from specviz.training.modules.train import ModuleTraining, Wanted
@@ -79,7 +80,7 @@ class Trainer:
             )  # fmt: skip
         module = loop.modules[question.module]
         self._now = Training(
-            question, module.parameter_count(), self._step(UNTRAINED).started.machine, target.info.name,
+            question, module.parameter_count(), machine(target.model.device, target.info.dtype), target.info.name,
             target.info.weights_sha256, shipped=self._shipped(),
         )  # fmt: skip
 
@@ -95,8 +96,10 @@ class Trainer:
             loop.loop.run(report, loop.measure, self._cancelled)
         write_module(module, self._folder, loop.card_of(question.module))
         seconds, tokens = loop.loop.progress.elapsed_s, loop.loop.progress.tokens
-        last = Stage(seconds, tokens, self._step(str(self._folder)))
-        self._tell(replace(self._now, stages=(*self._now.stages, last), folder=str(self._folder)))
+        stages = self._now.stages
+        if not stages or stages[-1].tokens < tokens:  # it may have been put to work at this very step
+            stages = (*stages, Stage(seconds, tokens, self._step(str(self._folder))))
+        self._tell(replace(self._now, stages=stages, folder=str(self._folder)))
 
     def _mark(self, row: dict[str, Any], loop: Loop) -> None:
         """Take what a row of the loop says into the training so far."""

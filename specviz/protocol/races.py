@@ -14,6 +14,7 @@ from typing import Any
 from specviz.errors import TraceError
 from specviz.trace import codec
 from specviz.trace.events import Trace
+from specviz.trace.files import read_file, write_file
 from specviz.trace.guard import json_of, shown, text_of
 from specviz.trace.limits import STANDARD, Limits
 
@@ -73,23 +74,12 @@ def _runner(entry: Any, limits: Limits) -> Runner:
 
 def read(path: Path, limits: Limits = STANDARD) -> Race:
     """A race file, gzip or not. Raises TraceError; the sentence begins with the file's name."""
-    try:
-        return loads(path.read_bytes(), limits)
-    except OSError as error:
-        raise TraceError(f"{path.name}: cannot be read ({error.strerror}); check the path.") from None
-    except TraceError as error:
-        raise TraceError(f"{path.name}: {error}") from None
+    return read_file(path, lambda content: loads(content, limits), limits)
 
 
 def write(race: Race, path: Path) -> None:
     """Write `.json` or `.json.gz`, by the suffix; the same race always gives the same bytes."""
-    if not path.name.endswith((".json", ".json.gz")):
-        raise TraceError(f"{path.name}: a race is written to a name ending in .json or .json.gz; choose one of them.")
-    content = dumps(race).encode("ascii")
-    try:
-        path.write_bytes(codec.compressed(content) if path.name.endswith(".gz") else content + b"\n")
-    except OSError as error:
-        raise TraceError(f"{path.name}: cannot be written ({error.strerror}); choose another place.") from None
+    write_file(path, dumps(race), "a race")
 
 
 def first_difference(one: Trace, other: Trace) -> int | None:

@@ -18,6 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 from specviz.errors import OptionError, TraceError
 from specviz.trace import codec
 from specviz.trace.events import Trace
+from specviz.trace.files import read_file, write_file
 from specviz.trace.guard import json_of, shown, text_of
 from specviz.trace.header import Machine
 from specviz.trace.limits import STANDARD, Limits
@@ -36,7 +37,9 @@ DATA = {
 MINUTES = (1.0, 5.0)
 WEIGHTS = "weights"
 """the option of a drafter that says which trained weights it takes: by name, or the folder they lie in"""
-WEIGHTS_BY_NAME = ("shipped", "untrained")
+SHIPPED, UNTRAINED = "shipped", "untrained"
+"""weights that have a name instead of a folder"""
+NO_ENGINE = "there is no engine behind this page that could train; run `specviz train module` where there is one."
 TRAINED = "specviz-training-"
 """how the folder of weights that a page trained begins, in the system's folder for temporary files"""
 
@@ -218,16 +221,10 @@ def _read(stage: _StoredStage, limits: Limits) -> Stage:
 
 def write(training: Training, path: Path) -> None:
     """Write `.json` or `.json.gz`, by the suffix; the same training always gives the same bytes."""
-    content = dumps(training).encode("ascii")
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(codec.compressed(content) if path.name.endswith(".gz") else content + b"\n")
+    write_file(path, dumps(training), "a training")
 
 
 def read(path: Path, limits: Limits = STANDARD) -> Training:
     """A training file, gzip or not. Raises TraceError; the sentence begins with the file's name."""
-    try:
-        return loads(path.read_bytes(), limits)
-    except OSError as error:
-        raise TraceError(f"{path.name}: cannot be read ({error.strerror}); check the path.") from None
-    except TraceError as error:
-        raise TraceError(f"{path.name}: {error}") from None
+    return read_file(path, lambda content: loads(content, limits), limits)

@@ -7,8 +7,6 @@ Knows nothing about engines or screens.
 
 from __future__ import annotations
 
-import gzip
-import io
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,6 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 from specviz.errors import TraceError
 from specviz.trace.assemble import assemble
 from specviz.trace.events import Finished, Node, Round, Trace, VocabEntry
+from specviz.trace.files import read_file, write_file
 from specviz.trace.guard import json_of, text_of
 from specviz.trace.header import Started
 from specviz.trace.limits import STANDARD, Limits
@@ -27,7 +26,7 @@ from specviz.trace.structure import bound_counts, structure
 from specviz.trace.validation import sentence_of
 from specviz.trace.versions import to_current
 
-__all__ = ["assemble", "compressed", "dumps", "loads", "read", "step_data", "to_data", "write"]
+__all__ = ["assemble", "dumps", "loads", "read", "step_data", "to_data", "write"]
 
 TRACE_ADAPTER = TypeAdapter(Trace)
 _VOCAB_ADAPTER = TypeAdapter(Mapping[str, VocabEntry])
@@ -82,36 +81,12 @@ def loads(content: str | bytes, limits: Limits = STANDARD) -> Trace:
 
 def read(path: str | Path, limits: Limits = STANDARD) -> Trace:
     """A trace file, gzip or not (told by its content). Raises TraceError; the sentence begins with the file's name."""
-    path = Path(path)
-    try:
-        with path.open("rb") as file:
-            content = file.read(limits.stored_bytes + 1)
-    except OSError as error:
-        raise TraceError(f"{path.name}: cannot be read ({error.strerror}); check the path.") from None
-    try:
-        return loads(content, limits)
-    except TraceError as error:
-        raise TraceError(f"{path.name}: {error}") from None
+    return read_file(Path(path), lambda content: loads(content, limits), limits)
 
 
 def write(trace: Trace, path: str | Path) -> None:
     """Write `.json` or `.json.gz`, by the suffix; the same trace always gives the same bytes."""
-    path = Path(path)
-    if not path.name.endswith((".json", ".json.gz")):
-        raise TraceError(f"{path.name}: a trace is written to a name ending in .json or .json.gz; choose one of them.")
-    content = dumps(trace).encode("ascii")
-    try:
-        path.write_bytes(compressed(content) if path.name.endswith(".gz") else content + b"\n")
-    except OSError as error:
-        raise TraceError(f"{path.name}: cannot be written ({error.strerror}); choose another place.") from None
-
-
-def compressed(content: bytes) -> bytes:
-    """gzip without name and time, so that equal content gives equal bytes."""
-    buffer = io.BytesIO()
-    with gzip.GzipFile(filename="", mode="wb", compresslevel=9, fileobj=buffer, mtime=0) as file:
-        file.write(content)
-    return buffer.getvalue()
+    write_file(Path(path), dumps(trace), "a trace")
 
 
 def _plain(text: str, limits: Limits) -> str:

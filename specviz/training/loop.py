@@ -76,6 +76,14 @@ def compile_layers(model: LlamaForCausalLM) -> None:
         layer.forward = torch.compile(layer.forward)
 
 
+def save_whole(payload: dict[str, Any], path: Path) -> None:
+    """`torch.save`, whole or not at all: a stop in the middle leaves the file before."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_suffix(".partial")
+    torch.save(payload, partial)
+    os.replace(partial, path)
+
+
 class Loop:
     """One resumable training run."""
 
@@ -173,16 +181,13 @@ class Loop:
 
     def save(self) -> None:
         """Writes the checkpoint whole or not at all."""
-        self.checkpoint.parent.mkdir(parents=True, exist_ok=True)
-        partial = self.checkpoint.with_suffix(".partial")
         payload = {
             "model": self.model.state_dict(),
             "optimisers": [optimiser.state_dict() for optimiser in self.optimisers],
             "progress": vars(self.progress),
             "rng": torch.get_rng_state(),
         }
-        torch.save(payload, partial)
-        os.replace(partial, self.checkpoint)
+        save_whole(payload, self.checkpoint)
 
     def _load(self) -> None:
         payload = torch.load(self.checkpoint, map_location=self.model.device, weights_only=True)

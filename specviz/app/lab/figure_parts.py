@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape as escape_html
 from textwrap import wrap
+from typing import Protocol
 
 import plotly.graph_objects as go
 
@@ -67,3 +68,45 @@ def break_even(figure: go.Figure) -> None:
     bars leave no room for them."""
     figure.add_hline(y=1.0, line={"color": TEXT, "width": 1.5, "dash": "dash"})
     figure.update_yaxes(title="× plain decoding (dashed: 1)")
+
+
+class Expected(Protocol):
+    """A case with the speedup that some arithmetic gives it, and the one that was measured."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def series(self) -> str: ...
+    @property
+    def expected(self) -> float: ...
+    @property
+    def measured(self) -> float: ...
+    @property
+    def explanation(self) -> tuple[str, ...]: ...
+
+
+def against_measured(found: Sequence[Expected], word: str, title: str) -> go.Figure:
+    """Measured speedup over the expected one, whose word stands at the line of "both are equal"."""
+    top = 1.1 * max(max(one.expected, one.measured) for one in found)
+    drawn = go.Figure(
+        go.Scatter(
+            x=[0, top], y=[0, top], mode="lines", name=word, hoverinfo="skip",
+            line={"color": TEXT, "width": 1.5, "dash": "dash"},
+        )
+    )  # fmt: skip
+    for place, series in enumerate(dict.fromkeys(one.series for one in found)):
+        own, (colour, mark) = [one for one in found if one.series == series], look(place)
+        drawn.add_trace(
+            go.Scatter(
+                x=[one.expected for one in own],
+                y=[one.measured for one in own],
+                mode="markers",
+                name=label(series),
+                hovertext=[hover(one.name, one.explanation) for one in own],
+                hoverinfo="text",
+                marker={"symbol": mark, "size": 11, "color": colour},
+            )
+        )
+    drawn.update_xaxes(title=title, range=[0, top])
+    drawn.update_yaxes(title="measured speedup (×)", range=[0, top])
+    return style(drawn, HEIGHT)

@@ -15,8 +15,7 @@ import plotly.graph_objects as go
 
 from specviz.app.lab.cases import CaseRuns, Rows, cases, fraction, paired
 from specviz.app.lab.chart import LabChart
-from specviz.app.lab.figure_parts import HEIGHT, hover, label, left_out, look
-from specviz.app.parts.style import TEXT, style
+from specviz.app.lab.figure_parts import against_measured, left_out
 from specviz.protocol.sweeps.points import SweepPoint
 from specviz.theory.formulas import memory_bound_speedup
 
@@ -27,7 +26,7 @@ class Mark:
 
     name: str
     series: str
-    mbsu: float
+    expected: float
     measured: float
     """all runs together"""
     ratio: float | None
@@ -67,7 +66,7 @@ def _mark(case: CaseRuns) -> Mark | None:
 
 def rows(points: Sequence[SweepPoint]) -> Rows:
     return [
-        {"case": one.name, "mbsu": one.mbsu, "memory_ratio": one.ratio, "measured_speedup": one.measured}
+        {"case": one.name, "mbsu": one.expected, "memory_ratio": one.ratio, "measured_speedup": one.measured}
         for one in marks(points)
     ]
 
@@ -80,31 +79,9 @@ def figure(points: Sequence[SweepPoint]) -> go.Figure | None:
     found = marks(points)
     if not found:
         return None
-    top = 1.1 * max(max(one.mbsu, one.measured) for one in found)
-    drawn = go.Figure(
-        go.Scatter(
-            x=[0, top], y=[0, top], mode="lines", name="measured = MBSU", hoverinfo="skip",
-            line={"color": TEXT, "width": 1.5, "dash": "dash"},
-        )
-    )  # fmt: skip
-    for place, series in enumerate(dict.fromkeys(one.series for one in found)):
-        drawn.add_trace(_series([one for one in found if one.series == series], *look(place)))
-    drawn.update_xaxes(title="MBSU, speedup by weights read (×)", range=[0, top])
-    drawn.update_yaxes(title="measured speedup (×)", range=[0, top])
+    drawn = against_measured(found, "measured = MBSU", "MBSU, speedup by weights read (×)")
     left_out(drawn, unknown(points), "the weights that their drafter reads were not counted")
-    return style(drawn, HEIGHT)
-
-
-def _series(own: Sequence[Mark], colour: str, mark: str) -> go.Scatter:
-    return go.Scatter(
-        x=[one.mbsu for one in own],
-        y=[one.measured for one in own],
-        mode="markers",
-        name=label(own[0].series),
-        hovertext=[hover(one.name, one.explanation) for one in own],
-        hoverinfo="text",
-        marker={"symbol": mark, "size": 11, "color": colour},
-    )
+    return drawn
 
 
 CHART = LabChart(

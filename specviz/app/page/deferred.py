@@ -16,7 +16,7 @@ from specviz.protocol.audits import Audit, Audits
 from specviz.protocol.profiles import Profiled, ProfileRequest
 from specviz.protocol.proofs import Prover
 from specviz.protocol.runs import Catalog, Learned, Profiles, Resume, RunRequest, TraceSource
-from specviz.protocol.trainings import Training, TrainingQuestion, Trains
+from specviz.protocol.trainings import NO_ENGINE, Training, TrainingQuestion, Trains
 from specviz.trace.events import Trace
 from specviz.trace.steps import Step
 
@@ -124,9 +124,7 @@ class DeferredSource:
         self._built.wait()
         source = self._loaded()
         if not isinstance(source, Trains):
-            raise ModelError(
-                "there is no engine behind this page that could train; run `specviz train module` where there is one."
-            )
+            raise ModelError(NO_ENGINE)
         return source
 
     def audit(

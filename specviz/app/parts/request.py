@@ -18,7 +18,7 @@ from specviz.app.parts.methods import AUTO, kinds
 from specviz.errors import OptionError
 from specviz.options import is_off
 from specviz.protocol.runs import MEMORY_WAYS, Catalog, MethodDescription, OptionCard, RunRequest
-from specviz.protocol.trainings import TRAINED, WEIGHTS, WEIGHTS_BY_NAME
+from specviz.protocol.trainings import SHIPPED, TRAINED, UNTRAINED, WEIGHTS
 from specviz.trace.events import Option
 
 WORDS = {"growth": "tree policy", "stopping": "stop policy"}
@@ -92,11 +92,11 @@ def _with_offered_weights(options: dict[str, Option], limits: Limits) -> dict[st
     """Raises OptionError where a visitor names a folder of the server that no training of a page has made: those have
     names that nobody guesses."""
     weights = options.get(WEIGHTS)
-    if isinstance(weights, str) and weights not in WEIGHTS_BY_NAME and not limits.any_model:
+    if isinstance(weights, str) and weights not in (SHIPPED, UNTRAINED) and not limits.any_model:
         folder = Path(weights)
         if folder.parent != Path(gettempdir()) or not folder.name.startswith(TRAINED):
             raise OptionError(
-                f"the weights '{weights[:60]}' are not offered here; choose {' or '.join(WEIGHTS_BY_NAME)}, or train "
+                f"the weights '{weights[:60]}' are not offered here; choose {SHIPPED} or {UNTRAINED}, or train "
                 "some in the Train tab."
             )
     return options

@@ -22,6 +22,7 @@ from specviz.errors import OptionError, SpecVizError
 from specviz.protocol.sweeps import store
 from specviz.protocol.sweeps.result import points_of
 from specviz.resources import asset_path
+from specviz.trace.files import SUFFIXES
 
 POLICY = (
     "default-src 'none'; script-src 'self' 'unsafe-inline' file:; style-src 'unsafe-inline'; img-src data: blob:; "
@@ -88,7 +89,7 @@ def write_site(out: Path, gallery: Gallery, sweeps: Path, lessons: dict[str, Any
     (out / "runs").mkdir(parents=True, exist_ok=True)
     (out / "sweeps").mkdir(exist_ok=True)
     files = [_delivered(out / "runs" / f"{name_of(card.file)}.js", _run(gallery, card.file)) for card in gallery.cards]
-    charted = [path for path in sorted(sweeps.glob("*")) if path.name.endswith(store.SUFFIXES)]
+    charted = [path for path in sorted(sweeps.glob("*")) if path.name.endswith(SUFFIXES)]
     files += [_delivered(out / "sweeps" / f"{_stem(path)}.js", _charts(path)) for path in charted]
     files.append(_text(out / "plotly.js", get_plotlyjs()))
     names = [name_of(card.file) for card in gallery.cards]

@@ -16,6 +16,7 @@ from specviz.protocol.sweeps.csv_file import sweep_csv
 from specviz.protocol.sweeps.definition import SweepDefinition
 from specviz.protocol.sweeps.result import SweepResult, points_of
 from specviz.protocol.sweeps.toml_file import to_toml
+from specviz.trace.files import SUFFIXES
 from specviz.trace.header import ModelCard
 from specviz.trace.naming import in_role
 
@@ -36,7 +37,7 @@ class ShownSweep:
 
 def recorded(folder: Path) -> ShownSweep | None:
     """The shipped result; None where there is none yet. A damaged one is only logged: the page can do without."""
-    for suffix in sweep_store.SUFFIXES:
+    for suffix in SUFFIXES:
         path = folder / f"{RECORDED}{suffix}"
         if path.is_file():
             try:

@@ -23,7 +23,7 @@ from specviz.app.train.view import moment, sentence, stage_at, texts
 from specviz.errors import ModelError, SpecVizError, TraceError
 from specviz.protocol import trainings
 from specviz.protocol.runs import TraceSource, trainable
-from specviz.protocol.trainings import WEIGHTS, Training, TrainingQuestion, Trains
+from specviz.protocol.trainings import NO_ENGINE, WEIGHTS, Training, TrainingQuestion, Trains
 from specviz.trace import codec
 
 log = logging.getLogger(__name__)
@@ -35,7 +35,6 @@ CHART_S = 2.0
 SHOWN = 6
 """how many components a training fills"""
 EMPTY = "No training is recorded; press Train, where there is an engine."
-NO_ENGINE = "there is no engine behind this page that could train; run `specviz train module` where there is one."
 
 
 class TrainActions(Cancellable):

@@ -23,13 +23,14 @@ from specviz.drafters.parts.feature_text import FeatureText
 from specviz.drafters.parts.growing import GrowingDraft, LastDraft
 from specviz.drafters.parts.head_learning import Accuracies
 from specviz.drafters.parts.head_options import HeadOptionsT_co
-from specviz.drafters.parts.module_files import SHIPPED, UNTRAINED, module_for
+from specviz.drafters.parts.module_files import module_for
 from specviz.drafters.parts.planned_tree import PlannedTree, expected_length, static_paths
 from specviz.drafters.parts.shape import GrowingDrafter
 from specviz.drafters.parts.trained import DrafterModule
 from specviz.errors import ModelError
 from specviz.lm.base import Cache, GivesFeatures, LanguageModel
 from specviz.options import Options
+from specviz.protocol.trainings import SHIPPED, UNTRAINED
 from specviz.trace.events import Option
 from specviz.trace.exhibits import Exhibit, ExhibitRow
 from specviz.tree_policies.base import TreePolicy

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeVar
 
-from specviz.drafters.parts.module_files import SHIPPED, WEIGHTS_HELP
+from specviz.drafters.parts.module_files import WEIGHTS_HELP
 from specviz.drafters.parts.planned_tree import PlannedTree
 from specviz.drafters.parts.shape import GrowingOptions
 from specviz.options import Options, option
+from specviz.protocol.trainings import SHIPPED
 from specviz.tree_policies.base import TreePolicy
 from specviz.tree_policies.levels import LevelsOptions, LevelsTreePolicy
 from specviz.tree_policies.parts.draws import DRAWS

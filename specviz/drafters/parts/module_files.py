@@ -21,10 +21,9 @@ from specviz.drafters.parts.trained import MODULES, DrafterModule, TargetParts, 
 from specviz.errors import ModelError
 from specviz.lm.base import GivesFeatures
 from specviz.options import Options, from_mapping, to_mapping
+from specviz.protocol.trainings import SHIPPED, UNTRAINED
 from specviz.resources import ROOT
 
-SHIPPED = "shipped"
-UNTRAINED = "untrained"
 WEIGHTS_HELP = (
     "trained weights: 'shipped', 'untrained' (random, for comparison), or a folder `specviz train module` left"
 )

@@ -25,11 +25,12 @@ from specviz.drafters.base import DraftContext, DraftPass, Proposal, RoundOutcom
 from specviz.drafters.capabilities import Observes, ReadsFeatures
 from specviz.drafters.parts.eagle_trunk import EagleTrunk
 from specviz.drafters.parts.growing import GrowingDraft, LastDraft
-from specviz.drafters.parts.module_files import SHIPPED, WEIGHTS_HELP
+from specviz.drafters.parts.module_files import WEIGHTS_HELP
 from specviz.drafters.parts.shape import GrowingDrafter, ShapeOptions
 from specviz.errors import ModelError
 from specviz.lm.base import Cache, GivesFeatures, LanguageModel
 from specviz.options import option
+from specviz.protocol.trainings import SHIPPED
 from specviz.trace.exhibits import Exhibit
 
 

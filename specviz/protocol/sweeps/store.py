@@ -8,8 +8,6 @@ other.
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,13 +19,12 @@ from specviz.protocol.sweeps.definition import fingerprint
 from specviz.protocol.sweeps.result import KIND, VERSION, SweepResult
 from specviz.protocol.sweeps.toml_file import checked
 from specviz.trace import limits as ceilings
-from specviz.trace.codec import compressed
+from specviz.trace.files import SUFFIXES, compressed, replace_whole
 from specviz.trace.guard import json_of, shown, text_of
 from specviz.trace.validation import sentence_of
 
 LIMITS = replace(ceilings.UPLOAD, what="a sweep result")
 MOST_POINTS = 20_000
-SUFFIXES = (".json", ".json.gz")
 
 ADAPTER = TypeAdapter(SweepResult)
 
@@ -105,14 +102,6 @@ def write(result: SweepResult, path: Path) -> None:
     check_place(path)
     content = dumps(result).encode("ascii")
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(compressed(content) if path.name.endswith(".gz") else content)
-            Path(name).chmod(0o644)
-            os.replace(name, path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        replace_whole(path, compressed(content) if path.name.endswith(".gz") else content)
     except OSError as error:
         raise BenchError(f"{path.name}: cannot be written ({error.strerror}); choose another place.") from None

@@ -6,7 +6,6 @@ any time, and goes on from its checkpoint exactly where it was killed.
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -20,6 +19,7 @@ from torch import nn
 from specviz.drafters.parts.trained import DrafterModule
 from specviz.errors import TrainingError
 from specviz.options import Options
+from specviz.training.loop import save_whole
 from specviz.training.modules.teacher import Reading
 from specviz.training.muon import Muon
 from specviz.training.schedule import Budget, learning_rate_factor
@@ -172,16 +172,13 @@ class ModuleLoop:
         """Write the checkpoint whole or not at all, where there is a place for it."""
         if self.checkpoint is None:
             return
-        self.checkpoint.parent.mkdir(parents=True, exist_ok=True)
-        partial = self.checkpoint.with_suffix(".partial")
         payload = {
             "modules": {label: module.state_dict() for label, module in self.modules.items()},
             "optimisers": {label: [one.state_dict() for one in own] for label, own in self.optimisers.items()},
             "progress": vars(self.progress),
             "rng": torch.get_rng_state(),
         }
-        torch.save(payload, partial)
-        os.replace(partial, self.checkpoint)
+        save_whole(payload, self.checkpoint)
 
     def _load(self, checkpoint: Path) -> None:
         payload = torch.load(checkpoint, map_location="cpu", weights_only=True)

@@ -13,7 +13,7 @@ TEMPERATURES = ("0", "0.8")
 def ratios() -> dict[str, float]:
     """Predicted over measured speedup, by the name of the case."""
     points = points_of(sweep_store.read(ROOT / "sweeps" / "all_drafters.json.gz"))
-    return {one.name: one.predicted / one.measured for one in predictions(points)}
+    return {one.name: one.expected / one.measured for one in predictions(points)}
 
 
 def test_chains_of_three_to_eight_are_as_fast_as_predicted_within_fifteen_percent() -> None:

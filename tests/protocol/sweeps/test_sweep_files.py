@@ -22,6 +22,7 @@ from specviz.protocol.sweeps.result import SweepResult, continued, introduce, po
 from specviz.protocol.sweeps.spec import SweepDrafter, SweepSpec, cases, run_count
 from specviz.protocol.sweeps.toml_file import definition_of, read_definition, to_toml
 from specviz.resources import ROOT
+from specviz.trace import files
 from specviz.trace.header import Machine, StepTime
 
 SHIPPED = sorted((ROOT / "sweeps").glob("*.toml"))
@@ -164,7 +165,7 @@ def test_a_failed_write_leaves_the_file_before(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(sweep_store.os, "replace", full)
+    monkeypatch.setattr(files.os, "replace", full)
     with pytest.raises(BenchError, match=r"r\.json: cannot be written \(No space left"):
         sweep_store.write(with_points(result, points_of(result)[:1]), path)
     assert [one.name for one in tmp_path.iterdir()] == ["r.json"]
