@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from specviz.core.tree import DraftTree
+from specviz.engine.measured import Measured, measured_of
 from specviz.engine.session import RoundRecord
 from specviz.trace.events import (
     Committed,
@@ -119,6 +120,7 @@ class Recorder:
         tree = record.proposal.tree
         targets, drafts = self._target_heads(record), self._draft_heads(tree)
         raw_targets, raw_drafts = self._raw_heads(record)
+        measured = measured_of(record) if self._keep else Measured([None] * len(tree), {}, {})
         fates = _fates(tree, record.verdict)
         places = self._places(tree)
         nodes = []
@@ -140,6 +142,9 @@ class Recorder:
                     y=places[i][1],
                     draft_raw=raw_drafts.get(i),
                     target_raw=raw_targets.get(i),
+                    rank=measured.ranks[i],
+                    agreement=measured.judged.get(i),
+                    agreement_raw=measured.raw.get(i),
                 )
             )
         return nodes

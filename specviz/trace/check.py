@@ -16,6 +16,7 @@ from specviz.trace.events import FORMAT, Trace
 from specviz.trace.limits import STANDARD, Limits
 from specviz.trace.problems import Problem
 from specviz.trace.rules import (
+    agreement,
     bottom_up,
     commit,
     distributions,
@@ -39,6 +40,8 @@ __all__ = ["Problem", "check", "errors", "read_checked"]
 _ROUND_RULES = (
     distributions.tree,
     transform.transformed,
+    agreement.ranks,
+    agreement.agreements,
     draft.candidates,
     draft.passes,
     draft.exhibits,

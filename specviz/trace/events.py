@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from specviz.trace.agreement import Agreement
 from specviz.trace.beside import PlainDecoding
 from specviz.trace.exhibits import Exhibit
 from specviz.trace.header import Option as Option
@@ -21,7 +22,7 @@ from specviz.trace.header import Started
 from specviz.trace.notebook import html_of, line_of
 
 FORMAT = "specviz-trace"
-VERSION = "1.0"
+VERSION = "1.1"
 
 CandidateKind = Literal["root", "iid", "without_replacement", "point_mass"]
 Fate = Literal["root", "accepted", "rejected", "unreached"]
@@ -74,6 +75,14 @@ class Node:
     None where `draft` says it already, or there is no model"""
     target_raw: TopK | None = None
     """the same of the target; at temperature 0 this is all there is to see behind a point mass"""
+    rank: int | None = None
+    """place of `token` among the target's logits at the parent, 1 for the largest, of equal ones the lowest id first;
+    temperature does not change it; None: root, and not recorded before format 1.1"""
+    agreement: Agreement | None = None
+    """`target` against `draft` after this node, on the whole distributions; None at temperature 0, where they are point
+    masses, and before format 1.1"""
+    agreement_raw: Agreement | None = None
+    """the same of what both models believe themselves; None where `agreement` says it already"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Iterator, Sequence
+from dataclasses import astuple
 from math import isfinite
 from typing import Any
 
@@ -166,6 +167,9 @@ def _node(place: str, id_: int, node: Node, nodes: list[Node], vocabulary: _Voca
     for name, prob in (("draft_prob", node.draft_prob), ("target_prob", node.target_prob)):
         if prob is not None and not isfinite(prob):
             yield Problem(f"{place}.{name}", f"is {prob}, which is no number")
+    for name, compared in (("agreement", node.agreement), ("agreement_raw", node.agreement_raw)):
+        if compared is not None and not all(isfinite(value or 0.0) for value in astuple(compared)):
+            yield Problem(f"{place}.{name}", "holds something that is no finite number")
     if not (isfinite(node.x) and isfinite(node.y)):
         yield Problem(place, f"is laid out at ({node.x}, {node.y}), which is nowhere")
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from specviz.trace.assemble import assemble
 from specviz.trace.codec import dumps
-from specviz.trace.events import Finished, FinishReason, Trace
+from specviz.trace.events import VERSION, Finished, FinishReason, Trace
 from specviz.trace.header import Machine, MethodCard, ModelCard, SamplingCard, Started, TokenizerCard
 from specviz.trace.steps import Step
 from tests.golden.toy import HOUSEKEEPING_S, ID, TARGET_PASS_S, TOKENS, Candidate, Head, Script, V, entry, play
@@ -241,4 +241,4 @@ SAMPLES: dict[str, Callable[[], Trace]] = {
 
 if __name__ == "__main__":
     for name, make in SAMPLES.items():
-        Path(__file__).with_name(f"trace-1.0-{name}.json").write_text(dumps(make()) + "\n")
+        Path(__file__).with_name(f"trace-{VERSION}-{name}.json").write_text(dumps(make()) + "\n")

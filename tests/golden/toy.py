@@ -9,7 +9,9 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import log2
 
+from specviz.trace.agreement import Agreement
 from specviz.trace.events import (
     CandidateKind,
     Committed,
@@ -221,9 +223,30 @@ def nodes_of(script: Script, judge: Judge, root: int) -> list[Node]:
                 y=rows[id_],
                 draft_raw=top(spread(proposal)) if proposal is not None and script.greedy else None,
                 target_raw=top(judge.raw[id_]) if script.greedy else None,
+                rank=None if candidate is None else rank(judge.raw[parent], token),
+                agreement=None if script.greedy else agreement(judge.p[id_], proposal),
+                agreement_raw=agreement(judge.raw[id_], proposal) if script.greedy else None,
             )
         )
     return nodes
+
+
+def rank(probs: Vector, token: int) -> int:
+    """1 for the most probable; of equal ones the lowest id first."""
+    return sorted(range(V), key=lambda other: (-probs[other], other)).index(token) + 1
+
+
+def agreement(p: Vector, proposal: Head | None) -> Agreement:
+    if proposal is None:
+        return Agreement(bits(p))
+    pairs = list(zip(p, spread(proposal), strict=True))
+    return Agreement(
+        bits(p), bits(spread(proposal)), sum(a * log2(a / b) for a, b in pairs), sum(min(a, b) for a, b in pairs)
+    )
+
+
+def bits(probs: Vector) -> float:
+    return -sum(prob * log2(prob) for prob in probs)
 
 
 def layout(parents: Sequence[int]) -> list[float]:

@@ -30,7 +30,7 @@ def test_there_is_a_golden_trace_of_this_version() -> None:
 def test_the_samples_are_what_their_script_writes(name: str) -> None:
     command = f"from tests.golden.make_sample import SAMPLES, dumps; print(dumps(SAMPLES[{name!r}]()))"
     made = subprocess.run([sys.executable, "-c", command], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert made.stdout == dumps(read(ROOT / "tests" / "golden" / f"trace-1.0-{name}.json")) + "\n"
+    assert made.stdout == dumps(read(ROOT / "tests" / "golden" / f"trace-{VERSION}-{name}.json")) + "\n"
 
 
 def test_every_bundled_trace_is_sound() -> None:
