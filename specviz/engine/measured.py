@@ -72,7 +72,8 @@ def agreements(target: Tensor, drafts: Mapping[int, Tensor]) -> dict[int, Agreem
 
 
 def _entropy_bits(probs: Tensor) -> Tensor:
-    return torch.special.entr(probs).sum(-1) / log(2)
+    bits: Tensor = torch.special.entr(probs).sum(-1) / log(2)
+    return bits
 
 
 def _rounded(value: float) -> float:
@@ -81,4 +82,5 @@ def _rounded(value: float) -> float:
 
 
 def _softmax(logits: Tensor) -> Tensor:
-    return (logits if logits.dtype == torch.float64 else logits.float()).softmax(-1)
+    probs: Tensor = (logits if logits.dtype == torch.float64 else logits.float()).softmax(-1)
+    return probs

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import log2
 
 import pytest
 import torch
 
 from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
+from specviz.core.tree import DraftTree
+from specviz.engine.measured import agreements, ranks
 from specviz.engine.recorder import Recorder
 from specviz.engine.session import RoundRecord
 from specviz.proof.exhaustive import ProofCase, session_of
+from specviz.trace.agreement import Agreement
 from specviz.trace.events import Round, TopK
 from tests.proof.letters import Letters
 
 SIZE = 6
 CASE = ProofCase("model", "sequential", (("branching", (2, 2)),), Sampling(0.7), (1, 2), 24, SIZE)
+
+VERIFIER_AT = {0.0: "greedy", 0.7: "sequential", 1.0: "sequential"}
 
 
 def recorded(case: ProofCase = CASE) -> list[tuple[RoundRecord, Round]]:
@@ -69,6 +75,47 @@ def test_every_nodes_raw_rows_are_its_own(tree_policy, options):
                 assert spread(node.draft_raw) == near(asked[node.id].softmax(-1))
                 drafted += 1
     assert drafted > 5
+
+
+@pytest.mark.parametrize("temperature", [0.0, 0.7, 1.0])
+def test_ranks_and_agreements_are_those_of_the_whole_distributions(temperature):
+    compared = 0
+    for was, said in recorded(replace(CASE, sampling=Sampling(temperature), verifier=VERIFIER_AT[temperature])):
+        asked = {node: row for nodes, rows in was.proposal.draft_logits for node, row in zip(nodes, rows, strict=True)}
+        for node in said.nodes:
+            if node.parent >= 0:
+                order = was.scored.logits[node.parent].argsort(descending=True, stable=True).tolist()
+                assert node.rank == 1 + order.index(node.token)
+            shown = node.agreement_raw or node.agreement
+            p = was.scored.logits[node.id].softmax(-1).tolist()
+            if temperature == 0.7:
+                assert node.agreement.target_bits == pytest.approx(bits(was.scored.probs(node.id).tolist()), abs=1e-4)
+            assert shown.target_bits == pytest.approx(bits(p), abs=1e-4)
+            assert (shown.overlap is not None) == (node.id in asked)
+            if node.id in asked:
+                q = asked[node.id].softmax(-1).tolist()
+                assert shown.draft_bits == pytest.approx(bits(q), abs=1e-4)
+                assert shown.overlap == pytest.approx(sum(map(min, p, q)), abs=1e-4)
+                assert shown.kl_bits == pytest.approx(sum(a * log2(a / b) for a, b in zip(p, q, strict=True)), abs=1e-4)
+                compared += 1
+        assert all((node.agreement is None) == (temperature == 0) for node in said.nodes)
+    assert compared > 5
+
+
+def test_a_draft_that_leaves_out_a_token_of_the_target_diverges_without_bound():
+    found = agreements(torch.tensor([[0.5, 0.25, 0.25]]), {0: torch.tensor([1.0, 0.0, 0.0])})
+    assert found[0] == Agreement(target_bits=1.5, draft_bits=0.0, kl_bits=None, overlap=0.5)
+
+
+def test_of_equally_probable_tokens_the_lowest_id_has_the_better_rank():
+    tree = DraftTree.from_root(0)
+    for token in (2, 1, 0):
+        tree.add(0, token, "point_mass", None, "test")
+    assert ranks(torch.tensor([[1.0, 3.0, 3.0], *[[0.0] * 3] * 3]), tree) == [None, 2, 1, 3]
+
+
+def bits(probs: list[float]) -> float:
+    return -sum(prob * log2(prob) for prob in probs if prob > 0)
 
 
 def test_times_are_those_of_the_round_and_add_up_to_the_next_rounds_start():

@@ -255,7 +255,7 @@ def greedy() -> dict[str, Any]:
     data["rounds"] = data["rounds"][:1]
     first = data["rounds"][0]
     for node, token in zip(first["nodes"], [9, 10, 11, 12, 6], strict=True):
-        node["target"] = {"tokens": [token], "probs": [1.0], "rest": 0.0}
+        node |= {"target": {"tokens": [token], "probs": [1.0], "rest": 0.0}, "agreement": None}
     for node, p in zip(first["nodes"][1:], [1.0, 1.0, 0.0, 1.0], strict=True):
         node["target_prob"] = p
     for trial in first["judged"]["trials"]:

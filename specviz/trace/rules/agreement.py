@@ -96,7 +96,7 @@ def _entropy(head: TopK | None, size: int) -> Range:
     parts = [_share_of_entropy(recorded(prob)) for prob in head.probs]
     known = Bounds.of_head(head)
     others = max(0, size - len(head.tokens))
-    low = known.rest.low * log2(1 / known.each) if 0 < known.each else 0.0
+    low = known.rest.low * log2(1 / known.each) if known.each > 0 else 0.0
     high = _most(known.rest, others)
     return Range(sum(part.low for part in parts) + low, sum(part.high for part in parts) + high)
 

@@ -1,0 +1,122 @@
+"""The one door to the analysis: traces in, one table of tables per drafter out.
+
+    name, trace ─► facts_of ─► analysis_of ─► Analysis (plain data: dataclasses, tuples, strings and numbers)
+
+Reads traces alone, any number of them; a page, the command line and a notebook show the same result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from specviz.theory.analysis.distances import Calibration, Distances, calibration, distances
+from specviz.theory.analysis.facts import Candidate, RunFacts
+from specviz.theory.analysis.failures import Failure, failures
+from specviz.theory.analysis.gather import facts_of
+from specviz.theory.analysis.pairs import Pair, rejected_pairs
+from specviz.theory.analysis.patterns import PATTERNS, matching
+from specviz.theory.analysis.rates import BITS, POSITIONS, RANKS, Rate, Row, accepted, rate, rows
+from specviz.theory.analysis.token_class import CLASSES
+from specviz.trace.events import Trace
+
+Named = tuple[str, Trace]
+"""a trace and the name that examples give it"""
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """One drafter over all its traces. Rates are accepted ÷ tested candidates; unreached ones are in none of them."""
+
+    drafter: str
+    runs: tuple[str, ...]
+    """names of its traces"""
+    rounds: int
+    drafted: int
+    unreached: int
+    acceptance: Rate
+    by_depth: tuple[Row, ...]
+    by_draft_rank: tuple[Row, ...]
+    """by the place that the candidate had among what the drafter thought likely"""
+    agreement: tuple[Row, ...]
+    """by the same: how often the candidate was the target's own favourite, tested or not"""
+    by_target_rank: tuple[Row, ...]
+    """by the place that the candidate has in the target"""
+    by_target_entropy: tuple[Row, ...]
+    by_token_class: tuple[Row, ...]
+    by_copied: tuple[Row, ...]
+    by_position: tuple[Row, ...]
+    calibration: Calibration | None
+    distances: Distances | None
+    pairs: tuple[Pair, ...]
+    failures: tuple[Failure, ...]
+    """all kinds, the most frequent first"""
+    patterns: tuple[Row, ...]
+    """of all rounds, how many are of each pattern"""
+    missing: tuple[str, ...]
+    """what these traces do not show and why, as sentences"""
+
+
+def analyse(traces: Iterable[Named]) -> list[Analysis]:
+    """One analysis per drafter, in the order of their names; traces are read one after the other and not kept."""
+    return analyses([facts_of(name, trace) for name, trace in traces])
+
+
+def analyses(runs: Sequence[RunFacts]) -> list[Analysis]:
+    """The same from facts that are there already."""
+    groups: dict[str, list[RunFacts]] = {}
+    for run in runs:
+        groups.setdefault(run.drafter, []).append(run)
+    return [analysis_of(name, groups[name]) for name in sorted(groups)]
+
+
+def analysis_of(drafter: str, runs: Sequence[RunFacts]) -> Analysis:
+    """Everything that is counted of one drafter."""
+    drafted = [one for run in runs for one in run.candidates]
+    tested = [one for one in drafted if one.tested]
+    ranked = [one for one in drafted if one.in_text and one.rank is not None]
+    rounds = [this for run in runs for this in run.rounds]
+    hits = sum(one.accepted for one in tested)
+    return Analysis(
+        drafter=drafter,
+        runs=tuple(run.name for run in runs),
+        rounds=len(rounds),
+        drafted=len(drafted),
+        unreached=len(drafted) - len(tested),
+        acceptance=rate(hits, len(tested)),
+        by_depth=rows(sorted(tested, key=lambda one: one.depth), lambda one: str(one.depth), accepted),
+        by_draft_rank=rows(tested, lambda one: RANKS.label(one.draft_rank), accepted, RANKS.labels),
+        agreement=rows(ranked, lambda one: RANKS.label(one.draft_rank), lambda one: one.rank == 1, RANKS.labels),
+        by_target_rank=rows(tested, lambda one: RANKS.label(one.rank), accepted, RANKS.labels),
+        by_target_entropy=rows(tested, _target_entropy, accepted, BITS.labels),
+        by_token_class=rows(tested, lambda one: one.token_class, accepted, CLASSES),
+        by_copied=rows(tested, lambda one: "copied" if one.copied else "new", accepted, ("copied", "new")),
+        by_position=rows(tested, lambda one: POSITIONS.label(one.position), accepted, POSITIONS.labels),
+        calibration=calibration(drafted),
+        distances=distances(drafted),
+        pairs=rejected_pairs(tested),
+        failures=failures(runs),
+        patterns=tuple(Row(name, rate(len(matching(rounds, name)), len(rounds))) for name in PATTERNS),
+        missing=tuple(_missing(runs, drafted)),
+    )
+
+
+def _target_entropy(one: Candidate) -> str | None:
+    return BITS.label(one.belief.target_bits if one.belief else None)
+
+
+def _missing(runs: Sequence[RunFacts], drafted: Sequence[Candidate]) -> Iterable[str]:
+    old = [run.name for run in runs if any(one.rank is None for one in run.candidates)]
+    if old:
+        yield f"{_traces(old, len(runs))} no ranks, entropies, KL and overlap (format 1.1); record anew to have them."
+    if drafted and all(one.draft_prob is None for one in drafted):
+        yield "Nothing was drawn from a distribution of the drafter, so there is no calibration, KL or overlap."
+    if not drafted:
+        yield "Nothing was drafted at all."
+
+
+def _traces(names: Sequence[str], of: int) -> str:
+    some = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
+    if of == 1:
+        return f"The trace ({some}) has"
+    return f"{len(names)} of {of} traces ({some}) {'has' if len(names) == 1 else 'have'}"
