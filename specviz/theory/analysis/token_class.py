@@ -1,6 +1,6 @@
 """What sort of text a token is, from its characters alone; every token is of exactly one class.
 
-Plain text in, a word out; knows nothing about models.
+Place in the flow: the facts of a trace name the class of what was drafted and of what was wanted.
 """
 
 from __future__ import annotations
