@@ -21,7 +21,7 @@ from specviz.trace import schema as trace_schema
 from specviz.trace.known_methods import METHODS_FILE
 from specviz.trace.known_rules import RULES_FILE
 from specviz.verifiers.parts import declarations
-from tests.generate import flags, method_pages, methods, picture
+from tests.generate import flags, method_pages, methods, picture, systems
 from tests.proof import planted_list
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -90,9 +90,15 @@ def pages_of_methods() -> Files:
     return method_pages.pages(catalog.own(catalog.build()), ROOT / "docs" / "methods")
 
 
+def list_of_systems() -> Files:
+    """Every published system with the commands that run it, from the method map."""
+    page = ROOT / "docs" / "systems.md"
+    return {page: filled(page.read_text(encoding="utf-8"), {"systems": systems.section()})}
+
+
 PARTS: tuple[Callable[[], Files], ...] = (
     catalogue, schemas, rules, glossary, declared_methods, space_card, recorded_runs, planted_bugs, imports,
-    method_flags, pages_of_methods,
+    method_flags, pages_of_methods, list_of_systems,
 )  # fmt: skip
 
 

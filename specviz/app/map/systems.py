@@ -49,11 +49,17 @@ class System:
     """it does not speculate, and stands here for what it shares with those that do"""
     commands: tuple[str, ...] = ()
     """what to type for it, where no choice in the Step tab runs it"""
+    shares: str = ""
+    """of one that stands for comparison: what it has in common with those that speculate"""
+    differs: str = ""
+    """and why it is none of them"""
 
     @property
     def status(self) -> str:
         """`runs here`, `planned` or `for comparison`."""
-        return "runs here" if self.presets or self.commands else "for comparison" if self.comparison else "planned"
+        if self.comparison:
+            return "for comparison"
+        return "runs here" if self.presets or self.commands else "planned"
 
     def values(self, facet: str) -> tuple[str, ...]:
         found = getattr(self, facet)

@@ -25,6 +25,9 @@ def _card(one: System, recorded: frozenset[str]) -> str:
         f"<div><dt>{escape(title)}</dt><dd>{escape(', '.join(one.values(facet)))}</dd></div>"
         for facet, title in FACETS.items()
     )
+    if one.comparison:
+        facets = f"<div><dt>shares</dt><dd>{escape(one.shares)}</dd></div>"
+        facets += f"<div><dt>differs</dt><dd>{escape(one.differs)}</dd></div>"
     papers = " ".join(_paper(number) for number in one.arxiv)
     presets = "".join(f"<li>{_preset(preset, recorded)}</li>" for preset in one.presets)
     presets += "".join(f"<li><code>{escape(command)}</code></li>" for command in one.commands)

@@ -30,18 +30,25 @@ BOTH = Path()
 """`--write` without a page: the documentation's and README.md"""
 
 
-def add_pair_flags(parser: argparse.ArgumentParser) -> None:
+def add_target_flags(parser: argparse.ArgumentParser) -> None:
+    """The target and the machine."""
     add = parser.add_argument
     add("--target", default=REQUEST["target"], metavar="NAME",
         help="bundled name, folder or hub id (default %(default)s)")  # fmt: skip
+    add("--dtype", default="auto", metavar="D", help="auto, float32, bfloat16")
+    add("--device", default="auto", metavar="DEV", help="auto, cpu, cuda or mps")
+    add("--threads", type=int, default=1, metavar="N", help="torch threads of everyone (default %(default)s)")
+
+
+def add_pair_flags(parser: argparse.ArgumentParser) -> None:
+    """The target, the machine, the drafter's model and the seed."""
+    add_target_flags(parser)
+    add = parser.add_argument
     add("--drafter-model", default=REQUEST["drafter_model"], metavar="NAME",
         help="weights of the model drafter (default %(default)s)")  # fmt: skip
     add(
         "--seed", type=int, default=REQUEST["seed"], metavar="S", help="seed of all that is drawn (default %(default)s)"
     )
-    add("--dtype", default="auto", metavar="D", help="auto, float32, bfloat16")
-    add("--device", default="auto", metavar="DEV", help="auto, cpu, cuda or mps")
-    add("--threads", type=int, default=1, metavar="N", help="torch threads of everyone (default %(default)s)")
 
 
 def add_temperatures(parser: argparse.ArgumentParser) -> None:

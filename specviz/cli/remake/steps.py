@@ -144,6 +144,8 @@ def _benches() -> tuple[Step, ...]:
              (Output("docs/bench_trees.md", "bench trees"),), 5),
         Step("asynchronous", "drafting beside verifying", (*SPECVIZ, "bench", "asynchronous", *FLOAT, "--write"),
              (Output("docs/asynchronous.md", "bench asynchronous"),), 2),
+        Step("questions", "one document, many questions", (*SPECVIZ, "bench", "questions", *FLOAT, "--write"),
+             (Output("docs/questions.md", "bench questions"),), 1, rests_on=("target",)),
         Step("alignment", "what aligning the drafters with the target brings",
              (*SPECVIZ, "study", "alignment", "--write"),
              (Output("assets/studies/alignment.json"), Output("docs/alignment.md", "alignment study")), 25),

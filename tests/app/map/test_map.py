@@ -77,6 +77,25 @@ def test_every_preset_resolves(one: object, preset: object) -> None:
     assert page_link(preset) == f"#tab=map&doc={preset.page}"
 
 
+def test_a_preset_on_a_verifiers_page_chooses_that_verifier() -> None:
+    verifiers = {method.name for kind in kinds(saved()) if kind.group == "verifier" for method in kind.methods}
+    found = {preset.page: methods_of(preset)["verifier"] for _, preset in PRESETS if preset.page in verifiers}
+    assert len(found) > 8
+    assert {page: verifier for page, verifier in found.items() if page != verifier} == {}
+
+
+def test_what_stands_for_comparison_says_what_it_shares_and_why_it_does_not_speculate() -> None:
+    compared = [one for one in systems() if one.comparison]
+    assert [one.name for one in compared] == ["Prompt-in-Decoder", "Paraformer", "FastSeq", "IBDecoder"]
+    shown = unescape(cards(compared, frozenset()))
+    for one in compared:
+        assert one.shares
+        assert one.differs
+        assert one.shares in shown
+        assert one.differs in shown
+    assert not any(one.shares or one.differs for one in systems() if not one.comparison)
+
+
 def test_every_link_on_the_page_is_one_of_these() -> None:
     shown = cards(systems(), frozenset(recordings()))
     links = [unescape(one) for one in re.findall(r'href="([^"]+)"', shown)]

@@ -1,0 +1,1 @@
+"""One document, many questions: what reading it once is worth."""
