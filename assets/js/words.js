@@ -92,6 +92,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const fresh = round.nodes.filter(
       (node) => node.depth > 0 && (node.depth === at.level || round.drafted.passes.length === 0),
     );
+    if (!fresh.length && round.drafted.note.drafter_context_full === true)
+      return "Nothing is drafted: the text is longer than the drafter's context.";
     if (!fresh.length)
       return round.judged.origin === "forced"
         ? "A token is forced here; nothing is drafted."

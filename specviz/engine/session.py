@@ -283,10 +283,12 @@ def _check_start(target: LanguageModel, start: Start) -> None:
     length, room = len(start.prompt_ids), target.info.context_length
     if length == 0:
         raise PromptError("the prompt is empty; give at least one token.")
+    window = "sliding attention window, which a text must fit to be decoded exactly,"
+    context = window if target.info.window else "context"
     if length >= room:
         raise PromptError(
-            f"the prompt has {length} tokens, but the context of {target.info.name} holds {room}, the answer included; "
-            "shorten the prompt."
+            f"the prompt has {length} tokens, but the {context} of {target.info.name} holds {room}, the answer "
+            "included; shorten the prompt."
         )
     for what, token in [("prompt", token) for token in start.prompt_ids] + [("forced", start.forced_token)]:
         if token is not None and not 0 <= token < target.info.vocab_size:

@@ -9,7 +9,7 @@ Shapes: V vocabulary, H hidden size, Q query heads, G key heads, D head size.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import torch
@@ -47,13 +47,14 @@ class BareLlama:
         self._storage = embedding.new_empty(0)
 
     @classmethod
-    def of(cls, shape: LlamaShape, weights: MutableMapping[str, Tensor]) -> BareLlama:
-        """From a checkpoint's tensors, which are taken out of `weights` one by one: no second copy.
+    def of(cls, shape: LlamaShape, weights: Mapping[str, Tensor]) -> BareLlama:
+        """From a checkpoint's tensors, each of which is asked for once: a mapping that reads them then holds no second
+        copy.
 
         Raises ModelError for a checkpoint with biases."""
 
         def fused(prefix: str, *names: str) -> Tensor:
-            return torch.cat([weights.pop(f"{prefix}{name}.weight") for name in names])
+            return torch.cat([weights[f"{prefix}{name}.weight"] for name in names])
 
         if any(name.endswith(".bias") for name in weights):
             raise ModelError("the bare pass knows no biases, but this checkpoint has some; time it without --bare.")
@@ -66,13 +67,13 @@ class BareLlama:
                     fused(at, "self_attn.o_proj"),
                     fused(at, "mlp.gate_proj", "mlp.up_proj"),
                     fused(at, "mlp.down_proj"),
-                    weights.pop(at + "input_layernorm.weight"),
-                    weights.pop(at + "post_attention_layernorm.weight"),
+                    weights[at + "input_layernorm.weight"],
+                    weights[at + "post_attention_layernorm.weight"],
                 )
             )
-        embedding = weights.pop("model.embed_tokens.weight")
-        head = embedding if shape.tied else weights.pop("lm_head.weight")
-        return cls(shape, embedding, head, weights.pop("model.norm.weight"), layers)
+        embedding = weights["model.embed_tokens.weight"]
+        head = embedding if shape.tied else weights["lm_head.weight"]
+        return cls(shape, embedding, head, weights["model.norm.weight"], layers)
 
     @classmethod
     def random(cls, shape: LlamaShape, device: torch.device, dtype: torch.dtype) -> BareLlama:

@@ -33,6 +33,8 @@ class ModelInfo:
     """of the tokenizer it was loaded with; empty where there is none"""
     read_per_pass: int = 0
     """weights that one pass reads; see the trace's model card"""
+    window: int = 0
+    """tokens that the narrowest attention of the model sees, where that is what ends its context; see the card"""
 
 
 class Cache(Protocol):

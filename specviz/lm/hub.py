@@ -1,9 +1,9 @@
 """Adapter for any full-attention causal model of transformers: the reference the lean forward is tested against.
 
 Rows of the cache are rows of a `DynamicCache`; the mask is always our own, four-dimensional and additive, because a
-Boolean one is silently added to the scores by eager attention. Models whose cache forgets or mixes rows are refused
-with the reason (`hub_refusals`); so are passes of some layers alone where the architecture does not allow them
-(`hub_layers`).
+Boolean one is silently added to the scores by eager attention. Models whose cache mixes rows are refused with the
+reason (`hub_refusals`); those with sliding windows run the texts that fit their window, for which no layer forgets a
+row. Passes of some layers alone are refused where the architecture does not allow them (`hub_layers`).
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from specviz.lm.hub_refusals import why_not_supported, why_not_usable
 from specviz.lm.rows import Placement, TreeCache
 
 PROBE_TOKENS = 4
+PREFILL_ROWS = 512
+"""A longer chain is computed in pieces of this size: its mask is dense, and grows with rows times text."""
 
 
 class HubCache(TreeCache):
@@ -85,11 +87,21 @@ class HubModel:
         """Logits [n, V], or [1, V] with `last_only` (see `LanguageModel.forward`)."""
         assert isinstance(cache, HubCache), "this cache belongs to another adapter."
         read = bool(cache.watched)
+        if parents is None and last_only and not read:
+            tokens = self._prefill(tokens, cache)
         out = self._pass(tokens, cache, parents, last_only, **({"output_hidden_states": True} if read else {}))
         if read:
             cache.see({depth: out.hidden_states[depth][0] for depth in cache.watched})
         logits: Tensor = out.logits[0, :, : self._info.vocab_size]
         return logits
+
+    def _prefill(self, tokens: Sequence[int], cache: HubCache) -> Sequence[int]:
+        """Cache a chain but for its last piece, which is returned."""
+        cache.place(tokens, None, self._info.context_length)  # refused as a whole, before a piece of it is there
+        while len(tokens) > PREFILL_ROWS:
+            self._pass(tokens[:PREFILL_ROWS], cache, None, last_only=True)
+            tokens = tokens[PREFILL_ROWS:]
+        return tokens
 
     def watch(self, cache: Cache, depths: Sequence[int]) -> None:
         """See `GivesFeatures.watch`."""

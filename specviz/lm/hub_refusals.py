@@ -9,6 +9,8 @@ from typing import Any
 
 ATTENTION = frozenset({"sdpa", "eager"})
 """Attention implementations that take an arbitrary additive mask."""
+SLIDING = "sliding_attention"
+"""a layer that sees the last so many tokens alone"""
 FLAT_MASK = frozenset({"bloom"})
 """Architectures that have ALiBi without saying so in their configuration."""
 
@@ -19,13 +21,11 @@ def why_not_supported(config: Any) -> str | None:
         return "it is an encoder-decoder model, and only decoder-only models are supported"
     text = config.get_text_config(decoder=True) if hasattr(config, "get_text_config") else config
     types = getattr(text, "layer_types", None)
-    other = sorted(set(types or ()) - {"full_attention"})
+    other = sorted(set(types or ()) - {"full_attention", SLIDING})
     if other:
         return f"it has layers of type {', '.join(other)}, whose cache cannot give back rows of a draft tree"
     if getattr(text, "num_attention_heads", None) is None:
         return "it has no attention heads; a recurrent state cannot be rolled back to an earlier token"
-    if types is None and getattr(text, "sliding_window", None) is not None:
-        return f"it attends through a sliding window of {text.sliding_window} tokens, so its cache forgets rows"
     if getattr(text, "attention_chunk_size", None) is not None:
         return f"it attends in chunks of {text.attention_chunk_size} tokens, so its cache forgets rows"
     if getattr(text, "alibi", False) or getattr(text, "model_type", "") in FLAT_MASK:
@@ -34,6 +34,24 @@ def why_not_supported(config: Any) -> str | None:
             "dimensions"
         )
     return None
+
+
+def window_of(config: Any) -> int:
+    """How many tokens, itself included, the narrowest layer of a model sees; 0: every layer sees all.
+
+    A text no longer than that is read by such layers as by all others, so as far as it goes no row of the cache is ever
+    forgotten and a draft tree is exact.
+    """
+    text = config.get_text_config(decoder=True) if hasattr(config, "get_text_config") else config
+    types = getattr(text, "layer_types", None)
+    slides = SLIDING in types if types is not None else True
+    return int(getattr(text, "sliding_window", None) or 0) if slides else 0
+
+
+def attention_for(model_class: Any) -> str:
+    """Which attention to load it with: sdpa, or eager for architectures whose scores sdpa cannot make (a soft cap in
+    Gemma 2, sinks in gpt-oss)."""
+    return "sdpa" if getattr(model_class, "_supports_sdpa", True) else "eager"
 
 
 def why_not_usable(model: Any) -> str | None:

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from specviz.errors import ModelError
 from specviz.lm.base import LanguageModel, ModelInfo
 from specviz.lm.checkpoint import read_config, sha256_of, weight_files
 from specviz.lm.llama_config import LlamaShape, why_not_lean
 from specviz.lm.place import DTYPES, choose_device, choose_dtype, fetch_weights, locate
+from specviz.lm.stored_tensors import StoredTensors
 from specviz.lm.text import TextCodec
 
 ADAPTERS = ("auto", "lean-llama", "transformers")
@@ -94,8 +94,8 @@ def _lean(config: dict[str, Any], files: list[Path], info: ModelInfo, device: to
     info = replace(
         info,
         adapter="lean-llama",
-        parameters=(parameters := sum(tensor.numel() for tensor in weights.values())),
-        read_per_pass=parameters - (0 if shape.tied else weights["model.embed_tokens.weight"].numel()),
+        parameters=(parameters := weights.numbers()),
+        read_per_pass=parameters - (0 if shape.tied else shape.vocab_size * shape.hidden_size),
         layers=shape.layers,
         hidden_size=shape.hidden_size,
         vocab_size=min(shape.vocab_size, info.vocab_size),
@@ -114,20 +114,12 @@ def shape_of(config: dict[str, Any], name: str) -> LlamaShape:
 
 def lean_weights(
     config: dict[str, Any], files: list[Path], name: str, dtype: torch.dtype, device: torch.device
-) -> tuple[LlamaShape, dict[str, Tensor]]:
+) -> tuple[LlamaShape, StoredTensors]:
     """Sizes and tensors of a Llama checkpoint. Raises ModelError where they are damaged or do not fit each other."""
-    from safetensors import SafetensorError
-    from safetensors.torch import load_file
-
     shape = shape_of(config, name)
-    weights: dict[str, Tensor] = {}
-    try:
-        for path in files:
-            weights |= {key: tensor.to(device, dtype) for key, tensor in load_file(path).items()}
-    except SafetensorError as error:
-        raise ModelError(f"the weights of {name} cannot be read ({error}); download them again.") from error
+    weights = StoredTensors(files, name, dtype, device)
     for key, expected in shape.weight_sizes().items():
-        found = tuple(weights[key].shape) if key in weights else "missing"
+        found = weights.size(key) if key in weights else "missing"
         if found != expected:
             raise ModelError(
                 f"the weights of {name} do not fit its config.json: {key} should be {expected}, but is {found}."
@@ -160,10 +152,11 @@ def _as_model_error(name: str) -> Iterator[None]:
 
 
 def _with_transformers(folder: Path, config: Any, info: ModelInfo, device: torch.device) -> LanguageModel:
-    from transformers import AutoModelForCausalLM
+    from transformers import MODEL_FOR_CAUSAL_LM_MAPPING, AutoModelForCausalLM
     from transformers.utils import logging
 
     from specviz.lm.hub import HubModel
+    from specviz.lm.hub_refusals import attention_for, window_of
 
     logging.disable_progress_bar()
     with _as_model_error(info.name):
@@ -171,13 +164,14 @@ def _with_transformers(folder: Path, config: Any, info: ModelInfo, device: torch
             folder,
             config=config,
             dtype=DTYPES[info.dtype],
-            attn_implementation="sdpa",
+            attn_implementation=attention_for(MODEL_FOR_CAUSAL_LM_MAPPING.get(type(config), None)),
             use_safetensors=True,
             trust_remote_code=False,
             local_files_only=True,
         )
         model = loaded.to(device)
-    text = config.get_text_config(decoder=True)
+    text, window = config.get_text_config(decoder=True), window_of(config)
+    context_length = int(text.max_position_embeddings)
     info = replace(
         info,
         adapter="transformers",
@@ -186,6 +180,7 @@ def _with_transformers(folder: Path, config: Any, info: ModelInfo, device: torch
         layers=int(text.num_hidden_layers),
         hidden_size=int(text.hidden_size),
         vocab_size=min(int(text.vocab_size), info.vocab_size),
-        context_length=int(text.max_position_embeddings),
+        context_length=min(context_length, window) if window else context_length,
+        window=window if window < context_length else 0,
     )
     return HubModel(model, info)

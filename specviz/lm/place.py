@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from specviz.errors import ModelError, SpecVizError
+from specviz.lm.hub_files import from_hub, is_hub_id
 from specviz.resources import asset_path
 
-HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
+SMALL_FILES = ("*.json", "*.jinja")
+"""all of a hub checkpoint but its weights: configuration, tokenizer, chat template"""
 WIDE = 1024
 """least width at which `auto` takes bfloat16 on a CPU"""
 WIDTHS = ("hidden_size", "n_embd", "d_model")
@@ -31,11 +31,11 @@ def locate(name: str) -> Path:
         return bundled[name]
     if Path(name).expanduser().is_dir():
         return Path(name).expanduser()
-    if HUB_ID.fullmatch(name):
-        return _from_hub(name, ("*.json",))
+    if is_hub_id(name):
+        return from_hub(name, SMALL_FILES)
     raise ModelError(
         f"there is no model '{name}': it is neither bundled ({', '.join(bundled) or 'none'}), nor a folder, "
-        "nor a hub id like owner/model."
+        "nor a hub id like owner/model or owner/model@revision."
     )
 
 
@@ -51,25 +51,9 @@ def bundled_models() -> dict[str, Path]:
 def fetch_weights(name: str, folder: Path) -> None:
     """Bring the safetensors files of a hub checkpoint to `folder`, the one `locate` gave. Raises ModelError."""
     if not Path(name).expanduser().is_dir() and name not in bundled_models():
-        fetched = _from_hub(name, ("*.json", "model*.safetensors"))
+        fetched = from_hub(name, (*SMALL_FILES, "model*.safetensors"))
         if fetched != folder:
             raise ModelError(f"{name} changed on the hub while it was being loaded; load it again.")
-
-
-def _from_hub(name: str, patterns: Sequence[str]) -> Path:
-    """Download the files of a hub checkpoint that match, or find them in the local cache. Raises ModelError."""
-    from huggingface_hub import snapshot_download
-
-    offline = os.environ.get("HF_HUB_OFFLINE", "").upper() in {"1", "ON", "YES", "TRUE"}
-    try:
-        folder = snapshot_download(name, allow_patterns=list(patterns), local_files_only=offline)
-    except (OSError, ValueError, RuntimeError) as error:
-        cure = "unset HF_HUB_OFFLINE" if offline else "check the network and the spelling"
-        raise ModelError(
-            f"{name} is not in the local hub cache and could not be downloaded ({type(error).__name__}); {cure}, "
-            "or name a bundled model or a folder."
-        ) from error
-    return Path(folder)
 
 
 def choose_device(device: str) -> torch.device:

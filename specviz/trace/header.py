@@ -35,6 +35,9 @@ class ModelCard:
     read_per_pass: int = 0
     """weights that one pass reads: all but an input embedding that is no head too, of which it gathers a few rows, and
     of a trimmed head the kept rows; 0 where nobody counted them"""
+    window: int = 0
+    """tokens that its narrowest (sliding) attention sees, where that is less than its positions: `context_length` is
+    this, because only texts that fit are run. 0: the context is that of its positions"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,8 +92,6 @@ def test_padding_rows_of_the_vocabulary_are_cut_from_the_logits():
 @pytest.mark.parametrize(
     ("kind", "reason"),
     [
-        ("mistral", "sliding window of 8 tokens"),
-        ("gemma2", "layers of type sliding_attention"),
         ("mamba", "layers of type linear_attention"),
         ("t5", "encoder-decoder"),
     ],
@@ -105,6 +103,30 @@ def test_caches_that_cannot_give_rows_back_are_refused(kind, reason):
 def test_full_attention_variants_of_the_same_families_are_not_refused():
     assert why_not_supported(config_of("gemma")) is None
     assert why_not_supported(config_of("mistral", sliding_window=None)) is None
+
+
+def test_a_long_prompt_is_read_in_pieces_whose_masks_stay_small(monkeypatch):
+    """The mask of a piece is dense: one for all of 32,000 rows took gigabytes."""
+    monkeypatch.setattr("specviz.lm.hub.PREFILL_ROWS", 5)
+    reference = random_model("llama")
+    model = HubModel(reference, info())
+    masks: list[tuple[int, ...]] = []
+    made = model._mask
+    monkeypatch.setattr(model, "_mask", lambda placement: masks.append((m := made(placement)).shape) or m)
+    text, cache = random_tokens(0, 13), model.new_cache()
+    last = model.forward(text, cache, last_only=True)
+    assert masks == [(1, 1, 5, 5), (1, 1, 5, 10), (1, 1, 3, 13)]
+    assert cache.tokens == text
+    assert error(last[0], plain(reference, text)[-1]) < CLOSE
+
+
+def test_a_prompt_that_does_not_fit_leaves_no_piece_of_itself(monkeypatch):
+    monkeypatch.setattr("specviz.lm.hub.PREFILL_ROWS", 5)
+    model = HubModel(random_model("llama"), info())
+    cache = model.new_cache()
+    with pytest.raises(ModelError, match="49 tokens, but the model's context holds 48"):
+        model.forward(random_tokens(0, 49), cache, last_only=True)
+    assert cache.length == 0
 
 
 def test_a_model_that_ignores_the_tree_mask_is_refused():

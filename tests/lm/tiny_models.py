@@ -31,6 +31,9 @@ def config_of(kind: str, **changes: object):
         T5Config,
     )
     from transformers.models.gemma2 import Gemma2Config
+    from transformers.models.gemma3 import Gemma3TextConfig
+    from transformers.models.gpt_oss import GptOssConfig
+    from transformers.models.olmo3 import Olmo3Config
 
     kinds = {
         "llama": (LlamaConfig, {**SIZES, "intermediate_size": 40, "max_position_embeddings": CONTEXT}),
@@ -55,6 +58,7 @@ def config_of(kind: str, **changes: object):
         "gemma": (GemmaConfig, {**SIZES, "intermediate_size": 40, "head_dim": 6, "num_key_value_heads": 4}),
         "gemma2": (Gemma2Config, {**SIZES, "intermediate_size": 40, "head_dim": 6, "num_key_value_heads": 4}),
         "mistral": (MistralConfig, {**SIZES, "intermediate_size": 40, "num_key_value_heads": 4, "sliding_window": 8}),
+        **_windowed(Gemma3TextConfig, GptOssConfig, Olmo3Config),
         "mamba": (MambaConfig, {"hidden_size": 24, "num_hidden_layers": 2, "vocab_size": VOCABULARY}),
         "bloom": (BloomConfig, {"hidden_size": 24, "n_layer": 2, "n_head": 4, "vocab_size": VOCABULARY}),
         "falcon": (FalconConfig, {**SIZES, "alibi": True}),
@@ -62,6 +66,20 @@ def config_of(kind: str, **changes: object):
     }
     kind_of_config, sizes = kinds[kind]
     return kind_of_config(**{**sizes, "bos_token_id": 0, "eos_token_id": 0, "pad_token_id": None, **changes})
+
+
+def _windowed(gemma3: type, gpt_oss: type, olmo3: type) -> dict[str, tuple[type, dict[str, object]]]:
+    """Architectures whose layers take turns: one sees a window of 8 tokens, the next all of them."""
+    turns = {
+        "intermediate_size": 40, "num_key_value_heads": 2, "head_dim": 6, "max_position_embeddings": CONTEXT,
+        "sliding_window": 8, "layer_types": ["sliding_attention", "full_attention"],
+    }  # fmt: skip
+    experts = {"num_local_experts": 2, "num_experts_per_tok": 1}
+    return {
+        "gemma3_text": (gemma3, {**SIZES, **turns}),
+        "gpt_oss": (gpt_oss, {**SIZES, **turns, **experts}),
+        "olmo3": (olmo3, {**SIZES, **{name: turns[name] for name in turns if name != "head_dim"}}),
+    }
 
 
 def random_model(kind: str, **changes: object):

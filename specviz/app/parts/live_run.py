@@ -15,6 +15,7 @@ from specviz.protocol.runs import Resume, RunRequest, TraceSource
 from specviz.trace.assemble import assemble
 from specviz.trace.beside import PlainDecoding
 from specviz.trace.codec import dumps, step_data
+from specviz.trace.context import full_contexts
 from specviz.trace.events import FORMAT, VERSION, Finished, Round, Trace
 from specviz.trace.header import Started
 from specviz.trace.steps import Step
@@ -127,7 +128,8 @@ def ending(trace: Trace) -> str:
         return f"The run failed: {finished.message or 'the engine gave no reason'}"
     passes = f"{summary.num_target_passes} target pass{'es' if summary.num_target_passes != 1 else ''}"
     engine = f", {finished.decode_s:.2f} s of engine time" if trace.started.source != "simulated" else ""
-    return f"{summary.num_output_tokens} tokens in {passes}{engine}; {REASONS[finished.reason]}."
+    said = f"{summary.num_output_tokens} tokens in {passes}{engine}; {REASONS[finished.reason]}."
+    return " ".join([said, *full_contexts(trace)])
 
 
 def _compact(data: object) -> str:

@@ -195,8 +195,7 @@ def _checkpoint(request: ProfileRequest, device: torch.device) -> tuple[BareLlam
     dtype = choose_dtype(request.dtype, device, config)
     _check_memory(request, shape, name, device, dtype)
     shape, weights = lean_weights(config, files, name, dtype, device)
-    numbers = sum(one.numel() for one in weights.values())
-    return BareLlama.of(shape, weights), _sizes(shape, name, sha256_of(files), numbers, dtype)
+    return BareLlama.of(shape, weights), _sizes(shape, name, sha256_of(files), weights.numbers(), dtype)
 
 
 def _check_memory(

@@ -11,6 +11,7 @@ from specviz.cli.parts.terminal import Terminal, printable
 from specviz.theory import metrics
 from specviz.theory.repetition import NGRAM, repetition
 from specviz.trace import lossy
+from specviz.trace.context import full_contexts
 from specviz.trace.events import Trace
 from specviz.trace.header import MethodCard, Started
 from specviz.trace.naming import in_role
@@ -84,6 +85,7 @@ def _rows(trace: Trace) -> list[tuple[str, str]]:
         rows.append(("mean acceptance length", f"{summary.mean_acceptance_length:.2f} tokens per drafting round"))
         depths = [f"{kept / asked:.2f}" for asked, kept in summary.acceptance_by_depth if asked]
         rows.append(("by position", " ".join(depths)))
+    rows += [("context", sentence) for sentence in full_contexts(trace)]
     rows += _memory_bound(trace)
     if summary.tokens_per_second is not None:
         clock = "measured on this run's machine" if trace.started.source == "recorded" else "measured"

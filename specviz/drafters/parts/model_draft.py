@@ -19,6 +19,7 @@ from specviz.drafters.parts.growing import GrowingDraft, LastDraft
 from specviz.lm.base import LanguageModel
 from specviz.options import Options
 from specviz.stop_policies.base import StopOptions, StopPolicy
+from specviz.trace.context import DRAFTER_FULL
 from specviz.tree_policies.base import TreePolicy
 
 
@@ -68,7 +69,7 @@ class ModelDraft:
             self.draws = draft.draws
             proposal.note.update(stop_policy.state())
         else:
-            proposal.note["drafter_context_full"] = room < 1
+            proposal.note[DRAFTER_FULL] = room < 1
         self._last.remember(proposal.tree, context.tokens)
         return proposal
 
