@@ -65,7 +65,7 @@ def test_a_branch_may_hold_a_slash():
         (
             answer(errors.GatedRepoError, 403),
             None,
-            r"is gated; accept its licence on https://huggingface.co/some/model, and set HF .*tokens\)",
+            r"is gated; accept its licence on https://huggingface.co/some/model, and set HF.*tokens\)",
         ),
         (answer(errors.GatedRepoError, 403), "hf_x", r"accept its licence on \S+/some/model, then try again"),
         (answer(errors.RepositoryNotFoundError, 401), None, r"there is no some/model on the hub, or it is private"),
