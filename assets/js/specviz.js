@@ -58,7 +58,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const text = S.textPanel(area("text", { "aria-label": "text" }), act);
     const tree = S.treePanel(area("draft", { "aria-label": "draft tree" }), act);
     const card = area("card", { "aria-label": "selected node" });
-    panels.push(tree.draw, text, S.cardPanel(card, act), S.rejudgePanel(card, act));
+    panels.push(tree.draw, text, S.cardPanel(card, act), S.columnsPanel(card, act), S.rejudgePanel(card, act));
     const caption = area("caption", { "aria-label": "what happens" });
     const told = S.captionPanel(caption);
     panels.push(S.transportPanel(area("transport", { "aria-label": "transport" }), act));
@@ -66,6 +66,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const costs = area("costs", { "aria-label": "what it cost" });
     const cell = (name) => costs.appendChild(h("div", { class: `svp-${name}` }));
     panels.push(S.cachePanel(cell("cache"), act), S.timePanel(cell("timing")));
+    const more = cell("more");
+    panels.push(S.passPanel(more, act), S.runCachePanel(more, act));
     panels.push(S.countersPanel(area("counters", { "aria-label": "counters of the run" }), act));
     const note = h("span", { class: "svp-small" });
     area("tools").append(

@@ -1,11 +1,11 @@
 /* Why things are done as they are, at the beat where the question arises: a line or two in the card, with the values
    of the round at hand, a picture where one says more, and a way to where it is proved. `why` is pure. */
 globalThis.SpecViz = globalThis.SpecViz || {};
-// needs: dom, state
+// needs: dom
 (function (S) {
   "use strict";
 
-  const { h, svg, END } = S;
+  const { h } = S;
   const PROOF = { tab: "Proof", text: "proved on the Proof tab" };
   const COST = { tab: "Machine", text: "what a wider pass costs" };
 
@@ -163,66 +163,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return now.at.drawn ? whyDrawn(now) : whyTrial(now);
   }
 
-  /** Per row of the pass the rows of the draft that it may see: itself and its ancestors. Pure. */
-  function maskRows(round) {
-    const rows = [];
-    for (const node of round.nodes) rows.push([...(node.parent < 0 ? [] : rows[node.parent]), node.id]);
-    return rows;
-  }
-
-  /** The tree-attention mask, the selected node's row lit. */
-  function maskPicture(now) {
-    const rows = maskRows(now.round);
-    const cell = Math.max(4, Math.min(15, Math.floor(132 / rows.length)));
-    const selected = now.selected === END ? -1 : now.selected;
-    const cells = rows.flatMap((seen, row) =>
-      rows.map((_, column) => {
-        const on = seen.includes(column);
-        const lit = on && row === selected;
-        return svg("rect", {
-          x: 34 + column * cell,
-          y: row * cell,
-          width: cell - 1,
-          height: cell - 1,
-          class: `svp-mask${on ? " is-on" : ""}${lit ? " is-lit" : ""}`,
-        });
-      }),
-    );
-    const text = rows.map((_, row) =>
-      svg("rect", {
-        x: 0,
-        y: row * cell,
-        width: 30,
-        height: cell - 1,
-        class: `svp-mask is-on${row === selected ? " is-lit" : ""}`,
-      }),
-    );
-    const names = (rows[selected] || []).map((id) => now.labels[id]).join(", ");
-    const said = selected < 0 ? "each row sees the text and its ancestors" : `sees the text, and ${names}`;
-    const high = rows.length * cell;
-    return h(
-      "figure",
-      { class: "svp-why-picture" },
-      svg(
-        "svg",
-        {
-          viewBox: `0 0 ${34 + high} ${high}`,
-          width: 34 + high,
-          height: high,
-          role: "img",
-          "aria-label": `attention mask of the pass, ${rows.length} rows; the selected row ${said}`,
-        },
-        text,
-        cells,
-      ),
-      h(
-        "figcaption",
-        { class: "svp-small" },
-        "left: the cached text, seen by all rows; then one column per node. Lit: the selected node's row.",
-      ),
-    );
-  }
-
   /** Both caches after the commit, one strip each. */
   function cachesPicture(now) {
     const cache = drafterCache(now.trace, now.cursor.round);
@@ -254,7 +194,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     );
   }
 
-  const PICTURES = { mask: maskPicture, caches: cachesPicture };
+  const PICTURES = { mask: (now) => S.maskPicture(now), caches: cachesPicture };
 
   /** The page's tab of that name, where there is one. */
   const tabOf = (name) =>
@@ -281,5 +221,5 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     });
   }
 
-  Object.assign(S, { why, whyLines, drafterCache, maskRows });
+  Object.assign(S, { why, whyLines, drafterCache });
 })(globalThis.SpecViz);

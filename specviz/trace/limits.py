@@ -32,6 +32,7 @@ class Limits:
     """one number, as written in the file"""
     rounds: int = 5_000
     nodes_per_round: int = 1_024
+    """the root is one of them"""
     nodes: int = 500_000
     """in the whole trace"""
     top: int = 1_024
@@ -48,7 +49,7 @@ UPLOAD = Limits(
     containers=1_500_000,
     string_chars=500_000,
     rounds=2_000,
-    nodes_per_round=512,
+    nodes_per_round=513,  # as many candidates as a tree policy drafts at most, and the root
     nodes=60_000,
     top=256,
     vocab=60_000,

@@ -52,15 +52,6 @@ test("the pass says why it has one row more than the draft, and that a mask make
   assert.match(said, /mask/);
 });
 
-test("each row of the mask sees its ancestors and itself", () => {
-  const round = sample().rounds[1];
-  S.maskRows(round).forEach((seen, id) => {
-    assert.equal(seen.at(-1), id);
-    assert.equal(seen.length, round.nodes[id].depth + 1);
-    for (const other of seen.slice(1)) assert.ok(seen.includes(round.nodes[other].parent));
-  });
-});
-
 test("a correction says why it is drawn from the residual, a bonus where it comes from", () => {
   const trace = sample();
   const corrected = trace.rounds.findIndex((round) => round.judged.residual);

@@ -14,6 +14,8 @@ import pytest
 from specviz.errors import TraceError
 from specviz.trace.codec import loads
 from specviz.trace.limits import STANDARD, UPLOAD, Limits
+from specviz.trace.structure import bound_counts
+from specviz.tree_policies.base import MOST_NODES
 from tests.trace.changing import SAMPLE, sample_data
 
 SMALL = replace(STANDARD, stored_bytes=200_000, text_bytes=1_000_000, string_chars=1_000, containers=10_000)
@@ -126,3 +128,10 @@ def test_counts_are_bounded(counts: dict[str, int], ceiling: dict[str, int], sen
 
 def test_the_promised_ceilings() -> None:
     assert (STANDARD.rounds, STANDARD.nodes_per_round) == (5_000, 1_024)
+
+
+def test_a_round_of_the_widest_draft_is_read_wherever_it_comes_from() -> None:
+    """An upload of the largest legal draft was refused once: the root was counted as one of its 512 candidates."""
+    for limits in (STANDARD, UPLOAD):
+        assert limits.nodes_per_round > MOST_NODES
+        bound_counts(with_counts(nodes=1 + MOST_NODES), limits)

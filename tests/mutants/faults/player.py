@@ -40,4 +40,25 @@ FAULTS: tuple[Fault, ...] = (
         'if (p > 0.9999 && p < 1) return "1";',
         (SCRIPTS,),
     ),
+    Fault(
+        "player: a path that shares its prefix is counted without its root",
+        "assets/js/run_cache.js",
+        "leaf.depth + 1",
+        "leaf.depth",
+        (SCRIPTS,),
+    ),
+    Fault(
+        "player: nodes of the same text get a row of the mask each",
+        "assets/js/pass_rows.js",
+        "if (rows[own]) rows[own].nodes.push(node.id);",
+        "if (!rows) rows[own].nodes.push(node.id);",
+        (SCRIPTS,),
+    ),
+    Fault(
+        "player: the columns divide by the temperature twice",
+        "assets/js/columns.js",
+        "const power = cold ? 1 : 1 / sampling.temperature;",
+        "const power = cold ? 1 : 1 / sampling.temperature ** 2;",
+        (SCRIPTS,),
+    ),
 )

@@ -1,0 +1,56 @@
+"""The folded panels below the tree: the pass row by row, the cache over the run, and the columns from logits to p."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.test_player import SAMPLE, at, node, opened
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def player(page: Page, tmp_path: Path) -> Page:
+    return opened(page, tmp_path, SAMPLE)
+
+
+def test_a_click_on_a_row_of_the_mask_selects_its_node_and_lights_its_path(player: Page) -> None:
+    at(player, "#round=2&beat=9")
+    player.get_by_text("The target pass row by row").click()
+    said = player.locator(".svp-pass-said").first
+    node(player, 1).click()
+    expect(said).to_contain_text("Row 2 of")
+    mask = player.locator(".svp-pass-box svg")
+    rows = int(mask.get_attribute("aria-label").split("pass, ")[1].split(" row")[0])
+    box = mask.bounding_box()
+    mask.click(position={"x": box["width"] - 4, "y": box["height"] * 3.5 / rows})
+    expect(node(player, 3)).to_have_attribute("aria-selected", "true")
+    expect(said).to_contain_text("Row 4 of")
+
+
+def test_the_mask_is_kept_back_until_the_target_was_asked(player: Page) -> None:
+    at(player, "#round=1&beat=1")
+    player.get_by_text("The target pass row by row").click()
+    expect(player.locator(".svp-pass-box")).to_contain_text("The target has not been asked yet in this round.")
+
+
+def test_a_click_in_the_cache_of_the_run_goes_to_the_round(player: Page) -> None:
+    player.get_by_text("The target's cache over the whole run").click()
+    picture = player.locator(".svp-ledger")
+    expect(picture).to_be_visible()
+    box = picture.bounding_box()
+    picture.click(position={"x": box["width"] * 4.5 / 8, "y": 60})
+    expect(player.locator(".svp-where")).to_have_text("Round 5 of 8")
+
+
+def test_the_columns_say_whose_distribution_they_are_and_what_is_not_stored(player: Page) -> None:
+    at(player, "#round=1&beat=8&node=1")
+    player.get_by_text("from logits to p, column by column").click()
+    columns = player.locator(".svp-columns")
+    expect(columns).to_contain_text("Not stored: the logits themselves")
+    expect(columns.locator("thead")).to_contain_text("÷ 1")
+    columns.get_by_role("button", name="draft").click()
+    expect(columns.locator("thead th").last).to_have_text("q")
