@@ -36,7 +36,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       { type: "button", class: "svp-link", "aria-pressed": "false", onclick: () => act.run("fit") },
       "whole tree",
     );
-    box.append(scroll, h("div", { class: "svp-treefoot" }, list, whole, table));
+    const shape = S.shapeFold(act);
+    box.append(scroll, h("div", { class: "svp-treefoot" }, list, whole, table, shape.fold));
 
     let built = null; // {round, key, room, parts: id → {group, mark, numbers, line}, plan}
     let fitted = false;
@@ -224,6 +225,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         `svp-tree${now.at.phase === "target" ? " is-sweeping" : ""}${now.at.scored ? " is-scored" : ""}`,
       );
       if (table.open) table.lastChild.replaceChildren(twin(now));
+      shape.draw(now.round);
       return () => reveal(now.selected);
     }
 

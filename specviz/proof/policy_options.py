@@ -13,6 +13,7 @@ TREE_POLICY_SETS: dict[str, tuple[dict[str, object], ...]] = {
     "rsd_s": ({"width": 2, "depth": 2}, {"width": 3, "depth": 2, "budget": 4}),
     "dyspec": ({"budget": 4}, {"budget": 4, "threshold": 0.2}),
     "eagle2": ({"budget": 3, "depth": 2, "width": 2},),
+    "paths": ({"paths": "0; 1; 0,0"}, {"paths": "1; 1,0; 1,2", "draw": "top_k"}, {"paths": "0; 1; 0,0", "budget": 4}),
     "sequoia": ({"budget": 4, "depth": 2, "acceptance": "0.4,0.3"},),
 }
 STOP_POLICY_SETS: dict[str, tuple[dict[str, object], ...]] = {

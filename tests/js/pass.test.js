@@ -123,3 +123,10 @@ test("a row without the model's own head has no columns, and the panel can say s
   assert.equal(card(0.5, 0, 1, null, RAW), null);
   assert.ok(card(1, 0, 1, null, RAW), "at temperature 1 without cuts the stored row is the model's own");
 });
+
+test("the shape of a draft is told level by level as paths of places among siblings", () => {
+  const node = (id, parent, depth) => ({ id, parent, depth });
+  const nodes = [node(0, -1, 0), node(1, 0, 1), node(2, 1, 2), node(3, 0, 1), node(4, 1, 2), node(5, 2, 3)];
+  assert.equal(S.shapeOf({ nodes, drafted: { riding: [] } }), "0; 1; 0,0; 0,1; 0,0,0");
+  assert.equal(S.shapeOf({ nodes, drafted: { riding: [3] } }), "0; 0,0; 0,1; 0,0,0");
+});

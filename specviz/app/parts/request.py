@@ -20,6 +20,7 @@ from specviz.options import is_off
 from specviz.protocol.runs import MEMORY_WAYS, Catalog, MethodDescription, OptionCard, RunRequest
 from specviz.protocol.trainings import SHIPPED, TRAINED, UNTRAINED, WEIGHTS
 from specviz.trace.events import Option
+from specviz.trace.tree_paths import read_paths
 
 WORDS = {"growth": "tree policy", "stopping": "stop policy"}
 """what kinds of method are called in a sentence"""
@@ -154,7 +155,8 @@ def _candidates(method: MethodDescription, options: Mapping[str, Option]) -> tup
     """The most candidates that a draft can have, the options that say so, and what to do about it.
 
     A number of candidates that is given stands for itself; else the shape decides. An option of type `ints` is children
-    per node, level by level: the sizes of the levels added up. `levels` and `per_level` are multiplied.
+    per node, level by level: the sizes of the levels added up. `levels` and `per_level` are multiplied. A
+    list of paths counts what it lists. Raises OptionError where it cannot be read.
     """
     counted = {card.counts: card.name for card in method.options if card.counts and _number_of(options, card.name)}
     if "candidates" in counted:
@@ -166,6 +168,8 @@ def _candidates(method: MethodDescription, options: Mapping[str, Option]) -> tup
         if card.type == "ints" and isinstance(shape, list):
             widths = accumulate((max(children, 1) for children in shape), mul)
             found.append((sum(widths), f"{card.name} {','.join(map(str, shape))}", "use fewer children or levels"))
+        if card.counts == "listed" and isinstance(shape, str):
+            found.append((len(read_paths(shape)), f"the list of {card.name}", "list fewer"))
     if "levels" in counted:
         sizes = [name for role, name in counted.items() if role in ("levels", "per_level")]
         cause = " with ".join(f"{name} {options[name]}" for name in sizes)

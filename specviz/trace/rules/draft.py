@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from specviz.errors import OptionError
 from specviz.trace.events import Node
 from specviz.trace.header import MethodCard
 from specviz.trace.known_methods import FALLBACK, FROM_TARGET, TREE_POLICIES, KnownDrafter, known_drafter
 from specviz.trace.problems import Problem
 from specviz.trace.rules.scene import SINGLE, Scene
+from specviz.trace.tree_paths import Path, families, read_paths
 
 
 def candidates(scene: Scene) -> Iterator[Problem]:
@@ -84,6 +86,17 @@ def _drawn_kind(scene: Scene) -> str | None:
     return "iid" if max(_widths(scene) or [1]) == 1 else "without_replacement"
 
 
+def _planned(scene: Scene) -> dict[Path, list[int]] | None:
+    """The children of every node of a shape that the header's tree policy lists path by path; None where it lists none,
+    or nothing that can be read."""
+    tree_policy = scene.started.growth
+    listed = tree_policy.options.get("paths") if tree_policy is not None else None
+    try:
+        return families(read_paths(listed)) if isinstance(listed, str) else None
+    except OptionError:
+        return None
+
+
 def _widths(scene: Scene) -> list[int] | None:
     """Children per node level by level, as the header's options say; None where they say nothing of the kind."""
     tree_policy = scene.started.growth
@@ -91,6 +104,8 @@ def _widths(scene: Scene) -> list[int] | None:
     branching = options.get("branching")
     if isinstance(branching, list) and branching:
         return branching
+    if planned := _planned(scene):
+        return [max(map(len, planned.values()))]
     length = options.get("length" if tree_policy is not None else "gamma")
     return [1] * length if isinstance(length, int) else None
 
@@ -126,6 +141,8 @@ def _shape(scene: Scene, own: list[Node], whole: bool) -> Iterator[Problem]:
         yield Problem(f"{scene.place}.nodes", f"hold {len(own)} candidates, but the budget is {budget}")
     if tree_policy is not None and not TREE_POLICIES[tree_policy.name].even:
         yield from _beam(scene, tree_policy, own)
+        if not budget:
+            yield from _on_paths(scene, own)
         return
     widths = _widths(scene)
     if widths is None or not isinstance(budget, int):
@@ -158,6 +175,23 @@ def _beam(scene: Scene, tree_policy: MethodCard, own: list[Node]) -> Iterator[Pr
             if count > width:
                 told = f"hold {count} candidates at depth {level}, but '{tree_policy.name}' ran with width {width}"
                 yield Problem(f"{scene.place}.nodes", told)
+
+
+def _on_paths(scene: Scene, own: list[Node]) -> Iterator[Problem]:
+    """A shape that is listed path by path has no other candidates."""
+    planned = _planned(scene)
+    if planned is None:
+        return
+    place: dict[int, Path] = {0: ()}
+    for node in own:
+        if node.parent not in place:
+            continue
+        above = place[node.parent]
+        ranks, taken = planned.get(above, []), sum(other[:-1] == above for other in place.values() if other)
+        if taken == len(ranks):
+            yield Problem(f"{scene.place}.nodes[{node.id}]", "is a candidate that the header's list of paths has not")
+            return
+        place[node.id] = (*above, ranks[taken])
 
 
 def _whole(scene: Scene, own: list[Node], widths: Sequence[int]) -> Iterator[Problem]:

@@ -31,6 +31,12 @@ def test_the_budget_of_every_tree_policy_is_capped(tree_policy):
         ("rsd_s", {"width": 13, "depth": 5}, "width 13 with depth 5 makes 65 candidates"),
         ("levels", {"branching": [5, 13]}, "branching 5,13 makes 70 candidates"),
         ("model", {"branching": [4, 4, 4], "gamma": 2}, "branching 4,4,4 makes 84 candidates"),
+        (
+            "paths",
+            {"paths": "; ".join([*map(str, range(32)), *(f"{rank},0" for rank in range(32)), "0,0,0"])},
+            "the list of paths makes 65 candidates",
+        ),
+        ("paths", {"paths": "0; 1,0"}, "paths lists 1,0, but not 1, below which it hangs"),
     ],
 )
 def test_so_is_a_shape_of_many_candidates(name, options, sentence):

@@ -20,6 +20,10 @@ falsification("a smaller recycled tree", "token recycling")(option("drafter", no
 falsification("a smaller budget", "dyspec")(option("growth", budget=5))
 falsification("a narrower beam", "rsd-s")(option("growth", width=2))
 falsification("a shallower shape", "sequoia")(option("growth", depth=2))
+falsification("a list of paths without one of the candidates", "paths")(
+    option("growth", paths="0; 1; 2; 0,0; 0,1; 0,0,0")
+)
+falsification("a list of paths whose candidates are drawn in another way", "paths")(option("growth", draw="top_k"))
 
 
 def nodes(fields: Data, count: int | None = None) -> Change:

@@ -48,6 +48,7 @@ BASES: dict[str, Path] = {
     "dyspec": RECORDED / "growth-dyspec.json.gz",
     "rsd-s": RECORDED / "growth-rsd-s.json.gz",
     "sequoia": RECORDED / "growth-sequoia.json.gz",
+    "paths": RECORDED / "growth-paths.json.gz",
     "oracle": RECORDED / "stop-oracle.json.gz",
     "entropy": RECORDED / "stop-entropy.json.gz",
     "stop string": GOLDEN / "trace-1.0-sample.json",
