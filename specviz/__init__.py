@@ -1,23 +1,26 @@
 """SpecViz: watch speculative decoding think, step by step, with real models and true numbers.
 
 The public interface: `run` decodes a prompt and gives the trace, `read` and `write` keep traces in files, `check` says
-whether one is true to itself. Importing this loads neither torch nor pydantic; each function brings what it needs.
+whether one is true to itself, `record` watches the runs of another engine. Importing this loads neither torch nor
+pydantic; each function brings what it needs.
 """
 
 from __future__ import annotations
 
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from specviz.version import __version__
 
 if TYPE_CHECKING:
+    from specviz import record
     from specviz.protocol.runs import TraceSource
     from specviz.trace.events import Trace
     from specviz.trace.problems import Problem
 
-__all__ = ["Trace", "__version__", "check", "read", "run", "write"]
+__all__ = ["Trace", "__version__", "check", "read", "record", "run", "write"]
 
 
 def run(prompt: str, **settings: Any) -> Trace:
@@ -83,9 +86,11 @@ def _engine() -> TraceSource:
 
 
 def __getattr__(name: str) -> Any:
-    """`Trace`, when it is asked for: its module takes longer to import than all of this one."""
+    """`Trace` and `record`, when they are asked for: `Trace` takes longer to import than all of this module."""
     if name == "Trace":
         from specviz.trace.events import Trace
 
         return Trace
+    if name == "record":
+        return import_module("specviz.record")
     raise AttributeError(f"module 'specviz' has no attribute '{name}'")

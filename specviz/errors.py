@@ -11,6 +11,7 @@ SpecVizError
 │   └── VocabularyMismatch   target and drafter do not share a vocabulary
 ├── TraceError               a trace cannot be read
 │   └── TraceVersionError    it was written in a version this release does not know
+├── RecordError              a run of another engine cannot be recorded
 ├── TrainingError            training cannot start or go on
 ├── BenchError               a measurement cannot be made
 ├── LessonError              a lesson is not written as it must be, or no run shows what it teaches
@@ -62,6 +63,10 @@ class TraceError(SpecVizError):
 
 class TraceVersionError(TraceError):
     """A trace was written in a version this release does not know."""
+
+
+class RecordError(SpecVizError):
+    """A run of another engine cannot be recorded."""
 
 
 class TrainingError(SpecVizError):

@@ -21,7 +21,7 @@ GOLDEN = ROOT / "tests" / "golden" / "trace-1.0-sample.json"
 
 
 def test_all_names_are_there_and_no_other_is_public() -> None:
-    assert specviz.__all__ == ["Trace", "__version__", "check", "read", "run", "write"]
+    assert specviz.__all__ == ["Trace", "__version__", "check", "read", "record", "run", "write"]
     assert all(getattr(specviz, name) is not None for name in specviz.__all__)
     with pytest.raises(AttributeError, match="module 'specviz' has no attribute 'trase'"):
         specviz.trase  # noqa: B018

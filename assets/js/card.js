@@ -113,12 +113,14 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const rule = S.ruleOf(now.round);
     if (judged.residual) numbers.push(["mass", S.prob(judged.residual_mass), rule.rest]);
     if (judged.u !== null) numbers.push(["u", S.prob(judged.u), "the draw that picked it"]);
+    // Other engines draw without a uniform number: above temperature 0 a missing u is no argmax.
+    const drawn = judged.u !== null || now.trace.started.sampling.temperature > 0;
     const formula = judged.residual
       ? [rule.restFormula].filter(Boolean)
-      : judged.u === null
-        ? ["x = argmax p"]
-        : ["x is drawn from p"];
-    const code = judged.residual ? ["token = draw(r)"] : [judged.u === null ? "token = p.argmax()" : "token = draw(p)"];
+      : drawn
+        ? ["x is drawn from p"]
+        : ["x = argmax p"];
+    const code = judged.residual ? ["token = draw(r)"] : [drawn ? "token = draw(p)" : "token = p.argmax()"];
     const last =
       judged.trials.findLast((trial) => now.round.nodes[trial.node].parent === judged.final_node) ||
       judged.trials.at(-1);

@@ -333,6 +333,20 @@ def test_a_greedy_round_keeps_every_rule() -> None:
     assert check(loads(json.dumps(greedy()))) == []
 
 
+def test_another_engine_may_draw_its_last_token_without_a_uniform_number() -> None:
+    """`torch.multinomial` is one that does; a trial's u is compared with its threshold and stays needed."""
+    other, last, trial = (
+        {"started.producer": "another engine 1.0"},
+        f"{ROUND_0}.judged.u",
+        f"{ROUND_0}.judged.trials[0].u",
+    )
+    assert check(changed({last: None, **other})) == []
+    assert "trials[0].u is missing, but 'sequential' compares one" in said(check(changed({trial: None, **other})))
+    assert "judged.u is missing, but 'sequential' draws the last token" in said(
+        check(changed({last: None, "started.producer": "specviz 0.1.0"}))
+    )
+
+
 def test_a_failed_run_says_what_happened() -> None:
     data = greedy()
     data["finished"] |= {"reason": "failed", "message": None}

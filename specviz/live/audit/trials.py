@@ -187,7 +187,9 @@ class Trials:
             if judged.residual is not None:
                 tally.head(RESIDUALS, f"{place}.residual", judged.residual, law)
         assert law is not None
-        if judged.u is None:
+        if judged.u is None and producer_of(scene.started) == "other" and not scene.greedy:
+            tally.skip("last tokens that another engine drew without a uniform number")
+        elif judged.u is None:
             tally.compare(LAST_TOKENS, f"{place}.token", law.is_most_probable(judged.token), judged.token,
                           int(law.probs.argmax()))  # fmt: skip
         elif producer_of(scene.started) == "engine":

@@ -43,7 +43,11 @@ def _last_key(scene: Scene) -> Key:
 
 
 def needed(scene: Scene) -> Iterator[Problem]:
-    """u is there where a known rule needs one, and nowhere else."""
+    """u is there where a known rule needs one, and nowhere else.
+
+    The last token of another engine may lack it: `torch.multinomial`, for one, draws by a race of exponentials, in
+    which no single uniform number picks the token.
+    """
     judged, rule, place = scene.round.judged, scene.rule, f"{scene.place}.judged"
     if judged.origin == "forced":
         if judged.u is not None:
@@ -56,6 +60,8 @@ def needed(scene: Scene) -> Iterator[Problem]:
             said = "is missing" if rule.compares else f"is {trial.u}"
             does = "compares one with the threshold" if rule.compares else "needs none"
             yield Problem(f"{place}.trials[{index}].u", f"{said}, but '{judged.rule}' {does}")
+    if judged.u is None and producer_of(scene.started) == "other":
+        return
     if (judged.u is not None) != rule.draws:
         said = "is missing" if rule.draws else f"is {judged.u}"
         does = "draws the last token" if rule.draws else "takes the most probable token"

@@ -1,0 +1,84 @@
+"""The header of a recorded generate: which models and settings, on which machine.
+
+Everything is read from the objects that ran; what cannot be known from them (times of bare passes) is left out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from specviz.lm.step_time import machine
+from specviz.lm.text import TextCodec
+from specviz.record.settings import Settings
+from specviz.trace.header import MethodCard, ModelCard, SamplingCard, Started, TokenizerCard
+from specviz.trace.limits import MAX_INTEGER
+from specviz.trace.seal import seal
+from specviz.version import __version__
+
+
+def started(model: Any, drafter: Any, text: TextCodec, settings: Settings, prompt_ids: Sequence[int]) -> Started:
+    """`drafter` is the assistant model, or None where nothing drafts with weights of its own."""
+    import transformers
+
+    sampling, target = settings.sampling, model_card(model)
+    header = Started(
+        run_id="",
+        created=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        producer=f"transformers {transformers.__version__}, recorded by specviz {__version__}",
+        source="live",
+        target=target,
+        drafter=MethodCard(settings.drafter, settings.options, True, None if drafter is None else model_card(drafter)),
+        verifier=MethodCard(settings.rule, {}, True),
+        sampling=SamplingCard(sampling.temperature, sampling.top_k, sampling.top_p),
+        tokenizer=TokenizerCard(text.name, text.size, text.sha256, list(text.special_ids)),
+        machine=machine(model.device, target.dtype),
+        seed=torch.initial_seed() % (MAX_INTEGER + 1),
+        max_new_tokens=settings.max_length - len(prompt_ids),
+        eos_ids=list(settings.eos_ids),
+        stop=[],
+        prompt_text=text.decode(prompt_ids),
+        prompt_ids=list(prompt_ids),
+    )
+    return replace(header, run_id=seal(header))
+
+
+def model_card(model: Any) -> ModelCard:
+    """Sizes from the config, the hash over the tensors that are loaded."""
+    config = model.config.get_text_config(decoder=True)
+    return ModelCard(
+        name=name_of(model.config._name_or_path, type(model).__name__),
+        architecture=type(model).__name__,
+        adapter="transformers",
+        parameters=int(model.num_parameters()),
+        layers=int(config.num_hidden_layers),
+        hidden_size=int(config.hidden_size),
+        vocab_size=int(config.vocab_size),
+        context_length=int(config.max_position_embeddings),
+        dtype=str(model.dtype).removeprefix("torch."),
+        weights_sha256=_weights_sha256(model),
+    )
+
+
+def name_of(path: str, otherwise: str) -> str:
+    """A hub id as it is, of a folder its last part: a trace must not carry paths of this machine."""
+    if not path:
+        return otherwise
+    return Path(path).resolve().name if Path(path).is_dir() or Path(path).is_absolute() else path
+
+
+def _weights_sha256(model: Any) -> str:
+    """Over all tensors by name; empty where some are not in memory (offloaded weights)."""
+    digest = hashlib.sha256()
+    for name, tensor in sorted(model.state_dict().items()):
+        if tensor.is_meta:
+            return ""
+        digest.update(name.encode())
+        digest.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data)
+    return digest.hexdigest()

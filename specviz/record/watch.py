@@ -1,0 +1,164 @@
+"""Watches one `generate`: hooks on its candidate generator, on both models' passes, and on what the verdict draws.
+
+    get_candidates ─► target's pass ─► verdict (draws watched) ─► update_candidate_strategy ─► get_candidates …
+
+Nothing that generate computes with is changed, and what goes wrong while watching is kept for later: it never ends
+the run that is watched. Of transformers' loop two method names are known and nothing else.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from torch import Tensor
+
+from specviz.core.clock import now
+from specviz.errors import RecordError
+from specviz.record.draws import Draws
+from specviz.record.observed import Observed
+from specviz.trace.events import Pass
+
+Seen = Callable[[Observed], None]
+WATCHED = {"get_candidates": {"input_ids"}, "update_candidate_strategy": {"input_ids", "scores"}}
+"""methods of a candidate generator, and the arguments that are read there"""
+UNKNOWN = "this release of transformers works in a way that is not known; record with 5.17 to 5.23"
+
+
+class Watch:
+    """The rounds of one generate, each handed to `seen` when the next one begins or `finish` is called."""
+
+    def __init__(self, model: Any, generator: Any, seen: Seen) -> None:
+        """Raises RecordError where this release's generator has other methods than those that are watched."""
+        self.problem: RecordError | None = None
+        """why the run cannot be recorded, as found on the way"""
+        self._device = model.device
+        self._generator = generator
+        self._seen = seen
+        self._methods = {name: _method(generator, name) for name in WATCHED}
+        self._drafting = False
+        self._round: Observed | None = None
+        self._over: Observed | None = None
+        self._draws: Draws | None = None
+        self._clock = self._pass_began = 0.0
+        self._cached = 0
+        generator.get_candidates = self._get_candidates
+        generator.update_candidate_strategy = self._update
+        models = {id(one): one for one in (model, getattr(generator, "assistant_model", None)) if one is not None}
+        self._hooks = [
+            hook
+            for one in models.values()
+            for hook in (
+                one.register_forward_pre_hook(self._before_pass, with_kwargs=True),
+                one.register_forward_hook(self._after_pass, with_kwargs=True),
+            )
+        ]
+
+    def finish(self) -> None:
+        """Hand over the last round, and leave generator and models as they were."""
+        self._hand_over()
+        self.close()
+
+    def close(self) -> None:
+        """Leave generator and models as they were."""
+        self._stop_drawing()
+        for hook in self._hooks:
+            hook.remove()
+        for name in self._methods:
+            self._generator.__dict__.pop(name, None)
+
+    def _get_candidates(self, input_ids: Tensor, **kwargs: Any) -> Any:
+        self._hand_over()
+        began = now(self._device)
+        this = self._round = Observed(input_ids[0].tolist())
+        self._drafting = True
+        candidates, logits = self._methods["get_candidates"](input_ids, **kwargs)
+        self._drafting = False
+        with self._watching():
+            this.candidates = candidates[0, input_ids.shape[1] :].tolist()
+            this.draft_logits = None if logits is None else logits[0].float()
+        self._clock = now(self._device)
+        this.clock.draft = self._clock - began
+        return candidates, logits
+
+    def _before_pass(self, module: Any, args: Any, kwargs: Any) -> None:
+        with self._watching():
+            held = kwargs.get("past_key_values")
+            self._cached = 0 if held is None else int(held.get_seq_length())
+        self._pass_began = now(self._device)
+
+    def _after_pass(self, module: Any, args: Any, kwargs: Any, output: Any) -> None:
+        ended, this = now(self._device), self._round
+        if this is None:
+            return
+        with self._watching():
+            seconds = ended - self._pass_began
+            if self._drafting:
+                new = int(output.past_key_values.get_seq_length()) - self._cached
+                this.passes.append(Pass(new, self._cached, seconds, len(this.passes) + 1))
+                this.draft_raw.append(output.logits[0, -1].float().clone())
+                return
+            rows = output.logits[0, -len(this.candidates) - 1 :]
+            this.target_raw = rows.float().clone()  # generate may apply its temperature in place
+            this.cache = output.past_key_values
+            this.clock.target, this.clock.score = seconds, ended - self._clock
+            self._clock = ended
+            self._draws = Draws()
+            self._draws.start()
+
+    def _update(self, *args: Any, **kwargs: Any) -> Any:
+        method, this, began = self._methods["update_candidate_strategy"], self._round, now(self._device)
+        draws = self._stop_drawing()
+        if this is not None:
+            with self._watching():
+                given = inspect.signature(method).bind(*args, **kwargs).arguments
+                this.clock.judge = began - self._clock
+                this.committed = given["input_ids"][0, len(this.text) :].tolist()
+                this.target_logits = given["scores"][0].float()
+                this.uniforms = [u for one in draws.uniforms for u in one.reshape(-1).tolist()] if draws else []
+                this.drawn = [token for one in draws.tokens for token in one.reshape(-1).tolist()] if draws else []
+                this.cache_rows = int(this.cache.get_seq_length())
+                this.cache = None
+        result = method(*args, **kwargs)
+        self._clock = now(self._device)
+        if this is not None:
+            this.clock.commit = self._clock - began
+        self._round, self._over = None, this
+        return result
+
+    def _hand_over(self) -> None:
+        """What generate did since the last round was over belongs to it: stopping criteria, masks, its own records."""
+        over, self._over = self._over, None
+        if over is not None and self.problem is None:
+            over.clock.commit += now(self._device) - self._clock
+            with self._watching():
+                self._seen(over)
+
+    def _stop_drawing(self) -> Draws | None:
+        draws, self._draws = self._draws, None
+        if draws is not None:
+            draws.stop()
+        return draws
+
+    @contextmanager
+    def _watching(self) -> Iterator[None]:
+        """What fails in here is kept as the run's problem: generate goes on, and nothing more is recorded of it."""
+        try:
+            yield
+        except RecordError as error:
+            self.problem = self.problem or error
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError, RuntimeError) as error:
+            told = " ".join(str(error).split())
+            self.problem = self.problem or RecordError(f"{UNKNOWN} ({type(error).__name__}: {told}).")
+
+
+def _method(generator: Any, name: str) -> Any:
+    method = getattr(generator, name, None)
+    found = set(inspect.signature(method).parameters) if callable(method) else set[str]()
+    if not WATCHED[name] <= found:
+        raise RecordError(
+            f"{type(generator).__name__}.{name} does not take {' and '.join(sorted(WATCHED[name]))}: {UNKNOWN}."
+        )
+    return method
