@@ -43,6 +43,7 @@ EXTRA_OF: Mapping[str, str] = {
     **dict.fromkeys(("torch", "transformers", "tokenizers", "safetensors", "psutil"), "engine"),
     **dict.fromkeys(("gradio", "plotly", "yaml"), "app"),
     "matplotlib": "train",
+    "pandas": "analysis",
 }
 """module that a smaller installation lacks → the extra that brings it"""
 

@@ -12,7 +12,7 @@ animation excluded); token ids are ints; a `None` means "there is none", never "
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from specviz.trace.agreement import Agreement
 from specviz.trace.beside import PlainDecoding
@@ -198,7 +198,7 @@ class Committed:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Round:
     index: int
     base_length: int
@@ -215,6 +215,10 @@ class Round:
     def seconds(self) -> float:
         """Engine time of the round: drafting, target pass, judging, committing."""
         return self.drafted.seconds + self.scored.seconds + self.judged.seconds + self.committed.seconds
+
+    def __repr__(self) -> str:
+        nodes, accepted = len(self.nodes) - 1, len(self.judged.path)
+        return f"<Round {self.index}: {nodes} candidates, {accepted} on the path, then a {self.judged.origin} token>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,6 +283,12 @@ class Trace:
 
     def __repr__(self) -> str:
         return line_of(self)
+
+    def tables(self) -> dict[str, Any]:
+        """The run as flat pandas tables: `runs`, `rounds`, `nodes`, `trials`, `tokens` (`trace.exports.tables`)."""
+        from specviz.trace.exports.tables import tables
+
+        return tables(self)
 
     def _repr_html_(self) -> str | None:
         """The player, in a notebook."""

@@ -25,12 +25,12 @@ def sweep_csv(points: Sequence[SweepPoint]) -> str:
         cells = [getattr(point, name) for name in columns]
         cells += [getattr(point.policies, name) for name in policies]
         cells += [getattr(point.cost, name) for name in costs]
-        writer.writerow(list(map(_cell, cells)))
+        writer.writerow(list(map(cell, cells)))
     return text.getvalue()
 
 
-def _cell(value: object) -> object:
-    """Spreadsheets run cells that begin like a formula: such text gets a leading apostrophe."""
+def cell(value: object) -> object:
+    """A value as a cell. Spreadsheets run cells that begin like a formula: such text gets a leading apostrophe."""
     if isinstance(value, dict):
         return json.dumps(value)
     if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r"):

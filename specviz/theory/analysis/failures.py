@@ -38,10 +38,10 @@ Fits = Callable[[Candidate], bool]
 _TESTS: Mapping[str, tuple[str, Fits]] = {
     "lost draw": (
         "it drafted the target's favourite, and the random draw went against it",
-        lambda one: one.rank == 1,
+        lambda one: one.rank == 1 or (one.rank is None and one.target_share == 1),
     ),
     "close call": (
-        "a close call: the target gave the drafted token at least half of what it gave its favourite",
+        "the target gave the drafted token at least half of what it gave its favourite",
         lambda one: one.target_share is not None and one.target_share >= CLOSE,
     ),
     "missed copy": (

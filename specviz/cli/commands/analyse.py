@@ -1,0 +1,111 @@
+"""`specviz analyse`: say why a drafter's candidates die, over one trace, two, or a folder of hundreds.
+
+Place in the flow: reads files through the codec, asks `theory.analysis`, prints. Needs no model.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from specviz.cli.parts.analysis_report import comparison, report
+from specviz.cli.parts.progress import progress
+from specviz.cli.parts.terminal import err, out, printable
+from specviz.cli.parts.trace_files import readable, trace_files
+from specviz.errors import OptionError
+from specviz.theory.analysis.analyse import Named, analyses
+from specviz.theory.analysis.compare import compare
+from specviz.theory.analysis.csv_files import csv_files
+from specviz.theory.analysis.facts import RunFacts
+from specviz.theory.analysis.gather import facts_of
+from specviz.theory.analysis.patterns import PATTERNS, SURPRISING, matching
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("traces", nargs="+", metavar="TRACE|FOLDER", type=Path, help="trace files, or folders with traces below them")
+    add("--drafter", action="append", metavar="NAME", help="only traces of this drafter; may be repeated")
+    add("--compare", action="store_true", help="two traces side by side: first difference, rounds by position")
+    add("--pattern", choices=sorted(PATTERNS), metavar="NAME", help=f"name the rounds of: {', '.join(PATTERNS)}")
+    bits = f"with --pattern surprise: of more than this many bits (default {SURPRISING:g})"
+    add("--bits", type=float, default=SURPRISING, metavar="B", help=bits)
+    add("--csv", type=Path, metavar="DIR", help="also write candidates, rounds and every table as CSV files there")
+    add("--json", action="store_true", help="print one JSON object instead of lines")
+
+
+def run(args: argparse.Namespace) -> int:
+    files = trace_files(args.traces)
+    if args.compare and len(files) != 2:
+        raise OptionError(f"--compare sets two traces side by side, but {len(files)} are given.")
+    refused: list[str] = []
+    both: list[Named] = []
+    runs: list[RunFacts] = []
+    for name, trace in readable(list(progress(files, "reading", len(files))), refused):
+        runs.append(facts_of(name, trace))
+        if args.compare:
+            both.append((name, trace))
+    for sentence in refused:
+        err().line(f"skipped: {printable(sentence, keep='')}")
+    runs = _chosen(runs, args.drafter or [])
+    if args.csv is not None:
+        _write(args.csv, runs)
+    if args.json:
+        out().line(json.dumps(_as_data(args, runs, both, refused)))
+    else:
+        _print(args, runs, both)
+    return 1 if refused else 0
+
+
+def _chosen(runs: Sequence[RunFacts], wanted: Sequence[str]) -> list[RunFacts]:
+    """Runs of the wanted drafters; a name fits the drafter whatever its model."""
+    have = sorted({run.drafter for run in runs})
+    unknown = [name for name in wanted if not any(_fits(name, drafter) for drafter in have)]
+    if unknown and have:
+        raise OptionError(f"--drafter is '{unknown[0]}', but these traces are of: {', '.join(have)}.")
+    return [run for run in runs if not wanted or any(_fits(name, run.drafter) for name in wanted)]
+
+
+def _fits(name: str, drafter: str) -> bool:
+    return name in (drafter, drafter.partition(" (")[0])
+
+
+def _write(folder: Path, runs: Sequence[RunFacts]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in csv_files(runs, analyses(runs)).items():
+        (folder / name).write_text(content, encoding="utf-8")
+
+
+def _as_data(
+    args: argparse.Namespace, runs: Sequence[RunFacts], both: Sequence[Named], refused: Sequence[str]
+) -> dict[str, object]:
+    """What `--json` prints. Stable: keys are added, never renamed."""
+    found: dict[str, object] = {"drafters": [asdict(one) for one in analyses(runs)], "skipped": list(refused)}
+    if args.pattern:
+        found["rounds"] = [asdict(this) for run in runs for this in matching(run.rounds, args.pattern, args.bits)]
+    if len(both) == 2:
+        found["comparison"] = asdict(compare(*both))
+    return found
+
+
+def _print(args: argparse.Namespace, runs: Sequence[RunFacts], both: Sequence[Named]) -> None:
+    terminal = out()
+    if len(both) == 2:
+        for line in comparison(compare(*both)):
+            terminal.line(line)
+        return
+    if args.pattern:
+        what, _ = PATTERNS[args.pattern]
+        terminal.line(f"{args.pattern}: {what}")
+        for run in runs:
+            for this in matching(run.rounds, args.pattern, args.bits):
+                told = f"{run.name} round {this.index}: {this.accepted} of {this.drafted} accepted, {this.origin}"
+                terminal.line(f"  {printable(told, keep='')}")
+        return
+    for number, one in enumerate(analyses(runs)):
+        if number:
+            terminal.line()
+        for line in report(one):
+            terminal.line(line)

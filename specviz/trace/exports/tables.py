@@ -1,0 +1,212 @@
+"""A trace as flat pandas tables whose columns have one plain type each, so that CSV and Parquet take them as they are.
+
+Place in the flow: `Trace.tables`. Positions count from the first output token, 0; prompt tokens have negative ones, so
+that the root of the first round stands at -1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from specviz.errors import TraceError
+from specviz.trace.agreement import Agreement
+from specviz.trace.summary import accepted_drafts, drafted_depth, drafts
+
+if TYPE_CHECKING:
+    from specviz.trace.events import Round, Trace
+
+Row = dict[str, Any]
+INT, FLOAT, TEXT, FLAG = "Int64", "Float64", "string", "boolean"
+"""pandas' types that know a missing value"""
+
+AGREEMENT = ("target_bits", "draft_bits", "kl_bits", "overlap")
+COLUMNS: Mapping[str, Mapping[str, str]] = {
+    "runs": {
+        "run": TEXT, "created": TEXT, "producer": TEXT, "source": TEXT, "target": TEXT, "drafter": TEXT,
+        "drafter_model": TEXT, "verifier": TEXT, "tree_policy": TEXT, "stop_policy": TEXT, "temperature": FLOAT,
+        "top_k": INT, "top_p": FLOAT, "seed": INT, "max_new_tokens": INT, "prompt_name": TEXT, "prompt": TEXT,
+        "prompt_tokens": INT, "output": TEXT, "output_tokens": INT, "rounds": INT, "drafted": INT, "accepted": INT,
+        "acceptance_rate": FLOAT, "mean_acceptance_length": FLOAT, "decode_s": FLOAT, "tokens_per_second": FLOAT,
+        "finish_reason": TEXT,
+    },
+    "rounds": {
+        "run": TEXT, "round": INT, "position": INT, "start_s": FLOAT, "draft_s": FLOAT, "target_s": FLOAT,
+        "judge_s": FLOAT, "commit_s": FLOAT, "draft_passes": INT, "target_rows": INT, "cache_before": INT,
+        "cache_kept": INT, "cache_dropped": INT, "drafted": INT, "deepest": INT, "tested": INT, "accepted": INT,
+        "committed": INT, "rule": TEXT, "order": TEXT, "final_node": INT, "token": INT, "text": TEXT, "origin": TEXT,
+        "u": FLOAT, "residual_mass": FLOAT, "trimmed": TEXT,
+    },
+    "nodes": {
+        "run": TEXT, "round": INT, "node": INT, "parent": INT, "depth": INT, "position": INT, "token": INT,
+        "text": TEXT, "kind": TEXT, "fate": TEXT, "source": TEXT, "riding": FLAG, "draft_prob": FLOAT,
+        "target_prob": FLOAT, "rank": INT, **dict.fromkeys(AGREEMENT, FLOAT),
+        **{f"raw_{name}": FLOAT for name in AGREEMENT},
+    },
+    "trials": {
+        "run": TEXT, "round": INT, "trial": INT, "node": INT, "target_prob": FLOAT, "draft_prob": FLOAT,
+        "threshold": FLOAT, "u": FLOAT, "accepted": FLAG,
+    },
+    "tokens": {
+        "run": TEXT, "position": INT, "token": INT, "text": TEXT, "origin": TEXT, "round": INT, "node": INT,
+    },
+}  # fmt: skip
+"""table → column → pandas type; `trials` has a column more per named term of the verifier"""
+
+
+def tables(trace: Trace) -> dict[str, Any]:
+    """`runs` (one line), `rounds`, `nodes`, `trials` and `tokens` as pandas DataFrames; `run` joins them over traces.
+
+    In `nodes` the bits and the overlap are those of the distributions after the node, `raw_…` those of what the models
+    themselves believe. Raises TraceError where pandas is not installed.
+    """
+    lines: Mapping[str, Iterable[Row]] = {
+        "runs": [_run(trace)],
+        "rounds": [_round(trace, this) for this in trace.rounds],
+        "nodes": _nodes(trace),
+        "trials": _trials(trace),
+        "tokens": _tokens(trace),
+    }
+    return {name: _frame(COLUMNS[name], list(rows)) for name, rows in lines.items()}
+
+
+def _frame(columns: Mapping[str, str], rows: list[Row]) -> Any:
+    try:
+        import pandas
+    except ModuleNotFoundError:
+        raise TraceError("tables need pandas, which is not installed: pip install 'specviz[analysis]'.") from None
+    found = {**columns, **{name: FLOAT for row in rows for name in row if name not in columns}}
+    return pandas.DataFrame(
+        {name: pandas.array([row.get(name) for row in rows], dtype=kind) for name, kind in found.items()}
+    )
+
+
+def _run(trace: Trace) -> Row:
+    started, finished, summary = trace.started, trace.finished, trace.summary
+    return {
+        "run": started.run_id,
+        "created": started.created,
+        "producer": started.producer,
+        "source": started.source,
+        "target": started.target.name,
+        "drafter": started.drafter.name,
+        "drafter_model": started.drafter.model.name if started.drafter.model else None,
+        "verifier": started.verifier.name,
+        "tree_policy": started.growth.name if started.growth else None,
+        "stop_policy": started.stopping.name if started.stopping else None,
+        "temperature": started.sampling.temperature,
+        "top_k": started.sampling.top_k,
+        "top_p": started.sampling.top_p,
+        "seed": started.seed,
+        "max_new_tokens": started.max_new_tokens,
+        "prompt_name": started.prompt_name,
+        "prompt": started.prompt_text,
+        "prompt_tokens": len(started.prompt_ids),
+        "output": finished.text,
+        "output_tokens": len(finished.output_ids),
+        "rounds": len(trace.rounds),
+        "drafted": summary.num_draft_tokens,
+        "accepted": summary.num_accepted_draft_tokens,
+        "acceptance_rate": summary.draft_acceptance_rate,
+        "mean_acceptance_length": summary.mean_acceptance_length,
+        "decode_s": finished.decode_s,
+        "tokens_per_second": summary.tokens_per_second,
+        "finish_reason": finished.reason,
+    }
+
+
+def _round(trace: Trace, this: Round) -> Row:
+    judged, committed = this.judged, this.committed
+    fates = [node.fate for node in drafts(this)]
+    return {
+        "run": trace.started.run_id,
+        "round": this.index,
+        "position": this.base_length - len(trace.started.prompt_ids),
+        "start_s": this.start_s,
+        "draft_s": this.drafted.seconds,
+        "target_s": this.scored.seconds,
+        "judge_s": judged.seconds,
+        "commit_s": committed.seconds,
+        "draft_passes": len(this.drafted.passes),
+        "target_rows": this.scored.target_pass.rows,
+        "cache_before": committed.cache_before,
+        "cache_kept": committed.cache_kept,
+        "cache_dropped": committed.cache_dropped,
+        "drafted": len(fates),
+        "deepest": drafted_depth(this),
+        "tested": fates.count("accepted") + fates.count("rejected"),
+        "accepted": accepted_drafts(this),
+        "committed": len(committed.tokens),
+        "rule": judged.rule,
+        "order": judged.order,
+        "final_node": judged.final_node,
+        "token": judged.token,
+        "text": _text(trace, judged.token),
+        "origin": judged.origin,
+        "u": judged.u,
+        "residual_mass": judged.residual_mass,
+        "trimmed": committed.trimmed,
+    }
+
+
+def _nodes(trace: Trace) -> Iterator[Row]:
+    prompt = len(trace.started.prompt_ids)
+    for this in trace.rounds:
+        riding = set(this.drafted.riding)
+        for node in this.nodes:
+            yield {
+                "run": trace.started.run_id,
+                "round": this.index,
+                "node": node.id,
+                "parent": None if node.parent < 0 else node.parent,
+                "depth": node.depth,
+                "position": this.base_length - prompt + node.depth - 1,
+                "token": node.token,
+                "text": _text(trace, node.token),
+                "kind": node.kind,
+                "fate": node.fate,
+                "source": node.source,
+                "riding": node.id in riding,
+                "draft_prob": node.draft_prob,
+                "target_prob": node.target_prob,
+                "rank": node.rank,
+                **_numbers(node.agreement, ""),
+                **_numbers(node.agreement_raw, "raw_"),
+            }
+
+
+def _numbers(agreement: Agreement | None, prefix: str) -> Row:
+    return {f"{prefix}{name}": getattr(agreement, name, None) for name in AGREEMENT}
+
+
+def _trials(trace: Trace) -> Iterator[Row]:
+    for this in trace.rounds:
+        for index, trial in enumerate(this.judged.trials):
+            yield {
+                "run": trace.started.run_id,
+                "round": this.index,
+                "trial": index,
+                "node": trial.node,
+                "target_prob": trial.target_prob,
+                "draft_prob": trial.draft_prob,
+                "threshold": trial.threshold,
+                "u": trial.u,
+                "accepted": trial.accepted,
+                **{f"term_{name}": value for name, value in trial.terms.items()},
+            }
+
+
+def _tokens(trace: Trace) -> Iterator[Row]:
+    prompt, run = trace.started.prompt_ids, trace.started.run_id
+    for position, token in enumerate(prompt, start=-len(prompt)):
+        yield {"run": run, "position": position, "token": token, "text": _text(trace, token), "origin": "prompt"}
+    for this in trace.rounds:
+        for position, made in enumerate(this.committed.tokens, start=this.base_length - len(prompt)):
+            yield {
+                "run": run, "position": position, "token": made.token, "text": _text(trace, made.token),
+                "origin": made.origin, "round": this.index, "node": made.node,
+            }  # fmt: skip
+
+
+def _text(trace: Trace, token: int) -> str:
+    return trace.vocab[str(token)].text
