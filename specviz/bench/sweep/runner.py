@@ -7,6 +7,7 @@ measure comes from `sweep_definition.py`. All times are the engine's, from the t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import product
 
 from specviz.bench.core.contest import rotated
@@ -16,7 +17,10 @@ from specviz.protocol.sweeps.points import RunCost, SweepPoint
 from specviz.protocol.sweeps.spec import SweepCase, SweepSpec, cases, prompts_of, request_for, run_key
 from specviz.theory import metrics
 from specviz.theory.repetition import repetition
-from specviz.trace.events import Round
+from specviz.trace.events import Round, Trace
+
+Keep = Callable[[SweepPoint, Trace], None]
+"""what becomes of the traces of a sweep's runs"""
 
 
 def sweep(
@@ -24,6 +28,7 @@ def sweep(
     spec: SweepSpec,
     cancelled: Callable[[], bool] = lambda: False,
     done: Sequence[SweepPoint] = (),
+    keep: Keep | None = None,
 ) -> Iterator[SweepPoint]:
     """Run everything, yielding each point as soon as its run is done; the plain runs are points of ratio 1.
 
@@ -31,7 +36,8 @@ def sweep(
     finished run waits for its baseline, then the other cases with the first one rotated from prompt to prompt. Stops
     quietly when cancelled, within a run too; only the run in progress is lost. What `done` holds is not run again;
     where only a part of a prompt's cases is left, plain decoding runs beside them anew, because a ratio needs both at
-    the same moment. Raises OptionError for an unknown prompt id.
+    the same moment. `keep` gets the trace of every point's run, with distributions, before the point is yielded;
+    without it none are recorded. Raises OptionError for an unknown prompt id.
     """
     have = {run_key(point, point.prompt, point.repeat, point.temperature) for point in done}
     baseline, *others = cases(spec)
@@ -42,12 +48,16 @@ def sweep(
         again = [baseline] if wanted and wanted[0] is not baseline else []
         plain: Collected | None = None
         for case in [*again, *wanted]:
-            run = collect(source, on(prompt, request_for(spec, case, temperature), repeat), cancelled)
+            request = replace(request_for(spec, case, temperature), record=keep is not None)
+            run = collect(source, on(prompt, request, repeat), cancelled)
             if run is None:
                 return
             plain = plain or run
             if case in wanted:
-                yield _point(case, run, plain, prompt, (repeat, temperature))
+                point = _point(case, run, plain, prompt, (repeat, temperature))
+                if keep is not None:
+                    keep(point, run.trace)
+                yield point
 
 
 def _point(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 from dataclasses import dataclass, replace
 from itertools import count
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from specviz.bench.sweep.traces import trace_name
 from specviz.cli.commands.bench import sweep as bench_sweep
 from specviz.cli.main import main
 from specviz.cli.parts import bench as bench_parts
@@ -151,3 +153,29 @@ def test_a_drafter_may_have_weights_of_its_own(source: Drafters, capsys: Any) ->
     assert bench() == 0
     assert "| model with weak | 1 |" in capsys.readouterr().out
     assert {one.drafter_model for one in source.requests} == {"drafter", "weak"}
+
+
+def test_the_traces_of_all_runs_are_kept_where_that_is_asked_for(source: Drafters) -> None:
+    """Two prompts, plain decoding and two lengths: six runs, recorded with distributions, beside the same result."""
+    assert bench("--out", "r.json", "--keep-traces", "runs") == 0
+    names = sorted(path.name.rpartition("-")[0] for path in Path("runs").iterdir())
+    assert names == [
+        "model-1-one-t0-r0", "model-1-two-t0-r0", "model-3-one-t0-r0", "model-3-two-t0-r0", "none-one-t0-r0",
+        "none-two-t0-r0",
+    ]  # fmt: skip
+    (path,) = Path("runs").glob("model-3-one-*")
+    assert len(json.loads(gzip.decompress(path.read_bytes()))["rounds"]) == 4
+    assert [one.record for one in source.requests if one.prompt_name][-6:] == [True] * 6
+    assert len(sweep_store.read("r.json").points) == 6
+
+
+def test_without_asking_nothing_is_kept_and_nothing_recorded(source: Drafters) -> None:
+    assert bench() == 0
+    assert not any(one.record for one in source.requests)
+
+
+def test_runs_that_differ_in_marks_alone_have_files_of_their_own(source: Drafters) -> None:
+    assert bench("--out", "r.json") == 0
+    point = sweep_store.read("r.json").points[0]
+    names = {trace_name(replace(point, label=label)) for label in ("tree 3,2", "tree 3 2", "tree 3-2")}
+    assert len(names) == 3

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from specviz.bench.sweep.runner import sweep
 from specviz.bench.sweep.table import report
+from specviz.bench.sweep.traces import trace_keeper
 from specviz.bench.sweep.warm_up import every_drafter, runnable, warm_up
 from specviz.cli.parts.bench import Cancelled, time_limit
 from specviz.cli.parts.progress import progress
@@ -39,6 +40,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     replace_words = "begin anew where the result is of other weights, another machine or another sweep file"
     add("--replace", action="store_true", help=replace_words)
     add("--csv", type=Path, metavar="FILE", help="also write one line per run")
+    keep_words = "also keep the trace of every run in DIR, with distributions, for `specviz analyse DIR` and the player"
+    add("--keep-traces", type=Path, metavar="DIR", help=keep_words)
     add("--dtype", metavar="D", help="number format in place of the file's, such as bfloat16; give another --out")
     add("--max-minutes", type=float, metavar="M", help="stop after M minutes; what is done is kept, as after Ctrl-C")
     add("--json", action="store_true", help="print the whole result in place of the table")
@@ -84,7 +87,9 @@ def measure(
         result, spec = _warmed_up(args, definition, source, cancelled)
         kept, result = _joined(args, kept, result)
         points = [] if kept is None else points_of(kept)
-        for _ in _prompt_by_prompt(sweep(source, spec, cancelled, tuple(points)), points, result.planned_runs):
+        keep = None if args.keep_traces is None else trace_keeper(args.keep_traces)
+        found = sweep(source, spec, cancelled, tuple(points), keep)
+        for _ in _prompt_by_prompt(found, points, result.planned_runs):
             _keep(args.out, result, points)
     result = with_points(result, points)
     _keep(args.out, result, points)
