@@ -8,8 +8,8 @@ from collections.abc import Callable
 from specviz.asynchronous.machines import shared, until_end
 from specviz.asynchronous.pair import Job
 from specviz.asynchronous.reader import Reader
-from specviz.asynchronous.simulation import DRAFT, TARGET, Lanes, Span
 from specviz.lm.base import LanguageModel
+from specviz.protocol.lanes import DRAFT, TARGET, Lanes, Span
 
 
 def in_turn(
@@ -34,6 +34,7 @@ def in_turn(
         start = time.perf_counter() - began
         said = reader.answers(text, tail)
         accepted = shared(tail, said)
-        spans.append(Span(TARGET, "verify", start, time.perf_counter() - began, len(tail), accepted + 1))
-        text += until_end([*tail[:accepted], said[accepted]], ends)
+        new, end = until_end([*tail[:accepted], said[accepted]], ends), time.perf_counter() - began
+        spans.append(Span(TARGET, "verify", start, end, len(tail), len(new), min(accepted, len(new))))
+        text += new
     return Lanes("sd" if drafting is not None else "plain", text, time.perf_counter() - began, spans)

@@ -16,14 +16,14 @@ from multiprocessing.process import parent_process
 from multiprocessing.synchronize import Event
 from typing import Any
 
-from specviz.asynchronous.machines import Draft, RolledBack, Verify, Wait, drafter, shared, verifier
+from specviz.asynchronous.machines import Draft, RolledBack, Verify, Wait, drafter, shared, until_end, verifier
 from specviz.asynchronous.pearl import Both, Met, pearl
 from specviz.asynchronous.reader import Reader
 from specviz.asynchronous.shared_board import SharedBoard
-from specviz.asynchronous.simulation import DRAFT, TARGET, Lanes, Span
 from specviz.core.sampling import Sampling
 from specviz.errors import ModelError
 from specviz.lm.base import LanguageModel
+from specviz.protocol.lanes import DRAFT, TARGET, Lanes, Span
 
 LOOK_S = 0.02
 """longest sleep between two looks at the board, should a wake-up be missed"""
@@ -111,10 +111,9 @@ class AsyncPair:
                 if isinstance(want, Verify):
                     start = time.perf_counter()
                     answer = reader.answers(want.text, want.tail)
-                    kept = shared(want.tail, answer) + 1
-                    spans.append(
-                        Span(TARGET, "verify", start - began, time.perf_counter() - began, len(want.tail), kept)
-                    )
+                    end, accepted = time.perf_counter() - began, shared(want.tail, answer)
+                    kept = len(until_end([*want.tail[:accepted], answer[accepted]], ends))
+                    spans.append(Span(TARGET, "verify", start - began, end, len(want.tail), kept, min(accepted, kept)))
                     self._to_drafter.set()
                 elif isinstance(want, Wait):
                     self._to_target.wait(LOOK_S)
@@ -142,9 +141,10 @@ class AsyncPair:
                 answer = None
                 if isinstance(want, Met):
                     verified = spans[-2]
-                    spans[-2] = replace(verified, kept=want.committed)
+                    spans[-2] = replace(verified, kept=want.committed, accepted=want.accepted)
                     if want.thrown:
-                        spans.append(Span(DRAFT, "roll back", verified.end_s, verified.end_s, want.thrown))
+                        met = max(verified.end_s, spans[-1].end_s)
+                        spans.append(Span(DRAFT, "roll back", met, met, want.thrown))
                     continue
                 assert isinstance(want, Both)
                 start = time.perf_counter()

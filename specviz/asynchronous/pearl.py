@@ -26,10 +26,11 @@ class Both:
 
 @dataclass(frozen=True, slots=True)
 class Met:
-    """What a round came to: tokens that became text, and drafted tokens thrown away."""
+    """What a round came to: tokens that became text, how many of them were drafted, and drafted tokens thrown away."""
 
     mode: str
     committed: int
+    accepted: int
     thrown: int
 
 
@@ -51,5 +52,5 @@ def pearl(prompt: Sequence[int], length: int, gamma: int, ends: Callable[[int], 
         pending = list(drafted) if is_right else []
         new = until_end(new, ends)[: length - len(text)]
         text += new
-        yield Met(mode, len(new), thrown)
+        yield Met(mode, len(new), min(accepted, len(new)), thrown)
     return text

@@ -8,17 +8,17 @@ target are functions from a text to tokens, and their passes take the seconds of
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from specviz.asynchronous.board import LocalBoard
 from specviz.asynchronous.machines import Draft, Machine, RolledBack, Verify, Wait, drafter, shared, verifier
 from specviz.asynchronous.pearl import Both, Met, pearl
+from specviz.protocol.lanes import DRAFT, TARGET, Lanes, Span
 
 Guess = Callable[[Sequence[int]], int]
 """text → the drafter's next token"""
 Say = Callable[[Sequence[int]], int]
 """text → the target's next token: the same whenever it is asked, as with noise that belongs to the position"""
-DRAFT, TARGET = "drafter", "target"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,36 +29,6 @@ class Clock:
     """of the drafter over one token"""
     target_s: Callable[[int], float]
     """of the target over n rows"""
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """One lane busy with one thing."""
-
-    lane: str
-    what: str
-    """`draft`, `verify`, `roll back`, `wait`"""
-    start_s: float
-    end_s: float
-    tokens: int
-    """drafted, or read beyond the text's end, or thrown away"""
-    kept: int = 0
-    """of a verification: tokens that became text"""
-
-
-@dataclass(slots=True)
-class Lanes:
-    """A whole text on one clock."""
-
-    method: str
-    text: list[int]
-    seconds: float
-    spans: list[Span] = field(default_factory=list)
-
-    def busy(self, lane: str) -> float:
-        """Share of the time in which a lane computes."""
-        spent = sum(one.end_s - one.start_s for one in self.spans if one.lane == lane and one.what != "wait")
-        return spent / self.seconds if self.seconds else 0.0
 
 
 def plainly(say: Say, prompt: Sequence[int], length: int, clock: Clock) -> Lanes:
@@ -81,7 +51,9 @@ def sequentially(guess: Guess, say: Say, prompt: Sequence[int], length: int, gam
             now = spans[-1].end_s
         said = _answers(say, text, tail)
         accepted = shared(tail, said)
-        spans.append(Span(TARGET, "verify", now, now + clock.target_s(len(tail) + 1), len(tail), accepted + 1))
+        spans.append(
+            Span(TARGET, "verify", now, now + clock.target_s(len(tail) + 1), len(tail), accepted + 1, accepted)
+        )
         now = spans[-1].end_s
         text += [*tail[:accepted], said[accepted]]
     return Lanes("sd", text, now, spans)
@@ -133,8 +105,8 @@ class _Lane:
                 span = Span(name, "draft", now, now + want.count * clock.draft_s, want.count)
             elif isinstance(want, Verify):
                 self.answer = _answers(say, want.text, want.tail)
-                kept = shared(want.tail, self.answer) + 1
-                span = Span(name, "verify", now, now + clock.target_s(len(want.tail) + 1), len(want.tail), kept)
+                accepted, took = shared(want.tail, self.answer), clock.target_s(len(want.tail) + 1)
+                span = Span(name, "verify", now, now + took, len(want.tail), accepted + 1, accepted)
             else:
                 assert isinstance(want, RolledBack)
                 span = Span(name, "roll back", now, now, want.tokens)
@@ -152,7 +124,7 @@ def in_rounds(guess: Guess, say: Say, prompt: Sequence[int], length: int, gamma:
             want = rounds.send(answer)
             answer = None
             if isinstance(want, Met):
-                spans[-1] = replace(spans[-1], kept=want.committed)
+                spans[-1] = replace(spans[-1], kept=want.committed, accepted=want.accepted)
                 if want.thrown:
                     spans.append(Span(DRAFT, "roll back", now, now, want.thrown))
                 continue
@@ -187,7 +159,7 @@ def dsi(
             right = shared(tail, said)
             wrong = right < lookahead
             new = said[: right + 1] if wrong else tail
-            spans.append(Span(f"{TARGET} {server + 1}", "verify", begins, free[server], lookahead, len(new)))
+            spans.append(Span(f"{TARGET} {server + 1}", "verify", begins, free[server], lookahead, len(new), right))
             text += new
         now = free[server] if wrong else max(free)
     return Lanes("dsi", text[:length], now, spans)

@@ -34,11 +34,18 @@ def read_file(path: Path, loads: Callable[[bytes], T], limits: Limits) -> T:
         raise TraceError(f"{path.name}: {error}") from None
 
 
+def check_place(path: Path, what: str) -> None:
+    """Raises TraceError where `write_file` could not write: to be asked before something is computed, too."""
+    if not path.name.endswith(SUFFIXES):
+        raise TraceError(f"{path.name}: {what} is written to a name ending in .json or .json.gz; choose one of them.")
+    if not path.parent.is_dir():
+        raise TraceError(f"{path.name}: there is no folder '{path.parent}' to write it to; make it first.")
+
+
 def write_file(path: Path, content: str, what: str) -> None:
     """Write `.json` or `.json.gz`, by the suffix; the same content always gives the same bytes. content: ASCII; what:
     what it is, with its article. Raises TraceError, and then leaves what was there."""
-    if not path.name.endswith(SUFFIXES):
-        raise TraceError(f"{path.name}: {what} is written to a name ending in .json or .json.gz; choose one of them.")
+    check_place(path, what)
     raw = content.encode("ascii")
     try:
         replace_whole(path, compressed(raw) if path.name.endswith(".gz") else raw + b"\n")

@@ -10,6 +10,7 @@ from typing import Any, cast
 import gradio as gr
 
 from specviz.app.components.race import RaceStage
+from specviz.app.lanes.fold import lanes_fold
 from specviz.app.page.events import ENGINE, QUIET
 from specviz.app.parts import notices
 from specviz.app.parts.drafter_table import drafter_fold
@@ -42,6 +43,7 @@ def race_tab(actions: RaceActions, table: str) -> Kept:
         message = gr.HTML(notices.message(sentence), elem_id="sv-race-message", scale=1, min_width=200)
     stage = RaceStage(value, elem_id="sv-race")
     fields = _form(actions, prompt)
+    lanes_fold()
     drafter_fold(table)
     run.click(actions.arm, None, [message, run, stop], **QUIET).then(
         actions.run(fields), set(fields.values()), [stage, message, run, stop], **ENGINE

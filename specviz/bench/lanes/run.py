@@ -11,10 +11,10 @@ from statistics import median
 
 from specviz.asynchronous.in_turn import in_turn
 from specviz.asynchronous.pair import AsyncPair, Job, Place
-from specviz.asynchronous.simulation import DRAFT, TARGET, Lanes
 from specviz.bench.core.contest import rotated
 from specviz.core.sampling import Sampling
 from specviz.lm.base import LanguageModel
+from specviz.protocol.lanes import DRAFT, TARGET, Lanes
 
 METHODS = ("plain", "sd", "pearl", "amusd")
 
@@ -58,6 +58,15 @@ class LanesRow:
     texts: int
 
 
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Rows over all prompts, and one prompt's lanes."""
+
+    rows: list[LanesRow]
+    first: dict[str, Lanes]
+    """method → the run of the first prompt with the median time"""
+
+
 def compare(
     target: LanguageModel,
     drafting: LanguageModel,
@@ -65,7 +74,7 @@ def compare(
     plan: LanesPlan,
     ends: Callable[[int], bool],
     report: Callable[[str], None] = lambda line: None,
-) -> list[LanesRow]:
+) -> Compared:
     """Every method on every prompt, in an order that rotates; the drafter's process is started once."""
     found: dict[str, list[tuple[int, int, Lanes]]] = {method: [] for method in METHODS}
     with AsyncPair(target, place, plan.slowdown_s) as pair:
@@ -78,7 +87,14 @@ def compare(
                     found[method].append((number, repeat, lanes))
                 report(f"{name}, repeat {repeat + 1}")
     plain = {(number, repeat): lanes for number, repeat, lanes in found["plain"]}
-    return [_row(method, lanes, plain, plan) for method, lanes in found.items()]
+    rows = [_row(method, lanes, plain, plan) for method, lanes in found.items()]
+    return Compared(rows, {method: _middle(lanes) for method, lanes in found.items()})
+
+
+def _middle(lanes: Sequence[tuple[int, int, Lanes]]) -> Lanes:
+    """Of the first prompt's runs the one with the median time; of two in the middle the slower."""
+    own = sorted((one for number, _, one in lanes if number == 0), key=lambda one: one.seconds)
+    return own[len(own) // 2]
 
 
 def _run(
@@ -98,7 +114,7 @@ def _run(
 def _row(
     method: str, lanes: Sequence[tuple[int, int, Lanes]], plain: dict[tuple[int, int], Lanes], plan: LanesPlan
 ) -> LanesRow:
-    speeds, ratios, same, drafted, kept = [], list[float](), 0, 0, 0
+    speeds, ratios, same, drafted, accepted, written = [], list[float](), 0, 0, 0, 0
     for number, repeat, one in lanes:
         start, base = len(plan.prompts[number][1]), plain[number, repeat]
         speed = (len(one.text) - start) / one.seconds
@@ -106,10 +122,11 @@ def _row(
         ratios.append(speed / ((len(base.text) - start) / base.seconds))
         same += one.text == base.text
         drafted += sum(span.tokens for span in one.spans if span.what == "draft")
-        kept += len(one.text) - start
+        accepted += sum(span.accepted for span in one.spans)
+        written += len(one.text) - start
     ordered = sorted(ratios)
     return LanesRow(
         method, median(speeds), median(ratios), ordered[len(ordered) // 4], ordered[(3 * len(ordered)) // 4],
         median(one.busy(DRAFT) for *_, one in lanes), median(one.busy(TARGET) for *_, one in lanes),
-        (drafted - min(drafted, kept)) / kept, same, len(lanes),
+        (drafted - accepted) / written, same, len(lanes),
     )  # fmt: skip

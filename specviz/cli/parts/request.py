@@ -17,7 +17,7 @@ from specviz.cli.parts.method_flags import check_shape, read_flags
 from specviz.cli.parts.terminal import err
 from specviz.errors import OptionError, PromptError
 from specviz.options import idle_among
-from specviz.protocol.runs import Catalog, MethodDescription, Resume, RunRequest, request_of
+from specviz.protocol.runs import Catalog, MethodDescription, PromptCard, Resume, RunRequest, request_of
 
 PLAIN = (
     "target", "drafter", "drafter_model", "growth", "stopping", "memory", "memory_file", "datastore", "verifier",
@@ -149,13 +149,19 @@ def prompted(args: argparse.Namespace, catalog: Catalog) -> RunRequest:
     """The default request on the given prompt. Raises PromptError where there is none."""
     text = read_prompt(args)
     if args.prompt_id:
-        for card in catalog.prompts:
-            if card.id == args.prompt_id:
-                return RunRequest(prompt=card.text, prompt_name=card.id)
-        raise PromptError(f"there is no prompt '{args.prompt_id}' in the set; `specviz list prompts` shows the ids.")
+        card = prompt_card(catalog, args.prompt_id)
+        return RunRequest(prompt=card.text, prompt_name=card.id)
     if text is None:
         raise PromptError("there is no prompt; give --prompt TEXT, --prompt-file FILE or --prompt-id ID.")
     return RunRequest(prompt=text)
+
+
+def prompt_card(catalog: Catalog, name: str) -> PromptCard:
+    """Raises PromptError where the set holds no such prompt."""
+    card = next((one for one in catalog.prompts if one.id == name), None)
+    if card is None:
+        raise PromptError(f"there is no prompt '{name}' in the set; `specviz list prompts` shows the ids.")
+    return card
 
 
 def read_prompt(args: argparse.Namespace) -> str | None:

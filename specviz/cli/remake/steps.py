@@ -28,6 +28,7 @@ MODULES = (
     (("medusa", "markov", "hydra", "kangaroo", "masked_block"), ()),
 )
 """drafter modules that are trained together, and the flags beside their names"""
+LANES = "assets/lanes/opening.json.gz"
 TRAINING = "assets/trainings/opening.json.gz"
 NATIVE_BFLOAT16 = {"amx_bf16", "avx512_bf16"}
 """what a processor calls it"""
@@ -142,8 +143,9 @@ def _benches() -> tuple[Step, ...]:
              impossible=_no_bfloat16),
         Step("trees", "tree policies and verifiers", (*SPECVIZ, "bench", "trees", *FLOAT, "--write"),
              (Output("docs/bench_trees.md", "bench trees"),), 5),
-        Step("asynchronous", "drafting beside verifying", (*SPECVIZ, "bench", "asynchronous", *FLOAT, "--write"),
-             (Output("docs/asynchronous.md", "bench asynchronous"),), 2),
+        Step("asynchronous", "drafting beside verifying",
+             (*SPECVIZ, "bench", "asynchronous", *FLOAT, "--write", "--lanes", LANES),
+             (Output("docs/asynchronous.md", "bench asynchronous"), Output(LANES)), 2),
         Step("questions", "one document, many questions", (*SPECVIZ, "bench", "questions", *FLOAT, "--write"),
              (Output("docs/questions.md", "bench questions"),), 1, rests_on=("target",)),
         Step("alignment", "what aligning the drafters with the target brings",

@@ -17,7 +17,8 @@ def test_every_method_writes_plain_decodings_texts(checkpoint, temperature):
     target = str(checkpoint("llama"))
     model, lines = load(target).model, []
     plan = LanesPlan([("a", [1, 2, 3]), ("b", [4, 5])], 10, temperature, 1, 3, 6, 5, 2)
-    rows = compare(model, model, Place(target), plan, lambda token: False, lines.append)
+    compared = compare(model, model, Place(target), plan, lambda token: False, lines.append)
+    rows = compared.rows
     assert [one.method for one in rows] == list(METHODS)
     assert [(one.same_text, one.texts) for one in rows] == [(4, 4)] * 4
     assert lines == ["a, repeat 1", "b, repeat 1", "a, repeat 2", "b, repeat 2"]

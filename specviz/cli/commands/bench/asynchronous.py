@@ -13,13 +13,18 @@ from specviz.bench.core.contest import first_prompts
 from specviz.bench.core.provenance import origin_here
 from specviz.bench.core.report import check_section, markdown_table, write_between
 from specviz.cli.parts.bench import add_count, add_pair_flags
+from specviz.cli.parts.request import prompt_card
 from specviz.cli.parts.sources import SharedModels, live_source
 from specviz.cli.parts.terminal import err, out
 from specviz.errors import OptionError
+from specviz.protocol.lanes import LanesCase
+from specviz.protocol.runs import Catalog, PromptCard
 from specviz.resources import ROOT
+from specviz.trace.files import check_place
 
 if TYPE_CHECKING:
-    from specviz.bench.lanes.run import LanesRow
+    from specviz.bench.lanes.run import Compared, LanesPlan, LanesRow
+    from specviz.lm.load import LoadedModel
 
 SUMMARY = "draft beside verifying: AMUSD and PEARL on two processes against drafting in turn"
 PAGE = ROOT.parent / "docs" / "asynchronous.md"
@@ -38,6 +43,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--temperature", type=float, default=0.0, metavar="T", help="of the texts (default %(default)s)")
     add("--slow", type=float, default=6.0, metavar="MS",
         help="sleep after each pass of the slow drafter; 0: no such table (default %(default)s)")  # fmt: skip
+    add("--prompt-id", metavar="ID", help="this prompt alone; `specviz list prompts` shows them")
+    add("--lanes", type=Path, metavar="FILE",
+        help="what each lane did on the first prompt, to a .json or .json.gz; DSI simulated beside")  # fmt: skip
     add("--write", type=Path, nargs="?", const=PAGE, metavar="PAGE",
         help="write the tables between the marks of a page, docs/asynchronous.md where none is named")  # fmt: skip
     add_pair_flags(parser)
@@ -53,26 +61,67 @@ def run(args: argparse.Namespace) -> int:
         raise OptionError(f"--slow is {args.slow:g} ms, but a sleep is 0 or longer.")
     if args.write:
         check_section(args.write, MARK)
+    if args.lanes:
+        check_place(args.lanes, "a file of lanes")
     models = SharedModels()
     target = models(args.target, device=args.device, dtype=args.dtype)
     drafter = models(args.drafter_model, device=args.device, dtype=args.dtype)
-    prompts = [
-        (card.id, target.tokenizer.encode(card.text))
-        for card in first_prompts(live_source(models).catalog(), args.prompts)
-    ]
+    cards = _chosen(live_source(models).catalog(), args)
+    prompts = [(card.id, target.tokenizer.encode(card.text)) for card in cards]
     place = Place(args.drafter_model, args.device, args.dtype)
     eos = target.info.eos_ids
-    parts = []
+    parts, cases = [], list[LanesCase]()
     for slow in (0.0, args.slow) if args.slow else (0.0,):
         plan = LanesPlan(prompts, args.max_new_tokens, args.temperature, args.seed, args.gamma, args.ahead, args.widest,
                          args.repeats, slow / 1000)  # fmt: skip
-        rows = compare(target.model, drafter.model, place, plan, lambda token: token in eos, err().line)
-        parts.append(section(rows, slow, args))
+        compared = compare(target.model, drafter.model, place, plan, lambda token: token in eos, err().line)
+        parts.append(section(compared.rows, slow, args))
+        if args.lanes:
+            cases.append(_case(compared, drafter, plan))
     report = "\n\n".join([*parts, str(origin_here(target, drafter))])
     out().line(report)
+    if args.lanes:
+        _keep(args, target, drafter, cards[0].text, compared, cases)
     if args.write:
         write_between(args.write, MARK, report)
     return 0
+
+
+def _chosen(catalog: Catalog, args: argparse.Namespace) -> list[PromptCard]:
+    """Raises PromptError for an id that is none."""
+    if args.prompt_id is None:
+        return list(first_prompts(catalog, args.prompts))
+    return [prompt_card(catalog, args.prompt_id)]
+
+
+def _case(compared: Compared, drafter: LoadedModel, plan: LanesPlan) -> LanesCase:
+    from specviz.asynchronous.pair import Job
+    from specviz.bench.lanes.keep import case
+    from specviz.core.sampling import Sampling
+
+    prompt = tuple(plan.prompts[0][1])
+    length, sampling = len(prompt) + plan.max_new_tokens, Sampling(plan.temperature)
+    job = Job("dsi", prompt, length, sampling, plan.seed, gamma=plan.gamma)
+    return case(compared.first, drafter.model, job, plan.slowdown_s)
+
+
+def _keep(
+    args: argparse.Namespace, target: LoadedModel, drafter: LoadedModel, prompt: str, compared: Compared,
+    cases: list[LanesCase],
+) -> None:  # fmt: skip
+    from specviz.engine.header import model_card
+    from specviz.lm.step_time import machine
+    from specviz.protocol import lanes
+
+    text = compared.first["plain"].text
+    lanes.write(
+        lanes.LanesFile(
+            lanes.FORMAT, lanes.VERSION, prompt, target.tokenizer.decode(text[len(target.tokenizer.encode(prompt)) :]),
+            machine(target.model.device, target.info.dtype), model_card(target.info), model_card(drafter.info),
+            args.gamma, args.ahead, args.widest, args.temperature, args.seed, tuple(cases),
+        ),
+        args.lanes,
+    )  # fmt: skip
 
 
 def section(rows: list[LanesRow], slow_ms: float, args: argparse.Namespace) -> str:
