@@ -60,6 +60,10 @@ def origin(shown: ShownSweep) -> list[Badge]:
         Badge(f"{machine.processor}, {machine.cores} cores, {threads}, {machine.dtype}", "plain", software),
         _model("target", about.target),
     ]
+    if about.workers:
+        machines = sorted({f"{one.host}: {one.machine.processor}" for one in about.workers})
+        count = f"{len(about.workers)} worker{'s' * (len(about.workers) != 1)}"
+        badges.append(Badge(count, "plain", f"each prompt on one of them; machines: {'; '.join(machines)}"))
     models = {card.weights_sha256: card for card in about.drafters.values()}
     badges += [_model("drafter", card) for card in models.values()]
     kept = len({point.prompt for point in result.points})

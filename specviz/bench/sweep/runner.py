@@ -1,26 +1,62 @@
 """A speedup sweep: run drafters over speculation lengths and prompts, with plain decoding in the same loop.
 
+    SweepSpec ─► groups (one prompt in one repeat at one temperature) ─► measured, one after another here
+                                                                     └─► or each on a worker: `on_ray.py`
+
 Place in the flow: takes any `TraceSource`, gives points to the page's Speedup tab and to `specviz bench sweep`; what to
 measure comes from `sweep_definition.py`. All times are the engine's, from the trace.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import product
 
 from specviz.bench.core.contest import rotated
 from specviz.bench.core.run import Collected, collect, on
 from specviz.protocol.runs import PromptCard, TraceSource
 from specviz.protocol.sweeps.points import RunCost, SweepPoint
-from specviz.protocol.sweeps.spec import SweepCase, SweepSpec, cases, prompts_of, request_for, run_key
+from specviz.protocol.sweeps.spec import RunKey, SweepCase, SweepSpec, cases, prompts_of, request_for, run_key
 from specviz.theory import metrics
 from specviz.theory.repetition import repetition
 from specviz.trace.events import Round, Trace
 
 Keep = Callable[[SweepPoint, Trace], None]
 """what becomes of the traces of a sweep's runs"""
+
+
+@dataclass(frozen=True, slots=True)
+class SweepGroup:
+    """What is measured in one place, one run after another, because its ratios are taken against one plain run."""
+
+    prompt: PromptCard
+    repeat: int
+    temperature: float
+    cases: tuple[SweepCase, ...]
+    """plain decoding first"""
+
+    def key(self, case: SweepCase) -> RunKey:
+        """Which run of the sweep the case is here."""
+        return run_key(case, self.prompt.id, self.repeat, self.temperature)
+
+    def missing(self, have: Collection[RunKey]) -> list[SweepCase]:
+        """The cases that are not there yet, in order."""
+        return [case for case in self.cases if self.key(case) not in have]
+
+
+def groups(prompts: Sequence[PromptCard], spec: SweepSpec) -> Iterator[SweepGroup]:
+    """Repeat (r draws with seed + r), then prompt, then temperature; of each plain decoding first, so that no finished
+    run waits for its baseline, then the other cases with the first one rotated from prompt to prompt. `prompts`: the
+    cards of the sweep's ids."""
+    baseline, *others = cases(spec)
+    for repeat, (number, prompt), temperature in product(range(spec.repeats), enumerate(prompts), spec.temperatures):
+        yield SweepGroup(prompt, repeat, temperature, (baseline, *rotated(others, repeat + number)))
+
+
+def keys(points: Sequence[SweepPoint]) -> set[RunKey]:
+    """Which runs these are."""
+    return {run_key(point, point.prompt, point.repeat, point.temperature) for point in points}
 
 
 def sweep(
@@ -30,34 +66,41 @@ def sweep(
     done: Sequence[SweepPoint] = (),
     keep: Keep | None = None,
 ) -> Iterator[SweepPoint]:
-    """Run everything, yielding each point as soon as its run is done; the plain runs are points of ratio 1.
+    """Run everything group by group, yielding each point as soon as its run is done; the plain runs are points of
+    ratio 1. Stops quietly when cancelled, within a run too; only the run in progress is lost. What `done` holds is not
+    run again. `keep` gets the trace of every point's run, with distributions, before the point is yielded; without it
+    none are recorded. Raises OptionError for an unknown prompt id."""
+    have = keys(done)
+    for group in groups(prompts_of(source, spec.prompt_ids), spec):
+        if cancelled():
+            return
+        yield from measured(source, spec, group, have, cancelled, keep)
 
-    Order: repeat (r draws with seed + r), then prompt, then temperature; of each plain decoding first, so that no
-    finished run waits for its baseline, then the other cases with the first one rotated from prompt to prompt. Stops
-    quietly when cancelled, within a run too; only the run in progress is lost. What `done` holds is not run again;
-    where only a part of a prompt's cases is left, plain decoding runs beside them anew, because a ratio needs both at
-    the same moment. `keep` gets the trace of every point's run, with distributions, before the point is yielded;
-    without it none are recorded. Raises OptionError for an unknown prompt id.
-    """
-    have = {run_key(point, point.prompt, point.repeat, point.temperature) for point in done}
-    baseline, *others = cases(spec)
-    prompts = prompts_of(source, spec.prompt_ids)
-    for repeat, (number, prompt), temperature in product(range(spec.repeats), enumerate(prompts), spec.temperatures):
-        order = [baseline, *rotated(others, repeat + number)]
-        wanted = [case for case in order if run_key(case, prompt.id, repeat, temperature) not in have]
-        again = [baseline] if wanted and wanted[0] is not baseline else []
-        plain: Collected | None = None
-        for case in [*again, *wanted]:
-            request = replace(request_for(spec, case, temperature), record=keep is not None)
-            run = collect(source, on(prompt, request, repeat), cancelled)
-            if run is None:
-                return
-            plain = plain or run
-            if case in wanted:
-                point = _point(case, run, plain, prompt, (repeat, temperature))
-                if keep is not None:
-                    keep(point, run.trace)
-                yield point
+
+def measured(
+    source: TraceSource,
+    spec: SweepSpec,
+    group: SweepGroup,
+    have: Collection[RunKey],
+    cancelled: Callable[[], bool] = lambda: False,
+    keep: Keep | None = None,
+) -> Iterator[SweepPoint]:
+    """The runs of one group that are not in `have`. Where only a part of it is left, plain decoding runs beside them
+    anew, because a ratio needs both at the same moment. `keep`: see `sweep`."""
+    baseline, wanted = group.cases[0], group.missing(have)
+    again = [baseline] if wanted and wanted[0] is not baseline else []
+    plain: Collected | None = None
+    for case in [*again, *wanted]:
+        request = replace(request_for(spec, case, group.temperature), record=keep is not None)
+        run = collect(source, on(group.prompt, request, group.repeat), cancelled)
+        if run is None:
+            return
+        plain = plain or run
+        if case in wanted:
+            point = _point(case, run, plain, group.prompt, (group.repeat, group.temperature))
+            if keep is not None:
+                keep(point, run.trace)
+            yield point
 
 
 def _point(

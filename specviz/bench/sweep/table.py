@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from specviz.bench.core.report import DASH, markdown_table, or_dash
@@ -13,6 +14,7 @@ from specviz.protocol.sweeps.points import (
     summarise,
     title,
 )
+from specviz.protocol.sweeps.result import SweepResult
 from specviz.protocol.sweeps.winners import Best, best_by_family
 from specviz.theory.repetition import MOST, repeats_itself, varied
 
@@ -26,6 +28,11 @@ NOTE = (
     "same prompt in the same repeat; interval: central 95 % over 2000 resamples of the prompts. MBSU: speedup if "
     "reading weights were all that costs, tokens per target pass × c ÷ (drafter passes per round + c) with c = target "
     "bytes ÷ drafter bytes; – where the drafter's passes read weights that nobody counted."
+)
+
+SPREAD = (
+    "Each prompt's runs are of one worker, so each ratio is of one machine; tokens per second are of the machines "
+    "above, and workers on one machine share its memory and caches."
 )
 
 
@@ -45,6 +52,22 @@ def report(points: Sequence[SweepPoint]) -> str:
 def table(rows: Sequence[SweepRow]) -> str:
     """One line per case and temperature."""
     return markdown_table(HEAD, list(map(_cells, rows)))
+
+
+def workers_table(result: SweepResult) -> str:
+    """Who measured, where several did; empty where one process did."""
+    about = result.provenance.workers
+    if not about:
+        return ""
+    runs = Counter(point.worker for point in result.points)
+    body = [
+        [
+            str(number + 1), one.host, f"{one.machine.processor}, {one.machine.threads} of {one.machine.cores} cores",
+            one.ended or DASH, str(runs[number]),
+        ]
+        for number, one in enumerate(about)
+    ]  # fmt: skip
+    return f"\n{markdown_table(('worker', 'machine', 'processor', 'gone', 'runs'), body, words=4)}\n\n{SPREAD}\n"
 
 
 def winners(points: Sequence[SweepPoint]) -> str:

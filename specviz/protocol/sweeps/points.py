@@ -110,6 +110,8 @@ class SweepPoint:
     """memory-bound speedup (`theory.metrics.mbsu`); None where the weights that its drafter reads are not known"""
     memory_ratio: float | None = None
     """its c, target bytes / drafter bytes; None where the drafter has no model of its own"""
+    worker: int | None = None
+    """index among the result's `provenance.workers`; None: the process of its `command`"""
     step_times: tuple[StepTime, ...] = ()
     """the target's measured step-time curve, for the theory curve; files keep each curve once, beside the points"""
 

@@ -38,6 +38,20 @@ class Absent:
 
 
 @dataclass(frozen=True, slots=True)
+class Worker:
+    """One of several processes that measured a sweep, each of them some prompts as a whole."""
+
+    host: str
+    """name of its machine in the network"""
+    process: int
+    began: str
+    """UTC, ISO 8601, when it had warmed up"""
+    machine: Machine
+    ended: str = ""
+    """why it ended before the sweep did; empty: it did not"""
+
+
+@dataclass(frozen=True, slots=True)
 class Provenance:
     """On what the runs were made, and by whom."""
 
@@ -55,6 +69,8 @@ class Provenance:
     tokenizer_sha256: str
     prompts_sha256: str
     """over the ids and texts of the prompts that were run"""
+    workers: tuple[Worker, ...] = ()
+    """who else measured, where not `command` alone did; `machine` is then that of the first"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,13 +184,28 @@ def continued(kept: SweepResult, fresh: SweepResult) -> SweepResult:
     """The header under which `kept` goes on. Raises BenchError where its runs cannot stand beside new ones."""
     check_definition(kept, fresh.definition)
     before, now = kept.provenance, fresh.provenance
+    if not (before.workers and now.workers):  # runs of several workers may be of several machines, and each says which
+        _same_machine(before.machine, now.machine)
+    check_alike(kept, fresh)
+    when, workers = (*before.continued, now.created), (*before.workers, *now.workers)
+    told = replace(now, created=before.created, command=before.command, continued=when, workers=workers)
+    return replace(fresh, provenance=replace(told, machine=before.machine))
+
+
+def _same_machine(before: Machine, now: Machine) -> None:
+    """Raises BenchError where times of the two cannot be compared."""
     for field in fields(Machine):
-        old, new = getattr(before.machine, field.name), getattr(now.machine, field.name)
+        old, new = getattr(before, field.name), getattr(now, field.name)
         if old != new:
             raise BenchError(
                 f"the result was measured with {field.name} '{old}', but here it is '{new}', and times of two machines "
                 "cannot be compared; continue it where it began, or measure anew into another file."
             )
+
+
+def check_alike(kept: SweepResult, fresh: SweepResult) -> None:
+    """Raises BenchError where the models or the prompts are others."""
+    before, now = kept.provenance, fresh.provenance
     drafters = [name for name, card in before.drafters.items() if now.drafters.get(name, card) != card]
     other = [
         what
@@ -191,5 +222,3 @@ def continued(kept: SweepResult, fresh: SweepResult) -> SweepResult:
             f"the result was measured with another {other[0]} than is here now; measure anew into another file, or "
             "delete this one."
         )
-    when = (*before.continued, now.created)
-    return replace(fresh, provenance=replace(now, created=before.created, command=before.command, continued=when))

@@ -69,6 +69,10 @@ def check(result: SweepResult) -> None:
     for number, point in enumerate(result.points):
         if not 0 <= point.curve < len(result.curves):
             raise BenchError(f"points[{number}].curve is {point.curve}, but there are {len(result.curves)} curves.")
+        if point.worker is not None and not 0 <= point.worker < len(result.provenance.workers):
+            raise BenchError(
+                f"points[{number}].worker is {point.worker}, but there are {len(result.provenance.workers)} workers."
+            )
         if min(point.tokens_per_s, point.baseline_tokens_per_s, point.decode_s, point.ratio) <= 0:
             raise BenchError(f"points[{number}] has a speed or a time that is not above 0.")
         if abs(point.ratio * point.baseline_tokens_per_s / point.tokens_per_s - 1) > 1e-6:

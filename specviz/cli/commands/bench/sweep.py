@@ -1,32 +1,36 @@
 """`specviz bench sweep FILE`: a declared sweep, measured, kept after every prompt, and continued where it stopped.
 
-Place in the flow: an experiment of `specviz bench`; the same runs as the page's Speedup tab.
+Place in the flow: an experiment of `specviz bench`; the same runs as the page's Speedup tab, in this process or, with
+`--ray`, on workers.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
+from specviz.bench.sweep.on_ray import Cluster, spread
 from specviz.bench.sweep.runner import sweep
-from specviz.bench.sweep.table import report
+from specviz.bench.sweep.table import report, workers_table
 from specviz.bench.sweep.traces import trace_keeper
 from specviz.bench.sweep.warm_up import every_drafter, runnable, warm_up
 from specviz.cli.parts.bench import Cancelled, time_limit
 from specviz.cli.parts.progress import progress
 from specviz.cli.parts.sources import SharedModels, live_source
 from specviz.cli.parts.terminal import err, out, printable
-from specviz.errors import BenchError
+from specviz.errors import BenchError, OptionError
 from specviz.protocol.runs import TraceSource
 from specviz.protocol.sweeps import store as sweep_store
 from specviz.protocol.sweeps.csv_file import sweep_csv
 from specviz.protocol.sweeps.definition import SweepDefinition, expand, fingerprint
 from specviz.protocol.sweeps.points import SweepPoint
 from specviz.protocol.sweeps.result import SweepResult, check_definition, continued, introduce, points_of, with_points
-from specviz.protocol.sweeps.spec import SweepSpec
+from specviz.protocol.sweeps.spec import SweepSpec, cases, run_count
 from specviz.protocol.sweeps.toml_file import read_definition
 
 SUMMARY = "measure the sweep that a file declares: drafters, lengths, trees, policies, temperatures, prompts"
@@ -45,22 +49,38 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--dtype", metavar="D", help="number format in place of the file's, such as bfloat16; give another --out")
     add("--max-minutes", type=float, metavar="M", help="stop after M minutes; what is done is kept, as after Ctrl-C")
     add("--json", action="store_true", help="print the whole result in place of the table")
+    ray_words = (
+        "spread the prompts over the workers of a Ray cluster: host:6379, auto, or local for the cores of this machine"
+    )
+    add("--ray", metavar="ADDRESS", help=ray_words)
+    workers_words = (
+        "with --ray: so many measure at a time; otherwise one on each machine, and with local one per set of cores"
+    )
+    add("--workers", type=int, default=0, metavar="N", help=workers_words)
 
 
 def run(args: argparse.Namespace) -> int:
     definition = read_definition(args.file)
     if args.dtype is not None:
         definition = replace(definition, dtype=args.dtype)
+    if args.workers < 0 or (args.workers and args.ray is None):
+        raise OptionError(f"--workers is {args.workers}, but must be at least 1, and stands beside --ray.")
+    if args.ray is not None and args.keep_traces is not None:
+        raise OptionError(
+            "--keep-traces keeps the runs of this machine, and --ray makes them elsewhere; give one of them."
+        )
     kept = _kept(args.out, definition, args.replace)
-    source = live_source(SharedModels(), definition.threads or 1)
-    result = measure(args, definition, source, kept)
+    if args.ray is None:
+        result = measure(args, definition, live_source(SharedModels(), definition.threads or 1), kept)
+    else:
+        result = measure_spread(args, definition, kept)
     points = points_of(result)
     if args.csv is not None:
         args.csv.write_text(sweep_csv(points), encoding="utf-8")
     if args.json:
         out().write(sweep_store.dumps(result))
     else:
-        out().write(printable(report(points) if points else "nothing was measured.\n"))
+        out().write(printable(report(points) + workers_table(result) if points else "nothing was measured.\n"))
     return 0
 
 
@@ -84,15 +104,52 @@ def measure(
 ) -> SweepResult:
     """Warm up, then run what is not there yet, keeping the result after each prompt."""
     with time_limit(args.max_minutes) as cancelled:
-        result, spec = _warmed_up(args, definition, source, cancelled)
-        kept, result = _joined(args, kept, result)
+        fresh, spec = _warmed_up(args, definition, source, cancelled)
+        kept, result = _joined(args, kept, fresh)
         points = [] if kept is None else points_of(kept)
         keep = None if args.keep_traces is None else trace_keeper(args.keep_traces)
         found = sweep(source, spec, cancelled, tuple(points), keep)
-        for _ in _prompt_by_prompt(found, points, result.planned_runs):
-            _keep(args.out, result, points)
-    result = with_points(result, points)
-    _keep(args.out, result, points)
+        return _collected(args, spec, found, points, lambda: result)
+
+
+def measure_spread(args: argparse.Namespace, definition: SweepDefinition, kept: SweepResult | None) -> SweepResult:
+    """The same on the workers of a Ray cluster."""
+    threads = definition.threads or 1
+    cluster = Cluster(args.ray, args.workers, threads, gpus=int(definition.device.startswith("cuda")))
+    make = partial(live_source, SharedModels(), threads)
+    with (
+        time_limit(args.max_minutes) as cancelled,
+        spread(cluster, make, lambda line: err().line(printable(line, keep=""))) as spreading,
+    ):
+        err().line("waiting for the workers, which warm up…")
+        ready = spreading.prepare(definition, _command(args), cancelled)
+        _say_absent(ready.result)
+        about = replace(ready.result.provenance, workers=tuple(spreading.workers))
+        kept, result = _joined(args, kept, replace(ready.result, provenance=about))
+        points = [] if kept is None else points_of(kept)
+        earlier = () if kept is None else kept.provenance.workers
+
+        def so_far() -> SweepResult:
+            return replace(result, provenance=replace(result.provenance, workers=(*earlier, *spreading.workers)))
+
+        found = spreading.points(cancelled, tuple(points), len(earlier))
+        return _collected(args, ready.spec, found, points, so_far)
+
+
+def _collected(
+    args: argparse.Namespace,
+    spec: SweepSpec,
+    found: Iterator[SweepPoint],
+    points: list[SweepPoint],
+    header: Callable[[], SweepResult],
+) -> SweepResult:
+    """The result with the points as they come, kept after each prompt and, whatever happens, at the end."""
+    try:
+        for _ in _prompt_by_prompt(found, points, spec):
+            _keep(args.out, header(), points)
+    finally:
+        _keep(args.out, header(), points)
+    result = with_points(header(), points)
     if not result.complete:
         cure = "the same command goes on." if args.out else "with --out the same command would go on."
         err().line(f"stopped: {len(points)} of {result.planned_runs} runs are done; {cure}")
@@ -122,25 +179,37 @@ def _warmed_up(
     names = every_drafter(spec)
     err().line(f"warming up {len(names)} settings…")
     warm_ups = list(progress(warm_up(source, spec, cancelled), "warm-up", len(names)))
-    for one in warm_ups:
-        if one.started is None:
-            err().line(printable(f"left out: {one.name}: {one.reason}"))
     spec = runnable(spec, warm_ups)
-    return introduce(source, definition, spec, warm_ups, f"specviz bench sweep {args.file.name}"), spec
+    result = introduce(source, definition, spec, warm_ups, _command(args))
+    _say_absent(result)
+    return result, spec
 
 
-def _prompt_by_prompt(found: Iterator[SweepPoint], points: list[SweepPoint], total: int) -> Iterator[None]:
-    """Add the points as they come, with progress; yields whenever a prompt is done."""
-    before, began = len(points), time.monotonic()
+def _command(args: argparse.Namespace) -> str:
+    return f"specviz bench sweep {args.file.name}"
+
+
+def _say_absent(result: SweepResult) -> None:
+    for one in result.absent:
+        err().line(printable(f"left out: {one.name}: {one.reason}"))
+
+
+def _prompt_by_prompt(found: Iterator[SweepPoint], points: list[SweepPoint], spec: SweepSpec) -> Iterator[None]:
+    """Add the points as they come, with progress; yields whenever a prompt is done, which several may be at once."""
+    before, began, total = len(points), time.monotonic(), run_count(spec)
+    there = Counter(map(_place, points))
+    whole = len(cases(spec))
     err().line(f"{total - before} runs of {total} to do…")
-    last: tuple[str, int, float] | None = None
     for point in progress(found, "sweep", total - before):
-        place = (point.prompt, point.repeat, point.temperature)
-        if last is not None and place != last:
+        points.append(point)
+        there[_place(point)] += 1
+        if there[_place(point)] == whole:
             yield
             _say(len(points), total, (time.monotonic() - began) / (len(points) - before))
-        last = place
-        points.append(point)
+
+
+def _place(point: SweepPoint) -> tuple[str, int, float]:
+    return point.prompt, point.repeat, point.temperature
 
 
 def _say(done: int, total: int, seconds_each: float) -> None:

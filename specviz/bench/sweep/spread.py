@@ -1,0 +1,230 @@
+"""A sweep spread over workers: its groups handed out one by one, the points as they come, the lost ones replaced.
+
+    groups ─► a free worker each ─► points, one by one ─► whoever asked
+      ▲            │ it is lost
+      └────────────┘ what of its group is not there yet, for the next one that is free
+
+A group (one prompt's contestants) stays on one worker, so every ratio is of one machine; which one, each point says. A
+worker that is lost loses the run it was in, and another takes its place. Where workers come from is `on_ray.py`'s; here
+each is looked after by a thread of its own.
+"""
+
+from __future__ import annotations
+
+import queue
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from threading import Condition, Thread
+from typing import Protocol
+
+from specviz.bench.sweep.runner import SweepGroup, groups, keys
+from specviz.bench.sweep.workplace import Ready
+from specviz.errors import BenchError
+from specviz.protocol.sweeps.definition import SweepDefinition
+from specviz.protocol.sweeps.points import SweepPoint
+from specviz.protocol.sweeps.result import Worker, check_alike
+from specviz.protocol.sweeps.spec import RunKey, SweepSpec
+
+LOOK_S = 0.2
+"""how often a sweep that waits looks whether it was stopped"""
+MOST_LOST = 3
+"""of workers over one group, or of one place before it was ready: then another worker is no cure"""
+SLOW_START_S = 60.0
+"""so long without any worker is worth a word"""
+
+
+class WorkerLostError(Exception):
+    """Its process, or its machine, is gone."""
+
+
+class Remote(Protocol):
+    """A worker in another process. Its methods wait, and raise BenchError as a `Workplace` does, or WorkerLostError."""
+
+    def prepare(self, definition: SweepDefinition, command: str) -> Ready: ...
+
+    def measure(self, spec: SweepSpec, group: SweepGroup, have: frozenset[RunKey]) -> Iterator[SweepPoint]: ...
+
+    def end(self) -> None:
+        """Stop it at once, whatever it does."""
+        ...
+
+
+class SpreadSweep:
+    """One sweep in progress: `prepare`, then `points`, at last `end`."""
+
+    def __init__(self, hire: Callable[[], Remote], places: int, say: Callable[[str], None]) -> None:
+        """`hire` gives a new worker; so many work at a time; `say` tells the user a sentence."""
+        self.workers: list[Worker] = []
+        """everyone who was ready, in that order, the lost ones among them"""
+        self._hire, self._say = hire, say
+        self._changed = Condition()
+        self._open: list[SweepGroup] | None = None
+        self._busy = 0
+        self._first: Ready | None = None
+        self._have: set[RunKey] = set()
+        self._losses: dict[RunKey, int] = {}
+        self._found: queue.Queue[SweepPoint | BenchError] = queue.Queue()
+        self._problem = "they could not be started; Ray's log says more."
+        """why the last one that is gone is gone"""
+        self._ended = False
+        self._remotes: list[Remote] = []
+        self._threads = [Thread(target=self._place, name=f"specviz-worker-{i}", daemon=True) for i in range(places)]
+        self._task: tuple[SweepDefinition, str]
+
+    def prepare(self, definition: SweepDefinition, command: str, cancelled: Callable[[], bool]) -> Ready:
+        """Start the workers and wait for the first that has warmed up. Raises BenchError where none can."""
+        self._task = (definition, command)
+        for thread in self._threads:
+            thread.start()
+        begun, told = time.monotonic(), False
+        with self._changed:
+            while self._first is None:
+                if cancelled():
+                    raise BenchError("the sweep was stopped while warming up, before anything was measured.")
+                if not self._staffed:
+                    raise BenchError(self._problem)
+                if not told and time.monotonic() - begun > SLOW_START_S:
+                    told = True
+                    self._say("no worker is ready yet; `ray status` shows whether the cluster has free cores.")
+                self._changed.wait(LOOK_S)
+            return self._first
+
+    def points(self, cancelled: Callable[[], bool], done: Sequence[SweepPoint], earlier: int) -> Iterator[SweepPoint]:
+        """What `done` does not hold, in the order in which it is measured; ends quietly when cancelled. `earlier`:
+        workers of earlier processes, whose numbers come first. Raises BenchError where a run fails or nobody is left
+        who could run."""
+        assert self._first is not None, "prepared first"
+        have = keys(done)
+        with self._changed:
+            self._have = have
+            self._open = [one for one in groups(self._first.prompts, self._first.spec) if one.missing(have)]
+            self._changed.notify_all()
+        while not cancelled():
+            try:
+                found = self._found.get(timeout=LOOK_S)
+            except queue.Empty:
+                with self._changed:
+                    if self._found.empty() and self._over:
+                        return
+                    if self._found.empty() and not self._staffed:
+                        raise BenchError(f"no worker is left: {self._problem}") from None
+                continue
+            if isinstance(found, BenchError):
+                raise found
+            yield replace(found, worker=earlier + (found.worker or 0))
+
+    def end(self) -> None:
+        """Stop everyone."""
+        with self._changed:
+            self._ended = True
+            remotes = list(self._remotes)
+            self._changed.notify_all()
+        for remote in remotes:
+            remote.end()
+
+    @property
+    def _over(self) -> bool:
+        return self._open is not None and not self._open and not self._busy
+
+    @property
+    def _staffed(self) -> bool:
+        """Whether somebody still works or tries to begin."""
+        return any(thread.is_alive() for thread in self._threads)
+
+    # --- one place, in its thread ----------------------------------------------------------------------------------
+
+    def _place(self) -> None:
+        """Worker after worker until the sweep is over; usually one is enough."""
+        unready = 0
+        while not self._ended and not self._over and unready < MOST_LOST:
+            number = None
+            remote = self._hire()
+            with self._changed:
+                self._remotes.append(remote)
+            try:
+                number = self._enlist(remote.prepare(*self._task))
+                while (group := self._take()) is not None:
+                    self._measure(remote, group, number)
+                return
+            except WorkerLostError as error:
+                unready += number is None
+                self._lost(number, str(error))
+            except BenchError as error:  # this worker cannot make the sweep; another machine's may
+                self._lost(number, str(error))
+                return
+            finally:
+                remote.end()
+
+    def _enlist(self, ready: Ready) -> int:
+        """The number of a worker that is ready. Raises BenchError where it would measure something else than the
+        first."""
+        with self._changed:
+            first = self._first = self._first or ready
+            if ready is not first:
+                check_alike(first.result, ready.result)
+                if ready.spec != first.spec:
+                    lacks = {one.name: one.reason for one in ready.result.absent}
+                    raise BenchError(f"it cannot run what the first one runs: {lacks}")
+            self.workers.append(ready.worker)
+            self._changed.notify_all()
+            return len(self.workers) - 1
+
+    def _take(self) -> SweepGroup | None:
+        """The next group; waits while others are still measured, because a lost worker gives its own back."""
+        with self._changed:
+            while self._open is None or (not self._open and self._busy):
+                if self._ended:
+                    return None
+                self._changed.wait(LOOK_S)
+            if not self._open or self._ended:
+                return None
+            self._busy += 1
+            return self._open.pop(0)
+
+    def _measure(self, remote: Remote, group: SweepGroup, number: int) -> None:
+        """One group's runs, handed on as they come. What a lost worker leaves over is open again."""
+        first = self._first
+        assert first is not None
+        try:
+            have = frozenset(key for key in map(group.key, group.cases) if key in self._have)
+            for point in remote.measure(first.spec, group, have):
+                with self._changed:
+                    self._have |= keys([point])
+                self._found.put(replace(point, worker=number))
+        except WorkerLostError:
+            self._give_back(group)
+            raise WorkerLostError(f"lost while it measured prompt '{group.prompt.id}'") from None
+        except BenchError as error:  # a run failed, as it would anywhere: the sweep ends, as it does on one machine
+            self._found.put(error)
+        finally:
+            with self._changed:
+                self._busy -= 1
+                self._changed.notify_all()
+
+    def _give_back(self, group: SweepGroup) -> None:
+        with self._changed:
+            plain = group.key(group.cases[0])
+            self._losses[plain] = self._losses.get(plain, 0) + 1
+            if self._losses[plain] >= MOST_LOST:
+                self._found.put(
+                    BenchError(
+                        f"{MOST_LOST} workers were lost, one after another, while they measured prompt "
+                        f"'{group.prompt.id}'; look at their machine's memory, or leave the prompt out."
+                    )
+                )
+            elif self._open is not None and group.missing(self._have):
+                self._open.insert(0, group)
+
+    def _lost(self, number: int | None, why: str) -> None:
+        """A worker has ended before the sweep did."""
+        with self._changed:
+            if self._ended:
+                return
+            self._problem = why
+            if number is None:
+                self._say(f"a worker could not begin: {why}")
+            else:
+                self.workers[number] = replace(self.workers[number], ended=why)
+                self._say(f"worker {number + 1} is gone: {why}; what it had measured is kept.")
+            self._changed.notify_all()

@@ -1,0 +1,38 @@
+"""Faults of what is spread over workers, and of what the server keeps of its visitors."""
+
+from __future__ import annotations
+
+from tests.mutants.faults.fault import Fault
+
+SPREAD = "tests/bench/sweep/test_spread.py"
+
+FAULTS = (
+    Fault(
+        "spread: what a lost worker leaves over is forgotten",
+        "specviz/bench/sweep/spread.py",
+        "self._open.insert(0, group)",
+        "self._changed.notify_all()",
+        (SPREAD,),
+    ),
+    Fault(
+        "spread: the rest of a prompt is measured against another worker's plain run",
+        "specviz/bench/sweep/runner.py",
+        "again = [baseline] if wanted and wanted[0] is not baseline else []",
+        "again: list[SweepCase] = []",
+        (SPREAD,),
+    ),
+    Fault(
+        "spread: a worker with other weights measures too",
+        "specviz/bench/sweep/spread.py",
+        "check_alike(first.result, ready.result)",
+        "check_alike(first.result, first.result)",
+        (SPREAD,),
+    ),
+    Fault(
+        "spread: workers of a continued result are numbered from the start again",
+        "specviz/bench/sweep/spread.py",
+        "worker=earlier + (found.worker or 0)",
+        "worker=found.worker or 0",
+        (SPREAD,),
+    ),
+)
