@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from specviz.errors import OptionError, SpecVizError
 from specviz.protocol.runs import Catalog, MethodDescription, Resume, RunRequest, TraceSource, request_of
 from specviz.trace.events import Node, Round, Trace, VocabEntry
+from specviz.trace.guard import shown
 from specviz.trace.header import Started
 
 Cancelled = Callable[[], bool]
@@ -42,7 +43,13 @@ def others(
     if not 0 <= index < len(trace.rounds):
         raise OptionError(f"there is no round {index} in this trace; choose 0 to {len(trace.rounds) - 1}.")
     if not trace.started.target.weights_sha256:
-        raise OptionError("no model took part in this simulated run, so no other drafter can be asked about it.")
+        if trace.started.source == "simulated":
+            raise OptionError("no model took part in this simulated run, so no other drafter can be asked about it.")
+        raise OptionError(
+            f"this trace, written by {shown(trace.started.producer)}, does not say which weights its target had "
+            "(weights_sha256 is empty), so no other drafter can be asked about it; ask about a run of models that are "
+            "loaded here."
+        )
     catalog = source.catalog()
     yield Other(trace.started.drafter.name, trace.rounds[index], trace.vocab, recorded=True)
     for method in _chosen(catalog, trace.started, names):

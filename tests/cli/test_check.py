@@ -86,6 +86,24 @@ def test_a_file_that_is_no_trace_fails_the_check(specviz: Call, tmp_path: Path) 
     assert "this file is something else" in result.err
 
 
+def test_a_files_name_is_said_once(specviz: Call, tmp_path: Path) -> None:
+    (tmp_path / "m0.json").write_text('{"format": "specviz-trace", "version": "1.0"}')
+    (line,) = specviz("check", tmp_path / "m0.json").err.splitlines()
+    assert line.startswith(f"{tmp_path / 'm0.json'}: error: ")
+    assert line.count("m0.json") == 1
+
+
+def test_all_missing_fields_are_listed_at_once(specviz: Call, golden: Path, tmp_path: Path) -> None:
+    data = json.loads(golden.read_text())
+    del data["summary"], data["started"]["seed"], data["started"]["target"]["dtype"]
+    for this in data["rounds"]:
+        del this["judged"]["path"]
+    (tmp_path / "m0.json").write_text(json.dumps(data))
+    told = specviz("check", tmp_path / "m0.json").err
+    assert "error: 4 fields are missing, and every trace has them: started.target.dtype, started.seed, " in told
+    assert "rounds[0].judged.path (and 7 more), summary." in told
+
+
 def test_a_missing_file_is_wrong_usage(specviz: Call, tmp_path: Path) -> None:
     result = specviz("check", tmp_path / "nowhere.json")
     assert result.code == 2

@@ -33,6 +33,14 @@ def test_text_comes_with_its_prompt_and_a_summary(specviz: Call, played: Any) ->
     assert "\x1b" not in result.out
 
 
+def test_a_long_prompt_is_shown_by_its_ends(golden: Path) -> None:
+    text = "a" * 300 + "b" * 4000 + "c" * 300
+    long = replace(codec.read(golden).started, prompt_text=text, prompt_ids=[1] * 4600)
+    middle = " […4,000 characters of a prompt of 4,600 tokens…] "
+    assert run_command.echo(long) == "a" * 300 + middle + "c" * 300
+    assert run_command.echo(replace(long, prompt_text="a" * 600)) == "a" * 600
+
+
 def test_quiet_prints_the_text_alone(specviz: Call, played: Any) -> None:
     assert specviz("run", "--prompt", "x", "--quiet").out == SHOWN
 

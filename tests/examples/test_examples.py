@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import subprocess
@@ -9,6 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+import specviz
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "examples" / "one_round.py"
@@ -45,3 +48,36 @@ def test_the_reading_order_is_ten_files_with_one_sentence_each() -> None:
     assert all(name == link for _, name, link, _ in entries)
     assert [name for _, name, *_ in entries if not (ROOT / name).is_file()] == []
     assert [sentence for *_, sentence in entries if sentence.count(". ") or not sentence.endswith(".")] == []
+
+
+MINIMAL = ROOT / "examples" / "minimal_trace.py"
+
+
+def test_the_minimal_writer_needs_no_specviz_and_its_trace_is_sound(tmp_path: Path) -> None:
+    """Run where specviz cannot be imported: isolated, and in a folder of its own."""
+    code = "import sys; sys.modules['specviz'] = None; import runpy; runpy.run_path(sys.argv[1], run_name='__main__')"
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", f"{code.replace('sys.argv[1]', repr(str(MINIMAL)))}", "run.json"],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    trace = specviz.read(tmp_path / "run.json")
+    assert specviz.check(trace) == []
+    assert trace.finished.text == "sat on a mat the cat sat on a mat the cat "
+    assert [len(this.judged.path) for this in trace.rounds] == [2, 1, 3, 1, 0]
+    assert [this.judged.origin for this in trace.rounds] == [
+        "correction",
+        "correction",
+        "bonus",
+        "correction",
+        "target",
+    ]
+
+
+def test_the_minimal_writer_is_as_short_as_its_guide_says() -> None:
+    source = MINIMAL.read_text(encoding="utf-8")
+    functions = {node.name: node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)}
+    sizes = {name: 1 + (node.end_lineno or 0) - node.lineno for name, node in functions.items()}
+    guide = (ROOT / "docs" / "minimal_trace.md").read_text(encoding="utf-8")
+    assert f"`write` ({sizes['write']} lines) and\n`summary_of` ({sizes['summary_of']})" in guide
+    assert sizes["write"] <= 40

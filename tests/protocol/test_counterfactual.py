@@ -10,6 +10,7 @@ from specviz.errors import OptionError
 from specviz.live.source import LiveSource, collect
 from specviz.protocol.counterfactual import depth_first, others, request_for
 from specviz.protocol.runs import RunRequest
+from tests.app.doubles import ReplaySource, sample
 from tests.proof.letters import LetterTexts, toy_loader
 
 REQUEST = RunRequest("abcabc", drafter_options={"gamma": 3}, max_new_tokens=12)
@@ -94,3 +95,19 @@ def test_a_tree_is_listed_with_everything_below_a_node_right_after_it(source):
     nodes = trace.rounds[0].nodes
     assert [node.parent for node in nodes] == [-1, 0, 0, 1, 2]
     assert [node.id for node in depth_first(nodes)] == [0, 1, 3, 2, 4]
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        ("simulated", "no model took part in this simulated run"),
+        ("live", "this trace, written by 'my engine 1', does not say which weights its target had"),
+    ],
+)
+def test_a_trace_without_weights_is_refused_for_what_it_is(source: str, told: str) -> None:
+    trace = sample()
+    nameless = replace(trace.started.target, weights_sha256="")
+    started = replace(trace.started, target=nameless, source=source, producer="my engine 1")
+    imported = replace(trace, started=started)
+    with pytest.raises(OptionError, match=told):
+        list(others(ReplaySource(trace), imported, 0))

@@ -29,7 +29,7 @@ from specviz.app.race.actions import RaceActions
 from specviz.app.race.tab import race_tab
 from specviz.app.speedup.actions import SpeedupActions
 from specviz.app.speedup.shown import recorded
-from specviz.app.speedup.tab import speedup_tab
+from specviz.app.speedup.tab import opens_sweeps, speedup_tab
 from specviz.app.step.actions import StepActions
 from specviz.app.step.tab import step_tab
 from specviz.app.train.actions import TrainActions
@@ -76,7 +76,7 @@ def build(source: TraceSource, gallery: Gallery, limits: Limits, sweeps: Path = 
             with gr.Tab("Race", id="race"):
                 raced = race_tab(race, table)
             with gr.Tab("Speedup", id="speedup") as speedup_page:
-                chart, swept = speedup_tab(speedup, speedup_page, table)
+                chart, swept, sweep_shown = speedup_tab(speedup, speedup_page, table)
             with gr.Tab("Train", id="train") as train_page:
                 train_tab(train, train_page, tabs, parts.stage(), parts.form)
             with gr.Tab("Machine", id="machine") as machine_page:
@@ -89,6 +89,7 @@ def build(source: TraceSource, gallery: Gallery, limits: Limits, sweeps: Path = 
                 doc, filters = map_tab(frozenset(names.values()))
             with gr.Tab("About", id="about"):
                 about_tab(table)
+        opens_sweeps(parts.drawer.upload, speedup, tabs, sweep_shown, limits.import_bytes)
         wire_learn(learn, gallery, tabs, parts.stage())
         kept = [raced, swept, curves, heads, what_if, proved, filters]
         bar = parts.bar

@@ -132,7 +132,8 @@ class SpeedupActions(Cancellable):
                 runs = run_count(self.spec(definition))
                 self._files[key] = definition
                 named = definition.title or Path(path).name
-                return _updates(message=notices.message(f"{named}: Run sweep makes its {runs} runs. The form waits."))
+                line = notices.message(f"{named}: Run sweep makes its {runs} runs. The form waits.")
+                return (line, *self.opened(visitor)[1:])
             if Path(path).stat().st_size > self.limits.import_bytes:
                 raise BenchError(
                     f"the file is larger than the {self.limits.import_bytes / 1e6:g} MB this machine takes."
@@ -194,7 +195,7 @@ class SpeedupActions(Cancellable):
             job = make()
             for line, drawn in measure(job, self.source, self.spec(job.definition), stop, self._clock):
                 stopped = stop.is_set()
-                yield _updates(message=line, **(_chart(job.points) if drawn else {}))
+                yield _updates(message=line, **(self._so_far(job) if drawn else {}))
         except SpecVizError as error:
             problem = str(error)
         except Exception as error:  # a fault of specviz: what was measured stays, the log keeps the rest
@@ -237,6 +238,12 @@ class SpeedupActions(Cancellable):
             as_csv=gr.DownloadButton(value=as_csv, interactive=True),
             **_chart(points),
         )
+
+    def _so_far(self, job: Job) -> dict[str, object]:
+        """The chart of a sweep that is running, and that it is this one: not the recorded one that stood here."""
+        assert job.result is not None, "a chart is drawn of runs, which begin after the warm-up."
+        live = ShownSweep(with_points(job.result, job.points), live=True)
+        return {"origin": notices.badge_row(origin(live)), **_chart(job.points)}
 
     def _idle(self, key: str, line: str, **changed: object) -> Updates:
         shown = self.shown(key)

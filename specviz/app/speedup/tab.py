@@ -22,6 +22,7 @@ from specviz.app.speedup.figure import speedup_figure
 from specviz.app.speedup.form import SweepControls, early_stop_policies, measurable_tree_policies, sweepable
 from specviz.app.speedup.view import speedup_view
 from specviz.protocol.runs import Catalog
+from specviz.protocol.sweeps.store import is_sweep
 
 INTRO = (
     "How much faster is it? Each prompt runs with plain decoding and with every setting you choose, interleaved; the "
@@ -36,10 +37,12 @@ QUEUED = {**QUIET, "queue": True}
 """small answers that change a `gr.State`: outside the queue Gradio tells nobody who listens for that"""
 
 
-def speedup_tab(actions: SpeedupActions, tab: gr.Tab, table: str) -> tuple[gr.Radio, Kept]:
+def speedup_tab(
+    actions: SpeedupActions, tab: gr.Tab, table: str
+) -> tuple[gr.Radio, Kept, list[gr.components.Component]]:
     """Build the tab's content inside the current Blocks; the recorded result is drawn when `tab` is first opened.
     `table`: of all drafters, as HTML.
-    Returns the choice of the lab's chart, and what a link holds of the tab."""
+    Returns the choice of the lab's chart, what a link holds of the tab, and what a sweep is shown in."""
     gr.Markdown(INTRO, elem_classes="sv-intro")
     parts: dict[str, Any] = {}
     # Folded, so that results stand in the first screen; a fold that is closed still hands its values to the sweep.
@@ -83,7 +86,24 @@ def speedup_tab(actions: SpeedupActions, tab: gr.Tab, table: str) -> tuple[gr.Ra
     upload.upload(actions.open_file, upload, outputs, **QUEUED)
     changes = [control.change for control in fields.values()]
     gr.on(changes, actions.estimate(controls), inputs, [parts["message"], settings], **LATEST)
-    return choice, Kept("speedup", {**fields, "chart": choice}, message=parts["message"], said=FILLED)
+    return choice, Kept("speedup", {**fields, "chart": choice}, message=parts["message"], said=FILLED), outputs
+
+
+def opens_sweeps(
+    upload: gr.UploadButton,
+    actions: SpeedupActions,
+    tabs: gr.Tabs,
+    outputs: list[gr.components.Component],
+    most_bytes: int,
+) -> None:
+    """A sweep that is handed to another tab's upload is opened here, where it belongs."""
+
+    def open_sweep(path: str | None, visitor: gr.Request) -> tuple[object, ...]:
+        if path is None or not is_sweep(path, most_bytes):
+            return (gr.skip(),) * (1 + len(outputs))
+        return gr.Tabs(selected="speedup"), *actions.open_file(path, visitor)
+
+    upload.upload(open_sweep, upload, [tabs, *outputs], **QUEUED)
 
 
 def _sweep_controls(actions: SpeedupActions) -> dict[str, Any]:

@@ -36,7 +36,9 @@ def drawer(controls: form.Controls, gallery: Gallery, catalog: Catalog, limits: 
             labelled_files(gallery.cards), value=gallery.first, label="all recorded runs, by method",
             elem_id="sv-recorded",
         )  # fmt: skip
-        upload = gr.UploadButton("Open a trace file", file_types=[".json", ".gz"], size="sm", elem_id="sv-upload")
+        upload = gr.UploadButton(
+            "Open a trace file", file_types=[".json", ".gz", ".toml"], size="sm", elem_id="sv-upload"
+        )
         if table:
             drafter_fold(table)
         form.method_controls(controls, catalog, limits)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import gradio as gr
@@ -21,18 +22,21 @@ from specviz.app.step.filling import values_of
 from specviz.app.step.uploads import imported
 from specviz.errors import TraceError
 from specviz.protocol.runs import Catalog
+from specviz.protocol.sweeps.store import is_sweep
 from specviz.trace import codec
 from specviz.trace.events import Trace
 from specviz.trace.limits import UPLOAD
 from specviz.trace.unchecked import outcome
 
 Updates = tuple[object, ...]
+Listed = tuple[str | None, str | None]
+"""the example and the recorded run that are shown, by which the lists name them; None: another run is"""
 
 
 @dataclass(frozen=True, slots=True)
 class OpeningActions:
     """Opens runs; keeps nothing itself. Every answer but `compare` is (player, badges, panels, message, moment, pair,
-    comparison's row, its text, a value for each control)."""
+    comparison's row, its text, what the list of examples and that of recorded runs name, a value for each control)."""
 
     gallery: Gallery
     catalog: Catalog
@@ -50,21 +54,25 @@ class OpeningActions:
         if example is None:
             return self._refused(f"there is no example '{str(title)[:60]}' here; choose one from the list.")
         try:
-            return self._stage(self.gallery.read(example.file), example.round)
+            return self._stage(self.gallery.read(example.file), example.round, listed=(example.title, example.file))
         except TraceError as error:
             return self._refused(str(error))
 
     def open_recorded(self, file: str | None) -> Updates:
         try:
-            return self._stage(self.gallery.read(file or ""))
+            return self._stage(self.gallery.read(file or ""), listed=(None, file))
         except TraceError as error:
             return self._refused(str(error))
 
     def open_file(self, path: str | None) -> Updates:
-        """An imported trace, read with the limits for strangers' files."""
+        """An imported trace, read with the limits for strangers' files; a sweep is the Speedup tab's."""
         try:
             trace = imported(path, self.limits.import_bytes)
         except TraceError as error:
+            if path is not None and is_sweep(path, self.limits.import_bytes):
+                return self._refused(
+                    f"{Path(path).name} is a sweep, no single run; it is opened in the Speedup tab.", "plain"
+                )
             return self._refused(str(error))
         return self._stage(trace, message=f"{shown_as(trace)} {outcome(trace)}")
 
@@ -82,7 +90,14 @@ class OpeningActions:
             return gr.skip(), gr.skip(), gr.skip()
         return after, gr.Row(visible=after.before is not None), comparison(after)
 
-    def _stage(self, trace: Trace, round_index: int = 0, message: str = "", pair: Pair | None = None) -> Updates:
+    def _stage(
+        self,
+        trace: Trace,
+        round_index: int = 0,
+        message: str = "",
+        pair: Pair | None = None,
+        listed: Listed = (None, None),
+    ) -> Updates:
         pair = pair or Pair(shown(trace))
         values = values_of(trace.started, self.catalog, self.limits)
         return (
@@ -91,12 +106,13 @@ class OpeningActions:
             pair,
             gr.Row(visible=pair.before is not None),
             comparison(pair),
+            *listed,
             *self._filled(values),
         )
 
     def _filled(self, values: Mapping[str, Any]) -> list[object]:
         return [values.get(name, gr.skip()) for name in self.names]
 
-    def _refused(self, sentence: str) -> Updates:
-        kept = [gr.skip()] * (4 + len(self.names))
-        return gr.skip(), gr.skip(), gr.skip(), notices.message(sentence, "error"), *kept
+    def _refused(self, sentence: str, tone: str = "error") -> Updates:
+        kept = [gr.skip()] * (6 + len(self.names))
+        return gr.skip(), gr.skip(), gr.skip(), notices.message(sentence, tone), *kept

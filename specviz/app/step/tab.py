@@ -147,7 +147,8 @@ def _wire_form(actions: StepActions, controls: form.Controls, parts: StepParts) 
 def _wire_openings(actions: StepActions, controls: form.Controls, parts: StepParts) -> None:
     """Whatever opens a run shows it, fills the controls, and goes to the round it is about."""
     opens = OpeningActions.over(actions.gallery, actions.catalog, actions.limits, controls)
-    shown = [*parts.stage(), parts.moment, *parts.beside(), *controls.fields.values()]
+    lists = [parts.bar.example, parts.drawer.recorded]
+    shown = [*parts.stage(), parts.moment, *parts.beside(), *lists, *controls.fields.values()]
     for listener, action, source in (
         (parts.bar.example.input, opens.open_example, parts.bar.example),
         (parts.drawer.recorded.input, opens.open_recorded, parts.drawer.recorded),
@@ -165,8 +166,10 @@ def _wire_runs(actions: StepActions, controls: form.Controls, parts: StepParts) 
     run.click(actions.arm, None, [parts.bar.message, run, stop], **QUIET).then(
         actions.run_live(controls), controls.inputs(), running, **ENGINE
     ).then(**compare)
+    lists = [parts.bar.example, parts.drawer.recorded]
     for button in (run, parts.branch_run):
         button.click(None, None, None, js=TO_STAGE, **QUIET)
+        button.click(lambda: (None, None), None, lists, **QUIET)  # what they name is no longer what is shown
     stop.click(actions.stop, None, None, **QUIET)
 
     branch = [parts.branch_row, parts.branch_text, parts.branch_state]

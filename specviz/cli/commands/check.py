@@ -41,7 +41,8 @@ def _report(path: Path) -> dict[str, Any]:
     try:
         trace = codec.read(path)
     except TraceError as error:
-        unreadable = [{"place": "", "sentence": str(error), "severity": "error"}]
+        sentence = str(error).removeprefix(f"{path.name}: ")  # the line begins with the file's name already
+        unreadable = [{"place": "", "sentence": sentence, "severity": "error"}]
         return _with_verdict(path, unreadable, known=False)
     found = [_as_data(problem) for problem in check.check(trace)]
     report = _with_verdict(path, found, known=unchecked.verdicts_known(trace))

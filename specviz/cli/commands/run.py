@@ -26,6 +26,9 @@ from specviz.trace.events import Round, Trace, VocabEntry
 from specviz.trace.header import MethodCard, Started
 from specviz.trace.steps import Step
 
+ECHO = 300
+"""characters of a long prompt that are shown at either end"""
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add_own_flags(parser)
@@ -143,6 +146,14 @@ def _check_place(path: Path) -> None:
         raise TraceError(f"there is no folder '{path.parent}' to write '{path.name}' to; make it first.")
 
 
+def echo(started: Started) -> str:
+    """The prompt as it is shown before its continuation; of a long one beginning and end, and how much is between."""
+    text, tokens = started.prompt_text, len(started.prompt_ids)
+    if len(text) <= 2 * ECHO:
+        return text
+    return f"{text[:ECHO]} […{len(text) - 2 * ECHO:,} characters of a prompt of {tokens:,} tokens…] {text[-ECHO:]}"
+
+
 class _Printer:
     """Prompt and tokens as they come, each token in the colour of its origin."""
 
@@ -158,7 +169,7 @@ class _Printer:
         if self.silent:
             return
         if isinstance(step.event, Started) and self.prompt:
-            self.terminal.write(self.terminal.paint(printable(step.event.prompt_text), "dim"))
+            self.terminal.write(self.terminal.paint(printable(echo(step.event)), "dim"))
         if isinstance(step.event, Round):
             for item in step.event.committed.tokens:
                 style = "accepted" if item.origin == "draft" else item.origin

@@ -93,6 +93,19 @@ def read(path: str | Path) -> SweepResult:
         raise BenchError(f"{path.name}: {error}") from None
 
 
+def is_sweep(path: str | Path, most_bytes: int) -> bool:
+    """Whether a file is a sweep to run (.toml) or says that it is a result, sound or not; at most so many bytes."""
+    path = Path(path)
+    if path.suffix == ".toml":
+        return True
+    try:
+        with path.open("rb") as file:
+            raw = file.read(most_bytes + 1)
+        return len(raw) <= most_bytes and json_of(text_of(raw, LIMITS), LIMITS).get("kind") == KIND
+    except (OSError, TraceError):
+        return False
+
+
 def check_place(path: Path) -> None:
     """Raises BenchError where `write` could not write: asked before a measurement, not after it."""
     if not path.name.endswith(SUFFIXES):

@@ -323,6 +323,37 @@ def test_a_case_that_cannot_run_is_refused_before_anything_runs() -> None:
     assert actions.source.requests == []
 
 
+def test_a_running_sweeps_points_stand_under_its_own_badge_and_not_the_recorded_ones(tmp_path: Path) -> None:
+    first = sweep_actions()
+    controls, given = sweep_form()
+    list(first.run(controls)(given, Visitor()))
+    sweep_store.write(first.shown("visitor").result, tmp_path / "all_drafters.json.gz")
+    times = iter(range(0, 100_000, 10))  # each look is late enough for a chart
+    source = ReplaySource(sample(), round_wait_s=0.03)
+    actions = SpeedupActions(source, Limits(), recorded(tmp_path), clock=times.__next__)
+    assert "sv-badge-recorded" in by_name(actions.opened(Visitor()))["origin"]
+    updates = [by_name(update) for update in actions.run(controls)(given, Visitor())]
+    running = [update for update in updates[:-1] if update["plot"] != gr.skip()]
+    assert running
+    assert all("sv-badge-live" in update["origin"] for update in running)
+    assert not any("sv-badge-recorded" in update["origin"] for update in running)
+
+
+def test_a_sweep_file_that_opens_the_tab_keeps_its_sentence(tmp_path: Path) -> None:
+    """Selecting the tab shows the recorded result, once; not after a file has said what it would measure."""
+    first = sweep_actions()
+    controls, given = sweep_form()
+    list(first.run(controls)(given, Visitor()))
+    sweep_store.write(first.shown("visitor").result, tmp_path / "all_drafters.json.gz")
+    actions = SpeedupActions(ReplaySource(sample()), Limits(), recorded(tmp_path))
+    file = tmp_path / "own.toml"
+    file.write_text('title = "Own"\ndrafters = ["ngram"]\ngammas = [3]\nprompts = ["copy-a"]\n', encoding="utf-8")
+    opened = by_name(actions.open_file(str(file), Visitor()))
+    assert "Own: Run sweep makes its 2 runs" in opened["message"]
+    assert "sv-badge-recorded" in opened["origin"]
+    assert all(one == gr.skip() for one in actions.opened(Visitor()))
+
+
 def test_a_cancelled_sweep_keeps_what_is_done_and_resume_runs_the_rest() -> None:
     actions = sweep_actions(round_wait_s=0.03)
     controls, given = sweep_form()

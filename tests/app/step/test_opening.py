@@ -22,10 +22,11 @@ from specviz.protocol.runs import request_of
 from specviz.trace import codec
 from specviz.trace.beside import PlainDecoding
 from specviz.trace.events import Trace
-from tests.app.doubles import catalog, sample
+from tests.app.doubles import SAMPLE, catalog, sample
 
-FIXED = 8
-"""updates before those of the controls: player, badges, panels, message, moment, pair, row, text"""
+FIXED = 10
+"""updates before those of the controls: player, badges, panels, message, moment, pair, row, text, and what the lists of
+examples and of recorded runs name"""
 
 
 def run_of(gamma: int, gain: float | None = None, **started: Any) -> Trace:
@@ -101,6 +102,27 @@ def test_the_run_before_stays_beside_with_both_totals_and_can_be_shown_again(tmp
     assert json.loads(str(again[0]))["started"]["drafter"]["options"]["gamma"] == 2
     assert (again[5].now, again[5].before) == (pair.before, pair.now)
     assert dict(zip(actions.names, again[FIXED:], strict=True))["gamma"] == 2
+
+
+def test_the_lists_name_what_is_shown_and_nothing_after_a_file_was_opened(tmp_path: Path) -> None:
+    actions = actions_over(tmp_path, run_of(4), Example("corrected", "a.json.gz", 2))
+    assert actions.open_example("corrected")[8:10] == ("corrected", "a.json.gz")
+    assert actions.open_recorded("a.json.gz")[8:10] == (None, "a.json.gz")
+    assert actions.open_file(str(SAMPLE))[8:10] == (None, None)
+    (tmp_path / "bad.json").write_text("{")
+    assert actions.open_file(str(tmp_path / "bad.json"))[8:10] == (gr.skip(), gr.skip())  # the old run is still shown
+
+
+@pytest.mark.parametrize(
+    ("name", "content"), [("own.toml", "gammas = [1]"), ("mine.json", '{"kind": "specviz-sweep"}')]
+)
+def test_a_sweep_is_sent_to_its_tab_and_the_run_stays(tmp_path: Path, name: str, content: str) -> None:
+    actions = actions_over(tmp_path, run_of(4))
+    (tmp_path / name).write_text(content)
+    update = actions.open_file(str(tmp_path / name))
+    assert "is a sweep, no single run; it is opened in the Speedup tab." in str(update[3])
+    assert "sv-message-error" not in str(update[3])
+    assert update[0] == gr.skip()
 
 
 def test_a_run_without_a_measured_gain_speaks_of_passes_and_hostile_prompts_stay_text() -> None:
