@@ -120,3 +120,26 @@ def test_a_place_that_is_not_there_is_said(specviz: Call, tmp_path: Path, place:
 
 def test_a_folder_without_traces_is_said(specviz: Call, tmp_path: Path) -> None:
     assert "give a folder of traces" in specviz("analyse", tmp_path).err
+
+
+def test_the_page_names_three_kinds_of_each_drafter_with_examples_that_open_the_player(
+    specviz: Call, tmp_path: Path
+) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("before\n<!-- failures -->\nold\n<!-- /failures -->\nafter\n", encoding="utf-8")
+    (tmp_path / "runs").mkdir()
+    shutil.copy(GOLDEN / "trace-1.1-sample.json", tmp_path / "runs" / "a.json")
+    assert specviz("analyse", tmp_path / "runs", "--write", page).code == 0
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith("before\n<!-- failures -->\nCounted by")
+    assert text.endswith("<!-- /failures -->\nafter\n")
+    assert "- 40 % (2 of 5) *other*: something else\n  - `#run=a&round=4` …" in text
+    assert text.count("\n- ") == 3
+    assert "old" not in text
+
+
+def test_a_page_is_not_written_from_a_folder_that_cannot_be_read_whole(specviz: Call, folder: Path) -> None:
+    page = folder.parent / "page.md"
+    page.write_text("<!-- failures -->\n<!-- /failures -->\n", encoding="utf-8")
+    assert specviz("analyse", folder, "--write", page).code == 2
+    assert page.read_text(encoding="utf-8") == "<!-- failures -->\n<!-- /failures -->\n"

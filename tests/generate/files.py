@@ -13,6 +13,7 @@ from pathlib import Path
 from specviz.app import space
 from specviz.app.parts.gallery import INDEX, index_text
 from specviz.app.parts.glossary import GLOSSARY_FILE, glossary_json
+from specviz.cli.parts import failures_page
 from specviz.live import catalog
 from specviz.proof.document import filled
 from specviz.protocol.sweeps import schema as sweep_schema
@@ -67,6 +68,13 @@ def recorded_runs() -> Files:
     return {folder / INDEX: index_text(folder, f"{opening}.json.gz")}
 
 
+def why_drafts_failed() -> Files:
+    """Each drafter's kinds of failure in the recorded runs, from the traces."""
+    page = ROOT / "docs" / "analysis.md"
+    text = failures_page.section(ASSETS / "traces")
+    return {page: filled(page.read_text(encoding="utf-8"), {failures_page.SECTION: text.rstrip()})}
+
+
 def planted_bugs() -> Files:
     """Which test catches which planted bug, from the tests."""
     page = planted_list.DOCUMENT
@@ -97,8 +105,8 @@ def list_of_systems() -> Files:
 
 
 PARTS: tuple[Callable[[], Files], ...] = (
-    catalogue, schemas, rules, glossary, declared_methods, space_card, recorded_runs, planted_bugs, imports,
-    method_flags, pages_of_methods, list_of_systems,
+    catalogue, schemas, rules, glossary, declared_methods, space_card, recorded_runs, why_drafts_failed, planted_bugs,
+    imports, method_flags, pages_of_methods, list_of_systems,
 )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from specviz.cli.parts.analysis_report import comparison, report
+from specviz.cli.parts.failures_page import SECTION, section
 from specviz.cli.parts.progress import progress
 from specviz.cli.parts.terminal import err, out, printable
 from specviz.cli.parts.trace_files import readable, trace_files
@@ -23,6 +24,8 @@ from specviz.theory.analysis.facts import RunFacts
 from specviz.theory.analysis.gather import facts_of
 from specviz.theory.analysis.patterns import PATTERNS, SURPRISING, matching
 
+PAGE = Path("docs") / "analysis.md"
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
@@ -33,10 +36,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     bits = f"with --pattern surprise: of more than this many bits (default {SURPRISING:g})"
     add("--bits", type=float, default=SURPRISING, metavar="B", help=bits)
     add("--csv", type=Path, metavar="DIR", help="also write candidates, rounds and every table as CSV files there")
+    page = "write each drafter's most frequent kinds of failure between the marks of PAGE (default docs/analysis.md)"
+    add("--write", nargs="?", type=Path, const=PAGE, metavar="PAGE", help=page)
     add("--json", action="store_true", help="print one JSON object instead of lines")
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.write is not None:
+        return _write_page(args.traces, args.write)
     files = trace_files(args.traces)
     if args.compare and len(files) != 2:
         raise OptionError(f"--compare sets two traces side by side, but {len(files)} are given.")
@@ -57,6 +64,16 @@ def run(args: argparse.Namespace) -> int:
     else:
         _print(args, runs, both)
     return 1 if refused else 0
+
+
+def _write_page(places: Sequence[Path], page: Path) -> int:
+    from specviz.bench.core.report import write_between
+
+    if len(places) != 1:
+        raise OptionError(f"--write takes one folder of traces, but {len(places)} places are given.")
+    write_between(page, SECTION, section(places[0]))
+    out().line(f"written: {printable(str(page), keep='')}")
+    return 0
 
 
 def _chosen(runs: Sequence[RunFacts], wanted: Sequence[str]) -> list[RunFacts]:

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import argparse
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+from specviz.cli.parts.fill_in import filled_in
 from specviz.cli.parts.opening import OPENING, find_opening, write_opening
 from specviz.cli.parts.progress import progress
 from specviz.cli.parts.sources import live_source
-from specviz.cli.parts.terminal import out, printable
+from specviz.cli.parts.terminal import err, out, printable
 from specviz.errors import OptionError, TraceError
 from specviz.protocol import trainings
 from specviz.protocol.runs import Catalog, RunRequest, TraceSource
@@ -39,6 +40,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--folder", type=Path, default=FOLDER, metavar="DIR", help=f"holds {LIST}, gets the traces (default {FOLDER})"
     )
     parser.add_argument("--only", action="append", metavar="NAME", help="record this one alone; may be repeated")
+    parser.add_argument(
+        "--fill-in", action="store_true",
+        help="run what is recorded again and take over the numbers that it lacks (format 1.1: ranks, entropies, KL, "
+        "overlap); its rounds, draws and times stay, and one that comes out otherwise is named and left alone",
+    )  # fmt: skip
     parser.add_argument("--target", metavar="NAME", help="another target than the list's")
     parser.add_argument("--drafter-model", metavar="NAME", help="another drafter model than the list's")
     parser.add_argument(
@@ -76,6 +82,8 @@ def run(args: argparse.Namespace) -> int:
     if unknown:
         raise OptionError(f"--only is '{unknown[0]}', but {LIST} has: {', '.join(one.name for one in recordings)}.")
     wanted = [one for one in recordings if not args.only or one.name in args.only]
+    if args.fill_in:
+        return _fill_in(source, args.folder, wanted)
     for one in progress(wanted, "recording", len(wanted)):
         trace = as_recorded(_record(source, one))
         codec.write(trace, args.folder / f"{one.name}.json.gz")
@@ -84,6 +92,24 @@ def run(args: argparse.Namespace) -> int:
         out().line(f"{printable(one.name, keep='')}: {trace.summary.num_output_tokens} tokens, {tau}")
     write_index(args.folder, first if (args.folder / (first or "")).is_file() else None)
     return 0
+
+
+def _fill_in(source: TraceSource, folder: Path, wanted: Sequence[Recording]) -> int:
+    """Each recording that can be, with what it lacks; exit code 1 where one is left as it was."""
+    from specviz.trace import codec
+    from specviz.trace.assemble import assemble
+
+    left = []
+    for one in progress(wanted, "filling in", len(wanted)):
+        path = folder / f"{one.name}.json.gz"
+        filled = filled_in(codec.read(path), assemble(source.run(one.request)))
+        if filled is None:
+            left.append(one.name)
+        else:
+            codec.write(filled, path)
+    if left:
+        err().line(printable(f"other runs by now, left as they are: {', '.join(left)}; record them anew.", keep=""))
+    return 1 if left else 0
 
 
 def _record_training(source: TraceSource, module: str, minutes: float) -> int:

@@ -120,6 +120,8 @@ def _recorded() -> tuple[Step, ...]:
     return (
         Step("record", "the recorded runs", (*SPECVIZ, "record"), (Output("assets/traces/*.json.gz"),), 3,
              rests_on=("target",)),
+        Step("analysis", "why drafts failed in the recorded runs", (*SPECVIZ, "analyse", "assets/traces", "--write"),
+             (Output("docs/analysis.md", "failures"),), 1),
         Step("training", "the recorded training of a module", (*SPECVIZ, "record", "--training", "eagle"),
              (Output(TRAINING),), 3, rests_on=("target",)),
         Step("race", "the recorded race", (*SPECVIZ, "race", *race), (Output(RACE),), 1, rests_on=("target",)),
