@@ -12,7 +12,7 @@ import pytest
 from specviz.app.page.build import build, settled
 from specviz.app.page.deferred import LOADING, DeferredSource
 from specviz.app.page.settings import launch_settings
-from specviz.app.parts.cancellation import Cancellations
+from specviz.app.parts.cancellation import MOST_GONE, Cancellations
 from specviz.app.parts.gallery import gallery, write_index
 from specviz.app.parts.request import Limits
 from specviz.errors import ModelError
@@ -110,3 +110,22 @@ def test_arming_again_stops_the_run_before() -> None:
     assert (first.is_set(), second.is_set()) == (True, False)
     cancellations.leave("visitor")
     assert second.is_set()
+
+
+def test_work_that_begins_after_its_visitor_has_left_is_stopped_at_once() -> None:
+    """It waited in the queue while the page was closed: the switch it finds there is the thrown one."""
+    cancellations = Cancellations()
+    cancellations.arm("visitor")
+    cancellations.leave("visitor")
+    assert cancellations.gone("visitor")
+    assert cancellations.armed("visitor").is_set()
+    assert not cancellations.arm("visitor").is_set(), "the page is back, and asks again"
+    assert not cancellations.gone("visitor")
+    assert not cancellations.armed("visitor").is_set()
+
+
+def test_only_the_last_visitors_who_left_are_remembered() -> None:
+    cancellations = Cancellations()
+    for number in range(MOST_GONE + 2):
+        cancellations.leave(str(number))
+    assert [cancellations.gone(name) for name in ("0", "1", "2")] == [False, False, True]

@@ -10,7 +10,10 @@ from pathlib import Path
 
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
 
+import gradio as gr
+
 from specviz.app.page.build import build
+from specviz.app.page.sessions import keep_little
 from specviz.app.page.settings import launch_settings
 from specviz.app.parts.gallery import gallery
 from specviz.app.parts.request import Limits
@@ -29,13 +32,21 @@ def free_port() -> int:
 @contextmanager
 def served(source: TraceSource, recorded: Path, limits: Limits | None = None) -> Iterator[str]:
     """The page's address while the block runs; `recorded` gets the golden trace if it is empty."""
+    with serving(source, recorded, limits) as demo:
+        yield demo.local_url
+
+
+@contextmanager
+def serving(source: TraceSource, recorded: Path, limits: Limits | None = None) -> Iterator[gr.Blocks]:
+    """The same, with the page itself."""
     limits = limits or Limits()
     if not list(recorded.glob("*.json.gz")):
         codec.write(sample(), recorded / "sample.json.gz")
     demo = build(source, gallery(recorded), limits, sweeps=recorded)
     settings = {**launch_settings(limits), "server_port": free_port(), "quiet": True}
-    _, address, _ = demo.launch(prevent_thread_lock=True, **settings)
+    demo.launch(prevent_thread_lock=True, **settings)
+    keep_little(demo)
     try:
-        yield address
+        yield demo
     finally:
         demo.close()

@@ -5,22 +5,26 @@ from __future__ import annotations
 import runpy
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+
+from specviz.app.page.sessions import Sessions
+from specviz.cli.commands.app import Page
 
 Call = Callable[..., Any]
 
 
 class FakePage:
-    """A page whose server only notes how it was started."""
+    """What a page is made of, whose server only notes how it was started."""
+
+    state_session_capacity = 1
 
     def __init__(self) -> None:
         self.launched: dict[str, Any] = {}
         self.calls: list[str] = []
-        self.demo = self
-        self.source = self
-        self.settings = {"server_name": "127.0.0.1", "show_error": True}
+        self.app = SimpleNamespace()
 
     def launch(self, **settings: Any) -> None:
         if settings.get("server_port") == 1:
@@ -38,7 +42,9 @@ class FakePage:
 @pytest.fixture
 def page(monkeypatch: pytest.MonkeyPatch) -> FakePage:
     fake = FakePage()
-    monkeypatch.setattr("specviz.cli.commands.app.load_page", lambda: fake)
+    settings = {"server_name": "127.0.0.1", "show_error": True}
+    made: Any = Page(fake, fake, settings)  # type: ignore[arg-type]
+    monkeypatch.setattr("specviz.cli.commands.app.load_page", lambda: made)
     return fake
 
 
@@ -47,6 +53,7 @@ def test_it_serves_this_machine_alone_unless_told_otherwise(specviz: Call, page:
     assert specviz("app").code == 0
     assert page.launched == {"server_name": "127.0.0.1", "show_error": True, "prevent_thread_lock": True}
     assert page.calls == ["launch", "start", "block"]
+    assert isinstance(page.app.state_holder, Sessions), "no visitor's whole page is kept"
 
 
 def test_host_and_port_reach_the_server(specviz: Call, page: FakePage) -> None:

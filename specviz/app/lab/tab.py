@@ -6,17 +6,16 @@ and chart.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
-from pathlib import Path
 
 import gradio as gr
 
 from specviz.app.lab.charts import CHARTS, chart
 from specviz.app.lab.files import rows_csv
 from specviz.app.page.events import LATEST, QUIET
+from specviz.app.parts.offered import offered
 from specviz.protocol.sweeps.points import SweepPoint
 
 PLOT = "sv-lab-plot"
@@ -75,9 +74,7 @@ def _file(name: str, points: Sequence[SweepPoint]) -> gr.DownloadButton:
     rows = one.rows(one.of(points))
     if not rows:
         return gr.DownloadButton(value=None, interactive=False)
-    path = Path(tempfile.mkdtemp(prefix="specviz-chart-")) / f"specviz-{name}.csv"
-    path.write_text(rows_csv(rows), encoding="utf-8")
-    return gr.DownloadButton(value=str(path), interactive=True)
+    return gr.DownloadButton(value=offered(f"specviz-{name}.csv", rows_csv(rows)), interactive=True)
 
 
 def explanation(name: str) -> str:

@@ -6,10 +6,8 @@ A curve from a file may hold anything and is read with limits. What was measured
 from __future__ import annotations
 
 import logging
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 
 import gradio as gr
 
@@ -18,6 +16,7 @@ from specviz.app.machine.view import curve_csv, machine_view, setting_label
 from specviz.app.parts import notices
 from specviz.app.parts.background import Background
 from specviz.app.parts.cancellable import Cancellable
+from specviz.app.parts.offered import offered
 from specviz.errors import ModelError, SpecVizError, TraceError
 from specviz.protocol.profiles import HardwareCurve, Profiled, ProfileRequest, dumps, read
 from specviz.protocol.runs import Profiles, TraceSource
@@ -194,7 +193,5 @@ def _shown(there: Mapping[str, HardwareCurve], chosen: str | None, setting: str 
 
 
 def _downloads(curve: HardwareCurve) -> Updates:
-    folder = Path(tempfile.mkdtemp(prefix="specviz-curve-"))
-    for name, text in (("times.csv", curve_csv(curve)), ("curve.json", dumps(curve))):
-        (folder / name).write_text(text, encoding="utf-8")
-    return tuple(gr.DownloadButton(value=str(folder / name), interactive=True) for name in ("times.csv", "curve.json"))
+    files = (offered("times.csv", curve_csv(curve)), offered("curve.json", dumps(curve)))
+    return tuple(gr.DownloadButton(value=path, interactive=True) for path in files)

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from threading import Event, Lock
 
+MOST_GONE = 256
+"""visitors remembered as gone, the last ones; their work has long ended when as many others have left"""
+
 
 class Cancellations:
     """Switches by visitor. A switch is armed when the visitor asks for a run, and thrown by Stop or by leaving."""
 
     def __init__(self) -> None:
         self._events: dict[str, Event] = {}
+        self._gone: dict[str, Event] = {}
+        """thrown switches of visitors who have left: work of theirs that begins only now must not go on unseen"""
         self._lock = Lock()
 
     def arm(self, visitor: str) -> Event:
         """A fresh switch; the previous run of this visitor, if any still goes, is stopped."""
         with self._lock:
+            self._gone.pop(visitor, None)
             before = self._events.get(visitor)
             if before is not None:
                 before.set()
@@ -22,9 +28,9 @@ class Cancellations:
             return event
 
     def armed(self, visitor: str) -> Event:
-        """The visitor's switch, armed on first use."""
+        """The visitor's switch, armed on first use; of one who has left, the thrown one."""
         with self._lock:
-            return self._events.setdefault(visitor, Event())
+            return self._gone.get(visitor) or self._events.setdefault(visitor, Event())
 
     def stop(self, visitor: str) -> None:
         with self._lock:
@@ -33,8 +39,14 @@ class Cancellations:
             event.set()
 
     def leave(self, visitor: str) -> None:
-        """Stop and forget."""
+        """Stop, also what still waits in the queue, and forget."""
         with self._lock:
-            event = self._events.pop(visitor, None)
-        if event is not None:
+            event = self._gone[visitor] = self._events.pop(visitor, Event())
             event.set()
+            while len(self._gone) > MOST_GONE:
+                del self._gone[next(iter(self._gone))]
+
+    def gone(self, visitor: str) -> bool:
+        """Whether the visitor has left and not come back: nothing of theirs need be kept."""
+        with self._lock:
+            return visitor in self._gone

@@ -19,6 +19,7 @@ from gradio.components import Component
 from specviz.app.lab.tab import Shown
 from specviz.app.parts import notices
 from specviz.app.parts.cancellable import Cancellable
+from specviz.app.parts.offered import served_folder
 from specviz.app.parts.prompts import families
 from specviz.app.parts.request import Limits
 from specviz.app.speedup.figure import speedup_figure
@@ -201,6 +202,8 @@ class SpeedupActions(Cancellable):
         except Exception as error:  # a fault of specviz: what was measured stays, the log keeps the rest
             log.exception("a sweep failed")
             problem = f"The sweep failed ({type(error).__name__}); the server's log says more."
+        if self._cancellations.gone(key):  # nobody will see it, and nobody would clear it away
+            return
         if job is not None and job.result is not None and job.points:
             self._shown[key] = ShownSweep(with_points(job.result, job.points), live=True)
             yield self.picture(key, problem, stopped)
@@ -258,7 +261,7 @@ class SpeedupActions(Cancellable):
     def _folder(self, key: str) -> Path:
         """The visitor's own folder for files to take away; session hashes come from outside and name no folder."""
         if key not in self._folders:
-            self._folders[key] = Path(tempfile.mkdtemp(prefix="specviz-sweep-"))
+            self._folders[key] = Path(tempfile.mkdtemp(prefix="specviz-sweep-", dir=served_folder()))
         return self._folders[key]
 
 

@@ -221,7 +221,7 @@ class StepActions(Cancellable):
         if reason:
             raise OptionError(reason)
         for frame in frames(self.source, request, self._cancellations.armed(_name(visitor)).is_set, resume):
-            if frame.trace is not None and not frame.failed:
+            if frame.trace is not None and not frame.failed and not self._cancellations.gone(_name(visitor)):
                 self.retraining.keep(_name(visitor), frame.trace)
             yield frame
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 
+from specviz.app.parts.packed import pack
 from specviz.trace import codec
 from specviz.trace.events import Trace
 from specviz.trace.gain import gain
@@ -29,8 +30,8 @@ class Shown:
     """`1.37×` where plain decoding was timed beside it, tokens per pass otherwise"""
     lengths: tuple[int, ...]
     """tokens of each round"""
-    player: str
-    """the trace as JSON text, to show it again"""
+    run: bytes
+    """the trace as JSON text, packed, to show it again"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ class Pair:
 
     def then(self, shown: Shown) -> Pair:
         """After a new run; the same run again changes nothing."""
-        return self if self.now is not None and self.now.player == shown.player else Pair(shown, self.now)
+        return self if self.now is not None and self.now.run == shown.run else Pair(shown, self.now)
 
     def swapped(self) -> Pair:
         return Pair(self.before, self.now)
@@ -54,7 +55,7 @@ def shown(trace: Trace) -> Shown:
     per_pass = summary.num_output_tokens / max(1, summary.num_target_passes)
     total = f"{per_pass:.2f} tokens per pass" if ratio is None else f"{ratio:.2f}×"
     lengths = tuple(len(this.committed.tokens) for this in trace.rounds)
-    return Shown(settings_of(trace.started), total, lengths, codec.dumps(trace))
+    return Shown(settings_of(trace.started), total, lengths, pack(codec.dumps(trace)))
 
 
 def settings_of(started: Started) -> dict[str, str]:

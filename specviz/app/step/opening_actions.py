@@ -14,6 +14,7 @@ import gradio as gr
 
 from specviz.app.parts import notices
 from specviz.app.parts.gallery import Gallery
+from specviz.app.parts.packed import unpack
 from specviz.app.parts.request import Limits
 from specviz.app.step.actions import shown_as, stage_of
 from specviz.app.step.comparison import Pair, comparison, shown
@@ -80,7 +81,7 @@ class OpeningActions:
         """The run before, again; the one shown now becomes the one before."""
         if pair.before is None:
             return self._refused("there is no run before this one.")
-        return self._stage(codec.loads(pair.before.player), pair=pair.swapped())
+        return self._stage(codec.loads(unpack(pair.before.run)), pair=pair.swapped())
 
     def compare(self, player: str, pair: Pair) -> Updates:
         """(pair, row, text) after a run: what was on the stage before stays beside it."""

@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any
 
+from specviz.app.parts.packed import pack, unpack
 from specviz.errors import TrainingError
 from specviz.protocol.runs import TraceSource
+from specviz.trace import codec
 from specviz.trace.events import Trace
 
 MOST_RUNS = 24
@@ -18,7 +20,7 @@ MOST_RUNS = 24
 
 @dataclass(slots=True)
 class _Visit:
-    runs: deque[Trace] = field(default_factory=lambda: deque(maxlen=MOST_RUNS))
+    runs: deque[bytes] = field(default_factory=lambda: deque(maxlen=MOST_RUNS))
     weights: dict[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
@@ -31,7 +33,7 @@ class Retraining:
 
     def keep(self, visitor: str, trace: Trace) -> None:
         """A run of this page, for later training."""
-        self._visit(visitor).runs.append(trace)
+        self._visit(visitor).runs.append(pack(codec.dumps(trace)))
 
     def learn(self, visitor: str, policy: str, source: TraceSource) -> str:
         """Train the policy on this page's runs and use what it learnt from now on; what came out, in a sentence.
@@ -41,7 +43,7 @@ class Retraining:
         visit = self._visit(visitor)
         if not visit.runs:
             raise TrainingError("nothing was run on this page yet; press Run live a few times, then retrain.")
-        learned = source.learn(list(visit.runs), policy)
+        learned = source.learn([codec.loads(unpack(run)) for run in visit.runs], policy)
         visit.weights[policy] = learned.weights
         return learned.sentence
 

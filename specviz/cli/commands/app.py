@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,13 @@ class Page:
     source: DeferredSource
     settings: dict[str, Any]
 
+    def launch(self, **settings: Any) -> None:
+        """Serve it with these settings in place of its own, and return; the engine is loaded by `source.start`."""
+        from specviz.app.page.sessions import keep_little
+
+        self.demo.launch(prevent_thread_lock=True, **(self.settings | settings))
+        keep_little(self.demo)
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--host", metavar="ADDRESS", help="listen there (default: this machine alone)")
@@ -41,9 +49,8 @@ def run(args: argparse.Namespace) -> int:
         raise OptionError(f"--port is {args.port}, but must lie between 1 and 65535.")
     page = load_page()
     chosen: dict[str, Any] = {"server_name": args.host, "server_port": args.port}
-    settings = page.settings | {name: value for name, value in chosen.items() if value is not None}
     try:
-        page.demo.launch(prevent_thread_lock=True, **settings)
+        page.launch(**{name: value for name, value in chosen.items() if value is not None})
     except OSError as error:
         raise OptionError(f"cannot serve on port {args.port}: {error}; choose another --port.") from None
     page.source.start()
@@ -51,8 +58,9 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def load_page() -> Page:
-    """Build the page with this machine's limits. Gradio is imported only here: it takes seconds."""
+def load_page(watched: Callable[[TraceSource], TraceSource] = lambda source: source) -> Page:
+    """Build the page with this machine's limits. Gradio is imported only here: it takes seconds. `watched` may put
+    something between the page and its engine."""
     os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"  # read when gradio is imported: no telemetry, no version check
     from specviz.app.page.build import build
     from specviz.app.page.deferred import DeferredSource
@@ -68,7 +76,7 @@ def load_page() -> Page:
     def engine() -> TraceSource:
         from specviz.live.source import LiveSource  # only when called: torch takes longer than the whole page
 
-        return LiveSource(threads=machine.torch_threads)
+        return watched(LiveSource(threads=machine.torch_threads))
 
     source = DeferredSource(engine, catalog.at_once())
     return Page(build(source, gallery(ROOT / "traces"), limits), source, launch_settings(limits))

@@ -35,4 +35,25 @@ FAULTS = (
         "worker=found.worker or 0",
         (SPREAD,),
     ),
+    Fault(
+        "sessions: closed pages are kept for ever",
+        "specviz/app/page/sessions.py",
+        "self.session_data.pop(session_id, None)",
+        "self.session_data.get(session_id, None)",
+        ("tests/load/test_load.py",),
+    ),
+    Fault(
+        "sessions: every control that an answer names is kept",
+        "specviz/app/page/sessions.py",
+        "or _settings(known) != _settings(value)",
+        "or known is not value",
+        ("tests/load/test_load.py",),
+    ),
+    Fault(
+        "cancellation: work that begins after its visitor has left goes on unseen",
+        "specviz/app/parts/cancellation.py",
+        "return self._gone.get(visitor) or self._events.setdefault(visitor, Event())",
+        "return self._events.setdefault(visitor, Event())",
+        ("tests/app/test_building.py",),
+    ),
 )

@@ -1,0 +1,167 @@
+"""The visitors of `python -m tests.load`, few and in turn: whose answers they get, what is stopped, what is kept.
+
+Counts alone; how fast anything is, is the long measurement's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import threading
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+import pytest
+
+from specviz.app.page import sessions
+from specviz.app.parts.offered import served_folder
+from specviz.app.parts.request import Limits
+from specviz.protocol.runs import Resume, RunRequest
+from specviz.trace.header import Started
+from specviz.trace.steps import Step
+from tests.app.doubles import SAMPLE, ReplaySource, sample
+from tests.browser.page_server import serving
+from tests.load.behaviour import Guest, Notes, Room
+from tests.load.visitor import TurnedAwayError, Visitor, client
+
+HELD = 96
+"""tokens of a run that goes on until it is stopped"""
+PATIENCE_S = 60.0
+
+
+class Echo(ReplaySource):
+    """Plays the golden trace under the seed that was asked for; long runs stand still until they are stopped."""
+
+    def __init__(self) -> None:
+        super().__init__(sample())
+        self.running: set[int] = set()
+        self.stopped: list[int] = []
+
+    def run(
+        self, request: RunRequest, cancelled: Callable[[], bool] = lambda: False, resume: Resume | None = None
+    ) -> Iterator[Step]:
+        self.running.add(request.seed)
+        try:
+            for step in super().run(request, cancelled, resume):
+                event = step.event
+                yield replace(step, event=replace(event, seed=request.seed)) if isinstance(event, Started) else step
+                while request.max_new_tokens == HELD and not cancelled():
+                    time.sleep(0.01)
+        finally:
+            self.running.discard(request.seed)
+            self.stopped += [request.seed] * cancelled()
+
+
+@pytest.fixture
+def source() -> Echo:
+    return Echo()
+
+
+@pytest.fixture
+def page(source: Echo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[gr.Blocks]:
+    monkeypatch.setenv("GRADIO_TEMP_DIR", str(tmp_path / "served"))
+    (tmp_path / "recorded").mkdir()
+    with serving(source, tmp_path / "recorded", Limits(waiting=2)) as demo:
+        yield demo
+
+
+def visit(page: gr.Blocks, tmp_path: Path, scene: Callable[[Callable[[], Guest]], Awaitable[None]]) -> Notes:
+    """Play a scene, which is handed a maker of guests; what they noted."""
+    notes = Notes()
+
+    async def play() -> None:
+        async with client(page.local_url, 8) as http:
+            layout = await Visitor.look(http)
+            room = Room(http, layout, notes, tmp_path, SAMPLE, ["code-a", "copy-a"], 0.0, HELD, (0.0, 1.0))
+            await scene(lambda: Guest(room, Visitor(http, layout), random.Random(7)))
+
+    asyncio.run(play())
+    return notes
+
+
+def until(true: Callable[[], bool]) -> None:
+    """Wait for what must come."""
+    end = time.monotonic() + PATIENCE_S
+    while not true():
+        assert time.monotonic() < end, "it never came."
+        threading.Event().wait(0.02)
+
+
+def test_visitors_at_once_get_their_own_answers_and_leave_nothing_but_their_last_state(
+    page: gr.Blocks, source: Echo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def one(make: Callable[[], Guest]) -> None:
+        guest = make()
+        await guest.visitor.open()
+        for name in ("step", "upload", "chart", "run", "sweep", "run"):
+            await guest.act(name)
+        await guest.visitor.leave()
+
+    async def scene(make: Callable[[], Guest]) -> None:
+        for _ in range(2):
+            await asyncio.gather(one(make), one(make), one(make))
+
+    notes = visit(page, tmp_path, scene)
+    assert (notes.errors, notes.mixed_up, dict(notes.turned_away)) == ([], [], {})
+    assert dict(notes.done) == {"step": 6, "upload": 6, "chart": 6, "run": 12, "sweep": 6}
+    holder = page.app.state_holder
+    assert len(holder.session_data) == 6
+    assert all(len(one.config_values) == 0 for one in holder.session_data.values()), "no copy of anybody's page"
+    for state in holder.session_data.values():
+        first, own = page.default_config.blocks, state.blocks_config.blocks
+        changed = [key for key in first if own[key] is not first[key]]
+        assert 0 < len(changed) < len(first) / 4, "the controls that an answer changed, not all that it named"
+    until(lambda: len(list(served_folder().glob("specviz-sweep-*"))) == 1)  # the untouched form's, which all share
+    monkeypatch.setattr(sessions, "AFTER_LEAVING_S", 0.0)
+    until(lambda: not holder.session_data and not holder.time_last_used)
+
+
+def test_a_run_whose_visitor_has_left_is_stopped_whether_it_had_begun_or_waited(
+    page: gr.Blocks, source: Echo, tmp_path: Path
+) -> None:
+    async def scene(make: Callable[[], Guest]) -> None:
+        guests = [make() for _ in range(2)]
+        await asyncio.gather(*(guest.visitor.open() for guest in guests))
+        await asyncio.gather(*(guest.act("leave") for guest in guests))
+
+    notes = visit(page, tmp_path, scene)
+    assert notes.errors == []
+    assert len(notes.left) == 2
+    until(lambda: not source.running)
+    ran = {request.seed for request, _ in source.requests}
+    assert ran <= set(notes.left)
+    assert set(source.stopped) == ran, "none came to its end"
+    assert page.app.state_holder.session_data.keys(), "kept for those whose connection was lost"
+
+
+def test_who_finds_the_queue_full_is_told_so_in_a_sentence(page: gr.Blocks, source: Echo, tmp_path: Path) -> None:
+    """One runs, two wait, the others are turned away."""
+
+    async def scene(make: Callable[[], Guest]) -> None:
+        guests = [make() for _ in range(5)]
+        await asyncio.gather(*(guest.visitor.open() for guest in guests))
+        told: list[Any] = []
+
+        async def ask(guest: Guest) -> None:
+            guest.visitor.put_labelled("new tokens", HELD)
+            event = guest.visitor.layout.event("sv-run", "click")
+            await guest.visitor.happen(event, follow=False)
+            try:
+                async with guest.visitor.waiting(guest.visitor.layout.after(event)[0]) as messages:
+                    await anext(messages)
+                    while len(told) < 2:
+                        await asyncio.sleep(0.02)
+            except TurnedAwayError as error:
+                told.append(str(error))
+
+        await asyncio.gather(*map(ask, guests))
+        await asyncio.gather(*(guest.visitor.leave() for guest in guests))
+        assert len(told) == 2
+        assert all("queue" in sentence.lower() for sentence in told)
+
+    visit(page, tmp_path, scene)
+    until(lambda: not source.running)
