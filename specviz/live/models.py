@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from threading import Lock
 
 from specviz.engine.header import Participants
 from specviz.errors import ModelError
 from specviz.lm.load import LoadedModel
-from specviz.lm.text import check_vocabularies
+from specviz.lm.shared import SharedVocabulary
+from specviz.lm.text import shared_ids
 from specviz.protocol.runs import RunRequest
 
 Loader = Callable[..., LoadedModel]
@@ -48,11 +50,8 @@ class Models:
 
         Raises VocabularyMismatch where they do not go together."""
         target = self.get(request.target, request)
-        drafter = self.get(request.drafter_model, request) if needs_model else None
-        others = [self.get(name, request) for name in further]
-        for one in (drafter, *others):
-            if one is not None:
-                check_vocabularies(target.tokenizer, one.tokenizer)
+        drafter = in_the_targets_tokens(target, self.get(request.drafter_model, request)) if needs_model else None
+        others = [in_the_targets_tokens(target, self.get(name, request)) for name in further]
         self.status = "models ready"
         return Participants(target, drafter, others)
 
@@ -60,6 +59,19 @@ class Models:
     def held(self) -> list[LoadedModel]:
         """All that is loaded, in the order in which it was."""
         return list(self._held.values())
+
+
+def in_the_targets_tokens(target: LoadedModel, drafter: LoadedModel) -> LoadedModel:
+    """The drafter, its model answering in the target's ids; tokens that the two do not share cannot be drafted.
+
+    Raises VocabularyMismatch where they do not go together."""
+    if target.tokenizer.sha256 == drafter.tokenizer.sha256 and target.info.vocab_size == drafter.info.vocab_size:
+        return drafter
+    sizes = (target.info.vocab_size, drafter.info.vocab_size)
+    shared = [token for token in shared_ids(target.tokenizer, drafter.tokenizer) if token < min(sizes)]
+    if len(shared) == max(sizes):
+        return drafter
+    return replace(drafter, model=SharedVocabulary(drafter.model, shared, target.info.vocab_size))
 
 
 def _spare_the_collector() -> None:

@@ -18,13 +18,14 @@ from specviz.errors import SpecVizError
 from specviz.live import catalog, training
 from specviz.live.audit.audit import audit
 from specviz.live.models import Loader, Models
+from specviz.live.pairs import check_pair
 from specviz.live.plan import make_plan
 from specviz.live.profile import profiled
 from specviz.live.prove import prover
 from specviz.live.run import Runs
 from specviz.live.train import learned
 from specviz.lm.load import load as load_by_name
-from specviz.lm.place import choose_device, locate
+from specviz.lm.place import choose_device
 from specviz.lm.step_time import use_threads
 from specviz.protocol.audits import Audit
 from specviz.protocol.profiles import Profiled, ProfileRequest
@@ -67,14 +68,14 @@ class LiveSource:
             raise
 
     def explain(self, request: RunRequest) -> str | None:
-        """Asks everything that can be asked without loading or downloading."""
+        """Asks everything that can be asked without weights. Of a model that is only on the hub the small files are
+        downloaded for it."""
         try:
             plan = make_plan(request)
             choose_device(request.device)
             own = [request.drafter_model] if isinstance(plan.drafter, UsesModel) else []
-            for name in (request.target, *own, *further_models(plan.drafter)):
-                if self._finds_folders and "/" not in name:
-                    locate(name)
+            if self._finds_folders:
+                check_pair(request.target, [*own, *further_models(plan.drafter)])
         except SpecVizError as error:
             return str(error)
         return None

@@ -18,6 +18,8 @@ from specviz.errors import ModelError, VocabularyMismatch
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
+SHOWN = 3
+"""differing tokens that a refusal names"""
 BYTE_TOKEN = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 
 
@@ -130,13 +132,40 @@ def check_vocabularies(target: TextCodec, drafter: TextCodec) -> None:
     for token in range(max(target.size, drafter.size)):
         if target.token(token) != drafter.token(token):
             differing.append(token)
-            if len(differing) == 3:
+            if len(differing) == SHOWN:
                 break
     if differing:
         raise VocabularyMismatch(
             f"{target.name} and {drafter.name} do not share a vocabulary: {_describe(target, drafter, differing)}; "
             "choose a drafter that was trained with the target's tokenizer."
         )
+
+
+def shared_ids(target: TextCodec, drafter: TextCodec) -> list[int]:
+    """The ids that mean the same in both, ascending.
+
+    An id that only one of them has is left out, and so is one that is a special token of another name in each. Raises
+    VocabularyMismatch where an id means two different ordinary tokens: then the two tokenizers cut text differently.
+    """
+    size = min(target.size, drafter.size)
+    if target.sha256 == drafter.sha256:
+        return list(range(size))
+    special = {*target.special_ids} & {*drafter.special_ids}
+    shared, differing = list[int](), list[int]()
+    for token in range(size):
+        left, right = target.token(token), drafter.token(token)
+        if left is not None and left == right:
+            shared.append(token)
+        elif left is not None and right is not None and token not in special:
+            differing.append(token)
+            if len(differing) == SHOWN:
+                break
+    if differing or not shared:
+        raise VocabularyMismatch(
+            f"{target.name} and {drafter.name} do not share a vocabulary: {_describe(target, drafter, differing)}; "
+            "choose a drafter that was trained with the target's tokenizer."
+        )
+    return shared
 
 
 def _describe(target: TextCodec, drafter: TextCodec, ids: Sequence[int]) -> str:

@@ -11,7 +11,7 @@ import torch
 from specviz.cli.parts.sources import live_source
 from specviz.drafters.base import DRAFTERS, DraftPolicies
 from specviz.engine.header import Participants
-from specviz.errors import ModelError, OptionError, PairingError, VocabularyMismatch
+from specviz.errors import ModelError, OptionError, PairingError
 from specviz.live.plan import make_plan
 from specviz.live.run import _tune
 from specviz.live.source import LiveSource, collect
@@ -103,20 +103,6 @@ def test_a_model_that_does_not_load_is_reported_in_the_status():
     with pytest.raises(ModelError):
         source.warm()
     assert "no weights here; train some." in source.status()
-
-
-def test_a_drafter_of_another_vocabulary_is_refused():
-    toys = toy_loader()
-
-    def load(name, device, dtype):
-        loaded = toys(name, device, dtype)
-        if name != "drafter":
-            return loaded
-        model = TableModel(7, 2)
-        return LoadedModel(model, loaded.tokenizer, model.info)
-
-    with pytest.raises(VocabularyMismatch, match="table-7-2 has 7 tokens and table-6-1 6"):
-        collect(LiveSource(load=load, measure=False), REQUEST)
 
 
 def test_the_header_holds_what_it_takes_to_run_again():

@@ -1,0 +1,54 @@
+"""Whether the models of a request go together, asked of their small files alone: said when they are chosen, not after
+their weights are there.
+
+Place in the flow: `source.explain` asks. A model that is only on the hub has its configuration and tokenizer
+downloaded for it, a few megabytes, once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+
+from specviz.lm.checkpoint import read_config
+from specviz.lm.hub_files import is_hub_id
+from specviz.lm.place import bundled_models, locate
+from specviz.lm.text import TextCodec, shared_ids
+
+KEPT = 8
+"""tokenizers held; those of large vocabularies take a second to read"""
+
+
+def check_pair(target: str, drafters: Sequence[str]) -> None:
+    """Raises ModelError where one is no checkpoint, VocabularyMismatch where a drafter's tokens are not the target's.
+
+    With no drafters only the target is looked for."""
+    folder = _folder_of(target)
+    read_config(folder, target)
+    for name in drafters:
+        own = _folder_of(name)
+        read_config(own, name)
+        if own != folder:
+            _compare(folder, target, own, name)
+
+
+def _folder_of(name: str) -> Path:
+    is_local = name in bundled_models() or Path(name).expanduser().is_dir()
+    return _on_the_hub(name) if is_hub_id(name) and not is_local else locate(name)
+
+
+@lru_cache(KEPT)
+def _on_the_hub(name: str) -> Path:
+    """Where the hub's answer was good, it is not asked again."""
+    return locate(name)
+
+
+@lru_cache(KEPT)
+def _compare(target: Path, target_name: str, drafter: Path, name: str) -> None:
+    shared_ids(_codec(target, target_name), _codec(drafter, name))
+
+
+@lru_cache(KEPT)
+def _codec(folder: Path, name: str) -> TextCodec:
+    return TextCodec.from_folder(folder, name)

@@ -1,0 +1,75 @@
+"""Models that do not go together are named when they are chosen, before any weights are read."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from specviz.errors import ModelError
+from specviz.live import pairs
+from specviz.live.source import LiveSource
+from specviz.protocol.runs import RunRequest
+from tests.lm.test_text import byte_level
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """folder("name", "ab") → a checkpoint without weights, whose tokenizer has this merge."""
+
+    def make(name: str, *merges: str, special: tuple[str, ...] = ()):
+        made = tmp_path / name
+        made.mkdir()
+        (made / "config.json").write_text(json.dumps({"architectures": ["LlamaForCausalLM"]}))
+        tokenizer = byte_level(*merges)
+        tokenizer.add_special_tokens(list(special))
+        tokenizer.save(str(made / "tokenizer.json"))
+        return str(made)
+
+    return make
+
+
+def reason(target: str, drafter: str, method: str = "model") -> str | None:
+    request = RunRequest("a", target=target, drafter=method, drafter_model=drafter, device="cpu")
+    return LiveSource(measure=False).explain(request)
+
+
+def test_a_drafter_of_other_tokens_is_named_with_the_first_of_them(folder):
+    said = reason(folder("left", "ab"), folder("right", "ba"))
+    assert said is not None
+    assert "left and" in said
+    assert "id 257 is 'ab' in one and 'ba' in the other; choose a drafter" in said
+
+
+def test_the_same_tokens_and_extra_special_ones_pass(folder):
+    left = folder("left", "ab")
+    assert reason(left, folder("same", "ab")) is None
+    assert reason(left, folder("chat", "ab", special=("<user>",))) is None
+
+
+def test_a_drafter_without_a_model_asks_for_none(folder):
+    assert reason(folder("left", "ab"), "there-is-none", method="ngram") is None
+
+
+def test_a_folder_that_is_no_checkpoint_is_said(tmp_path, folder):
+    assert "has no config.json" in (reason(str(tmp_path), str(tmp_path)) or "")
+
+
+def test_a_hub_model_is_asked_for_once_and_its_trouble_every_time(monkeypatch, folder):
+    pairs._on_the_hub.cache_clear()
+    good, asked = folder("good", "ab"), []
+
+    def locate(name: str):
+        asked.append(name)
+        if name == "some/gone":
+            raise ModelError("there is no some/gone on the hub.")
+        return pairs.Path(good)
+
+    monkeypatch.setattr(pairs, "locate", locate)
+    assert reason("some/model", "some/model@v2") is None
+    assert reason("some/model", "some/model@v2") is None
+    assert asked == ["some/model", "some/model@v2"]
+    for _ in range(2):
+        assert reason("some/model", "some/gone") == "there is no some/gone on the hub."
+    assert asked[2:] == ["some/gone", "some/gone"]
+    pairs._on_the_hub.cache_clear()
