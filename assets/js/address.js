@@ -49,7 +49,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   /** The request that would run this trace again, in the words of `RunRequest`; as `request_of` in Python. */
   function requestOf(started) {
     const request = {
-      prompt: started.prompt_text,
+      prompt: started.chat_message ?? started.prompt_text,
+      chat: typeof started.chat_message === "string",
       target: started.target.name,
       drafter: started.drafter.name,
       drafter_options: started.drafter.options,

@@ -78,7 +78,8 @@ def started(
         max_new_tokens=request.max_new_tokens,
         eos_ids=list(info.eos_ids),
         stop=list(request.stop),
-        prompt_text=text.decode(prompt_ids) if resume is not None else request.prompt,
+        prompt_text=_prompt_text(request, who, prompt_ids, resume),
+        chat_message=request.prompt if resume is None and request.chat else None,
         prompt_ids=list(prompt_ids),
         prompt_name=request.prompt_name,
         step_times=who.step_times,
@@ -92,6 +93,14 @@ def started(
         branch=None if resume is None else Branch(resume.trace.started.run_id, resume.round, resume.forced_token),
     )
     return replace(header, run_id=seal(header))
+
+
+def _prompt_text(request: RunRequest, who: Participants, prompt_ids: Sequence[int], resume: Resume | None) -> str:
+    """What the target reads first: the text so far, the prompt, or the chat template around it."""
+    text = who.target.tokenizer
+    if resume is not None:
+        return text.decode(prompt_ids)
+    return text.rendered(request.prompt) if request.chat else request.prompt
 
 
 def _card(method: Verifier[Options] | TreePolicy[Options] | StopPolicy[StopOptions]) -> MethodCard:

@@ -15,17 +15,22 @@ from specviz.lm.checkpoint import read_config
 from specviz.lm.hub_files import is_hub_id
 from specviz.lm.place import bundled_models, locate
 from specviz.lm.text import TextCodec, shared_ids
+from specviz.protocol.runs import RunRequest
 
 KEPT = 8
 """tokenizers held; those of large vocabularies take a second to read"""
 
 
-def check_pair(target: str, drafters: Sequence[str]) -> None:
-    """Raises ModelError where one is no checkpoint, VocabularyMismatch where a drafter's tokens are not the target's.
+def check_pair(request: RunRequest, drafters: Sequence[str]) -> None:
+    """Raises ModelError where one is no checkpoint, VocabularyMismatch where a drafter's tokens are not the target's,
+    PromptError where a chat is asked for and the target has no template.
 
     With no drafters only the target is looked for."""
+    target = request.target
     folder = _folder_of(target)
     read_config(folder, target)
+    if request.chat:
+        _codec(folder, target).rendered(request.prompt)
     for name in drafters:
         own = _folder_of(name)
         read_config(own, name)

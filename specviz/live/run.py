@@ -45,7 +45,7 @@ class Runs:
         needs_model = isinstance(plan.drafter, UsesModel)
         who = self._models.participants(request, needs_model, further_models(plan.drafter))
         text = who.target.tokenizer
-        prompt_ids = _context(resume, text) if resume is not None else _encode(text, request.prompt)
+        prompt_ids = _context(resume, text) if resume is not None else _encode(text, request)
         own = who.drafter.model if who.drafter is not None else None
         drafter = with_model(plan.drafter, own, [one.model for one in who.further])
         method = Method(drafter, plan.verifier, plan.sampling, SeededRandom(request.seed))
@@ -104,9 +104,10 @@ def _tune(drafter: Drafter[Options], who: Participants) -> None:
         tree_policy.tune(costs)
 
 
-def _encode(text: TextCodec, prompt: str) -> list[int]:
-    """Prompt ids, never empty. Raises PromptError where an empty prompt has nothing to start from."""
-    ids = text.encode(prompt)
+def _encode(text: TextCodec, request: RunRequest) -> list[int]:
+    """Prompt ids, never empty. Raises PromptError where an empty prompt has nothing to start from, and where a chat is
+    asked for without a template."""
+    ids = text.encode_rendered(text.rendered(request.prompt)) if request.chat else text.encode(request.prompt)
     if not ids and not text.eos_ids:
         raise PromptError("the prompt is empty and the tokenizer has no end-of-text token to start from; write a word.")
     return ids or [text.eos_ids[0]]

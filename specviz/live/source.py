@@ -75,7 +75,7 @@ class LiveSource:
             choose_device(request.device)
             own = [request.drafter_model] if isinstance(plan.drafter, UsesModel) else []
             if self._finds_folders:
-                check_pair(request.target, [*own, *further_models(plan.drafter)])
+                check_pair(request, [*own, *further_models(plan.drafter)])
         except SpecVizError as error:
             return str(error)
         return None

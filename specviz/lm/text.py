@@ -13,7 +13,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from specviz.errors import ModelError, VocabularyMismatch
+from specviz.errors import ModelError, PromptError, VocabularyMismatch
+from specviz.lm.chat import ChatTemplate
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -42,6 +43,8 @@ class TextCodec:
         self.size = 1 + max(tokenizer.get_vocab(with_added_tokens=True).values(), default=-1)
         self.eos_ids = tuple(sorted(set(eos_ids)))
         self.special_ids = tuple(sorted(t["id"] for t in settings.get("added_tokens") or () if t["special"]))
+        self.chat: ChatTemplate | None = None
+        """of an instruct checkpoint"""
         self._added: dict[int, bytes] = {t["id"]: t["content"].encode() for t in settings.get("added_tokens") or ()}
         self._bytes: dict[int, bytes] = {}
         parts = json.dumps([settings.get("decoder"), settings.get("pre_tokenizer")])
@@ -61,11 +64,25 @@ class TextCodec:
             raise ModelError(f"the tokenizer.json of {name} cannot be read ({error}); download it again.") from error
         codec = cls(tokenizer, name, _eos_ids(folder, tokenizer))
         codec.sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+        codec.chat = ChatTemplate.from_folder(folder)
         return codec
 
     def encode(self, text: str) -> list[int]:
         """Ids, with the leading special tokens the tokenizer itself adds."""
         ids: list[int] = self._tokenizer.encode(text).ids
+        return ids
+
+    def rendered(self, message: str) -> str:
+        """A user's message in the checkpoint's chat template. Raises PromptError where there is none."""
+        if self.chat is None:
+            raise PromptError(
+                f"{self.name} has no chat template: it is no instruct model; leave chat off, or choose one that is."
+            )
+        return self.chat.render(message, self.name)
+
+    def encode_rendered(self, text: str) -> list[int]:
+        """Ids of what `rendered` gave, which names the special tokens it begins with itself."""
+        ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
         return ids
 
     def decode(self, ids: Iterable[int]) -> str:

@@ -26,7 +26,7 @@ _TYPES: Mapping[str, type | tuple[type, ...]] = {
     "prompt": str, "target": str, "drafter": str, "drafter_model": str, "drafter_options": dict, "growth": str,
     "growth_options": dict, "stopping": str, "stopping_options": dict, "verifier": str, "verifier_options": dict,
     "temperature": (int, float), "top_k": int, "top_p": (int, float), "seed": int, "max_new_tokens": int,
-    "stop": list, "dtype": str,
+    "stop": list, "dtype": str, "chat": bool,
 }  # fmt: skip
 """what a link may hold, by the names of `RunRequest`; files and memories of one machine are no part of it"""
 
@@ -69,7 +69,7 @@ def read_request(text: str) -> RunRequest:
 
 
 def _value(name: str, value: object) -> Any:
-    right = isinstance(value, _TYPES[name]) and not isinstance(value, bool)
+    right = isinstance(value, _TYPES[name]) and isinstance(value, bool) == (_TYPES[name] is bool)
     if isinstance(value, dict):
         right = all(_is_option(one) for one in value.values())
     if isinstance(value, list):

@@ -56,6 +56,8 @@ class RunRequest:
     max_new_tokens: int = 64
     stop: tuple[str, ...] = ()
     prompt_name: str | None = None
+    chat: bool = False
+    """the prompt is a user's message, put into the target's chat template"""
     dtype: str = "auto"
     device: str = "auto"
     record: bool = True
@@ -81,7 +83,8 @@ class RunRequest:
 def request_of(started: Started) -> RunRequest:
     """The request that would run this trace again."""
     request = RunRequest(
-        prompt=started.prompt_text,
+        prompt=started.prompt_text if started.chat_message is None else started.chat_message,
+        chat=started.chat_message is not None,
         prompt_name=started.prompt_name,
         target=started.target.name,
         drafter=started.drafter.name,

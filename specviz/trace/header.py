@@ -144,3 +144,5 @@ class Started:
     """what the drafter brought along from earlier runs; None: it began with nothing"""
     datastore: DatastoreCard | None = None
     """what the drafter retrieves from; None: nothing"""
+    chat_message: str | None = None
+    """what the user wrote, where `prompt_text` is the target's chat template around it"""

@@ -15,8 +15,6 @@ from specviz.errors import ModelError, OptionError, PairingError
 from specviz.live.plan import make_plan
 from specviz.live.run import _tune
 from specviz.live.source import LiveSource, collect
-from specviz.lm.load import LoadedModel
-from specviz.lm.table import TableModel
 from specviz.protocol.runs import RunRequest, request_of
 from specviz.trace.header import StepTime
 from specviz.tree_policies.base import TREE_POLICIES

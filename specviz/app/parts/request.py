@@ -59,6 +59,7 @@ def request_from(values: Mapping[str, object], catalog: Catalog, limits: Limits)
     methods = _methods(values, catalog, limits, drafter.grows)
     return RunRequest(
         prompt=_prompt(values, limits),
+        chat=bool(values.get("chat")),
         target=_model("target", values, catalog, limits),
         drafter_model=_model("drafter_model", values, catalog, limits),
         temperature=_number("temperature", values, (0.0, 10.0)),

@@ -10,6 +10,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,8 @@ from specviz.app.speedup.job import Job, measure
 from specviz.app.speedup.shown import ShownSweep, origin, write_results, write_settings
 from specviz.app.speedup.view import drawn, drawn_note, speedup_view
 from specviz.errors import BenchError, OptionError, SpecVizError
-from specviz.protocol.runs import Catalog, TraceSource
+from specviz.protocol.prompt_file import read_prompts
+from specviz.protocol.runs import Catalog, PromptCard, TraceSource
 from specviz.protocol.sweeps import store as sweep_store
 from specviz.protocol.sweeps.definition import SweepDefinition, expand
 from specviz.protocol.sweeps.points import SweepPoint, title
@@ -68,6 +70,7 @@ class SpeedupActions(Cancellable):
         self._clock = clock
         self._shown: dict[str, ShownSweep] = {}
         self._files: dict[str, SweepDefinition] = {}
+        self._prompts: dict[str, tuple[PromptCard, ...]] = {}
         self._folders: dict[str, Path] = {}
         self._open: set[str] = set()
 
@@ -87,9 +90,12 @@ class SpeedupActions(Cancellable):
         check_limits(definition, spec, self.catalog, self.limits)
         return spec
 
-    def definition(self, controls: SweepControls, given: Given) -> SweepDefinition:
-        """The form as a sweep. Raises OptionError, also where a case cannot be run."""
+    def definition(self, controls: SweepControls, given: Given, visitor: str = "") -> SweepDefinition:
+        """The form as a sweep, on the visitor's own prompts where they opened some. Raises OptionError, also where a
+        case cannot be run."""
         definition = definition_of(controls.form(given), self.catalog, self.limits)
+        if visitor in self._prompts:
+            definition = replace(definition, own_prompts=self._prompts[visitor], families=())
         spec = self.spec(definition)
         for case in cases(spec):
             for temperature in spec.temperatures:
@@ -105,12 +111,13 @@ class SpeedupActions(Cancellable):
         def count(given: Given, visitor: gr.Request) -> Updates:
             self._files.pop(visitor.session_hash or "", None)
             try:
-                definition = self.definition(controls, given)
+                definition = self.definition(controls, given, visitor.session_hash or "")
             except SpecVizError as error:
                 return notices.message(str(error), "error"), gr.DownloadButton(interactive=False)
             runs = run_count(self.spec(definition))
             path = write_settings(definition, self._folder(visitor.session_hash or ""))
-            line = notices.message(f"Run sweep makes {runs} runs, plain decoding among them.")
+            own = f" on your own {len(definition.own_prompts)} prompts" if definition.own_prompts else ""
+            line = notices.message(f"Run sweep makes {runs} runs{own}, plain decoding among them.")
             return line, gr.DownloadButton(value=str(path), interactive=True)
 
         return count
@@ -123,11 +130,22 @@ class SpeedupActions(Cancellable):
             return None
 
     def open_file(self, path: str | None, visitor: gr.Request) -> Updates:
-        """A sweep file waits for Run; a result is shown, and can be resumed where it is not complete."""
+        """A sweep file waits for Run, and so do prompts; a result is shown, and can be resumed where it is not
+        complete."""
         key = visitor.session_hash or ""
         try:
             if path is None:
-                raise BenchError("no file arrived; choose a sweep file (.toml) or a result (.json or .json.gz).")
+                raise BenchError(
+                    "no file arrived; choose a sweep file (.toml), prompts (.jsonl) or a result (.json or .json.gz)."
+                )
+            if Path(path).suffix == ".jsonl":
+                self._prompts[key] = own = read_prompts(Path(path))
+                self._files.pop(key, None)
+                kinds = len({card.family for card in own})
+                said = (
+                    f"Run sweep takes your own {len(own)} prompts of {kinds} families in place of those ticked below."
+                )
+                return _updates(message=notices.message(f"{said} Reload the page for the bundled ones."))
             if Path(path).suffix == ".toml":
                 definition = read_definition(path)
                 runs = run_count(self.spec(definition))
@@ -161,6 +179,7 @@ class SpeedupActions(Cancellable):
         key = visitor.session_hash or ""
         self._shown.pop(key, None)
         self._files.pop(key, None)
+        self._prompts.pop(key, None)
         self._open.discard(key)
         folder = self._folders.pop(key, None)
         if folder is not None:
@@ -172,7 +191,7 @@ class SpeedupActions(Cancellable):
         def press(given: Given, visitor: gr.Request) -> Iterator[Updates]:
             key = visitor.session_hash or ""
             file = self._files.get(key)
-            yield from self._guarded(key, lambda: Job(file or self.definition(controls, given)))
+            yield from self._guarded(key, lambda: Job(file or self.definition(controls, given, key)))
 
         return press
 

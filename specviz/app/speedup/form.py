@@ -116,6 +116,12 @@ def check_limits(definition: SweepDefinition, spec: SweepSpec, catalog: Catalog,
         raise OptionError(
             f"the sweep makes {run_count(spec)} runs, but at most {MOST_RUNS} are made here; leave some out."
         )
+    longest = max((len(card.text) for card in definition.own_prompts), default=0)
+    if longest > limits.prompt_chars:
+        raise OptionError(
+            f"one of the prompts has {longest:,} characters, but this machine takes {limits.prompt_chars:,}; "
+            "shorten it."
+        )
     models = [model.name for model in catalog.models]
     for name in (definition.target, definition.drafter_model):
         if not limits.any_model and name not in models:

@@ -56,7 +56,10 @@ def speedup_tab(
             "Cancel", variant="stop", min_width=100, interactive=False, elem_id="sv-sweep-cancel"
         )
         upload = gr.UploadButton(
-            "Open sweep or result", file_types=[".toml", ".json", ".gz"], min_width=150, elem_id="sv-sweep-upload"
+            "Open sweep, result or prompts",
+            file_types=[".toml", ".json", ".gz", ".jsonl"],
+            min_width=150,
+            elem_id="sv-sweep-upload",
         )
         settings = gr.DownloadButton(
             "Settings as sweep file",

@@ -220,10 +220,15 @@ def model_controls(controls: Controls, catalog: Catalog, limits: Limits, default
         offered = model_choices(catalog.models, role)
         listed, value = [name for _, name in offered], controls.begin(name, value)
         start = value if value in listed or limits.any_model else next(iter(listed), None)
-        info = "bundled name, local folder or hub id" if limits.any_model else None
+        info = "bundled name, local folder, or hub id as owner/model@revision" if limits.any_model else None
         controls.fields[name] = gr.Dropdown(
             offered, value=start, label=label, info=info, allow_custom_value=limits.any_model, min_width=200
         )
+    controls.fields["chat"] = gr.Checkbox(
+        bool(controls.begin("chat", defaults.chat)), label="the prompt is a message",
+        info="for instruct models: their chat template is put around it; the player shows what they read",
+        elem_id="sv-chat",
+    )  # fmt: skip
 
 
 def sampling_controls(controls: Controls, limits: Limits, defaults: RunRequest) -> None:

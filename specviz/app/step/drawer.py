@@ -15,6 +15,7 @@ from specviz.app.parts.gallery import Gallery, labelled_files
 from specviz.app.parts.methods import lossless_note
 from specviz.app.parts.request import Limits
 from specviz.app.step import controls as form
+from specviz.app.step.own_prompts import OwnPrompts, own_prompts
 from specviz.protocol.runs import Catalog, RunRequest
 
 
@@ -26,6 +27,7 @@ class DrawerParts:
     recorded: gr.Dropdown
     upload: gr.UploadButton
     lossless: gr.HTML
+    own: OwnPrompts
 
 
 def drawer(controls: form.Controls, gallery: Gallery, catalog: Catalog, limits: Limits, table: str = "") -> DrawerParts:
@@ -39,6 +41,7 @@ def drawer(controls: form.Controls, gallery: Gallery, catalog: Catalog, limits: 
         upload = gr.UploadButton(
             "Open a trace file", file_types=[".json", ".gz", ".toml"], size="sm", elem_id="sv-upload"
         )
+        own = own_prompts()
         if table:
             drafter_fold(table)
         form.method_controls(controls, catalog, limits)
@@ -47,4 +50,4 @@ def drawer(controls: form.Controls, gallery: Gallery, catalog: Catalog, limits: 
         form.sampling_controls(controls, limits, RunRequest(prompt=""))
         with gr.Accordion("Models", open=False):
             form.model_controls(controls, catalog, limits, RunRequest(prompt=""))
-    return DrawerParts(close, recorded, upload, lossless)
+    return DrawerParts(close, recorded, upload, lossless, own)

@@ -20,6 +20,7 @@ from specviz.app.step.bar import BarParts, bar
 from specviz.app.step.drawer import DrawerParts, drawer
 from specviz.app.step.filling import GAMMA
 from specviz.app.step.opening_actions import OpeningActions
+from specviz.app.step.own_prompts import wire_own_prompts
 from specviz.app.step.retraining_actions import RetrainingActions, wire_retraining
 
 TO_STAGE = "() => document.querySelector('#sv-player').scrollIntoView({block: 'nearest'})"
@@ -119,6 +120,7 @@ def _wire_form(actions: StepActions, controls: form.Controls, parts: StepParts) 
     for family, chip in parts.bar.families:
         chip.click(actions.chip(family.name), prompt, [prompt, parts.bar.prompt_note], **QUIET)
     parts.bar.settings.click(None, None, None, js="() => SpecViz.toggleDrawer()", **QUIET)
+    wire_own_prompts(parts.drawer.own, prompt, actions.limits)
     parts.drawer.close.click(None, None, None, js="() => SpecViz.toggleDrawer(false)", **QUIET)
     learns: list[str] = []
     for kind in kinds(actions.catalog):

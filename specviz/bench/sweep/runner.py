@@ -71,7 +71,7 @@ def sweep(
     run again. `keep` gets the trace of every point's run, with distributions, before the point is yielded; without it
     none are recorded. Raises OptionError for an unknown prompt id."""
     have = keys(done)
-    for group in groups(prompts_of(source, spec.prompt_ids), spec):
+    for group in groups(prompts_of(source, spec), spec):
         if cancelled():
             return
         yield from measured(source, spec, group, have, cancelled, keep)

@@ -24,7 +24,7 @@ def every_drafter(spec: SweepSpec) -> tuple[SweepDrafter, ...]:
 def warm_up(source: TraceSource, spec: SweepSpec, cancelled: Callable[[], bool] = lambda: False) -> Iterator[WarmUp]:
     """One warm-up each; ends early when cancelled. Raises BenchError where plain decoding cannot run, OptionError for
     an unknown prompt."""
-    prompt = prompts_of(source, spec.prompt_ids)[0]
+    prompt = prompts_of(source, spec)[0]
     for drafter in every_drafter(spec):
         own = _cases(spec, drafter)
         first = first_run(source, _requests(spec, own, prompt), cancelled)

@@ -17,11 +17,12 @@ from specviz.cli.parts.method_flags import check_shape, read_flags
 from specviz.cli.parts.terminal import err
 from specviz.errors import OptionError, PromptError
 from specviz.options import idle_among
+from specviz.protocol.prompt_file import read_prompts
 from specviz.protocol.runs import Catalog, MethodDescription, PromptCard, Resume, RunRequest, request_of
 
 PLAIN = (
     "target", "drafter", "drafter_model", "growth", "stopping", "memory", "memory_file", "datastore", "verifier",
-    "temperature", "top_k", "top_p", "seed", "max_new_tokens", "dtype", "device", "top",
+    "chat", "temperature", "top_k", "top_p", "seed", "max_new_tokens", "dtype", "device", "top",
 )  # fmt: skip
 """fields of RunRequest that a flag sets"""
 FIELDS = {"--tree-policy": "growth", "--stop-policy": "stopping"}
@@ -59,6 +60,12 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     add("--seed", int, "S", "the same seed gives the same run")
     add("--max-new-tokens", int, "N", "stop after N tokens")
     parser.add_argument("--stop", action="append", metavar="TEXT", help="stop where TEXT appears; may be repeated")
+    parser.add_argument(
+        "--chat",
+        action="store_const",
+        const=True,
+        help="the prompt is a message to an instruct model: use its template",
+    )
     add("--dtype", str, "D", "number format of the weights: auto, float32, bfloat16")
     add("--device", str, "DEV", "auto, cpu, cuda or mps")
     add("--top", int, "N", "how many tokens of each distribution the trace keeps")
@@ -73,6 +80,12 @@ def add_prompt_flags(parser: argparse.ArgumentParser) -> None:
     )
     prompt.add_argument(
         "--prompt-id", metavar="ID", help="a prompt of the bundled set; `specviz list prompts` shows them"
+    )
+    parser.add_argument(
+        "--prompts",
+        metavar="FILE.jsonl",
+        type=Path,
+        help="with --prompt-id: your own prompts in place of the bundled set",
     )
 
 
@@ -148,8 +161,11 @@ def _without_idle(request: RunRequest, catalog: Catalog) -> RunRequest:
 def prompted(args: argparse.Namespace, catalog: Catalog) -> RunRequest:
     """The default request on the given prompt. Raises PromptError where there is none."""
     text = read_prompt(args)
+    if args.own_prompts is not None and not args.prompt_id:
+        raise PromptError("--own-prompts needs --prompt-id, which says which of them to continue.")
     if args.prompt_id:
-        card = prompt_card(catalog, args.prompt_id)
+        own = None if args.own_prompts is None else read_prompts(args.own_prompts)
+        card = prompt_card(catalog if own is None else replace(catalog, prompts=own), args.prompt_id)
         return RunRequest(prompt=card.text, prompt_name=card.id)
     if text is None:
         raise PromptError("there is no prompt; give --prompt TEXT, --prompt-file FILE or --prompt-id ID.")

@@ -14,7 +14,8 @@ def text(trace: Trace, codec: TextCodec, tally: Tally) -> None:
     """Ids of the prompt, bytes of every token that is named, and the decoded output."""
     started, finished = trace.started, trace.finished
     if started.branch is None and started.prompt_text:
-        ids = codec.encode(started.prompt_text)
+        chat = started.chat_message is not None
+        ids = codec.encode_rendered(started.prompt_text) if chat else codec.encode(started.prompt_text)
         tally.compare(TEXT, "started.prompt_ids", ids == started.prompt_ids, started.prompt_ids, ids)
     for key, entry in trace.vocab.items():
         due = base64.b64encode(codec.token_bytes(int(key))).decode("ascii")

@@ -13,7 +13,7 @@ import difflib
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from specviz.errors import OptionError
@@ -77,6 +77,12 @@ class SweepDefinition:
     """the first so many of each family, in the set's order"""
     prompts: tuple[str, ...] = ()
     """prompt ids; where there are any, families do not count"""
+    chat: bool = False
+    """the prompts are messages to an instruct model, put into its chat template"""
+    prompt_file: str = ""
+    """a JSONL file of prompts in place of the bundled set, beside the sweep file; read into `own_prompts`"""
+    own_prompts: tuple[PromptCard, ...] = ()
+    """prompts in place of the bundled set: all of them, where neither `prompts` nor `families` chooses some"""
     repeats: int = 1
     max_new_tokens: int = 64
     verifier: str = _STANDARD.verifier
@@ -96,7 +102,9 @@ def stated(one: SweepDefinition | DrafterEntry) -> dict[str, Any]:
         standard = entry.default_factory() if callable(entry.default_factory) else entry.default
         if value == standard:
             continue
-        if entry.name == "drafters":
+        if entry.name == "own_prompts":
+            found["own_prompts"] = [asdict(card) for card in value]
+        elif entry.name == "drafters":
             found["drafters"] = [{"name": drafter.name} | stated(drafter) for drafter in value]
         else:
             found[entry.name] = json.loads(json.dumps(value))
@@ -111,6 +119,8 @@ def fingerprint(definition: SweepDefinition) -> str:
 
 def expand(definition: SweepDefinition, catalog: Catalog) -> SweepSpec:
     """Every case and prompt. Raises OptionError for names that there are not, with the nearest, and for nothing."""
+    if definition.prompt_file and not definition.own_prompts:
+        raise OptionError(f"the prompts of '{definition.prompt_file[:40]}' were not read; give them beside the sweep.")
     names = [entry.name for entry in definition.drafters]
     rest = [method.name for method in catalog.drafters if method.name not in (*names, BASELINE)]
     entries = [*definition.drafters, *(DrafterEntry(name) for name in rest if definition.every_drafter)]
@@ -127,7 +137,8 @@ def expand(definition: SweepDefinition, catalog: Catalog) -> SweepSpec:
     spec = SweepSpec(
         drafters=drafters,
         gammas=definition.gammas,
-        prompt_ids=tuple(_prompts(definition, catalog)),
+        prompt_ids=tuple(_prompts(definition, definition.own_prompts or catalog.prompts)),
+        own_prompts=definition.own_prompts,
         temperatures=definition.temperatures,
         repeats=definition.repeats,
         max_new_tokens=definition.max_new_tokens,
@@ -138,7 +149,9 @@ def expand(definition: SweepDefinition, catalog: Catalog) -> SweepSpec:
 
 
 def _template(definition: SweepDefinition) -> RunRequest:
-    asked = {name: getattr(definition, name) for name in ("target", "drafter_model", "verifier", "seed", "dtype")}
+    asked = {
+        name: getattr(definition, name) for name in ("target", "drafter_model", "verifier", "seed", "dtype", "chat")
+    }
     options = dict(definition.verifier_options)
     return RunRequest(prompt="", verifier_options=options, device=definition.device, record=False, **asked)
 
@@ -153,16 +166,19 @@ def _check_different(spec: SweepSpec) -> None:
         seen.add(name)
 
 
-def _prompts(definition: SweepDefinition, catalog: Catalog) -> Iterator[str]:
+def _prompts(definition: SweepDefinition, cards: Sequence[PromptCard]) -> Iterator[str]:
     """Prompt ids. Raises OptionError for an unknown id or family."""
+    ids = [card.id for card in cards]
     if definition.prompts:
-        ids = [card.id for card in catalog.prompts]
         yield from (nearest(name, ids, "prompt") for name in definition.prompts)
         return
-    kinds = list(dict.fromkeys(card.family for card in catalog.prompts))
+    if definition.own_prompts and not definition.families:
+        yield from ids
+        return
+    kinds = list(dict.fromkeys(card.family for card in cards))
     for family in definition.families or kinds:
         chosen: Sequence[PromptCard] = [
-            card for card in catalog.prompts if card.family == nearest(family, kinds, "prompt family")
+            card for card in cards if card.family == nearest(family, kinds, "prompt family")
         ]
         yield from (card.id for card in chosen[: definition.prompts_per_family])
 

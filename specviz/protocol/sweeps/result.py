@@ -125,7 +125,7 @@ def introduce(
             f"the sweep asks for {definition.threads} threads, but this program runs with {plain.machine.threads}; use "
             "`specviz bench sweep`, which sets them, or leave threads out."
         )
-    texts = [(card.id, card.text) for card in prompts_of(source, spec.prompt_ids)]
+    texts = [(card.id, card.text) for card in prompts_of(source, spec)]
     return SweepResult(
         kind=KIND,
         version=VERSION,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from specviz.errors import OptionError
@@ -39,6 +39,8 @@ class SweepSpec:
     repeats: int = 1
     max_new_tokens: int = 64
     template: RunRequest = field(default_factory=lambda: RunRequest(prompt=""))
+    own_prompts: tuple[PromptCard, ...] = ()
+    """in place of the source's set"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +101,10 @@ def run_key(one: SweepCase | SweepPoint, prompt: str, repeat: int, temperature: 
     return title(one), one.gamma, prompt, repeat, temperature
 
 
-def prompts_of(source: TraceSource, ids: Sequence[str]) -> list[PromptCard]:
-    """The prompts with these ids. Raises OptionError for an id there is not."""
-    known = {card.id: card for card in source.catalog().prompts}
+def prompts_of(source: TraceSource, spec: SweepSpec) -> list[PromptCard]:
+    """The prompts of a sweep. Raises OptionError for an id there is not."""
+    ids = spec.prompt_ids
+    known = {card.id: card for card in spec.own_prompts or source.catalog().prompts}
     missing = [name for name in ids if name not in known]
     if missing:
         raise OptionError(f"there is no prompt '{missing[0]}' in the prompt set; `specviz list prompts` shows the ids.")

@@ -9,14 +9,15 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 import tomli_w
 from pydantic import TypeAdapter, ValidationError
 
-from specviz.errors import BenchError, OptionError
+from specviz.errors import BenchError, OptionError, PromptError
+from specviz.protocol.prompt_file import read_prompts
 from specviz.protocol.sweeps.definition import DrafterEntry, SweepDefinition, nearest, stated
 from specviz.trace.validation import sentence_of
 
@@ -40,11 +41,23 @@ def read_definition(path: str | Path) -> SweepDefinition:
     if len(raw) > MOST_BYTES:
         raise BenchError(f"{path.name}: is longer than {MOST_BYTES:,} bytes, but a sweep file is a page at most.")
     try:
-        return definition_of(raw.decode("utf-8"))
+        return _with_prompts(definition_of(raw.decode("utf-8")), path.parent)
     except UnicodeDecodeError as error:
         raise BenchError(f"{path.name}: byte {error.start} is not valid UTF-8; a sweep file is TOML text.") from None
     except BenchError as error:
         raise BenchError(f"{path.name}: {error}") from None
+
+
+def _with_prompts(definition: SweepDefinition, folder: Path) -> SweepDefinition:
+    """The definition with the prompts of the file that it names, which lies beside it. Raises BenchError."""
+    if not definition.prompt_file:
+        return definition
+    if Path(definition.prompt_file).name != definition.prompt_file:  # a visitor's sweep file must not name any other
+        raise BenchError("prompt_file must be the name of a file beside the sweep file, without a path.")
+    try:
+        return replace(definition, own_prompts=read_prompts(folder / definition.prompt_file), prompt_file="")
+    except PromptError as error:
+        raise BenchError(f"prompt_file: {error}") from None
 
 
 def definition_of(text: str) -> SweepDefinition:
@@ -84,9 +97,13 @@ def checked(definition: SweepDefinition) -> SweepDefinition:
             raise BenchError(f"temperatures has {temperature:g}, but each must lie between 0 and 10.")
     for field in fields(definition):
         values = getattr(definition, field.name)
-        if isinstance(values, tuple) and len(values) > MOST_OF_AN_AXIS:
+        if isinstance(values, tuple) and field.name != "own_prompts" and len(values) > MOST_OF_AN_AXIS:
             raise BenchError(f"{field.name} has {len(values)} entries, but at most {MOST_OF_AN_AXIS} are taken.")
-        if isinstance(values, tuple) and field.name != "drafters" and len(set(values)) < len(values):
+        if (
+            isinstance(values, tuple)
+            and field.name not in ("drafters", "own_prompts")
+            and len(set(values)) < len(values)
+        ):
             raise BenchError(f"{field.name} has an entry twice; leave one of them out.")
     if not definition.temperatures:
         raise BenchError("temperatures is empty; give at least one, such as 0.")

@@ -40,6 +40,7 @@ from specviz.cli.parts.progress import progress
 from specviz.cli.parts.sources import SharedModels, live_source
 from specviz.cli.parts.terminal import err
 from specviz.errors import BenchError
+from specviz.protocol.prompt_file import read_prompts
 from specviz.protocol.runs import PromptCard, RunRequest, TraceSource
 from specviz.resources import ROOT
 
@@ -55,6 +56,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--drafters", default="", metavar="A,B,…", help="these alone; without it, every drafter")
     add_count(parser, "--prompts", 2, "prompts per family")
+    own = "your own prompts, one JSON object a line with text, id and family, in place of the bundled set"
+    add("--own-prompts", type=Path, metavar="FILE.jsonl", help=own)
     add_count(parser, "--repeats", 1, "times everything is run")
     add_count(parser, "--max-new-tokens", 128, "tokens per run, where its text does not end before")
     add_temperatures(parser)
@@ -87,6 +90,8 @@ def measure(args: argparse.Namespace, source: TraceSource, kept: DrafterReport |
     finished, and
     before the contest where its rows could not stand beside those of `kept`."""
     catalog = source.catalog()
+    if args.own_prompts is not None:
+        catalog = replace(catalog, prompts=read_prompts(args.own_prompts))
     names = [name.strip() for name in args.drafters.split(",") if name.strip()]
     drafters = drafter_plan.with_models(drafter_plan.chosen(catalog, names), args.second_model)
     prompts = first_prompts(catalog, args.prompts)

@@ -24,6 +24,7 @@ from specviz.cli.parts.progress import progress
 from specviz.cli.parts.sources import SharedModels, live_source
 from specviz.cli.parts.terminal import err, out, printable
 from specviz.errors import BenchError, OptionError
+from specviz.protocol.prompt_file import read_prompts
 from specviz.protocol.runs import TraceSource
 from specviz.protocol.sweeps import store as sweep_store
 from specviz.protocol.sweeps.csv_file import sweep_csv
@@ -46,6 +47,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--csv", type=Path, metavar="FILE", help="also write one line per run")
     keep_words = "also keep the trace of every run in DIR, with distributions, for `specviz analyse DIR` and the player"
     add("--keep-traces", type=Path, metavar="DIR", help=keep_words)
+    own_words = "your own prompts, one JSON object a line, in place of the file's"
+    add("--own-prompts", type=Path, metavar="FILE.jsonl", help=own_words)
     add("--dtype", metavar="D", help="number format in place of the file's, such as bfloat16; give another --out")
     add("--max-minutes", type=float, metavar="M", help="stop after M minutes; what is done is kept, as after Ctrl-C")
     add("--json", action="store_true", help="print the whole result in place of the table")
@@ -69,6 +72,9 @@ def run(args: argparse.Namespace) -> int:
         raise OptionError(
             "--keep-traces keeps the runs of this machine, and --ray makes them elsewhere; give one of them."
         )
+    if args.own_prompts is not None:
+        own = read_prompts(args.own_prompts)
+        definition = replace(definition, own_prompts=own, prompts=(), families=())
     kept = _kept(args.out, definition, args.replace)
     if args.ray is None:
         result = measure(args, definition, live_source(SharedModels(), definition.threads or 1), kept)

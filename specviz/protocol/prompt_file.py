@@ -1,0 +1,84 @@
+"""A researcher's own prompts: a JSONL file, one prompt a line, in place of the bundled set.
+
+{"id": "mine-1", "family": "maths", "text": "What is 2 + 2?"}
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from specviz.errors import PromptError
+from specviz.protocol.runs import PromptCard
+
+MOST_BYTES = 5_000_000
+MOST_PROMPTS = 1000
+MOST_NAME = 80
+FAMILY = "own"
+"""of a prompt that names none"""
+TITLE = 40
+
+
+def read_prompts(path: Path) -> tuple[PromptCard, ...]:
+    """The prompts of a file. Raises PromptError; the sentence begins with the file's name and line."""
+    try:
+        with path.open("rb") as file:
+            raw = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise PromptError(f"{path.name}: cannot be read ({error.strerror}); check the path.") from None
+    if len(raw) > MOST_BYTES:
+        raise PromptError(f"{path.name}: is longer than {MOST_BYTES:,} bytes; take fewer prompts.")
+    try:
+        return prompts_of_text(raw.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise PromptError(f"{path.name}: byte {error.start} is not valid UTF-8; convert it first.") from None
+    except PromptError as error:
+        raise PromptError(f"{path.name}: {error}") from None
+
+
+def prompts_of_text(text: str) -> tuple[PromptCard, ...]:
+    """One prompt per line that is not empty: `text`, and if you like `id`, `family`, `title` and `description`; other
+    keys are passed over. Raises PromptError naming the line."""
+    found: dict[str, PromptCard] = {}
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            card = _card(line, number)
+            if card.id in found:
+                raise PromptError(f"line {number}: the id '{card.id}' came before; give each prompt its own.")
+            found[card.id] = card
+    if not found:
+        raise PromptError('there is no prompt in it; a line is like {"id": "mine-1", "family": "maths", "text": "…"}.')
+    if len(found) > MOST_PROMPTS:
+        raise PromptError(f"has {len(found)} prompts, but at most {MOST_PROMPTS} are taken; split it.")
+    return tuple(found.values())
+
+
+def _card(line: str, number: int) -> PromptCard:
+    try:
+        data: Any = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise PromptError(f"line {number} is not valid JSON ({str(error)[:80]}); each line is one object.") from None
+    if not isinstance(data, dict):
+        raise PromptError(f'line {number} is no object; write {{"id": "…", "family": "…", "text": "…"}}.')
+    words = {name: _word(data, name, number) for name in ("id", "family", "title", "description", "text")}
+    if not words["text"]:
+        raise PromptError(f"line {number} has no text; its key is 'text'.")
+    return PromptCard(
+        id=words["id"] or f"{FAMILY}-{number}",
+        family=words["family"] or FAMILY,
+        title=words["title"] or " ".join(words["text"][: 2 * TITLE].split())[:TITLE],
+        description=words["description"],
+        text=words["text"],
+    )
+
+
+def _word(data: dict[str, Any], name: str, number: int) -> str:
+    value = data.get(name, "")
+    if name == "id" and isinstance(value, int) and not isinstance(value, bool):
+        value = str(value)
+    if not isinstance(value, str):
+        raise PromptError(f"line {number}: {name} is {str(value)[:40]!r}, but must be text.")
+    if name in ("id", "family") and len(value) > MOST_NAME:
+        raise PromptError(f"line {number}: {name} has {len(value)} characters, but at most {MOST_NAME} are taken.")
+    return value
