@@ -27,4 +27,4 @@ def test_a_file_that_cannot_be_read_says_so_and_changes_nothing_else(tmp_path):
 
 
 def test_a_file_that_is_too_large_is_not_read(tmp_path):
-    assert "the file is larger than the" in str(opened(tmp_path, "x" * 9, Limits(import_bytes=5))[1])
+    assert "The file is larger than the" in str(opened(tmp_path, "x" * 9, Limits(import_bytes=5))[1])
