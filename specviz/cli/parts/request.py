@@ -82,7 +82,7 @@ def add_prompt_flags(parser: argparse.ArgumentParser) -> None:
         "--prompt-id", metavar="ID", help="a prompt of the bundled set; `specviz list prompts` shows them"
     )
     parser.add_argument(
-        "--prompts",
+        "--own-prompts",
         metavar="FILE.jsonl",
         type=Path,
         help="with --prompt-id: your own prompts in place of the bundled set",
