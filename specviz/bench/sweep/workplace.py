@@ -45,7 +45,7 @@ class Workplace:
             warm_ups = list(warm_up(self._source, spec))
             spec = runnable(spec, warm_ups)
             result = introduce(self._source, definition, spec, warm_ups, command)
-            prompts = tuple(prompts_of(self._source, spec.prompt_ids))
+            prompts = tuple(prompts_of(self._source, spec))
         except SpecVizError as error:
             raise BenchError(str(error)) from None
         about = result.provenance

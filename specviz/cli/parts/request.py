@@ -165,6 +165,8 @@ def prompted(args: argparse.Namespace, catalog: Catalog) -> RunRequest:
         raise PromptError("--own-prompts needs --prompt-id, which says which of them to continue.")
     if args.prompt_id:
         own = None if args.own_prompts is None else read_prompts(args.own_prompts)
+        if own is not None and args.prompt_id not in {one.id for one in own}:
+            raise PromptError(f"there is no prompt '{args.prompt_id}' in {args.own_prompts.name}.")
         card = prompt_card(catalog if own is None else replace(catalog, prompts=own), args.prompt_id)
         return RunRequest(prompt=card.text, prompt_name=card.id)
     if text is None:
