@@ -107,17 +107,34 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 
   let waiting = null;
 
-  /** Go to the first beat of a round of the run `moment` names ("run_id round"), once the page's player has it. */
+  /** "run_id round", or the same as JSON with the node whose verdict is meant and the rounds to step through. */
+  function readAsked(moment) {
+    const text = String(moment || "");
+    if (text.startsWith("{")) return JSON.parse(text);
+    const [run, round] = text.split(" ");
+    return { run, round: Number(round) };
+  }
+
+  /** The beat of a node's verdict; the last token's where it has none of its own, the first without a node. */
+  function beatOf(round, node) {
+    if (node === null || node === undefined) return 0;
+    const list = S.beats(round);
+    const own = list.findIndex((beat) => beat.trial !== undefined && round.judged.trials[beat.trial].node === node);
+    return own >= 0 ? own : list.findIndex((beat) => beat.drawn);
+  }
+
+  /** Go to a round of the run that `moment` names, once the page's player has it. */
   function openAt(moment) {
-    const [id, round] = String(moment || "").split(" ");
+    const { run, round, node, found } = readAsked(moment);
     const handle = document.querySelector("#sv-player .sv-player").specviz;
     if (waiting) waiting();
     waiting = null;
     const arrived = () => {
-      if (!id || !handle.trace || handle.trace.started.run_id !== id) return false;
+      if (!run || !handle.trace || handle.trace.started.run_id !== run) return false;
       if (waiting) waiting();
       waiting = null;
-      handle.go({ round: Number(round), beat: 0 });
+      handle.set({ found: found || null });
+      handle.go({ round, beat: beatOf(handle.trace.rounds[round], node) }, true, node ?? null);
       return true;
     };
     if (!arrived()) waiting = handle.subscribe(arrived);

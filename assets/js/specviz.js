@@ -29,6 +29,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       guess: false, // whether verdicts are kept back until they are guessed
       hidden: [], // areas that are not shown, by name: "card", "counters", …
       lit: [], // areas that are pointed at
+      found: null, // rounds to step through: {words, rounds}
       view: "", // "present" while the player fills the window
     };
     const watchers = new Set(); // called after each drawing
@@ -61,7 +62,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     panels.push(tree.draw, text, S.cardPanel(card, act), S.columnsPanel(card, act), S.rejudgePanel(card, act));
     const caption = area("caption", { "aria-label": "what happens" });
     const told = S.captionPanel(caption);
-    panels.push(S.transportPanel(area("transport", { "aria-label": "transport" }), act));
+    const transport = area("transport", { "aria-label": "transport" });
+    panels.push(S.transportPanel(transport, act), S.foundPanel(transport, act));
     panels.push(S.exhibitsPanel(area("exhibits", { "aria-label": "what the drafter knew" }), act));
     const costs = area("costs", { "aria-label": "what it cost" });
     const cell = (name) => costs.appendChild(h("div", { class: `svp-${name}` }));
@@ -247,7 +249,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       }, 3000);
     }
 
-    /** What a screen around the player may change of how it shows: any of {guess, hidden, lit, view}. */
+    /** What a screen around the player may change of how it shows: any of {guess, hidden, lit, found, view}. */
     function set(changes) {
       Object.assign(own, changes);
       if (own.guess) play(false);
@@ -291,6 +293,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       if (!same) {
         play(false);
         own.moved = null;
+        own.found = null;
       }
       const exists = start.node === END || own.trace.rounds[S.clamp(own.trace, start).round].nodes[start.node];
       go(start, false, exists ? start.node : null);

@@ -11,6 +11,9 @@ from pathlib import Path
 import gradio as gr
 
 from specviz.app.about.tab import about_tab
+from specviz.app.analysis.actions import AnalysisActions
+from specviz.app.analysis.library import Library
+from specviz.app.analysis.tab import analysis_tab
 from specviz.app.lab.tab import restore
 from specviz.app.learn.button import Learn, lessons_of, wire_learn
 from specviz.app.machine.actions import MachineActions
@@ -31,6 +34,7 @@ from specviz.app.speedup.actions import SpeedupActions
 from specviz.app.speedup.shown import recorded
 from specviz.app.speedup.tab import opens_sweeps, speedup_tab
 from specviz.app.step.actions import StepActions
+from specviz.app.step.opening_actions import OpeningActions
 from specviz.app.step.tab import step_tab
 from specviz.app.train.actions import TrainActions
 from specviz.app.train.tab import train_tab
@@ -73,6 +77,9 @@ def build(source: TraceSource, gallery: Gallery, limits: Limits, sweeps: Path = 
         with gr.Tabs() as tabs:
             with gr.Tab("Step", id="step"):
                 parts = step_tab(step, table)
+            with gr.Tab("Analysis", id="analysis") as analysis_page:
+                opens = OpeningActions(gallery, source.catalog(), limits, tuple(parts.form))
+                analysed = analysis_tab(AnalysisActions(Library(gallery, limits)), analysis_page, tabs, parts, opens)
             with gr.Tab("Race", id="race"):
                 raced = race_tab(race, table)
             with gr.Tab("Speedup", id="speedup") as speedup_page:
@@ -91,7 +98,7 @@ def build(source: TraceSource, gallery: Gallery, limits: Limits, sweeps: Path = 
                 about_tab(table)
         opens_sweeps(parts.drawer.upload, speedup, tabs, sweep_shown, limits.import_bytes)
         wire_learn(learn, gallery, tabs, parts.stage())
-        kept = [raced, swept, curves, heads, what_if, proved, filters]
+        kept = [analysed, raced, swept, curves, heads, what_if, proved, filters]
         bar = parts.bar
         linked = LinkParts(tabs, parts.stage(), bar.run, bar.stop, parts.form, simulating.simulated, kept, [doc])
         wire_links(step, names, linked)

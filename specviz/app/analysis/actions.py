@@ -1,0 +1,212 @@
+"""What the Analysis tab's controls do: read the chosen runs, count, show, compare, open an example.
+
+Every action returns what the page should show; an error becomes one sentence, and what stands there stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import gradio as gr
+
+from specviz.app.analysis.answer import answer, plural
+from specviz.app.analysis.charts import chart
+from specviz.app.analysis.library import MOST_NODES, ON_STAGE, Library, Named
+from specviz.app.analysis.tables import agreement_table, comparison_table, pairs_table, rounds_list
+from specviz.app.parts import notices
+from specviz.app.parts.packed import pack
+from specviz.errors import SpecVizError, TraceError
+from specviz.theory.analysis.analyse import Analysis, analyses
+from specviz.theory.analysis.compare import compare
+from specviz.theory.analysis.facts import RoundFacts, RunFacts
+from specviz.theory.analysis.gather import facts_of
+from specviz.theory.analysis.patterns import SURPRISING, matching
+from specviz.trace.events import Trace
+
+STAGE, RECORDED, FILES = "stage", "recorded", "files"
+OF = (("the run in Step", STAGE), ("all recorded runs", RECORDED), ("my traces", FILES))
+READING = "reading the runs…"
+Updates = tuple[object, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """What is counted of the chosen runs, for a `gr.State`: tables, rounds and places, no trace."""
+
+    of: str = ""
+    stage: bytes = b""
+    """the run on the stage, packed, where that was counted: another run there is counted anew"""
+    named: Mapping[str, Named] = field(default_factory=dict)
+    analyses: tuple[Analysis, ...] = ()
+    rounds: Mapping[str, tuple[RoundFacts, ...]] = field(default_factory=dict)
+    """by drafter"""
+    refused: tuple[str, ...] = ()
+    """runs that could not be read, each as a sentence"""
+
+    def of_drafter(self, name: str | None) -> Analysis | None:
+        """The first where there is none of that name."""
+        return next((one for one in self.analyses if one.drafter == name), self.analyses[0] if self.analyses else None)
+
+
+class AnalysisActions:
+    """The tab's actions; of visitors nothing is kept here, of the recordings what was counted once."""
+
+    def __init__(self, library: Library) -> None:
+        self.library = library
+        self._recorded: Counted | None = None
+
+    # --- counting --------------------------------------------------------------------------------------------------
+
+    def count(self, of: str, player: str, paths: Sequence[str] | None) -> Counted:
+        """Raises TraceError where there is nothing to count."""
+        if of == RECORDED and self._recorded is not None:
+            return self._recorded
+        if of == STAGE:
+            named = self.library.stage(player)
+        elif of == RECORDED:
+            named = self.library.recorded()
+        else:
+            named = self.library.files(paths or ())
+        counted = self._counted(of, named)
+        if of == RECORDED:
+            self._recorded = counted
+        return counted
+
+    def _counted(self, of: str, named: Sequence[Named]) -> Counted:
+        facts, refused, read, left = list[RunFacts](), list[str](), list[Named](), MOST_NODES
+        for place, one in enumerate(named):
+            if left <= 0:
+                refused.append(f"{plural(len(named) - place, 'trace')} left out: more than {MOST_NODES:,} candidates.")
+                break
+            try:
+                trace = self.library.read(one.place)
+            except TraceError as error:
+                refused.append(f"{one.name}: {str(error).removeprefix(f'{one.name}: ')}")
+                continue
+            left -= sum(len(this.nodes) for this in trace.rounds)
+            facts.append(facts_of(one.name, trace))
+            read.append(one)
+        if not facts:
+            raise TraceError(refused[0] if refused else "there is no run to count here.")
+        rounds: dict[str, list[RoundFacts]] = {}
+        for run in facts:
+            rounds.setdefault(run.drafter, []).extend(run.rounds)
+        return Counted(
+            of, named[0].place.packed, {one.name: one for one in read}, tuple(analyses(facts)),
+            {name: tuple(some) for name, some in rounds.items()}, tuple(refused),
+        )  # fmt: skip
+
+    # --- showing ---------------------------------------------------------------------------------------------------
+
+    def enter(self, shown: Counted, of: str, *controls: Any) -> Iterator[Updates]:
+        """The tab was opened: the run on the stage is counted again where it is another one."""
+        player = controls[0]
+        if shown.of == of and (of != STAGE or shown.stage == pack(player)):
+            yield (gr.skip(),) * OUTPUTS
+            return
+        yield from self.choose(shown, of, *controls)
+
+    def choose(
+        self, shown: Counted, of: str, player: str, paths: Sequence[str] | None, chart_name: str, pattern: str,
+        bits: float | None,
+    ) -> Iterator[Updates]:  # fmt: skip
+        """Other runs were chosen: everything is counted and shown anew."""
+        if of == FILES and not paths:
+            ask = "Choose traces of yours, .json or .json.gz, or a zip of them: any number of runs of any drafters."
+            yield (*[gr.skip()] * (OUTPUTS - 2), notices.message(ask), gr.File(visible=True))
+            return
+        yield (*[gr.skip()] * (OUTPUTS - 2), notices.message(READING, "busy"), gr.File(visible=of == FILES))
+        try:
+            counted = self.count(of, player, paths)
+        except SpecVizError as error:
+            yield (*[gr.skip()] * (OUTPUTS - 2), notices.message(str(error), "error"), gr.skip())
+            return
+        names = [one.drafter for one in counted.analyses]
+        first = max(counted.analyses, key=lambda one: one.rounds).drafter
+        drafters = gr.Dropdown(names, value=first, visible=len(names) > 1)
+        runs = list(counted.named)
+        pair = [gr.Dropdown(runs, value=None), gr.Dropdown([*runs, *self._others(counted)], value=None)]
+        yield (
+            counted, drafters, *self.show(counted, first, chart_name, pattern, bits), *pair,
+            notices.message(_said(counted)), gr.skip(),
+        )  # fmt: skip
+
+    def _others(self, counted: Counted) -> list[str]:
+        """Recorded runs, to lay beside the counted ones."""
+        return [one.name for one in self.library.recorded() if one.name not in counted.named]
+
+    def show(
+        self, counted: Counted, drafter: str | None, chart_name: str, pattern: str, bits: float | None
+    ) -> tuple[object, ...]:
+        """(answer, chart's reading, chart, agreement, pairs, rounds, what is missing) of one drafter."""
+        one = counted.of_drafter(drafter)
+        if one is None:
+            return (gr.skip(),) * 7
+        missing = [*one.missing, *counted.refused]
+        notes = "".join(notices.note(text) for text in missing)
+        return (
+            answer(one), *self.draw(counted, drafter, chart_name), agreement_table(one), pairs_table(one.pairs),
+            self.find(counted, drafter, pattern, bits), notes,
+        )  # fmt: skip
+
+    def draw(self, counted: Counted, drafter: str | None, chart_name: str) -> tuple[object, object]:
+        """(how it is read, the chart)."""
+        one, chosen = counted.of_drafter(drafter), chart(chart_name)
+        return (notices.note(chosen.reading), gr.skip() if one is None else chosen.draw(one))
+
+    def find(self, counted: Counted, drafter: str | None, pattern: str, bits: float | None) -> str:
+        """The rounds of a pattern as HTML."""
+        one = counted.of_drafter(drafter)
+        rounds = () if one is None else counted.rounds[one.drafter]
+        return rounds_list(matching(rounds, pattern, _bits(bits)), len(rounds), pattern)
+
+    def compare(self, counted: Counted, first: str | None, second: str | None) -> str:
+        """Two runs side by side as HTML; nothing until both are chosen."""
+        if not first or not second:
+            return notices.note("Choose two runs; of the same prompt they can be read line by line.")
+        try:
+            both = compare((first, self._trace(counted, first)), (second, self._trace(counted, second)))
+        except SpecVizError as error:
+            return notices.message(str(error), "error")
+        return comparison_table(both)
+
+    # --- opening ---------------------------------------------------------------------------------------------------
+
+    def asked(
+        self, counted: Counted, drafter: str | None, pattern: str, bits: float | None, event: gr.EventData
+    ) -> tuple[Trace, dict[str, Any]]:
+        """The run of a pressed button, and where the player should go. Raises TraceError where there is no such."""
+        name, at = str(event.run), int(event.round)
+        trace = self._trace(counted, name)
+        if not 0 <= at < len(trace.rounds):
+            raise TraceError(f"{name[:60]} has no round {at + 1}; count the runs again.")
+        node = event.node if isinstance(event.node, int) and 0 < event.node < len(trace.rounds[at].nodes) else None
+        moment: dict[str, Any] = {"run": trace.started.run_id, "round": at, "node": node}
+        one = counted.of_drafter(drafter)
+        if event.found and one is not None:
+            found = matching(counted.rounds[one.drafter], pattern, _bits(bits))
+            moment["found"] = {"words": pattern, "rounds": [this.index for this in found if this.run == name]}
+        return trace, moment
+
+    def _trace(self, counted: Counted, name: str) -> Trace:
+        named = counted.named.get(name) or next((one for one in self.library.recorded() if one.name == name), None)
+        if named is None:
+            raise TraceError(f"there is no run '{name[:60]}' here; choose one from the list.")
+        return self.library.read(named.place)
+
+
+OUTPUTS = 13
+"""of `choose`: state, drafter, the seven of `show`, the two runs to compare, message, files"""
+
+
+def _bits(value: float | None) -> float:
+    return SURPRISING if value is None else float(value)
+
+
+def _said(counted: Counted) -> str:
+    runs = sum(len(one.runs) for one in counted.analyses)
+    what = ON_STAGE if counted.of == STAGE else plural(runs, "run")
+    refused = f"; {plural(len(counted.refused), 'file')} could not be read, see below" if counted.refused else ""
+    return f"Counted: {what}, {plural(len(counted.analyses), 'drafter')}{refused}."

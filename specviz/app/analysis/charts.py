@@ -1,0 +1,158 @@
+"""The tab's charts: acceptance by whatever a candidate is counted by, agreement by rank, the reliability diagram.
+
+Each takes one `Analysis`; where it holds nothing to draw, the chart says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import plotly.graph_objects as go
+
+from specviz.app.analysis.answer import interval, share
+from specviz.app.lab.figure_parts import hover, label, sentence
+from specviz.app.parts.style import SERIES, TEXT, style
+from specviz.theory.analysis.analyse import Analysis
+from specviz.theory.analysis.rates import Row
+
+HEIGHT = 400
+OLD = "These traces do not say it: they are older than format 1.1. Record the runs anew to have it."
+UNKNOWN = "The drafter's own probabilities are not in these traces: it drafts without a model, or nothing was drawn."
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """One chart of the tab's chooser."""
+
+    name: str
+    title: str
+    reading: str
+    """how it is read, in a sentence"""
+    draw: Callable[[Analysis], go.Figure]
+
+
+def rows_figure(rows: Sequence[Row], axis: str, value: str, empty: str) -> go.Figure:
+    """A bar per row with its 95 % interval; the counts stand over it."""
+    if not rows:
+        return sentence(empty)
+    rates = [row.rate for row in rows]
+    heights = [rate.value or 0.0 for rate in rates]
+    figure = go.Figure(
+        go.Bar(
+            x=[label(row.label) for row in rows],
+            y=heights,
+            error_y={
+                "type": "data", "symmetric": False, "color": TEXT, "thickness": 1.5,
+                "array": [(rate.high or 0.0) - height for rate, height in zip(rates, heights, strict=True)],
+                "arrayminus": [height - (rate.low or 0.0) for rate, height in zip(rates, heights, strict=True)],
+            },
+            text=[f"n = {rate.of}" for rate in rates],
+            textposition="inside", insidetextanchor="start", insidetextfont={"color": "white"},
+            hovertext=[hover(row.label, [f"{share(row.rate)}: {interval(row.rate)}"]) for row in rows],
+            hoverinfo="text",
+            marker={"color": SERIES[0]},
+        )
+    )  # fmt: skip
+    figure.update_xaxes(title=axis, type="category")
+    figure.update_yaxes(title=value, range=[0, 1.05], tickformat=".0%")
+    return style(figure, HEIGHT)
+
+
+def reliability_figure(one: Analysis) -> go.Figure:
+    """Mean p over mean q of candidates that the drafter gave about the same probability."""
+    if one.calibration is None:
+        return sentence(UNKNOWN)
+    bins = one.calibration.bins
+    most = max(found.count for found in bins)
+    figure = go.Figure(
+        go.Scatter(
+            x=[0, 1], y=[0, 1], mode="lines", name="as sure as it is right", hoverinfo="skip",
+            line={"color": TEXT, "width": 1.5, "dash": "dash"},
+        )
+    )  # fmt: skip
+    figure.add_trace(
+        go.Scatter(
+            x=[found.mean_draft for found in bins],
+            y=[found.mean_target for found in bins],
+            mode="lines+markers",
+            name=label(one.drafter),
+            line={"color": SERIES[0]},
+            marker={"color": SERIES[0], "size": [8 + 16 * (found.count / most) ** 0.5 for found in bins]},
+            hovertext=[
+                hover(
+                    f"q {found.label}",
+                    [
+                        f"mean q {found.mean_draft:.2f}, mean p {found.mean_target:.2f}, {found.count} candidates",
+                        f"accepted of those tested: {share(found.accepted)} ({interval(found.accepted)})",
+                    ],
+                )
+                for found in bins
+            ],
+            hoverinfo="text",
+        )
+    )
+    figure.update_xaxes(title="q: what the drafter gave its candidate", range=[0, 1.02])
+    figure.update_yaxes(title="p: what the target gave it", range=[0, 1.02])
+    return style(figure, HEIGHT)
+
+
+def _accepted(
+    name: str, title: str, reading: str, axis: str, rows: Callable[[Analysis], Sequence[Row]], empty: str = OLD
+) -> Chart:
+    value = "accepted of those tested"
+    return Chart(name, title, reading, lambda one: rows_figure(rows(one), axis, value, empty))
+
+
+NOTHING = "Nothing was tested, so there is no acceptance to count."
+CHARTS: tuple[Chart, ...] = (
+    _accepted(
+        "depth", "by depth", "How far a draft holds: a candidate at depth 2 was tested because depth 1 was accepted.",
+        "depth in the draft", lambda one: one.by_depth, NOTHING,
+    ),
+    _accepted(
+        "class", "by token class", "What sort of text the drafted token is, from its characters alone.",
+        "class of the drafted token", lambda one: one.by_token_class, NOTHING,
+    ),
+    _accepted(
+        "copied", "copied or new", "Copied: the token stood before in the text, after the same two tokens.",
+        "the drafted token", lambda one: one.by_copied, NOTHING,
+    ),
+    _accepted(
+        "position", "by position", "Where in the output the candidate would stand.",
+        "output token", lambda one: one.by_position, NOTHING,
+    ),
+    _accepted(
+        "entropy", "by the target's entropy", "How open the text is there: at few bits there is one way to go on.",
+        "entropy of the target", lambda one: one.by_target_entropy,
+    ),
+    _accepted(
+        "target-rank", "by rank in the target", "Which of the target's choices the drafted token is; 1: its favourite.",
+        "rank in the target", lambda one: one.by_target_rank,
+    ),
+    _accepted(
+        "draft-rank", "by rank in the draft", "Which of the drafter's choices the candidate is, as far as recorded.",
+        "rank in the drafter", lambda one: one.by_draft_rank, UNKNOWN,
+    ),
+    Chart(
+        "agreement", "agreement by rank",
+        "How often the drafter's first, second, … choice is the target's favourite, whether it was tested or not.",
+        lambda one: rows_figure(one.agreement, "rank in the drafter", "is the target's favourite", OLD),
+    ),
+    Chart(
+        "calibration", "reliability",
+        "On the dashed line the drafter is as sure as it is right; below, it is too sure. Large: many candidates.",
+        reliability_figure,
+    ),
+    _accepted(
+        "overlap", "by Σ min(p, q)",
+        "Where both models believe the same, Σ min(p, q) is 1; the first candidate of a place is accepted that often.",
+        "Σ min(p, q) of the models' own beliefs",
+        lambda one: () if one.distances is None else one.distances.by_overlap, OLD,
+    ),
+)  # fmt: skip
+
+
+def chart(name: str) -> Chart:
+    """The chart of that name; the first for one that is not there."""
+    return next((one for one in CHARTS if one.name == name), CHARTS[0])

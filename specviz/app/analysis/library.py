@@ -1,0 +1,131 @@
+"""Where the traces of an analysis come from: the run on the stage, the page's recordings, a visitor's files and zips.
+
+A place is kept instead of the trace, so that an example can be opened long after the tables were counted.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from specviz.app.parts.gallery import Gallery, as_recorded, name_of
+from specviz.app.parts.packed import pack, unpack
+from specviz.app.parts.request import Limits
+from specviz.errors import TraceError
+from specviz.trace import codec
+from specviz.trace.events import Trace
+from specviz.trace.limits import UPLOAD
+
+MOST_TRACES = 200
+MOST_NODES = 400_000
+"""in all traces of one analysis; what comes after is left out, and said to be"""
+ZIP_TIMES = 8
+"""so many times as large as one trace may a zip of them be"""
+SUFFIXES = (".json", ".json.gz")
+ON_STAGE = "the run in Step"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where one trace can be read again."""
+
+    kind: Literal["stage", "recorded", "file"]
+    key: str = ""
+    """a file of the gallery, or a path"""
+    member: str = ""
+    """of a zip"""
+    packed: bytes = b""
+    """the run that was on the stage"""
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A trace under the name that examples and tables give it."""
+
+    name: str
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """Reads traces of this page and of strangers, the latter with the limits for them."""
+
+    gallery: Gallery
+    limits: Limits
+
+    def recorded(self) -> list[Named]:
+        return [Named(name_of(card.file), Place("recorded", card.file)) for card in self.gallery.cards]
+
+    def stage(self, player: str) -> list[Named]:
+        """Raises TraceError where nothing is on the stage."""
+        if not player:
+            raise TraceError("no run is on the stage; open or run one in Step, or choose other runs here.")
+        return [Named(ON_STAGE, Place("stage", packed=pack(player)))]
+
+    def files(self, paths: Sequence[str]) -> list[Named]:
+        """A trace per file and per member of a zip, each under a name of its own. Raises TraceError for a zip that
+        cannot be read, or where there are none or too many."""
+        found = [place for path in paths for place in self._places(path)]
+        if not found:
+            raise TraceError(f"these files hold no trace; choose {' or '.join(SUFFIXES)} files, or a zip of such.")
+        if len(found) > MOST_TRACES:
+            raise TraceError(f"these are {len(found)} traces, but at most {MOST_TRACES} are read at a time.")
+        names = list(_distinct(_stem(place.member or place.key) for place in found))
+        return [Named(name, place) for name, place in zip(names, found, strict=True)]
+
+    def read(self, place: Place) -> Trace:
+        """Raises TraceError with one sentence."""
+        if place.kind == "recorded":
+            return self.gallery.read(place.key)
+        content = unpack(place.packed) if place.kind == "stage" else self._content(place)
+        return as_recorded(codec.loads(content, UPLOAD))
+
+    def _places(self, path: str) -> Iterator[Place]:
+        if not zipfile.is_zipfile(path):
+            if path.endswith(SUFFIXES):
+                yield Place("file", path)
+            return
+        if Path(path).stat().st_size > ZIP_TIMES * self.limits.import_bytes:
+            most = ZIP_TIMES * self.limits.import_bytes / 1e6
+            raise TraceError(f"{Path(path).name} is larger than the {most:g} MB of zip this machine takes.")
+        try:
+            with zipfile.ZipFile(path) as archive:
+                members = [one.filename for one in archive.infolist() if not one.is_dir()]
+        except zipfile.BadZipFile:
+            raise TraceError(f"{Path(path).name} is a damaged zip; pack the traces again.") from None
+        yield from (Place("file", path, member) for member in members if member.endswith(SUFFIXES))
+
+    def _content(self, place: Place) -> bytes:
+        most = self.limits.import_bytes
+        try:
+            if not place.member:
+                with Path(place.key).open("rb") as file:
+                    content = file.read(most + 1)
+            else:
+                with zipfile.ZipFile(place.key) as archive, archive.open(place.member) as file:
+                    content = file.read(most + 1)
+        except OSError as error:
+            raise TraceError(f"the file is gone ({error.strerror}); choose it again.") from None
+        except (zipfile.BadZipFile, RuntimeError, NotImplementedError, KeyError):
+            raise TraceError(
+                "this member of the zip cannot be unpacked; it is damaged, or it has a password."
+            ) from None
+        if len(content) > most:
+            raise TraceError(f"it is larger than the {most / 1e6:g} MB this machine takes.")
+        return content
+
+
+def _stem(path: str) -> str:
+    name = Path(path).name
+    return next((name.removesuffix(end) for end in reversed(SUFFIXES) if name.endswith(end)), name)
+
+
+def _distinct(names: Iterable[str]) -> Iterator[str]:
+    """The same name again gets a number."""
+    seen: dict[str, int] = {}
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+        yield name if seen[name] == 1 else f"{name} ({seen[name]})"

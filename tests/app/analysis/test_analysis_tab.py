@@ -1,0 +1,219 @@
+"""The Analysis tab without a browser: what is counted, what is said of it, where examples lead, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+
+from specviz.app.analysis.actions import FILES, OUTPUTS, RECORDED, STAGE, AnalysisActions, Counted
+from specviz.app.analysis.answer import answer, first_sentence
+from specviz.app.analysis.charts import CHARTS, chart
+from specviz.app.analysis.library import MOST_TRACES, Library
+from specviz.app.analysis.tables import agreement_table, comparison_table, pairs_table, rounds_list
+from specviz.app.parts.gallery import gallery
+from specviz.app.parts.request import Limits
+from specviz.errors import TraceError
+from specviz.theory.analysis.analyse import analyse
+from specviz.theory.analysis.compare import compare
+from specviz.theory.analysis.gather import facts_of
+from specviz.theory.analysis.patterns import matching
+from specviz.trace import codec
+from tests.app.doubles import SAMPLE, sample
+
+GREEDY = SAMPLE.with_name(SAMPLE.name.replace("sample", "greedy"))
+
+
+@pytest.fixture
+def folder(tmp_path):
+    codec.write(sample(), tmp_path / "sample.json.gz")
+    codec.write(codec.read(GREEDY), tmp_path / "greedy.json.gz")
+    return tmp_path
+
+
+@pytest.fixture
+def actions(folder):
+    return AnalysisActions(Library(gallery(folder), Limits()))
+
+
+@pytest.fixture(scope="module")
+def one():
+    (found,) = analyse([("sample", sample())])
+    return found
+
+
+def pressed(run="sample", round=0, node=None, found=False):
+    return SimpleNamespace(run=run, round=round, node=node, found=found)
+
+
+# --- what is said ----------------------------------------------------------------------------------------------------
+
+
+def test_the_first_sentence_answers_why_with_the_most_frequent_kinds(one):
+    kinds = one.failures[:3]
+    said = first_sentence(one)
+    assert said.startswith(f"Why are the tokens of {one.drafter} rejected? In ")
+    for kind in kinds:
+        assert kind.words in said
+    assert f"of its {kinds[0].share.of} failed rounds" in said
+
+
+def test_every_kind_has_examples_that_open_the_player_at_that_verdict(one):
+    page = answer(one)
+    for kind in one.failures[:3]:
+        for example in kind.examples:
+            node = "" if example.node is None else example.node
+            assert f'data-run="sample" data-round="{example.round}" data-node="{node}"' in page
+
+
+def test_nothing_rejected_and_nothing_drafted_are_said_as_such(one):
+    assert "Nothing of" in first_sentence(replace(one, failures=()))
+    assert "drafted nothing" in first_sentence(replace(one, failures=(), drafted=0))
+    (plain,) = analyse([("plain", replace(sample(), rounds=[]))])
+    assert "drafted nothing" in answer(plain)
+    for each in CHARTS:
+        assert each.draw(plain).layout.annotations, each.name
+
+
+def test_hostile_text_is_escaped_everywhere(one):
+    """The sample drafts `<b>` and rejects it for `{{x}}`."""
+    pages = (
+        answer(one),
+        pairs_table(one.pairs),
+        rounds_list(facts_of("<i>x</i>", sample()).rounds, 8, "nothing accepted"),
+        comparison_table(compare(("<i>a</i>", sample()), ("<i>b</i>", sample()))),
+    )
+    for page in pages:
+        assert "<i>x" not in page
+        assert "<i>a" not in page
+    assert "&lt;b&gt;" in pages[1]
+    assert "&lt;i&gt;x&lt;/i&gt;" in pages[2]
+
+
+@pytest.mark.parametrize("name", [one.name for one in CHARTS])
+def test_every_chart_draws_the_sample_and_says_how_it_is_read(one, name):
+    chosen = chart(name)
+    assert chosen.reading.endswith(".")
+    figure = chosen.draw(one)
+    assert figure.data or figure.layout.annotations
+
+
+def test_a_bar_is_the_rate_of_its_row_with_its_interval(one):
+    (bars,) = chart("depth").draw(one).data
+    assert list(bars.x) == ["1", "2", "3", "4"]
+    assert list(bars.y) == [row.rate.value for row in one.by_depth]
+    first = one.by_depth[0].rate
+    assert bars.error_y.array[0] == pytest.approx(first.high - first.value)
+
+
+def test_an_old_trace_says_what_it_lacks():
+    trace = sample()
+    nodes = [
+        [replace(node, rank=None, agreement=None, agreement_raw=None) for node in this.nodes] for this in trace.rounds
+    ]
+    old = replace(trace, rounds=[replace(this, nodes=some) for this, some in zip(trace.rounds, nodes, strict=True)])
+    (found,) = analyse([("old", old)])
+    assert "format 1.1" in found.missing[0]
+    (said,) = chart("entropy").draw(found).layout.annotations
+    assert "they are older than" in said.text
+    assert "Σ min(p, q)" not in agreement_table(found)
+
+
+# --- what is counted -------------------------------------------------------------------------------------------------
+
+
+def test_the_run_on_the_stage_is_counted_and_again_only_where_it_is_another(actions):
+    player = codec.dumps(sample())
+    *_, last = actions.choose(Counted(), STAGE, player, None, "depth", "surprise", 6.0)
+    counted = last[0]
+    assert len(last) == OUTPUTS
+    assert [len(one.runs) for one in counted.analyses] == [1]
+    (kept,) = actions.enter(counted, STAGE, player, None, "depth", "surprise", 6.0)
+    assert len(kept) == OUTPUTS
+    assert counted not in kept  # every part is left as it is
+    *_, other = actions.enter(counted, STAGE, codec.dumps(codec.read(GREEDY)), None, "depth", "surprise", 6.0)
+    assert other[0].stage != counted.stage
+
+
+def test_an_empty_stage_is_said_and_nothing_is_lost(actions):
+    *_, last = actions.choose(Counted(), STAGE, "", None, "depth", "surprise", 6.0)
+    assert "no run is on the stage" in last[-2].lower()
+
+
+def test_all_recorded_runs_are_counted_by_drafter(actions):
+    counted = actions.count(RECORDED, "", None)
+    assert set(counted.named) == {"sample", "greedy"}
+    assert sum(len(one.runs) for one in counted.analyses) == 2
+    assert actions.count(RECORDED, "", None) is counted
+
+
+def test_files_and_zips_are_read_each_under_a_name_of_its_own(actions, folder):
+    archive = folder / "both.zip"
+    with zipfile.ZipFile(archive, "w") as file:
+        file.write(folder / "sample.json.gz", "a/sample.json.gz")
+        file.write(folder / "greedy.json.gz", "b/sample.json.gz")
+        file.writestr("read me.txt", "no trace")
+    counted = actions.count(FILES, "", [str(archive), str(folder / "sample.json.gz")])
+    assert set(counted.named) == {"sample", "sample (2)", "sample (3)"}
+
+
+def test_a_file_that_is_no_trace_is_named_and_the_others_are_counted(actions, folder):
+    (folder / "bad.json").write_text("{}", encoding="utf-8")
+    counted = actions.count(FILES, "", [str(folder / "bad.json"), str(folder / "sample.json.gz")])
+    assert set(counted.named) == {"sample"}
+    assert counted.refused[0].startswith("bad: ")
+    with pytest.raises(TraceError, match="bad: "):
+        actions.count(FILES, "", [str(folder / "bad.json")])
+
+
+def test_what_is_too_much_or_nothing_is_refused_in_words(actions, folder):
+    with pytest.raises(TraceError, match="these files hold no trace"):
+        actions.count(FILES, "", [])
+    many = folder / "many.zip"
+    with zipfile.ZipFile(many, "w") as file:
+        for number in range(MOST_TRACES + 1):
+            file.writestr(f"{number}.json", "{}")
+    with pytest.raises(TraceError, match="these are 201 traces, but at most 200 are read"):
+        actions.count(FILES, "", [str(many)])
+
+
+def test_a_member_that_unpacks_to_more_than_a_trace_may_be_is_refused(folder):
+    bomb = folder / "bomb.zip"
+    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("large.json", " " * 300_000)
+    actions = AnalysisActions(Library(gallery(folder), Limits(import_bytes=100_000)))
+    with pytest.raises(TraceError, match=r"it is larger than the 0\.1 MB this machine takes"):
+        actions.count(FILES, "", [str(bomb)])
+
+
+# --- where examples lead ---------------------------------------------------------------------------------------------
+
+
+def test_an_example_leads_to_its_verdict_and_a_found_round_to_those_of_its_run(actions):
+    counted = actions.count(STAGE, codec.dumps(sample()), None)
+    (name,) = counted.named
+    trace, moment = actions.asked(counted, None, "nothing accepted", 6.0, pressed(name, 1, 2))
+    assert moment == {"run": trace.started.run_id, "round": 1, "node": 2}
+    _, moment = actions.asked(counted, None, "nothing accepted", 6.0, pressed(name, 3, found=True))
+    drafter = counted.analyses[0].drafter
+    wanted = [this.index for this in matching(counted.rounds[drafter], "nothing accepted")]
+    assert moment["found"] == {"words": "nothing accepted", "rounds": wanted}
+    assert json.dumps(moment)
+
+
+def test_a_press_that_names_no_place_is_refused(actions):
+    counted = actions.count(STAGE, codec.dumps(sample()), None)
+    with pytest.raises(TraceError, match="there is no run 'other' here"):
+        actions.asked(counted, None, "surprise", 6.0, pressed("other"))
+    with pytest.raises(TraceError, match="has no round 100"):
+        actions.asked(counted, None, "surprise", 6.0, pressed(next(iter(counted.named)), 99))
+
+
+def test_two_runs_are_laid_side_by_side_one_of_them_recorded(actions):
+    counted = actions.count(STAGE, codec.dumps(sample()), None)
+    page = actions.compare(counted, next(iter(counted.named)), "sample")
+    assert "Both wrote the same text." in page
+    assert "Choose two runs" in actions.compare(counted, "sample", None)

@@ -1,0 +1,94 @@
+"""The Analysis tab in a real browser: the answer, an example opened in the player, rounds stepped through, files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from specviz.trace import codec
+from tests.app.doubles import ReplaySource, sample
+from tests.browser.page_server import served
+from tests.browser.test_page import opened, pick
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with served(ReplaySource(sample()), tmp_path_factory.mktemp("gallery")) as url:
+        yield url
+
+
+@pytest.fixture
+def analysis(page: Page, address: str) -> Page:
+    opened(page, address)
+    page.get_by_role("tab", name="Analysis").click()
+    expect(page.locator("#sv-analysis-answer .sv-answer")).to_contain_text("Why are the tokens of")
+    return page
+
+
+def test_the_first_screen_answers_why_with_three_kinds_and_examples(analysis: Page) -> None:
+    cards = analysis.locator("#sv-analysis-answer .sv-failure")
+    expect(cards).to_have_count(3)
+    answer = analysis.locator("#sv-analysis-answer .sv-answer").bounding_box()
+    assert answer["y"] + answer["height"] < 800  # without scrolling
+    for number in range(3):
+        expect(cards.nth(number).locator(".sv-open").first).to_be_visible()
+
+
+def test_an_example_opens_the_player_at_that_verdict(analysis: Page) -> None:
+    example = analysis.locator("#sv-analysis-answer .sv-open[data-node]:not([data-node=''])").first
+    round_index, node = example.get_attribute("data-round"), example.get_attribute("data-node")
+    example.click()
+    expect(analysis.get_by_role("tab", name="Step")).to_have_attribute("aria-selected", "true")
+    expect(analysis.locator("#sv-player .svp-where")).to_have_text(f"Round {int(round_index) + 1} of 8")
+    chosen = analysis.locator(f"#sv-player [role=treeitem][data-node='{node}']")
+    expect(chosen).to_have_attribute("aria-selected", "true")
+    expect(chosen).to_have_attribute("data-state", "rejected")
+
+
+def test_the_player_steps_through_the_rounds_that_were_found(analysis: Page) -> None:
+    pick(analysis, "#sv-analysis-pattern", "all accepted: a whole path was accepted")
+    expect(analysis.locator("#sv-analysis-rounds")).to_contain_text("all accepted")
+    chips = analysis.locator("#sv-analysis-rounds .sv-open")
+    found = [int(number) for number in chips.evaluate_all("all => all.map(one => one.dataset.round)")]
+    assert len(found) > 1
+    chips.first.click()
+    bar, where = analysis.locator("#sv-player .svp-found"), analysis.locator("#sv-player .svp-where")
+    expect(bar).to_contain_text(f"all accepted: round 1 of {len(found)} in this run")
+    bar.get_by_role("button", name="next").click()
+    expect(where).to_have_text(f"Round {found[1] + 1} of 8")
+    bar.get_by_role("button", name="leave").click()
+    expect(bar).to_be_hidden()
+
+
+def test_traces_of_ones_own_are_counted_and_what_is_none_is_named(analysis: Page, tmp_path: Path) -> None:
+    codec.write(sample(), tmp_path / "mine.json.gz")
+    (tmp_path / "bad.json").write_text("{}", encoding="utf-8")
+    analysis.get_by_role("radio", name="my traces").check()
+    expect(analysis.locator("#sv-analysis-message")).to_contain_text("Choose traces of yours")
+    files = [str(tmp_path / "mine.json.gz"), str(tmp_path / "bad.json")]
+    analysis.locator("#sv-analysis-files input[type=file]").set_input_files(files)
+    expect(analysis.locator("#sv-analysis-message")).to_contain_text(
+        "Counted: 1 run, 1 drafter; 1 file could not be read"
+    )
+    expect(analysis.locator("#sv-analysis-missing")).to_contain_text("bad: ")
+
+
+def test_the_charts_follow_the_choice(analysis: Page) -> None:
+    plot = analysis.locator("#sv-analysis-plot .js-plotly-plot")
+    expect(plot).to_contain_text("depth in the draft")
+    analysis.get_by_role("radio", name="by token class").check()
+    expect(plot).to_contain_text("class of the drafted token")
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_nothing_is_wider_than_the_window(analysis: Page, width: int) -> None:
+    analysis.set_viewport_size({"width": width, "height": 844})
+    expect(analysis.locator("#sv-analysis-pairs .sv-table")).to_be_visible()
+    assert analysis.evaluate("document.documentElement.scrollWidth") <= width
+    assert not re.search(r"<b>", analysis.locator("#sv-analysis-pairs").inner_html())
