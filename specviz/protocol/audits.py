@@ -11,6 +11,7 @@ from specviz.trace.events import Trace
 KINDS = (
     TARGET_HEADS := "p: target heads",
     DRAFT_HEADS := "q: draft heads",
+    AGREEMENT := "ranks, entropies, KL and overlap",
     TRIALS := "p, Q and thresholds of trials",
     VERDICTS := "verdicts",
     RESIDUALS := "residuals",

@@ -47,7 +47,7 @@ def test_a_run_that_the_checkpoints_give_passes(specviz: Call, golden: Path, aud
     auditor()
     result = specviz("audit", golden)
     assert result.code == 0
-    assert "audited, 8 of 8 rounds: 7 values compared, 0 wrong" in result.out
+    assert "audited, 8 of 8 rounds: 8 values compared, 0 wrong" in result.out
     assert "verdicts: 1 compared, 0 wrong" in result.out
     assert "not recomputed: q of" in result.out
     assert "\x1b" not in result.out
@@ -61,7 +61,7 @@ def test_a_difference_is_printed_with_both_values_and_the_code_is_1(
     result = specviz("audit", golden)
     assert result.code == 1
     assert "differs: rounds[0].nodes[0].target.probs[0] is 0.5, but the checkpoints give 0.25." in result.err
-    assert "7 values compared, 1 wrong" in result.err
+    assert "8 values compared, 1 wrong" in result.err
 
 
 def test_an_audit_that_was_stopped_early_does_not_pass(
@@ -87,7 +87,7 @@ def test_json_holds_counts_differences_and_gaps(specviz: Call, golden: Path, aud
     report = json.loads(result.out)
     assert (result.code, report["ok"]) == (1, False)
     (file,) = report["files"]
-    assert (file["compared"], file["wrong"], file["recomputed"], file["rounds"]) == (7, 2, 8, 8)
+    assert (file["compared"], file["wrong"], file["recomputed"], file["rounds"]) == (8, 2, 8, 8)
     assert file["counts"]["verdicts"] == {"compared": 1, "wrong": 0}
     assert file["differences"][0]["recomputed"] == "0.25"
     assert file["refused"] is None

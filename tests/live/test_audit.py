@@ -163,6 +163,45 @@ def test_a_changed_draft_head_that_the_trace_does_not_contradict_is_found(run: R
     assert found.counts[DRAFT_HEADS].wrong == found.wrong == 2
 
 
+@pytest.mark.parametrize("name", ["target_bits", "draft_bits", "kl_bits", "overlap"])
+def test_a_changed_number_of_whole_distributions_is_found(run: Run, folders: dict[str, str], name: str) -> None:
+    """Heads of ten tokens of sixty leave it open; the checkpoints do not."""
+    trace = run()
+    node = trace.rounds[1].nodes[0]
+    assert node.agreement is not None
+    moved = replace(node.agreement, **{name: getattr(node.agreement, name) - 0.001})
+    lie = with_node(trace, 1, replace(node, agreement=moved))
+    assert errors(check(lie)) == []
+    assert [one.place for one in audited(lie, folders).differences] == [f"rounds[1].nodes[0].agreement.{name}"]
+
+
+def test_a_changed_rank_is_found(run: Run, folders: dict[str, str]) -> None:
+    trace = run()
+    index, node = next(
+        (this.index, node) for this in trace.rounds for node in this.nodes if node.rank is not None and node.rank > 20
+    )
+    lie = with_node(trace, index, replace(node, rank=node.rank + 1))
+    assert errors(check(lie)) == []
+    assert [one.place for one in audited(lie, folders).differences] == [f"rounds[{index}].nodes[{node.id}].rank"]
+
+
+def test_a_divergence_is_infinite_where_the_draft_leaves_out_what_the_target_can_say(
+    run: Run, folders: dict[str, str]
+) -> None:
+    trace = run(temperature=0.7, top_k=5)
+    index, node = next(
+        (this.index, node)
+        for this in trace.rounds
+        for node in this.nodes
+        if node.agreement is not None and node.agreement.overlap is not None and node.agreement.kl_bits is None
+    )
+    lie = with_node(trace, index, replace(node, agreement=replace(node.agreement, kl_bits=9.0)))
+    assert errors(check(lie)) == []
+    assert [one.place for one in audited(lie, folders).differences] == [
+        f"rounds[{index}].nodes[{node.id}].agreement.kl_bits"
+    ]
+
+
 def test_every_model_of_merged_drafts_is_recomputed(run: Run, folders: dict[str, str]) -> None:
     """A candidate of the second model that a falsified q would have let pass, or not."""
     trace = run(drafter="merged", seed=5)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 
 from specviz.errors import ModelError, TraceError
+from specviz.live.audit.agreement import agreements
 from specviz.live.audit.checkpoints import Checkpoint, tokenizer_of
 from specviz.live.audit.heads import heads
 from specviz.live.audit.laws import SLACKS
@@ -49,6 +50,7 @@ def audit(
 
 def _round(say: ModelsSay, tally: Tally) -> None:
     heads(say, tally)
+    agreements(say, tally)
     rule, judged = say.scene.rule, say.scene.round.judged
     if rule is not None:
         Trials(say, tally, rule).audit()

@@ -1,0 +1,81 @@
+"""Faults of what counts why candidates die: the numbers of whole distributions, the facts of a trace, and tables."""
+
+from __future__ import annotations
+
+from tests.mutants.faults.fault import AUDIT, RECORDER, Fault
+
+ANALYSIS = "tests/theory/analysis/test_analysis.py"
+AGREEMENT = "tests/trace/test_agreement.py"
+
+FAULTS: tuple[Fault, ...] = (
+    Fault(
+        "recorder: KL is taken the other way round",
+        "specviz/engine/measured.py",
+        "torch.special.xlogy(p, p) - torch.special.xlogy(p, q)",
+        "torch.special.xlogy(q, q) - torch.special.xlogy(q, p)",
+        (RECORDER,),
+    ),
+    Fault(
+        "recorder: of equal tokens each has the same rank",
+        "specviz/engine/measured.py",
+        "(rows > own) | ((rows == own) & (ids < tokens))",
+        "(rows > own)",
+        (RECORDER,),
+    ),
+    Fault(
+        "recorder: a node is given the beliefs of another",
+        "specviz/engine/measured.py",
+        "beliefs = {node: _softmax(row) for node, row in believed.items()}",
+        "beliefs = {node: _softmax(row) for node, row in zip(believed, reversed(believed.values()))}",
+        (RECORDER,),
+    ),
+    Fault(
+        "checker: any divergence is let pass",
+        "specviz/trace/rules/agreement.py",
+        "said.kl_bits < least - ROUNDING:",
+        "said.kl_bits < 0:",
+        (AGREEMENT,),
+    ),
+    Fault(
+        "checker: a rank may be anything beyond its place",
+        "specviz/trace/rules/agreement.py",
+        "return Range(1 + surely, size if beyond else 1 + perhaps)",
+        "return Range(1, size)",
+        (AGREEMENT,),
+    ),
+    Fault(
+        "audit: the overlap is not compared",
+        "specviz/live/audit/agreement.py",
+        'tally.number(AGREEMENT, f"{place}.overlap", said.overlap, overlap, ROUNDING)',
+        'tally.number(AGREEMENT, f"{place}.overlap", overlap.value, overlap, ROUNDING)',
+        (AUDIT,),
+    ),
+    Fault(
+        "analysis: unreached candidates are counted as rejected",
+        "specviz/theory/analysis/facts.py",
+        'return self.fate in ("accepted", "rejected")',
+        'return self.fate in ("accepted", "rejected", "unreached")',
+        (ANALYSIS,),
+    ),
+    Fault(
+        "analysis: what was wanted is the token after it",
+        "specviz/theory/analysis/gather.py",
+        "return self.this.nodes[path[place]].token if place < len(path) else self.this.judged.token",
+        "return self.this.nodes[path[place]].token if place + 1 < len(path) else self.this.judged.token",
+        (ANALYSIS,),
+    ),
+    Fault(
+        "analysis: a draft without room is a failure",
+        "specviz/theory/analysis/failures.py",
+        'this.origin == "target" and this.room > 1',
+        'this.origin == "target" and this.room > 0',
+        (ANALYSIS,),
+    ),
+    Fault(
+        "analysis: calibration leaves out what was not tested",
+        "specviz/theory/analysis/distances.py",
+        "for one in candidates if one.in_text]",
+        "for one in candidates if one.tested]",
+        (ANALYSIS,),
+    ),
+)
