@@ -9,6 +9,7 @@ from typing import Any
 
 import gradio as gr
 
+from specviz.app.acceptance.tab import acceptance_fold
 from specviz.app.alignment.tab import alignment_fold
 from specviz.app.lab.tab import Shown, lab_charts, picture_buttons
 from specviz.app.page.events import ENGINE, LATEST, QUIET
@@ -79,6 +80,7 @@ def speedup_tab(
         picture_buttons("sv-sweep-plot")
     parts["points"] = gr.State(Shown())
     choice = lab_charts(parts["points"], parts["plot"])
+    acceptance_fold(actions.limits)
     alignment_fold()
 
     outputs = [parts[name] for name in OUTPUTS]

@@ -1,4 +1,4 @@
-"""`specviz export`: write a trace for other tools, as Markdown, GraphML, Perfetto, SVG or one HTML file.
+"""`specviz export`: write a trace for other tools: Markdown, GraphML, Perfetto, SVG, HTML, or an engine's acceptance.
 
 Place in the flow: reads one file through the codec and hands it to the pure readers. Pictures of the player, and PNG,
 are made where there is a screen: by *share* in the player, also in the exported HTML file.
@@ -18,7 +18,11 @@ from specviz.errors import OptionError
 if TYPE_CHECKING:
     from specviz.trace.events import Trace
 
-SUFFIXES = {"md": ".md", "graphml": ".graphml", "svg": ".svg", "perfetto": ".lanes.json", "html": ".html"}
+ENGINES = ("vllm", "sglang", "aiperf")
+SUFFIXES = {
+    "md": ".md", "graphml": ".graphml", "svg": ".svg", "perfetto": ".lanes.json", "html": ".html",
+    **{engine: f".{engine}.json" for engine in ENGINES},
+}  # fmt: skip
 OF_A_ROUND = ("md", "graphml", "svg")
 
 
@@ -29,7 +33,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         dest="kind",
         required=True,
         choices=(*SUFFIXES, "png"),
-        help="md: table of a round; graphml, svg: tree of a round; perfetto: lanes of the run; html: plays offline",
+        help="md: table of a round; graphml, svg: tree of a round; perfetto: lanes of the run; html: plays offline; "
+        "vllm, sglang, aiperf: how much was accepted, in their field names",
     )
     parser.add_argument("--round", type=int, metavar="N", help="the round (the first is 0)")
     parser.add_argument(
@@ -46,8 +51,8 @@ def run(args: argparse.Namespace) -> int:
         )
     if args.kind in OF_A_ROUND and args.round is None:
         raise OptionError(f"--as {args.kind} writes one round; add --round N.")
-    if args.kind == "perfetto" and args.round is not None:
-        raise OptionError("--as perfetto writes the whole run; leave --round away.")
+    if args.kind in ("perfetto", *ENGINES) and args.round is not None:
+        raise OptionError(f"--as {args.kind} writes the whole run; leave --round away.")
     trace = codec.read(args.trace)
     content = WRITERS[args.kind](trace, args.round)
     if args.out == Path("-"):
@@ -97,6 +102,17 @@ def _html(trace: Trace, index: int | None) -> bytes:
     return standalone_html(codec.dumps(trace), moment).encode()
 
 
+def _acceptance(engine: str) -> Callable[[Trace, int | None], bytes]:
+    def write(trace: Trace, _: int | None) -> bytes:
+        from specviz.protocol.acceptance.counts import of_trace
+        from specviz.protocol.acceptance.engines import WRITERS
+
+        return json.dumps(WRITERS[engine](of_trace(trace)), allow_nan=False).encode() + b"\n"
+
+    return write
+
+
 WRITERS: Mapping[str, Callable[[Trace, int | None], bytes]] = {
     "md": _markdown, "graphml": _graphml, "svg": _svg, "perfetto": _perfetto, "html": _html,
+    **{engine: _acceptance(engine) for engine in ENGINES},
 }  # fmt: skip

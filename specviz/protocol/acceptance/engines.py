@@ -1,0 +1,205 @@
+"""The same counts in the words of vLLM, SGLang and AIPerf, both ways. Sources: docs/other_engines.md.
+
+Only fields that these projects document or write are read and written; what an engine does not tell stays untold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from specviz.errors import TraceError
+from specviz.protocol.acceptance.counts import Acceptance, agrees, checked
+from specviz.trace.guard import shown
+
+Data = Mapping[str, Any]
+SGLANG_NAMES = {
+    "spec_num_correct_drafts": ("spec_num_correct_drafts", "spec_accepted_drafts", "spec_accept_token_num"),
+    "spec_num_proposed_drafts": ("spec_num_proposed_drafts", "spec_proposed_drafts", "spec_draft_token_num"),
+    "spec_correct_drafts_histogram": ("spec_correct_drafts_histogram", "spec_accept_histogram"),
+}
+"""SGLang renamed these; later name first"""
+
+
+def from_vllm(response: Data) -> Acceptance | None:
+    """A completion response's `metrics.speculative_decoding`; None where the response has none."""
+    metrics = response.get("metrics")
+    told = metrics.get("speculative_decoding") if isinstance(metrics, dict) else None
+    if told is None:
+        return None
+    usage = response.get("usage")
+    output = usage.get("completion_tokens") if isinstance(usage, dict) else None
+    return _of_fields(_object(told, "metrics.speculative_decoding"), output)
+
+
+def from_aiperf(line: Data) -> Acceptance | None:
+    """One line of `profile_export.jsonl`, its `spec_decode_acceptance`; None where the line has none."""
+    told = line.get("spec_decode_acceptance")
+    if told is None:
+        return None
+    told = _object(told, "spec_decode_acceptance")
+    return _of_fields(told, told.get("completion_tokens"))
+
+
+def from_sglang(response: Data) -> Acceptance | None:
+    """A `/generate` response's `meta_info`; None where it counts no verification.
+
+    SGLang's `spec_accept_length` is output tokens ÷ steps, so that the token of the prompt's pass and a cut at the end
+    are in it: it is held against these two and not taken over.
+    """
+    meta = _object(response.get("meta_info"), "meta_info")
+    if not meta.get("spec_verify_ct"):
+        return None
+    fields = {name: next((meta[one] for one in names if one in meta), None) for name, names in SGLANG_NAMES.items()}
+    steps, output = _count(meta, "spec_verify_ct"), meta.get("completion_tokens")
+    counts = Acceptance(
+        spec_steps=steps,
+        draft_tokens=_count(fields, "spec_num_proposed_drafts"),
+        accepted_tokens=_count(fields, "spec_num_correct_drafts"),
+        histogram=_histogram(fields, "spec_correct_drafts_histogram"),
+        output_tokens=None if output is None else _count(meta, "completion_tokens"),
+    )
+    agrees("spec_accept_rate", _fraction(meta, "spec_accept_rate"), counts.rate)
+    if counts.output_tokens is not None:
+        agrees("spec_accept_length", _fraction(meta, "spec_accept_length"), counts.output_tokens / steps)
+    return checked(counts)
+
+
+def _of_fields(told: Data, output: object) -> Acceptance:
+    """vLLM's fields, which AIPerf took over; its histogram is sparse and theirs is dense."""
+    per_step = None
+    if told.get("per_step_drafted") is not None and told.get("per_step_accepted") is not None:
+        drafted, accepted = _counts(told, "per_step_drafted"), _counts(told, "per_step_accepted")
+        if len(drafted) != len(accepted):
+            raise TraceError(f"per_step_drafted has {len(drafted)} steps, but per_step_accepted has {len(accepted)}.")
+        per_step = tuple(zip(drafted, accepted, strict=True))
+    counts = Acceptance(
+        spec_steps=_count(told, "num_spec_steps"),
+        draft_tokens=_count(told, "num_draft_tokens"),
+        accepted_tokens=_count(told, "num_accepted_draft_tokens"),
+        histogram=_histogram(told, "acceptance_histogram"),
+        output_tokens=None if output is None else _count({"completion_tokens": output}, "completion_tokens"),
+        longest=None if told.get("num_spec_tokens") is None else _count(told, "num_spec_tokens"),
+        per_step=per_step,
+    )
+    agrees("draft_acceptance_rate", _fraction(told, "draft_acceptance_rate"), counts.rate)
+    agrees("mean_acceptance_length", _fraction(told, "mean_acceptance_length"), counts.mean_length)
+    return checked(counts)
+
+
+def to_vllm(counts: Acceptance) -> dict[str, Any]:
+    """As vLLM's response has it at the level `detailed`. Raises TraceError where nothing was drafted."""
+    return {"metrics": {"speculative_decoding": _fields(counts, dense=True)}, **_usage(counts)}
+
+
+def to_aiperf(counts: Acceptance, engine: str = "specviz") -> dict[str, Any]:
+    """As a line of AIPerf's `profile_export.jsonl`. Raises TraceError where nothing was drafted."""
+    told: dict[str, Any] = {"engine": engine, **_fields(counts, dense=False)}
+    if counts.output_tokens is not None:
+        told["completion_tokens"] = counts.output_tokens
+    return {"spec_decode_acceptance": told}
+
+
+def to_sglang(counts: Acceptance) -> dict[str, Any]:
+    """As SGLang's `meta_info`. Raises TraceError where nothing was drafted."""
+    _drafted(counts)
+    meta: dict[str, Any] = {"spec_verify_ct": counts.spec_steps, "spec_accept_rate": counts.rate}
+    if counts.output_tokens is not None:
+        meta |= {
+            "completion_tokens": counts.output_tokens,
+            "spec_accept_length": counts.output_tokens / counts.spec_steps,
+        }
+    meta |= {"spec_num_correct_drafts": counts.accepted_tokens, "spec_num_proposed_drafts": counts.draft_tokens}
+    if counts.histogram is not None:
+        meta["spec_correct_drafts_histogram"] = list(counts.histogram)
+    return {"meta_info": meta}
+
+
+READERS: Mapping[str, Callable[[Data], Acceptance | None]] = {
+    "spec_decode_acceptance": from_aiperf, "meta_info": from_sglang, "metrics": from_vllm,
+}  # fmt: skip
+"""which key of a record tells its engine's form, asked in this order: a line of AIPerf has `metrics` too"""
+WRITERS: Mapping[str, Callable[[Acceptance], dict[str, Any]]] = {
+    "vllm": to_vllm, "sglang": to_sglang, "aiperf": to_aiperf,
+}  # fmt: skip
+
+
+def _fields(counts: Acceptance, dense: bool) -> dict[str, Any]:
+    _drafted(counts)
+    told: dict[str, Any] = {
+        "mean_acceptance_length": counts.mean_length, "draft_acceptance_rate": counts.rate,
+        "num_spec_steps": counts.spec_steps, "num_accepted_draft_tokens": counts.accepted_tokens,
+        "num_draft_tokens": counts.draft_tokens,
+    }  # fmt: skip
+    if counts.histogram is not None:
+        sparse = {str(j): count for j, count in enumerate(counts.histogram) if count}
+        told["acceptance_histogram"] = list(counts.histogram) if dense else sparse
+    if counts.longest is not None:
+        told["num_spec_tokens"] = counts.longest
+    if counts.per_step is not None:
+        told["per_step_accepted"] = [accepted for _, accepted in counts.per_step]
+        told["per_step_drafted"] = [drafted for drafted, _ in counts.per_step]
+    if counts.per_step is not None and dense:
+        told["acceptance_histogram_by_draft_length"] = _by_length(counts.per_step)
+    return told
+
+
+def _by_length(per_step: tuple[tuple[int, int], ...]) -> dict[str, list[int]]:
+    lengths = sorted({drafted for drafted, _ in per_step})
+    return {str(k): [sum(step == (k, j) for step in per_step) for j in range(k + 1)] for k in lengths}
+
+
+def _usage(counts: Acceptance) -> dict[str, Any]:
+    return {} if counts.output_tokens is None else {"usage": {"completion_tokens": counts.output_tokens}}
+
+
+def _drafted(counts: Acceptance) -> None:
+    if not counts.spec_steps:
+        raise TraceError("this run drafted nothing, so there is no acceptance to write; export a run with a drafter.")
+
+
+def _object(value: object, name: str) -> Data:
+    if not isinstance(value, dict):
+        raise TraceError(f"{name} is {shown(value)}, but must be an object.")
+    return value
+
+
+def _count(fields: Data, name: str) -> int:
+    value = fields.get(name)
+    if type(value) is not int or value < 0:
+        told = "is missing" if value is None else f"is {shown(value)}"
+        raise TraceError(f"{name} {told}, but must be a whole number of at least 0.")
+    return value
+
+
+def _counts(fields: Data, name: str) -> tuple[int, ...]:
+    values = fields.get(name)
+    if not isinstance(values, list):
+        raise TraceError(f"{name} is {shown(values)}, but must be a list of whole numbers.")
+    return tuple(_count({name: value}, name) for value in values)
+
+
+def _histogram(fields: Data, name: str) -> tuple[int, ...] | None:
+    """Dense (a list) or sparse (an object with the numbers as keys); None where there is none."""
+    value = fields.get(name)
+    if value is None or isinstance(value, list):
+        return None if value is None else _counts(fields, name)
+    sparse = {}
+    for key, count in _object(value, name).items():
+        if not (key.isascii() and key.isdigit()) or int(key) > MOST_ACCEPTED:
+            raise TraceError(f"{name} has the key {shown(key)}, but its keys are numbers of accepted tokens.")
+        sparse[int(key)] = _count({name: count}, name)
+    return tuple(sparse.get(j, 0) for j in range(max(sparse, default=0) + 1))
+
+
+MOST_ACCEPTED = 10_000
+"""no step accepts more: a sparse key must not make a list of millions"""
+
+
+def _fraction(fields: Data, name: str) -> float | None:
+    value = fields.get(name)
+    if value is None:
+        return None
+    if type(value) not in (int, float):
+        raise TraceError(f"{name} is {shown(value)}, but must be a number.")
+    return float(value)
