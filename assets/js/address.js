@@ -149,7 +149,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   /** The moment that the address asks for in the trace that has just come, once; null: none, or another run's. */
   function momentOf(trace, first) {
     const wanted = page.wanted;
-    if (!wanted) return null;
+    if (!wanted || (S.AWAITS_NAMES && (wanted.run || wanted.ask))) return null;
     const names = recordedNames();
     const there = !names
       ? first
@@ -160,6 +160,15 @@ globalThis.SpecViz = globalThis.SpecViz || {};
           : first || page.arrived;
     if (there || (!first && trace.finished)) page.wanted = null; // another run was opened meanwhile: the link is over
     return there ? readMoment(wanted) : null;
+  }
+
+  /** The names of recorded runs are known. A run that is there already waited for them. */
+  function named(names) {
+    Object.assign(S, { RECORDED: names, AWAITS_NAMES: false });
+    page.trace = null; // its link may have been written without them
+    const trace = page.handle && page.handle.trace;
+    const moment = trace && momentOf(trace, true);
+    if (moment) page.handle.go(moment, false, moment.node);
   }
 
   /** Keep the address up with this player. */
@@ -291,6 +300,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     textHash,
     pack,
     momentOf,
+    named,
     follow,
     openLinks,
     followTabs,

@@ -1,6 +1,6 @@
 """Files of a checkpoint on the Hugging Face hub, brought to the local cache; what went wrong there, told apart.
 
-Place in the flow: `place` asks for names that are hub ids. Knows nothing about what the files mean.
+Place in the flow: `place` asks for names that are hub ids.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ import gradio as gr
 
 TEMPLATE = '<div class="sv-recordings" hidden></div>'
 ON_LOAD = """
-SpecViz.RECORDED = JSON.parse(props.value || "{}");
+SpecViz.named(JSON.parse(props.value || "{}"));
 SpecViz.followTabs();
 SpecViz.openLinks((fields) => {
   const again = fields.ask && !fields.run;

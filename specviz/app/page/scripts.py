@@ -79,8 +79,12 @@ def style_names() -> tuple[str, ...]:
 
 
 def head() -> str:
-    """For `launch(head=…)`: gradio rewrites the selectors of `css=`, a head it leaves alone."""
-    return f"<style data-specviz>\n{styles()}</style>\n<script data-specviz>\n{scripts()}</script>\n"
+    """For `launch(head=…)`: gradio rewrites the selectors of `css=`, a head it leaves alone. The names of recorded runs
+    come later: until then no run may take a link's moment for its own."""
+    return (
+        f"<style data-specviz>\n{styles()}</style>\n"
+        f"<script data-specviz>\n{scripts()}\nSpecViz.AWAITS_NAMES = true;</script>\n"
+    )
 
 
 def css_paths() -> list[Path]:

@@ -43,9 +43,11 @@ def what_if_tab(actions: WhatIfActions, tabs: gr.Tabs, stage: Sequence[Component
     outputs = [sentence, notes, numbers, by_gamma, by_alpha]
     watched = [field.change for name, field in fields.items() if name not in ("preset", "seed")]
     gr.on(watched, actions.show(controls), inputs, outputs, **LATEST)
-    fields["clock"].change(actions.places, [fields["clock"], fields["place"]], fields["place"], **QUIET)
+    # `input`, not `change`: a link fills in both, and must not have its context and batch replaced by the first ones.
+    settings = actions.places, [fields["clock"], fields["place"]], fields["place"]
+    fields["clock"].input(*settings, **QUIET)
     filled = [fields[name] for name in ("acceptance", "alpha", "gamma", "tree", "cost_ratio", "clock")]
-    fields["preset"].input(actions.fill, fields["preset"], filled, **QUIET)
+    fields["preset"].input(actions.fill, fields["preset"], filled, **QUIET).then(*settings, **QUIET)
     play.click(actions.step_through(controls), inputs, [tabs, *stage, sentence], **QUIET)
     kept = {name: control for name, control in fields.items() if name != "preset"}
 
