@@ -13,7 +13,7 @@ import gradio as gr
 
 from specviz.app.analysis.answer import answer, plural
 from specviz.app.analysis.charts import chart
-from specviz.app.analysis.library import MOST_NODES, ON_STAGE, Library, Named
+from specviz.app.analysis.library import MOST_NODES, ON_STAGE, Library, Named, Place
 from specviz.app.analysis.tables import agreement_table, comparison_table, pairs_table, rounds_list
 from specviz.app.parts import notices
 from specviz.app.parts.packed import pack
@@ -48,6 +48,17 @@ class Counted:
     def of_drafter(self, name: str | None) -> Analysis | None:
         """The first where there is none of that name."""
         return next((one for one in self.analyses if one.drafter == name), self.analyses[0] if self.analyses else None)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a pressed button opens."""
+
+    trace: Trace
+    file: str | None
+    """of the gallery, if it is from there"""
+    moment: dict[str, Any]
+    """for `SpecViz.openAt`: run, round, node, and the rounds found with it"""
 
 
 class AnalysisActions:
@@ -176,10 +187,11 @@ class AnalysisActions:
 
     def asked(
         self, counted: Counted, drafter: str | None, pattern: str, bits: float | None, event: gr.EventData
-    ) -> tuple[Trace, dict[str, Any]]:
-        """The run of a pressed button, and where the player should go. Raises TraceError where there is no such."""
+    ) -> Asked:
+        """What a pressed button opens. Raises TraceError where there is no such place."""
         name, at = str(event.run), int(event.round)
-        trace = self._trace(counted, name)
+        place = self._place(counted, name)
+        trace = self.library.read(place)
         if not 0 <= at < len(trace.rounds):
             raise TraceError(f"{name[:60]} has no round {at + 1}; count the runs again.")
         node = event.node if isinstance(event.node, int) and 0 < event.node < len(trace.rounds[at].nodes) else None
@@ -188,13 +200,16 @@ class AnalysisActions:
         if event.found and one is not None:
             found = matching(counted.rounds[one.drafter], pattern, _bits(bits))
             moment["found"] = {"words": pattern, "rounds": [this.index for this in found if this.run == name]}
-        return trace, moment
+        return Asked(trace, place.key if place.kind == RECORDED else None, moment)
 
     def _trace(self, counted: Counted, name: str) -> Trace:
+        return self.library.read(self._place(counted, name))
+
+    def _place(self, counted: Counted, name: str) -> Place:
         named = counted.named.get(name) or next((one for one in self.library.recorded() if one.name == name), None)
         if named is None:
             raise TraceError(f"there is no run '{name[:60]}' here; choose one from the list.")
-        return self.library.read(named.place)
+        return named.place
 
 
 OUTPUTS = 13

@@ -94,17 +94,17 @@ def _wire_openings(
     step: StepParts, message: gr.HTML,
 ) -> None:  # fmt: skip
     """A pressed example shows its run on the stage, and the player goes to its verdict."""
-    stage = [*step.stage(), step.moment, *step.beside(), *step.form.values()]
+    stage = step.opened()
 
     def show(
         counted: Counted, drafter: str | None, pattern: str, bits: float | None, event: gr.EventData
     ) -> list[object]:
         try:
-            trace, moment = actions.asked(counted, drafter, pattern, bits, event)
+            asked = actions.asked(counted, drafter, pattern, bits, event)
         except SpecVizError as error:
             return [gr.skip(), notices.message(str(error), "error"), *[gr.skip()] * len(stage)]
-        shown = list(opens.open_trace(trace))
-        shown[len(step.stage())] = json.dumps(moment)
+        shown = list(opens.open_trace(asked.trace, asked.file))
+        shown[len(step.stage())] = json.dumps(asked.moment)
         return [gr.Tabs(selected="step"), gr.skip(), *shown]
 
     for place in places:

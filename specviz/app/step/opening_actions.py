@@ -77,9 +77,9 @@ class OpeningActions:
             return self._refused(str(error))
         return self._stage(trace, message=f"{shown_as(trace)} {outcome(trace)}")
 
-    def open_trace(self, trace: Trace) -> Updates:
-        """A run that was read elsewhere."""
-        return self._stage(trace)
+    def open_trace(self, trace: Trace, file: str | None = None) -> Updates:
+        """A run that was read elsewhere; `file` of the gallery, if it is from there."""
+        return self._stage(trace, listed=(None, file))
 
     def open_before(self, pair: Pair) -> Updates:
         """The run before, again; the one shown now becomes the one before."""

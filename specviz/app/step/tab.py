@@ -65,6 +65,11 @@ class StepParts:
         """What shows a run."""
         return [self.player, self.badges, self.panels, self.bar.message]
 
+    def opened(self) -> list[Any]:
+        """What `OpeningActions` answers: everything that shows a run, and the controls that it fills."""
+        lists = [self.bar.example, self.drawer.recorded]
+        return [*self.stage(), self.moment, *self.beside(), *lists, *self.form.values()]
+
     def beside(self) -> list[gr.components.Component | gr.Row]:
         """What shows the run before it."""
         return [self.pair, self.before_row, self.before]
@@ -149,8 +154,7 @@ def _wire_form(actions: StepActions, controls: form.Controls, parts: StepParts) 
 def _wire_openings(actions: StepActions, controls: form.Controls, parts: StepParts) -> None:
     """Whatever opens a run shows it, fills the controls, and goes to the round it is about."""
     opens = OpeningActions.over(actions.gallery, actions.catalog, actions.limits, controls)
-    lists = [parts.bar.example, parts.drawer.recorded]
-    shown = [*parts.stage(), parts.moment, *parts.beside(), *lists, *controls.fields.values()]
+    shown = parts.opened()
     for listener, action, source in (
         (parts.bar.example.input, opens.open_example, parts.bar.example),
         (parts.drawer.recorded.input, opens.open_recorded, parts.drawer.recorded),

@@ -195,13 +195,15 @@ def test_a_member_that_unpacks_to_more_than_a_trace_may_be_is_refused(folder):
 def test_an_example_leads_to_its_verdict_and_a_found_round_to_those_of_its_run(actions):
     counted = actions.count(STAGE, codec.dumps(sample()), None)
     (name,) = counted.named
-    trace, moment = actions.asked(counted, None, "nothing accepted", 6.0, pressed(name, 1, 2))
-    assert moment == {"run": trace.started.run_id, "round": 1, "node": 2}
-    _, moment = actions.asked(counted, None, "nothing accepted", 6.0, pressed(name, 3, found=True))
+    asked = actions.asked(counted, None, "nothing accepted", 6.0, pressed(name, 1, 2))
+    assert asked.moment == {"run": asked.trace.started.run_id, "round": 1, "node": 2}
+    assert asked.file is None
+    moment = actions.asked(counted, None, "nothing accepted", 6.0, pressed(name, 3, found=True)).moment
     drafter = counted.analyses[0].drafter
     wanted = [this.index for this in matching(counted.rounds[drafter], "nothing accepted")]
     assert moment["found"] == {"words": "nothing accepted", "rounds": wanted}
     assert json.dumps(moment)
+    assert actions.asked(counted, None, "surprise", 6.0, pressed("greedy")).file == "greedy.json.gz"
 
 
 def test_a_press_that_names_no_place_is_refused(actions):
