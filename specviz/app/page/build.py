@@ -14,6 +14,8 @@ from specviz.app.about.tab import about_tab
 from specviz.app.analysis.actions import AnalysisActions
 from specviz.app.analysis.library import Library
 from specviz.app.analysis.tab import analysis_tab
+from specviz.app.endpoints.answers import Answers
+from specviz.app.endpoints.wiring import named_endpoints
 from specviz.app.lab.tab import restore
 from specviz.app.learn.button import Learn, lessons_of, wire_learn
 from specviz.app.machine.actions import MachineActions
@@ -67,8 +69,10 @@ def build(source: TraceSource, gallery: Gallery, limits: Limits, sweeps: Path = 
     table = drafter_table(source.catalog(), points_of(measured.result) if measured else ())
     train = TrainActions(source, limits, ROOT / "trainings" / "opening.json.gz")
     machine, proof = MachineActions(source), ProofActions(source, limits)
+    answers = Answers(source, limits)
     demo: gr.Blocks = gr.Blocks(title=TITLE, analytics_enabled=False, fill_width=True, delete_cache=CACHE_S)
     with demo:
+        named_endpoints(answers)  # first: gradio gives a taken name a number, and private events take theirs too
         with gr.Row(elem_classes="sv-top"):
             gr.HTML(HEADER, scale=4, min_width=280)
             status = gr.HTML(_status(source), scale=1, min_width=200, elem_id="sv-status")
@@ -103,6 +107,7 @@ def build(source: TraceSource, gallery: Gallery, limits: Limits, sweeps: Path = 
         linked = LinkParts(tabs, parts.stage(), bar.run, bar.stop, parts.form, simulating.simulated, kept, [doc])
         wire_links(step, names, linked)
         _status_events(demo, source, status)
+        demo.unload(answers.leave)
         demo.load(restore, None, [tabs, chart], **QUIET)
         demo.unload(step.leave)
         demo.unload(race.leave)

@@ -9,6 +9,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from specviz.app.endpoints.wiring import mcp_installed
 from specviz.app.page.scripts import head
 from specviz.app.page.theme import page_theme
 from specviz.app.parts.request import Limits
@@ -32,6 +33,7 @@ def launch_settings(limits: Limits, environment: Mapping[str, str] = os.environ)
         "ssr_mode": False,
         "show_error": True,
         "state_session_capacity": 200,
+        "mcp_server": mcp_installed(),
     }
 
 

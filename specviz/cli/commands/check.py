@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from specviz.cli.parts.terminal import err, out, printable
 from specviz.errors import TraceError
-from specviz.trace.problems import Problem
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -36,30 +34,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _report(path: Path) -> dict[str, Any]:
-    from specviz.trace import check, codec, unchecked
+    from specviz.trace import codec
+    from specviz.trace.report import report_of, unreadable
 
     try:
-        trace = codec.read(path)
+        found = report_of(codec.read(path))
     except TraceError as error:
-        sentence = str(error).removeprefix(f"{path.name}: ")  # the line begins with the file's name already
-        unreadable = [{"place": "", "sentence": sentence, "severity": "error"}]
-        return _with_verdict(path, unreadable, known=False)
-    found = [_as_data(problem) for problem in check.check(trace)]
-    report = _with_verdict(path, found, known=unchecked.verdicts_known(trace))
-    return report | {"rounds": len(trace.rounds), "not_recomputed": unchecked.unchecked(trace)}
-
-
-def _as_data(problem: Problem) -> dict[str, str]:
-    return {str(key): str(value) for key, value in asdict(problem).items()}
-
-
-def _with_verdict(path: Path, problems: list[dict[str, str]], known: bool) -> dict[str, Any]:
-    """`sound` is said only of a trace whose every verdict was recomputed."""
-    ok = all(problem["severity"] != "error" for problem in problems)
-    verdict = "false" if not ok else "sound" if known else "not recomputed"
-    return {
-        "file": str(path), "ok": ok, "verdict": verdict, "rounds": 0, "problems": problems, "not_recomputed": [],
-    }  # fmt: skip
+        found = unreadable(str(error).removeprefix(f"{path.name}: "))  # the line begins with the file's name already
+    return {"file": str(path), **found}
 
 
 def _print(report: dict[str, Any]) -> None:
