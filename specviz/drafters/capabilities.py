@@ -1,6 +1,6 @@
 """What a drafter can do beside proposing: one small protocol each, asked for with `isinstance` and nothing else.
 
-    follow ─► use (─► join) ─► attach ─► tune ─► recall ─► consult ─► read_prompt, read_features ─► begin
+    follow ─► use (─► translate, join) ─► attach ─► tune ─► recall ─► consult ─► read_prompt, read_features ─► begin
            ─► (propose ─► observe) …
 
 Whoever has the methods has the capability; a drafter names the protocols it means in its class line, so that a type
@@ -17,10 +17,14 @@ from torch import Tensor
 from specviz.datastore.store import Datastore
 from specviz.drafters.base import Drafter, DraftPolicies, RoundOutcome
 from specviz.lm.base import Cache, LanguageModel
+from specviz.lm.text import TextCodec
 from specviz.options import Options
 from specviz.trace.events import Option
 from specviz.trace.exhibits import Exhibit
 from specviz.tree_policies.base import StepCosts
+
+Texts = tuple[TextCodec, TextCodec, int]
+"""the target's tokenizer, that of the drafter's model, and the number of the target's tokens"""
 
 
 @runtime_checkable
@@ -33,6 +37,16 @@ class UsesModel(Protocol):
 
     def drafting_model(self) -> LanguageModel:
         """The model as it drafts with it, after `use`."""
+        ...
+
+
+@runtime_checkable
+class Translates(UsesModel, Protocol):
+    """Its model may have a tokenizer of its own."""
+
+    def translate(self, target: TextCodec, own: TextCodec, vocab_size: int) -> None:
+        """Called once, after `use`, with both tokenizers and the number of the target's tokens. Raises
+        VocabularyMismatch where they have nothing in common."""
         ...
 
 
@@ -181,12 +195,19 @@ def further_models(drafter: Drafter[Options]) -> Sequence[str]:
 
 
 def with_model(
-    drafter: Drafter[Options], model: LanguageModel | None, further: Sequence[LanguageModel] = ()
+    drafter: Drafter[Options],
+    model: LanguageModel | None,
+    further: Sequence[LanguageModel] = (),
+    texts: Texts | None = None,
 ) -> Drafter[Options]:
-    """The drafter, once it has been given its model where it uses one, and those of `further_models`."""
+    """The drafter, once it has been given its model where it uses one, those of `further_models`, and the tokenizers
+    where it translates."""
     if isinstance(drafter, UsesModel):
         assert model is not None, f"the drafter '{drafter.name}' needs a model."
         drafter.use(model)
+    if isinstance(drafter, Translates):
+        assert texts is not None, f"the drafter '{drafter.name}' needs both tokenizers."
+        drafter.translate(*texts)
     if isinstance(drafter, UsesFurtherModels):
         assert len(further) == len(drafter.further()), f"the drafter '{drafter.name}' needs all of its models."
         drafter.join(further)

@@ -45,12 +45,16 @@ class Models:
                     raise
             return self._held[key]
 
-    def participants(self, request: RunRequest, needs_model: bool, further: Sequence[str] = ()) -> Participants:
+    def participants(
+        self, request: RunRequest, needs_model: bool, further: Sequence[str] = (), translates: bool = False
+    ) -> Participants:
         """The target, the drafter's model where it needs one, and the models of these names that draft beside it.
 
-        Raises VocabularyMismatch where they do not go together."""
+        Raises VocabularyMismatch where they do not go together; a drafter that `translates` takes any model."""
         target = self.get(request.target, request)
-        drafter = in_the_targets_tokens(target, self.get(request.drafter_model, request)) if needs_model else None
+        drafter = self.get(request.drafter_model, request) if needs_model else None
+        if drafter is not None and not translates:
+            drafter = in_the_targets_tokens(target, drafter)
         others = [in_the_targets_tokens(target, self.get(name, request)) for name in further]
         self.status = "models ready"
         return Participants(target, drafter, others)

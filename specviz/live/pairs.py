@@ -21,11 +21,11 @@ KEPT = 8
 """tokenizers held; those of large vocabularies take a second to read"""
 
 
-def check_pair(request: RunRequest, drafters: Sequence[str]) -> None:
+def check_pair(request: RunRequest, drafters: Sequence[str], translates: bool = False) -> None:
     """Raises ModelError where one is no checkpoint, VocabularyMismatch where a drafter's tokens are not the target's,
     PromptError where a chat is asked for and the target has no template.
 
-    With no drafters only the target is looked for."""
+    With no drafters only the target is looked for. A drafter that `translates` may have other tokens."""
     target = request.target
     folder = _folder_of(target)
     read_config(folder, target)
@@ -34,7 +34,7 @@ def check_pair(request: RunRequest, drafters: Sequence[str]) -> None:
     for name in drafters:
         own = _folder_of(name)
         read_config(own, name)
-        if own != folder:
+        if own != folder and not translates:
             _compare(folder, target, own, name)
 
 

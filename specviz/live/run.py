@@ -7,7 +7,16 @@ from collections.abc import Iterator
 from specviz.core.randomness import SeededRandom
 from specviz.datastore.retrieval import Datastores
 from specviz.drafters.base import Drafter
-from specviz.drafters.capabilities import Retrieves, Tunes, UsesModel, further_models, model_of, policies_of, with_model
+from specviz.drafters.capabilities import (
+    Retrieves,
+    Translates,
+    Tunes,
+    UsesModel,
+    further_models,
+    model_of,
+    policies_of,
+    with_model,
+)
 from specviz.engine.decode import Cancelled, decode
 from specviz.engine.header import Participants, started
 from specviz.engine.memory import Memories
@@ -43,11 +52,13 @@ class Runs:
         """
         plan = make_plan(request)
         needs_model = isinstance(plan.drafter, UsesModel)
-        who = self._models.participants(request, needs_model, further_models(plan.drafter))
+        translates = isinstance(plan.drafter, Translates)
+        who = self._models.participants(request, needs_model, further_models(plan.drafter), translates)
         text = who.target.tokenizer
         prompt_ids = _context(resume, text) if resume is not None else _encode(text, request)
         own = who.drafter.model if who.drafter is not None else None
-        drafter = with_model(plan.drafter, own, [one.model for one in who.further])
+        texts = (text, who.drafter.tokenizer, who.target.info.vocab_size) if who.drafter is not None else None
+        drafter = with_model(plan.drafter, own, [one.model for one in who.further], texts)
         method = Method(drafter, plan.verifier, plan.sampling, SeededRandom(request.seed))
         start = Start(prompt_ids) if resume is None else Start(prompt_ids, resume.forced_token, resume.round)
         session = Session(who.target.model, method, start, _ending(request, who))

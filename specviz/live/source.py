@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from specviz.datastore.retrieval import Datastores
-from specviz.drafters.capabilities import UsesModel, further_models
+from specviz.drafters.capabilities import Translates, UsesModel, further_models
 from specviz.engine.decode import Cancelled
 from specviz.errors import SpecVizError
 from specviz.live import catalog, training
@@ -75,7 +75,8 @@ class LiveSource:
             choose_device(request.device)
             own = [request.drafter_model] if isinstance(plan.drafter, UsesModel) else []
             if self._finds_folders:
-                check_pair(request, [*own, *further_models(plan.drafter)])
+                translates = isinstance(plan.drafter, Translates)
+                check_pair(request, [*own, *further_models(plan.drafter)], translates)
         except SpecVizError as error:
             return str(error)
         return None

@@ -154,7 +154,7 @@ def check_vocabularies(target: TextCodec, drafter: TextCodec) -> None:
     if differing:
         raise VocabularyMismatch(
             f"{target.name} and {drafter.name} do not share a vocabulary: {_describe(target, drafter, differing)}; "
-            "choose a drafter that was trained with the target's tokenizer."
+            "choose a drafter that was trained with the target's tokenizer, or the drafter 'cross_vocabulary'."
         )
 
 
@@ -180,7 +180,7 @@ def shared_ids(target: TextCodec, drafter: TextCodec) -> list[int]:
     if differing or not shared:
         raise VocabularyMismatch(
             f"{target.name} and {drafter.name} do not share a vocabulary: {_describe(target, drafter, differing)}; "
-            "choose a drafter that was trained with the target's tokenizer."
+            "choose a drafter that was trained with the target's tokenizer, or the drafter 'cross_vocabulary'."
         )
     return shared
 

@@ -14,6 +14,12 @@ OPTION_SETS: dict[str, tuple[dict[str, object], ...]] = {
         {"branching": (2, 2)},
         {"branching": (2, 2), "draw": "top_k"},
     ),
+    "cross_vocabulary": (
+        {"gamma": 2},
+        {"branching": (2, 1)},
+        {"branching": (2,), "draw": "iid"},
+        {"branching": (2, 1), "draw": "top_k"},
+    ),
     "jacobi": (
         {"block": 2},
         {"block": 2, "mode": "gauss_seidel"},

@@ -27,6 +27,7 @@ from specviz.lm.table import TableModel
 from specviz.options import Options
 from specviz.proof.enumerated_randomness import EnumeratedRandom
 from specviz.proof.policy_options import toy_weights
+from specviz.proof.toy_texts import toy_texts
 from specviz.stop_policies.base import STOP_POLICIES
 from specviz.tree_policies.base import TREE_POLICIES
 from specviz.verifiers.base import VERIFIERS
@@ -121,7 +122,8 @@ def session_of(
         toy(case.vocab_size, seed) if models is None else target
         for seed, _ in enumerate(further_models(drafter), start=3)
     ]
-    drafting = with_model(drafter, draft, further)
+    texts = (*toy_texts(target.info.vocab_size), target.info.vocab_size)
+    drafting = with_model(drafter, draft, further, texts)
     if isinstance(drafting, Retrieves) and drafting.retrieves():
         drafting.consult(toy_text(case.vocab_size))
     if case.memory:

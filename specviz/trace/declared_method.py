@@ -32,6 +32,8 @@ class Candidates:
     """its passes read the target's states and keep no rows of their own"""
     pairs: bool = False
     """a row of its cache belongs to a token and the target's state before it: the first token has none"""
+    own_tokens: bool = False
+    """its model reads the text in tokens of its own: its cached rows are not the text's"""
     riding: str = ""
     """mark of the nodes that ride along in the target's pass and are no drafts"""
 

@@ -57,7 +57,12 @@ class Pair:
         drafter, verifier = DRAFTERS.get(request.drafter), VERIFIERS.get(request.verifier)
         made = drafter.of(request.drafter_options)
         method = Method(
-            with_model(made, self.drafter.model, [self.drafter.model for _ in further_models(made)]),
+            with_model(
+                made,
+                self.drafter.model,
+                [self.drafter.model for _ in further_models(made)],
+                (self.target.tokenizer, self.drafter.tokenizer, self.target.info.vocab_size),
+            ),
             verifier.of(request.verifier_options),
             Sampling(request.temperature, request.top_k, request.top_p),
             SeededRandom(request.seed),

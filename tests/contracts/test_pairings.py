@@ -24,13 +24,13 @@ from specviz.verifiers.base import VERIFIERS
 from tests.proof.letters import LetterTexts, toy_loader
 
 EVERY = {
-    *("early_exit", "jacobi", "lookahead", "model", "ngram", "none"),
+    *("cross_vocabulary", "early_exit", "jacobi", "lookahead", "model", "ngram", "none"),
     *("merged", "rasd", "rest", "self_speculative", "suffix", "token_recycling", "vocabtrim"),
     *("hydra", "kangaroo", "markov", "masked_block", "medusa"),
 }
 PLANNED = {"hydra", "markov", "masked_block", "medusa"}
 TREES = {"lookahead", "merged", "rasd", "rest", "suffix", "token_recycling", *PLANNED}
-DRAWN = {"early_exit", "kangaroo", "model", "none", "self_speculative", "vocabtrim"}
+DRAWN = {"cross_vocabulary", "early_exit", "kangaroo", "model", "none", "self_speculative", "vocabtrim"}
 """with the first options of the proof: chains that are drawn i.i.d. above temperature 0"""
 JUDGES: dict[str, tuple[set[str], set[str]]] = {
     # verifier: drafters that it judges at temperature 0, above it
@@ -58,7 +58,17 @@ GROWN: dict[str, list[set[str]]] = {
     "sequoia": [ANY_TREE],
     "target_init": [{"longest_path"}],
 }
-GROWING = {"early_exit", "kangaroo", "merged", "model", "rasd", "self_speculative", "vocabtrim", *PLANNED}
+GROWING = {
+    "cross_vocabulary",
+    "early_exit",
+    "kangaroo",
+    "merged",
+    "model",
+    "rasd",
+    "self_speculative",
+    "vocabtrim",
+    *PLANNED,
+}
 STOPPED: dict[str, tuple[set[str], set[str]]] = {
     # stop policy: drafters that it can stop at temperature 0, above it
     "confidence": (GROWING, GROWING),

@@ -33,6 +33,7 @@ def drafter(kind: type[Drafter[Options]]) -> dict[str, Any]:
         "planned": said.planned,
         "from_states": said.from_states,
         "pairs": said.pairs,
+        "own_tokens": said.own_tokens,
         "riding": said.riding,
         "merged": said.merged,
     }

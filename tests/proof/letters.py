@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 
 from specviz.datastore.build import from_ids
@@ -20,7 +21,10 @@ class Letters:
         self.eos_ids = eos_ids
 
     def encode(self, text: str) -> list[int]:
-        return [ord(letter) - 96 for letter in text]
+        return [0 if one == "<end>" else ord(one) - 96 for one in re.findall("<end>|.", text)]
+
+    def token(self, token: int) -> str:
+        return self.token_bytes(token).decode()
 
     def token_bytes(self, token: int) -> bytes:
         return b"<end>" if token == 0 else chr(96 + token).encode()

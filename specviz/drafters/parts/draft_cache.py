@@ -33,19 +33,22 @@ class DraftCache:
     def length(self) -> int:
         return self._rows.length
 
-    def room(self, text_length: int) -> int:
-        """How deep a draft may be before the drafter's own context ends; below 1 where it cannot draft any more."""
-        return self._model.info.context_length - text_length + 1
+    def room(self, tokens: Sequence[int]) -> int:
+        """How deep a draft below this text may be before the drafter's own context ends; below 1 where it cannot draft
+        any more."""
+        return self._model.info.context_length - len(self._own(tokens)) + 1
 
     def begin(self, tokens: Sequence[int]) -> None:
         """Read the prompt, its last token left out (it is the first root)."""
-        known = list(tokens[:-1])
-        if known and self.room(len(tokens)) >= 1:
-            self._model.forward(known, self._rows, last_only=True)
+        known = list(self._own(tokens)[:-1])
+        if known and self.room(tokens) >= 1:
+            self._feed(known, None, last_only=True)
             self._rows.keep(range(len(known)))
 
     def settle(self, tokens: Sequence[int]) -> int:
         """Keep the rows of the last draft that became text, drop the others; rows cached now."""
+        tokens = self._own(tokens)
+        self._rewind(tokens)
         row, kept = self._rows.base - 1, list[int]()
         for position in range(self._rows.base, len(tokens) - 1):
             following = self._row_of.get((row, tokens[position]))
@@ -62,7 +65,7 @@ class DraftCache:
     def catch_up(self, tokens: Sequence[int]) -> Tensor:
         """Feed the text's tokens that are not cached, the root last; logits [1, V] after the root."""
         start = self._rows.length
-        missing = list(tokens[start:])
+        missing = list(self._own(tokens)[start:])
         logits = self._forward(missing, None, last_only=True)
         for offset, token in enumerate(missing):
             self._row_of[start + offset - 1, token] = start + offset
@@ -91,9 +94,19 @@ class DraftCache:
 
     def _forward(self, tokens: Sequence[int], parents: Sequence[int] | None, last_only: bool) -> Tensor:
         if not self.keeps_hidden:
-            return self._model.forward(tokens, self._rows, parents, last_only)
+            return self._feed(tokens, parents, last_only)
         assert isinstance(self._model, GivesHidden), "this model gives no hidden states."
         logits, hidden = self._model.forward_hidden(tokens, self._rows, parents, last_only)
         first = self._rows.length - len(hidden)
         self._hidden.update(enumerate(hidden.unbind(0), start=first))
         return logits
+
+    def _own(self, tokens: Sequence[int]) -> Sequence[int]:
+        """The target's text as the drafter's model reads it: the same, where they share a vocabulary."""
+        return tokens
+
+    def _rewind(self, own: Sequence[int]) -> None:
+        """Forget cached text that is no longer the beginning of this one: where they share a vocabulary, none."""
+
+    def _feed(self, own: Sequence[int], parents: Sequence[int] | None, last_only: bool) -> Tensor:
+        return self._model.forward(own, self._rows, parents, last_only)

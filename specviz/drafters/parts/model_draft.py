@@ -26,11 +26,11 @@ from specviz.tree_policies.base import TreePolicy
 class ModelDraft:
     """One model and its cache, for one run."""
 
-    def __init__(self, model: LanguageModel, source: str) -> None:
-        """`source` is what candidates are marked with."""
+    def __init__(self, model: LanguageModel, source: str, cache: DraftCache | None = None) -> None:
+        """`source` is what candidates are marked with; `cache` stands in for the usual one."""
         self.model = model
         self._source = source
-        self._cache = DraftCache(model)
+        self._cache = cache or DraftCache(model)
         self._last = LastDraft()
         self.draws = 0
         """the first index of a draw that the round has not used yet, after `propose`"""
@@ -51,7 +51,7 @@ class ModelDraft:
         were made by others before."""
         proposal = Proposal(DraftTree.from_root(context.tokens[-1]))
         self._last.report(stop_policy, context)
-        room = self._cache.room(len(context.tokens))
+        room = self._cache.room(context.tokens)
         depth = min(room, context.max_depth, stop_policy.levels() or room)
         self.draws = draws
         if depth >= 1:

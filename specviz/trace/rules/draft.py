@@ -244,6 +244,7 @@ def passes(scene: Scene) -> Iterator[Problem]:
     )
     deepest = max(node.depth for node in this.nodes)
     unpaired = drafter is not None and drafter.pairs
+    own_tokens = drafter is not None and drafter.own_tokens
     for index, one in enumerate(made):
         at = f"{place}[{index}]"
         first = index == 0 or (drafter is not None and drafter.merged and one.depth == 1)
@@ -252,7 +253,7 @@ def passes(scene: Scene) -> Iterator[Problem]:
             if one.cached_rows:
                 told = f"is {one.cached_rows}, but '{scene.started.drafter.name}' keeps none"
                 yield Problem(f"{at}.cached_rows", told)
-        elif before is None and one.cached_rows + one.rows != this.base_length - unpaired:
+        elif before is None and not own_tokens and one.cached_rows + one.rows != this.base_length - unpaired:
             told = f"make {one.cached_rows + one.rows} cached rows, but the text has {this.base_length} tokens"
             yield Problem(at, told)
         elif before is not None and one.cached_rows != before:

@@ -1,0 +1,126 @@
+"""A drafter of another vocabulary: which tokens are the same, what it reads, and that the run is sound."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from specviz.drafters.parts.reencoded_cache import ReencodedCache
+from specviz.errors import VocabularyMismatch
+from specviz.live.source import LiveSource, collect
+from specviz.lm.load import LoadedModel
+from specviz.lm.table import TableModel
+from specviz.lm.text import TextCodec
+from specviz.lm.translated import TranslatedModel
+from specviz.lm.translation import Reencoder, token_pairs
+from specviz.proof.exhaustive import ProofCase, error
+from specviz.proof.toy_texts import toy_texts
+from specviz.protocol.runs import RunRequest
+from specviz.trace.check import check
+from tests.lm.test_text import byte_level, sentencepiece_like
+
+
+def codec(*merges: str, special: tuple[str, ...] = (), eos: tuple[int, ...] = (), name: str = "some") -> TextCodec:
+    tokenizer = byte_level(*merges)
+    tokenizer.add_special_tokens(list(special))
+    return TextCodec(tokenizer, name, eos)
+
+
+def test_tokens_are_the_same_where_their_bytes_are():
+    target, own = codec("ab", "cd"), codec("cd", "ef")
+    pairs = dict(token_pairs(target, own))
+    assert len(pairs) == 1 + 256 + 1
+    assert pairs[258] == 257, "cd"
+    assert 257 not in pairs, "ab is in the target alone"
+
+
+def test_spaces_and_bytes_are_the_same_however_a_tokenizer_writes_them():
+    target, own = codec(), TextCodec(sentencepiece_like(), "pieces")
+    by_bytes = {target.token_bytes(their): own.token(mine) for their, mine in token_pairs(target, own)}
+    assert by_bytes == {b"\xf0": "<0xF0>", b"\x9f": "<0x9F>", b"\x90": "<0x90>", b"\x88": "<0x88>", b" ": "▁"}
+
+
+def test_special_tokens_are_the_same_only_among_each_other_and_the_ends_are_a_pair():
+    """Ids after `<end>` and the bytes: the target has <a> 257, <turn> 258, <z> 259, the other ab 257, <turn> 258,
+    <over> 259."""
+    target, own = (
+        codec(special=("<a>", "<turn>", "<z>"), eos=(259,)),
+        codec("ab", special=("<turn>", "<over>"), eos=(259,)),
+    )
+    pairs = dict(token_pairs(target, own))
+    assert {their: mine for their, mine in pairs.items() if their == 0 or their > 256} == {0: 0, 258: 258, 259: 259}
+
+
+def test_vocabularies_with_nothing_in_common_are_refused():
+    words = toy_texts(4)[0]
+    with pytest.raises(VocabularyMismatch, match="some and target have no token in common"):
+        token_pairs(codec(), words)
+
+
+def test_the_text_is_encoded_as_a_whole_without_what_only_the_target_has():
+    target, own = codec(special=("<turn>",)), codec("ab")
+    read = Reencoder(target, own)
+    assert read([257, *target.encode("xab")]) == own.encode("xab")
+    assert read(target.encode("é")[:1]) == [], "half a character waits for its end"
+
+
+def test_the_cache_follows_an_encoding_that_changes_as_the_text_grows():
+    """`a` alone, then `b` after it: the two become one token, and the row of `a` must go."""
+    target, own = codec(), codec("ab")
+    inner = TableModel(own.size, 2)
+    pairs = token_pairs(target, own)
+    model = TranslatedModel(inner, [one for one, _ in pairs], [one for _, one in pairs], target.size)
+    cache = ReencodedCache(model, Reencoder(target, own))
+    text = target.encode("xa")
+    cache.begin(text)
+    for more in ("", "b", "c", "aab"):
+        text += target.encode(more)
+        read = own.encode(target.decode(text))
+        cache.settle(text)
+        logits = cache.catch_up(text)[0]
+        shared = torch.tensor([one for one, _ in pairs])
+        assert torch.equal(logits[shared], inner.exact_logits(read)[[one for _, one in pairs]])
+
+
+@pytest.mark.parametrize("tree_policy", ["dyspec", "rsd_s", "sequoia"])
+def test_every_tree_policy_stays_lossless(tree_policy):
+    case = ProofCase("cross_vocabulary", "sequential", length=2, growth=tree_policy, growth_options=(("budget", 3),))
+    assert error(case) < 1e-12
+
+
+def source(own: TextCodec) -> LiveSource:
+    target = codec("th", "he", name="target")
+
+    def load(name: str, **_: str) -> LoadedModel:
+        made = own if name == "drafter" else target
+        model = TableModel(made.size, seed=1, order=2, spread=5.0)
+        return LoadedModel(model, made, model.info)
+
+    return LiveSource(load=load, measure=False)
+
+
+@pytest.mark.parametrize("temperature", [0.0, 0.9])
+@pytest.mark.parametrize("options", [{"gamma": 3}, {"branching": (2, 1)}], ids=str)
+def test_a_run_is_sound_and_drafts_shared_tokens_alone(options, temperature):
+    own = codec("ab", "he", name="drafter")
+    request = RunRequest(
+        "abthe é", drafter="cross_vocabulary", drafter_options=options, temperature=temperature, max_new_tokens=12
+    )
+    trace = collect(source(own), request)
+    drafted = {node.token for this in trace.rounds for node in this.nodes[1:]}
+    assert check(trace) == []
+    assert drafted
+    assert 257 not in drafted, "th is in the target alone"
+    assert trace.rounds[0].drafted.note["shared_tokens"] == 258
+
+
+def test_greedy_text_is_plain_decodings():
+    made = source(codec("ab", name="drafter"))
+    plain = collect(made, RunRequest("abthe", drafter="none", max_new_tokens=12))
+    ours = collect(made, RunRequest("abthe", drafter="cross_vocabulary", max_new_tokens=12))
+    assert ours.finished.output_ids == plain.finished.output_ids
+
+
+def test_the_drafter_model_names_it_as_the_cure():
+    with pytest.raises(VocabularyMismatch, match="or the drafter 'cross_vocabulary'"):
+        collect(source(codec("ab", name="drafter")), RunRequest("abc"))
