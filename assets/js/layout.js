@@ -13,6 +13,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   const ROW = 40; // what a finger needs
   const INDENT = { most: 24, least: 13 };
   const MOST = { across: 24, down: 12 }; // nodes that a round shows without folding
+  const FAMILY = 12; // children of one node that a folded tree shows by themselves
   const READABLE = 22; // a row too low for a label shows marks alone
 
   /** Node → its children, in the order of their ids. */
@@ -39,9 +40,19 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return open;
   }
 
-  /** {shown: ids in depth-first order, folded: id → how many drafted nodes hang folded below it}. `opened` holds what
-      was opened or folded by hand (id → true or false); a chain, or a round of at most `most` nodes, folds nothing
-      else. */
+  /** The children of a node that a folded tree shows: the first of them, and all that were tried, are on the way to
+      something shown, or are selected. */
+  function someOf(round, family, { at, open, selected }) {
+    if (family.length <= FAMILY) return family;
+    const said = new Set(round.judged.trials.slice(0, at.trials).map((trial) => trial.node));
+    const wanted = family.filter((id) => open.has(id) || said.has(id) || id === selected);
+    const first = family.slice(0, Math.max(0, FAMILY - wanted.length));
+    return family.filter((id) => first.includes(id) || wanted.includes(id));
+  }
+
+  /** {shown: ids in depth-first order, folded: id → how many drafted nodes hang folded below it, be it all or the last
+      of many children}. `opened` holds what was opened or folded by hand (id → true or false); a chain, or a round of
+      at most `most` nodes, folds nothing else. */
   function unfolded(round, at, { selected = 0, opened = new Map(), most = MOST.across } = {}) {
     const families = familiesOf(round);
     const small = round.nodes.length - 1 <= most || families.every((family) => family.length < 2);
@@ -56,7 +67,12 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       const wide = opened.get(id) ?? (open ? along || open.has(id) : true);
       if (!wide) folded.set(id, below(id));
       const single = families[id].length === 1 && (along || opened.get(id) === true);
-      if (wide) for (const child of [...families[id]].reverse()) stack.push([child, single]);
+      const whole = !open || opened.get(id) === true;
+      const family = !wide ? [] : whole ? families[id] : someOf(round, families[id], { at, open, selected });
+      const rest = wide ? families[id].filter((child) => !family.includes(child)) : [];
+      const hidden = rest.reduce((sum, child) => sum + (round.nodes[child].depth <= at.level) + below(child), 0);
+      if (hidden) folded.set(id, hidden);
+      for (const child of [...family].reverse()) stack.push([child, single]);
     }
     return { shown, folded };
   }
@@ -132,9 +148,9 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   /** Where everything stands: {spots: [{id, parent, depth, x, y, label, wide, clear, folded}], width, height, row,
       down}, in pixels. `room` is the width there is (0: as much as it takes), `most` the width of a tree that runs
       down, `row` the height of a row, `odds` the widest text of a node's odds, `high` the height of the box if the
-      whole tree is wanted in it. */
+      whole tree is wanted in it, `nodes` how many times as many nodes as usual are shown without folding. */
   function layout(round, labels, options = {}) {
-    const { room = 0, odds = () => "", high = 0, withEnd = true, row = ROW, most = Infinity } = options;
+    const { room = 0, odds = () => "", high = 0, withEnd = true, row = ROW, most = Infinity, nodes = 1 } = options;
     const all = round.nodes.length;
     if (high && (high - 24) / Math.max(1, rowsAcross(round, [...round.nodes.keys()], withEnd).count) < READABLE)
       return overview(round, { room, high, withEnd });
@@ -142,8 +158,9 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const tree = (shown) => unfolded(round, at, { selected, opened, most: high ? all : shown });
     const set = { odds, withEnd, row };
     const whole = across(round, labels, tree(all), { ...set, room }); // which way it runs does not hang on the moment
-    if (room && whole.width > room) return down(round, labels, tree(MOST.down), { ...set, room: Math.min(room, most) });
-    return across(round, labels, tree(MOST.across), { ...set, room });
+    if (room && whole.width > room)
+      return down(round, labels, tree(MOST.down * nodes), { ...set, room: Math.min(room, most) });
+    return across(round, labels, tree(MOST.across * nodes), { ...set, room });
   }
 
   function spotsOf(round, labels, { shown, folded }, withEnd) {
@@ -152,7 +169,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       const { parent, depth } = round.nodes[id];
       return { id, parent, depth, label: S.short(labels[id], LONGEST), folded: folded.get(id) || 0 };
     });
-    if (withEnd && shown.includes(final) && !folded.has(final))
+    const closed = folded.has(final) && !shown.some((id) => round.nodes[id].parent === final);
+    if (withEnd && shown.includes(final) && !closed)
       spots.push({
         id: END,
         parent: final,
@@ -222,5 +240,5 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return `M${from.x},${from.y + 11}V${to.y - 5}${turn}H${Math.max(from.x + 5, to.x - 9)}`;
   }
 
-  Object.assign(S, { layout, edge, unfolded });
+  Object.assign(S, { layout, edge, unfolded, overview, UNFOLDED: MOST.across });
 })(globalThis.SpecViz);

@@ -27,7 +27,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const fold = h(
       "details",
       { class: "svp-table svp-shape" },
-      h("summary", {}, "its shape as a list"),
+      h("summary", {}, "as a list"),
       list,
       h(
         "p",

@@ -8,6 +8,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   const BOX = { least: 100, most: 440, narrow: 320 }; // height of the box, in pixels
   const NARROW = 560;
   const DOWN_MOST = 520; // a wider list of nodes would set odds too far from their tokens
+  const ZOOMS = [0.6, 0.8, 1, 1.3, 1.6];
   const PRESENT = { scale: 1.16, row: 33 }; // its smallest text is then as large as the rest; no finger touches it
 
   function treePanel(box, act) {
@@ -36,11 +37,29 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       { type: "button", class: "svp-link", "aria-pressed": "false", onclick: () => act.run("fit") },
       "whole tree",
     );
+    const zooms = [
+      ["−", -1, "smaller, with more of the tree unfolded"],
+      ["+", 1, "larger"],
+    ].map(([text, by, title]) =>
+      h(
+        "button",
+        { type: "button", class: "svp-link svp-zoom", title, "aria-label": title, onclick: () => zoomBy(by) },
+        text,
+      ),
+    );
     const shape = S.shapeFold(act);
-    box.append(scroll, h("div", { class: "svp-treefoot" }, list, whole, table, shape.fold));
+    const map = S.treeMap(act);
+    const tools = h("span", { class: "svp-treetools" }, whole, zooms);
+    box.append(scroll, map.element, h("div", { class: "svp-treefoot" }, list, tools, table, shape.fold));
 
     let built = null; // {round, key, room, parts: id → {group, mark, numbers, line}, plan}
     let fitted = false;
+    let zoom = ZOOMS.indexOf(1);
+
+    function zoomBy(by) {
+      zoom = Math.max(0, Math.min(ZOOMS.length - 1, zoom + by));
+      act.draw();
+    }
     let reserved = null; // {trace, room, height}
     let opened = new Map(); // id → whether it was opened or folded by hand, in this round
     let openedIn = null;
@@ -56,11 +75,12 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         opened,
         odds: (id) => odds(scored, id),
         withEnd: now.at.drawn, // its place would tell where the round ends
+        nodes: Math.max(1, 1 / ZOOMS[zoom] ** 2),
         high: fitted ? (scroll.clientHeight - 4) / scaleOf(now) : 0,
       });
     }
 
-    const scaleOf = (now) => (now.view === "present" ? PRESENT.scale : 1);
+    const scaleOf = (now) => (now.view === "present" ? PRESENT.scale : ZOOMS[zoom]);
     const roomOf = (now) => ({
       room: scroll.clientWidth / scaleOf(now),
       most: DOWN_MOST,
@@ -70,6 +90,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const keyOf = (now, drawn) =>
       [
         now.view,
+        zoom,
         scroll.clientWidth,
         fitted && scroll.clientHeight,
         ...drawn.spots.map((spot) => `${spot.id}+${spot.folded}`),
@@ -226,6 +247,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       );
       if (table.open) table.lastChild.replaceChildren(twin(now));
       shape.draw(now.round);
+      map.draw(now, built.plan.spots);
+      zooms.forEach((button, place) => (button.disabled = zoom === (place ? ZOOMS.length - 1 : 0)));
       return () => reveal(now.selected);
     }
 

@@ -130,3 +130,41 @@ test("the shape of a draft is told level by level as paths of places among sibli
   assert.equal(S.shapeOf({ nodes, drafted: { riding: [] } }), "0; 1; 0,0; 0,1; 0,0,0");
   assert.equal(S.shapeOf({ nodes, drafted: { riding: [3] } }), "0; 0,0; 0,1; 0,0,0");
 });
+
+const star = (children, each) => {
+  const nodes = [{ id: 0, parent: -1, depth: 0 }];
+  for (let child = 0; child < children; child++) nodes.push({ id: nodes.length, parent: 0, depth: 1 });
+  for (let child = 1; child <= children; child++)
+    for (let leaf = 0; leaf < each; leaf++) nodes.push({ id: nodes.length, parent: child, depth: 2 });
+  return { nodes, judged: { trials: [], path: [], final_node: 0 }, drafted: { riding: [] } };
+};
+
+test("of many children a folded tree shows the first twelve and counts the others with all below them", () => {
+  const round = star(32, 8);
+  const { shown, folded } = S.unfolded(round, { level: Infinity, trials: 0 });
+  assert.deepStrictEqual(shown, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
+  assert.equal(folded.get(0), 20 * 9);
+  const all = S.unfolded(round, { level: Infinity, trials: 0 }, { opened: new Map([[0, true]]) });
+  assert.equal(all.shown.length, 33);
+  assert.equal(all.folded.get(0), undefined);
+});
+
+test("a selected, tried or opened child of many is shown although it is not among the first", () => {
+  const round = { ...star(32, 8), judged: { trials: [{ node: 30, accepted: true }], path: [30], final_node: 30 } };
+  const { shown } = S.unfolded(round, { level: Infinity, trials: 1 }, { selected: 25 });
+  assert.ok(shown.includes(25) && shown.includes(30));
+  assert.equal(shown.filter((id) => round.nodes[id].depth === 1).length, 12);
+});
+
+test("the map holds every node once, inside its strip, a parent over its children", () => {
+  const round = star(4, 64);
+  const spots = S.mapSpots(round, 800, 64);
+  assert.deepStrictEqual(
+    spots.map((spot) => spot.id),
+    round.nodes.map((node) => node.id),
+  );
+  for (const { x, y, parent } of spots) {
+    assert.ok(x >= 0 && x <= 800 && y >= 0 && y <= 64);
+    if (parent >= 0) assert.ok(y > spots[parent].y);
+  }
+});

@@ -61,4 +61,18 @@ FAULTS: tuple[Fault, ...] = (
         "const power = cold ? 1 : 1 / sampling.temperature ** 2;",
         (SCRIPTS,),
     ),
+    Fault(
+        "player: of many children those that were tried are folded away",
+        "assets/js/layout.js",
+        "open.has(id) || said.has(id) || id === selected",
+        "open.has(id) && said.has(id) && id === selected",
+        (SCRIPTS,),
+    ),
+    Fault(
+        "player: after a found round comes the one before it",
+        "assets/js/found.js",
+        "rounds.filter((one) => one > round)",
+        "rounds.filter((one) => one < round)",
+        (SCRIPTS,),
+    ),
 )
