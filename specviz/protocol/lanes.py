@@ -7,7 +7,7 @@ of one prompt as a file, and the page draws it.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -45,6 +45,11 @@ class Span:
     """and how many of them had been drafted"""
 
 
+def _busy(spans: Iterable[Span], lane: str, seconds: float) -> float:
+    spent = sum(one.end_s - one.start_s for one in spans if one.lane == lane)
+    return spent / seconds if seconds else 0.0
+
+
 @dataclass(slots=True)
 class Lanes:
     """A whole text on one clock."""
@@ -57,8 +62,7 @@ class Lanes:
 
     def busy(self, lane: str) -> float:
         """Share of the time in which a lane computes."""
-        spent = sum(one.end_s - one.start_s for one in self.spans if one.lane == lane)
-        return spent / self.seconds if self.seconds else 0.0
+        return _busy(self.spans, lane, self.seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +94,7 @@ class LanesRun:
 
     def busy(self, lane: str) -> float:
         """Share of the time in which a lane computes."""
-        spent = sum(one.end_s - one.start_s for one in self.spans if one.lane == lane)
-        return spent / self.seconds if self.seconds else 0.0
+        return _busy(self.spans, lane, self.seconds)
 
 
 @dataclass(frozen=True, slots=True)
