@@ -86,7 +86,8 @@ class HydraModule(DrafterModule[HydraShape]):
         places = Places.of(batch, self.options.heads, self.training)
         states = places.states(batch)
         logits = [self.logits(k, states, places.tokens(batch, 1, 1 + k)) for k in range(places.heads)]
-        return held_to(logits, places.wanted(batch, self.head), self.accuracies if self.training else None)
+        counted = self.accuracies if self.training else None
+        return held_to(logits, places.wanted(batch, self.head), batch.distance, counted)
 
     def drafts(self, batch: FeatureBatch, most: int) -> list[Tensor]:
         """Having read the text's own tokens, as in training."""

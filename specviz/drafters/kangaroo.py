@@ -23,7 +23,7 @@ from specviz.drafters.capabilities import Observes, ReadsFeatures
 from specviz.drafters.parts.borrowed_rows import BorrowedRows, Reader
 from specviz.drafters.parts.feature_text import FeatureText
 from specviz.drafters.parts.head_drafter import likely_row, reading, shown_weights
-from specviz.drafters.parts.head_learning import Places, divergence
+from specviz.drafters.parts.head_learning import Places
 from specviz.drafters.parts.module_files import WEIGHTS_HELP, module_for
 from specviz.drafters.parts.own_layers import OwnLayersDrafter
 from specviz.drafters.parts.shape import ShapeOptions
@@ -98,14 +98,15 @@ class KangarooModule(DrafterModule[KangarooShape]):
         return self.attend(states, *self.rows(states, torch.arange(length, device=states.device)), seen)
 
     def loss(self, batch: FeatureBatch) -> dict[str, Tensor]:
-        """KL(target ‖ adapter) at every token."""
+        """The distance of the target to the adapter at every token."""
         if self.training and not self.begun:
             with torch.no_grad():  # at first its states are as large as those that the head is used to
                 self.norm.weight.copy_(batch.final.square().mean((0, 1)).sqrt())
                 self.begun.fill_(True)
         places = Places.of(batch, 1, self.training)
         states = self.adapted(batch.features[:, :, 0])[places.text, places.token + 1]
-        return {"adapter": divergence(functional.linear(states, self.head), places.wanted(batch, self.head)[:, 0])}
+        said = functional.linear(states, self.head)
+        return {"adapter": batch.distance(said, places.wanted(batch, self.head)[:, 0])}
 
     def drafts(self, batch: FeatureBatch, most: int) -> list[Tensor]:
         """It has read the exit state of every token before the one it guesses."""

@@ -21,7 +21,7 @@ from specviz.drafters.parts.bigram import Bigram
 from specviz.drafters.parts.block_network import BlockNetwork, Context
 from specviz.drafters.parts.feature_text import FeatureText
 from specviz.drafters.parts.head_drafter import HeadDrafter
-from specviz.drafters.parts.head_learning import FADE, Places, divergence
+from specviz.drafters.parts.head_learning import FADE, Places
 from specviz.drafters.parts.head_options import HeadOptions
 from specviz.drafters.parts.lattice import Lattice, shown_lattice
 from specviz.drafters.parts.planned_tree import PlannedTree
@@ -66,8 +66,8 @@ class MaskedBlockModule(DrafterModule[MaskedBlockShape]):
         return functional.linear(states, self.head)
 
     def loss(self, batch: FeatureBatch) -> dict[str, Tensor]:
-        """Σ 0.8^k KL(target ‖ slot k) over masked slots of blocks, and the same with the bigram, which
-        learns on the slots as they are."""
+        """Σ 0.8^k times the distance of the target to slot k over masked slots, and the same with the bigram,
+        which learns on the slots as they are."""
         slots = self.options.slots
         found = Places.of(batch, 1 + slots, self.training)  # one token more, for the last slot may be shown
         if found.heads <= slots:
@@ -81,8 +81,8 @@ class MaskedBlockModule(DrafterModule[MaskedBlockShape]):
         for k in range(slots):
             masked = ~known[:, k + 1]
             if masked.any():
-                terms[f"slot_{k + 1}"] = FADE**k * divergence(logits[masked, k], wanted[masked, k])
-                terms[f"bigram_{k + 1}"] = FADE**k * divergence(told[masked, k], wanted[masked, k])
+                terms[f"slot_{k + 1}"] = FADE**k * batch.distance(logits[masked, k], wanted[masked, k])
+                terms[f"bigram_{k + 1}"] = FADE**k * batch.distance(told[masked, k], wanted[masked, k])
         return terms
 
     def drafts(self, batch: FeatureBatch, most: int) -> list[Tensor]:

@@ -75,7 +75,7 @@ class Trainer:
             loop = Loop(
                 ModuleTraining(
                     (Wanted(question.module),), target=request.target, minutes=question.minutes, seed=question.seed,
-                    english=SHARES[question.data],
+                    english=SHARES[question.data], loss=question.loss,
                 )
             )  # fmt: skip
         module = loop.modules[question.module]

@@ -34,6 +34,14 @@ DATA = {
     "python": "Python alone",
 }
 """name → what the module learns from: a third of it from the corpus, the rest as the target itself goes on with it"""
+LOSSES = {
+    "fkl": "KL(target ‖ drafter): cover all that the target may say",
+    "tvd": "total variation: the rejection rate itself",
+    "ce-hard": "the target's most likely token alone",
+    "jsd": "Jensen-Shannon: between the two",
+    "rkl": "KL(drafter ‖ target): say what the target is sure of",
+}
+"""what the module learns to make small; names as `specviz train module --loss` takes them"""
 MINUTES = (1.0, 5.0)
 WEIGHTS = "weights"
 """the option of a drafter that says which trained weights it takes: by name, or the folder they lie in"""
@@ -50,6 +58,7 @@ class TrainingQuestion:
 
     module: str = "eagle"
     data: str = "both"
+    loss: str = "fkl"
     minutes: float = 2.0
     prompt: str = ""
     """stepped with the module at every stage"""
@@ -145,6 +154,8 @@ def check(question: TrainingQuestion, modules: Sequence[str]) -> None:
         raise OptionError(f"there is no module '{question.module[:40]}' to train; choose {', '.join(modules)}.")
     if question.data not in DATA:
         raise OptionError(f"there is no text '{question.data[:40]}' to learn from; choose {', '.join(DATA)}.")
+    if question.loss not in LOSSES:
+        raise OptionError(f"there is no loss '{question.loss[:40]}' here; choose {', '.join(LOSSES)}.")
     if not 0 < question.minutes <= MINUTES[1]:
         raise OptionError(f"{question.minutes:g} minutes are asked for; choose {MINUTES[0]:g} to {MINUTES[1]:g}.")
 

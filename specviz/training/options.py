@@ -68,7 +68,9 @@ class TrainOptions:
     speculators: bool = option(False, "write modules of EAGLE-3's wiring in the layout of speculators too")
     target: str = option("target", "bundled name or folder of the target that modules learn to draft for")
     out: Path = option(Path("assets/modules"), "folder that receives a folder for each trained module")
-    loss: str = option("fkl", "loss of `drafter-align`: ce-hard, fkl, rkl, jsd, tvd, tvdpp-…, nla or lk-hybrid")
+    loss: str = option(
+        "fkl", "loss of `drafter-align`, `module`: ce-hard, fkl, rkl, jsd, tvd, tvdpp-…, nla or lk-hybrid"
+    )
     align_data: str = option("target", "texts of `drafter-align`: corpus, target, drafter, or several joined by a plus")
     align_domain: str = option("both", "domain of those texts: english, python or both")
     align_temperatures: str = option("0,0.7,1", "temperatures at which `drafter-align` lets text be written")

@@ -7,10 +7,12 @@ import sys
 from pathlib import Path
 from threading import Event
 
+import gradio as gr
 import pytest
 
 from specviz.app.page.build import build, settled
 from specviz.app.page.deferred import LOADING, DeferredSource
+from specviz.app.page.links import TABS
 from specviz.app.page.settings import launch_settings
 from specviz.app.parts.cancellation import MOST_GONE, Cancellations
 from specviz.app.parts.gallery import gallery, write_index
@@ -28,6 +30,12 @@ def test_the_page_builds_with_every_event_private(tmp_path: Path) -> None:
     demo = build(ReplaySource(sample()), gallery(tmp_path), Limits())
     public = [fn.api_name for fn in demo.fns.values() if fn.api_visibility == "public" and fn.targets]
     assert public == []
+
+
+def test_every_tab_of_the_page_can_be_linked_to(tmp_path: Path) -> None:
+    codec.write(sample(), tmp_path / "sample.json.gz")
+    demo = build(ReplaySource(sample()), gallery(tmp_path), Limits())
+    assert [block.id for block in demo.blocks.values() if isinstance(block, gr.Tab)] == list(TABS)
 
 
 @pytest.mark.slow

@@ -11,10 +11,10 @@ from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
 from specviz.drafters.base import DRAFTERS, DraftPolicies
 from specviz.drafters.eagle import EagleDrafter, EagleModule
-from specviz.drafters.parts.eagle_trunk import EagleShape
+from specviz.drafters.parts.eagle_trunk import STEP_WEIGHT, EagleShape
 from specviz.drafters.parts.module_files import read_module, write_module
 from specviz.drafters.parts.token_map import TokenMap
-from specviz.drafters.parts.trained import FeatureBatch, TargetParts, fresh
+from specviz.drafters.parts.trained import FeatureBatch, TargetParts, divergence, fresh
 from specviz.engine.session import Method, Session, Start
 from specviz.engine.termination import Ending, Limits
 from specviz.errors import ModelError, OptionError, TrainingError
@@ -147,6 +147,22 @@ def test_it_starts_as_the_best_linear_guess_of_the_next_state(target):
     drawn = error()
     module.begin(seen)
     assert error() < 0.95 * float(other.final.var()) < drawn
+
+
+@torch.no_grad()
+def test_another_distance_takes_the_place_of_the_divergence_in_the_token_loss(target):
+    """KL through the general way is the cross entropy of the short one, less the target's own entropy."""
+    parts = TargetParts.of(target)
+    batch = batch_of(target, text(12), (3,))
+    module = fresh(EagleModule, parts, EagleShape(unroll=2))
+    general = module.loss(replace(batch, distance=lambda logits, wanted: divergence(logits, wanted)))
+    known = batch.target_logits(module.head).log_softmax(-1)
+    own = [-(known[:, first:].exp() * known[:, first:]).sum(-1).mean() for first in (1, 2)]
+    entropy = (own[0] + STEP_WEIGHT * own[1]) / (1 + STEP_WEIGHT)
+    short = module.loss(batch)
+    weight = module.options.token_weight
+    assert float(general["token"]) == pytest.approx(float(short["token"] - weight * entropy), rel=1e-4)
+    assert float(general["feature"]) == pytest.approx(float(short["feature"]))
 
 
 @torch.no_grad()

@@ -12,9 +12,9 @@ from safetensors.torch import save_file
 from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
 from specviz.drafters.base import DRAFTERS
-from specviz.drafters.parts.head_learning import FADE, RANKS, Accuracies, divergence
+from specviz.drafters.parts.head_learning import FADE, RANKS, Accuracies
 from specviz.drafters.parts.module_files import write_module
-from specviz.drafters.parts.trained import MODULES, FeatureBatch, TargetParts, fresh
+from specviz.drafters.parts.trained import MODULES, FeatureBatch, TargetParts, divergence, fresh
 from specviz.engine.session import Method, Session, Start
 from specviz.engine.termination import Ending, Limits
 from specviz.errors import ModelError, OptionError
@@ -187,6 +187,19 @@ def test_the_loss_is_the_divergence_of_the_drafts(target, name):
         for k, row in enumerate(rows):
             expected = FADE**k * divergence(row[:, :places], target_says[:, 1 + k : 1 + k + places])
             assert float(terms[f"{last}_{k + 1}"]) == pytest.approx(float(expected), rel=1e-4)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_the_loss_takes_whatever_distance_the_batch_names(target, name):
+    module = taught(name, target)
+    torch.manual_seed(1)
+    batch = read(target, module, torch.randint(0, VOCABULARY, (20,)).tolist())
+    with torch.no_grad():
+        terms = module.loss(batch)
+        halved = module.loss(replace(batch, distance=lambda logits, wanted: divergence(logits, wanted) / 2))
+        assert {key: float(one) for key, one in halved.items()} == pytest.approx(
+            {key: float(one) / 2 for key, one in terms.items()}
+        )
 
 
 @pytest.mark.parametrize("name", EVERY)

@@ -11,10 +11,11 @@ from torch import nn
 from transformers import LlamaForCausalLM
 
 from specviz.drafters.parts.module_files import read_card, read_module
-from specviz.drafters.parts.trained import MODULES, DrafterModule, FeatureBatch
+from specviz.drafters.parts.trained import MODULES, DrafterModule, FeatureBatch, divergence
 from specviz.errors import SpecVizError, TrainingError
 from specviz.lm.load import load
 from specviz.options import Options, option
+from specviz.protocol import trainings
 from specviz.training.modules import loop as loop_module
 from specviz.training.modules import stage
 from specviz.training.modules.batches import TextOptions
@@ -22,7 +23,7 @@ from specviz.training.modules.loop import LoopOptions, ModuleLoop
 from specviz.training.modules.measure import HeldOut
 from specviz.training.modules.teacher import Reading, Teacher
 from specviz.training.modules.texts import Amount, packed_here
-from specviz.training.modules.train import ModuleTraining, Training, Wanted, train_modules
+from specviz.training.modules.train import ModuleTraining, Training, Wanted, distance_of, train_modules
 from specviz.training.options import TrainOptions
 from specviz.training.schedule import Budget
 from specviz.training.tokenizer import load_tokenizer, train_tokenizer
@@ -230,6 +231,23 @@ def test_texts_packed_with_another_tokenizer_are_refused(training_of, tmp_path):
     train_tokenizer(["other words " * 9], 300).save_pretrained(tmp_path / "work" / "tokenizer")
     with pytest.raises(TrainingError, match="another tokenizer"):
         Training(training)
+
+
+def test_a_loss_is_chosen_by_name_and_stands_on_the_card(training_of, tmp_path):
+    assert distance_of("fkl") is divergence
+    logits, target = torch.tensor([[[0.0, 0.0]]]), torch.tensor([[[0.75, 0.25]]]).log()
+    assert float(distance_of("tvd")(logits, target)) == pytest.approx(0.25)
+    assert float(distance_of("ce-hard")(logits, target)) == pytest.approx(0.6931, abs=1e-4)
+    with pytest.raises(TrainingError, match=r"there is no loss 'luck'; choose one of ce-hard, fkl"):
+        Training(training_of(loss="luck"))
+    cards = train_modules(training_of(loss="tvd", tokens=96 * 2), tmp_path / "out", lambda row: None)
+    assert cards["last"].training["loss"] == "tvd"
+
+
+def test_the_page_offers_losses_that_there_are():
+    assert next(iter(trainings.LOSSES)) == trainings.TrainingQuestion().loss
+    for name in trainings.LOSSES:
+        assert distance_of(name)
 
 
 def test_no_module_or_one_twice_is_refused(training_of, teacher):

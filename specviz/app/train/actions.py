@@ -99,7 +99,14 @@ class TrainActions(Cancellable):
     # --- training ------------------------------------------------------------------------------------------------
 
     def train(
-        self, module: str, data: str, minutes: float, prompt: str, held: Training | None, visitor: gr.Request
+        self,
+        module: str,
+        data: str,
+        loss: str,
+        minutes: float,
+        prompt: str,
+        held: Training | None,
+        visitor: gr.Request,
     ) -> Iterator[Updates]:
         """Updates of (held, shown…, Train, Stop, what needs weights…)."""
         stop = self._cancellations.armed(visitor.session_hash or "")
@@ -107,7 +114,7 @@ class TrainActions(Cancellable):
         try:
             if not isinstance(self._source, Trains):
                 raise ModelError(NO_ENGINE)
-            question = TrainingQuestion(module, data, float(minutes), prompt)
+            question = TrainingQuestion(module, data, loss, float(minutes), prompt)
             trainings.check(question, self.modules())
             looks = Background(self._source.train(question, stop.is_set), stop.set).look(LOOK_S)
             drawn = self._clock()

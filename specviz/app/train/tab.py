@@ -15,7 +15,7 @@ from specviz.app.components.player import Player
 from specviz.app.page.events import LATEST, QUIET, TRAINING
 from specviz.app.parts import notices
 from specviz.app.train.actions import TrainActions, weights_key
-from specviz.protocol.trainings import DATA, MINUTES, TrainingQuestion
+from specviz.protocol.trainings import DATA, LOSSES, MINUTES, TrainingQuestion
 
 INTRO = (
     "A drafter need not be a whole language model: a small network that reads the target's own states learns in "
@@ -39,6 +39,8 @@ def train_tab(
         )  # fmt: skip
         data = gr.Dropdown([(line, name) for name, line in DATA.items()], value=usual.data, label="it learns from",
                            min_width=200)  # fmt: skip
+        aim = gr.Dropdown([(f"{name} · {line}", name) for name, line in LOSSES.items()], value=usual.loss, label="loss",
+                          min_width=200, elem_id="sv-train-loss")  # fmt: skip
         minutes = gr.Slider(*MINUTES, value=usual.minutes, step=1, label="minutes", min_width=140,
                             elem_id="sv-train-minutes")  # fmt: skip
         prompt = gr.Dropdown(prompts, value=prompts[0][1] if prompts else None, label="prompt it steps on",
@@ -68,7 +70,7 @@ def train_tab(
     stop.click(actions.stop, None, None, **QUIET)
     outputs = [held, *picture, run, stop, use, save]
     run.click(actions.arm, None, [message, run, stop], **QUIET).then(
-        actions.train, [module, data, minutes, prompt, held], outputs, **TRAINING
+        actions.train, [module, data, aim, minutes, prompt, held], outputs, **TRAINING
     )
     weights = [form[weights_key(name)] for name in names]
     use.click(actions.use, held, [tabs, *stage, form["prompt"], form["drafter"], *weights], **QUIET)

@@ -24,7 +24,7 @@ from torch.nn import functional
 from specviz.drafters.parts.draft_block import BlockShape, DraftBlock, LeanBlock, Memory
 from specviz.drafters.parts.head_loss import log_normaliser
 from specviz.drafters.parts.token_map import TokenMap
-from specviz.drafters.parts.trained import DrafterModule, FeatureBatch, TargetParts
+from specviz.drafters.parts.trained import Distance, DrafterModule, FeatureBatch, TargetParts, divergence
 from specviz.errors import OptionError
 from specviz.lm.kernels import Projection
 from specviz.lm.llama_rows import LlamaCache
@@ -186,14 +186,18 @@ class EagleTrunk(DrafterModule[ShapeT_co]):
         return whole.index_copy(-1, self.map.tokens, logits)
 
     def loss(self, batch: FeatureBatch) -> dict[str, Tensor]:
-        expected, counts = self._expected_rows(batch.target_logits(self.head))
+        known = batch.target_logits(self.head)
+        expected, counts = self._expected_rows(known)
         token, feature = [], []
         outs = self.unroll(batch, self.options.unroll)
         for step, out in enumerate(outs):
             weight = STEP_WEIGHT**step
             counted = None if counts is None else counts[:, 1 + step :]
             read = self.read(self.aligned(out))
-            token.append(weight * self._token_loss(read, expected[:, 1 + step :], counted))
+            if batch.distance is divergence:
+                token.append(weight * self._token_loss(read, expected[:, 1 + step :], counted))
+            else:
+                token.append(weight * self._distance(batch.distance, read, known[:, 1 + step :], counted))
             if self.feature_share:
                 wanted = batch.final[:, 1 + step :]
                 feature.append(weight * functional.smooth_l1_loss(out[..., : self.hidden_size].float(), wanted))
@@ -231,6 +235,15 @@ class EagleTrunk(DrafterModule[ShapeT_co]):
             normaliser = self.own_head(read).float().logsumexp(-1)
         each = normaliser - (read.float() * expected.float()).sum(-1)
         return each.mean() if counts is None else (each * counts).sum() / counts.sum().clamp(min=1.0)
+
+    def _distance(self, distance: Distance, read: Tensor, known: Tensor, counts: Tensor | None) -> Tensor:
+        """Any other distance to p, on the rows that count; it needs every token's logit, which the one above avoids."""
+        if self.map is not None:
+            known = known[..., self.map.tokens]
+        logits = functional.linear(read, self.head_weight()).float()
+        if counts is not None:
+            logits, known = logits[counts.bool()], known[counts.bool()]
+        return distance(logits, known.float().log_softmax(-1))
 
     def calibrate(self, tokens: Tensor) -> None:
         if self.map is None or self.own_head is None:

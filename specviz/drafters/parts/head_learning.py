@@ -11,9 +11,8 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
-from specviz.drafters.parts.trained import FeatureBatch
+from specviz.drafters.parts.trained import Distance, FeatureBatch
 
 RANKS = 10
 """candidates per head whose accuracy is counted"""
@@ -56,13 +55,6 @@ class Accuracies(nn.Module):
         self.batches[head] += 1
 
 
-def divergence(logits: Tensor, target_log_probs: Tensor) -> Tensor:
-    """KL(target ‖ drafter) in nats, in the mean over all places [..., V]."""
-    own = logits.log_softmax(-1)
-    total = functional.kl_div(own, target_log_probs, log_target=True, reduction="sum")
-    return total / (own.numel() // own.shape[-1])
-
-
 @dataclass(frozen=True, slots=True)
 class Places:
     """Where in a batch of texts heads are held to the target in one step: n places, each with its next tokens.
@@ -102,12 +94,14 @@ class Places:
         return batch.target_logits(head)[self.text[:, None], self.token[:, None] + steps].log_softmax(-1)
 
 
-def held_to(logits: Sequence[Tensor], wanted: Tensor, accuracies: Accuracies | None = None) -> dict[str, Tensor]:
-    """0.8^k KL(target ‖ head k) for the logits [n, V] of each head; wanted [n, heads, V]. With `accuracies` these are
-    counted too."""
+def held_to(
+    logits: Sequence[Tensor], wanted: Tensor, distance: Distance, accuracies: Accuracies | None = None
+) -> dict[str, Tensor]:
+    """0.8^k times the distance of the target to head k, for the logits [n, V] of each head; wanted [n, heads, V]. With
+    `accuracies` these are counted too."""
     terms = {}
     for k, own in enumerate(logits):
         if accuracies is not None:
             accuracies.count(k, own, wanted[:, k])
-        terms[f"head_{k + 1}"] = FADE**k * divergence(own, wanted[:, k])
+        terms[f"head_{k + 1}"] = FADE**k * distance(own, wanted[:, k])
     return terms

@@ -71,7 +71,8 @@ class ParallelHeads(DrafterModule[HeadsShapeT]):
     def loss(self, batch: FeatureBatch) -> dict[str, Tensor]:
         places = Places.of(batch, self.options.heads, self.training)
         logits = self.logits(places.states(batch))[:, : places.heads].unbind(1)
-        return held_to(logits, places.wanted(batch, self.head), self.accuracies if self.training else None)
+        counted = self.accuracies if self.training else None
+        return held_to(logits, places.wanted(batch, self.head), batch.distance, counted)
 
     def drafts(self, batch: FeatureBatch, most: int) -> list[Tensor]:
         logits = self.logits(batch.features[:, :, 0])

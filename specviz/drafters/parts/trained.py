@@ -11,7 +11,7 @@ Shapes: B texts, T tokens each, K depths, H hidden size, V vocabulary. Registers
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic
 
@@ -40,6 +40,18 @@ class TargetParts:
         return cls(target.info, target.embedding().detach(), target.head().detach())
 
 
+Distance = Callable[[Tensor, Tensor], Tensor]
+"""(logits [..., V], the target's logarithms of probabilities [..., V]) → how far apart they are, the mean over all
+places"""
+
+
+def divergence(logits: Tensor, target_log_probs: Tensor) -> Tensor:
+    """KL(target ‖ drafter) in nats, in the mean over all places [..., V]."""
+    own = logits.log_softmax(-1)
+    total = functional.kl_div(own, target_log_probs, log_target=True, reduction="sum")
+    return total / (own.numel() // own.shape[-1])
+
+
 @dataclass(frozen=True, slots=True)
 class FeatureBatch:
     """Texts and the target's states along them: state t is that of token t, and says what follows it."""
@@ -52,6 +64,9 @@ class FeatureBatch:
     """[B, T, H], as the head reads them"""
     logits: Tensor | None = None
     """[B, T, V], where they are known already: worked out once for all modules that learn from one reading"""
+
+    distance: Distance = divergence
+    """what a module learns to make small"""
 
     def target_logits(self, head: Tensor) -> Tensor:
         """What the target says after every token [B, T, V]."""

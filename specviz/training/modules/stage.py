@@ -42,6 +42,7 @@ def training_of(options: TrainOptions) -> ModuleTraining:
         tokens=options.tokens,
         seed=options.seed,
         english=options.module_english,
+        loss=options.loss,
         lr=options.module_lr,
         dtype=options.dtype,
         device=options.device,

@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.nn import functional
 from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
-from specviz.drafters.parts.trained import DrafterModule, FeatureBatch, TargetParts
+from specviz.drafters.parts.trained import Distance, DrafterModule, FeatureBatch, TargetParts, divergence
 from specviz.errors import TrainingError
 from specviz.lm.base import GivesFeatures
 from specviz.lm.load import load
@@ -37,11 +37,13 @@ class Reading:
     """[B, T, H]"""
     logits: Tensor
     """[B, T, V], what the target says after every token"""
+    distance: Distance = divergence
+    """what modules learn to make small"""
 
     def batch_for(self, module: DrafterModule[Options]) -> FeatureBatch:
         """What this module reads of it."""
         features = torch.stack([self.states[depth] for depth in module.depths()], 2)
-        return FeatureBatch(self.tokens, features, self.final, self.logits)
+        return FeatureBatch(self.tokens, features, self.final, self.logits, self.distance)
 
 
 @dataclass(frozen=True)

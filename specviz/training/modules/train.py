@@ -20,17 +20,19 @@ import torch
 from specviz.drafters.parts.eagle_trunk import EagleTrunk
 from specviz.drafters.parts.module_files import ModuleCard, write_module
 from specviz.drafters.parts.published_eagle import write_speculators
-from specviz.drafters.parts.trained import MODULES, DrafterModule, fresh
+from specviz.drafters.parts.trained import MODULES, Distance, DrafterModule, divergence, fresh
 from specviz.errors import TrainingError
 from specviz.options import Options, from_mapping, to_mapping
+from specviz.training.alignment.losses import LOSSES
 from specviz.training.modules.batches import TextOptions, Texts
 from specviz.training.modules.loop import LoopOptions, ModuleLoop, Modules, Report, Row
 from specviz.training.modules.measure import DRAFT_LENGTH, HeldOut
-from specviz.training.modules.teacher import Teacher
+from specviz.training.modules.teacher import Reading, Teacher
 from specviz.training.modules.texts import TAUGHT, Amount, packed_here, prepared
 from specviz.training.schedule import Budget
 from specviz.training.stages import measured_dtype
 
+KL = "fkl"
 CALIBRATION_STEPS = 6
 """batches of text that a module is told before training"""
 
@@ -62,6 +64,8 @@ class ModuleTraining:
     tokens: int = 20_000_000
     seed: int = 0
     english: float = 0.5
+    loss: str = KL
+    """one of the losses of `training.alignment`, by name"""
     characters: int = 600_000
     """of each kind of text, where `work_dir` holds none"""
     texts: TextOptions = field(default_factory=TextOptions)
@@ -76,6 +80,16 @@ class ModuleTraining:
     checkpoint_every_s: float = 30.0
 
 
+def distance_of(name: str) -> Distance:
+    """The loss of this name as a module meets it. Raises TrainingError for another one."""
+    if name == KL:
+        return divergence  # the same, which EAGLE works out without a logit for every token
+    if name not in LOSSES:
+        raise TrainingError(f"there is no loss '{name}'; choose one of {', '.join(LOSSES)}.")
+    loss = LOSSES[name]
+    return lambda logits, target: loss(target.flatten(0, -2).exp(), logits.flatten(0, -2).log_softmax(-1))
+
+
 class Training:
     """A training under way. `run` may be called once; `modules` can be looked at at any time between rows."""
 
@@ -83,6 +97,7 @@ class Training:
         """Reads the target, packs the texts and lets the target write the held-out text. Raises TrainingError,
         ModelError or OptionError where that cannot be done."""
         self.training = training
+        self._distance = distance_of(training.loss)
         self.dtype = measured_dtype(training.dtype, training.device)
         self.teacher = teacher or Teacher.from_folder(training.target, training.device, self.dtype)
         self.modules: Modules = self._fresh()
@@ -114,9 +129,10 @@ class Training:
             checkpoint_every_s=training.checkpoint_every_s,
         )
         torch.manual_seed(training.seed)
-        self.loop = ModuleLoop(
-            self.modules, lambda step: self.teacher.read(self._texts.batch(step), depths), options, checkpoint
-        )
+        self.loop = ModuleLoop(self.modules, self._read, options, checkpoint)
+
+    def _read(self, step: int) -> Reading:
+        return replace(self.teacher.read(self._texts.batch(step), self._depths), distance=self._distance)
 
     def _fresh(self) -> Modules:
         wanted = self.training.wanted
@@ -138,7 +154,9 @@ class Training:
         if self.training.work_dir is None:
             return None
         shapes = {label: [module.name, to_mapping(module.options)] for label, module in self.modules.items()}
-        key = json.dumps([shapes, self.teacher.parts.info.weights_sha256, self.training.seed, self.training.english])
+        training = self.training
+        sha256 = self.teacher.parts.info.weights_sha256
+        key = json.dumps([shapes, sha256, training.seed, training.english, training.loss])
         return self.training.work_dir / "modules" / hashlib.sha256(key.encode()).hexdigest()[:12]
 
     def _packed(self, folder: Path | None) -> Texts:
@@ -176,6 +194,7 @@ class Training:
             "losses": progress.losses.get(label, {}),
             "dtype": str(self.dtype).removeprefix("torch."),
             "english": self.training.english,
+            "loss": self.training.loss,
             "written_tokens": self._texts.written_tokens,
             "draft_length": DRAFT_LENGTH,
             "before": curve[0] if curve else {},

@@ -21,7 +21,7 @@ from tests.app.doubles import ReplaySource, catalog, sample
 
 WEIGHTS = OptionCard("weights", "str", "shipped", "trained weights")
 EAGLE = MethodDescription("eagle", "Drafts from the target's states.", "", True, (WEIGHTS,))
-QUESTION = TrainingQuestion("eagle", "both", 2.0, "def first():\n")
+QUESTION = TrainingQuestion("eagle", "both", "fkl", 2.0, "def first():\n")
 VISITOR = SimpleNamespace(session_hash="me")
 
 
@@ -72,7 +72,7 @@ def actions(source=None, recorded: Path = Path("nowhere.json.gz")) -> TrainActio
 
 
 def last(found: TrainActions, **asked: object) -> tuple[object, ...]:
-    chosen = {"module": "eagle", "data": "both", "minutes": 2, "prompt": "def first():\n", **asked}
+    chosen = {"module": "eagle", "data": "both", "loss": "fkl", "minutes": 2, "prompt": "def first():\n", **asked}
     *_, ending = found.train(*chosen.values(), None, VISITOR)
     return ending
 
