@@ -13,6 +13,7 @@ from typing import Any
 import yaml
 
 from specviz.errors import SpecVizError
+from specviz.protocol.runs import ModelDescription
 from specviz.resources import SPACE_SETTINGS
 
 FENCE = "---\n"
@@ -44,15 +45,38 @@ def settings(path: Path = SPACE_SETTINGS) -> dict[str, Any]:
 
 def tier(environment: Mapping[str, str]) -> Tier:
     """The limits for this machine: SPECVIZ_TIER if set; on a Space by its hardware; `local` elsewhere."""
-    tiers = settings()["tiers"]
-    name = environment.get("SPECVIZ_TIER") or _tier_of_hardware(environment)
-    if name not in tiers:
-        raise SpecVizError(f"SPECVIZ_TIER is '{name}', but must be one of {', '.join(tiers)}.")
+    tiers, name = settings()["tiers"], _tier_name(environment)
     if set(tiers[name]) != set(Tier.__dataclass_fields__):
         raise SpecVizError(
             f"tier {name} in spaces_config.yaml must set {', '.join(Tier.__dataclass_fields__)} and no more."
         )
     return Tier(**tiers[name])
+
+
+def hub_models(environment: Mapping[str, str]) -> tuple[ModelDescription, ...]:
+    """The models from the hub that this machine's tier offers beside the bundled ones, each once. Raises SpecVizError
+    for an entry that lacks something."""
+    found: dict[str, ModelDescription] = {}
+    for pair in (settings().get("hub_pairs") or {}).get(_tier_name(environment), ()):
+        for role in ("target", "drafter"):
+            try:
+                name, parameters, licence = pair[role]["name"], int(pair[role]["parameters"]), pair["licence"]
+            except (KeyError, TypeError, ValueError) as error:
+                raise SpecVizError(
+                    f"a pair of hub_pairs in spaces_config.yaml lacks {error}; each has target and drafter with name "
+                    "and parameters, and a licence."
+                ) from error
+            summary = f"{licence}, downloaded on first use"
+            found.setdefault(name, ModelDescription(name, role, summary, parameters, available=True, licence=licence))
+    return tuple(found.values())
+
+
+def _tier_name(environment: Mapping[str, str]) -> str:
+    tiers = settings()["tiers"]
+    name = environment.get("SPECVIZ_TIER") or _tier_of_hardware(environment)
+    if name not in tiers:
+        raise SpecVizError(f"SPECVIZ_TIER is '{name}', but must be one of {', '.join(tiers)}.")
+    return name
 
 
 def _tier_of_hardware(environment: Mapping[str, str]) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 import json
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from importlib.metadata import entry_points
 from math import prod
@@ -83,6 +83,11 @@ def at_once() -> Catalog:
     built one, for their sake."""
     has_plug_ins = any(entry_points(group=f"{OWN}.{folder}") for folder in FOLDERS)
     return build() if has_plug_ins else saved()
+
+
+def beside(catalog: Catalog, models: Sequence[ModelDescription]) -> Catalog:
+    """The catalog with further models that may be chosen."""
+    return replace(catalog, models=(*catalog.models, *models))
 
 
 def own(catalog: Catalog) -> Catalog:

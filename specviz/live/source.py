@@ -30,7 +30,7 @@ from specviz.lm.step_time import use_threads
 from specviz.protocol.audits import Audit
 from specviz.protocol.profiles import Profiled, ProfileRequest
 from specviz.protocol.proofs import Prover
-from specviz.protocol.runs import Catalog, Learned, Resume, RunRequest, TraceSource, trainable
+from specviz.protocol.runs import Catalog, Learned, ModelDescription, Resume, RunRequest, TraceSource, trainable
 from specviz.protocol.trainings import Training, TrainingQuestion, check
 from specviz.trace.assemble import assemble
 from specviz.trace.events import Trace
@@ -41,17 +41,24 @@ class LiveSource:
     """A `TraceSource` that computes."""
 
     def __init__(
-        self, load: Loader | None = None, measure: bool = True, threads: int = 1, datastores: Datastores | None = None
+        self,
+        load: Loader | None = None,
+        measure: bool = True,
+        threads: int = 1,
+        datastores: Datastores | None = None,
+        hub_models: Sequence[ModelDescription] = (),
     ) -> None:
-        """`load` and `datastores` may be replaced in tests; without `measure` headers carry no step times."""
+        """`load` and `datastores` may be replaced in tests; without `measure` headers carry no step times.
+        `hub_models` stand in the catalog beside the bundled ones."""
         use_threads(threads)
+        self._hub_models = hub_models
         self.models = Models(load or load_by_name)
         self._finds_folders = load is None
         """whether names mean bundled models, folders and the hub, and not what another loader makes of them"""
         self._runs = Runs(self.models, measure, datastores or Datastores())
 
     def catalog(self) -> Catalog:
-        return catalog.build()
+        return catalog.beside(catalog.build(), self._hub_models)
 
     def status(self) -> str:
         return self.models.status

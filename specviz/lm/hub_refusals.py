@@ -5,12 +5,26 @@ What their code does with a tree mask is found out by `hub` itself, from tiny pa
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from typing import Any
 
 ATTENTION = frozenset({"sdpa", "eager"})
 """Attention implementations that take an arbitrary additive mask."""
 SLIDING = "sliding_attention"
 """a layer that sees the last so many tokens alone"""
+QUANTISED: Mapping[str, Sequence[str]] = {
+    "bitsandbytes": ("bitsandbytes", "accelerate"),
+    "gptq": ("gptqmodel", "optimum"),
+    "awq": ("gptqmodel", "accelerate"),
+    "compressed-tensors": ("compressed-tensors",),
+    "fp8": ("accelerate",),
+    "mxfp4": ("accelerate",),
+    "torchao": ("torchao",),
+    "hqq": ("hqq",),
+    "eetq": ("kernels", "accelerate"),
+}
+"""quantisation method of a configuration → what transformers asks for before it reads such weights"""
 FLAT_MASK = frozenset({"bloom"})
 """Architectures that have ALiBi without saying so in their configuration."""
 
@@ -52,6 +66,17 @@ def attention_for(model_class: Any) -> str:
     """Which attention to load it with: sdpa, or eager for architectures whose scores sdpa cannot make (a soft cap in
     Gemma 2, sinks in gpt-oss)."""
     return "sdpa" if getattr(model_class, "_supports_sdpa", True) else "eager"
+
+
+def what_to_install(config: Mapping[str, Any]) -> str | None:
+    """A clause about a quantised checkpoint whose weights transformers reads through packages that are not here; None
+    where nothing is missing, or nothing is known."""
+    settings = config.get("quantization_config")
+    method = str(settings.get("quant_method", "")) if isinstance(settings, Mapping) else ""
+    missing = [package for package in QUANTISED.get(method, ()) if find_spec(package.replace("-", "_")) is None]
+    if not missing:
+        return None
+    return f"its weights are quantised ('{method}') and transformers reads them with {' and '.join(missing)}"
 
 
 def why_not_usable(model: Any) -> str | None:

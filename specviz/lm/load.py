@@ -17,6 +17,7 @@ import torch
 from specviz.errors import ModelError
 from specviz.lm.base import LanguageModel, ModelInfo
 from specviz.lm.checkpoint import read_config, sha256_of, weight_files
+from specviz.lm.hub_refusals import what_to_install
 from specviz.lm.llama_config import LlamaShape, why_not_lean
 from specviz.lm.place import DTYPES, choose_device, choose_dtype, fetch_weights, locate
 from specviz.lm.stored_tensors import StoredTensors
@@ -53,6 +54,10 @@ def load(name: str, *, device: str = "auto", dtype: str = "auto", adapter: str =
         )
     lean = adapter != "transformers" and not reason
     supported = None if lean else _supported_config(folder, name)
+    missing = None if lean else what_to_install(config)
+    if missing:
+        packages = missing.rpartition(" with ")[2].replace(" and ", " ")
+        raise ModelError(f"{name} cannot be loaded because {missing}; install what is missing: pip install {packages}.")
     tokenizer = TextCodec.from_folder(folder, name)
     fetch_weights(asked, folder)
     files = weight_files(folder, name)

@@ -181,6 +181,8 @@ class ModelDescription:
     summary: str
     parameters: int
     available: bool
+    licence: str = ""
+    """of one from the hub that is offered here; empty for the bundled ones"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 
 from specviz.app import space
-from specviz.errors import SpecVizError
+from specviz.app.parts.request import Limits, request_from
+from specviz.app.step.controls import model_choices
+from specviz.errors import OptionError, SpecVizError
+from specviz.live.catalog import beside, saved
 
 ROOT = Path(__file__).resolve().parents[2]
 COLOURS = {"red", "yellow", "green", "blue", "indigo", "purple", "pink", "gray"}
@@ -131,3 +134,34 @@ def test_the_tier_follows_the_machine(environment, tokens):
 def test_an_unknown_tier_is_refused_with_the_known_ones():
     with pytest.raises(SpecVizError, match="SPECVIZ_TIER is 'huge', but must be one of cpu-basic"):
         space.tier({"SPECVIZ_TIER": "huge"})
+
+
+GPU = {"SPACE_ID": "a/b", "ACCELERATOR": "t4"}
+
+
+def test_a_space_with_a_gpu_offers_pairs_from_the_hub_with_size_and_licence_and_no_other_tier_does():
+    offered = space.hub_models(GPU)
+    assert [one.role for one in offered] == ["target", "drafter"] * (len(offered) // 2)
+    assert all(one.parameters > 1e8 and one.licence == "apache-2.0" and one.available for one in offered)
+    assert all(re.fullmatch(r"[\w-]+/[\w.-]+-Instruct", one.name) for one in offered)
+    assert [space.hub_models(other) for other in ({}, {"SPACE_ID": "a/b"}, {"SPECVIZ_TIER": "local"})] == [(), (), ()]
+
+
+def test_what_is_offered_may_be_chosen_and_says_what_it_is():
+    catalog = beside(saved(), space.hub_models(GPU))
+    labels = {name: label for label, name in model_choices(catalog.models, "target")}
+    name = "Qwen/Qwen2.5-1.5B-Instruct"
+    assert labels[name] == f"{name} (1,540 M, apache-2.0, downloaded on first use)"
+    strict = Limits(any_model=False)
+    values = {"prompt": "x", "target": name, "drafter_model": "drafter", "drafter": "ngram", "temperature": 0}
+    values |= {"top_k": 0, "top_p": 1, "seed": 7, "max_new_tokens": 8}
+    assert request_from(values, catalog, strict).target == name
+    with pytest.raises(OptionError, match="is not offered here"):
+        request_from({**values, "target": "some/other"}, catalog, strict)
+
+
+def test_a_pair_that_lacks_something_is_refused(monkeypatch):
+    broken = {"tiers": {"gpu": {}}, "hub_pairs": {"gpu": [{"target": {"name": "a/b", "parameters": 1}}]}}
+    monkeypatch.setattr(space, "settings", lambda: broken)
+    with pytest.raises(SpecVizError, match=r"a pair of hub_pairs in spaces_config\.yaml lacks 'licence'"):
+        space.hub_models({"SPECVIZ_TIER": "gpu"})

@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from specviz.errors import ModelError
-from specviz.lm import place
+from specviz.lm import hub_refusals, place
 from specviz.lm.checkpoint import INDEX, read_config, weight_files
 from specviz.lm.load import load
 from specviz.lm.stored_tensors import StoredTensors
@@ -259,3 +259,25 @@ def test_weights_that_are_converted_are_held_once(checkpoint, monkeypatch):
     assert len(counts) == 6 * 9 + 3
     assert max(counts) <= 9 + 3 + 6 * 2, "a layer's own nine, embedding, norm and head, and the norms that stay"
     assert loaded.info.parameters == sum(prod(size) for size in loaded.model.shape.weight_sizes().values())
+
+
+@pytest.mark.parametrize(
+    ("method", "packages"), [("bitsandbytes", "bitsandbytes accelerate"), ("compressed-tensors", "compressed-tensors")]
+)
+def test_a_quantised_checkpoint_says_what_to_install_before_its_weights_are_read(
+    checkpoint, tmp_path, monkeypatch, method, packages
+):
+    monkeypatch.setattr(hub_refusals, "find_spec", lambda name: None)
+    folder = with_config(checkpoint("llama"), tmp_path, quantization_config={"quant_method": method})
+    (folder / "model.safetensors").unlink()
+    sentence = rf"its weights are quantised \('{method}'\) and .*; install what is missing: pip install {packages}\."
+    with pytest.raises(ModelError, match=sentence):
+        load(str(folder))
+
+
+def test_nothing_is_missing_where_the_packages_are_there_or_the_weights_are_plain(monkeypatch):
+    monkeypatch.setattr(hub_refusals, "find_spec", lambda name: name)
+    assert hub_refusals.what_to_install({"quantization_config": {"quant_method": "gptq"}}) is None
+    monkeypatch.setattr(hub_refusals, "find_spec", lambda name: None)
+    assert hub_refusals.what_to_install({}) is None
+    assert hub_refusals.what_to_install({"quantization_config": {"quant_method": "new"}}) is None

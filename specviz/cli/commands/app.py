@@ -66,19 +66,19 @@ def load_page(watched: Callable[[TraceSource], TraceSource] = lambda source: sou
     from specviz.app.page.deferred import DeferredSource
     from specviz.app.page.settings import launch_settings
     from specviz.app.parts.gallery import gallery
-    from specviz.app.space import tier
+    from specviz.app.space import hub_models, tier
     from specviz.live import catalog
     from specviz.resources import ROOT
 
     machine = tier(os.environ)
-    limits = _limits(machine)
+    limits, offered = _limits(machine), hub_models(os.environ)
 
     def engine() -> TraceSource:
         from specviz.live.source import LiveSource  # only when called: torch takes longer than the whole page
 
-        return watched(LiveSource(threads=machine.torch_threads))
+        return watched(LiveSource(threads=machine.torch_threads, hub_models=offered))
 
-    source = DeferredSource(engine, catalog.at_once())
+    source = DeferredSource(engine, catalog.beside(catalog.at_once(), offered))
     return Page(build(source, gallery(ROOT / "traces"), limits), source, launch_settings(limits))
 
 
