@@ -13,7 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import safe_open
 
+from specviz.errors import ModelError
+from specviz.lm.checkpoint import sha256_of, weight_files
 from specviz.lm.step_time import machine
 from specviz.lm.text import TextCodec
 from specviz.record.settings import Settings
@@ -62,7 +65,7 @@ def model_card(model: Any) -> ModelCard:
         vocab_size=int(config.vocab_size),
         context_length=int(config.max_position_embeddings),
         dtype=str(model.dtype).removeprefix("torch."),
-        weights_sha256=_weights_sha256(model),
+        weights_sha256=_files_sha256(model) or _tensors_sha256(model),
     )
 
 
@@ -73,7 +76,27 @@ def name_of(path: str, otherwise: str) -> str:
     return Path(path).resolve().name if Path(path).is_dir() or Path(path).is_absolute() else path
 
 
-def _weights_sha256(model: Any) -> str:
+def _files_sha256(model: Any) -> str:
+    """That of the checkpoint's files, as our own runs have it, where the model is what stands there; else empty."""
+    folder = Path(model.config._name_or_path)
+    if not model.config._name_or_path or not folder.is_dir():
+        return ""
+    held = model.state_dict()
+    try:
+        files = weight_files(folder, folder.name)
+    except ModelError:
+        return ""
+    for path in files:
+        with safe_open(path, framework="pt") as stored:
+            for name in stored.keys():  # noqa: SIM118 - no mapping
+                if name not in held or held[name].is_meta:
+                    return ""
+                if not torch.equal(held[name].cpu(), stored.get_tensor(name).to(held[name].dtype)):
+                    return ""
+    return sha256_of(files)
+
+
+def _tensors_sha256(model: Any) -> str:
     """Over all tensors by name; empty where some are not in memory (offloaded weights)."""
     digest = hashlib.sha256()
     for name, tensor in sorted(model.state_dict().items()):

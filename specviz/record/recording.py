@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -151,7 +152,12 @@ def _codec(tokenizer: Any) -> TextCodec:
             f"{type(tokenizer).__name__} is no fast tokenizer, so its tokens' bytes are not known; load it with "
             "AutoTokenizer.from_pretrained(…, use_fast=True)."
         )
-    return TextCodec(backend, name_of(str(tokenizer.name_or_path), type(tokenizer).__name__))
+    folder = Path(str(tokenizer.name_or_path))
+    name = name_of(str(tokenizer.name_or_path), type(tokenizer).__name__)
+    file = folder / "tokenizer.json"
+    if file.is_file() and type(backend).from_file(str(file)).to_str() == backend.to_str():
+        return TextCodec.from_folder(folder, name)  # with the hash of its file, as our own runs have it
+    return TextCodec(backend, name)
 
 
 def _sequence(result: Any) -> list[int]:

@@ -8,13 +8,18 @@ from typing import Any
 
 import pytest
 import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer
 from transformers.generation import utils
 
 import specviz
 from specviz.cli.main import main
 from specviz.errors import RecordError
+from specviz.lm.load import load
+from specviz.record.cards import model_card
 from specviz.record.settings import settings_of
+from specviz.resources import asset_path
 from specviz.trace.events import Trace
+from tests.lm.tiny_models import write_tokenizer
 from tests.record.generating import PROMPT, generate
 
 NEW = 40
@@ -171,3 +176,33 @@ def test_a_tokenizer_without_bytes_is_refused(pair: tuple[Any, Any]) -> None:
 def test_a_model_that_is_none_of_transformers_is_refused(tokenizer: Any) -> None:
     with pytest.raises(RecordError, match=r"Linear has no generate.*5\.17 to 5\.23"):
         specviz.record.transformers(torch.nn.Linear(1, 1), tokenizer)
+
+
+def test_a_model_as_it_stands_in_its_folder_has_the_hash_of_its_files_and_a_changed_one_has_not(
+    pair: tuple[Any, Any], tokenizer: Any, tmp_path: Path
+) -> None:
+    pair[0].save_pretrained(tmp_path)
+    write_tokenizer(tmp_path)
+    model = AutoModelForCausalLM.from_pretrained(tmp_path, dtype=torch.float32)
+    files = load(str(tmp_path)).info.weights_sha256
+    assert model_card(model).weights_sha256 == files
+    assert model_card(model).name == tmp_path.name
+    with torch.no_grad():
+        model.lm_head.weight[0, 0] += 1.0
+    assert model_card(model).weights_sha256 not in ("", files)
+
+
+def test_such_a_run_can_be_audited(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """p, thresholds and verdicts that transformers worked out, recomputed from the target's checkpoint."""
+    folders = [asset_path("models", role) for role in ("target", "drafter")]
+    pair = [AutoModelForCausalLM.from_pretrained(one, dtype=torch.float32) for one in folders]
+    names = AutoTokenizer.from_pretrained(folders[0])
+    prompt = names("def mean(values):")["input_ids"]
+    settings = {"assistant_model": pair[1], "do_sample": True, "top_k": 0, "max_new_tokens": 8}
+    with specviz.record.transformers(pair[0], names) as recording:
+        generate(pair[0], prompt=prompt, **settings)
+    specviz.write(recording.trace, tmp_path / "run.json")
+    assert main(["audit", str(tmp_path / "run.json")]) == 0
+    report = capsys.readouterr().out
+    assert "0 wrong" in report
+    assert "verdicts: 0 compared" not in report
