@@ -133,7 +133,7 @@ def test_the_page_names_three_kinds_of_each_drafter_with_examples_that_open_the_
     text = page.read_text(encoding="utf-8")
     assert text.startswith("before\n<!-- failures -->\nCounted by")
     assert text.endswith("<!-- /failures -->\nafter\n")
-    assert "- 40 % (2 of 5) *other*: something else\n  - `#run=a&round=4` …" in text
+    assert "- 40 % (2 of 5) *other*: something else\n  - [a, round 4](http://127.0.0.1:7860/#ask=" in text
     assert text.count("\n- ") == 3
     assert "old" not in text
 

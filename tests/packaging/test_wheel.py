@@ -84,8 +84,9 @@ def test_the_base_needs_neither_torch_nor_gradio(wheel: Path) -> None:
     needs = fields.get_all("Requires-Dist") or []
     base = {re.split(r"[^\w-]", line)[0] for line in needs if "extra ==" not in line}
     assert {"numpy", "pydantic"} <= base
-    assert not base & {"torch", "transformers", "tokenizers", "gradio", "plotly", "matplotlib"}
-    assert set(fields.get_all("Provides-Extra") or []) == {"engine", "app", "train", "dev"}
+    assert not base & {"torch", "transformers", "tokenizers", "gradio", "plotly", "matplotlib", "pandas", "ray"}
+    extras = {"engine", "app", "train", "analysis", "ray", "dev"}
+    assert set(fields.get_all("Provides-Extra") or []) == extras
 
 
 def test_a_run_of_the_bundled_pair_is_decoded_checked_and_replayed(installed: Path, tmp_path: Path) -> None:

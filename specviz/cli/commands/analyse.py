@@ -12,7 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from specviz.cli.parts.analysis_report import comparison, report
-from specviz.cli.parts.failures_page import SECTION, section
+from specviz.cli.parts.failures_page import DOCUMENT, SECTION, section
 from specviz.cli.parts.progress import progress
 from specviz.cli.parts.terminal import err, out, printable
 from specviz.cli.parts.trace_files import readable, trace_files
@@ -23,8 +23,6 @@ from specviz.theory.analysis.csv_files import csv_files
 from specviz.theory.analysis.facts import RunFacts
 from specviz.theory.analysis.gather import facts_of
 from specviz.theory.analysis.patterns import PATTERNS, SURPRISING, matching
-
-PAGE = Path("docs") / "analysis.md"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -37,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--bits", type=float, default=SURPRISING, metavar="B", help=bits)
     add("--csv", type=Path, metavar="DIR", help="also write candidates, rounds and every table as CSV files there")
     page = "write each drafter's most frequent kinds of failure between the marks of PAGE (default docs/analysis.md)"
-    add("--write", nargs="?", type=Path, const=PAGE, metavar="PAGE", help=page)
+    add("--write", nargs="?", type=Path, const=DOCUMENT, metavar="PAGE", help=page)
     add("--json", action="store_true", help="print one JSON object instead of lines")
 
 

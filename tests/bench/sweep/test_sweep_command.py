@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
@@ -19,6 +20,8 @@ from specviz.cli.main import main
 from specviz.cli.parts import bench as bench_parts
 from specviz.protocol.runs import Catalog, MethodDescription, OptionCard, RunRequest
 from specviz.protocol.sweeps import store as sweep_store
+from specviz.trace.events import VocabEntry
+from specviz.trace.steps import Step
 from tests.fake_source import FakeSource
 
 GAMMA = OptionCard("gamma", "int", 4, "depth", 1, 16)
@@ -179,3 +182,33 @@ def test_runs_that_differ_in_marks_alone_have_files_of_their_own(source: Drafter
     point = sweep_store.read("r.json").points[0]
     names = {trace_name(replace(point, label=label)) for label in ("tree 3,2", "tree 3 2", "tree 3-2")}
     assert len(names) == 3
+
+
+class Spoken(Drafters):
+    """Its traces have a vocabulary, so that they can be read."""
+
+    def run(self, *asked: Any, **how: Any) -> Iterator[Step]:
+        vocab = {str(token): VocabEntry("YQ==", "a") for token in range(8)}
+        yield from (replace(step, vocab=vocab) for step in super().run(*asked, **how))
+
+
+def test_each_drafters_failures_are_written_where_a_page_has_marks(
+    source: Drafters, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    """Length 3 accepts one of three in every round: four rounds of two texts, each ended by another token."""
+    monkeypatch.setattr(bench_sweep, "live_source", lambda models, threads: Spoken())
+    assert bench("--write-failures", "page.md") == 2
+    assert "page.md has no place for the tables" in capsys.readouterr().err
+    Path("page.md").write_text("a\n<!-- sweep failures -->\n<!-- /sweep failures -->\nb\n", encoding="utf-8")
+    assert bench("--write-failures", "page.md") == 0
+    text = Path("page.md").read_text(encoding="utf-8")
+    assert text.startswith(
+        "a\n<!-- sweep failures -->\nCounted by `specviz bench sweep own.toml --write-failures` over 6 of 6 runs"
+    )
+    assert "- 100 % (8 of 8) *" in text
+    assert text.count("http://127.0.0.1:7860/#ask=") == 1
+
+
+def test_traces_made_elsewhere_are_not_kept_here(source: Drafters, capsys: Any) -> None:
+    assert bench("--ray", "local", "--write-failures", "page.md") == 2
+    assert "--ray makes them elsewhere" in capsys.readouterr().err

@@ -10,16 +10,20 @@ import argparse
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from specviz.bench.core.report import check_section, write_between
 from specviz.bench.sweep.on_ray import Cluster, spread
 from specviz.bench.sweep.runner import sweep
 from specviz.bench.sweep.table import report, workers_table
 from specviz.bench.sweep.traces import trace_keeper
 from specviz.bench.sweep.warm_up import every_drafter, runnable, warm_up
 from specviz.cli.parts.bench import Cancelled, time_limit
+from specviz.cli.parts.failures_page import DOCUMENT, SWEEP_SECTION, section
 from specviz.cli.parts.progress import progress
 from specviz.cli.parts.sources import SharedModels, live_source
 from specviz.cli.parts.terminal import err, out, printable
@@ -47,6 +51,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--csv", type=Path, metavar="FILE", help="also write one line per run")
     keep_words = "also keep the trace of every run in DIR, with distributions, for `specviz analyse DIR` and the player"
     add("--keep-traces", type=Path, metavar="DIR", help=keep_words)
+    failures_words = "write each drafter's most frequent kinds of failure between the marks of PAGE (docs/analysis.md)"
+    add("--write-failures", nargs="?", type=Path, const=DOCUMENT, metavar="PAGE", help=failures_words)
     own_words = "your own prompts, one JSON object a line, in place of the file's"
     add("--own-prompts", type=Path, metavar="FILE.jsonl", help=own_words)
     add("--dtype", metavar="D", help="number format in place of the file's, such as bfloat16; give another --out")
@@ -68,10 +74,20 @@ def run(args: argparse.Namespace) -> int:
         definition = replace(definition, dtype=args.dtype)
     if args.workers < 0 or (args.workers and args.ray is None):
         raise OptionError(f"--workers is {args.workers}, but must be at least 1, and stands beside --ray.")
-    if args.ray is not None and args.keep_traces is not None:
+    if args.ray is not None and (args.keep_traces is not None or args.write_failures is not None):
         raise OptionError(
-            "--keep-traces keeps the runs of this machine, and --ray makes them elsewhere; give one of them."
+            "--keep-traces and --write-failures keep the runs of this machine, and --ray makes them elsewhere; leave "
+            "one of them out."
         )
+    with ExitStack() as stack:
+        if args.write_failures is not None:
+            check_section(args.write_failures, SWEEP_SECTION)
+            if args.keep_traces is None:
+                args.keep_traces = Path(stack.enter_context(TemporaryDirectory(prefix="specviz-sweep-")))
+        return _run(args, definition)
+
+
+def _run(args: argparse.Namespace, definition: SweepDefinition) -> int:
     if args.own_prompts is not None:
         own = read_prompts(args.own_prompts)
         definition = replace(definition, own_prompts=own, prompts=(), families=())
@@ -83,6 +99,9 @@ def run(args: argparse.Namespace) -> int:
     points = points_of(result)
     if args.csv is not None:
         args.csv.write_text(sweep_csv(points), encoding="utf-8")
+    if args.write_failures is not None:
+        made = f"`specviz bench sweep {args.file} --write-failures`"
+        write_between(args.write_failures, SWEEP_SECTION, section(args.keep_traces, made))
     if args.json:
         out().write(sweep_store.dumps(result))
     else:
