@@ -179,6 +179,22 @@ def test_a_trace_file_is_opened(step: Page, tmp_path: Path, suffix: str) -> None
     expect(step.locator("#sv-badges")).to_contain_text("seed 11")
 
 
+def test_a_sweep_file_opens_in_its_own_tab_and_a_trace_leaves_no_old_name_in_the_lists(
+    step: Page, tmp_path: Path
+) -> None:
+    recorded = step.locator("#sv-recorded input").first
+    assert recorded.input_value()
+    choose(step, SAMPLE)
+    expect(recorded).to_have_value("")
+    file = tmp_path / "own.toml"
+    file.write_text('title = "Own"\nevery_drafter = true\n', encoding="utf-8")
+    with step.expect_file_chooser() as chooser:
+        step.locator("#sv-upload").click()
+    chooser.value.set_files(file)
+    expect(step.locator("#sv-sweep-message")).to_contain_text("Own: Run sweep makes its 14 runs")
+    expect(step.get_by_role("tab", name="Speedup")).to_have_attribute("aria-selected", "true")
+
+
 def test_a_bad_file_is_refused_with_its_place_and_the_stage_stays(step: Page, tmp_path: Path) -> None:
     data = json.loads(SAMPLE.read_text(encoding="utf-8"))
     data["rounds"][3]["nodes"][1]["parent"] = 99
