@@ -14,7 +14,7 @@ import gradio as gr
 from specviz.app.analysis.answer import answer, plural
 from specviz.app.analysis.charts import chart
 from specviz.app.analysis.library import MOST_NODES, ON_STAGE, Library, Named, Place
-from specviz.app.analysis.tables import agreement_table, comparison_table, pairs_table, rounds_list
+from specviz.app.analysis.tables import agreement_table, comparison_table, drafters_table, pairs_table, rounds_list
 from specviz.app.parts import notices
 from specviz.app.parts.packed import pack
 from specviz.errors import SpecVizError, TraceError
@@ -140,7 +140,8 @@ class AnalysisActions:
         runs = list(counted.named)
         pair = [gr.Dropdown(runs, value=None), gr.Dropdown([*runs, *self._others(counted)], value=None)]
         yield (
-            counted, drafters, *self.show(counted, first, chart_name, pattern, bits), *pair,
+            counted, drafters, *self.show(counted, first, chart_name, pattern, bits),
+            gr.Accordion(visible=len(names) > 1), drafters_table(counted.analyses), *pair,
             notices.message(_said(counted)), gr.skip(),
         )  # fmt: skip
 
@@ -212,8 +213,9 @@ class AnalysisActions:
         return named.place
 
 
-OUTPUTS = 13
-"""of `choose`: state, drafter, the seven of `show`, the two runs to compare, message, files"""
+OUTPUTS = 15
+"""of `choose`: state, drafter, the seven of `show`, the fold of all drafters and its table, the two runs to compare,
+message, files"""
 
 
 def _bits(value: float | None) -> float:

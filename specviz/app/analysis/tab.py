@@ -6,6 +6,7 @@ Lays out and wires; what the controls do is in `actions`.
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import Any
 
 import gradio as gr
@@ -26,14 +27,70 @@ INTRO = (
     "Why are my drafter's tokens rejected? Counted over the run in *Step*, over all recorded runs, or over traces of "
     "yours. A press on an example opens the player at that very verdict."
 )
+EVERYONE = "Every drafter and its three kinds"
 EMPTY = notices.note("Nothing is counted yet.")
+
+
+@dataclass(slots=True)
+class AnalysisParts:
+    """The components that events read and write."""
+
+    counted: gr.State
+    of: gr.Radio
+    drafter: gr.Dropdown
+    files: gr.File
+    message: gr.HTML
+    answer: Places
+    fold: gr.Accordion
+    everyone: Places
+    choice: gr.Radio
+    reading: gr.HTML
+    plot: gr.Plot
+    pairs: Places
+    pattern: gr.Dropdown
+    bits: gr.Number
+    rounds: Places
+    agreement: gr.HTML
+    first: gr.Dropdown
+    second: gr.Dropdown
+    compared: Places
+    missing: gr.HTML
+
+    def of_one(self) -> list[Any]:
+        """What `actions.show` answers, of one drafter."""
+        return [self.answer, self.reading, self.plot, self.agreement, self.pairs, self.rounds, self.missing]
+
+    def outputs(self) -> list[Any]:
+        """What `actions.choose` answers."""
+        two = [self.first, self.second]
+        return [self.counted, self.drafter, *self.of_one(), self.fold, self.everyone, *two, self.message, self.files]
 
 
 def analysis_tab(actions: AnalysisActions, page: gr.Tab, tabs: gr.Tabs, step: StepParts, opens: OpeningActions) -> Kept:
     """Build the tab's content inside the current Blocks. `step`: where examples open, as `opens` fills it. Returns what
     a link holds of the tab."""
     gr.Markdown(INTRO, elem_classes="sv-intro")
-    counted = gr.State(Counted())
+    parts = AnalysisParts(counted=gr.State(Counted()), **_question(), **_charts(), **_tables())
+    assert len(parts.outputs()) == OUTPUTS
+    found = [parts.counted, parts.drafter, parts.pattern, parts.bits]
+    shown = [parts.counted, parts.drafter, parts.choice, parts.pattern, parts.bits]
+    asked = [parts.counted, parts.of, step.player, parts.files, parts.choice, parts.pattern, parts.bits]
+    page.select(actions.enter, asked, parts.outputs(), **READING)
+    gr.on([parts.of.change, parts.files.upload], actions.choose, asked, parts.outputs(), **READING)
+    parts.drafter.input(actions.show, shown, parts.of_one(), **LATEST)
+    parts.choice.change(
+        actions.draw, [parts.counted, parts.drafter, parts.choice], [parts.reading, parts.plot], **LATEST
+    )
+    gr.on([parts.pattern.change, parts.bits.change], actions.find, found, parts.rounds, **LATEST)
+    both = [parts.counted, parts.first, parts.second]
+    gr.on([parts.first.input, parts.second.input], actions.compare, both, parts.compared, **LATEST)
+    _wire_openings(actions, opens, parts, tabs, step)
+    controls = {"of": parts.of, "chart": parts.choice, "pattern": parts.pattern, "bits": parts.bits}
+    return Kept("analysis", controls)
+
+
+def _question() -> dict[str, Any]:
+    """What is counted, and the answer."""
     with gr.Row():
         of = gr.Radio(list(OF), value=STAGE, label="what is counted", scale=3, min_width=300, elem_id="sv-analysis-of")
         drafter = gr.Dropdown([], label="drafter", visible=False, scale=1, min_width=200, elem_id="sv-analysis-drafter")
@@ -43,6 +100,15 @@ def analysis_tab(actions: AnalysisActions, page: gr.Tab, tabs: gr.Tabs, step: St
     )  # fmt: skip
     message = gr.HTML(notices.message(""), elem_id="sv-analysis-message")
     answer = Places(EMPTY, elem_id="sv-analysis-answer")
+    with gr.Accordion(EVERYONE, open=False, visible=False, elem_id="sv-analysis-fold") as fold:
+        everyone = Places("", elem_id="sv-analysis-all")
+    return {
+        "of": of, "drafter": drafter, "files": files, "message": message, "answer": answer, "fold": fold,
+        "everyone": everyone,
+    }  # fmt: skip
+
+
+def _charts() -> dict[str, Any]:
     choice = gr.Radio(
         [(one.title, one.name) for one in CHARTS], value=CHARTS[0].name, label="accepted, counted by",
         elem_id="sv-analysis-choice",
@@ -51,6 +117,11 @@ def analysis_tab(actions: AnalysisActions, page: gr.Tab, tabs: gr.Tabs, step: St
     plot = gr.Plot(show_label=False, elem_id="sv-analysis-plot")
     with gr.Row(elem_classes="sv-actions"):
         picture_buttons("sv-analysis-plot", choice)
+    return {"choice": choice, "reading": reading, "plot": plot}
+
+
+def _tables() -> dict[str, Any]:
+    """Pairs, rounds of a pattern, agreement, two runs side by side, and what the traces lack."""
     gr.Markdown("### Rejected pairs")
     pairs = Places("", elem_id="sv-analysis-pairs")
     gr.Markdown("### Rounds to step through")
@@ -72,29 +143,18 @@ def analysis_tab(actions: AnalysisActions, page: gr.Tab, tabs: gr.Tabs, step: St
         second = gr.Dropdown([], label="and another of the same prompt", min_width=240, elem_id="sv-analysis-second")
     compared = Places("", elem_id="sv-analysis-compared")
     missing = gr.HTML("", elem_id="sv-analysis-missing")
-
-    of_one = [answer, reading, plot, agreement, pairs, rounds, missing]
-    outputs = [counted, drafter, *of_one, first, second, message, files]
-    assert len(outputs) == OUTPUTS  # what `actions.choose` answers
-    asked = [counted, of, step.player, files, choice, pattern, bits]
-    page.select(actions.enter, asked, outputs, **READING)
-    gr.on([of.change, files.upload], actions.choose, asked, outputs, **READING)
-    drafter.input(actions.show, [counted, drafter, choice, pattern, bits], of_one, **LATEST)
-    choice.change(actions.draw, [counted, drafter, choice], [reading, plot], **LATEST)
-    gr.on([pattern.change, bits.change], actions.find, [counted, drafter, pattern, bits], rounds, **LATEST)
-    gr.on([first.input, second.input], actions.compare, [counted, first, second], compared, **LATEST)
-    _wire_openings(
-        actions, opens, [answer, pairs, rounds, compared], [counted, drafter, pattern, bits], tabs, step, message
-    )
-    return Kept("analysis", {"of": of, "chart": choice, "pattern": pattern, "bits": bits})
+    return {
+        "pairs": pairs, "pattern": pattern, "bits": bits, "rounds": rounds, "agreement": agreement, "first": first,
+        "second": second, "compared": compared, "missing": missing,
+    }  # fmt: skip
 
 
 def _wire_openings(
-    actions: AnalysisActions, opens: OpeningActions, places: list[Places], inputs: list[Any], tabs: gr.Tabs,
-    step: StepParts, message: gr.HTML,
-) -> None:  # fmt: skip
+    actions: AnalysisActions, opens: OpeningActions, parts: AnalysisParts, tabs: gr.Tabs, step: StepParts
+) -> None:
     """A pressed example shows its run on the stage, and the player goes to its verdict."""
     stage = step.opened()
+    found = [parts.counted, parts.drafter, parts.pattern, parts.bits]
 
     def show(
         counted: Counted, drafter: str | None, pattern: str, bits: float | None, event: gr.EventData
@@ -107,5 +167,7 @@ def _wire_openings(
         shown[len(step.stage())] = json.dumps(asked.moment)
         return [gr.Tabs(selected="step"), gr.skip(), *shown]
 
-    for place in places:
-        place.opened(show, inputs, [tabs, message, *stage], **QUIET).then(None, step.moment, None, js=OPEN_AT, **QUIET)
+    for place in (parts.answer, parts.everyone, parts.pairs, parts.rounds, parts.compared):
+        place.opened(show, found, [tabs, parts.message, *stage], **QUIET).then(
+            None, step.moment, None, js=OPEN_AT, **QUIET
+        )

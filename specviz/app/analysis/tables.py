@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from specviz.app.analysis.answer import interval, open_button, plural, share, visible
+from specviz.app.analysis.answer import MOST_FREQUENT, interval, open_button, plural, share, visible
 from specviz.theory.analysis.analyse import Analysis
 from specviz.theory.analysis.compare import Comparison
 from specviz.theory.analysis.facts import RoundFacts
+from specviz.theory.analysis.failures import Failure
 from specviz.theory.analysis.pairs import Pair
 from specviz.theory.analysis.patterns import PATTERNS
 
@@ -34,6 +35,34 @@ def table(caption: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> 
     )
     inner = f"<caption>{escape(caption)}</caption><thead><tr>{top}</tr></thead><tbody>{body}</tbody>"
     return f'<div class="sv-table-scroll" tabindex="0"><table class="sv-table sv-blocks">{inner}</table></div>'
+
+
+def drafters_table(found: Sequence[Analysis]) -> str:
+    """Every drafter with its most frequent kinds of failure, each with an example; nothing where there is one drafter
+    alone."""
+    if len(found) < 2:
+        return ""
+    rows = []
+    for one in found:
+        failed = one.failures[0].share.of if one.failures else 0
+        kinds = [_kind(kind) for kind in one.failures[:MOST_FREQUENT]]
+        rows.append(
+            (escape(one.drafter), share(one.acceptance), f"{failed:,}", *kinds, *[NONE] * (MOST_FREQUENT - len(kinds)))
+        )
+    caption = "Every drafter's most frequent kinds of failure, each as a share of its failed rounds; a press opens one."
+    return table(caption, ("drafter", "accepted of tested", "failed rounds", "most often", "then", "and then"), rows)
+
+
+NONE = "–"
+
+
+def _kind(kind: Failure) -> str:
+    told = f"{share(kind.share)} {kind.kind}"
+    if not kind.examples:
+        return escape(told)
+    first = kind.examples[0]
+    said = f"{told}: {kind.words}; {first.run}, round {first.round + 1}; open it in the player"
+    return open_button(first.run, first.round, first.node, escape(told), said)
 
 
 def pairs_table(pairs: Sequence[Pair]) -> str:

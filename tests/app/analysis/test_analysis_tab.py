@@ -13,7 +13,7 @@ from specviz.app.analysis.actions import FILES, OUTPUTS, RECORDED, STAGE, Analys
 from specviz.app.analysis.answer import answer, first_sentence
 from specviz.app.analysis.charts import CHARTS, chart
 from specviz.app.analysis.library import MOST_TRACES, Library
-from specviz.app.analysis.tables import agreement_table, comparison_table, pairs_table, rounds_list
+from specviz.app.analysis.tables import agreement_table, comparison_table, drafters_table, pairs_table, rounds_list
 from specviz.app.parts.gallery import gallery
 from specviz.app.parts.request import Limits
 from specviz.errors import TraceError
@@ -76,6 +76,15 @@ def test_nothing_rejected_and_nothing_drafted_are_said_as_such(one):
     assert "drafted nothing" in answer(plain)
     for each in CHARTS:
         assert each.draw(plain).layout.annotations, each.name
+
+
+def test_several_drafters_are_listed_with_the_kinds_of_each_and_an_example(one):
+    assert drafters_table([one]) == ""
+    other = replace(one, drafter="<ngram>", failures=one.failures[:1])
+    page = drafters_table([one, other])
+    assert page.count('data-open="1"') == 3 + 1
+    assert "&lt;ngram&gt;" in page
+    assert f"<span>{one.failures[0].share.of}</span>" in page
 
 
 def test_hostile_text_is_escaped_everywhere(one):
