@@ -111,6 +111,19 @@ def test_a_sweep_that_cannot_run_is_refused_with_its_sentence(client: Client, se
     assert sentence in str(refused.value)
 
 
+def test_a_cancelled_sweep_gives_the_engine_back(tmp_path: Path) -> None:
+    """What comes next waits in the same lane: it is answered long before the sweep's 560 runs could be over."""
+    source = ReplaySource(sample(), round_wait_s=0.02)
+    with served(source, tmp_path) as url:
+        client = Client(url, verbose=False)
+        job = client.submit("every_drafter = true\nrepeats = 40\n", api_name="/sweep")
+        assert next(one for one in job if one["done"] >= 2)["of"] == 560
+        job.cancel()
+        assert client.predict("next", api_name="/run")["text"] == sample().finished.text
+        assert source.requests[-1].prompt == "next"
+        assert len(source.requests) < 560
+
+
 @pytest.mark.skipif(not mcp_installed(), reason="the extra mcp is not installed")
 def test_the_same_are_mcp_tools(address: str) -> None:
     import asyncio
