@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from tokenizers import Tokenizer, models, pre_tokenizers
 
 from specviz.drafters.parts.reencoded_cache import ReencodedCache
 from specviz.errors import VocabularyMismatch
@@ -40,6 +41,13 @@ def test_spaces_and_bytes_are_the_same_however_a_tokenizer_writes_them():
     assert by_bytes == {b"\xf0": "<0xF0>", b"\x9f": "<0x9F>", b"\x90": "<0x90>", b"\x88": "<0x88>", b" ": "▁"}
 
 
+def test_of_two_tokens_with_the_same_bytes_the_one_that_is_no_lone_byte_is_meant():
+    words = {"<0x61>": 0, "a": 1, "<unk>": 2}
+    own = TextCodec(Tokenizer(models.BPE(words, [], unk_token="<unk>", byte_fallback=True)), "own")
+    target = codec()
+    assert [own.token(mine) for _, mine in token_pairs(target, own)] == ["a"]
+
+
 def test_special_tokens_are_the_same_only_among_each_other_and_the_ends_are_a_pair():
     """Ids after `<end>` and the bytes: the target has <a> 257, <turn> 258, <z> 259, the other ab 257, <turn> 258,
     <over> 259."""
@@ -64,22 +72,34 @@ def test_the_text_is_encoded_as_a_whole_without_what_only_the_target_has():
     assert read(target.encode("é")[:1]) == [], "half a character waits for its end"
 
 
+def three_in_one() -> TextCodec:
+    """Bytes, `bc`, and `abc` made of `a` and `bc`."""
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    vocab = {letter: i for i, letter in enumerate([*alphabet, "bc", "abc"])}
+    tokenizer = Tokenizer(models.BPE(vocab, [("b", "c"), ("a", "bc")]))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    return TextCodec(tokenizer, "own")
+
+
 def test_the_cache_follows_an_encoding_that_changes_as_the_text_grows():
-    """`a` alone, then `b` after it: the two become one token, and the row of `a` must go."""
-    target, own = codec(), codec("ab")
+    """`x a b`, then `c` after it: the last three become one token, and the row of `a`, long settled, must go."""
+    target, own = codec(), three_in_one()
     inner = TableModel(own.size, 2)
     pairs = token_pairs(target, own)
     model = TranslatedModel(inner, [one for one, _ in pairs], [one for _, one in pairs], target.size)
     cache = ReencodedCache(model, Reencoder(target, own))
-    text = target.encode("xa")
+    text = target.encode("xab")
     cache.begin(text)
-    for more in ("", "b", "c", "aab"):
+    lengths = []
+    for more in ("", "c", "d", "ab", "c"):
         text += target.encode(more)
         read = own.encode(target.decode(text))
         cache.settle(text)
         logits = cache.catch_up(text)[0]
+        lengths.append(cache.length)
         shared = torch.tensor([one for one, _ in pairs])
         assert torch.equal(logits[shared], inner.exact_logits(read)[[one for _, one in pairs]])
+    assert lengths == [3, 2, 3, 5, 4]
 
 
 @pytest.mark.parametrize("tree_policy", ["dyspec", "rsd_s", "sequoia"])

@@ -142,9 +142,7 @@ class SpeedupActions(Cancellable):
                 self._prompts[key] = own = read_prompts(Path(path))
                 self._files.pop(key, None)
                 kinds = len({card.family for card in own})
-                said = (
-                    f"Run sweep takes your own {len(own)} prompts of {kinds} families in place of those ticked below."
-                )
+                said = f"Run sweep takes your own {len(own)} prompts of {kinds} families in place of the form's."
                 return _updates(message=notices.message(f"{said} Reload the page for the bundled ones."))
             if Path(path).suffix == ".toml":
                 definition = read_definition(path)

@@ -89,4 +89,32 @@ FAULTS: tuple[Fault, ...] = (
         "self._answers = outcome.logits[accepted + 2 :]",
         ("tests/drafters/test_jacobi.py",),
     ),
+    Fault(
+        "cross_vocabulary: rows stay whose token became another one as the text grew",
+        "specviz/drafters/parts/reencoded_cache.py",
+        "if agree < rows.base:",
+        "if agree > rows.base:",
+        ("tests/drafters/test_cross_vocabulary.py",),
+    ),
+    Fault(
+        "cross_vocabulary: a lone byte stands for the token with the same bytes",
+        "specviz/lm/translation.py",
+        'if key not in found or BYTE_TOKEN.fullmatch(codec.token(found[key]) or ""):',
+        "if key not in found:",
+        ("tests/drafters/test_cross_vocabulary.py",),
+    ),
+    Fault(
+        "a model in the target's ids: what is not shared may be drafted",
+        "specviz/lm/translated.py",
+        "self._info.vocab_size), -torch.inf)",
+        "self._info.vocab_size), 0.0)",
+        ("tests/lm/test_shared.py",),
+    ),
+    Fault(
+        "sliding windows: the context is that of the positions",
+        "specviz/lm/load.py",
+        "min(context_length, window) if window else context_length",
+        "context_length",
+        ("tests/lm/test_windows.py",),
+    ),
 )
