@@ -120,7 +120,7 @@ def test_a_cancelled_sweep_gives_the_engine_back(tmp_path: Path) -> None:
         assert next(one for one in job if one["done"] >= 2)["of"] == 560
         job.cancel()
         assert client.predict("next", api_name="/run")["text"] == sample().finished.text
-        assert source.requests[-1].prompt == "next"
+        assert source.requests[-1][0].prompt == "next"
         assert len(source.requests) < 560
 
 
