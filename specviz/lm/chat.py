@@ -1,6 +1,6 @@
 """The chat template of an instruct checkpoint: one message of a user as the text that the model was trained to answer.
 
-Rendering is transformers' own, in Jinja's sandbox. Knows nothing about tokens.
+Rendering is transformers' own, in Jinja's sandbox.
 """
 
 from __future__ import annotations

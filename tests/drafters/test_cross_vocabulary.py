@@ -137,8 +137,8 @@ def test_a_run_is_sound_and_drafts_shared_tokens_alone(options, temperature):
 def test_greedy_text_is_plain_decodings():
     made = source(codec("ab", name="drafter"))
     plain = collect(made, RunRequest("abthe", drafter="none", max_new_tokens=12))
-    ours = collect(made, RunRequest("abthe", drafter="cross_vocabulary", max_new_tokens=12))
-    assert ours.finished.output_ids == plain.finished.output_ids
+    found = collect(made, RunRequest("abthe", drafter="cross_vocabulary", max_new_tokens=12))
+    assert found.finished.output_ids == plain.finished.output_ids
 
 
 def test_the_drafter_model_names_it_as_the_cure():
