@@ -22,7 +22,13 @@ Each message is one sentence or two: what happened, with which input, what to do
 
 
 class SpecVizError(Exception):
-    """Base of all; its text is fit to be shown to a visitor."""
+    """Base of all; its text is fit to be shown to a visitor: one line, whatever the names in it hold."""
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        if text.isprintable():
+            return text
+        return "".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text)
 
 
 class OptionError(SpecVizError):

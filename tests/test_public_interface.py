@@ -92,3 +92,10 @@ def test_the_example_of_the_readme_runs(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "[]" in done.stdout
     assert (tmp_path / "mean.json.gz").is_file()
+
+
+def test_an_error_is_one_line_whatever_the_names_in_it_hold() -> None:
+    """Control characters reach neither a terminal nor a page, nor half a surrogate pair a trace."""
+    said = str(OptionError("there is no drafter '\x1b[2J\nübrig \ud83d'; choose one."))
+    assert said == "there is no drafter '\\x1b[2J\\nübrig \\ud83d'; choose one."
+    assert str(OptionError("γ is 0 – too small.")) == "γ is 0 – too small."

@@ -48,13 +48,16 @@ EXTRA_OF: Mapping[str, str] = {
 """module that a smaller installation lacks → the extra that brings it"""
 
 DONE, FAILED, WRONG = 0, 1, 2
+LONGEST_USAGE = 400
+"""characters of what is wrong with the arguments, which may be a whole prompt"""
 
 
 class Parser(argparse.ArgumentParser):
     """Reports wrong usage as one sentence with the cure, exit code 2."""
 
     def error(self, message: str) -> NoReturn:
-        sentence = printable(message + self._meant(message), keep="").rstrip(".")
+        said = message if len(message) <= LONGEST_USAGE else f"{message[:LONGEST_USAGE]}…"
+        sentence = printable(said + self._meant(message), keep="").rstrip(".")
         self.exit(WRONG, f"{self.prog}: {sentence}; `{self.prog} --help` shows the options.\n")
 
     def _meant(self, message: str) -> str:

@@ -16,6 +16,7 @@ from specviz.engine.pairing import check_pairing, follow
 from specviz.engine.termination import Limits
 from specviz.errors import OptionError
 from specviz.options import Options, describe, idle_among, to_mapping
+from specviz.protocol.request_types import check_types
 from specviz.protocol.runs import MEMORY_WAYS, RunRequest
 from specviz.registry import PlugIn
 from specviz.stop_policies.base import STOP_POLICIES
@@ -42,6 +43,7 @@ class Plan:
 
 def make_plan(request: RunRequest) -> Plan:
     """Raises OptionError or PairingError where the request cannot be run."""
+    check_types(request)
     sampling = Sampling(request.temperature, request.top_k, request.top_p)
     if request.recorded:
         request = without_idle(request)
@@ -99,7 +101,7 @@ def _check_shape(drafter: Drafter[Options]) -> None:
 def _check_memory(request: RunRequest, drafter: Drafter[Options]) -> None:
     """Raises OptionError where a memory is asked for in a way there is not, or of a drafter that has none."""
     if request.memory not in MEMORY_WAYS:
-        raise OptionError(f"memory is '{request.memory}', but must be one of {', '.join(MEMORY_WAYS)}.")
+        raise OptionError(f"memory is {request.memory!r}, but must be one of {', '.join(MEMORY_WAYS)}.")
     if not isinstance(drafter, Remembers) and (request.memory != "cold" or request.memory_file):
         raise OptionError(
             f"the drafter '{request.drafter}' learns nothing that would outlast a run; leave memory at 'cold' and "

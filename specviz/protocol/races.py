@@ -67,7 +67,7 @@ def _runner(entry: Any, limits: Limits) -> Runner:
         raise TraceError("a runner of this race has no label; record it again.")
     ratios = entry.get("ratios")
     if not isinstance(ratios, list) or not all(type(one) in (int, float) and one > 0 for one in ratios):
-        raise TraceError(f"the ratios of '{entry['label'][:40]}' are no list of positive numbers; record it again.")
+        raise TraceError(f"the ratios of {entry['label'][:40]!r} are no list of positive numbers; record it again.")
     trace = codec.loads(json.dumps(entry.get("trace")), limits)
     return Runner(entry["label"], trace, tuple(map(float, ratios)))
 

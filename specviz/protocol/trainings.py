@@ -151,11 +151,11 @@ class Trains(Protocol):
 def check(question: TrainingQuestion, modules: Sequence[str]) -> None:
     """Raises OptionError with one sentence for what cannot be trained."""
     if question.module not in modules:
-        raise OptionError(f"there is no module '{question.module[:40]}' to train; choose {', '.join(modules)}.")
+        raise OptionError(f"there is no module {question.module[:40]!r} to train; choose {', '.join(modules)}.")
     if question.data not in DATA:
-        raise OptionError(f"there is no text '{question.data[:40]}' to learn from; choose {', '.join(DATA)}.")
+        raise OptionError(f"there is no text {question.data[:40]!r} to learn from; choose {', '.join(DATA)}.")
     if question.loss not in LOSSES:
-        raise OptionError(f"there is no loss '{question.loss[:40]}' here; choose {', '.join(LOSSES)}.")
+        raise OptionError(f"there is no loss {question.loss[:40]!r} here; choose {', '.join(LOSSES)}.")
     if not 0 < question.minutes <= MINUTES[1]:
         raise OptionError(f"{question.minutes:g} minutes are asked for; choose {MINUTES[0]:g} to {MINUTES[1]:g}.")
 

@@ -56,6 +56,20 @@ def test_wrong_usage_is_one_line_with_the_cure_and_exit_code_2(specviz: Call, ar
     assert "--help" in result.err
 
 
+def test_what_is_wrong_with_the_arguments_is_cut_where_it_is_a_whole_text(specviz: Call) -> None:
+    said = specviz("run", "--max-new-tokens", "x" * 5000).err
+    assert len(said) < 600
+    assert said.startswith("specviz run: argument --max-new-tokens: invalid int value: 'xxx")
+    assert said.endswith("x…; `specviz run --help` shows the options.\n")
+
+
+def test_a_flag_that_is_no_finite_number_is_named(specviz: Call) -> None:
+    for word in ("nan", "inf"):
+        assert specviz("run", "--prompt", "a", "--gamma", word).err == (
+            f"specviz: gamma is '{word}', but must be a whole number.\n"
+        )
+
+
 def test_an_interrupt_leaves_with_one_word_and_no_traceback(
     specviz: Call, monkeypatch: pytest.MonkeyPatch, golden: Path
 ) -> None:

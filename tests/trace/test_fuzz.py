@@ -95,7 +95,7 @@ def damage_data(rng: random.Random, data: Any) -> None:
     elif action == 3 and isinstance(parent, dict):
         parent[rng.choice(["x_more", "seed", "0", "", "\x1b[31m"])] = here
     else:
-        parent[key] = rng.choice(ODD_VALUES)
+        parent[key] = copy.deepcopy(rng.choice(ODD_VALUES))
 
 
 def blocks(count: int) -> list[Any]:

@@ -234,7 +234,7 @@ def _method(group: str, values: Mapping[str, object], known: Sequence[MethodDesc
         if method.name == name:
             return method
     kind = WORDS.get(group, group)
-    raise OptionError(f"there is no {kind} '{name[:40]}'; choose one of {', '.join(method.name for method in known)}.")
+    raise OptionError(f"there is no {kind} {name[:40]!r}; choose one of {', '.join(method.name for method in known)}.")
 
 
 def _model(control: str, values: Mapping[str, object], catalog: Catalog, limits: Limits) -> str:
@@ -249,7 +249,7 @@ def _model(control: str, values: Mapping[str, object], catalog: Catalog, limits:
 def _memory(values: Mapping[str, object], limits: Limits) -> str:
     way = str(values.get("memory") or MEMORY_WAYS[0])
     if way not in limits.memory_ways:
-        raise OptionError(f"memory is '{way[:40]}', but must be one of {', '.join(limits.memory_ways)} here.")
+        raise OptionError(f"memory is {way[:40]!r}, but must be one of {', '.join(limits.memory_ways)} here.")
     return way
 
 

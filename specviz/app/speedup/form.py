@@ -125,7 +125,7 @@ def check_limits(definition: SweepDefinition, spec: SweepSpec, catalog: Catalog,
     models = [model.name for model in catalog.models]
     for name in (definition.target, definition.drafter_model):
         if not limits.any_model and name not in models:
-            raise OptionError(f"the model '{name[:40]}' is not on offer here; choose one of {', '.join(models)}.")
+            raise OptionError(f"the model {name[:40]!r} is not on offer here; choose one of {', '.join(models)}.")
     known = {
         kind: {one.name: one for one in listed}
         for kind, listed in (("d", catalog.drafters), ("g", catalog.tree_policies))

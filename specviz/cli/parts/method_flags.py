@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
+from math import isfinite
 
 from specviz.cli.parts.summary import option_text
 from specviz.errors import OptionError
@@ -113,6 +114,8 @@ def _check_limits(flag: str, option: OptionCard, text: str) -> None:
     try:
         numbers = [int(one) if option.type == "ints" else float(one) for one in text.split(",")]
     except ValueError:
+        return
+    if option.type == "int" and not all(map(isfinite, numbers)):
         return
     if option.type in ("int", "float", "ints"):
         for number in numbers:

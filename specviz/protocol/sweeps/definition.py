@@ -260,4 +260,4 @@ def nearest(name: str, known: Sequence[str], kind: str) -> str:
         return name
     near = difflib.get_close_matches(name, known, n=1)
     hint = f"did you mean '{near[0]}'?" if near else f"known: {', '.join(known) or 'none'}."
-    raise OptionError(f"there is no {kind} '{name[:40]}'; {hint}")
+    raise OptionError(f"there is no {kind} {name[:40]!r}; {hint}")
