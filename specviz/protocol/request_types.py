@@ -69,6 +69,6 @@ _KINDS: tuple[_Kind, ...] = (
     (("stop",), _texts, "a list of texts"),
     (("prompt_name",), lambda value: value is None or _text(value), "text or None"),
     (("stopping_weights",), lambda value: value is None or isinstance(value, Mapping), "a mapping or None"),
-    (("record", "recorded"), lambda value: isinstance(value, bool), "True or False"),
+    (("record", "recorded", "chat"), lambda value: isinstance(value, bool), "True or False"),
 )  # fmt: skip
 """by kind: the fields of `RunRequest`, whether a value is right, and what it must be"""

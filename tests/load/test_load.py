@@ -120,7 +120,8 @@ def test_visitors_at_once_get_their_own_answers_and_leave_nothing_but_their_last
                 {name: value for name, value in one[key].constructor_args.items() if name not in ("value", "render")}
                 for one in (first, own)
             )
-            assert known != kept, "the controls that an answer changed, not all that it named"
+            # a button may have been switched off and on again
+            assert known != kept or isinstance(first[key], gr.Button | gr.DownloadButton), "as it was, and kept"
     until(lambda: len(list(served_folder().glob("specviz-sweep-*"))) == 1)  # the untouched form's, which all share
     monkeypatch.setattr(sessions, "AFTER_LEAVING_S", 0.0)
     until(lambda: not holder.session_data and not holder.time_last_used)
