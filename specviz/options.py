@@ -157,7 +157,7 @@ def from_mapping(options: type[OptionsT], mapping: Mapping[str, Any]) -> Options
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)
             hint = f"did you mean '{near[0]}'?" if near else f"known: {', '.join(known) or 'none'}."
-            raise OptionError(f"there is no option {name!r} here; {hint}")
+            raise OptionError(f"there is no option {name[:60]!r} here; {hint}")
         values[name] = _parse(known[name], value)
     return options(**values)
 
@@ -266,7 +266,9 @@ def _check(description: OptionDescription, value: Any) -> None:
     if description.choices and value not in description.choices:
         near = difflib.get_close_matches(str(value), description.choices, n=1)
         hint = f"; did you mean '{near[0]}'?" if near else "."
-        raise OptionError(f"{description.name} is {value!r}, but must be one of {', '.join(description.choices)}{hint}")
+        raise OptionError(
+            f"{description.name} is {str(value)[:60]!r}, but must be one of {', '.join(description.choices)}{hint}"
+        )
     if not isinstance(value, (bool, str)):
         for number in value if isinstance(value, tuple) else (value,):
             check_range(description.name, description.minimum, description.maximum, number)

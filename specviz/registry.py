@@ -93,7 +93,7 @@ class Registry(Generic[T]):
         if name not in self._entries:
             near = difflib.get_close_matches(name, self._entries, n=1)
             hint = f"did you mean '{near[0]}'?" if near else f"known: {', '.join(self.names())}."
-            raise OptionError(f"there is no {self.kind} called {name!r}; {hint}")
+            raise OptionError(f"there is no {self.kind} called {name[:60]!r}; {hint}")
         return self._entries[name]
 
     def items(self) -> list[tuple[str, T]]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from specviz.lm.checkpoint import read_config
 from specviz.lm.hub_files import is_hub_id
-from specviz.lm.place import bundled_models, locate
+from specviz.lm.place import bundled_models, is_folder, locate
 from specviz.lm.text import TextCodec, shared_ids
 from specviz.protocol.runs import RunRequest
 
@@ -39,7 +39,7 @@ def check_pair(request: RunRequest, drafters: Sequence[str], translates: bool = 
 
 
 def _folder_of(name: str) -> Path:
-    is_local = name in bundled_models() or Path(name).expanduser().is_dir()
+    is_local = name in bundled_models() or is_folder(name)
     return _on_the_hub(name) if is_hub_id(name) and not is_local else locate(name)
 
 

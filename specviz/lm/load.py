@@ -19,7 +19,7 @@ from specviz.lm.base import LanguageModel, ModelInfo
 from specviz.lm.checkpoint import read_config, sha256_of, weight_files
 from specviz.lm.hub_refusals import what_to_install
 from specviz.lm.llama_config import LlamaShape, why_not_lean
-from specviz.lm.place import DTYPES, choose_device, choose_dtype, fetch_weights, locate
+from specviz.lm.place import DTYPES, choose_device, choose_dtype, fetch_weights, is_folder, locate
 from specviz.lm.stored_tensors import StoredTensors
 from specviz.lm.text import TextCodec
 
@@ -44,7 +44,7 @@ def load(name: str, *, device: str = "auto", dtype: str = "auto", adapter: str =
         raise ModelError(f"there is no adapter '{adapter}'; choose one of {', '.join(ADAPTERS)}.")
     where = choose_device(device)
     asked, folder = name, locate(name)
-    if Path(name).is_dir():
+    if is_folder(name):
         name = folder.resolve().name  # a trace must not carry paths of this machine
     config = read_config(folder, name)
     reason = why_not_lean(config)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -29,14 +30,19 @@ def locate(name: str) -> Path:
     bundled = bundled_models()
     if name in bundled:
         return bundled[name]
-    if Path(name).expanduser().is_dir():
-        return Path(name).expanduser()
+    if is_folder(name):
+        return Path(os.path.expanduser(name))
     if is_hub_id(name):
         return from_hub(name, SMALL_FILES)
     raise ModelError(
-        f"there is no model '{name}': it is neither bundled ({', '.join(bundled) or 'none'}), nor a folder, "
+        f"there is no model {name[:200]!r}: it is neither bundled ({', '.join(bundled) or 'none'}), nor a folder, "
         "nor a hub id like owner/model or owner/model@revision."
     )
+
+
+def is_folder(name: str) -> bool:
+    """Whether a folder is called so; what no file system could call anything is none."""
+    return os.path.isdir(os.path.expanduser(name))  # Path.is_dir raises for a name that is too long
 
 
 def bundled_models() -> dict[str, Path]:
@@ -50,7 +56,7 @@ def bundled_models() -> dict[str, Path]:
 
 def fetch_weights(name: str, folder: Path) -> None:
     """Bring the safetensors files of a hub checkpoint to `folder`, the one `locate` gave. Raises ModelError."""
-    if not Path(name).expanduser().is_dir() and name not in bundled_models():
+    if not is_folder(name) and name not in bundled_models():
         fetched = from_hub(name, (*SMALL_FILES, "model*.safetensors"))
         if fetched != folder:
             raise ModelError(f"{name} changed on the hub while it was being loaded; load it again.")

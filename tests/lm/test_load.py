@@ -281,3 +281,9 @@ def test_nothing_is_missing_where_the_packages_are_there_or_the_weights_are_plai
     monkeypatch.setattr(hub_refusals, "find_spec", lambda name: None)
     assert hub_refusals.what_to_install({}) is None
     assert hub_refusals.what_to_install({"quantization_config": {"quant_method": "new"}}) is None
+
+
+def test_a_name_that_no_file_system_takes_is_no_model():
+    """The system's own error for a folder's name of hundreds of letters came out in place of a sentence."""
+    with pytest.raises(ModelError, match=r"there is no model 'x{200}': it is neither bundled"):
+        load("x" * 500)

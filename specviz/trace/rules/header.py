@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 
 from specviz.trace.events import Trace
+from specviz.trace.guard import shown
 from specviz.trace.header import ModelCard, Started
 from specviz.trace.known_methods import DRAFTERS, STOP_POLICIES, TREE_POLICIES, known_drafter
 from specviz.trace.known_rules import KNOWN
@@ -84,4 +85,4 @@ def _models(started: Started) -> Iterator[Problem]:
 
 def _hash(place: str, told: str) -> Iterator[Problem]:
     if not _HEX.fullmatch(told) or len(told) > 64:
-        yield Problem(place, f"is {told!a}, but a SHA-256 is 64 hexadecimal digits")
+        yield Problem(place, f"is {shown(told)}, but a SHA-256 is 64 hexadecimal digits")
