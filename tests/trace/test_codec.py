@@ -284,7 +284,7 @@ def test_the_name_of_the_file_stands_first(tmp_path: Path) -> None:
 
 
 def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
-    with pytest.raises(TraceError, match=r"^run\.json: cannot be written"):
+    with pytest.raises(TraceError, match=r"^run\.json: there is no folder"):
         write(sample(), tmp_path / "no" / "such" / "folder" / "run.json")
 
 
