@@ -11,7 +11,7 @@ import pytest
 from nbclient import NotebookClient
 
 ROOT = Path(__file__).resolve().parents[2]
-NOTEBOOK = ROOT / "examples" / "why_tokens_die.ipynb"
+NOTEBOOK = ROOT / "examples" / "why_tokens_are_rejected.ipynb"
 
 
 @pytest.fixture(scope="module")

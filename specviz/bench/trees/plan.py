@@ -127,7 +127,8 @@ def shapes_of_length(tree_policy: MethodDescription, length: int) -> list[tuple[
 
 
 def shapes_of_budget(tree_policy: MethodDescription, budget: int, plan: TreePlan) -> list[tuple[str, Options]]:
-    """Shapes with exactly `budget` candidates, by the options the policy has; without any, its budget alone."""
+    """Shapes with exactly `budget` candidates, by the options the policy has; without any, its budget alone; none where
+    the shape is a list that somebody wrote."""
     options = {one.name: one for one in tree_policy.options}
     if "length" in options:
         longest = options["length"].maximum
@@ -136,6 +137,8 @@ def shapes_of_budget(tree_policy: MethodDescription, budget: int, plan: TreePlan
         return [_named(one, options) for one in _best(branchings(budget), plan)]
     if {"width", "depth"} <= options.keys():
         return _beams(budget, _budgeted(options))[: plan.shapes]
+    if not _budgeted(options):
+        return []
     depth: Options = {"depth": DEEPEST} if "depth" in options else {}
     return [("", {"budget": budget, **depth, **_as_asked(options)})]
 

@@ -1,4 +1,4 @@
-"""`specviz analyse`: say why a drafter's candidates die, over one trace, two, or a folder of hundreds.
+"""`specviz analyse`: say why a drafter's candidates are rejected, over one trace, two, or a folder of hundreds.
 
 Place in the flow: reads files through the codec, asks `theory.analysis`, prints. Needs no model.
 """

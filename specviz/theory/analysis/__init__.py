@@ -1,1 +1,1 @@
-"""Why candidates die: what any number of traces say of a drafter, as plain tables."""
+"""Why candidates are rejected: what any number of traces say of a drafter, as plain tables."""
