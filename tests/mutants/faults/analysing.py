@@ -1,4 +1,4 @@
-"""Faults of what counts why candidates are rejected: the numbers of whole distributions, the facts of a trace, and tables."""
+"""Faults of what counts why candidates are rejected: whole distributions, the facts of a trace, and tables."""
 
 from __future__ import annotations
 
