@@ -14,6 +14,7 @@ from specviz.app.machine.actions import IDLE, MachineActions
 from specviz.app.machine.heads_tab import heads_fold
 from specviz.app.page.events import ENGINE, QUIET
 from specviz.app.parts import notices
+from specviz.app.parts.cancellable import give_back
 from specviz.app.parts.kept import Kept
 
 INTRO = (
@@ -65,9 +66,11 @@ def machine_tab(actions: MachineActions, tab: gr.Tab) -> tuple[Kept, Kept]:
     curve.input(actions.choose, [own, curve], shown, **QUIET)
     setting.input(actions.open, [own, curve, setting], shown, **QUIET)
     upload.upload(actions.load, [upload, own], [message, own, *shown], **QUIET)
-    measure.click(actions.arm, None, [message, measure, cancel], **QUIET).then(
+    armed = [message, measure, cancel]
+    measuring = measure.click(actions.arm, None, armed, **QUIET).then(
         actions.measure, own, [message, own, *shown, measure, cancel], **ENGINE
     )
+    give_back(measuring, armed)
     cancel.click(actions.stop, None, None, **QUIET)
 
     def fill(values: Mapping[str, Any]) -> dict[Any, Any]:

@@ -5,12 +5,30 @@ Place in the flow: base of the actions whose tab has one button that runs and on
 
 from __future__ import annotations
 
-import gradio as gr
+from collections.abc import Sequence
 
+import gradio as gr
+from gradio.components import Component
+from gradio.events import Dependency
+
+from specviz.app.page.events import QUIET
 from specviz.app.parts import notices
 from specviz.app.parts.cancellation import Cancellations
 
 Updates = tuple[object, ...]
+TURNED_AWAY = "Nothing was started: too many visitors wait at this moment. Your settings are as they were; try again."
+
+
+def turned_away() -> Updates:
+    """The queue did not take the work, or lost it: updates of (message, Run on, Stop off)."""
+    return notices.message(TURNED_AWAY, "error"), gr.Button(interactive=True), gr.Button(interactive=False)
+
+
+def give_back(work: Dependency, shown: Sequence[Component]) -> Dependency:
+    """Where the queue is full a page's buttons must not stay as `arm` left them. shown: message, Run, Stop; returns
+    the work itself."""
+    work.failure(turned_away, None, list(shown), **QUIET)
+    return work
 
 
 class Cancellable:

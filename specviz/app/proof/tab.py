@@ -12,6 +12,7 @@ import gradio as gr
 
 from specviz.app.page.events import ENGINE, LATEST, QUIET
 from specviz.app.parts import notices
+from specviz.app.parts.cancellable import give_back
 from specviz.app.parts.kept import Kept
 from specviz.app.proof.actions import INTACT, PAIR, PRESETS, TOY, ProofActions, shown
 from specviz.app.proof.figure import part_heading
@@ -92,9 +93,10 @@ def _sampled(actions: ProofActions, toy: Sequence[Any]) -> dict[str, Any]:
     run, cancel = _buttons("Run the test", "sv-proof-sample")
     found = gr.HTML(notices.message("Nothing counted yet."), elem_id="sv-proof-sampled")
     outputs = [found, run, cancel]
-    _wire(run, cancel, actions.arm_sampling, actions.stop_sampling, outputs).then(
+    sampling = _wire(run, cancel, actions.arm_sampling, actions.stop_sampling, outputs).then(
         actions.sample, [where, prompt, runs, seed, temperature, *toy], outputs, **ENGINE
     )
+    give_back(sampling, outputs)
     return {"where": where, "prompt": prompt, "runs": runs, "seed": seed, "temperature": temperature}
 
 
@@ -110,9 +112,10 @@ def _greedy(actions: ProofActions) -> dict[str, Any]:
     run, cancel = _buttons("Compare", "sv-proof-greedy")
     found = gr.HTML(notices.message("Nothing compared yet."), elem_id="sv-proof-equality")
     outputs = [found, run, cancel]
-    _wire(run, cancel, actions.arm_comparison, actions.stop_comparison, outputs).then(
+    comparison = _wire(run, cancel, actions.arm_comparison, actions.stop_comparison, outputs).then(
         actions.compare, [drafter, prompt, tokens], outputs, **ENGINE
     )
+    give_back(comparison, outputs)
     return {"greedy.drafter": drafter, "greedy.prompt": prompt, "greedy.tokens": tokens}
 
 

@@ -13,6 +13,7 @@ from specviz.app.components.race import RaceStage
 from specviz.app.lanes.fold import lanes_fold
 from specviz.app.page.events import ENGINE, QUIET
 from specviz.app.parts import notices
+from specviz.app.parts.cancellable import give_back
 from specviz.app.parts.drafter_table import drafter_fold
 from specviz.app.parts.kept import Kept
 from specviz.app.parts.prompts import chip_label, families
@@ -45,9 +46,11 @@ def race_tab(actions: RaceActions, table: str) -> Kept:
     fields = _form(actions, prompt)
     lanes_fold()
     drafter_fold(table)
-    run.click(actions.arm, None, [message, run, stop], **QUIET).then(
-        actions.run(fields), set(fields.values()), [stage, message, run, stop], **ENGINE
+    armed = [message, run, stop]
+    race = run.click(actions.arm, None, armed, **QUIET).then(
+        actions.run(fields), set(fields.values()), [stage, *armed], **ENGINE
     )
+    give_back(race, armed)
     stop.click(actions.stop, None, None, **QUIET)
     return Kept("race", fields, fill=actions.filled(fields), message=message, said=FILLED)
 

@@ -85,8 +85,9 @@ def speedup_tab(
 
     outputs = [parts[name] for name in OUTPUTS]
     tab.select(actions.opened, None, outputs, **QUEUED)
-    parts["run"].click(actions.arm, None, outputs, **QUIET).then(actions.run(controls), inputs, outputs, **ENGINE)
-    parts["resume"].click(actions.arm, None, outputs, **QUIET).then(actions.resume, None, outputs, **ENGINE)
+    for button, work, given in (("run", actions.run(controls), inputs), ("resume", actions.resume, None)):
+        sweep = parts[button].click(actions.arm, None, outputs, **QUIET).then(work, given, outputs, **ENGINE)
+        sweep.failure(actions.turned_away, None, outputs, **QUIET)
     parts["cancel"].click(actions.stop, None, None, **QUIET)
     upload.upload(actions.open_file, upload, outputs, **QUEUED)
     changes = [control.change for control in fields.values()]

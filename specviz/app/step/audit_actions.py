@@ -11,6 +11,7 @@ from gradio.components import Component
 
 from specviz.app.page.events import ENGINE, QUIET
 from specviz.app.parts import notices
+from specviz.app.parts.cancellable import give_back
 from specviz.app.parts.cancellation import Cancellations
 from specviz.app.parts.request import Limits
 from specviz.app.step.audit_card import card
@@ -94,5 +95,6 @@ class AuditActions:
 
 def wire_audit(actions: AuditActions, parts: AuditParts, player: Component) -> None:
     answered = [parts.shown, parts.run, parts.stop]
-    parts.run.click(actions.arm, None, answered, **QUIET).then(actions.audit, player, answered, **ENGINE)
+    audit = parts.run.click(actions.arm, None, answered, **QUIET).then(actions.audit, player, answered, **ENGINE)
+    give_back(audit, answered)
     parts.stop.click(actions.stop, None, None, **QUIET)

@@ -12,6 +12,7 @@ import gradio as gr
 
 from specviz.app.components.player import Player
 from specviz.app.page.events import ENGINE, LATEST, QUIET
+from specviz.app.parts.cancellable import give_back
 from specviz.app.parts.methods import kinds
 from specviz.app.step import controls as form
 from specviz.app.step.actions import FirstView, StepActions
@@ -169,9 +170,11 @@ def _wire_runs(actions: StepActions, controls: form.Controls, parts: StepParts) 
     run, stop = parts.bar.run, parts.bar.stop
     running = [*parts.stage(), run, stop]
     compare = {"fn": opens.compare, "inputs": [parts.player, parts.pair], "outputs": parts.beside(), **QUIET}
-    run.click(actions.arm, None, [parts.bar.message, run, stop], **QUIET).then(
+    armed = [parts.bar.message, run, stop]
+    live = run.click(actions.arm, None, armed, **QUIET).then(
         actions.run_live(controls), controls.inputs(), running, **ENGINE
-    ).then(**compare)
+    )
+    give_back(live, armed).then(**compare)
     lists = [parts.bar.example, parts.drawer.recorded]
     for button in (run, parts.branch_run):
         button.click(None, None, None, js=TO_STAGE, **QUIET)
@@ -183,12 +186,13 @@ def _wire_runs(actions: StepActions, controls: form.Controls, parts: StepParts) 
         None, None, None, js=PLACE_OFFER, **QUIET
     )
     parts.branch_drop.click(actions.drop_branch, None, branch, **QUIET)
-    parts.branch_run.click(actions.arm, None, [parts.bar.message, run, stop], **QUIET).then(
+    branched = parts.branch_run.click(actions.arm, None, armed, **QUIET).then(
         actions.run_branch(controls, parts.player, parts.branch_state),
         {*controls.inputs(), parts.player, parts.branch_state},
         running,
         **ENGINE,
-    ).then(actions.drop_branch, None, branch, **QUIET).then(**compare)
+    )
+    give_back(branched, armed).then(actions.drop_branch, None, branch, **QUIET).then(**compare)
 
     parts.others.click(
         actions.ask_others, [parts.player, parts.others_round], parts.others_shown, js=WITH_ROUND, **ENGINE

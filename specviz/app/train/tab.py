@@ -14,6 +14,7 @@ from gradio.components import Component
 from specviz.app.components.player import Player
 from specviz.app.page.events import LATEST, QUIET, TRAINING
 from specviz.app.parts import notices
+from specviz.app.parts.cancellable import give_back
 from specviz.app.train.actions import TrainActions, weights_key
 from specviz.protocol.trainings import DATA, LOSSES, MINUTES, TrainingQuestion
 
@@ -69,9 +70,11 @@ def train_tab(
     place.change(actions.at, [held, place], [player, line], **LATEST)
     stop.click(actions.stop, None, None, **QUIET)
     outputs = [held, *picture, run, stop, use, save]
-    run.click(actions.arm, None, [message, run, stop], **QUIET).then(
+    armed = [message, run, stop]
+    training = run.click(actions.arm, None, armed, **QUIET).then(
         actions.train, [module, data, aim, minutes, prompt, held], outputs, **TRAINING
     )
+    give_back(training, armed)
     weights = [form[weights_key(name)] for name in names]
     use.click(actions.use, held, [tabs, *stage, form["prompt"], form["drafter"], *weights], **QUIET)
     load.upload(actions.load, load, [message, form["drafter"], *weights], **QUIET)

@@ -1,0 +1,60 @@
+"""A visitor whom the full queue turns away is told so, and can press again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, Route, expect
+
+from specviz.app.parts.cancellable import TURNED_AWAY
+from tests.app.doubles import ReplaySource, sample
+from tests.browser.page_server import served
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with served(ReplaySource(sample()), tmp_path_factory.mktemp("gallery")) as url:
+        yield url
+
+
+def full(route: Route) -> None:
+    """What Gradio answers when the queue takes no more."""
+    route.fulfill(status=503, content_type="application/json", body=json.dumps({"detail": "Queue is full."}))
+
+
+@pytest.fixture
+def page(context: BrowserContext, address: str) -> Page:
+    """Without the watch for complaints in the console: a refusal is one."""
+    page = context.new_page()
+    page.goto(address)
+    expect(page.locator("#sv-player [data-ready]").first).to_be_attached()
+    expect(page.locator("#sv-run")).to_be_enabled()
+    return page
+
+
+@pytest.mark.parametrize(
+    ("tab", "run", "stop", "message"),
+    [
+        ("Step", "#sv-run", "#sv-stop", "#sv-message"),
+        ("Race", "#sv-race-run", "#sv-race-stop", "#sv-race-message"),
+        ("Speedup", "#sv-sweep-run", "#sv-sweep-cancel", "#sv-sweep-message"),
+        ("Proof", "#sv-proof-sample", "#sv-proof-sample-cancel", "#sv-proof-sampled"),
+    ],
+)
+def test_the_buttons_come_back_with_a_sentence_and_the_next_press_runs(
+    page: Page, tab: str, run: str, stop: str, message: str
+) -> None:
+    page.get_by_role("tab", name=tab, exact=True).click()
+    expect(page.locator(run)).to_be_enabled()
+    page.route("**/queue/join*", full)
+    page.locator(run).click()
+    expect(page.locator(message)).to_contain_text(TURNED_AWAY)
+    expect(page.locator(run)).to_be_enabled()
+    expect(page.locator(stop)).to_be_disabled()
+    page.unroute("**/queue/join*")
+    page.locator(run).click()
+    expect(page.locator(message)).not_to_contain_text(TURNED_AWAY)
