@@ -20,11 +20,16 @@ HEIGHTS = """() => {
   const player = document.querySelector(".sv-player");
   const { specviz } = player;
   const heights = new Map();
-  specviz.trace.rounds.forEach((round, index) => SpecViz.beats(round).forEach((_, beat) => {
-    specviz.go({ round: index, beat }, false);
-    const height = Math.round(player.getBoundingClientRect().height);
-    if (!heights.has(height)) heights.set(height, `round ${index + 1}, beat ${beat + 1}`);
-  }));
+  const { rounds } = specviz.trace;
+  const apart = Math.ceil(rounds.length / 12);
+  rounds.forEach((round, index) => {
+    if (index % apart && index + 1 < rounds.length) return;
+    SpecViz.beats(round).forEach((_, beat) => {
+      specviz.go({ round: index, beat }, false);
+      const height = Math.round(player.getBoundingClientRect().height);
+      if (!heights.has(height)) heights.set(height, `round ${index + 1}, beat ${beat + 1}`);
+    });
+  });
   return [...heights];
 }"""
 NEXT_FRAME = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
@@ -54,8 +59,9 @@ def presented(page: Page, folder: Path, trace: str, size: tuple[int, int]) -> No
 
 
 @pytest.mark.parametrize("name", RECORDINGS)
-def test_the_height_is_the_same_at_every_beat_of_a_recording(page: Page, tmp_path: Path, name: str) -> None:
-    """On a phone, and, when that is turned into a wide window, there."""
+def test_the_height_is_the_same_at_every_beat_of_a_dozen_rounds(page: Page, tmp_path: Path, name: str) -> None:
+    """On a phone, and, when that is turned into a wide window, there. Twelve rounds of a long run, first and last among
+    them: to draw them all takes this suite minutes."""
     page.set_viewport_size({"width": 390, "height": 844})
     opened(page, tmp_path, recording(name))
     for width in (390, 1280):
