@@ -31,7 +31,11 @@ def cases() -> list[ProofCase]:
                         continue
                     if not (kind.lossless and rule.lossless):
                         continue
-                    length = 4 if options.get("gamma") == 3 and sampling.top_k != 2 else 3
+                    # The token after three accepted ones is walked to with one drafter: it is the verifier's alone.
+                    deep = drafter == "model" and options.get("gamma") == 3 and sampling.top_k != 2
+                    # Six candidates that draw from all tokens are walked over three tokens with one drafter, too.
+                    wide = drafter != "model" and options.get("branching") == (2, 2) and sampling == WARM
+                    length = 4 if deep else 2 if wide else 3
                     length = 6 if sampling.greedy else length  # one branch, so that more rounds cost little
                     found.append(ProofCase(drafter, verifier, tuple(options.items()), sampling, length=length))
     return found
