@@ -151,7 +151,7 @@ def other_values(kind: type[Options], described: OptionDescription) -> dict[str,
     if isinstance(default, bool):
         tries: list[object] = [not default]
     elif isinstance(default, str):
-        tries = [*described.choices, "0.4,0.3"]
+        tries = [*described.choices, "0.4,0.3", "0; 0,0"]
     elif isinstance(default, tuple):
         tries = [(2, 1), (1,)]
     else:
