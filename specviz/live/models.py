@@ -14,8 +14,8 @@ from threading import Lock
 from specviz.engine.header import Participants
 from specviz.errors import ModelError
 from specviz.lm.load import LoadedModel
-from specviz.lm.shared import SharedVocabulary
 from specviz.lm.text import shared_ids
+from specviz.lm.translated import TranslatedModel
 from specviz.protocol.runs import RunRequest
 
 Loader = Callable[..., LoadedModel]
@@ -75,7 +75,7 @@ def in_the_targets_tokens(target: LoadedModel, drafter: LoadedModel) -> LoadedMo
     shared = [token for token in shared_ids(target.tokenizer, drafter.tokenizer) if token < min(sizes)]
     if len(shared) == max(sizes):
         return drafter
-    return replace(drafter, model=SharedVocabulary(drafter.model, shared, target.info.vocab_size))
+    return replace(drafter, model=TranslatedModel(drafter.model, shared, shared, target.info.vocab_size))
 
 
 def _spare_the_collector() -> None:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from specviz.errors import TraceError
+from specviz.errors import SpecVizError, TraceError
 from specviz.trace.limits import Limits
 
 T = TypeVar("T")
@@ -21,17 +21,17 @@ T = TypeVar("T")
 SUFFIXES = (".json", ".json.gz")
 
 
-def read_file(path: Path, loads: Callable[[bytes], T], limits: Limits) -> T:
-    """What `loads` makes of the stored bytes. Raises TraceError."""
+def read_file(path: Path, loads: Callable[[bytes], T], limits: Limits, error: type[SpecVizError] = TraceError) -> T:
+    """What `loads`, which raises `error`, makes of the stored bytes. Raises `error` too."""
     try:
         with path.open("rb") as file:
             content = file.read(limits.stored_bytes + 1)
-    except OSError as error:
-        raise TraceError(f"{path.name}: cannot be read ({error.strerror}); check the path.") from None
+    except OSError as problem:
+        raise error(f"{path.name}: cannot be read ({problem.strerror}); check the path.") from None
     try:
         return loads(content)
-    except TraceError as error:
-        raise TraceError(f"{path.name}: {error}") from None
+    except error as problem:
+        raise error(f"{path.name}: {problem}") from None
 
 
 def check_place(path: Path, what: str) -> None:

@@ -13,9 +13,9 @@ from specviz.errors import VocabularyMismatch
 from specviz.live.models import in_the_targets_tokens
 from specviz.live.source import LiveSource, collect
 from specviz.lm.load import LoadedModel
-from specviz.lm.shared import SharedVocabulary
 from specviz.lm.table import TableModel
 from specviz.lm.text import TextCodec, shared_ids
+from specviz.lm.translated import TranslatedModel
 from specviz.proof.exhaustive import ProofCase, error, toy
 from specviz.protocol.runs import RunRequest
 from specviz.trace.check import check
@@ -50,7 +50,7 @@ def test_a_special_token_in_one_that_is_a_word_in_the_other_is_refused():
 
 def test_logits_are_those_of_the_model_and_minus_infinity_elsewhere():
     inner = TableModel(5, 2)
-    model = SharedVocabulary(inner, [0, 2], 3)
+    model = TranslatedModel(inner, [0, 2], [0, 2], 3)
     logits = model.forward([2], model.new_cache())[0]
     assert model.info.vocab_size == 3
     assert logits.tolist() == [*inner.exact_logits([2]).tolist()[:1], -torch.inf, inner.exact_logits([2]).tolist()[2]]
@@ -58,7 +58,7 @@ def test_logits_are_those_of_the_model_and_minus_infinity_elsewhere():
 
 def test_a_token_it_does_not_know_is_read_as_another():
     inner = TableModel(5, 2, eos_ids=[2])
-    model = SharedVocabulary(inner, [0, 2], 7)
+    model = TranslatedModel(inner, [0, 2], [0, 2], 7)
     cache = model.new_cache()
     logits = model.forward([0, 6], cache)[1]
     assert cache.tokens == [0, 2]
@@ -73,7 +73,8 @@ class SharedCase(ProofCase):
 
     def models(self):
         target, drafter = toy(self.vocab_size, 1), toy(self.drafter_size, 2)
-        return target, SharedVocabulary(drafter, [0, 1] if self.drafter_size == 2 else [0, 2], self.vocab_size)
+        shared = [0, 1] if self.drafter_size == 2 else [0, 2]
+        return target, TranslatedModel(drafter, shared, shared, self.vocab_size)
 
 
 @pytest.mark.parametrize("size", [2, 5], ids=["the target has more", "the drafter has more"])

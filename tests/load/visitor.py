@@ -60,8 +60,9 @@ class Layout:
         return [one for one in self._answered() if any(event == kind for _, event in one["targets"])]
 
     def after(self, event: dict[str, Any]) -> list[dict[str, Any]]:
-        """What follows from it."""
-        return [one for one in self._answered() if one.get("trigger_after") == event["id"]]
+        """What follows from it when it succeeded."""
+        following = [one for one in self._answered() if one.get("trigger_after") == event["id"]]
+        return [one for one in following if not one["trigger_only_on_failure"]]
 
     def choices(self, name: str) -> list[Any]:
         """The values that a control offers."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from specviz.app.parts.tables import blocks_table
 from specviz.protocol.acceptance.counts import AcceptanceRun
 
 COLUMNS = ("run", "engine", "what is there", "requests", "steps", "drafted", "accepted", "rate", "mean length")
@@ -17,24 +18,17 @@ def label(run: AcceptanceRun) -> str:
 
 def acceptance_table(runs: Sequence[AcceptanceRun]) -> str:
     """One row per file; names come from strangers and are escaped."""
-    head = "".join(f'<th scope="col">{name}</th>' for name in COLUMNS)
-    rows = "".join(_row(run) for run in runs)
-    body = f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody>"
-    return f'<div class="sv-table-scroll" tabindex="0"><table class="sv-table sv-blocks">{body}</table></div>'
+    return blocks_table(COLUMNS, [list(map(escape, _cells(run))) for run in runs])
 
 
-def _row(run: AcceptanceRun) -> str:
+def _cells(run: AcceptanceRun) -> tuple[str, ...]:
     total = run.total
     without = f" (+{run.silent} without)" if run.silent else ""
-    cells = (
+    return (
         run.name, run.engine, TRACED if run.traced else SUMMARY, f"{len(run.requests)}{without}",
         str(total.spec_steps), str(total.draft_tokens), str(total.accepted_tokens),
         _number(total.rate, ".3f"), _number(total.mean_length, ".2f"),
     )  # fmt: skip
-    line = "".join(
-        f'<td data-column="{name}">{escape(cell)}</td>' for name, cell in zip(COLUMNS, cells, strict=True)
-    )  # fmt: skip
-    return f"<tr>{line}</tr>"
 
 
 def _number(value: float | None, form: str) -> str:

@@ -20,6 +20,7 @@ from specviz.app.alignment.view import (
 )
 from specviz.app.page.events import LATEST
 from specviz.app.parts import notices
+from specviz.app.parts.tables import blocks_table
 from specviz.errors import SpecVizError
 from specviz.protocol.alignments import DOMAINS
 
@@ -72,16 +73,9 @@ def show(number: str | None, heat: str | None, domain: str | None) -> tuple[obje
 
 def alignment_table(view: AlignmentView) -> str:
     """The chosen number of every alignment, with its change."""
-    head = "".join(f'<th scope="col">{name}</th>' for name in COLUMNS)
     rows = []
     for row in view.rows:
         change = "–" if row.change is None else f"{row.change:+.3f}"
         cells = (row.start, row.texts or "–", row.aligned_on or "–", row.loss or "before", f"{row.value:.3f}", change)
-        line = "".join(
-            f'<td data-column="{escape(name, quote=True)}">{escape(cell)}</td>'
-            for name, cell in zip(COLUMNS, cells, strict=True)
-        )
-        rows.append(f"<tr>{line}</tr>")
-    caption = f"<caption>Recorded: {escape(view.number.title)}, temperature {escape(view.temperature)}</caption>"
-    body = f"{caption}<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody>"
-    return f'<div class="sv-table-scroll" tabindex="0"><table class="sv-table sv-blocks">{body}</table></div>'
+        rows.append([escape(cell) for cell in cells])
+    return blocks_table(COLUMNS, rows, f"Recorded: {view.number.title}, temperature {view.temperature}")

@@ -17,6 +17,7 @@ from specviz.app.parts.request import Limits
 from specviz.errors import TraceError
 from specviz.trace import codec
 from specviz.trace.events import Trace
+from specviz.trace.files import SUFFIXES
 from specviz.trace.limits import UPLOAD
 
 MOST_TRACES = 200
@@ -24,7 +25,6 @@ MOST_NODES = 400_000
 """in all traces of one analysis; what comes after is left out, and said to be"""
 ZIP_TIMES = 8
 """so many times as large as one trace may a zip of them be"""
-SUFFIXES = (".json", ".json.gz")
 ON_STAGE = "the run in Step"
 
 

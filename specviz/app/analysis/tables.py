@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from html import escape
 
 from specviz.app.analysis.answer import MOST_FREQUENT, interval, open_button, plural, share, visible
+from specviz.app.parts.tables import blocks_table
 from specviz.theory.analysis.analyse import Analysis
 from specviz.theory.analysis.compare import Comparison
 from specviz.theory.analysis.facts import RoundFacts
@@ -23,18 +24,7 @@ NO_PAIRS = "No rejected candidate has another token in its place here."
 
 def table(caption: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table of cells that are HTML already; rows become blocks on a phone."""
-    top = "".join(f'<th scope="col">{escape(head)}</th>' for head in heads)
-    body = "".join(
-        "<tr>"
-        + "".join(
-            f'<td data-column="{escape(head, quote=True)}"><span>{cell}</span></td>'
-            for head, cell in zip(heads, row, strict=True)
-        )
-        + "</tr>"
-        for row in rows
-    )
-    inner = f"<caption>{escape(caption)}</caption><thead><tr>{top}</tr></thead><tbody>{body}</tbody>"
-    return f'<div class="sv-table-scroll" tabindex="0"><table class="sv-table sv-blocks">{inner}</table></div>'
+    return blocks_table(heads, [[f"<span>{cell}</span>" for cell in row] for row in rows], caption)
 
 
 def drafters_table(found: Sequence[Analysis]) -> str:

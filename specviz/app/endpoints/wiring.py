@@ -7,9 +7,10 @@ from importlib.util import find_spec
 from gradio.events import api
 
 from specviz.app.endpoints.answers import Answers
+from specviz.app.page.events import ENGINE
 
-LANE = {"concurrency_id": "engine", "concurrency_limit": 1}
-"""as `page.events.ENGINE`, and public: two runs at once would spoil each other's times"""
+LANE = {name: ENGINE[name] for name in ("concurrency_id", "concurrency_limit")}
+"""the engine's lane, for events that are public"""
 
 
 def named_endpoints(answers: Answers) -> None:

@@ -10,6 +10,7 @@ from specviz.app.lanes.figure import lanes_figure
 from specviz.app.lanes.view import LanesView, case_names, lanes_view, shipped
 from specviz.app.page.events import LATEST
 from specviz.app.parts import notices
+from specviz.app.parts.tables import blocks_table
 from specviz.errors import SpecVizError
 
 INTRO = (
@@ -49,18 +50,12 @@ def show(case: str | None) -> tuple[object, object, object]:
 
 
 def lanes_table(view: LanesView) -> str:
-    head = "".join(f'<th scope="col">{name}</th>' for name in COLUMNS)
-    lines = []
-    for row in view.rows:
-        cells = (
+    rows = [
+        (
             row.name, row.source, f"{row.ratio:.2f}", f"{row.tokens_per_s:.0f}",
             f"{row.drafter_busy:.0%}" if row.drafted else "–", f"{row.target_busy:.0%}",
             str(row.drafted), str(row.thrown),
-        )  # fmt: skip
-        line = "".join(
-            f'<td data-column="{escape(name, quote=True)}">{escape(cell)}</td>'
-            for name, cell in zip(COLUMNS, cells, strict=True)
         )
-        lines.append(f"<tr>{line}</tr>")
-    body = f"<thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody>"
-    return f'<div class="sv-table-scroll" tabindex="0"><table class="sv-table sv-blocks">{body}</table></div>'
+        for row in view.rows
+    ]  # fmt: skip
+    return blocks_table(COLUMNS, [list(map(escape, row)) for row in rows])

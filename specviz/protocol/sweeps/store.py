@@ -19,7 +19,7 @@ from specviz.protocol.sweeps.definition import fingerprint
 from specviz.protocol.sweeps.result import KIND, VERSION, SweepResult
 from specviz.protocol.sweeps.toml_file import checked
 from specviz.trace import limits as ceilings
-from specviz.trace.files import SUFFIXES, compressed, replace_whole
+from specviz.trace.files import SUFFIXES, compressed, read_file, replace_whole
 from specviz.trace.guard import json_of, shown, text_of
 from specviz.trace.validation import sentence_of
 
@@ -81,16 +81,7 @@ def check(result: SweepResult) -> None:
 
 def read(path: str | Path) -> SweepResult:
     """A result file, gzip or not. Raises BenchError; the sentence begins with the file's name."""
-    path = Path(path)
-    try:
-        with path.open("rb") as file:
-            raw = file.read(LIMITS.stored_bytes + 1)
-    except OSError as error:
-        raise BenchError(f"{path.name}: cannot be read ({error.strerror}); check the path.") from None
-    try:
-        return loads(raw)
-    except BenchError as error:
-        raise BenchError(f"{path.name}: {error}") from None
+    return read_file(Path(path), loads, LIMITS, BenchError)
 
 
 def is_sweep(path: str | Path, most_bytes: int) -> bool:
