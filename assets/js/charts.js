@@ -34,6 +34,14 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     );
   }
 
+  /** Save a file that the server has made; nothing where it has made none. */
+  function takeAway(file) {
+    if (!file?.url) return;
+    const link = document.createElement("a");
+    Object.assign(link, { href: file.url, download: file.orig_name ?? "" });
+    link.click();
+  }
+
   /** Put the chart into the page's address and onto the clipboard; the sentence says which of the two worked. */
   async function shareChart(name) {
     const url = linkTo(location.href, { tab: "speedup", chart: name });
@@ -47,5 +55,5 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     }
   }
 
-  Object.assign(S, { linkTo, saveChart, shareChart });
+  Object.assign(S, { linkTo, saveChart, shareChart, takeAway });
 })(globalThis.SpecViz);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -92,3 +93,12 @@ def test_nothing_is_wider_than_the_window(analysis: Page, width: int) -> None:
     expect(analysis.locator("#sv-analysis-pairs .sv-table")).to_be_visible()
     assert analysis.evaluate("document.documentElement.scrollWidth") <= width
     assert not re.search(r"<b>", analysis.locator("#sv-analysis-pairs").inner_html())
+
+
+def test_the_tables_of_what_is_counted_are_saved_as_one_zip(analysis: Page) -> None:
+    with analysis.expect_download() as saved:
+        analysis.locator("#sv-analysis-csv").click()
+    assert saved.value.suggested_filename == "specviz-analysis.zip"
+    with zipfile.ZipFile(saved.value.path()) as archive:
+        assert archive.read("runs.csv").count(b"\nthe run in Step,") == 1
+    expect(analysis.locator("#sv-analysis-message")).to_contain_text("Tables of 1 run")

@@ -13,9 +13,11 @@ import gradio as gr
 
 from specviz.app.analysis.answer import answer, plural
 from specviz.app.analysis.charts import chart
+from specviz.app.analysis.download import ZIP, names, tables_zip
 from specviz.app.analysis.library import MOST_NODES, ON_STAGE, Library, Named, Place
 from specviz.app.analysis.tables import agreement_table, comparison_table, drafters_table, pairs_table, rounds_list
 from specviz.app.parts import notices
+from specviz.app.parts.offered import offered
 from specviz.app.parts.packed import pack
 from specviz.errors import SpecVizError, TraceError
 from specviz.theory.analysis.analyse import Analysis, analyses
@@ -24,10 +26,12 @@ from specviz.theory.analysis.facts import RoundFacts, RunFacts
 from specviz.theory.analysis.gather import facts_of
 from specviz.theory.analysis.patterns import SURPRISING, matching
 from specviz.trace.events import Trace
+from specviz.trace.exports.tables import term_columns
 
 STAGE, RECORDED, FILES = "stage", "recorded", "files"
 OF = (("the run in Step", STAGE), ("all recorded runs", RECORDED), ("my traces", FILES))
 READING = "reading the runs…"
+PACKING = "packing the tables…"
 Updates = tuple[object, ...]
 
 
@@ -42,6 +46,8 @@ class Counted:
     analyses: tuple[Analysis, ...] = ()
     rounds: Mapping[str, tuple[RoundFacts, ...]] = field(default_factory=dict)
     """by drafter"""
+    terms: tuple[str, ...] = ()
+    """columns of the trials' table for what these runs' verifiers name"""
     refused: tuple[str, ...] = ()
     """runs that could not be read, each as a sentence"""
 
@@ -87,6 +93,7 @@ class AnalysisActions:
 
     def _counted(self, of: str, named: Sequence[Named]) -> Counted:
         facts, refused, read, left = list[RunFacts](), list[str](), list[Named](), MOST_NODES
+        terms: dict[str, None] = {}
         for place, one in enumerate(named):
             if left <= 0:
                 refused.append(f"{plural(len(named) - place, 'trace')} left out: more than {MOST_NODES:,} candidates.")
@@ -98,6 +105,7 @@ class AnalysisActions:
                 continue
             left -= sum(len(this.nodes) for this in trace.rounds)
             facts.append(facts_of(one.name, trace))
+            terms |= dict.fromkeys(term_columns(trace))
             read.append(one)
         if not facts:
             raise TraceError(refused[0] if refused else "there is no run to count here.")
@@ -106,7 +114,7 @@ class AnalysisActions:
             rounds.setdefault(run.drafter, []).extend(run.rounds)
         return Counted(
             of, named[0].place.packed, {one.name: one for one in read}, tuple(analyses(facts)),
-            {name: tuple(some) for name, some in rounds.items()}, tuple(refused),
+            {name: tuple(some) for name, some in rounds.items()}, tuple(terms), tuple(refused),
         )  # fmt: skip
 
     # --- showing ---------------------------------------------------------------------------------------------------
@@ -183,6 +191,23 @@ class AnalysisActions:
         except SpecVizError as error:
             return notices.message(str(error), "error")
         return comparison_table(both)
+
+    # --- taking away -----------------------------------------------------------------------------------------------
+
+    def pack_tables(self, counted: Counted) -> Iterator[tuple[object, object]]:
+        """(message, the zip) of the tables of all counted runs; no zip where one of them cannot be read any more."""
+        if not counted.named:
+            yield notices.message("Nothing is counted yet, so there are no tables to take away.", "error"), None
+            return
+        yield notices.message(PACKING, "busy"), gr.skip()
+        read = ((one.name, self.library.read(one.place)) for one in counted.named.values())
+        try:
+            content = tables_zip(read, counted.terms)
+        except SpecVizError as error:
+            yield notices.message(str(error), "error"), None
+            return
+        packed = f"{plural(len(counted.named), 'run')}, {len(content) / 1000:,.0f} kB: {', '.join(names())}."
+        yield notices.message(f"Tables of {packed}", "good"), offered(ZIP, content)
 
     # --- opening ---------------------------------------------------------------------------------------------------
 

@@ -28,6 +28,11 @@ INTRO = (
     "yours. A press on an example opens the player at that very verdict."
 )
 EVERYONE = "Every drafter and its three kinds"
+TABLES_NOTE = (
+    "A zip of the tables that `specviz.read(…).tables()` gives, over all counted runs: runs, rounds, nodes, trials, "
+    "tokens. Text that a spreadsheet would run as a formula begins with an apostrophe there."
+)
+TAKE_AWAY = "(file) => SpecViz.takeAway(file)"
 EMPTY = notices.note("Nothing is counted yet.")
 
 
@@ -54,6 +59,8 @@ class AnalysisParts:
     first: gr.Dropdown
     second: gr.Dropdown
     compared: Places
+    as_csv: gr.Button
+    packed: gr.DownloadButton
     missing: gr.HTML
 
     def of_one(self) -> list[Any]:
@@ -84,6 +91,9 @@ def analysis_tab(actions: AnalysisActions, page: gr.Tab, tabs: gr.Tabs, step: St
     gr.on([parts.pattern.change, parts.bits.change], actions.find, found, parts.rounds, **LATEST)
     both = [parts.counted, parts.first, parts.second]
     gr.on([parts.first.input, parts.second.input], actions.compare, both, parts.compared, **LATEST)
+    parts.as_csv.click(actions.pack_tables, parts.counted, [parts.message, parts.packed], **READING).then(
+        None, parts.packed, None, js=TAKE_AWAY, **QUIET
+    )
     _wire_openings(actions, opens, parts, tabs, step)
     controls = {"of": parts.of, "chart": parts.choice, "pattern": parts.pattern, "bits": parts.bits}
     return Kept("analysis", controls)
@@ -142,10 +152,15 @@ def _tables() -> dict[str, Any]:
         first = gr.Dropdown([], label="a run", min_width=240, elem_id="sv-analysis-first")
         second = gr.Dropdown([], label="and another of the same prompt", min_width=240, elem_id="sv-analysis-second")
     compared = Places("", elem_id="sv-analysis-compared")
+    gr.Markdown("### All of it as tables")
+    gr.HTML(notices.note(TABLES_NOTE))
+    with gr.Row(elem_classes="sv-actions"):
+        as_csv = gr.Button("CSV", size="sm", min_width=80, scale=0, elem_id="sv-analysis-csv")
+    packed = gr.DownloadButton(visible=False)
     missing = gr.HTML("", elem_id="sv-analysis-missing")
     return {
         "pairs": pairs, "pattern": pattern, "bits": bits, "rounds": rounds, "agreement": agreement, "first": first,
-        "second": second, "compared": compared, "missing": missing,
+        "second": second, "compared": compared, "as_csv": as_csv, "packed": packed, "missing": missing,
     }  # fmt: skip
 
 

@@ -6,6 +6,7 @@ import csv
 import io
 
 from specviz.app.lab.cases import Rows
+from specviz.protocol.sweeps.csv_file import cell
 
 
 def rows_csv(rows: Rows) -> str:
@@ -15,9 +16,5 @@ def rows_csv(rows: Rows) -> str:
     if rows:
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(rows[0])
-        writer.writerows([[_cell(value) for value in row.values()] for row in rows])
+        writer.writerows([[cell(value) for value in row.values()] for row in rows])
     return text.getvalue()
-
-
-def _cell(value: object) -> object:
-    return "'" + value if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value

@@ -12,6 +12,8 @@ from specviz.protocol.sweeps.points import Policies, RunCost, SweepPoint
 
 LEFT_OUT = ("step_times", "policies", "accepted_lengths", "by_depth", "levels", "cost")
 """nested fields; the JSON has them"""
+FORMULA = tuple("=+-@\t\r\n＝＋－＠")
+"""how a cell begins that a spreadsheet runs; the full-width signs too, where the spreadsheet's language has them"""
 
 
 def sweep_csv(points: Sequence[SweepPoint]) -> str:
@@ -33,6 +35,6 @@ def cell(value: object) -> object:
     """A value as a cell. Spreadsheets run cells that begin like a formula: such text gets a leading apostrophe."""
     if isinstance(value, dict):
         return json.dumps(value)
-    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r"):
+    if isinstance(value, str) and value.startswith(FORMULA):
         return "'" + value
     return value

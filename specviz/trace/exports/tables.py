@@ -60,14 +60,29 @@ def tables(trace: Trace) -> dict[str, Any]:
     In `nodes` the bits and the overlap are those of the distributions after the node, `raw_…` those of what the models
     themselves believe. Raises TraceError where pandas is not installed.
     """
-    lines: Mapping[str, Iterable[Row]] = {
+    return {name: _frame(COLUMNS[name], list(rows)) for name, rows in lines(trace).items()}
+
+
+def lines(trace: Trace) -> Mapping[str, Iterable[Row]]:
+    """Table → its lines by column, for who writes them somewhere without pandas; each can be gone through once."""
+    return {
         "runs": [_run(trace)],
-        "rounds": [_round(trace, this) for this in trace.rounds],
+        "rounds": (_round(trace, this) for this in trace.rounds),
         "nodes": _nodes(trace),
         "trials": _trials(trace),
         "tokens": _tokens(trace),
     }
-    return {name: _frame(COLUMNS[name], list(rows)) for name, rows in lines.items()}
+
+
+def term_columns(trace: Trace) -> tuple[str, ...]:
+    """What `trials` has beside its own columns: one per named term of the verifier, in the order of appearance."""
+    return tuple(
+        dict.fromkeys(map(_term, (name for this in trace.rounds for t in this.judged.trials for name in t.terms)))
+    )
+
+
+def _term(name: str) -> str:
+    return f"term_{name}"
 
 
 def _frame(columns: Mapping[str, str], rows: list[Row]) -> Any:
@@ -192,7 +207,7 @@ def _trials(trace: Trace) -> Iterator[Row]:
                 "threshold": trial.threshold,
                 "u": trial.u,
                 "accepted": trial.accepted,
-                **{f"term_{name}": value for name, value in trial.terms.items()},
+                **{_term(name): value for name, value in trial.terms.items()},
             }
 
 

@@ -26,6 +26,16 @@ def test_the_oldest_file_goes_when_there_are_too_many_and_one_that_is_offered_ag
     assert not Path(b).parent.exists()
 
 
+def test_large_files_go_before_there_are_too_many_of_them_but_never_the_last() -> None:
+    offered = Offered(most_bytes=10)
+    small, other = offered.file("x.zip", b"1234"), offered.file("x.zip", b"56789")
+    assert Path(small).exists()
+    third = offered.file("x.zip", b"12")
+    assert [Path(one).exists() for one in (small, other, third)] == [False, True, True]
+    large = offered.file("x.zip", b"12345678901")
+    assert [Path(one).exists() for one in (other, third, large)] == [False, False, True]
+
+
 def test_what_is_packed_is_smaller_and_comes_back_as_it_was() -> None:
     text = '{"token": "é🚀"}' * 100
     assert unpack(pack(text)) == text
