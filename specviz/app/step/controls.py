@@ -14,6 +14,7 @@ from typing import Any
 import gradio as gr
 from gradio.components import Component
 
+from specviz.app.components.drawing import Drawing
 from specviz.app.parts import notices
 from specviz.app.parts.methods import (
     Kind,
@@ -39,6 +40,8 @@ MEMORY_INFO = (
 COLD_INFO = "every run here begins with nothing, because what is learnt would be shared by all visitors"
 OWN_DATASTORE = "the target's own, built on first use"
 SHIPPED = "It goes by the shipped weights."
+LISTED, DRAWING = "listed", "sv-drawing"
+"""of an option that lists paths what it says of itself, and the picture's element"""
 SLIDER_SPAN = 256
 """wider ranges get a number box instead of a slider"""
 
@@ -64,6 +67,8 @@ class Controls:
     """kind of method → the line about the chosen one"""
     growing: gr.Accordion | None = None
     """what only belongs to drafters that grow their drafts"""
+    drawings: list[tuple[Component, Drawing]] = field(default_factory=list)
+    """fields that hold a list of paths, each with the picture beside it"""
     retraining: RetrainingControls | None = None
     """where some stop policy learns"""
     opening: Mapping[str, Any] = field(default_factory=dict)
@@ -201,10 +206,15 @@ def _option_groups(controls: Controls, kind: Kind, chosen: str) -> dict[str, gr.
         others = [card for card in method.options if card not in in_bar]
         if not others:
             continue
-        with gr.Group(visible=method.name == chosen, elem_classes="sv-options") as box, gr.Row():
+        with gr.Group(visible=method.name == chosen, elem_classes="sv-options") as box:
+            with gr.Row():
+                for card in others:
+                    key = option_key(kind.group, method.name, card.name)
+                    controls.fields[key] = option_control(card, controls.opening.get(key))
             for card in others:
-                key = option_key(kind.group, method.name, card.name)
-                controls.fields[key] = option_control(card, controls.opening.get(key))
+                if card.counts == LISTED:
+                    text = controls.fields[option_key(kind.group, method.name, card.name)]
+                    controls.drawings.append((text, Drawing(str(text.value), elem_id=DRAWING)))
         groups[method.name] = box
     return groups
 

@@ -26,6 +26,7 @@ from specviz.app.step.retraining_actions import RetrainingActions, wire_retraini
 
 TO_STAGE = "() => document.querySelector('#sv-player').scrollIntoView({block: 'nearest'})"
 """a run begins where the visitor can see it"""
+SAME = "(text) => text"
 OPEN_AT = "(moment) => SpecViz.openAt(moment)"
 PLACE_OFFER = "() => requestAnimationFrame(() => SpecViz.placeOffer())"
 WITH_ROUND = """(player, round) => {
@@ -148,6 +149,11 @@ def _wire_form(actions: StepActions, controls: form.Controls, parts: StepParts) 
     fields["drafter"].input(actions.first_gamma, fields["drafter"], fields[GAMMA], **QUIET)
     shapes = [field for name, field in fields.items() if name in ("drafter", "growth") or name.endswith(".branching")]
     gr.on([field.change for field in shapes], actions.gamma(controls), controls.inputs(), fields[GAMMA], **LATEST)
+    for text, drawing in controls.drawings:
+        text.change(None, text, drawing, js=SAME, **QUIET)
+        drawing.drawn(None, drawing, text, js=SAME, **QUIET).then(
+            actions.explain(controls), controls.inputs(), parts.bar.message, **LATEST
+        )
     watched = [field.input for name, field in fields.items() if name != "prompt"]
     gr.on([*watched, prompt.blur], actions.explain(controls), controls.inputs(), parts.bar.message, **LATEST)
 

@@ -75,4 +75,11 @@ FAULTS: tuple[Fault, ...] = (
         "rounds.filter((one) => one < round)",
         (SCRIPTS,),
     ),
+    Fault(
+        "drawing: siblings after a removed leaf keep their ranks",
+        "assets/js/paths.js",
+        "at === depth ? rank - 1 : rank",
+        "at === depth ? rank : rank",
+        (SCRIPTS,),
+    ),
 )
