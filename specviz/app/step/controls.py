@@ -67,7 +67,7 @@ class Controls:
     """kind of method → the line about the chosen one"""
     growing: gr.Accordion | None = None
     """what only belongs to drafters that grow their drafts"""
-    drawings: list[tuple[Component, Drawing]] = field(default_factory=list)
+    drawings: list[tuple[Any, Drawing]] = field(default_factory=list)
     """fields that hold a list of paths, each with the picture beside it"""
     retraining: RetrainingControls | None = None
     """where some stop policy learns"""
