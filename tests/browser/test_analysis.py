@@ -101,4 +101,19 @@ def test_the_tables_of_what_is_counted_are_saved_as_one_zip(analysis: Page) -> N
     assert saved.value.suggested_filename == "specviz-analysis.zip"
     with zipfile.ZipFile(saved.value.path()) as archive:
         assert archive.read("runs.csv").count(b"\nthe run in Step,") == 1
-    expect(analysis.locator("#sv-analysis-message")).to_contain_text("Tables of 1 run")
+    expect(analysis.locator("#sv-analysis-packed")).to_contain_text("Tables of 1 run")
+
+
+def test_the_kept_traces_of_a_sweep_are_analysed_with_one_press(analysis: Page) -> None:
+    analysis.get_by_role("tab", name="Speedup").click()
+    analysis.get_by_role("button", name="What to measure").click()
+    analysis.locator("#sv-sweep-gammas input, #sv-sweep-gammas textarea").fill("1")
+    analysis.locator("#sv-sweep-keep input").check()
+    expect(analysis.locator("#sv-sweep-analyse")).to_be_disabled()
+    for _ in range(2):  # the second time over files that are handed in while others are counted
+        analysis.locator("#sv-sweep-run").click()
+        expect(analysis.locator("#sv-sweep-analyse")).to_be_enabled()
+        analysis.locator("#sv-sweep-analyse").click()
+        expect(analysis.get_by_role("tab", name="Analysis")).to_have_attribute("aria-selected", "true")
+        expect(analysis.locator("#sv-analysis-message")).to_contain_text("Counted: 6 runs")
+        analysis.get_by_role("tab", name="Speedup").click()

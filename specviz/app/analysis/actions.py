@@ -120,9 +120,10 @@ class AnalysisActions:
     # --- showing ---------------------------------------------------------------------------------------------------
 
     def enter(self, shown: Counted, of: str, *controls: Any) -> Iterator[Updates]:
-        """The tab was opened: the run on the stage is counted again where it is another one."""
+        """The tab was opened: the run on the stage is counted again where it is another one. Files are counted when
+        they are handed in."""
         player = controls[0]
-        if shown.of == of and (of != STAGE or shown.stage == pack(player)):
+        if of == FILES or (shown.of == of and (of != STAGE or shown.stage == pack(player))):
             yield (gr.skip(),) * OUTPUTS
             return
         yield from self.choose(shown, of, *controls)

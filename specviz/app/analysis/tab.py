@@ -6,16 +6,18 @@ Lays out and wires; what the controls do is in `actions`.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import gradio as gr
 
-from specviz.app.analysis.actions import OF, OUTPUTS, STAGE, AnalysisActions, Counted
+from specviz.app.analysis.actions import FILES, OF, OUTPUTS, STAGE, AnalysisActions, Counted
 from specviz.app.analysis.charts import CHARTS
 from specviz.app.components.places import Places
 from specviz.app.lab.tab import picture_buttons
-from specviz.app.page.events import LATEST, QUIET, READING
+from specviz.app.page.events import LATEST, QUEUED, QUIET, READING
 from specviz.app.parts import notices
 from specviz.app.parts.kept import Kept
 from specviz.app.step.opening_actions import OpeningActions
@@ -29,10 +31,11 @@ INTRO = (
 )
 EVERYONE = "Every drafter and its three kinds"
 TABLES_NOTE = (
-    "A zip of the tables that `specviz.read(…).tables()` gives, over all counted runs: runs, rounds, nodes, trials, "
+    "A zip of the tables that specviz.read(…).tables() gives, over all counted runs: runs, rounds, nodes, trials, "
     "tokens. Text that a spreadsheet would run as a formula begins with an apostrophe there."
 )
 TAKE_AWAY = "(file) => SpecViz.takeAway(file)"
+NO_TRACES = "The traces of these runs are no longer here; run the sweep again with its traces kept."
 EMPTY = notices.note("Nothing is counted yet.")
 
 
@@ -41,6 +44,8 @@ class AnalysisParts:
     """The components that events read and write."""
 
     counted: gr.State
+    again: gr.State
+    """grows where files are handed in while those of before are counted already"""
     of: gr.Radio
     drafter: gr.Dropdown
     files: gr.File
@@ -61,6 +66,7 @@ class AnalysisParts:
     compared: Places
     as_csv: gr.Button
     packed: gr.DownloadButton
+    packed_said: gr.HTML
     missing: gr.HTML
 
     def of_one(self) -> list[Any]:
@@ -73,17 +79,19 @@ class AnalysisParts:
         return [self.counted, self.drafter, *self.of_one(), self.fold, self.everyone, *two, self.message, self.files]
 
 
-def analysis_tab(actions: AnalysisActions, page: gr.Tab, tabs: gr.Tabs, step: StepParts, opens: OpeningActions) -> Kept:
+def analysis_tab(
+    actions: AnalysisActions, page: gr.Tab, tabs: gr.Tabs, step: StepParts, opens: OpeningActions
+) -> tuple[Kept, AnalysisParts]:
     """Build the tab's content inside the current Blocks. `step`: where examples open, as `opens` fills it. Returns what
-    a link holds of the tab."""
+    a link holds of the tab, and its components."""
     gr.Markdown(INTRO, elem_classes="sv-intro")
-    parts = AnalysisParts(counted=gr.State(Counted()), **_question(), **_charts(), **_tables())
+    parts = AnalysisParts(gr.State(Counted()), gr.State(0), **_question(), **_charts(), **_tables())
     assert len(parts.outputs()) == OUTPUTS
     found = [parts.counted, parts.drafter, parts.pattern, parts.bits]
     shown = [parts.counted, parts.drafter, parts.choice, parts.pattern, parts.bits]
     asked = [parts.counted, parts.of, step.player, parts.files, parts.choice, parts.pattern, parts.bits]
     page.select(actions.enter, asked, parts.outputs(), **READING)
-    gr.on([parts.of.change, parts.files.upload], actions.choose, asked, parts.outputs(), **READING)
+    gr.on([parts.of.change, parts.files.upload, parts.again.change], actions.choose, asked, parts.outputs(), **READING)
     parts.drafter.input(actions.show, shown, parts.of_one(), **LATEST)
     parts.choice.change(
         actions.draw, [parts.counted, parts.drafter, parts.choice], [parts.reading, parts.plot], **LATEST
@@ -91,12 +99,35 @@ def analysis_tab(actions: AnalysisActions, page: gr.Tab, tabs: gr.Tabs, step: St
     gr.on([parts.pattern.change, parts.bits.change], actions.find, found, parts.rounds, **LATEST)
     both = [parts.counted, parts.first, parts.second]
     gr.on([parts.first.input, parts.second.input], actions.compare, both, parts.compared, **LATEST)
-    parts.as_csv.click(actions.pack_tables, parts.counted, [parts.message, parts.packed], **READING).then(
+    parts.as_csv.click(actions.pack_tables, parts.counted, [parts.packed_said, parts.packed], **READING).then(
         None, parts.packed, None, js=TAKE_AWAY, **QUIET
     )
     _wire_openings(actions, opens, parts, tabs, step)
     controls = {"of": parts.of, "chart": parts.choice, "pattern": parts.pattern, "bits": parts.bits}
-    return Kept("analysis", controls)
+    return Kept("analysis", controls), parts
+
+
+def opens_traces(
+    button: gr.Button,
+    traces: Callable[[str], Path | None],
+    tabs: gr.Tabs,
+    parts: AnalysisParts,
+    message: gr.HTML,
+) -> None:
+    """A press opens the tab over the zip that `traces` has of a visitor (session hash), as files of theirs; `message`
+    says that there is none."""
+
+    def open_traces(of: str, again: int, visitor: gr.Request) -> tuple[object, ...]:
+        path = traces(visitor.session_hash or "")
+        if path is None:
+            return (*[gr.skip()] * 4, notices.message(NO_TRACES, "error"))
+        files = gr.File(value=[str(path)], visible=True)
+        # Another choice of what is counted is news by itself; the same with other files is not.
+        chosen = (gr.skip(), again + 1) if of == FILES else (FILES, gr.skip())
+        return (gr.Tabs(selected="analysis"), files, *chosen, gr.skip())
+
+    outputs = [tabs, parts.files, parts.of, parts.again, message]
+    button.click(open_traces, [parts.of, parts.again], outputs, **QUEUED)
 
 
 def _question() -> dict[str, Any]:
@@ -157,10 +188,12 @@ def _tables() -> dict[str, Any]:
     with gr.Row(elem_classes="sv-actions"):
         as_csv = gr.Button("CSV", size="sm", min_width=80, scale=0, elem_id="sv-analysis-csv")
     packed = gr.DownloadButton(visible=False)
+    packed_said = gr.HTML(notices.message(""), elem_id="sv-analysis-packed")
     missing = gr.HTML("", elem_id="sv-analysis-missing")
     return {
         "pairs": pairs, "pattern": pattern, "bits": bits, "rounds": rounds, "agreement": agreement, "first": first,
-        "second": second, "compared": compared, "as_csv": as_csv, "packed": packed, "missing": missing,
+        "second": second, "compared": compared, "as_csv": as_csv, "packed": packed, "packed_said": packed_said,
+        "missing": missing,
     }  # fmt: skip
 
 

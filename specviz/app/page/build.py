@@ -13,7 +13,7 @@ import gradio as gr
 from specviz.app.about.tab import about_tab
 from specviz.app.analysis.actions import AnalysisActions
 from specviz.app.analysis.library import Library
-from specviz.app.analysis.tab import analysis_tab
+from specviz.app.analysis.tab import analysis_tab, opens_traces
 from specviz.app.endpoints.answers import Answers
 from specviz.app.endpoints.wiring import named_endpoints
 from specviz.app.lab.tab import restore
@@ -83,11 +83,13 @@ def build(source: TraceSource, gallery: Gallery, limits: Limits, sweeps: Path = 
                 parts = step_tab(step, table)
             with gr.Tab("Analysis", id="analysis") as analysis_page:
                 opens = OpeningActions(gallery, source.catalog(), limits, tuple(parts.form))
-                analysed = analysis_tab(AnalysisActions(Library(gallery, limits)), analysis_page, tabs, parts, opens)
+                analysed, analysis = analysis_tab(
+                    AnalysisActions(Library(gallery, limits)), analysis_page, tabs, parts, opens
+                )
             with gr.Tab("Race", id="race"):
                 raced = race_tab(race, table)
             with gr.Tab("Speedup", id="speedup") as speedup_page:
-                chart, swept, sweep_shown = speedup_tab(speedup, speedup_page, table)
+                sweep = speedup_tab(speedup, speedup_page, table)
             with gr.Tab("Train", id="train") as train_page:
                 train_tab(train, train_page, tabs, parts.stage(), parts.form)
             with gr.Tab("Machine", id="machine") as machine_page:
@@ -100,15 +102,16 @@ def build(source: TraceSource, gallery: Gallery, limits: Limits, sweeps: Path = 
                 doc, filters = map_tab(frozenset(names.values()))
             with gr.Tab("About", id="about"):
                 about_tab(table)
-        opens_sweeps(parts.drawer.upload, speedup, tabs, sweep_shown, limits.import_bytes)
+        opens_sweeps(parts.drawer.upload, speedup, tabs, sweep.shown, limits.import_bytes)
+        opens_traces(sweep.analyse, speedup.traces, tabs, analysis, sweep.message)
         wire_learn(learn, gallery, tabs, parts.stage())
-        kept = [analysed, raced, swept, curves, heads, what_if, proved, filters]
+        kept = [analysed, raced, sweep.kept, curves, heads, what_if, proved, filters]
         bar = parts.bar
         linked = LinkParts(tabs, parts.stage(), bar.run, bar.stop, parts.form, simulating.simulated, kept, [doc])
         wire_links(step, names, linked)
         _status_events(demo, source, status)
         demo.unload(answers.leave)
-        demo.load(restore, None, [tabs, chart], **QUIET)
+        demo.load(restore, None, [tabs, sweep.chart], **QUIET)
         demo.unload(step.leave)
         demo.unload(race.leave)
         demo.unload(speedup.leave)

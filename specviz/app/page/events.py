@@ -9,6 +9,8 @@ from typing import Any
 
 QUIET: dict[str, Any] = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
 """small answers that skip the queue"""
+QUEUED: dict[str, Any] = {**QUIET, "queue": True}
+"""small answers that change a `gr.State`: outside the queue Gradio tells nobody who listens for that"""
 LATEST: dict[str, Any] = {**QUIET, "trigger_mode": "always_last"}
 """small answers of which only the last one matters, such as while somebody types"""
 ENGINE: dict[str, Any] = {

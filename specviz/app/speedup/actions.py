@@ -27,7 +27,9 @@ from specviz.app.speedup.figure import speedup_figure
 from specviz.app.speedup.form import SweepControls, SweepForm, check_limits, definition_of
 from specviz.app.speedup.job import Job, measure
 from specviz.app.speedup.shown import ShownSweep, origin, write_results, write_settings
+from specviz.app.speedup.traces import ZIP, check_count, zip_keeper
 from specviz.app.speedup.view import drawn, drawn_note, speedup_view
+from specviz.bench.sweep.runner import Keep
 from specviz.errors import BenchError, OptionError, SpecVizError
 from specviz.protocol.prompt_file import read_prompts
 from specviz.protocol.runs import Catalog, PromptCard, TraceSource
@@ -42,7 +44,7 @@ log = logging.getLogger(__name__)
 
 Given = Mapping[Component, Any]
 Updates = tuple[object, ...]
-OUTPUTS = ("message", "origin", "plot", "table", "points", "as_json", "as_csv", "run", "resume", "cancel")
+OUTPUTS = ("message", "origin", "plot", "table", "points", "as_json", "as_csv", "run", "resume", "cancel", "analyse")
 """what an action may change, in this order"""
 IDLE = "Nothing measured yet on this page."
 
@@ -72,6 +74,7 @@ class SpeedupActions(Cancellable):
         self._files: dict[str, SweepDefinition] = {}
         self._prompts: dict[str, tuple[PromptCard, ...]] = {}
         self._folders: dict[str, Path] = {}
+        self._traces: dict[str, Path] = {}
         self._open: set[str] = set()
 
     def most_prompts(self) -> int:
@@ -81,6 +84,11 @@ class SpeedupActions(Cancellable):
     def shown(self, visitor: str) -> ShownSweep | None:
         """The result that this visitor (session hash) sees: their own, or the recorded one."""
         return self._shown.get(visitor, self._shipped)
+
+    def traces(self, visitor: str) -> Path | None:
+        """A zip of the traces of the runs that this visitor sees; None where none were kept."""
+        kept = self._traces.get(visitor)
+        return kept if kept is not None and kept.is_file() else None
 
     # --- planning ------------------------------------------------------------------------------------------------
 
@@ -144,6 +152,10 @@ class SpeedupActions(Cancellable):
                 kinds = len({card.family for card in own})
                 said = f"Run sweep takes your own {len(own)} prompts of {kinds} families in place of the form's."
                 return _updates(message=notices.message(f"{said} Reload the page for the bundled ones."))
+            if Path(path).suffix == ".zip":
+                self._traces[key] = Path(path)
+                said = f"{Path(path).name}: Analyse these runs opens the traces in it."
+                return _updates(message=notices.message(said), analyse=gr.Button(interactive=True))
             if Path(path).suffix == ".toml":
                 definition = read_definition(path)
                 runs = run_count(self.spec(definition))
@@ -156,6 +168,7 @@ class SpeedupActions(Cancellable):
                     f"the file is larger than the {self.limits.import_bytes / 1e6:g} MB this machine takes."
                 )
             self._shown[key] = ShownSweep(sweep_store.read(path), live=False)
+            self._traces.pop(key, None)
         except SpecVizError as error:
             return _updates(message=notices.message(str(error), "error"))
         return self.picture(key)
@@ -170,6 +183,7 @@ class SpeedupActions(Cancellable):
             run=gr.Button(interactive=False),
             resume=gr.Button(interactive=False),
             cancel=gr.Button(interactive=True),
+            analyse=gr.Button(interactive=False),
         )
 
     def turned_away(self, visitor: gr.Request) -> Updates:
@@ -182,20 +196,32 @@ class SpeedupActions(Cancellable):
         self._shown.pop(key, None)
         self._files.pop(key, None)
         self._prompts.pop(key, None)
+        self._traces.pop(key, None)
         self._open.discard(key)
         folder = self._folders.pop(key, None)
         if folder is not None:
             shutil.rmtree(folder, ignore_errors=True)
 
-    def run(self, controls: SweepControls) -> Callable[..., Iterator[Updates]]:
-        """Updates of OUTPUTS, for the sweep file that was opened last, or else for the form."""
+    def run(self, controls: SweepControls, keep: gr.Checkbox | None = None) -> Callable[..., Iterator[Updates]]:
+        """Updates of OUTPUTS, for the sweep file that was opened last, or else for the form; `keep` says whether the
+        runs' traces are wanted."""
 
         def press(given: Given, visitor: gr.Request) -> Iterator[Updates]:
             key = visitor.session_hash or ""
             file = self._files.get(key)
-            yield from self._guarded(key, lambda: Job(file or self.definition(controls, given, key)))
+
+            def job() -> Job:
+                definition = file or self.definition(controls, given, key)
+                return Job(definition, keep=self._keeper(key, definition) if keep is not None and given[keep] else None)
+
+            yield from self._guarded(key, job)
 
         return press
+
+    def _keeper(self, key: str, definition: SweepDefinition) -> Keep:
+        """Into a zip that begins empty. Raises OptionError for more runs than are kept."""
+        check_count(run_count(self.spec(definition)))
+        return zip_keeper(self._folder(key) / ZIP)
 
     def resume(self, visitor: gr.Request) -> Iterator[Updates]:
         """Go on with the result that is shown."""
@@ -205,7 +231,9 @@ class SpeedupActions(Cancellable):
             shown = self.shown(key)
             if shown is None:
                 raise BenchError("there is no sweep to go on with; press Run sweep.")
-            return Job(shown.result.definition, shown.result, points=points_of(shown.result))
+            kept = self.traces(key) if shown.live else None
+            keep = None if kept is None else zip_keeper(kept)
+            return Job(shown.result.definition, shown.result, points=points_of(shown.result), keep=keep)
 
         yield from self._guarded(key, job)
 
@@ -215,6 +243,7 @@ class SpeedupActions(Cancellable):
         job, problem, stopped = None, None, False
         try:
             job = make()
+            self._begin_traces(key, job)
             for line, drawn in measure(job, self.source, self.spec(job.definition), stop, self._clock):
                 stopped = stop.is_set()
                 yield _updates(message=line, **(self._so_far(job) if drawn else {}))
@@ -231,6 +260,16 @@ class SpeedupActions(Cancellable):
         else:
             text = problem or "Cancelled before the first run was done."
             yield self._idle(key, notices.message(text, "error" if problem else "plain"))
+
+    def _begin_traces(self, key: str, job: Job) -> None:
+        """What was kept of another sweep goes; one that goes on keeps its own."""
+        path = self._folder(key) / ZIP
+        if job.kept is None:
+            path.unlink(missing_ok=True)
+        if job.keep is not None:
+            self._traces[key] = path
+        else:
+            self._traces.pop(key, None)
 
     # --- showing -------------------------------------------------------------------------------------------------
 
@@ -276,6 +315,7 @@ class SpeedupActions(Cancellable):
             run=gr.Button(interactive=True),
             resume=gr.Button(interactive=shown is not None and not shown.result.complete),
             cancel=gr.Button(interactive=False),
+            analyse=gr.Button(interactive=self.traces(key) is not None),
             **changed,
         )
 

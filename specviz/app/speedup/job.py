@@ -12,7 +12,7 @@ from threading import Event
 
 from specviz.app.parts import notices
 from specviz.app.parts.background import Background
-from specviz.bench.sweep.runner import sweep
+from specviz.bench.sweep.runner import Keep, sweep
 from specviz.bench.sweep.warm_up import every_drafter, runnable, warm_up
 from specviz.protocol.runs import TraceSource
 from specviz.protocol.sweeps.definition import SweepDefinition
@@ -36,6 +36,8 @@ class Job:
     result: SweepResult | None = None
     """without its points; there once everyone has warmed up"""
     points: list[SweepPoint] = field(default_factory=list)
+    keep: Keep | None = None
+    """what becomes of the runs' traces; None: none are recorded"""
 
 
 def measure(
@@ -75,4 +77,4 @@ def _items(job: Job, source: TraceSource, spec: SweepSpec, stop: Event) -> Itera
     spec = runnable(spec, warm_ups)
     fresh = introduce(source, job.definition, spec, warm_ups, COMMAND)
     job.result = fresh if job.kept is None else continued(job.kept, fresh)
-    yield from sweep(source, spec, stop.is_set, done)
+    yield from sweep(source, spec, stop.is_set, done, job.keep)

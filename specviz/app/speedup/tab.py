@@ -5,6 +5,7 @@ Lays out and wires; what the buttons do is in `speedup_actions`.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import gradio as gr
@@ -12,7 +13,7 @@ import gradio as gr
 from specviz.app.acceptance.tab import acceptance_fold
 from specviz.app.alignment.tab import alignment_fold
 from specviz.app.lab.tab import Shown, lab_charts, picture_buttons
-from specviz.app.page.events import ENGINE, LATEST, QUIET
+from specviz.app.page.events import ENGINE, LATEST, QUEUED, QUIET
 from specviz.app.parts import notices
 from specviz.app.parts.drafter_table import drafter_fold
 from specviz.app.parts.kept import Kept
@@ -34,21 +35,33 @@ INTRO = (
 )
 
 FILLED = "This link fills in what to measure and which chart to show; Run sweep measures it here."
-QUEUED = {**QUIET, "queue": True}
-"""small answers that change a `gr.State`: outside the queue Gradio tells nobody who listens for that"""
+KEEP_INFO = (
+    "every run is recorded with its distributions, after its clock; Analyse these runs then says why drafts fail"
+)
 
 
-def speedup_tab(
-    actions: SpeedupActions, tab: gr.Tab, table: str
-) -> tuple[gr.Radio, Kept, list[gr.components.Component]]:
+@dataclass(slots=True)
+class SpeedupParts:
+    """What other parts of the page need of the tab."""
+
+    chart: gr.Radio
+    kept: Kept
+    """what a link holds"""
+    shown: list[gr.components.Component]
+    """what a sweep is shown in"""
+    analyse: gr.Button
+    message: gr.HTML
+
+
+def speedup_tab(actions: SpeedupActions, tab: gr.Tab, table: str) -> SpeedupParts:
     """Build the tab's content inside the current Blocks; the recorded result is drawn when `tab` is first opened.
-    `table`: of all drafters, as HTML.
-    Returns the choice of the lab's chart, what a link holds of the tab, and what a sweep is shown in."""
+    `table`: of all drafters, as HTML."""
     gr.Markdown(INTRO, elem_classes="sv-intro")
     parts: dict[str, Any] = {}
     # Folded, so that results stand in the first screen; a fold that is closed still hands its values to the sweep.
     with gr.Accordion("What to measure: drafters, lengths, prompts", open=False, elem_id="sv-sweep-form"):
         fields = _sweep_controls(actions)
+        keep = gr.Checkbox(False, label="keep the runs' traces", info=KEEP_INFO, elem_id="sv-sweep-keep")
     controls, inputs = SweepControls(fields), set(fields.values())
     with gr.Row(elem_classes="sv-actions"):
         parts["run"] = gr.Button("Run sweep", variant="primary", min_width=140, elem_id="sv-sweep-run")
@@ -58,10 +71,11 @@ def speedup_tab(
         )
         upload = gr.UploadButton(
             "Open sweep, result or prompts",
-            file_types=[".toml", ".json", ".gz", ".jsonl"],
+            file_types=[".toml", ".json", ".gz", ".jsonl", ".zip"],
             min_width=150,
             elem_id="sv-sweep-upload",
         )
+        parts["analyse"] = gr.Button("Analyse these runs", min_width=150, interactive=False, elem_id="sv-sweep-analyse")
         settings = gr.DownloadButton(
             "Settings as sweep file",
             value=actions.first_settings(controls.standing()),
@@ -85,14 +99,18 @@ def speedup_tab(
 
     outputs = [parts[name] for name in OUTPUTS]
     tab.select(actions.opened, None, outputs, **QUEUED)
-    for button, work, given in (("run", actions.run(controls), inputs), ("resume", actions.resume, None)):
+    for button, work, given in (
+        ("run", actions.run(controls, keep), {*inputs, keep}),
+        ("resume", actions.resume, None),
+    ):
         sweep = parts[button].click(actions.arm, None, outputs, **QUIET).then(work, given, outputs, **ENGINE)
         sweep.failure(actions.turned_away, None, outputs, **QUIET)
     parts["cancel"].click(actions.stop, None, None, **QUIET)
     upload.upload(actions.open_file, upload, outputs, **QUEUED)
     changes = [control.change for control in fields.values()]
     gr.on(changes, actions.estimate(controls), inputs, [parts["message"], settings], **LATEST)
-    return choice, Kept("speedup", {**fields, "chart": choice}, message=parts["message"], said=FILLED), outputs
+    kept = Kept("speedup", {**fields, "chart": choice}, message=parts["message"], said=FILLED)
+    return SpeedupParts(choice, kept, outputs, parts["analyse"], parts["message"])
 
 
 def opens_sweeps(
