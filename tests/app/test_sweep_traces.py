@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import gradio as gr
 import pytest
 
@@ -32,7 +30,7 @@ def run(actions, keep):
     return by_name(list(actions.run(controls, box)({**given, box: keep}, Visitor()))[-1])
 
 
-def test_a_sweep_keeps_one_trace_per_run_and_the_analysis_reads_them(actions, tmp_path: Path):
+def test_a_sweep_keeps_one_trace_per_run_and_the_analysis_reads_them(actions, tmp_path):
     last = run(actions, keep=True)
     assert last["analyse"].interactive is True
     counted = AnalysisActions(Library(gallery(tmp_path), Limits())).count(FILES, "", [str(actions.traces(KEY))])
@@ -49,7 +47,7 @@ def test_without_the_wish_none_are_recorded_and_those_of_another_sweep_go(action
     assert all(not request.record for request, _ in actions.source.requests[-2:])
 
 
-def test_a_second_sweep_begins_an_empty_zip(actions, tmp_path: Path):
+def test_a_second_sweep_begins_an_empty_zip(actions, tmp_path):
     run(actions, keep=True)
     run(actions, keep=True)
     found = Library(gallery(tmp_path), Limits()).files([str(actions.traces(KEY))])
@@ -62,7 +60,7 @@ def test_more_runs_than_the_analysis_reads_are_refused_before_anything_runs():
         check_count(MOST_TRACES + 1)
 
 
-def test_a_zip_that_is_opened_is_what_the_button_opens_until_another_result_stands(actions, tmp_path: Path):
+def test_a_zip_that_is_opened_is_what_the_button_opens_until_another_result_stands(actions, tmp_path):
     mine = tmp_path / "mine.zip"
     mine.write_bytes(b"")
     opened = by_name(actions.open_file(str(mine), Visitor()))
