@@ -14,6 +14,7 @@ from threading import Lock
 from specviz.engine.header import Participants
 from specviz.errors import ModelError
 from specviz.lm.load import LoadedModel
+from specviz.lm.spread import one_device
 from specviz.lm.text import shared_ids
 from specviz.lm.translated import TranslatedModel
 from specviz.protocol.runs import RunRequest
@@ -52,10 +53,11 @@ class Models:
 
         Raises VocabularyMismatch where they do not go together; a drafter that `translates` takes any model."""
         target = self.get(request.target, request)
-        drafter = self.get(request.drafter_model, request) if needs_model else None
+        beside = replace(request, device=one_device(request.device))
+        drafter = self.get(request.drafter_model, beside) if needs_model else None
         if drafter is not None and not translates:
             drafter = in_the_targets_tokens(target, drafter)
-        others = [in_the_targets_tokens(target, self.get(name, request)) for name in further]
+        others = [in_the_targets_tokens(target, self.get(name, beside)) for name in further]
         self.status = "models ready"
         return Participants(target, drafter, others)
 

@@ -25,7 +25,7 @@ from specviz.live.prove import prover
 from specviz.live.run import Runs
 from specviz.live.train import learned
 from specviz.lm.load import load as load_by_name
-from specviz.lm.place import choose_device
+from specviz.lm.spread import read_spread
 from specviz.lm.step_time import use_threads
 from specviz.protocol.audits import Audit
 from specviz.protocol.profiles import Profiled, ProfileRequest
@@ -79,7 +79,7 @@ class LiveSource:
         downloaded for it."""
         try:
             plan = make_plan(request)
-            choose_device(request.device)
+            read_spread(request.device)
             own = [request.drafter_model] if isinstance(plan.drafter, UsesModel) else []
             if self._finds_folders:
                 translates = isinstance(plan.drafter, Translates)

@@ -57,6 +57,7 @@ class HubModel:
         if reason:
             raise ModelError(f"{info.name} cannot be used because {reason}; choose a full-attention decoder.")
         self._model = model.eval()
+        self._device = _entry(model)
         self._info = info
         self._layers = HubLayers.of(model, info.layers)
         self._reasons: dict[Blocks, str | None] = {}
@@ -70,8 +71,8 @@ class HubModel:
 
     @property
     def device(self) -> torch.device:
-        device: torch.device = self._model.device
-        return device
+        """Where rows go in and logits come out; layers may lie elsewhere."""
+        return self._device
 
     def new_cache(self) -> HubCache:
         return HubCache()
@@ -91,7 +92,7 @@ class HubModel:
             tokens = self._prefill(tokens, cache)
         out = self._pass(tokens, cache, parents, last_only, **({"output_hidden_states": True} if read else {}))
         if read:
-            cache.see({depth: out.hidden_states[depth][0] for depth in cache.watched})
+            cache.see({depth: out.hidden_states[depth][0].to(self.device) for depth in cache.watched})
         logits: Tensor = out.logits[0, :, : self._info.vocab_size]
         return logits
 
@@ -117,17 +118,26 @@ class HubModel:
         """See `GivesFeatures.keys_values`."""
         assert isinstance(cache, HubCache), "this cache belongs to another adapter."
         held = cache.past.layers[layer]
-        return held.keys[0], held.values[0]
+        return held.keys[0].to(self.device), held.values[0].to(self.device)
 
     def embedding(self) -> Tensor:
         """See `GivesFeatures.embedding`."""
-        weight: Tensor = self._model.get_input_embeddings().weight
-        return weight[: self._info.vocab_size]
+        return self._weight_of(self._model.get_input_embeddings())
 
     def head(self) -> Tensor:
         """See `GivesFeatures.head`."""
-        weight: Tensor = self._model.get_output_embeddings().weight
-        return weight[: self._info.vocab_size]
+        return self._weight_of(self._model.get_output_embeddings())
+
+    def _weight_of(self, module: Any) -> Tensor:
+        """A table of this model on its device; of one that was put elsewhere, a copy."""
+        if not module.weight.is_meta:
+            weight: Tensor = module.weight[: self._info.vocab_size].to(self.device)
+            return weight
+        from accelerate.utils import align_module_device
+
+        with align_module_device(module, self.device):
+            copied: Tensor = module.weight[: self._info.vocab_size].clone()
+        return copied
 
     @torch.inference_mode()
     def forward_hidden(
@@ -139,7 +149,7 @@ class HubModel:
     ) -> tuple[Tensor, Tensor]:
         """Logits as `forward` gives them, and the last hidden states [n, H] (see `lm.base.GivesHidden`)."""
         out = self._pass(tokens, cache, parents, last_only, output_hidden_states=True)
-        hidden = out.hidden_states[-1][0]
+        hidden = out.hidden_states[-1][0].to(self.device)
         return out.logits[0, :, : self._info.vocab_size], hidden[-1:] if last_only else hidden
 
     @torch.inference_mode()
@@ -195,7 +205,7 @@ class HubModel:
             self._model.base_model(**self._inputs(placement, cache))  # spares the head
         assert plan.left is not None, "the model's forward did not call its last layer."
         cache.add(placement)
-        return plan.left
+        return plan.left.to(self.device)
 
     def _pass(
         self, tokens: Sequence[int], cache: Cache, parents: Sequence[int] | None, last_only: bool, **wanted: bool
@@ -268,3 +278,11 @@ class HubModel:
                 f"its layers, less attention and MLP, still change their input by {idle:.1%}: the two are no branches"
             )
         return None
+
+
+def _entry(model: Any) -> torch.device:
+    """Where rows enter a model: of one whose layers lie in several places, the first that computes."""
+    places = [torch.device(place) for place in getattr(model, "hf_device_map", {}).values() if place != "disk"]
+    if not places:
+        return torch.device("cpu") if model.device.type == "meta" else model.device
+    return next((place for place in places if place.type != "cpu"), torch.device("cpu"))

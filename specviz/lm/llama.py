@@ -21,7 +21,11 @@ from specviz.lm.kernels import Projection, calibrate
 from specviz.lm.llama_config import LlamaShape
 from specviz.lm.llama_parts import Norm, paired
 from specviz.lm.llama_rows import Layer, LlamaCache, LlamaRows, Step
+from specviz.lm.stored_tensors import StoredTensors
 
+EMBEDDING = "model.embed_tokens.weight"
+HEAD_OF = {True: EMBEDDING, False: "lm_head.weight"}
+"""tied or not → the tensor that the head is"""
 PREFILL_ROWS = 512
 """A longer chain is computed in pieces of this size, so that its mask stays small."""
 
@@ -31,13 +35,19 @@ class LlamaModel(LlamaRows):
 
     def __init__(self, shape: LlamaShape, weights: Mapping[str, Tensor], info: ModelInfo) -> None:
         self._info = info
-        self._embedding = weights["model.embed_tokens.weight"]
         layers = [_layer(weights, f"model.layers.{i}.", shape) for i in range(shape.layers)]
-        super().__init__(shape, layers, self._embedding.device, self._embedding.dtype)
-        self._norm = Norm(weights["model.norm.weight"], shape.norm_eps)
-        head = self._embedding if shape.tied else weights["lm_head.weight"]
-        self._head_weight = head[: info.vocab_size]
-        self._head = Projection(self._norm.absorbed_by(self._head_weight))
+        norm = weights["model.norm.weight"]
+        super().__init__(shape, layers, norm.device, norm.dtype)
+        self._norm = Norm(norm, shape.norm_eps)
+        self._weights = weights
+        table = weights[HEAD_OF[shape.tied]]
+        head = table[: info.vocab_size]
+        self._head = Projection(self._norm.absorbed_by(head))
+        shared = self._head.weight is head
+        self._head_weight = head if shared else None
+        """None: the projection's differs, and this is read again for those who ask"""
+        self._embedding = table if shared and shape.tied else _for_lookup(weights)
+        del table, head  # before the routines make their own copies
         self._last_trimmed: tuple[tuple[int, ...], LlamaModel] | None = None
         self.kernels = self._calibrate()
 
@@ -64,8 +74,8 @@ class LlamaModel(LlamaRows):
         key = tuple(tokens)
         if self._last_trimmed is None or self._last_trimmed[0] != key:
             trimmed = copy(self)
-            ones = torch.eye(self.shape.hidden_size, device=self.device, dtype=self._embedding.dtype)
-            trimmed._head_weight = self._head_weight[list(tokens)]
+            ones = torch.eye(self.shape.hidden_size, device=self.device, dtype=self.dtype)
+            trimmed._head_weight = self.head()[list(tokens)]
             left_out = (self.shape.vocab_size - len(tokens)) * self.shape.hidden_size
             trimmed._info = replace(self._info, read_per_pass=self._info.read_per_pass - left_out)
             trimmed._head = Projection(self._head(ones).t()[list(tokens)].contiguous())
@@ -110,10 +120,15 @@ class LlamaModel(LlamaRows):
     def _hidden(self, tokens: Sequence[int], cache: LlamaCache, parents: Sequence[int] | None) -> Tensor:
         """Residual stream [n, hidden] after the last layer; the rows are then in the cache."""
         placement = cache.place(tokens, parents, self._info.context_length)
-        x = functional.embedding(torch.tensor(placement.tokens, device=self.device), self._embedding)
+        x = self._look_up(placement.tokens)
         x = self._read_on(x, 0, self.step(placement, cache), cache)
         cache.add(placement)
         return x
+
+    def _look_up(self, tokens: Sequence[int]) -> Tensor:
+        """Embeddings [n, hidden] of tokens [n]; a row widened as it is read is that of a table widened before."""
+        rows = functional.embedding(torch.tensor(tokens, device=self.device), self._embedding)
+        return rows.to(self.dtype)
 
     def _read_on(self, x: Tensor, reached: int, step: Step, cache: LlamaCache) -> Tensor:
         """Run the layers after the first `reached` ones, and leave the states that `watch` asked for."""
@@ -144,11 +159,15 @@ class LlamaModel(LlamaRows):
         return keys, values
 
     def embedding(self) -> Tensor:
-        """See `GivesFeatures.embedding`."""
+        """See `GivesFeatures.embedding`; held in the model's format from the first question on."""
+        self._embedding = self._embedding.to(self.dtype)
         return self._embedding[: self._info.vocab_size]
 
     def head(self) -> Tensor:
-        """See `GivesFeatures.head`."""
+        """See `GivesFeatures.head`; held from the first question on."""
+        if self._head_weight is None:
+            tied = self.shape.tied
+            self._head_weight = self.embedding() if tied else self._weights[HEAD_OF[tied]][: self._info.vocab_size]
         return self._head_weight
 
     def why_not_split(self, blocks: Blocks) -> None:
@@ -160,7 +179,7 @@ class LlamaModel(LlamaRows):
         assert isinstance(cache, LlamaCache), "this cache belongs to another adapter."
         placement = cache.place(tokens, parents, self._info.context_length)
         step = self.step(placement, cache)
-        x = functional.embedding(torch.tensor(placement.tokens, device=self.device), self._embedding)
+        x = self._look_up(placement.tokens)
         for i in range(self.shape.layers):
             x = self._attention(x, step, i) if i in blocks.attention else x
             x = self._mlp(x, i) if i in blocks.mlp else x
@@ -196,6 +215,13 @@ class LlamaModel(LlamaRows):
         return self.read_out(x)
 
 
+def _for_lookup(weights: Mapping[str, Tensor]) -> Tensor:
+    """The embedding, of which a pass reads a few rows: on a CPU as it is stored, so that only those take memory."""
+    if isinstance(weights, StoredTensors) and weights.device.type == "cpu":
+        return weights.as_stored(EMBEDDING)
+    return weights[EMBEDDING]
+
+
 def _layer(weights: Mapping[str, Tensor], prefix: str, shape: LlamaShape) -> Layer:
     """Fuse projections that read the same input; query and key rows are put in rotary pair order."""
 
@@ -208,6 +234,7 @@ def _layer(weights: Mapping[str, Tensor], prefix: str, shape: LlamaShape) -> Lay
             parts.append(weight)
             biases += [] if bias is None else [bias]
         weight = torch.cat(parts)
+        parts.clear()  # what they were read through is given back before the norm's factor makes another copy
         return Projection(norm.absorbed_by(weight) if norm else weight, torch.cat(biases) if biases else None)
 
     attention_norm = Norm(weights[f"{prefix}input_layernorm.weight"], shape.norm_eps)

@@ -94,6 +94,10 @@ class LlamaRows:
     def device(self) -> torch.device:
         return self._place[0]
 
+    @property
+    def dtype(self) -> torch.dtype:
+        return self._place[1]
+
     def new_cache(self) -> LlamaCache:
         return LlamaCache(self.shape, *self._place)
 
@@ -110,7 +114,7 @@ class LlamaRows:
     def _mask(self, placement: Placement) -> Tensor | None:
         """Additive mask [n, T], a view of a stored one for chains."""
         n, start = placement.stop - placement.start, placement.start
-        dtype = self._place[1]
+        dtype = self.dtype
         lowest = torch.finfo(dtype).min
         if placement.visible is not None:
             visible = torch.from_numpy(placement.visible).to(self.device)

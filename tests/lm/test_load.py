@@ -246,7 +246,7 @@ def test_weights_that_are_converted_are_held_once(checkpoint, monkeypatch):
     and the head: six layers in another format once took twice their memory."""
     alive: weakref.WeakSet[torch.Tensor] = weakref.WeakSet()
     counts: list[int] = []
-    read = StoredTensors.__getitem__
+    read = StoredTensors.as_stored
 
     def noted(self: StoredTensors, key: str) -> torch.Tensor:
         tensor = read(self, key)
@@ -254,7 +254,7 @@ def test_weights_that_are_converted_are_held_once(checkpoint, monkeypatch):
         counts.append(len(alive))
         return tensor
 
-    monkeypatch.setattr(StoredTensors, "__getitem__", noted)
+    monkeypatch.setattr(StoredTensors, "as_stored", noted)
     loaded = load(str(checkpoint("llama", num_hidden_layers=6)), dtype="bfloat16")
     assert len(counts) == 6 * 9 + 3
     assert max(counts) <= 9 + 3 + 6 * 2, "a layer's own nine, embedding, norm and head, and the norms that stay"

@@ -17,7 +17,7 @@ from typing import Any
 import gradio as gr
 from gradio.state_holder import SessionState, StateHolder
 
-from specviz.app.page.memory import few_arenas, give_back
+from specviz.allocator import few_arenas, give_back
 
 AFTER_LEAVING_S = 600.0
 """how long the state of a closed page is kept: a connection that is lost for some minutes loses nothing"""

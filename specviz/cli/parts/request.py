@@ -67,8 +67,28 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         help="the prompt is a message to an instruct model: use its template",
     )
     add("--dtype", str, "D", "number format of the weights: auto, float32, bfloat16")
-    add("--device", str, "DEV", "auto, cpu, cuda or mps")
+    add_device_flags(parser, str(default["device"]))
     add("--top", int, "N", "how many tokens of each distribution the trace keeps")
+
+
+def add_device_flags(parser: argparse.ArgumentParser, default: str) -> None:
+    """Where the models go: one device, or for a target that fits none several devices or processes."""
+    place = parser.add_mutually_exclusive_group()
+    place.add_argument("--device", metavar="DEV", help=f"auto, cpu, cuda or mps (default {default})")
+    place.add_argument(
+        "--device-map",
+        dest="device",
+        type="map:{}".format,
+        metavar="MAP",
+        help="put the target's layers on several devices: auto, balanced, sequential, or module → device as JSON",
+    )
+    place.add_argument(
+        "--tp",
+        dest="device",
+        type="tp:{}".format,
+        metavar="auto",
+        help="cut the target's matrices over the processes of torchrun",
+    )
 
 
 def add_prompt_flags(parser: argparse.ArgumentParser) -> None:

@@ -76,4 +76,18 @@ FAULTS: tuple[Fault, ...] = (
         "target_prob=round(record.scored.candidate_prob(max(1, i - 1)), DIGITS) if i else None,",
         (RECORDER,),
     ),
+    Fault(
+        "ranks: others keep the rows that rank 0 drops",
+        "specviz/lm/ranks.py",
+        'team().say("keep", self.number, list(rows))',
+        'team().say("keep", self.number, [])',
+        ("tests/lm/test_spread.py",),
+    ),
+    Fault(
+        "loading: a file stays open while its tensors are converted",
+        "specviz/lm/stored_tensors.py",
+        '        try:\n            return safe_open(path, framework="pt")',
+        '        try:\n            return self.__dict__.setdefault(str(path), safe_open(path, framework="pt"))',
+        ("tests/lm/test_loading_memory.py",),
+    ),
 )

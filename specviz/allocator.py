@@ -1,6 +1,8 @@
-"""What a server that runs for weeks asks of the C library's allocator: few arenas, and back what visitors have left.
+"""What is asked of the C library's allocator: back what is free after models were loaded and visitors have left, and of
+a server few arenas.
 
-glibc gives threads arenas of their own, eight for each core, and each keeps what it has freed. The page's work goes
+What was free between two tensors that stay is kept for later, hundreds of megabytes after a model was loaded. And glibc
+gives threads arenas of their own, eight for each core, and each keeps what it has freed. The page's work goes
 through dozens of threads, one after another, so hundreds of megabytes of holes came together. With two arenas and one
 lane of work nobody waits. Other C libraries have no such calls, and need none.
 """
