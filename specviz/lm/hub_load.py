@@ -1,6 +1,6 @@
 """A checkpoint through transformers: which weights go where, each held once.
 
-What transformers cannot do becomes one sentence. Knows nothing about names, tokenizers or the hub.
+What transformers cannot do becomes one sentence.
 """
 
 from __future__ import annotations

@@ -110,10 +110,10 @@ def follow() -> None:
     """Do what rank 0 says until it ends."""
     global following
     following = True
-    me, ours = Follower(), team()
-    while (order := ours.hear())[0] != "end":
+    me, whole = Follower(), team()
+    while (order := whole.hear())[0] != "end":
         me.obey(*order)
-    ours.leave()
+    whole.leave()
 
 
 class LedCache(HubCache):
@@ -154,9 +154,9 @@ class LedModel:
         return self._model.device
 
     def new_cache(self) -> LedCache:
-        ours = team()
-        while ours.forgotten:
-            ours.say("forget", ours.forgotten.pop())
+        whole = team()
+        while whole.forgotten:
+            whole.say("forget", whole.forgotten.pop())
         return LedCache(next(self._numbers))
 
     def forward(

@@ -112,7 +112,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "sliding windows: the context is that of the positions",
-        "specviz/lm/load.py",
+        "specviz/lm/hub_load.py",
         "min(context_length, window) if window else context_length",
         "context_length",
         ("tests/lm/test_windows.py",),
