@@ -16,6 +16,8 @@ ROOT = (_PACKAGE if INSTALLED else _PACKAGE.parent) / "assets"
 SPACE_SETTINGS = (ROOT if INSTALLED else ROOT.parent) / "spaces_config.yaml"
 ACCEPTANCE_VECTOR = "acceptance_vector.json"
 """how often each sibling is the accepted one, as `specviz bench vector` measured it on the bundled pair"""
+BATCHES = ROOT / "batches" / "opening.json.gz"
+"""speedup against batch size, as `specviz bench batch` measured it"""
 
 
 def asset_path(*parts: str) -> Path:

@@ -18,6 +18,7 @@ from torch.nn import functional
 
 from specviz.lm.base import Blocks, Cache, ModelInfo, Unfinished
 from specviz.lm.kernels import Projection, calibrate
+from specviz.lm.llama_batch import LlamaBatch
 from specviz.lm.llama_config import LlamaShape
 from specviz.lm.llama_parts import Norm, paired
 from specviz.lm.llama_rows import Layer, LlamaCache, LlamaRows, Step
@@ -169,6 +170,10 @@ class LlamaModel(LlamaRows):
             tied = self.shape.tied
             self._head_weight = self.embedding() if tied else self._weights[HEAD_OF[tied]][: self._info.vocab_size]
         return self._head_weight
+
+    def new_batch(self) -> LlamaBatch:
+        """See `lm.batch.GivesBatches`."""
+        return LlamaBatch(self)
 
     def why_not_split(self, blocks: Blocks) -> None:
         """See `SplitModel.why_not_split`: every choice of blocks runs."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -66,9 +67,20 @@ class Layer:
     down: Projection
 
 
+class Attends(Protocol):
+    """What all layers of one pass share: where its rows stand, and how they read each other and the cache."""
+
+    @property
+    def turns(self) -> Turns: ...
+
+    def attend(self, i: int, rows: Tensor) -> Tensor:
+        """See `Step.attend`."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What all layers of one forward call share."""
+    """What all layers of one forward call over one sequence share."""
 
     turns: Turns
     mask: Tensor | None
@@ -79,6 +91,28 @@ class Step:
     """per layer [1, G, T, D]"""
     values: tuple[Tensor, ...]
 
+    def attend(self, i: int, rows: Tensor) -> Tensor:
+        """Store the keys and values of block i and give what its queries read [n, H * D]. rows [H + 2 * G, n, D]."""
+        heads = rows.shape[0] - self.new_rows[i].shape[0]
+        self.new_rows[i].copy_(rows[heads:])
+        return attention(rows[:heads].unsqueeze(0), self.keys[i], self.values[i], self.mask)
+
+
+def attention(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
+    """Queries [B, H, n, D], keys and values [B, G, T, D], mask [n, T] or [B, 1, n, T] → [B * n, H * D].
+
+    Query heads that share keys become rows of one head."""
+    batch, heads, n, size = queries.shape
+    shared = heads // keys.shape[1]
+    if shared == 1:
+        out = functional.scaled_dot_product_attention(queries, keys, values, mask)
+        return out.transpose(1, 2).reshape(batch * n, -1)
+    queries = queries.reshape(batch, -1, shared * n, size)
+    if mask is not None:
+        mask = mask.repeat(*(1,) * (mask.dim() - 2), shared, 1)
+    out = functional.scaled_dot_product_attention(queries, keys, values, mask)
+    return out.view(batch, -1, shared, n, size).permute(0, 3, 1, 2, 4).reshape(batch * n, -1)
+
 
 class LlamaRows:
     """The blocks and what every pass over them needs; one instance serves any number of caches."""
@@ -87,7 +121,7 @@ class LlamaRows:
         self.shape = shape
         self._layers = list(layers)
         self._place = device, dtype
-        self._turns = Turns.of(shape, device, dtype)
+        self.turns = Turns.of(shape, device, dtype)
         self._chains: dict[int, Tensor] = {}
 
     @property
@@ -104,9 +138,9 @@ class LlamaRows:
     def step(self, placement: Placement, cache: LlamaCache) -> Step:
         start, stop = placement.start, placement.stop
         if placement.on_spine == stop - start:
-            turns = self._turns.between(start, stop)
+            turns = self.turns.between(start, stop)
         else:
-            turns = self._turns.at(torch.tensor(placement.positions, device=self.device))
+            turns = self.turns.at(torch.tensor(placement.positions, device=self.device))
         kv = cache.room(stop)[:, :, :stop]
         keys, values = kv.unsqueeze(1).chunk(2, 2)
         return Step(turns, self._mask(placement), kv[:, :, start:].unbind(0), keys.unbind(0), values.unbind(0))
@@ -130,39 +164,25 @@ class LlamaRows:
         mask = stored[:, stored.shape[1] - start - n :]
         return mask if mask.device.type == "cpu" else mask.contiguous()  # GPU kernels want aligned rows
 
-    def layers(self, x: Tensor, first: int, last: int, step: Step) -> Tensor:
+    def layers(self, x: Tensor, first: int, last: int, step: Attends) -> Tensor:
         """Run blocks `first` … `last` - 1 on the residual stream x [n, hidden] and write their keys and values."""
         for i in range(first, last):
             x = self._mlp(self._attention(x, step, i), i)
         return x
 
-    def _attention(self, x: Tensor, step: Step, i: int) -> Tensor:
+    def _attention(self, x: Tensor, step: Attends, i: int) -> Tensor:
         return self.attend(self._layers[i].attention_norm(x), x, step, i)
 
-    def attend(self, inputs: Tensor, x: Tensor, step: Step, i: int) -> Tensor:
+    def attend(self, inputs: Tensor, x: Tensor, step: Attends, i: int) -> Tensor:
         """x [n, hidden] plus what attention of block i makes of `inputs` [n, what its projections read]."""
         layer = self._layers[i]
         n, heads = x.shape[0], self.shape.heads
         qkv = layer.qkv(inputs)
         step.turns.rotate(qkv.view(n, -1, self.shape.head_size // 2, 2), heads + self.shape.kv_heads)
         rows = qkv.view(n, -1, self.shape.head_size).transpose(0, 1)
-        step.new_rows[i].copy_(rows[heads:])
-        return layer.output(self._attend(rows[:heads], step.keys[i], step.values[i], step.mask), x)
+        return layer.output(step.attend(i, rows), x)
 
     def _mlp(self, x: Tensor, i: int) -> Tensor:
         layer = self._layers[i]
         gate, up = layer.gate_up(layer.ffn_norm(x)).chunk(2, -1)
         return layer.down(functional.silu(gate).mul_(up), x)
-
-    def _attend(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
-        """queries [H, n, D] → [n, H*D]. Query heads that share keys become rows of one head."""
-        heads, n, size = queries.shape
-        shared = heads // self.shape.kv_heads
-        if shared == 1:
-            out = functional.scaled_dot_product_attention(queries.unsqueeze(0), keys, values, mask)
-            return out.transpose(1, 2).reshape(n, -1)
-        queries = queries.reshape(1, -1, shared * n, size)
-        if mask is not None:
-            mask = mask.repeat(shared, 1)
-        out = functional.scaled_dot_product_attention(queries, keys, values, mask)
-        return out.view(-1, shared, n, size).permute(2, 0, 1, 3).reshape(n, -1)

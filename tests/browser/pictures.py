@@ -1,7 +1,8 @@
-"""Pictures of lab charts from a real, small sweep, for the README: `python -m tests.browser.pictures docs/img`.
+"""Pictures of charts for the README and the docs: `python -m tests.browser.pictures docs/img`.
 
-Takes a few minutes: five drafters on two prompts, three times each, beside plain decoding, on whatever machine runs it.
-Needs Chromium, as the browser tests do. Names of charts after the folder choose others than `waterfall` and `plane`.
+`waterfall` and `plane` are of a real, small sweep, which takes a few minutes: five drafters on two prompts, three times
+each, beside plain decoding, on whatever machine runs it. `batch` is of the shipped measurement. Needs Chromium, as the
+browser tests do. Names after the folder choose these or other charts of the lab.
 """
 
 from __future__ import annotations
@@ -12,9 +13,12 @@ import shutil
 import sys
 from pathlib import Path
 
+import plotly.graph_objects as go
 from playwright.sync_api import sync_playwright
 from plotly.offline import get_plotlyjs
 
+from specviz.app.batch.figure import batch_figure
+from specviz.app.batch.view import batch_view, shipped
 from specviz.app.lab.charts import chart
 from specviz.bench.sweep.runner import sweep
 from specviz.live.source import LiveSource
@@ -26,6 +30,8 @@ from tests.browser.conftest import FLAGS
 SIZE = {"width": 900, "height": 460}
 PATIENCE_MS = 120_000
 DRAW = "(figure) => Plotly.newPlot('chart', figure.data, figure.layout, { displayModeBar: false })"
+BATCH = "batch"
+"""the chart of the Machine tab's fold"""
 DRAFTERS = ("model", "ngram", "suffix", "token_recycling", "early_exit")
 
 
@@ -50,7 +56,19 @@ def _has_gamma(source: LiveSource, name: str) -> bool:
     return any(card.name == "gamma" for card in method.options)
 
 
-def draw(points: list[SweepPoint], folder: Path, names: list[str]) -> None:
+def figures(names: list[str]) -> dict[str, go.Figure]:
+    """The charts of these names; a sweep is run only where one is of it."""
+    points = measured() if set(names) - {BATCH} else []
+    return {name: _batch() if name == BATCH else chart(name).build(points) for name in names}
+
+
+def _batch() -> go.Figure:
+    file = shipped()
+    assert file is not None, "there is no measurement of batches; `specviz bench batch --write` makes one."
+    return batch_figure(batch_view(file))
+
+
+def draw(drawn: dict[str, go.Figure], folder: Path) -> None:
     chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
@@ -58,8 +76,8 @@ def draw(points: list[SweepPoint], folder: Path, names: list[str]) -> None:
         page.set_default_timeout(PATIENCE_MS)
         page.set_content('<style>body { margin: 0 } text { fill: black !important }</style><div id="chart"></div>')
         page.add_script_tag(content=get_plotlyjs())
-        for name in names:
-            page.evaluate(DRAW, json.loads(chart(name).build(points).to_json()))
+        for name, figure in drawn.items():
+            page.evaluate(DRAW, json.loads(figure.to_json()))
             page.screenshot(path=folder / f"{name}.png")
         browser.close()
 
@@ -71,5 +89,5 @@ def say_weights(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    draw(measured(), Path(sys.argv[1]), sys.argv[2:] or ["waterfall", "plane"])
+    draw(figures(sys.argv[2:] or ["waterfall", "plane", BATCH]), Path(sys.argv[1]))
     say_weights(Path(sys.argv[1]))

@@ -29,6 +29,7 @@ MODULES = (
 )
 """drafter modules that are trained together, and the flags beside their names"""
 LANES = "assets/lanes/opening.json.gz"
+BATCH = "assets/batches/opening.json.gz"
 TRAINING = "assets/trainings/opening.json.gz"
 NATIVE_BFLOAT16 = {"amx_bf16", "avx512_bf16"}
 """what a processor calls it"""
@@ -151,6 +152,8 @@ def _benches() -> tuple[Step, ...]:
         Step("asynchronous", "drafting beside verifying",
              (*SPECVIZ, "bench", "asynchronous", *FLOAT, "--write", "--lanes", LANES),
              (Output("docs/asynchronous.md", "bench asynchronous"), Output(LANES)), 2),
+        Step("batch", "speculation against batch size", (*SPECVIZ, "bench", "batch", *FLOAT, "--write"),
+             (Output("docs/batch.md", "bench batch"), Output(BATCH)), 4),
         Step("questions", "one document, many questions", (*SPECVIZ, "bench", "questions", *FLOAT, "--write"),
              (Output("docs/questions.md", "bench questions"),), 1, rests_on=("target",)),
         Step("alignment", "what aligning the drafters with the target brings",
@@ -163,7 +166,7 @@ def _benches() -> tuple[Step, ...]:
 
 
 def _pictures() -> Step:
-    return Step("pictures", "the README's charts (needs Chromium)", ("tests.browser.pictures", "docs/img"),
+    return Step("pictures", "the charts of README and docs (needs Chromium)", ("tests.browser.pictures", "docs/img"),
                 (Output("docs/img/made_with.json"),), 3)  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from specviz.bench.core.clock import pass_clock
+from specviz.bench.core.clock import pass_clock, work_clock
 from specviz.bench.profile import measure as profiling
 from specviz.bench.profile.ceilings import Probe, ceiling, probes
 from specviz.bench.profile.measure import command_of, machine_name, profile
@@ -150,3 +150,11 @@ def test_one_thread_of_a_processor_is_timed_by_the_time_it_worked(monkeypatch):
     assert pass_clock(SimpleNamespace(type="cuda"))[1] == "wall"
     monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
     assert pass_clock(SimpleNamespace(type="cpu"))[1] == "wall"
+
+
+def test_work_on_one_thread_at_a_time_is_timed_by_what_the_process_worked(monkeypatch):
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 1)
+    assert work_clock(SimpleNamespace(type="cpu"))[1] == "process"
+    assert work_clock(SimpleNamespace(type="cuda"))[1] == "wall"
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
+    assert work_clock(SimpleNamespace(type="cpu"))[1] == "wall"

@@ -1,0 +1,45 @@
+"""A recorded batch as a chart, a table and a sentence can say it. Reads the shipped file; no model runs."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+
+from specviz.errors import TraceError
+from specviz.protocol import batches
+from specviz.protocol.batches import CLOCKS, BatchFile
+from specviz.resources import BATCHES
+from specviz.theory.batches import BatchRow, rows, sentence
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class BatchView:
+    rows: tuple[BatchRow, ...]
+    sentence: str
+    origin: str
+
+
+def shipped(file: Path = BATCHES) -> BatchFile | None:
+    """The shipped measurement; None where there is none. A damaged file is only logged: the page can do without."""
+    if not file.is_file():
+        return None
+    try:
+        return batches.read(file)
+    except TraceError:
+        log.exception("the recorded batches cannot be shown")
+        return None
+
+
+def batch_view(file: BatchFile) -> BatchView:
+    found = rows(file)
+    machine, repeats = file.machine, len({point.repeat for point in file.points})
+    origin = (
+        f"Recorded {file.created} on {machine.processor}, {machine.cores} cores, {machine.threads} "
+        f"thread{'s' * (machine.threads != 1)}, {machine.device}, {machine.dtype}; {file.target.name} and "
+        f"{file.drafter.name}, {found[0].texts} texts of at most {file.max_new_tokens} tokens, temperature "
+        f"{file.temperature:g}, {repeats} repeat{'s' * (repeats != 1)}, {CLOCKS[file.clock]}."
+    )
+    return BatchView(tuple(found), sentence(found), origin)

@@ -1,0 +1,82 @@
+"""Several texts in one batch, proved: the joint law of all of them, by walking every branch of all of them at once.
+
+Lossless in a batch means more than the right law for each text: what is drawn for one may not depend on another. The
+joint law must be the product of the target's own laws.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+
+from torch import Tensor
+
+from specviz.batch.together import Model, SessionOf, decode_together
+from specviz.core.randomness import AcceptDraw, RandomSource, TokenDraw
+from specviz.engine.session import Session
+from specviz.lm.base import LanguageModel
+from specviz.lm.batch import Batch, OneByOne
+from specviz.proof.enumerated_randomness import EnumeratedRandom
+from specviz.proof.exhaustive import ProofCase, Text, exact, session_of
+from specviz.trace.uniform_draws import Key
+
+JointLaw = dict[tuple[Text, ...], float]
+
+
+@dataclass(frozen=True, slots=True)
+class OwnKeys:
+    """One text's share of a random source: the same keys mean other draws in every text."""
+
+    source: RandomSource
+    text: int
+
+    def _own(self, key: Key) -> Key:
+        purpose, position, index = key
+        return f"{self.text} {purpose}", position, index
+
+    def accept(self, probability: float, key: Key) -> AcceptDraw:
+        return self.source.accept(probability, self._own(key))
+
+    def draw(self, probs: Tensor, key: Key) -> TokenDraw:
+        return self.source.draw(probs, self._own(key))
+
+    def peek(self, probs: Tensor, key: Key) -> int:
+        return self.source.peek(probs, self._own(key))
+
+
+def joint_law(
+    cases: Sequence[ProofCase],
+    batch_of: Callable[[LanguageModel], Batch] = OneByOne,
+    own: Callable[[RandomSource, int], RandomSource] = OwnKeys,
+) -> JointLaw:
+    """The exact law of the texts of all cases, decoded in one batch on the same toy models. The number of branches is
+    the product of theirs: a few tokens of a few texts."""
+    target, drafter = cases[0].models()
+    found: JointLaw = defaultdict(float)
+    script: tuple[int, ...] | None = ()
+    while script is not None:
+        randomness = EnumeratedRandom(script)
+        sessions = [_session(case, own(randomness, text)) for text, case in enumerate(cases)]
+        decoded = decode_together(Model(target, batch_of(target)), Model(drafter, batch_of(drafter)), sessions)
+        found[tuple(tuple(one.tokens) for one in decoded.texts)] += randomness.weight()
+        script = randomness.next_script(0)
+    return dict(found)
+
+
+def _session(case: ProofCase, randomness: RandomSource) -> SessionOf:
+    def make(target: LanguageModel, drafter: LanguageModel) -> Session:
+        return session_of(case, randomness, (target, drafter))
+
+    return make
+
+
+def joint_error(cases: Sequence[ProofCase], law: JointLaw) -> float:
+    """Largest difference between a joint law and the product of the target's own laws, over all tuples of texts."""
+    alone = [exact(case) for case in cases]
+    wanted = {
+        texts: prod(one[text] for one, text in zip(alone, texts, strict=True)) for texts in product(*alone)
+    }  # fmt: skip
+    return max(abs(law.get(texts, 0.0) - wanted.get(texts, 0.0)) for texts in law.keys() | wanted.keys())

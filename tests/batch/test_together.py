@@ -1,0 +1,187 @@
+"""Texts decoded together are, token for token, what each is alone: chains and trees, greedy and sampled."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from specviz.batch.together import Decoded, Model, SessionOf, Turn, decode_together
+from specviz.core.randomness import SeededRandom
+from specviz.core.sampling import Sampling
+from specviz.drafters.base import DRAFTERS
+from specviz.drafters.capabilities import with_model
+from specviz.engine.session import Method, Session, Start
+from specviz.engine.termination import Ending, Limits
+from specviz.errors import PromptError
+from specviz.lm.batch import OneByOne
+from specviz.lm.llama_batch import LlamaBatch
+from specviz.lm.load import load
+from specviz.lm.table import TableModel
+from specviz.verifiers.base import VERIFIERS
+from tests.lm.conftest import checkpoint, one_thread
+
+__all__ = ["checkpoint", "one_thread"]
+
+PROMPTS = [[1, 2, 3], [4], [5, 6, 7, 8, 9, 10, 11], [12, 13]]
+SHAPES = {"chain": (1, 1, 1), "tree": (2, 2, 1), "plain": ()}
+NEVER = Ending(Limits(3), lambda token: b"")
+SAMPLINGS = {"greedy": Sampling(), "sampled": Sampling(0.9), "cut": Sampling(0.8, top_k=5)}
+
+
+@pytest.fixture
+def pair(checkpoint):
+    """Two Llama checkpoints of one vocabulary that do not agree."""
+    target = load(str(checkpoint("llama", num_key_value_heads=2)), adapter="lean-llama").model
+    return target, load(str(checkpoint("llama", intermediate_size=32)), adapter="lean-llama").model
+
+
+def session_of(number, shape, sampling, most=14, eos=()) -> SessionOf:
+    def make(target, drafter) -> Session:
+        kind = DRAFTERS.get("model" if shape else "none").of({"branching": shape} if shape else {})
+        verifier = VERIFIERS.get("greedy" if sampling.greedy else "sequential").of({})
+        method = Method(with_model(kind, drafter), verifier, sampling, SeededRandom(100 + number))
+        return Session(target, method, Start(PROMPTS[number]), Ending(Limits(most, frozenset(eos)), lambda token: b""))
+
+    return make
+
+
+def alone(pair, make: SessionOf) -> tuple[list[int], str | None]:
+    session = make(*pair)
+    start = len(session.tokens)
+    session.begin()
+    while session.finished is None:
+        session.round()
+    return session.tokens[start:], session.finished
+
+
+def together(pair, sessions, batch_of: Callable = lambda model: model.new_batch()) -> Decoded:
+    return decode_together(*(Model(one, batch_of(one)) for one in pair), sessions)
+
+
+def texts(decoded: Decoded) -> list[tuple[list[int], str | None]]:
+    return [(one.tokens, one.reason) for one in decoded.texts]
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS.values(), ids=SAMPLINGS)
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+def test_each_text_is_what_it_is_alone(pair, shape, sampling):
+    sessions = [session_of(number, shape, sampling) for number in range(4)]
+    expected = [alone(pair, make) for make in sessions]
+    assert len({tuple(tokens) for tokens, _ in expected}) == 4, "four texts that could be mistaken for one show nothing"
+    assert texts(together(pair, sessions)) == expected
+
+
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+def test_texts_end_at_different_times_by_length_and_by_end_of_text(pair, shape):
+    free = [alone(pair, session_of(number, shape, SAMPLINGS["sampled"]))[0] for number in range(4)]
+    ends = free[2][4]
+    sessions = [
+        session_of(number, shape, SAMPLINGS["sampled"], most, [ends]) for number, most in enumerate((3, 14, 14, 1))
+    ]
+    expected = [alone(pair, make) for make in sessions]
+    assert expected[2][1] == "eos"
+    assert [reason for _, reason in expected].count("length") >= 2
+    decoded = together(pair, sessions)
+    assert texts(decoded) == expected
+    assert decoded.seconds == max(one.seconds for one in decoded.texts)
+
+
+def test_a_text_that_fills_the_context_ends_and_the_others_go_on(pair):
+    sessions = [session_of(number, (1, 1, 1), Sampling(), most) for number, most in enumerate((1000, 5, 5, 5))]
+    decoded = together(pair, sessions)
+    assert [len(one.tokens) for one in decoded.texts] == [45, 5, 5, 5]
+    assert texts(decoded) == [alone(pair, make) for make in sessions]
+
+
+def test_all_drafts_share_their_passes_and_so_do_all_verifications(pair):
+    """With the target drafting for itself every draft is accepted: two rounds of four tokens, all at once."""
+    pair = (pair[0], pair[0])
+    sessions = [session_of(number, (1, 1, 1), Sampling(), 8) for number in range(4)]
+    decoded = together(pair, sessions)
+    assert decoded.passes == {Turn.TARGET: 2, Turn.DRAFTER: 6}
+    assert decoded.shares == 8
+    assert [(one.rounds, one.drafts, one.drafted, one.accepted) for one in decoded.texts] == [(2, 2, 6, 6)] * 4
+
+
+class Watched(LlamaBatch):
+    """Takes down how many sequences it holds at each pass."""
+
+    def forward(self, shares):
+        self.held = [*getattr(self, "held", []), len(self._caches)]
+        return super().forward(shares)
+
+
+def test_who_is_over_is_in_no_pass_and_holds_no_place_any_more(pair):
+    sessions = [session_of(number, (), Sampling(), most) for number, most in enumerate((2, 4, 4, 1))]
+    target, drafter = (Model(one, Watched(one)) for one in pair)
+    decoded = decode_together(target, drafter, sessions)
+    assert (decoded.passes[Turn.TARGET], decoded.shares) == (4, 4 + 3 + 2 + 2)
+    assert target.batch.held[-4:] == [4, 3, 2, 2]
+    assert decoded.passes[Turn.DRAFTER] == 0
+    assert target.batch._caches == []
+
+
+def test_the_order_of_the_texts_changes_none_of_them(pair):
+    sessions = [session_of(number, (2, 1), SAMPLINGS["sampled"]) for number in range(4)]
+    assert texts(together(pair, sessions[::-1])) == texts(together(pair, sessions))[::-1]
+
+
+def test_one_text_is_a_batch_and_none_is_nothing(pair):
+    make = session_of(2, (2, 1), SAMPLINGS["sampled"])
+    assert texts(together(pair, [make])) == [alone(pair, make)]
+    assert together(pair, []).texts == []
+
+
+class Mixed(OneByOne):
+    """Gives every text the answer of its neighbour."""
+
+    def forward(self, shares):
+        found = super().forward(shares)
+        return found[1:] + found[:1] if len({len(one) for one in found}) == 1 else found
+
+
+@pytest.mark.planted("leak between texts of a batch")
+def test_an_answer_that_goes_to_the_neighbour_is_seen():
+    pair = TableModel(20, 1), TableModel(20, 2)
+    sessions = [session_of(number, (1, 1), Sampling()) for number in range(4)]
+    expected = [alone(pair, make) for make in sessions]
+    assert texts(together(pair, sessions, OneByOne)) == expected
+    assert texts(together(pair, sessions, Mixed)) != expected
+
+
+class Failing(SeededRandom):
+    """Fails once the text is longer than six tokens."""
+
+    def draw(self, probs, key):
+        if key[1] > 6:
+            raise ArithmeticError("no number")
+        return super().draw(probs, key)
+
+
+def test_an_error_of_one_text_ends_all_and_leaves_no_thread(pair):
+    def failing(target, drafter):
+        session = session_of(0, (), SAMPLINGS["sampled"])(target, drafter)
+        session.method = replace(session.method, randomness=Failing(1))
+        return session
+
+    def empty(target, drafter):
+        return Session(target, session_of(0, (), Sampling())(target, drafter).method, Start([]), NEVER)
+
+    before, good = threading.active_count(), session_of(1, (1,), SAMPLINGS["sampled"])
+    with pytest.raises(ArithmeticError, match="no number"):
+        together(pair, [good, failing, good])
+    with pytest.raises(PromptError, match="the prompt is empty"):
+        together(pair, [good, empty, good])
+    assert threading.active_count() == before
+
+
+def test_the_clock_runs_from_the_moment_when_all_prompts_are_read(pair):
+    """A clock that ticks at each look: looks are before and after each pass, at the beginning, and at each end."""
+    ticks = iter(range(100))
+    sessions = [session_of(number, (), Sampling(), most) for number, most in enumerate((1, 2, 2, 2))]
+    decoded = decode_together(*(Model(one, one.new_batch()) for one in pair), sessions, lambda: next(ticks))
+    assert (decoded.pass_s, decoded.seconds) == (2, 8)
+    assert [one.seconds for one in decoded.texts] == [3, 6, 7, 8]

@@ -1,0 +1,92 @@
+"""The comparison of batches on tiny checkpoints: every size in every way on the same texts."""
+
+from __future__ import annotations
+
+import pytest
+
+from specviz.bench.batch import run
+from specviz.bench.batch.run import BatchPlan, Compared, compare
+from specviz.bench.batch.table import report
+from specviz.core.sampling import Sampling
+from specviz.engine.termination import Limits
+from specviz.errors import OptionError
+from specviz.lm.load import load
+from specviz.protocol import batches
+from specviz.protocol.batches import BatchFile, BatchText
+from tests.lm.conftest import checkpoint, one_thread
+from tests.protocol.test_batches import STARTED
+
+__all__ = ["checkpoint", "one_thread"]
+
+PROMPTS = [("a", [1, 2, 3]), ("b", [4]), ("c", [5, 6, 7, 8]), ("d", [1, 2, 3])]
+
+
+def plan(temperature: float, sizes=(1, 2, 4), repeats: int = 1) -> BatchPlan:
+    shapes = ((1, 1), (2, 1))
+    return BatchPlan(PROMPTS, sizes, shapes, Sampling(temperature), 7, Limits(8), repeats)
+
+
+@pytest.fixture
+def pair(checkpoint):
+    target = load(str(checkpoint("llama", num_key_value_heads=2)), adapter="lean-llama").model
+    return target, load(str(checkpoint("llama", intermediate_size=32)), adapter="lean-llama").model
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_every_size_has_the_same_texts_and_the_same_acceptance(pair, temperature):
+    lines: list[str] = []
+    found = compare(*pair, plan(temperature, repeats=2), lines.append)
+    assert found.unequal() == []
+    keys = {(one.shape, one.size) for one in found.points}
+    assert keys == {(shape, size) for shape in ((), (1, 1), (2, 1)) for size in (1, 2, 4)}
+    counts = {
+        (one.shape, one.prompt, one.drafts, one.drafted, one.accepted, one.same) for one in found.texts
+    }  # fmt: skip
+    assert (len(found.texts), len(counts)) == (3 * 3 * 4, 3 * 4), "no size drafts or accepts anything else"
+    assert {one.tokens for one in found.points} == {32}
+    assert lines == ["each text alone", *(f"batches of {size}, repeat {repeat} of 2" for repeat, sizes in
+                                          ((1, (1, 2, 4)), (2, (2, 4, 1))) for size in sizes)]  # fmt: skip
+
+
+def test_a_larger_batch_takes_fewer_passes(pair):
+    points = {(one.shape, one.size): one for one in compare(*pair, plan(0.0)).points}
+    assert [points[(), size].target_passes for size in (1, 2, 4)] == [32, 16, 8]
+    assert [points[(), size].shares for size in (1, 2, 4)] == [32, 32, 32]
+    assert {points[(), size].drafter_passes for size in (1, 2, 4)} == {0}
+    assert points[(1, 1), 4].drafter_passes < points[(1, 1), 1].drafter_passes
+
+
+def test_each_prompt_draws_with_a_seed_of_its_own(pair):
+    """The first prompt and the last are the same text."""
+    found = run._sessions(plan(1.0), (1, 1))
+    first, last = (run._alone(*pair, found[place]) for place in (0, 3))
+    assert first != last
+
+
+def test_a_text_that_differs_is_said_with_its_prompt_size_and_shape():
+    texts = (BatchText((1, 1), 4, "a", 1, 2, 1, False), BatchText((1, 1), 4, "b", 1, 2, 1, True),
+             BatchText((2,), 2, "a", 1, 2, 1, False))  # fmt: skip
+    assert Compared("process", (), texts).unequal() == [
+        "γ = 2 in batches of 4 wrote another text than without a batch on a.",
+        "tree 2 in batches of 2 wrote another text than without a batch on a.",
+    ]
+
+
+def test_texts_that_do_not_fill_every_batch_are_refused():
+    with pytest.raises(OptionError, match="4 texts do not fill batches of 3; every size is measured on the same texts"):
+        plan(0.0, (1, 3))
+
+
+def test_the_report_says_the_sentence_the_rows_and_the_origin(pair):
+    found = compare(*pair, plan(0.0))
+    file = BatchFile(
+        batches.FORMAT, batches.VERSION, STARTED.machine, STARTED.target, STARTED.target, "2026-01-31T12:00:00Z",
+        found.clock, 0.0, 7, 8, found.points, found.texts,
+    )  # fmt: skip
+    assert list(batches.problems(file)) == []
+    text = report(file, "of this machine")
+    assert text.startswith("**With γ = 2 speculation pays ")
+    assert "Acceptance is the same at every size.**" in text
+    assert "4 texts of at most 8 tokens, the same at every batch size B, temperature 0, seed 7, 1 repeat, by " in text
+    assert text.count("4/4") == 9
+    assert text.endswith("of this machine")

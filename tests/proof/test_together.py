@@ -1,0 +1,49 @@
+"""Texts decoded in one batch have the product of the target's own laws: each its own law, and none knows of another."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from specviz.errors import ProofError
+from specviz.lm.batch import OneByOne
+from specviz.proof.exhaustive import ProofCase
+from specviz.proof.together import joint_error, joint_law
+
+ROUNDING = 1e-12
+CHAIN = ProofCase("model", "sequential", (("gamma", 1),), prompt=(0,), length=2, vocab_size=2)
+TREE = ProofCase("model", "sequential", (("branching", (2,)),), prompt=(1, 0, 1), length=2, vocab_size=2)
+SHORT = replace(CHAIN, prompt=(1,), length=1)
+
+
+@pytest.mark.parametrize(
+    "cases",
+    [(CHAIN, replace(CHAIN, prompt=(1, 1))), (TREE, CHAIN), (CHAIN, SHORT, SHORT), (TREE, SHORT)],
+    ids=["two chains", "a tree and a chain", "one goes on alone", "a tree goes on alone"],
+)
+def test_the_joint_law_of_the_texts_is_the_product_of_the_targets_laws(cases):
+    law = joint_law(cases)
+    assert joint_error(cases, law) < ROUNDING
+    assert sum(law.values()) == pytest.approx(1.0, abs=ROUNDING)
+    assert len(law) == 2 ** sum(case.length for case in cases)
+
+
+@pytest.mark.planted("leak between texts of a batch")
+def test_texts_that_draw_with_the_same_noise_are_seen():
+    with pytest.raises(ProofError, match="is used twice"):
+        joint_law((CHAIN, CHAIN), own=lambda source, text: source)
+
+
+class Swapped(OneByOne):
+    """Answers two texts with each other's logits."""
+
+    def forward(self, shares):
+        found = super().forward(shares)
+        return found[::-1] if len({len(one) for one in found}) == 1 else found
+
+
+@pytest.mark.planted("leak between texts of a batch")
+def test_answers_that_are_swapped_change_the_law():
+    cases = (CHAIN, replace(CHAIN, prompt=(1, 1)))
+    assert joint_error(cases, joint_law(cases, Swapped)) > 0.01
