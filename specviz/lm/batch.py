@@ -1,7 +1,6 @@
 """Several sequences in one pass: what a model's batch is asked for, and the plain way that any model has.
 
-Rows of several sequences are computed together, and none sees another's. Knows nothing about drafters, verifiers or
-sessions.
+Rows of several sequences are computed together, and none sees another's.
 """
 
 from __future__ import annotations

@@ -75,6 +75,8 @@ class BatchFile:
     """UTC, ISO 8601"""
     clock: str
     """`process`: seconds that the processor worked for this process, so that other programs disturb less; `wall`"""
+    load: float | None
+    """of the machine as it ended, averaged over a minute, this program included; None where the system does not tell"""
     temperature: float
     seed: int
     """of the first prompt; the next has the next"""

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from specviz.protocol.batches import PLAIN, BatchFile, BatchPoint, BatchText, Shape, name_of
+from specviz.protocol.batches import CLOCKS, PLAIN, BatchFile, BatchPoint, BatchText, Shape, name_of
 from specviz.protocol.sweeps.intervals import Estimate, ratio_of_sums
 from specviz.protocol.sweeps.points import Quartiles, quartiles
 
@@ -84,6 +84,16 @@ def _row(
     )
 
 
+def how(file: BatchFile) -> str:
+    """What was measured and by which clock, as a clause."""
+    repeats, texts = len({one.repeat for one in file.points}), len({one.prompt for one in file.texts})
+    load = "" if file.load is None else f", machine's load {file.load:.1f} on {file.machine.cores} cores"
+    return (
+        f"{texts} texts of at most {file.max_new_tokens} tokens, the same at every batch size B, temperature "
+        f"{file.temperature:g}, seed {file.seed}, {repeats} repeat{'s' * (repeats != 1)}, {CLOCKS[file.clock]}{load}"
+    )
+
+
 def stops_paying(of_one_shape: Sequence[BatchRow]) -> int | None:
     """The smallest batch from which on none pays, of one shape's rows by size; None where the largest still does."""
     after = [row for place, row in enumerate(of_one_shape) if not any(one.pays for one in of_one_shape[place:])]
@@ -98,13 +108,16 @@ def sentence(found: Sequence[BatchRow]) -> str:
 
 def _verdict(own: Sequence[BatchRow]) -> str:
     name, stop = name_of(own[0].shape), stops_paying(own)
-    last = [row for row in own if row.pays][-1:]
+    paying = [row for row in own if row.pays]
+    up_to = paying == own[: len(paying)]
+    where = f"up to {_at(paying[-1])}" if paying and up_to else f"at {', '.join(map(_at, paying))}"
     if stop is None:
-        return f"With {name} speculation pays up to the largest batch measured, {_at(own[-1])}."
+        return f"With {name} speculation pays {where}, the largest batch measured."
     at = next(row for row in own if row.size == stop)
-    if not last:
-        return f"With {name} speculation pays at no size measured: {', '.join(map(_at, own))}."
-    return f"With {name} speculation pays up to {_at(last[0])} and stops paying at {_at(at)}."
+    if not paying:
+        best = max(own, key=lambda row: row.speedup.median if row.speedup else 0.0)
+        return f"With {name} speculation pays at no size measured; best is {_at(best)}."
+    return f"With {name} speculation pays {where} and stops paying at {_at(at)}."
 
 
 def _at(row: BatchRow) -> str:

@@ -65,7 +65,7 @@ def figures(names: list[str]) -> dict[str, go.Figure]:
 def _batch() -> go.Figure:
     file = shipped()
     assert file is not None, "there is no measurement of batches; `specviz bench batch --write` makes one."
-    return batch_figure(batch_view(file))
+    return batch_figure(batch_view(file)).update_layout(height=SIZE["height"])
 
 
 def draw(drawn: dict[str, go.Figure], folder: Path) -> None:
@@ -89,5 +89,7 @@ def say_weights(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    draw(figures(sys.argv[2:] or ["waterfall", "plane", BATCH]), Path(sys.argv[1]))
-    say_weights(Path(sys.argv[1]))
+    chosen = sys.argv[2:]
+    draw(figures(chosen or ["waterfall", "plane", BATCH]), Path(sys.argv[1]))
+    if not chosen:  # of some alone it would be said of the others too
+        say_weights(Path(sys.argv[1]))

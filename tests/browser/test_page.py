@@ -228,6 +228,17 @@ def test_the_fold_of_smaller_heads_draws_and_answers_its_slider(step: Page) -> N
     step.locator("#sv-heads-sentence").get_by_text("2048 of 4096 tokens").wait_for()
 
 
+def test_the_fold_of_batches_draws_the_shipped_measurement(step: Page) -> None:
+    step.get_by_role("tab", name="Machine").click()
+    step.locator("#sv-batch").get_by_text("A batch: where speculation stops paying").click()
+    step.locator("#sv-batch-plot .main-svg").first.wait_for(state="visible")
+    box = step.locator("#sv-batch-plot .main-svg").first.bounding_box()
+    assert box is not None
+    assert box["width"] > 400
+    expect(step.locator("#sv-batch-sentence")).to_contain_text("speculation pays")
+    expect(step.locator("#sv-batch")).to_contain_text("Recorded 20")
+
+
 def test_the_machine_tab_draws_a_shipped_curve_when_it_is_opened(step: Page) -> None:
     step.get_by_role("tab", name="Machine").click()
     expect(step.locator("#sv-machine-sentence")).to_contain_text("Free means at most 10% more time")

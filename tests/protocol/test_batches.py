@@ -39,7 +39,8 @@ def sample(speedups: dict[int, float], shapes: tuple[Shape, ...] = (CHAIN,)) -> 
         for prompt, accepted in (("a", 6), ("b", 2))
     ]
     return BatchFile(
-        FORMAT, VERSION, STARTED.machine, STARTED.target, STARTED.target, "2026-01-31T12:00:00Z", "process", 0.0, 7, 20,
+        FORMAT, VERSION, STARTED.machine, STARTED.target, STARTED.target, "2026-01-31T12:00:00Z", "process",
+        1.25, 0.0, 7, 20,
         tuple(points), tuple(texts),
     )  # fmt: skip
 

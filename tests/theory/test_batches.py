@@ -46,9 +46,11 @@ def test_plain_decoding_comes_first_then_chains_by_length_then_trees() -> None:
     [
         ({1: 1.5, 4: 1.2, 8: 0.9}, 8, "pays up to B = 4 (1.20×) and stops paying at B = 8 (0.90×)."),
         ({1: 1.5, 4: 0.9, 8: 0.8}, 4, "pays up to B = 1 (1.50×) and stops paying at B = 4 (0.90×)."),
-        ({1: 1.5, 4: 0.9, 8: 1.1}, None, "pays up to the largest batch measured, B = 8 (1.10×)."),
-        ({1: 0.9, 4: 0.8}, 1, "pays at no size measured: B = 1 (0.90×), B = 4 (0.80×)."),
-        ({1: 1.0}, 1, "pays at no size measured: B = 1 (1.00×)."),
+        ({1: 1.5, 4: 1.1}, None, "pays up to B = 4 (1.10×), the largest batch measured."),
+        ({1: 1.5, 4: 0.9, 8: 1.1}, None, "pays at B = 1 (1.50×), B = 8 (1.10×), the largest batch measured."),
+        ({1: 0.9, 2: 1.1, 4: 0.9}, 4, "pays at B = 2 (1.10×) and stops paying at B = 4 (0.90×)."),
+        ({1: 0.9, 4: 0.8}, 1, "pays at no size measured; best is B = 1 (0.90×)."),
+        ({1: 1.0}, 1, "pays at no size measured; best is B = 1 (1.00×)."),
     ],
 )
 def test_it_stops_paying_at_the_size_from_which_on_none_is_faster(speedups, stop, said) -> None:

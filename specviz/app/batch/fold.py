@@ -11,15 +11,15 @@ from specviz.app.batch.view import BatchView, batch_view, shipped
 from specviz.app.parts import notices
 from specviz.app.parts.tables import blocks_table
 from specviz.protocol.batches import name_of
+from specviz.theory.batches import BatchRow
 
 INTRO = (
     "Several texts decoded together share every pass: one of the drafter for all their drafts, one of the target for "
     "all their verifications. Each text has its own accepted length, and the batch changes none of them. But the rows "
-    "of B texts fill the processor, and with it the room in which a draft's rows are nearly free: the larger the "
-    "batch, the more each drafted token costs. **Recorded** on one machine; plain decoding is measured in batches of "
-    "the same size. Method: `docs/batch.md`."
+    "of B texts use up the room in which a draft's rows are nearly free: from some size on a drafted token costs more "
+    "than it saves. **Recorded** on one machine; plain decoding is measured in batches of the same size. Method: "
+    "`docs/batch.md`."
 )
-COLUMNS = ("draft", "B", "× plain", "quartiles", "tokens/s", "accepted / drafted", "tokens per round", "same text")
 
 
 def batch_fold() -> None:
@@ -37,14 +37,15 @@ def batch_fold() -> None:
 
 
 def batch_table(view: BatchView) -> str:
-    rows = [
-        (
-            name_of(row.shape), str(row.size),
-            f"{row.speedup.median:.2f}" if row.speedup else "1",
-            f"{row.speedup.low:.2f} to {row.speedup.high:.2f}" if row.speedup else "–", f"{row.tokens_per_s:.0f}",
-            f"{row.acceptance.value:.0%}" if row.acceptance else "–", f"{row.length.value:.2f}" if row.length else "1",
-            f"{row.same} of {row.texts}",
-        )
-        for row in view.rows
-    ]  # fmt: skip
-    return blocks_table(COLUMNS, [list(map(escape, row)) for row in rows])
+    """A row per size: plain decoding's tokens per second, then of each shape the speedup with its quartiles."""
+    shapes = list(dict.fromkeys(row.shape for row in view.rows))
+    found = {(row.shape, row.size): row for row in view.rows}
+    sizes = sorted({row.size for row in view.rows})
+    body = [[str(size), *(_cell(found[shape, size]) for shape in shapes)] for size in sizes]
+    return blocks_table(["B", *map(name_of, shapes)], [list(map(escape, row)) for row in body])
+
+
+def _cell(row: BatchRow) -> str:
+    if row.speedup is None:
+        return f"{row.tokens_per_s:.0f} tokens/s"
+    return f"{row.speedup.median:.2f}× ({row.speedup.low:.2f} to {row.speedup.high:.2f})"

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from specviz.errors import TraceError
 from specviz.protocol import batches
-from specviz.protocol.batches import CLOCKS, BatchFile
+from specviz.protocol.batches import BatchFile
 from specviz.resources import BATCHES
-from specviz.theory.batches import BatchRow, rows, sentence
+from specviz.theory.batches import BatchRow, how, rows, sentence
 
 log = logging.getLogger(__name__)
 
@@ -34,12 +34,10 @@ def shipped(file: Path = BATCHES) -> BatchFile | None:
 
 
 def batch_view(file: BatchFile) -> BatchView:
-    found = rows(file)
-    machine, repeats = file.machine, len({point.repeat for point in file.points})
+    found, machine = rows(file), file.machine
     origin = (
         f"Recorded {file.created} on {machine.processor}, {machine.cores} cores, {machine.threads} "
         f"thread{'s' * (machine.threads != 1)}, {machine.device}, {machine.dtype}; {file.target.name} and "
-        f"{file.drafter.name}, {found[0].texts} texts of at most {file.max_new_tokens} tokens, temperature "
-        f"{file.temperature:g}, {repeats} repeat{'s' * (repeats != 1)}, {CLOCKS[file.clock]}."
+        f"{file.drafter.name}; {how(file)}."
     )
     return BatchView(tuple(found), sentence(found), origin)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from specviz.bench.core.provenance import Origin
 from specviz.bench.core.report import DASH, markdown_table, or_dash, spread, value_of, with_interval
-from specviz.protocol.batches import CLOCKS, BatchFile, name_of
-from specviz.theory.batches import rows, sentence
+from specviz.protocol.batches import BatchFile, name_of
+from specviz.theory.batches import how, rows, sentence
 
 HEAD = (
     "draft", "B", "× plain in the same batch", "× by passes alone", "tokens/s", "accepted / drafted",
@@ -13,7 +13,7 @@ HEAD = (
 )  # fmt: skip
 
 
-def report(file: BatchFile, origin: Origin) -> str:
+def report(file: BatchFile) -> str:
     """Markdown."""
     found = rows(file)
     body = [
@@ -24,11 +24,8 @@ def report(file: BatchFile, origin: Origin) -> str:
         )
         for one in found
     ]  # fmt: skip
-    repeats = len({point.repeat for point in file.points})
     said = (
-        f"{len({text.prompt for text in file.texts})} texts of at most {file.max_new_tokens} tokens, the same at every "
-        f"batch size B, temperature {file.temperature:g}, seed {file.seed}, {repeats} "
-        f"repeat{'s' * (repeats != 1)}, {CLOCKS[file.clock]}. Speedups are medians over repeats with "
-        "quartiles, acceptance has the central 95 % over resampled prompts."
+        f"{how(file)}. Speedups are medians over repeats with quartiles, acceptance has the central 95 % over prompts."
     )
+    origin = Origin(file.target, (file.drafter,), file.machine, file.created)
     return f"**{sentence(found)}**\n\n{said}\n\n{markdown_table(HEAD, body)}\n\n{origin}"

@@ -81,12 +81,13 @@ def test_the_report_says_the_sentence_the_rows_and_the_origin(pair):
     found = compare(*pair, plan(0.0))
     file = BatchFile(
         batches.FORMAT, batches.VERSION, STARTED.machine, STARTED.target, STARTED.target, "2026-01-31T12:00:00Z",
-        found.clock, 0.0, 7, 8, found.points, found.texts,
+        found.clock, 1.25, 0.0, 7, 8, found.points, found.texts,
     )  # fmt: skip
     assert list(batches.problems(file)) == []
-    text = report(file, "of this machine")
+    text = report(file)
     assert text.startswith("**With γ = 2 speculation pays ")
     assert "Acceptance is the same at every size.**" in text
     assert "4 texts of at most 8 tokens, the same at every batch size B, temperature 0, seed 7, 1 repeat, by " in text
     assert text.count("4/4") == 9
-    assert text.endswith("of this machine")
+    assert "machine's load 1.2 on" in text
+    assert text.endswith(f"sha256 {STARTED.target.weights_sha256[:12]}).")

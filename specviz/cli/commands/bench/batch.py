@@ -6,6 +6,7 @@ Place in the flow: an experiment of `specviz bench`; loads the pair, measures, p
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import zip_longest
@@ -76,9 +77,9 @@ def run(args: argparse.Namespace) -> int:
     origin = origin_here(target, drafter)
     file = BatchFile(
         batches.FORMAT, batches.VERSION, origin.machine, origin.target, origin.drafters[0], now_utc(),
-        compared.clock, args.temperature, args.seed, args.max_new_tokens, compared.points, compared.texts,
+        compared.clock, _load(), args.temperature, args.seed, args.max_new_tokens, compared.points, compared.texts,
     )  # fmt: skip
-    text = report(file, origin)
+    text = report(file)
     out().line(text)
     for one in results:
         batches.write(file, one)
@@ -149,6 +150,10 @@ def _read(plan: BatchPlan, cards: Sequence[PromptCard], target: LoadedModel) -> 
     """The same with the target's tokens, and its end of text."""
     prompts = [(card.id, target.tokenizer.encode(card.text)) for card in cards]
     return replace(plan, prompts=prompts, limits=replace(plan.limits, eos_ids=frozenset(target.info.eos_ids)))
+
+
+def _load() -> float | None:
+    return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None
 
 
 def _batching(loaded: LoadedModel) -> GivesBatches:
