@@ -57,6 +57,7 @@ class Pausable(Generic[Asked, Answer]):
     def _wait(self) -> None:
         self._paused.acquire()
         if self._error is not None:
+            self._thread.join()
             raise self._error
 
     def _ask(self, question: Asked) -> Answer:

@@ -47,8 +47,10 @@ def test_its_error_reaches_who_answered_and_it_is_over() -> None:
 
 
 def test_an_error_before_the_first_question_is_raised_at_once() -> None:
+    before = threading.active_count()
     with pytest.raises(ZeroDivisionError):
         Pausable(lambda ask: 1 // 0)
+    assert threading.active_count() == before
 
 
 def test_one_that_leaves_runs_its_endings_and_its_thread_is_gone() -> None:
