@@ -38,6 +38,14 @@ def check_pair(request: RunRequest, drafters: Sequence[str], translates: bool = 
             _compare(folder, target, own, name)
 
 
+def rendered(request: RunRequest) -> str:
+    """The text that the target will read. Raises ModelError where it is no checkpoint, PromptError where a chat is
+    asked for and the target has no template."""
+    if not request.chat:
+        return request.prompt
+    return _codec(_folder_of(request.target), request.target).rendered(request.prompt)
+
+
 def _folder_of(name: str) -> Path:
     is_local = name in bundled_models() or is_folder(name)
     return _on_the_hub(name) if is_hub_id(name) and not is_local else locate(name)

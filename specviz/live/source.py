@@ -18,7 +18,7 @@ from specviz.errors import SpecVizError
 from specviz.live import catalog, training
 from specviz.live.audit.audit import audit
 from specviz.live.models import Loader, Models
-from specviz.live.pairs import check_pair
+from specviz.live.pairs import check_pair, rendered
 from specviz.live.plan import make_plan
 from specviz.live.profile import profiled
 from specviz.live.prove import prover
@@ -87,6 +87,10 @@ class LiveSource:
         except SpecVizError as error:
             return str(error)
         return None
+
+    def rendered(self, request: RunRequest) -> str:
+        """See `Renders.rendered`."""
+        return rendered(request)
 
     def run(
         self, request: RunRequest, cancelled: Cancelled = lambda: False, resume: Resume | None = None

@@ -262,6 +262,16 @@ class Profiles(Protocol):
         ...
 
 
+@runtime_checkable
+class Renders(Protocol):
+    """A trace source that knows what a target reads; recordings and simulations do not."""
+
+    def rendered(self, request: RunRequest) -> str:
+        """The text that the target of `request` will read: the prompt, or its chat template around it. Reads the
+        target's tokenizer and no weights. Raises SpecVizError where there is no such model or template."""
+        ...
+
+
 class TraceSource(Protocol):
     """The one door from the screen to whatever produces traces."""
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from specviz.app import space
+from specviz.app.parts.models import model_choices
 from specviz.app.parts.request import Limits, request_from
-from specviz.app.step.controls import model_choices
 from specviz.errors import OptionError, SpecVizError
 from specviz.live.catalog import beside, saved
 

@@ -10,6 +10,7 @@ from specviz.app.analysis.library import MOST_TRACES, Library
 from specviz.app.parts.gallery import gallery
 from specviz.app.parts.request import Limits
 from specviz.app.speedup.actions import SpeedupActions
+from specviz.app.speedup.form import definition_of
 from specviz.app.speedup.traces import check_count
 from specviz.errors import OptionError
 from tests.app.doubles import ReplaySource, sample
@@ -74,3 +75,19 @@ def test_the_traces_go_with_their_visitor(actions):
     kept = actions.traces(KEY)
     actions.leave(Visitor())
     assert (kept.exists(), kept.parent.exists(), actions.traces(KEY)) == (False, False, None)
+
+
+def test_the_form_takes_models_of_ones_own_and_messages(actions):
+    controls, given = sweep_form(target=" owner/target@v1 ", drafter_model="/my/drafter", chat=True)
+    asked = definition_of(controls.form(given), actions.catalog, actions.limits)
+    assert (asked.target, asked.drafter_model, asked.chat) == ("owner/target@v1", "/my/drafter", True)
+    controls, given = sweep_form(target=None)
+    with pytest.raises(OptionError, match="no target model is chosen"):
+        definition_of(controls.form(given), actions.catalog, actions.limits)
+
+
+def test_a_public_machine_sweeps_only_the_models_on_offer():
+    controls, given = sweep_form(target="owner/target")
+    closed = SpeedupActions(ReplaySource(sample()), Limits(any_model=False))
+    with pytest.raises(OptionError, match="'owner/target' is not on offer here"):
+        closed.definition(controls, given)

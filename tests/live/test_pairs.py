@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
-from specviz.errors import ModelError
+from specviz.errors import ModelError, PromptError
 from specviz.live import pairs
 from specviz.live.source import LiveSource
 from specviz.protocol.runs import RunRequest
@@ -49,6 +50,17 @@ def test_the_same_tokens_and_extra_special_ones_pass(folder):
 
 def test_a_drafter_without_a_model_asks_for_none(folder):
     assert reason(folder("left", "ab"), "there-is-none", method="ngram") is None
+
+
+def test_what_the_target_will_read_is_known_without_weights(folder):
+    instruct = folder("instruct", "ab")
+    template = "{% for one in messages %}<{{ one.role }}>{{ one.content }}{% endfor %}<answer>"
+    (Path(instruct) / "chat_template.jinja").write_text(template, encoding="utf-8")
+    source = LiveSource(measure=False)
+    assert source.rendered(RunRequest("<b>?", target=instruct, chat=True)) == "<user><b>?<answer>"
+    assert source.rendered(RunRequest("<b>?", target=instruct)) == "<b>?"
+    with pytest.raises(PromptError, match="has no chat template"):
+        source.rendered(RunRequest("a", target=folder("plain", "ab"), chat=True))
 
 
 def test_a_folder_that_is_no_checkpoint_is_said(tmp_path, folder):

@@ -28,8 +28,12 @@ from specviz.theory.analysis.patterns import SURPRISING, matching
 from specviz.trace.events import Trace
 from specviz.trace.exports.tables import term_columns
 
-STAGE, RECORDED, FILES = "stage", "recorded", "files"
-OF = (("the run in Step", STAGE), ("all recorded runs", RECORDED), ("my traces", FILES))
+STAGE, RECORDED, SWEPT, FILES = "stage", "recorded", "sweep", "files"
+WORDS = {
+    STAGE: "the run in Step", RECORDED: "all recorded runs", SWEPT: "a sweep of every drafter", FILES: "my traces",
+}  # fmt: skip
+SHARED = (RECORDED, SWEPT)
+"""the same for every visitor: counted once"""
 READING = "reading the runs…"
 PACKING = "packing the tables…"
 Updates = tuple[object, ...]
@@ -72,23 +76,27 @@ class AnalysisActions:
 
     def __init__(self, library: Library) -> None:
         self.library = library
-        self._recorded: Counted | None = None
+        self._shared: dict[str, Counted] = {}
+
+    def choices(self) -> list[tuple[str, str]]:
+        """What can be counted here, as (words, name)."""
+        return [(words, name) for name, words in WORDS.items() if name != SWEPT or self.library.sweep is not None]
 
     # --- counting --------------------------------------------------------------------------------------------------
 
     def count(self, of: str, player: str, paths: Sequence[str] | None) -> Counted:
         """Raises TraceError where there is nothing to count."""
-        if of == RECORDED and self._recorded is not None:
-            return self._recorded
+        if of in self._shared:
+            return self._shared[of]
         if of == STAGE:
             named = self.library.stage(player)
         elif of == RECORDED:
             named = self.library.recorded()
         else:
-            named = self.library.files(paths or ())
+            named = self.library.swept() if of == SWEPT else self.library.files(paths or ())
         counted = self._counted(of, named)
-        if of == RECORDED:
-            self._recorded = counted
+        if of in SHARED:
+            self._shared[of] = counted
         return counted
 
     def _counted(self, of: str, named: Sequence[Named]) -> Counted:
@@ -150,7 +158,7 @@ class AnalysisActions:
         pair = [gr.Dropdown(runs, value=None), gr.Dropdown([*runs, *self._others(counted)], value=None)]
         yield (
             counted, drafters, *self.show(counted, first, chart_name, pattern, bits),
-            gr.Accordion(visible=len(names) > 1), drafters_table(counted.analyses), *pair,
+            gr.Accordion(visible=len(names) > 1, open=of == SWEPT), drafters_table(counted.analyses), *pair,
             notices.message(_said(counted)), gr.skip(),
         )  # fmt: skip
 

@@ -25,6 +25,8 @@ MOST_NODES = 400_000
 """in all traces of one analysis; what comes after is left out, and said to be"""
 ZIP_TIMES = 8
 """so many times as large as one trace may a zip of them be"""
+SWEEP_ZIP = "failures.traces.zip"
+"""in assets/sweeps: `specviz bench sweep assets/sweeps/failures.toml --write-failures --zip-traces …` writes it"""
 ON_STAGE = "the run in Step"
 
 
@@ -55,6 +57,12 @@ class Library:
 
     gallery: Gallery
     limits: Limits
+    sweep: Path | None = None
+    """a zip of the traces of the shipped sweep, where there is one"""
+
+    def swept(self) -> list[Named]:
+        """The runs of the shipped sweep. Raises TraceError where there are none."""
+        return self.files([str(self.sweep)] if self.sweep else [])
 
     def recorded(self) -> list[Named]:
         return [Named(name_of(card.file), Place("recorded", card.file)) for card in self.gallery.cards]
@@ -116,6 +124,12 @@ class Library:
         if len(content) > most:
             raise TraceError(f"it is larger than the {most / 1e6:g} MB this machine takes.")
         return content
+
+
+def shipped(folder: Path) -> Path | None:
+    """The zip of the shipped sweep's traces in the folder of sweeps; None where there is none."""
+    path = folder / SWEEP_ZIP
+    return path if path.is_file() else None
 
 
 def _stem(path: str) -> str:

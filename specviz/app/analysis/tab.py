@@ -13,7 +13,7 @@ from typing import Any
 
 import gradio as gr
 
-from specviz.app.analysis.actions import FILES, OF, OUTPUTS, STAGE, AnalysisActions, Counted
+from specviz.app.analysis.actions import FILES, OUTPUTS, STAGE, AnalysisActions, Counted
 from specviz.app.analysis.charts import CHARTS
 from specviz.app.components.places import Places
 from specviz.app.lab.tab import picture_buttons
@@ -26,8 +26,8 @@ from specviz.errors import SpecVizError
 from specviz.theory.analysis.patterns import PATTERNS, SURPRISING
 
 INTRO = (
-    "Why are my drafter's tokens rejected? Counted over the run in *Step*, over all recorded runs, or over traces of "
-    "yours. A press on an example opens the player at that very verdict."
+    "Why are my drafter's tokens rejected? Counted over the run in *Step*, over all recorded runs, over a sweep of "
+    "every drafter, or over traces of yours. A press on an example opens the player at that very verdict."
 )
 EVERYONE = "Every drafter and its three kinds"
 TABLES_NOTE = (
@@ -85,7 +85,7 @@ def analysis_tab(
     """Build the tab's content inside the current Blocks. `step`: where examples open, as `opens` fills it. Returns what
     a link holds of the tab, and its components."""
     gr.Markdown(INTRO, elem_classes="sv-intro")
-    parts = AnalysisParts(gr.State(Counted()), gr.State(0), **_question(), **_charts(), **_tables())
+    parts = AnalysisParts(gr.State(Counted()), gr.State(0), **_question(actions), **_charts(), **_tables())
     assert len(parts.outputs()) == OUTPUTS
     found = [parts.counted, parts.drafter, parts.pattern, parts.bits]
     shown = [parts.counted, parts.drafter, parts.choice, parts.pattern, parts.bits]
@@ -130,10 +130,12 @@ def opens_traces(
     button.click(open_traces, [parts.of, parts.again], outputs, **QUEUED)
 
 
-def _question() -> dict[str, Any]:
+def _question(actions: AnalysisActions) -> dict[str, Any]:
     """What is counted, and the answer."""
     with gr.Row():
-        of = gr.Radio(list(OF), value=STAGE, label="what is counted", scale=3, min_width=300, elem_id="sv-analysis-of")
+        of = gr.Radio(
+            actions.choices(), value=STAGE, label="what is counted", scale=3, min_width=300, elem_id="sv-analysis-of"
+        )
         drafter = gr.Dropdown([], label="drafter", visible=False, scale=1, min_width=200, elem_id="sv-analysis-drafter")
     files = gr.File(
         label="traces: .json, .json.gz or a zip of them", file_count="multiple", visible=False,

@@ -12,7 +12,7 @@ import gradio as gr
 
 from specviz.app.about.tab import about_tab
 from specviz.app.analysis.actions import AnalysisActions
-from specviz.app.analysis.library import Library
+from specviz.app.analysis.library import Library, shipped
 from specviz.app.analysis.tab import analysis_tab, opens_traces
 from specviz.app.endpoints.answers import Answers
 from specviz.app.endpoints.wiring import named_endpoints
@@ -84,7 +84,7 @@ def build(source: TraceSource, gallery: Gallery, limits: Limits, sweeps: Path = 
             with gr.Tab("Analysis", id="analysis") as analysis_page:
                 opens = OpeningActions(gallery, source.catalog(), limits, tuple(parts.form))
                 analysed, analysis = analysis_tab(
-                    AnalysisActions(Library(gallery, limits)), analysis_page, tabs, parts, opens
+                    AnalysisActions(Library(gallery, limits, shipped(sweeps))), analysis_page, tabs, parts, opens
                 )
             with gr.Tab("Race", id="race"):
                 raced = race_tab(race, table)

@@ -15,7 +15,7 @@ from specviz.errors import ModelError, SpecVizError
 from specviz.protocol.audits import Audit, Audits
 from specviz.protocol.profiles import Profiled, ProfileRequest
 from specviz.protocol.proofs import Prover
-from specviz.protocol.runs import Catalog, Learned, Profiles, Resume, RunRequest, TraceSource
+from specviz.protocol.runs import Catalog, Learned, Profiles, Renders, Resume, RunRequest, TraceSource
 from specviz.protocol.trainings import NO_ENGINE, Training, TrainingQuestion, Trains
 from specviz.trace.events import Trace
 from specviz.trace.steps import Step
@@ -78,6 +78,13 @@ class DeferredSource:
 
     def explain(self, request: RunRequest) -> str | None:
         return self._source.explain(request) if self._source is not None else None
+
+    def rendered(self, request: RunRequest) -> str:
+        """See `Renders.rendered`."""
+        source = self._source
+        if not isinstance(source, Renders):
+            raise ModelError("what the target reads is known once the engine is loaded; look again in a moment.")
+        return source.rendered(request)
 
     def run(
         self, request: RunRequest, cancelled: Callable[[], bool] = lambda: False, resume: Resume | None = None

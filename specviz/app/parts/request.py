@@ -60,8 +60,8 @@ def request_from(values: Mapping[str, object], catalog: Catalog, limits: Limits)
     return RunRequest(
         prompt=_prompt(values, limits),
         chat=bool(values.get("chat")),
-        target=_model("target", values, catalog, limits),
-        drafter_model=_model("drafter_model", values, catalog, limits),
+        target=model_of("target", values, catalog, limits),
+        drafter_model=model_of("drafter_model", values, catalog, limits),
         temperature=_number("temperature", values, (0.0, 10.0)),
         top_k=int(_number("top_k", values, (0, 1_000_000))),
         top_p=_number("top_p", values, (0.0, 1.0)),
@@ -237,7 +237,8 @@ def _method(group: str, values: Mapping[str, object], known: Sequence[MethodDesc
     raise OptionError(f"there is no {kind} {name[:40]!r}; choose one of {', '.join(method.name for method in known)}.")
 
 
-def _model(control: str, values: Mapping[str, object], catalog: Catalog, limits: Limits) -> str:
+def model_of(control: str, values: Mapping[str, object], catalog: Catalog, limits: Limits) -> str:
+    """The model that a control names. Raises OptionError where it is not on offer here."""
     name = str(values.get(control) or "").strip()
     listed = [model.name for model in catalog.models]
     if name in listed or (name and limits.any_model):

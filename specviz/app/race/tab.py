@@ -16,6 +16,7 @@ from specviz.app.parts import notices
 from specviz.app.parts.cancellable import give_back
 from specviz.app.parts.drafter_table import drafter_fold
 from specviz.app.parts.kept import Kept
+from specviz.app.parts.own_prompts import own_prompts, wire_own_prompts
 from specviz.app.parts.prompts import chip_label, families
 from specviz.app.race.actions import RaceActions
 from specviz.app.race.form import LENGTH, NOBODY, drafters, first_choice, length_card, place_key
@@ -69,6 +70,7 @@ def _form(actions: RaceActions, prompt: str) -> dict[str, Any]:
                 prompt, label="prompt", lines=5, max_lines=9, elem_id="sv-race-prompt", elem_classes="sv-mono",
                 info=f"at most {actions.limits.prompt_chars:,} characters",
             )  # fmt: skip
+            wire_own_prompts(own_prompts("race-"), fields["prompt"], actions.limits)
             _settings(actions, fields)
         with gr.Column(scale=5, min_width=300):
             for place, name in enumerate(first_choice(actions.catalog)):

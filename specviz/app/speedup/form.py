@@ -40,6 +40,9 @@ class SweepForm:
     per_family: int
     repeats: int
     tokens: int
+    target: str
+    drafter_model: str
+    chat: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +104,9 @@ def definition_of(form: SweepForm, catalog: Catalog, limits: Limits) -> SweepDef
         prompts_per_family=max(1, int(form.per_family)),
         repeats=max(1, int(form.repeats)),
         max_new_tokens=min(max(1, int(form.tokens)), limits.max_new_tokens),
+        target=_model(form.target, "target model"),
+        drafter_model=_model(form.drafter_model, "drafter's model"),
+        chat=bool(form.chat),
     )
 
 
@@ -150,6 +156,13 @@ def whole_numbers(text: str, what: str, most: int, in_order: bool = True) -> tup
     if not numbers or min(numbers) < 1 or max(numbers) > most or len(numbers) > MOST_LENGTHS:
         raise OptionError(f"give 1 to {MOST_LENGTHS} {what} between 1 and {most}, such as 1,2,4.")
     return tuple(sorted(set(numbers))) if in_order else tuple(numbers)
+
+
+def _model(name: str | None, what: str) -> str:
+    """Raises OptionError for none; whether there is such a model is found out where it is looked for."""
+    if not (name or "").strip():
+        raise OptionError(f"no {what} is chosen; choose one, or type a folder or a hub id.")
+    return str(name).strip()
 
 
 def _temperatures(text: str) -> tuple[float, ...]:

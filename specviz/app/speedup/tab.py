@@ -18,6 +18,7 @@ from specviz.app.parts import notices
 from specviz.app.parts.drafter_table import drafter_fold
 from specviz.app.parts.kept import Kept
 from specviz.app.parts.methods import labelled
+from specviz.app.parts.models import model_fields
 from specviz.app.parts.prompts import chip_label, families
 from specviz.app.speedup.actions import IDLE, OUTPUTS, SpeedupActions
 from specviz.app.speedup.figure import speedup_figure
@@ -169,6 +170,8 @@ def _sweep_controls(actions: SpeedupActions) -> dict[str, Any]:
         )
         fields["repeats"] = gr.Slider(1, 5, value=1, step=1, label="repeats", min_width=150)
         fields["tokens"] = gr.Slider(min(8, most), most, value=min(32, most), step=1, label="new tokens", min_width=150)
+    with gr.Row():
+        fields |= model_fields(actions.catalog, actions.limits, tab="sweep-")
     return fields
 
 

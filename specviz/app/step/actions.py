@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from html import escape
 from typing import Any
 
 import gradio as gr
@@ -32,7 +33,7 @@ from specviz.app.parts.methods import (
     retrieves,
 )
 from specviz.app.parts.prompts import next_prompt
-from specviz.app.parts.request import Limits, request_from
+from specviz.app.parts.request import Limits, model_of, request_from
 from specviz.app.step import controls as form
 from specviz.app.step.acceptance import acceptance_by_depth, accepted_lengths
 from specviz.app.step.acceptance_figure import bar_panels
@@ -46,7 +47,7 @@ from specviz.app.step.retraining import Retraining
 from specviz.app.step.uploads import resume_at, token_text
 from specviz.errors import OptionError, SpecVizError, TraceError
 from specviz.protocol.counterfactual import Other, others
-from specviz.protocol.runs import Catalog, Resume, RunRequest, TraceSource
+from specviz.protocol.runs import Catalog, Renders, Resume, RunRequest, TraceSource
 from specviz.trace import codec
 from specviz.trace.events import Trace
 from specviz.trace.header import Started
@@ -56,6 +57,7 @@ log = logging.getLogger(__name__)
 
 Given = Mapping[Component, Any]
 Updates = tuple[object, ...]
+READS = "What the target will read"
 EMPTY_GALLERY = "No recorded run is in the gallery yet: choose a prompt and press Run live, or open a trace file."
 
 
@@ -162,6 +164,20 @@ class StepActions(Cancellable):
             return notices.message(reason, "error") if reason else notices.message("")
 
         return why_not
+
+    def rendered(self, prompt: str, target: str, chat: bool) -> str:
+        """What the target will read, as HTML in a fold; nothing where the prompt is no message."""
+        if not chat or not isinstance(self.source, Renders):
+            return ""
+        try:
+            if len(prompt or "") > self.limits.prompt_chars:
+                raise OptionError(f"the prompt is longer than the {self.limits.prompt_chars:,} characters taken here.")
+            name = model_of("target", {"target": target}, self.catalog, self.limits)
+            text = self.source.rendered(RunRequest(prompt=prompt or "", target=name, chat=True))
+        except SpecVizError as error:
+            return notices.message(str(error), "error")
+        summary = f"{READS} ({len(text):,} characters)"
+        return f'<details class="sv-rendered"><summary>{summary}</summary><pre>{escape(text)}</pre></details>'
 
     def request(self, controls: form.Controls, given: Given) -> RunRequest:
         return request_from(controls.values(given), self.catalog, self.limits)

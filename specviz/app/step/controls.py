@@ -6,7 +6,7 @@ others.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,9 +27,10 @@ from specviz.app.parts.methods import (
     remembers,
     retrieves,
 )
+from specviz.app.parts.models import model_fields
 from specviz.app.parts.request import Limits, option_key
 from specviz.app.step.filling import GAMMA
-from specviz.protocol.runs import MEMORY_WAYS, Catalog, ModelDescription, OptionCard, RunRequest
+from specviz.protocol.runs import MEMORY_WAYS, Catalog, OptionCard, RunRequest
 
 FEW = 5
 """so many methods stand side by side; more fold into a list"""
@@ -87,19 +88,6 @@ class Controls:
     def begin(self, name: str, otherwise: Any) -> Any:
         """The value that a control opens with."""
         return self.opening.get(name, otherwise)
-
-
-def model_choices(models: Sequence[ModelDescription], role: str) -> list[tuple[str, str]]:
-    """Models of a role first, the others after them: any pair with one vocabulary is legal."""
-    ordered = sorted(models, key=lambda model: (model.role != role, not model.available))
-    return [(_model_label(model), model.name) for model in ordered]
-
-
-def _model_label(model: ModelDescription) -> str:
-    size = f"{model.parameters / 1e6:.1f} M" if model.parameters else "size unknown"
-    if model.licence:
-        return f"{model.name} ({model.parameters / 1e6:,.0f} M, {model.licence}, downloaded on first use)"
-    return f"{model.name} ({size})" if model.available else f"{model.name} (not installed)"
 
 
 def option_control(card: OptionCard, begin: object = None) -> Component:
@@ -223,24 +211,9 @@ def _is_gamma(kind: Kind, card: OptionCard) -> bool:
     return kind.group == "drafter" and card.name == GAMMA
 
 
-def model_controls(controls: Controls, catalog: Catalog, limits: Limits, defaults: RunRequest) -> None:
-    """Target and drafter weights."""
-    for name, label, role, value in (
-        ("target", "target model", "target", defaults.target),
-        ("drafter_model", "drafter's model", "drafter", defaults.drafter_model),
-    ):
-        offered = model_choices(catalog.models, role)
-        listed, value = [name for _, name in offered], controls.begin(name, value)
-        start = value if value in listed or limits.any_model else next(iter(listed), None)
-        info = "bundled name, local folder, or hub id as owner/model@revision" if limits.any_model else None
-        controls.fields[name] = gr.Dropdown(
-            offered, value=start, label=label, info=info, allow_custom_value=limits.any_model, min_width=200
-        )
-    controls.fields["chat"] = gr.Checkbox(
-        bool(controls.begin("chat", defaults.chat)), label="the prompt is a message",
-        info="for instruct models: their chat template is put around it; the player shows what they read",
-        elem_id="sv-chat",
-    )  # fmt: skip
+def model_controls(controls: Controls, catalog: Catalog, limits: Limits) -> None:
+    """Target and drafter weights, and what a prompt is to the target."""
+    controls.fields |= model_fields(catalog, limits, controls.begin)
 
 
 def sampling_controls(controls: Controls, limits: Limits, defaults: RunRequest) -> None:

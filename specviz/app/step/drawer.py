@@ -13,9 +13,9 @@ from specviz.app.parts import notices
 from specviz.app.parts.drafter_table import drafter_fold
 from specviz.app.parts.gallery import Gallery, labelled_files
 from specviz.app.parts.methods import lossless_note
+from specviz.app.parts.own_prompts import OwnPrompts, own_prompts
 from specviz.app.parts.request import Limits
 from specviz.app.step import controls as form
-from specviz.app.step.own_prompts import OwnPrompts, own_prompts
 from specviz.protocol.runs import Catalog, RunRequest
 
 
@@ -28,6 +28,8 @@ class DrawerParts:
     upload: gr.UploadButton
     lossless: gr.HTML
     own: OwnPrompts
+    rendered: gr.HTML
+    """what the target will read, where the prompt is a message"""
 
 
 def drawer(controls: form.Controls, gallery: Gallery, catalog: Catalog, limits: Limits, table: str = "") -> DrawerParts:
@@ -49,5 +51,6 @@ def drawer(controls: form.Controls, gallery: Gallery, catalog: Catalog, limits: 
         lossless = gr.HTML(notices.lossless_mark(*lossless_note(catalog, names)), elem_id="sv-lossless")
         form.sampling_controls(controls, limits, RunRequest(prompt=""))
         with gr.Accordion("Models", open=False):
-            form.model_controls(controls, catalog, limits, RunRequest(prompt=""))
-    return DrawerParts(close, recorded, upload, lossless, own)
+            form.model_controls(controls, catalog, limits)
+            rendered = gr.HTML("", elem_id="sv-rendered")
+    return DrawerParts(close, recorded, upload, lossless, own, rendered)

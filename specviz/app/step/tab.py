@@ -14,6 +14,7 @@ from specviz.app.components.player import Player
 from specviz.app.page.events import ENGINE, LATEST, QUIET
 from specviz.app.parts.cancellable import give_back
 from specviz.app.parts.methods import kinds
+from specviz.app.parts.own_prompts import wire_own_prompts
 from specviz.app.step import controls as form
 from specviz.app.step.actions import FirstView, StepActions
 from specviz.app.step.audit_actions import AuditActions, AuditParts, audit_controls, wire_audit
@@ -21,7 +22,6 @@ from specviz.app.step.bar import BarParts, bar
 from specviz.app.step.drawer import DrawerParts, drawer
 from specviz.app.step.filling import GAMMA
 from specviz.app.step.opening_actions import OpeningActions
-from specviz.app.step.own_prompts import wire_own_prompts
 from specviz.app.step.retraining_actions import RetrainingActions, wire_retraining
 
 TO_STAGE = "() => document.querySelector('#sv-player').scrollIntoView({block: 'nearest'})"
@@ -154,6 +154,11 @@ def _wire_form(actions: StepActions, controls: form.Controls, parts: StepParts) 
         drawing.drawn(None, drawing, text, js=SAME, **QUIET).then(
             actions.explain(controls), controls.inputs(), parts.bar.message, **LATEST
         )
+    message = [prompt, fields["target"], fields["chat"]]
+    gr.on(
+        [prompt.blur, fields["target"].change, fields["chat"].change], actions.rendered, message,
+        parts.drawer.rendered, **LATEST,
+    )  # fmt: skip
     watched = [field.input for name, field in fields.items() if name != "prompt"]
     gr.on([*watched, prompt.blur], actions.explain(controls), controls.inputs(), parts.bar.message, **LATEST)
 

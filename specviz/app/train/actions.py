@@ -16,11 +16,12 @@ import gradio as gr
 from specviz.app.parts import notices
 from specviz.app.parts.background import Background
 from specviz.app.parts.cancellable import Cancellable
+from specviz.app.parts.own_prompts import offer_prompts
 from specviz.app.parts.request import Limits, option_key
 from specviz.app.step.actions import stage_of
 from specviz.app.train.figure import acceptance_figure, loss_figure
 from specviz.app.train.view import moment, sentence, stage_at, texts
-from specviz.errors import ModelError, SpecVizError, TraceError
+from specviz.errors import ModelError, OptionError, SpecVizError, TraceError
 from specviz.protocol import trainings
 from specviz.protocol.runs import TraceSource, trainable
 from specviz.protocol.trainings import NO_ENGINE, WEIGHTS, Training, TrainingQuestion, Trains
@@ -75,6 +76,10 @@ class TrainActions(Cancellable):
         """(label, text) of the prompt set."""
         return [(f"{card.family}: {card.title}", card.text) for card in self._source.catalog().prompts]
 
+    def own_prompts(self, path: str | None) -> tuple[object, object]:
+        """(list of prompts, message) with a visitor's own before the bundled ones."""
+        return offer_prompts(path, self._limits, self.prompts())
+
     # --- showing -------------------------------------------------------------------------------------------------
 
     def open(self, held: Training | None) -> Updates:
@@ -114,6 +119,11 @@ class TrainActions(Cancellable):
         try:
             if not isinstance(self._source, Trains):
                 raise ModelError(NO_ENGINE)
+            if len(prompt) > self._limits.prompt_chars:
+                raise OptionError(
+                    f"the prompt has {len(prompt):,} characters, but this machine takes {self._limits.prompt_chars:,}; "
+                    "choose a shorter one."
+                )
             question = TrainingQuestion(module, data, loss, float(minutes), prompt)
             trainings.check(question, self.modules())
             looks = Background(self._source.train(question, stop.is_set), stop.set).look(LOOK_S)

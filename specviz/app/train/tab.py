@@ -15,6 +15,7 @@ from specviz.app.components.player import Player
 from specviz.app.page.events import LATEST, QUIET, TRAINING
 from specviz.app.parts import notices
 from specviz.app.parts.cancellable import give_back
+from specviz.app.parts.own_prompts import upload_button
 from specviz.app.train.actions import TrainActions, weights_key
 from specviz.protocol.trainings import DATA, LOSSES, MINUTES, TrainingQuestion
 
@@ -45,7 +46,7 @@ def train_tab(
         minutes = gr.Slider(*MINUTES, value=usual.minutes, step=1, label="minutes", min_width=140,
                             elem_id="sv-train-minutes")  # fmt: skip
         prompt = gr.Dropdown(prompts, value=prompts[0][1] if prompts else None, label="prompt it steps on",
-                             min_width=200)  # fmt: skip
+                             min_width=200, elem_id="sv-train-prompt")  # fmt: skip
     with gr.Row(elem_classes="sv-actions"):
         run = gr.Button("Train", variant="primary", min_width=120, interactive=actions.can_train, elem_id="sv-train")
         stop = gr.Button("Stop", variant="stop", min_width=90, interactive=False, elem_id="sv-train-stop")
@@ -54,6 +55,7 @@ def train_tab(
         load = gr.UploadButton(
             "Load weights", min_width=120, file_types=[".safetensors"], interactive=actions.can_train
         )
+        own = upload_button("train-")
     message = gr.HTML(notices.message(""), elem_id="sv-train-message")
     held = gr.State(None)
     with gr.Row():
@@ -66,6 +68,7 @@ def train_tab(
     player = Player("", elem_id="sv-train-player")
 
     picture = [message, acceptance, loss, written, place, player]
+    own.upload(actions.own_prompts, own, [prompt, message], **QUIET)
     tab.select(actions.open, held, [held, *picture], **QUIET)
     place.change(actions.at, [held, place], [player, line], **LATEST)
     stop.click(actions.stop, None, None, **QUIET)

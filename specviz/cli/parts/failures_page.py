@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from specviz.cli.parts.analysis_report import interval
 from specviz.cli.parts.trace_files import readable, trace_files
@@ -19,6 +20,7 @@ from specviz.theory.analysis.failures import Failure
 from specviz.theory.analysis.gather import facts_of
 from specviz.theory.analysis.pairs import Example
 from specviz.theory.repetition import MOST, repeats, repetition
+from specviz.trace import codec
 from specviz.trace.events import Trace
 from specviz.trace.exports.markdown import code
 
@@ -37,11 +39,8 @@ MADE = "`specviz analyse assets/traces --write`"
 def section(folder: Path, made: str = MADE) -> str:
     """The section of all traces in a folder whose texts do not repeat themselves; `made`: the command that makes it
     again. Raises TraceError where one of them cannot be read."""
-    refused: list[str] = []
-    every = list(readable(trace_files([folder]), refused))
-    if refused:
-        raise TraceError(refused[0])
-    traces = [(name, trace) for name, trace in every if not repeats(repetition(trace.finished.output_ids))]
+    every = _every(folder)
+    traces = [(name, trace) for name, trace in every if not _repeats(trace)]
     found = analyses([facts_of(name, trace) for name, trace in traces])
     links = {name: _link(name, trace) for name, trace in traces}
     parts = [
@@ -49,6 +48,30 @@ def section(folder: Path, made: str = MADE) -> str:
         *(line for one in found for line in _drafter(one, links)),
     ]
     return "\n".join(parts)
+
+
+def pack(folder: Path, archive: Path) -> int:
+    """The traces that `section` counts, as one zip, for the Analysis tab to offer. Returns how many they are.
+
+    Raises TraceError where one of them cannot be read, OSError where the zip cannot be written."""
+    counted = [(name, trace) for name, trace in _every(folder) if not _repeats(trace)]
+    with ZipFile(archive, "w", ZIP_DEFLATED) as file:
+        for name, trace in counted:
+            member = ZipInfo(f"{name}.json")  # without the moment of writing
+            file.writestr(member, codec.dumps(trace), ZIP_DEFLATED, 9)
+    return len(counted)
+
+
+def _every(folder: Path) -> list[tuple[str, Trace]]:
+    refused: list[str] = []
+    every = list(readable(trace_files([folder]), refused))
+    if refused:
+        raise TraceError(refused[0])
+    return every
+
+
+def _repeats(trace: Trace) -> bool:
+    return repeats(repetition(trace.finished.output_ids))
 
 
 def _link(name: str, trace: Trace) -> str:

@@ -20,7 +20,8 @@ from specviz.cli.commands import bench as bench_commands
 SPECVIZ = ("specviz",)
 FLOAT = ("--dtype", "float32")
 BOTH = ("target", "drafter")
-SWEEP = "assets/sweeps/all_drafters"
+SWEEP, FAILURES = "assets/sweeps/all_drafters", "assets/sweeps/failures"
+FAILURES_ZIP = f"{FAILURES}.traces.zip"
 RACE = "assets/races/opening.json.gz"
 RACE_PROMPT = "story-stormy-sophie"
 MODULES = (
@@ -124,8 +125,8 @@ def _recorded() -> tuple[Step, ...]:
         Step("analysis", "why drafts failed in the recorded runs", (*SPECVIZ, "analyse", "assets/traces", "--write"),
              (Output("docs/analysis.md", "failures"),), 1),
         Step("failures", "why drafts fail, on a prompt of each family",
-             (*SPECVIZ, "bench", "sweep", "assets/sweeps/failures.toml", "--write-failures"),
-             (Output("docs/analysis.md", "sweep failures"),), 4),
+             (*SPECVIZ, "bench", "sweep", f"{FAILURES}.toml", "--write-failures", "--zip-traces", FAILURES_ZIP),
+             (Output("docs/analysis.md", "sweep failures"), Output(FAILURES_ZIP)), 4),
         Step("training", "the recorded training of a module", (*SPECVIZ, "record", "--training", "eagle"),
              (Output(TRAINING),), 3, rests_on=("target",)),
         Step("race", "the recorded race", (*SPECVIZ, "race", *race), (Output(RACE),), 1, rests_on=("target",)),

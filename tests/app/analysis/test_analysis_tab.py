@@ -9,10 +9,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from specviz.app.analysis.actions import FILES, OUTPUTS, RECORDED, STAGE, AnalysisActions, Counted
+from specviz.app.analysis.actions import FILES, OUTPUTS, RECORDED, STAGE, SWEPT, AnalysisActions, Counted
 from specviz.app.analysis.answer import answer, first_sentence
 from specviz.app.analysis.charts import CHARTS, chart
-from specviz.app.analysis.library import MOST_TRACES, Library
+from specviz.app.analysis.library import MOST_TRACES, SWEEP_ZIP, Library, shipped
 from specviz.app.analysis.tables import agreement_table, comparison_table, drafters_table, pairs_table, rounds_list
 from specviz.app.parts.gallery import gallery
 from specviz.app.parts.request import Limits
@@ -187,6 +187,28 @@ def test_what_is_too_much_or_nothing_is_refused_in_words(actions, folder):
             file.writestr(f"{number}.json", "{}")
     with pytest.raises(TraceError, match="these are 201 traces, but at most 200 are read"):
         actions.count(FILES, "", [str(many)])
+
+
+def test_the_shipped_sweep_is_offered_where_it_is_and_names_every_drafters_kinds_with_examples(folder):
+    assert shipped(folder) is None
+    assert [name for _, name in AnalysisActions(Library(gallery(folder), Limits())).choices()] == [
+        STAGE, RECORDED, FILES,
+    ]  # fmt: skip
+    with zipfile.ZipFile(folder / SWEEP_ZIP, "w") as file:
+        file.write(folder / "sample.json.gz", "sample.json.gz")
+        other = replace(
+            sample(), started=replace(sample().started, drafter=replace(sample().started.drafter, name="x"))
+        )
+        file.writestr("other.json", codec.dumps(other))
+    actions = AnalysisActions(Library(gallery(folder), Limits(), shipped(folder)))
+    assert ("a sweep of every drafter", SWEPT) in actions.choices()
+    *_, last = actions.choose(Counted(), SWEPT, "", None, "depth", "surprise", 6.0)
+    fold, everyone = last[9:11]
+    assert (fold.visible, fold.open) == (True, True)
+    assert everyone.count('data-open="1"') == 2 * 3
+    assert actions.count(SWEPT, "", None) is last[0]
+    opened = actions.asked(last[0], None, "surprise", 6.0, pressed(run="other"))
+    assert (opened.trace.started.drafter.name, opened.moment["round"]) == ("x", 0)
 
 
 def test_a_member_that_unpacks_to_more_than_a_trace_may_be_is_refused(folder):

@@ -255,6 +255,9 @@ SWEEP: dict[str, object] = {
     "per_family": 1,
     "repeats": 1,
     "tokens": 16,
+    "target": "target",
+    "drafter_model": "drafter",
+    "chat": False,
 }
 
 

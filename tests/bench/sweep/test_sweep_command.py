@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import count
@@ -207,6 +208,21 @@ def test_each_drafters_failures_are_written_where_a_page_has_marks(
     )
     assert "- 100 % (8 of 8) *" in text
     assert text.count("http://127.0.0.1:7860/#ask=") == 1
+
+
+def test_the_traces_behind_the_shares_are_packed_for_the_page(
+    source: Drafters, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.setattr(bench_sweep, "live_source", lambda models, threads: Spoken())
+    assert bench("--zip-traces", "t.zip") == 2
+    assert "--zip-traces packs what --write-failures counts; give that too" in capsys.readouterr().err
+    Path("page.md").write_text("<!-- sweep failures -->\n<!-- /sweep failures -->\n", encoding="utf-8")
+    assert bench("--write-failures", "page.md", "--zip-traces", "t.zip", "--keep-traces", "kept") == 0
+    with zipfile.ZipFile("t.zip") as archive:
+        inside = sorted(name.removesuffix(".json") for name in archive.namelist())
+        assert json.loads(archive.read(archive.namelist()[0]))["format"] == "specviz-trace"
+    assert inside == sorted(path.name.removesuffix(".json.gz") for path in Path("kept").iterdir())
+    assert len(inside) == 6
 
 
 def test_traces_made_elsewhere_are_not_kept_here(source: Drafters, capsys: Any) -> None:

@@ -23,7 +23,7 @@ from specviz.bench.sweep.table import report, workers_table
 from specviz.bench.sweep.traces import trace_keeper
 from specviz.bench.sweep.warm_up import every_drafter, runnable, warm_up
 from specviz.cli.parts.bench import Cancelled, time_limit
-from specviz.cli.parts.failures_page import DOCUMENT, SWEEP_SECTION, section
+from specviz.cli.parts.failures_page import DOCUMENT, SWEEP_SECTION, pack, section
 from specviz.cli.parts.progress import progress
 from specviz.cli.parts.sources import SharedModels, live_source
 from specviz.cli.parts.terminal import err, out, printable
@@ -53,6 +53,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--keep-traces", type=Path, metavar="DIR", help=keep_words)
     failures_words = "write each drafter's most frequent kinds of failure between the marks of PAGE (docs/analysis.md)"
     add("--write-failures", nargs="?", type=Path, const=DOCUMENT, metavar="PAGE", help=failures_words)
+    zip_words = "also write the traces that those shares are counted from into this zip, for the page's Analysis tab"
+    add("--zip-traces", type=Path, metavar="FILE.zip", help=zip_words)
     own_words = "your own prompts, one JSON object a line, in place of the file's"
     add("--own-prompts", type=Path, metavar="FILE.jsonl", help=own_words)
     add("--dtype", metavar="D", help="number format in place of the file's, such as bfloat16; give another --out")
@@ -74,6 +76,8 @@ def run(args: argparse.Namespace) -> int:
         definition = replace(definition, dtype=args.dtype)
     if args.workers < 0 or (args.workers and args.ray is None):
         raise OptionError(f"--workers is {args.workers}, but must be at least 1, and stands beside --ray.")
+    if args.zip_traces is not None and args.write_failures is None:
+        raise OptionError("--zip-traces packs what --write-failures counts; give that too.")
     if args.ray is not None and (args.keep_traces is not None or args.write_failures is not None):
         raise OptionError(
             "--keep-traces and --write-failures keep the runs of this machine, and --ray makes them elsewhere; leave "
@@ -102,6 +106,8 @@ def _run(args: argparse.Namespace, definition: SweepDefinition) -> int:
     if args.write_failures is not None:
         made = f"`specviz bench sweep {args.file} --write-failures`"
         write_between(args.write_failures, SWEEP_SECTION, section(args.keep_traces, made))
+        if args.zip_traces is not None:
+            pack(args.keep_traces, args.zip_traces)
     if args.json:
         out().write(sweep_store.dumps(result))
     else:

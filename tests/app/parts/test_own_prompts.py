@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from specviz.app.parts.own_prompts import chosen, offer_prompts, open_prompts
 from specviz.app.parts.request import Limits
-from specviz.app.step.own_prompts import chosen, open_prompts
 
 
 def opened(tmp_path, text: str, limits: Limits | None = None):
@@ -28,3 +28,14 @@ def test_a_file_that_cannot_be_read_says_so_and_changes_nothing_else(tmp_path):
 
 def test_a_file_that_is_too_large_is_not_read(tmp_path):
     assert "The file is larger than the" in str(opened(tmp_path, "x" * 9, Limits(import_bytes=5))[1])
+
+
+def test_in_a_list_of_prompts_the_visitors_own_stand_before_the_bundled_ones(tmp_path):
+    path = tmp_path / "mine.jsonl"
+    path.write_text('{"id": "a", "text": "x"}\n{"id": "b", "text": "y"}')
+    offered, line = offer_prompts(str(path), Limits(), [("code: First", "z")])
+    assert [value for _, value in offered.choices] == ["x", "y", "z"]
+    assert (offered.value, "2 prompts of your own stand first" in line) == ("x", True)
+    path.write_text("{")
+    offered, line = offer_prompts(str(path), Limits(), [("code: First", "z")])
+    assert ("__type__" in offered, "line 1 is not valid JSON" in line) == (True, True)
