@@ -317,7 +317,7 @@ def kinds(world: World) -> dict[str, Kind]:
         return json.dumps(mutations.form_of(rng, form_values(world))).encode()
 
     def swept(rng: random.Random) -> bytes:
-        form = SweepForm(["model"], ["story"], "1,2", "", [], "16", [], "0", 1, 1, 8)
+        form = SweepForm(["model"], ["story"], "1,2", "", [], "16", [], "0", 1, 1, 8, "target", "drafter", False)
         return json.dumps(mutations.typed(rng, asdict(form))).encode()
 
     traces = [GOLDEN / "trace-1.0-sample.json", GOLDEN / "trace-1.0-greedy.json", GOLDEN / "trace-1.1-greedy.json"]

@@ -51,6 +51,10 @@ def model_fields(
             allow_custom_value=limits.any_model, min_width=200, elem_id=f"sv-{tab}{name.replace('_', '-')}",
         )  # fmt: skip
     fields["chat"] = gr.Checkbox(
-        bool(begin("chat", defaults.chat)), label="the prompt is a message", info=CHAT, elem_id=f"sv-{tab}chat"
+        bool(begin("chat", defaults.chat)),
+        label="the prompt is a message",
+        info=CHAT,
+        min_width=260,
+        elem_id=f"sv-{tab}chat",
     )
     return fields

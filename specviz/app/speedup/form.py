@@ -160,9 +160,10 @@ def whole_numbers(text: str, what: str, most: int, in_order: bool = True) -> tup
 
 def _model(name: str | None, what: str) -> str:
     """Raises OptionError for none; whether there is such a model is found out where it is looked for."""
-    if not (name or "").strip():
+    found = str(name or "").strip()
+    if not found:
         raise OptionError(f"no {what} is chosen; choose one, or type a folder or a hub id.")
-    return str(name).strip()
+    return found
 
 
 def _temperatures(text: str) -> tuple[float, ...]:
