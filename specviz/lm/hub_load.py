@@ -20,6 +20,9 @@ from specviz.lm.place import DTYPES
 from specviz.lm.spread import Spread
 from specviz.lm.stored_tensors import StoredTensors
 
+BESIDE_WEIGHTS = ("_scale", "_shape", "_zero_point")
+"""names of what a quantiser keeps beside the weights"""
+
 
 def supported_config(folder: Path, name: str, spread: Spread) -> Any:
     """The config as transformers reads it. Raises ModelError where the model cannot be used: no weight is read yet."""
@@ -45,7 +48,8 @@ def load_hub(folder: Path, files: Sequence[Path], config: Any, info: ModelInfo, 
 
     logging.disable_progress_bar()
     model_class: Any = MODEL_FOR_CAUSAL_LM_MAPPING.get(type(config), None)
-    place = _placed(spread, getattr(config, "quantization_config", None) is not None)
+    quantised = getattr(config, "quantization_config", None) is not None
+    place = _placed(spread, quantised)
     wanted = {
         "config": config,
         "dtype": DTYPES[info.dtype],
@@ -62,6 +66,8 @@ def load_hub(folder: Path, files: Sequence[Path], config: Any, info: ModelInfo, 
             )
         if place is None:
             model = model.to(spread.device)
+        if quantised:
+            _unpack(model)
     return HubModel(model, _described(info, config, model, spread))
 
 
@@ -79,13 +85,22 @@ def _placed(spread: Spread, quantised: bool) -> dict[str, Any] | None:
     return {} if spread.device.type == "cpu" else {"device_map": {"": spread.device}}
 
 
+def _unpack(model: Any) -> None:
+    """Make one pass: some quantisers bring weights into the form they compute with in the first one, and only then can
+    they be counted."""
+    import torch
+
+    with torch.inference_mode():
+        model(input_ids=torch.zeros(1, 1, dtype=torch.long, device=model.device), use_cache=False)
+
+
 def _described(info: ModelInfo, config: Any, model: Any, spread: Spread) -> ModelInfo:
     text, window = config.get_text_config(decoder=True), window_of(config)
     context_length = int(text.max_position_embeddings)
     return replace(
         info,
         adapter=_adapter(model, spread),
-        parameters=(parameters := sum(parameter.numel() for parameter in model.parameters())),
+        parameters=(parameters := _parameters(model)),
         read_per_pass=parameters - _gathered(model),
         layers=int(text.num_hidden_layers),
         hidden_size=int(text.hidden_size),
@@ -103,6 +118,11 @@ def _adapter(model: Any, spread: Spread) -> str:
         return "transformers"
     shared_out = getattr(model, "hf_device_map", {"": model.device})  # absent where all went to one device
     return f"transformers, layers on {', '.join(dict.fromkeys(str(place) for place in shared_out.values()))}"
+
+
+def _parameters(model: Any) -> int:
+    """Numbers in the weights; not those by which quantised ones are read."""
+    return sum(one.numel() for name, one in model.named_parameters() if not name.endswith(BESIDE_WEIGHTS))
 
 
 def _gathered(model: Any) -> int:
