@@ -154,7 +154,7 @@ def _benches() -> tuple[Step, ...]:
              (*SPECVIZ, "bench", "asynchronous", *FLOAT, "--write", "--lanes", LANES),
              (Output("docs/asynchronous.md", "bench asynchronous"), Output(LANES)), 2),
         Step("batch", "speculation against batch size", (*SPECVIZ, "bench", "batch", *FLOAT, "--write"),
-             (Output("docs/batch.md", "bench batch"), Output(BATCH)), 4),
+             (Output("docs/batch.md", "bench batch"), Output(BATCH)), 8),
         Step("questions", "one document, many questions", (*SPECVIZ, "bench", "questions", *FLOAT, "--write"),
              (Output("docs/questions.md", "bench questions"),), 1, rests_on=("target",)),
         Step("alignment", "what aligning the drafters with the target brings",
