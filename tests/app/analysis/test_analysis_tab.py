@@ -17,6 +17,7 @@ from specviz.app.analysis.tables import agreement_table, comparison_table, draft
 from specviz.app.parts.gallery import gallery
 from specviz.app.parts.request import Limits
 from specviz.errors import TraceError
+from specviz.resources import ROOT
 from specviz.theory.analysis.analyse import analyse
 from specviz.theory.analysis.compare import compare
 from specviz.theory.analysis.gather import facts_of
@@ -250,3 +251,17 @@ def test_two_runs_are_laid_side_by_side_one_of_them_recorded(actions):
     page = actions.compare(counted, next(iter(counted.named)), "sample")
     assert "Both wrote the same text." in page
     assert "Choose two runs" in actions.compare(counted, "sample", None)
+
+
+@pytest.mark.slow
+def test_the_shipped_sweeps_traces_name_every_drafters_kinds_with_examples(tmp_path):
+    actions = AnalysisActions(Library(gallery(tmp_path), Limits(), shipped(ROOT / "sweeps")))
+    counted = actions.count(SWEPT, "", None)
+    assert counted.refused == ()
+    page = drafters_table(counted.analyses)
+    drafted = [one for one in counted.analyses if one.drafted]
+    assert len(drafted) > 15
+    for one in drafted:
+        assert page.count(f">{one.drafter}<") == 1
+        assert all(kind.examples for kind in one.failures[:3]), one.drafter
+    assert page.count('data-open="1"') == sum(len(one.failures[:3]) for one in counted.analyses)
