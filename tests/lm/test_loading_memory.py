@@ -22,7 +22,7 @@ CONFIG = {
     "max_position_embeddings": 64, "rms_norm_eps": 1e-5, "tie_word_embeddings": False, "bos_token_id": 0,
     "eos_token_id": 0, "dtype": "bfloat16",
 }  # fmt: skip
-MARGIN = 32 << 20
+MARGIN = 64 << 20
 """a layer under way, the copies of a few weights that are timed, and what the allocator has not given back"""
 
 
