@@ -67,6 +67,10 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     for (const role of ["growth", "stopping"])
       if (started[role])
         Object.assign(request, { [role]: started[role].name, [`${role}_options`]: started[role].options });
+    if (started.scene)
+      request.scene = started.scene.shapes
+        .map((one) => `${one.size} ${one.colour} ${one.shape} at ${one.x},${one.y}`)
+        .join("; ");
     if (started.drafter.model) request.drafter_model = started.drafter.model.name;
     return request;
   }

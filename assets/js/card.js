@@ -7,14 +7,19 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   const { h, END } = S;
   const DEPTHS = ["words", "numbers", "formula"];
 
+  /** For a run with a picture: whether it decides the token. */
+  const bywhat = (now, token) =>
+    now.trace.started.scene ? ` · ${S.isGrounded(now.trace, token) ? S.DECIDED : "grammar"}` : "";
+
   function place(now, id) {
-    if (id === END) return `${S.FATES[now.stateOf(END)]} · ends the round`;
+    if (id === END)
+      return `${S.FATES[now.stateOf(END)]} · ends the round${bywhat(now, now.round.judged.token)}`;
     const node = now.round.nodes[id];
     if (id === 0) return "the last committed token · root of this round's tree";
     const siblings = now.round.nodes.filter((other) => other.parent === node.parent);
     const among =
       siblings.length > 1 ? ` · ${S.ordinal(siblings.indexOf(node) + 1)} of ${siblings.length} siblings` : "";
-    return `${S.FATES[now.stateOf(id)]} · depth ${node.depth}${among}`;
+    return `${S.FATES[now.stateOf(id)]} · depth ${node.depth}${among}${bywhat(now, node.token)}`;
   }
 
   /** What decided about a candidate that passed and is not on the path. */

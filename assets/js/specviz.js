@@ -56,10 +56,11 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       branch: branch ? (token) => branch({ round: own.cursor.round, node: own.selected, token }) : null,
     };
     const badge = props.badge ? area("badge", { "aria-label": "where this run comes from" }) : null;
-    const text = S.textPanel(area("text", { "aria-label": "text" }), act);
+    const strip = area("text", { "aria-label": "text" });
+    const text = S.textPanel(strip, act);
     const tree = S.treePanel(area("draft", { "aria-label": "draft tree" }), act);
     const card = area("card", { "aria-label": "selected node" });
-    panels.push(tree.draw, text, S.cardPanel(card, act), S.columnsPanel(card, act), S.rejudgePanel(card, act));
+    panels.push(tree.draw, text, S.picturePanel(strip), S.cardPanel(card, act), S.columnsPanel(card, act), S.rejudgePanel(card, act));
     const caption = area("caption", { "aria-label": "what happens" });
     const told = S.captionPanel(caption);
     const transport = area("transport", { "aria-label": "transport" });
@@ -101,9 +102,11 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         const after = parent < 0 ? "" : `, after ${names[parent]}`;
         return (
           `${names[id]}, ` +
-          `${S.FATES[stateOf(id)]}${odds}${changes.has(id) ? `, ${S.CHANGES[changes.get(id)].words}` : ""}${after}`
+          `${S.FATES[stateOf(id)]}${odds}${changes.has(id) ? `, ${S.CHANGES[changes.get(id)].words}` : ""}${decided(id)}${after}`
         );
       };
+      const tokenOf = (id) => (id === END ? round.judged.token : round.nodes[id].token);
+      const decided = (id) => (S.isGrounded(own.trace, tokenOf(id)) ? `, ${S.DECIDED}` : "");
       const rejudged = own.moved && at.drawn ? S.rejudge(own.trace, round, own.moved) : null;
       const changes = new Map(
         rejudged ? [...rejudged.all.values()].filter(S.changeOf).map((one) => [one.node, S.changeOf(one)]) : [],

@@ -21,7 +21,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return `${name} · ${token.mark === "accepted" ? "accepted draft" : S.FATES[token.mark]} · round ${token.round + 1}`;
   }
 
-  function tokenSpan(token) {
+  function tokenSpan(token, decided) {
     const text =
       token.text === ""
         ? [h("span", { class: "svp-sign", text: S.visible("", token.bytes) })]
@@ -35,12 +35,12 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       {
         class:
           `svp-tok ` +
-          `is-${token.mark}${token.cut ? " is-cut" : ""}` +
+          `is-${token.mark}${token.cut ? " is-cut" : ""}${decided ? " is-decided" : ""}` +
           (token.current && !token.text.includes("\n") ? " is-whole" : ""),
         "data-round": token.round,
         "data-node": token.node,
         "data-letter": token.current ? LETTERS[token.mark] : null,
-        title: describe(token),
+        title: describe(token) + (decided ? ` · ${S.DECIDED}` : ""),
         // heard as what it is in its own round; later the text is read without it
         "aria-hidden": token.mark === "rejected" && !token.current ? "true" : null,
       },
@@ -116,7 +116,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
           "span",
           { class: `svp-round${round === now.cursor.round ? " is-current" : ""}` },
           tokens.map((token) => {
-            const span = tokenSpan(token);
+            const span = tokenSpan(token, S.isGrounded(now.trace, token.token));
             if (token.current && String(token.node) === String(now.selected)) span.classList.add("is-selected");
             if (token.cited) span.classList.add("svp-cited");
             return span;

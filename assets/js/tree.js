@@ -23,7 +23,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     ]) {
       list.append(h("li", {}, S.glyph(fate), words));
     }
-    list.append(h("li", {}, "draft q → target p"));
+    const decided = h("li", { hidden: true }, h("i", { class: "svp-decided-sign" }), S.DECIDED);
+    list.append(h("li", {}, "draft q → target p"), decided);
     const scroll = h("div", { class: "svp-scroll" });
     const table = h(
       "details",
@@ -104,7 +105,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       for (const spot of drawn.spots) {
         const line = spot.parent >= 0 ? svg("path", { d: S.edge(drawn, byId.get(spot.parent), spot) }) : null;
         if (line) edges.append(line);
-        const part = item(spot, drawn);
+        const part = item(spot, drawn, S.isGrounded(now.trace, tokenAt(now.round, spot.id)));
         nodes.append(part.group);
         parts.set(spot.id, { ...part, line });
       }
@@ -129,8 +130,10 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       return { round: now.round, key, parts, plan: drawn, drawing, scale: scaleOf(now) };
     }
 
+    const tokenAt = (round, id) => (id === END ? round.judged.token : round.nodes[id].token);
+
     /** A node: a target of 40 pixels, its mark, label and odds, and what is folded below it. */
-    function item(spot, { row, down, width, marks }) {
+    function item(spot, { row, down, width, marks }, isDecided) {
       const mark = svg("path", { transform: marks < 1 ? `scale(${marks})` : null });
       const numbers = spot.label
         ? svg("text", {
@@ -160,6 +163,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
           rx: 6,
         }),
         mark,
+        isDecided ? svg("rect", { class: "svp-decided", x: -13, y: -12, width: 5, height: 5 }) : null,
         svg("text", { class: "svp-label", x: 14, y: down || !numbers ? 5 : 3, text: spot.label }),
         numbers,
         change,
@@ -210,6 +214,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     }
 
     function draw(now) {
+      decided.hidden = !now.trace.started.scene;
       reserve(now);
       const drawn = plan(now);
       const key = keyOf(now, drawn);

@@ -16,6 +16,7 @@ from specviz.protocol.runs import Resume, RunRequest
 from specviz.stop_policies.base import StopOptions, StopPolicy
 from specviz.trace.exhibits import DatastoreCard, MemoryCard
 from specviz.trace.header import Branch, MethodCard, ModelCard, SamplingCard, Started, StepTime, TokenizerCard
+from specviz.trace.scene_card import SceneCard
 from specviz.trace.seal import seal
 from specviz.tree_policies.base import TreePolicy
 from specviz.verifiers.base import Verifier
@@ -53,6 +54,7 @@ def started(
     resume: Resume | None,
     memory: MemoryCard | None = None,
     datastore: DatastoreCard | None = None,
+    scene: SceneCard | None = None,
 ) -> Started:
     """The header; its id is a hash over all the rest, time of creation included."""
     info, text = who.target.info, who.target.tokenizer
@@ -90,6 +92,7 @@ def started(
         else replace(_card(draft_policies.stop_policy), deployable=draft_policies.stop_policy.deployable),
         memory=memory,
         datastore=datastore,
+        scene=scene,
         branch=None if resume is None else Branch(resume.trace.started.run_id, resume.round, resume.forced_token),
     )
     return replace(header, run_id=seal(header))
@@ -100,6 +103,8 @@ def _prompt_text(request: RunRequest, who: Participants, prompt_ids: Sequence[in
     text = who.target.tokenizer
     if resume is not None:
         return text.decode(prompt_ids)
+    if request.scene:
+        return text.decode(token for token in prompt_ids if token not in text.special_ids)
     return text.rendered(request.prompt) if request.chat else request.prompt
 
 

@@ -24,6 +24,11 @@ from specviz.options import OptionDescription, Options, describe
 from specviz.protocol.runs import Catalog, FamilyCard, MethodDescription, ModelDescription, OptionCard, PromptCard
 from specviz.resources import ROOT, asset_path
 
+CAPTIONS = {
+    "captioner": "captioner",
+    **dict.fromkeys(("caption-drafter-text", "caption-drafter-tuned", "caption-drafter-eyes"), "caption drafter"),
+}
+"""they belong together alone, and have a tab of their own"""
 EXPECTED_MODELS = {"target": "target", "drafter": "drafter", "drafter-weak": "drafter"}
 """bundled name → role; listed as not available where the weights are missing"""
 
@@ -150,7 +155,7 @@ def bundled_models() -> tuple[ModelDescription, ...]:
 
 
 def _describe_model(name: str, folder: Path | None) -> ModelDescription:
-    role = EXPECTED_MODELS.get(name, "target")
+    role = (EXPECTED_MODELS | CAPTIONS).get(name, "target")
     weights = sorted(folder.glob("*.safetensors")) if folder is not None else []
     if folder is None or not weights:
         return ModelDescription(name, role, "not trained yet", 0, available=False)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
+from specviz.live.seeing import check_scene
 from specviz.lm.checkpoint import read_config
 from specviz.lm.hub_files import is_hub_id
 from specviz.lm.place import bundled_models, is_folder, locate
@@ -28,7 +29,7 @@ def check_pair(request: RunRequest, drafters: Sequence[str], translates: bool = 
     With no drafters only the target is looked for. A drafter that `translates` may have other tokens."""
     target = request.target
     folder = _folder_of(target)
-    read_config(folder, target)
+    check_scene(request, sees="eyes" in read_config(folder, target))
     if request.chat:
         _codec(folder, target).rendered(request.prompt)
     for name in drafters:

@@ -26,6 +26,8 @@ from specviz.engine.termination import Ending, Limits
 from specviz.errors import OptionError, PromptError
 from specviz.live.models import Models
 from specviz.live.plan import make_plan
+from specviz.live.seeing import card_of, prompt_of, shown
+from specviz.lm.base import SeesPictures
 from specviz.lm.text import TextCodec
 from specviz.options import Options
 from specviz.protocol.runs import Resume, RunRequest
@@ -53,9 +55,11 @@ class Runs:
         plan = make_plan(request)
         needs_model = isinstance(plan.drafter, UsesModel)
         translates = isinstance(plan.drafter, Translates)
-        who = self._models.participants(request, needs_model, further_models(plan.drafter), translates)
+        who = shown(self._models.participants(request, needs_model, further_models(plan.drafter), translates), request)
         text = who.target.tokenizer
-        prompt_ids = _context(resume, text) if resume is not None else _encode(text, request)
+        prompt_ids = _context(resume, text) if resume is not None else _encode(who, request)
+        model = who.target.model
+        scene = card_of(request, model, text) if isinstance(model, SeesPictures) else None
         own = who.drafter.model if who.drafter is not None else None
         texts = (text, who.drafter.tokenizer, who.target.info.vocab_size) if who.drafter is not None else None
         drafter = with_model(plan.drafter, own, [one.model for one in who.further], texts)
@@ -67,7 +71,7 @@ class Runs:
         if request.memory == "warm":
             memory = self._memories.recall(drafter, text.sha256, request.memory_file)
         datastore = self._consult(drafter, request, text)
-        header = started(request, who, method, prompt_ids, resume, memory, datastore)
+        header = started(request, who, method, prompt_ids, resume, memory, datastore, scene)
         yield from decode(header, session, Recorder(text, request.top, request.record), cancelled, self._models.lane)
         if request.memory != "cold":
             self._memories.keep(drafter, text.sha256, memory is None, request.memory_file)
@@ -115,9 +119,12 @@ def _tune(drafter: Drafter[Options], who: Participants) -> None:
         tree_policy.tune(costs)
 
 
-def _encode(text: TextCodec, request: RunRequest) -> list[int]:
-    """Prompt ids, never empty. Raises PromptError where an empty prompt has nothing to start from, and where a chat is
-    asked for without a template."""
+def _encode(who: Participants, request: RunRequest) -> list[int]:
+    """Prompt ids, never empty. Raises PromptError where an empty prompt has
+    nothing to start from, where a chat is asked for without a template, and for words a captioner does not have."""
+    text, model = who.target.tokenizer, who.target.model
+    if isinstance(model, SeesPictures):
+        return prompt_of(request, model, text)
     ids = text.encode_rendered(text.rendered(request.prompt)) if request.chat else text.encode(request.prompt)
     if not ids and not text.eos_ids:
         raise PromptError("the prompt is empty and the tokenizer has no end-of-text token to start from; write a word.")

@@ -95,6 +95,20 @@ class LanguageModel(Protocol):
         ...
 
 
+@runtime_checkable
+class SeesPictures(LanguageModel, Protocol):
+    """A language model whose prompt begins with a picture."""
+
+    @property
+    def picture_ids(self) -> list[int]:
+        """The tokens that stand for the picture, in the order in which a prompt begins with them."""
+        ...
+
+    def seeing(self, pixels: Tensor) -> LanguageModel:
+        """The same model shown this picture, uint8 [side, side, 3]: for one run, sharing its weights."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Blocks:
     """Which sub-layers a partial pass runs; the others hand their input on."""

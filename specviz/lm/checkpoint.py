@@ -11,6 +11,8 @@ from typing import Any
 from specviz.errors import ModelError
 
 INDEX = "model.safetensors.index.json"
+EYES = "eyes.safetensors"
+"""beside the weights of a language model that sees pictures"""
 
 
 def read_config(folder: Path, name: str) -> dict[str, Any]:
@@ -29,11 +31,12 @@ def read_config(folder: Path, name: str) -> dict[str, Any]:
 def weight_files(folder: Path, name: str) -> list[Path]:
     """The safetensors files that make up the model, sorted. Raises ModelError where there are none.
 
-    Some repositories carry the same weights twice; the file or the index that transformers would read decides.
+    Some repositories carry the same weights twice; the file or the index that transformers would read decides. A
+    picture encoder beside them is part of the model.
     """
     found = {path.name: path for path in sorted(folder.glob("*.safetensors"))}
     if "model.safetensors" in found:
-        return [found["model.safetensors"]]
+        return [found[part] for part in ("model.safetensors", EYES) if part in found]
     if (folder / INDEX).is_file():
         named = sorted(set(_read_index(folder, name).values()))
         absent = [part for part in named if part not in found]

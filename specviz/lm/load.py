@@ -118,6 +118,8 @@ def _hub(asked: str, folder: Path, files: list[Path], config: Any, info: ModelIn
 
 
 def _lean(config: dict[str, Any], files: list[Path], info: ModelInfo, device: torch.device) -> LanguageModel:
+    from specviz.lm.captioner import Captioner
+    from specviz.lm.eyes import Eyes, EyesShape
     from specviz.lm.llama import LlamaModel
 
     shape, weights = lean_weights(config, files, info.name, DTYPES[info.dtype], device)
@@ -131,7 +133,11 @@ def _lean(config: dict[str, Any], files: list[Path], info: ModelInfo, device: to
         vocab_size=min(shape.vocab_size, info.vocab_size),
         context_length=shape.context_length,
     )
-    return LlamaModel(shape, weights, info)
+    if "eyes" not in config:
+        return LlamaModel(shape, weights, info)
+    eyes = Eyes.stored(EyesShape.from_config(config["eyes"], info.name), shape.hidden_size, weights, info.name)
+    seen = sum(parameter.numel() for parameter in eyes.parameters())
+    return Captioner(shape, weights, replace(info, read_per_pass=info.read_per_pass - seen), eyes)
 
 
 def shape_of(config: dict[str, Any], name: str) -> LlamaShape:

@@ -26,7 +26,7 @@ _TYPES: Mapping[str, type | tuple[type, ...]] = {
     "prompt": str, "target": str, "drafter": str, "drafter_model": str, "drafter_options": dict, "growth": str,
     "growth_options": dict, "stopping": str, "stopping_options": dict, "verifier": str, "verifier_options": dict,
     "temperature": (int, float), "top_k": int, "top_p": (int, float), "seed": int, "max_new_tokens": int,
-    "stop": list, "dtype": str, "chat": bool,
+    "stop": list, "scene": str, "dtype": str, "chat": bool,
 }  # fmt: skip
 """what a link may hold, by the names of `RunRequest`; files and memories of one machine are no part of it"""
 

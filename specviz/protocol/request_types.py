@@ -57,7 +57,7 @@ _Kind = tuple[tuple[str, ...], Callable[[object], bool], str]
 _KINDS: tuple[_Kind, ...] = (
     (
         ("prompt", "target", "drafter", "drafter_model", "growth", "stopping", "memory", "memory_file", "datastore",
-         "verifier", "dtype", "device"),
+         "verifier", "scene", "dtype", "device"),
         _text, "text",
     ),
     (("temperature", "top_p"), _number, "a number"),

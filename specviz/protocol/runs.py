@@ -14,6 +14,7 @@ from specviz.protocol.proofs import Prover
 from specviz.protocol.trainings import WEIGHTS
 from specviz.trace.events import Option, Trace
 from specviz.trace.header import Started
+from specviz.trace.scene_card import in_words
 from specviz.trace.steps import Step
 
 MEMORY_WAYS = ("cold", "warm", "reset")
@@ -58,6 +59,9 @@ class RunRequest:
     prompt_name: str | None = None
     chat: bool = False
     """the prompt is a user's message, put into the target's chat template"""
+    scene: str = ""
+    """the picture for a target that sees one, such as `large red circle at 8,8; small blue square at 24,20`; the prompt
+    is then the caption's beginning, or empty"""
     dtype: str = "auto"
     device: str = "auto"
     record: bool = True
@@ -97,6 +101,7 @@ def request_of(started: Started) -> RunRequest:
         seed=started.seed,
         max_new_tokens=started.max_new_tokens,
         stop=tuple(started.stop),
+        scene="" if started.scene is None else in_words(started.scene),
         recorded=True,
         dtype=started.machine.dtype,  # `auto` goes by the machine, and another format rounds to another text
     )
@@ -177,7 +182,7 @@ class MethodDescription:
 class ModelDescription:
     name: str
     role: str
-    """`target` or `drafter`"""
+    """`target`, `drafter`, `captioner` or `caption drafter`"""
     summary: str
     parameters: int
     available: bool

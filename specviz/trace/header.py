@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from specviz.trace.exhibits import DatastoreCard, MemoryCard
+from specviz.trace.scene_card import SceneCard
 
 Source = Literal["live", "recorded", "simulated"]
 Option = int | float | bool | str | None | list[int]
@@ -146,3 +147,5 @@ class Started:
     """what the drafter retrieves from; None: nothing"""
     chat_message: str | None = None
     """what the user wrote, where `prompt_text` is the target's chat template around it"""
+    scene: SceneCard | None = None
+    """the picture that the target saw; None: it read text alone"""

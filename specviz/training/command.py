@@ -18,7 +18,14 @@ from specviz.training.options import TrainOptions
 Stage = Callable[[TrainOptions, Callable[[dict[str, Any]], None]], Any]
 
 STAGES = ("prepare", "target", "teach", "drafter", "weak", "export", "measure", "skips")
-EXTRA_STAGES = ("prompts", "figures", "keep", "module", "drafter-align")  # asked for by name; `all` does without
+EXTRA_STAGES = (
+    "prompts",
+    "figures",
+    "keep",
+    "module",
+    "drafter-align",
+    "captions",
+)  # asked for by name; `all` does without
 PROGRESS_EVERY_S = 15.0
 (MODULES_FIELD,) = (field for field in fields(TrainOptions) if field.name == "modules")  # a list of names, not a flag
 
@@ -52,6 +59,7 @@ def stage_functions() -> Mapping[str, Stage]:
     """Name to function, in order; imported here because torch is slow to load and `--help` does without."""
     from specviz.training import drafter_stages, publication, skips, stages, target_stages
     from specviz.training.alignment import align
+    from specviz.training.captions import stage as captions
     from specviz.training.modules import stage
 
     functions: tuple[Stage, ...] = (
@@ -68,6 +76,7 @@ def stage_functions() -> Mapping[str, Stage]:
         target_stages.keep,
         stage.train_module,
         align.drafter_align,
+        captions.train_captions,
     )
     return dict(zip((*STAGES, *EXTRA_STAGES), functions, strict=True))
 

@@ -126,8 +126,8 @@ def test_the_engine_draws_only_through_its_random_source():
     foreign = re.compile(
         r"^\s*(import|from) random\b|\bnp\.random\b|manual_seed|torch\.(rand|multinomial|bernoulli)", re.MULTILINE
     )
-    # the corpus draws documents by a key of their own
-    engine = [path for path in MODULES if folder(path) in DECODING - {"lm", "corpus"}]
+    # corpus and scenes are drawn by keys of their own
+    engine = [path for path in MODULES if folder(path) in DECODING - {"lm", "corpus", "scenes"}]
     assert len(engine) > 10
     drawing = {relative(path) for path in engine if foreign.search(path.read_text(encoding="utf-8"))}
     assert not drawing - NETWORKS

@@ -58,6 +58,12 @@ def weights():
 
 def test_recordings_are_of_the_bundled_weights(headers, weights):
     """If this fails: `specviz record`."""
+    scenes = [one for one in headers if one.scene is not None]
+    headers = [one for one in headers if one.scene is None]
+    assert {(one.target.weights_sha256, one.drafter.model.weights_sha256) for one in scenes} == {
+        (load("captioner").info.weights_sha256, load(f"caption-drafter-{kind}").info.weights_sha256)
+        for kind in ("tuned", "eyes")
+    }
     assert {one.target.weights_sha256 for one in headers} == {weights["target"]}
     drafters = {weights["drafter"], load("drafter-weak").info.weights_sha256}
     assert {one.drafter.model.weights_sha256 for one in headers if one.drafter.model} == drafters

@@ -32,6 +32,8 @@ from specviz.app.proof.actions import ProofActions
 from specviz.app.proof.tab import proof_tab
 from specviz.app.race.actions import RaceActions
 from specviz.app.race.tab import race_tab
+from specviz.app.scenes.actions import ScenesActions, Stage
+from specviz.app.scenes.tab import scenes_tab
 from specviz.app.speedup.actions import SpeedupActions
 from specviz.app.speedup.shown import recorded
 from specviz.app.speedup.tab import opens_sweeps, speedup_tab
@@ -98,6 +100,8 @@ def build(source: TraceSource, gallery: Gallery, limits: Limits, sweeps: Path = 
                 what_if = what_if_tab(simulating, tabs, parts.stage())
             with gr.Tab("Proof", id="proof") as proof_page:
                 proved = proof_tab(proof, proof_page)
+            with gr.Tab("Scenes", id="scenes"):
+                scenes_tab(ScenesActions(step), Stage.of(tabs, parts))
             with gr.Tab("Map", id="map"):
                 doc, filters = map_tab(frozenset(names.values()))
             with gr.Tab("About", id="about"):

@@ -19,6 +19,7 @@ from specviz.errors import OptionError
 from specviz.options import is_off
 from specviz.protocol.runs import MEMORY_WAYS, Catalog, MethodDescription, OptionCard, RunRequest
 from specviz.protocol.trainings import SHIPPED, TRAINED, UNTRAINED, WEIGHTS
+from specviz.scenes.scene import Scene
 from specviz.trace.events import Option
 from specviz.trace.tree_paths import read_paths
 
@@ -60,6 +61,7 @@ def request_from(values: Mapping[str, object], catalog: Catalog, limits: Limits)
     return RunRequest(
         prompt=_prompt(values, limits),
         chat=bool(values.get("chat")),
+        scene=_scene(values),
         target=model_of("target", values, catalog, limits),
         drafter_model=model_of("drafter_model", values, catalog, limits),
         temperature=_number("temperature", values, (0.0, 10.0)),
@@ -269,13 +271,19 @@ def _datastore(values: Mapping[str, object], catalog: Catalog, limits: Limits) -
 
 def _prompt(values: Mapping[str, object], limits: Limits) -> str:
     prompt = str(values.get("prompt") or "")
-    if not prompt:
+    if not prompt and not _scene(values):
         raise OptionError("the prompt is empty; type one or click an example below it.")
     if len(prompt) > limits.prompt_chars:
         raise OptionError(
             f"the prompt has {len(prompt)} characters, but this machine takes {limits.prompt_chars}; shorten it."
         )
     return prompt
+
+
+def _scene(values: Mapping[str, object]) -> str:
+    """The picture in words. Raises PromptError where it cannot be drawn."""
+    text = str(values.get("scene") or "").strip()
+    return str(Scene.parse(text)) if text else ""
 
 
 def _prompt_name(values: Mapping[str, object], catalog: Catalog) -> str | None:

@@ -214,6 +214,11 @@ def _is_gamma(kind: Kind, card: OptionCard) -> bool:
 def model_controls(controls: Controls, catalog: Catalog, limits: Limits) -> None:
     """Target and drafter weights, and what a prompt is to the target."""
     controls.fields |= model_fields(catalog, limits, controls.begin)
+    controls.fields["scene"] = gr.Textbox(
+        str(controls.begin("scene", "")), label="picture, for a target that captions one", max_lines=2,
+        placeholder="large red circle at 8,8; small blue square at 24,20", elem_id="sv-scene",
+        info="compose one in the tab Scenes; the prompt is then the caption's beginning, or empty",
+    )  # fmt: skip
 
 
 def sampling_controls(controls: Controls, limits: Limits, defaults: RunRequest) -> None:

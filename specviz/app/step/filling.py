@@ -19,7 +19,18 @@ AUTO_VERIFIERS = {True: "greedy", False: "sequential"}
 """what `auto` stands for, as `RunRequest.verifier` says: at temperature 0, above"""
 
 
-SIMPLE = ("prompt", "chat", "target", "drafter_model", "temperature", "top_k", "top_p", "seed", "max_new_tokens")
+SIMPLE = (
+    "prompt",
+    "chat",
+    "scene",
+    "target",
+    "drafter_model",
+    "temperature",
+    "top_k",
+    "top_p",
+    "seed",
+    "max_new_tokens",
+)
 GROUPS = ("drafter", "growth", "stopping", "verifier")
 
 

@@ -19,7 +19,7 @@ from specviz.cli.parts.sources import live_source
 from specviz.cli.parts.terminal import err, out, printable
 from specviz.errors import OptionError, TraceError
 from specviz.protocol import trainings
-from specviz.protocol.runs import Catalog, RunRequest, TraceSource
+from specviz.protocol.runs import Catalog, PromptCard, RunRequest, TraceSource
 from specviz.protocol.trainings import TrainingQuestion, Trains
 from specviz.trace.events import Trace
 
@@ -146,8 +146,12 @@ def read_list(path: Path, catalog: Catalog, overrides: Mapping[str, Any]) -> tup
 
 
 def _recording(entry: dict[str, Any], catalog: Catalog, overrides: Mapping[str, Any]) -> Recording:
-    name, prompt = entry.pop("name", "?"), entry.pop("prompt", "?")
-    card = next((one for one in catalog.prompts if one.id == prompt), None)
+    name, prompt = entry.pop("name", "?"), entry.pop("prompt", "" if "scene" in entry else "?")
+    card = (
+        PromptCard("", "", "", "", "")
+        if not prompt
+        else next((one for one in catalog.prompts if one.id == prompt), None)
+    )
     if card is None:
         raise OptionError(
             f"recording '{name}' names prompt '{prompt}', which is not in the set; see `specviz list prompts`."
@@ -158,8 +162,9 @@ def _recording(entry: dict[str, Any], catalog: Catalog, overrides: Mapping[str, 
         raise OptionError(
             f"recording '{name}' has the unknown setting '{unknown[0]}'; settings are those of `specviz run`."
         )
-    settings = {**entry, **overrides}
-    return Recording(name, RunRequest(prompt=card.text, prompt_name=card.id, drafter_options=options, **settings))
+    settings = entry if "scene" in entry else {**entry, **overrides}  # a picture needs its own captioner
+    request = RunRequest(prompt=card.text, prompt_name=card.id or None, drafter_options=options, **settings)
+    return Recording(name, request)
 
 
 def _record(source: TraceSource, one: Recording) -> Trace:

@@ -26,7 +26,8 @@ ROLES = {
 
 def command(settings: Mapping[str, Any]) -> str:
     """`specviz run …` of an entry of assets/traces/recordings.toml."""
-    words = ["specviz", "run", "--prompt-id", str(settings["prompt"]), *_words(settings)]
+    prompt = ["--prompt-id", str(settings["prompt"])] if "prompt" in settings else []
+    words = ["specviz", "run", *prompt, *_words(settings)]
     return shlex.join(words)
 
 

@@ -22,7 +22,7 @@ from specviz.protocol.runs import Catalog, MethodDescription, PromptCard, Resume
 
 PLAIN = (
     "target", "drafter", "drafter_model", "growth", "stopping", "memory", "memory_file", "datastore", "verifier",
-    "chat", "temperature", "top_k", "top_p", "seed", "max_new_tokens", "dtype", "device", "top",
+    "chat", "scene", "temperature", "top_k", "top_p", "seed", "max_new_tokens", "dtype", "device", "top",
 )  # fmt: skip
 """fields of RunRequest that a flag sets"""
 FIELDS = {"--tree-policy": "growth", "--stop-policy": "stopping"}
@@ -66,6 +66,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         const=True,
         help="the prompt is a message to an instruct model: use its template",
     )
+    add("--scene", str, "TEXT", "the picture for a target that sees one, like 'large red circle at 8,8'; none")
     add("--dtype", str, "D", "number format of the weights: auto, float32, bfloat16")
     add_device_flags(parser, str(default["device"]))
     add("--top", int, "N", "how many tokens of each distribution the trace keeps")
@@ -189,6 +190,8 @@ def prompted(args: argparse.Namespace, catalog: Catalog) -> RunRequest:
             raise PromptError(f"there is no prompt '{args.prompt_id}' in {args.own_prompts.name}.")
         card = prompt_card(catalog if own is None else replace(catalog, prompts=own), args.prompt_id)
         return RunRequest(prompt=card.text, prompt_name=card.id)
+    if text is None and getattr(args, "scene", None):
+        return RunRequest(prompt="")  # a picture alone begins a caption
     if text is None:
         raise PromptError("there is no prompt; give --prompt TEXT, --prompt-file FILE or --prompt-id ID.")
     return RunRequest(prompt=text)

@@ -26,7 +26,7 @@ def reasons(step: Step, root: Path, weights: Mapping[str, str]) -> list[str]:
 
 
 def _of(output: Output, root: Path, wanted: Mapping[str, str], known: set[str]) -> Iterator[str]:
-    paths = sorted(root.glob(output.path))
+    paths = sorted(path for path in root.glob(output.path) if not (output.without and path.match(output.without)))
     if not paths:
         yield f"{output}: not there"
         return

@@ -29,6 +29,7 @@ MODULES = (
     (("medusa", "markov", "hydra", "kangaroo", "masked_block"), ()),
 )
 """drafter modules that are trained together, and the flags beside their names"""
+SCENES = "scene-*.json.gz"
 LANES = "assets/lanes/opening.json.gz"
 BATCH = "assets/batches/opening.json.gz"
 TRAINING = "assets/trainings/opening.json.gz"
@@ -44,6 +45,8 @@ class Output:
     section: str = ""
     keeps_others: bool = False
     """entries of other weights may stay in it, or other files beside it"""
+    without: str = ""
+    """names of files that match the pattern and belong to another step, as a pattern"""
 
     def __str__(self) -> str:
         return f"{self.path} ({self.section})" if self.section else self.path
@@ -120,8 +123,11 @@ def _recorded() -> tuple[Step, ...]:
     race = ("--prompt-id", RACE_PROMPT, "--drafters", "ngram,model,suffix", *FLOAT, "--repeats", "3", "--out", RACE)
     files = ("--out", f"{SWEEP}.json.gz", "--replace")
     return (
-        Step("record", "the recorded runs", (*SPECVIZ, "record"), (Output("assets/traces/*.json.gz"),), 3,
-             rests_on=("target",)),
+        Step("record", "the recorded runs", (*SPECVIZ, "record"),
+             (Output("assets/traces/*.json.gz", without=SCENES),), 3, rests_on=("target",)),
+        Step("scenes", "the recorded captions",
+             (*SPECVIZ, "record", "--only", "scene-text", "--only", "scene-eyes"),
+             (Output(f"assets/traces/{SCENES}"),), 1, rests_on=("captioner",)),
         Step("analysis", "why drafts failed in the recorded runs", (*SPECVIZ, "analyse", "assets/traces", "--write"),
              (Output("docs/analysis.md", "failures"),), 1),
         Step("failures", "why drafts fail, on a prompt of each family",
@@ -157,6 +163,9 @@ def _benches() -> tuple[Step, ...]:
              (Output("docs/batch.md", "bench batch"), Output(BATCH)), 8),
         Step("questions", "one document, many questions", (*SPECVIZ, "bench", "questions", *FLOAT, "--write"),
              (Output("docs/questions.md", "bench questions"),), 1, rests_on=("target",)),
+        Step("captions", "what can be drafted without seeing the picture", (*SPECVIZ, "bench", "captions", "--write"),
+             (Output("assets/studies/captions.json"), Output("docs/scenes.md", "bench captions")), 3,
+             rests_on=("captioner",)),
         Step("alignment", "what aligning the drafters with the target brings",
              (*SPECVIZ, "study", "alignment", "--write"),
              (Output("assets/studies/alignment.json"), Output("docs/alignment.md", "alignment study")), 25),

@@ -33,6 +33,9 @@ def audit(
     with lane:
         target = _checkpoint(trace.started.target, places or {})
         drafters = _drafters(trace.started, places or {})
+        if trace.started.scene is not None:
+            for one in (target, *drafters.values()):
+                one.see(trace.started.scene)
         codec = tokenizer_of(target, trace.started.tokenizer)
     tally = Tally(len(trace.rounds), how(trace.started))
     text(trace, codec, tally)
@@ -89,12 +92,14 @@ def how(started: Started) -> tuple[str, ...]:
     """With what it is recomputed, and how close counts as equal."""
     from transformers import __version__
 
+    eyes = ("What the eyes make of the picture was computed by SpecViz's own code, on the scene of the header.",)
     ran = started.target.dtype
     slack = SLACKS.get(ran, SLACKS["bfloat16"])
     sentences = (
         f"Recomputed with transformers {__version__} in float32, one full forward per text and path, without a cache.",
         f"The run computed in {ran}: its logits may lie {slack:.2g} from these, its records are rounded to six "
         "decimals; what follows from both counts as equal.",
+        *(eyes if started.scene is not None else ()),
     )
     if ran != "float32":
         return (*sentences, f"A run in {ran} is only held to that format: small changes of its numbers are not found.")

@@ -13,10 +13,15 @@ import torch
 from torch import Tensor
 
 from specviz.errors import ModelError
-from specviz.lm.checkpoint import sha256_of, weight_files
+from specviz.lm.checkpoint import read_config, sha256_of, weight_files
+from specviz.lm.eyes import Eyes, EyesShape
 from specviz.lm.place import choose_device, fetch_weights, locate
+from specviz.lm.stored_tensors import StoredTensors
 from specviz.lm.text import TextCodec
+from specviz.scenes.raster import pixels
+from specviz.scenes.scene import Scene
 from specviz.trace.header import ModelCard, TokenizerCard
+from specviz.trace.scene_card import SceneCard
 
 BATCH = 16
 """texts in one forward"""
@@ -37,6 +42,21 @@ class Checkpoint:
                 f"checkpoint at hand has {found[:12]}; nothing was recomputed: audit it with its own checkpoint."
             )
         self._model = _loaded(self.folder, card.name)
+
+    def see(self, scene: SceneCard) -> None:
+        """Put what the checkpoint's eyes make of the picture into the embeddings of the tokens that stand for it, where
+        it has eyes. The eyes are SpecViz's own here too; all behind them is recomputed without its code."""
+        config = read_config(self.folder, self.card.name)
+        if "eyes" not in config:
+            return
+        shape = EyesShape.from_config(config["eyes"], self.card.name)
+        weights = StoredTensors(
+            weight_files(self.folder, self.card.name), self.card.name, torch.float32, self._model.device
+        )
+        eyes = Eyes.stored(shape, self._model.config.hidden_size, weights, self.card.name)
+        picture = torch.from_numpy(pixels(Scene.of(scene.shapes))).to(self._model.device)
+        with torch.inference_mode():
+            self._model.get_input_embeddings().weight[shape.token_ids] = eyes(picture[None])[0]
 
     def logits(self, text: Sequence[int], tails: Sequence[Sequence[int]]) -> list[Tensor]:
         """Per tail the logits [1 + len(tail), V] after `text` and after each token of the tail, in float64: one full

@@ -16,6 +16,8 @@ def text(trace: Trace, codec: TextCodec, tally: Tally) -> None:
     if started.branch is None and started.prompt_text:
         chat = started.chat_message is not None
         ids = codec.encode_rendered(started.prompt_text) if chat else codec.encode(started.prompt_text)
+        if started.scene is not None:
+            ids = [*started.scene.places, *ids]
         tally.compare(TEXT, "started.prompt_ids", ids == started.prompt_ids, started.prompt_ids, ids)
     for key, entry in trace.vocab.items():
         due = base64.b64encode(codec.token_bytes(int(key))).decode("ascii")

@@ -15,6 +15,7 @@ from specviz.trace.known_methods import DRAFTERS, STOP_POLICIES, TREE_POLICIES, 
 from specviz.trace.known_rules import KNOWN
 from specviz.trace.problems import Problem
 from specviz.trace.rules.scene import producer_of
+from specviz.trace.scene_card import COLOURS, MOST_SHAPES, RADII, SHAPES, SIDE
 from specviz.trace.seal import seal
 
 _HEX = re.compile(r"[0-9a-f]*")
@@ -25,6 +26,7 @@ def header(trace: Trace) -> Iterator[Problem]:
     started = trace.started
     yield from _marks(started)
     yield from _models(started)
+    yield from _scene(started)
     if started.source == "simulated" and producer_of(started) == "engine":
         yield Problem("started.source", "is 'simulated', but the header was written by the engine, which computes")
     if started.source != "simulated" and producer_of(started) == "simulation":
@@ -81,6 +83,26 @@ def _models(started: Started) -> Iterator[Problem]:
     for what, card_with_hash in (("memory", started.memory), ("datastore", started.datastore)):
         if card_with_hash is not None:
             yield from _hash(f"started.{what}.sha256", card_with_hash.sha256)
+
+
+def _scene(started: Started) -> Iterator[Problem]:
+    """A picture can be drawn, the prompt begins with it, and the words it decides are tokens of the target."""
+    scene = started.scene
+    if scene is None:
+        return
+    if not 1 <= len(scene.shapes) <= MOST_SHAPES:
+        yield Problem("started.scene.shapes", f"has {len(scene.shapes)} shapes, but a picture has 1 to {MOST_SHAPES}")
+    for index, one in enumerate(scene.shapes):
+        place = f"started.scene.shapes[{index}]"
+        if one.size not in RADII or one.colour not in COLOURS or one.shape not in SHAPES:
+            yield Problem(place, f"is {shown(f'{one.size} {one.colour} {one.shape}')}, which no picture shows")
+        elif not all(RADII[one.size] <= at < SIDE - RADII[one.size] for at in (one.x, one.y)):
+            yield Problem(place, f"stands at {one.x},{one.y}, where it does not fit into {SIDE} × {SIDE} pixels")
+    if started.prompt_ids[: len(scene.places)] != scene.places:
+        yield Problem("started.scene.places", "is not what the prompt begins with")
+    ids, size = scene.grounded, started.target.vocab_size
+    if ids != sorted(set(ids)) or (ids and not 0 <= ids[0] <= ids[-1] < size):
+        yield Problem("started.scene.grounded", f"is not an ascending list of ids below {size}")
 
 
 def _hash(place: str, told: str) -> Iterator[Problem]:

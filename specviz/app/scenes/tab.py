@@ -1,0 +1,90 @@
+"""The Scenes tab: a composer of pictures, Run on this scene, and one chart of what was measured.
+
+Lays out and wires; what the controls do is in `actions`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gradio as gr
+
+from specviz.app.components.scene import ScenePicture
+from specviz.app.page.events import ENGINE, LATEST
+from specviz.app.parts import notices
+from specviz.app.scenes.actions import Composer, ScenesActions, Stage
+from specviz.app.scenes.figure import captions_figure
+from specviz.app.scenes.view import NO_SHAPE, OPENING, STEPS, Row, drawn, rows_of, scene_from, sentence, shipped
+from specviz.protocol.captions import DRAFTERS, SPLITS
+from specviz.scenes.scene import COLOURS, RADII, SHAPES
+
+INTRO = (
+    "The target here **sees**: it captions a picture of coloured shapes. Which of its words can be drafted without "
+    "looking? Compose a picture and run: the player marks the words that the picture decides, all others are grammar. "
+    "Models, training and limits: `docs/scenes.md`."
+)
+ALONE = "none"
+CHART = (
+    "Share of judged places accepted, by what decides the token. **Recorded** on held-out scenes, greedy; lines are "
+    "central 95 % intervals over scenes."
+)
+
+
+def scenes_tab(actions: ScenesActions, stage: Stage) -> None:
+    """Build the tab's content inside the current Blocks; runs show in the Step tab."""
+    gr.Markdown(INTRO, elem_classes="sv-intro")
+    with gr.Row(elem_classes="sv-composer"):
+        with gr.Column(scale=0, min_width=200):
+            picture = ScenePicture(drawn(scene_from(OPENING)), elem_id="sv-scene-picture")
+        with gr.Column(scale=3, min_width=300):
+            rows = [_shape(place + 1, row) for place, row in enumerate(OPENING)]
+    with gr.Row(elem_classes="sv-actions"):
+        drafter = gr.Dropdown(
+            [*((words, name) for name, words in DRAFTERS.items()), ("no drafter: the target alone", ALONE)],
+            value=next(reversed(DRAFTERS)), label="drafter", min_width=200, elem_id="sv-scene-drafter",
+        )  # fmt: skip
+        temperature = gr.Number(0, label="temperature", minimum=0, maximum=10, step=0.1, min_width=96)
+        run = gr.Button("Run on this scene", variant="primary", min_width=160, elem_id="sv-scene-run")
+    message = gr.HTML(notices.message(""), elem_id="sv-scene-message")
+    composer = Composer(rows, drafter, temperature)
+    changes = [control.change for row in rows for control in row]
+    gr.on(changes, actions.draw(composer), composer.inputs(), [picture, message], **LATEST)
+    outputs = [stage.tabs, message, *stage.shown, *stage.form.values()]
+    run.click(actions.run(composer, stage, message), composer.inputs(), outputs, **ENGINE)
+    _chart()
+
+
+def _shape(number: int, row: Row) -> list[Any]:
+    """Controls of one shape: shape, colour, size, column, row."""
+    shape, colour, size, column, line = row
+    with gr.Row():
+        return [
+            gr.Dropdown([NO_SHAPE, *SHAPES], value=shape, label=f"shape {number}", min_width=110, filterable=False,
+                        elem_id=f"sv-scene-shape-{number}"),
+            gr.Dropdown(list(COLOURS), value=colour, label="colour", min_width=96, filterable=False),
+            gr.Dropdown(list(RADII), value=size, label="size", min_width=90, filterable=False),
+            gr.Slider(1, STEPS, value=int(column), step=1, label="from the left", min_width=120),
+            gr.Slider(1, STEPS, value=int(line), step=1, label="from the top", min_width=120),
+        ]  # fmt: skip
+
+
+def _chart() -> None:
+    """The measured split; nothing where no report is shipped."""
+    report = shipped()
+    if report is None:
+        return
+    rows = rows_of(report, "")
+    gr.Markdown(CHART)
+    kind = gr.Radio(
+        [(words, name) for name, words in SPLITS.items()], value=rows[0].split, label="scenes",
+        elem_id="sv-scene-split",
+    )  # fmt: skip
+    said = gr.HTML(notices.message(sentence(rows)), elem_id="sv-scene-sentence")
+    plot = gr.Plot(captions_figure(rows), show_label=False, elem_id="sv-scene-plot")
+    gr.HTML(notices.note(f"Recorded: {report.origin}"))
+
+    def show(split: str) -> tuple[str, object]:
+        chosen = rows_of(report, split)
+        return notices.message(sentence(chosen)), captions_figure(chosen)
+
+    kind.change(show, kind, [said, plot], **LATEST)

@@ -1,0 +1,111 @@
+"""What the Scenes tab says, as plain data: the scene that stands in its controls, and the measured split.
+
+Reads the shipped report; no model runs.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from specviz.errors import BenchError
+from specviz.protocol.captions import DRAFTERS, CaptionReport, CaptionRow, read
+from specviz.protocol.runs import RunRequest
+from specviz.resources import ROOT
+from specviz.scenes.scene import MOST_SHAPES, RADII, SIDE, PlacedShape, Scene
+
+log = logging.getLogger(__name__)
+
+FILE = ROOT / "studies" / "captions.json"
+Row = tuple[str, str, str, str, str]
+"""shape (or none), colour, size, and a column and a row of the grid: words as the controls give them"""
+
+NO_SHAPE = "–"
+STEPS = 5
+"""places to choose from along either side, so that a thumb can hit them"""
+OPENING: tuple[Row, ...] = (
+    ("circle", "red", "large", "2", "2"),
+    ("square", "blue", "small", "4", "4"),
+    (NO_SHAPE, "yellow", "small", "3", "1"),
+)
+"""what stands in the controls before anybody touches them"""
+MOST_TOKENS = 48
+
+
+def place(step: int, radius: int) -> int:
+    """The pixel of a grid place 1 … STEPS: the first and the last touch the edge."""
+    return radius + (step - 1) * (SIDE - 1 - 2 * radius) // (STEPS - 1)
+
+
+def scene_from(rows: Sequence[Row]) -> Scene:
+    """Raises PromptError where no shape is chosen, or one does not fit."""
+    shapes = []
+    for shape, colour, size, column, line in rows[:MOST_SHAPES]:
+        if shape != NO_SHAPE:
+            radius = RADII.get(size, 0)
+            x, y = (place(int(one), radius) for one in (column, line))
+            shapes.append(PlacedShape(size, colour, shape, x, y))
+    return Scene(tuple(shapes))
+
+
+def drawn(scene: Scene) -> str:
+    """For the picture."""
+    return json.dumps([asdict(one) for one in scene.cards()])
+
+
+def request_for(scene: Scene, drafter: str, temperature: float) -> RunRequest:
+    """The run of the captioner on a scene; `drafter` is one of `DRAFTERS`, anything else decodes alone."""
+    request = RunRequest("", target="captioner", scene=str(scene), temperature=temperature, max_new_tokens=MOST_TOKENS)
+    if drafter not in DRAFTERS:
+        return request.with_drafter("none")
+    return RunRequest(
+        "",
+        target="captioner",
+        drafter_model=drafter,
+        drafter_options={"gamma": 4},
+        scene=str(scene),
+        temperature=temperature,
+        max_new_tokens=MOST_TOKENS,
+    )
+
+
+def shipped(file: Path = FILE) -> CaptionReport | None:
+    """The shipped report; None where there is none. A damaged one is only logged: the page can do without."""
+    if not file.is_file():
+        return None
+    try:
+        return read(file)
+    except BenchError:
+        log.exception("the report on captions cannot be shown")
+        return None
+
+
+def rows_of(report: CaptionReport, split: str) -> list[CaptionRow]:
+    """Of one kind of scenes, in the order of the drafters; the first kind where there is no such."""
+    known = [row.split for row in report.rows]
+    chosen = split if split in known else known[0]
+    order = list(DRAFTERS)
+    return sorted((row for row in report.rows if row.split == chosen), key=lambda row: order.index(row.drafter))
+
+
+def sentence(rows: Sequence[CaptionRow]) -> str:
+    """What the image adapter gains over the drafter that read captions without pictures, on either kind of token."""
+    by_name = {row.drafter: row for row in rows}
+    blind, seeing = (_rates(by_name.get(f"caption-drafter-{kind}")) for kind in ("tuned", "eyes"))
+    if blind is None or seeing is None:
+        return ""
+    return (
+        f"Without seeing the picture, a drafter that read captions has {blind[0]:.0%} of its grammar accepted and "
+        f"{blind[1]:.0%} of what the picture decides; with a small image adapter it is {seeing[0]:.0%} and "
+        f"{seeing[1]:.0%}."
+    )
+
+
+def _rates(row: CaptionRow | None) -> tuple[float, float] | None:
+    """Shares accepted, of grammar and of what the picture decides; None where one of them is not known."""
+    if row is None or row.grammar is None or row.grounded is None:
+        return None
+    return row.grammar.value, row.grounded.value

@@ -1,0 +1,95 @@
+"""A scene: one to three coloured shapes in a square of 32 × 32 pixels, and how it is written in words.
+
+`large red circle at 8,8; small blue square at 24,20` is a scene. Captions and pixels of it are made elsewhere.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from specviz.errors import PromptError
+from specviz.trace.scene_card import COLOURS, MOST_SHAPES, RADII, SHAPES, SIDE, ShapeCard
+
+__all__ = ["COLOURS", "MOST_SHAPES", "RADII", "SHAPES", "SIDE", "PlacedShape", "Scene"]
+
+_SHAPE = re.compile(r"(\w+) (\w+) (\w+) at (\d{1,3}) ?, ?(\d{1,3})")
+_EXAMPLE = "large red circle at 8,8; small blue square at 24,20"
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedShape:
+    """One shape. x counts pixels from the left, y from the top, of its centre."""
+
+    size: str
+    colour: str
+    shape: str
+    x: int
+    y: int
+
+    @property
+    def radius(self) -> int:
+        return RADII[self.size]
+
+    def touches(self, other: PlacedShape) -> bool:
+        """Whether the squares around both share a pixel."""
+        reach = self.radius + other.radius
+        return abs(self.x - other.x) <= reach and abs(self.y - other.y) <= reach
+
+    def __str__(self) -> str:
+        return f"{self.size} {self.colour} {self.shape} at {self.x},{self.y}"
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What a picture shows; a later shape is painted over an earlier one."""
+
+    shapes: tuple[PlacedShape, ...]
+
+    def __post_init__(self) -> None:
+        """Raises PromptError for a scene that cannot be drawn."""
+        if not 1 <= len(self.shapes) <= MOST_SHAPES:
+            raise PromptError(f"a scene has 1 to {MOST_SHAPES} shapes, but this one has {len(self.shapes)}.")
+        for one in self.shapes:
+            for what, word, known in (
+                ("size", one.size, tuple(RADII)),
+                ("colour", one.colour, COLOURS),
+                ("shape", one.shape, SHAPES),
+            ):
+                if word not in known:
+                    raise PromptError(f"there is no {what} {word[:40]!r} in a scene; choose one of {', '.join(known)}.")
+            least, most = one.radius, SIDE - 1 - one.radius
+            if not (least <= one.x <= most and least <= one.y <= most):
+                raise PromptError(
+                    f"the {one.size} {one.shape} at {one.x},{one.y} does not fit into the picture; "
+                    f"choose both numbers between {least} and {most}."
+                )
+
+    @classmethod
+    def parse(cls, text: str) -> Scene:
+        """Read a scene in words. Raises PromptError with the cure."""
+        shapes: list[PlacedShape] = []
+        for part in filter(None, (piece.strip() for piece in text.lower().split(";"))):
+            found = _SHAPE.fullmatch(part)
+            if found is None:
+                raise PromptError(f"{part[:80]!r} is no shape of a scene; write it like '{_EXAMPLE}'.")
+            size, colour, shape, x, y = found.groups()
+            shapes.append(PlacedShape(size, colour, shape, int(x), int(y)))
+        return cls(tuple(shapes))
+
+    @classmethod
+    def of(cls, cards: Iterable[ShapeCard]) -> Scene:
+        """From a trace's header. Raises PromptError as for any scene."""
+        return cls(tuple(PlacedShape(one.size, one.colour, one.shape, one.x, one.y) for one in cards))
+
+    def cards(self) -> list[ShapeCard]:
+        """As a trace's header holds it."""
+        return [ShapeCard(one.size, one.colour, one.shape, one.x, one.y) for one in self.shapes]
+
+    def __str__(self) -> str:
+        return "; ".join(map(str, self.shapes))
+
+    def in_order(self) -> list[PlacedShape]:
+        """From left to right, as captions name them; of two at the same x the upper one comes first."""
+        return sorted(self.shapes, key=lambda one: (one.x, one.y))

@@ -1,0 +1,1 @@
+"""The captioner and its drafters: small models trained on generated scenes and their captions."""

@@ -1,0 +1,97 @@
+"""Trains the captioner and its three drafters, one after the other; each resumes where it was stopped.
+
+captioner: eyes and language model on captions
+caption-drafter-text: no eyes, on talk · -tuned: the same weights, on captions · -eyes: its own small eyes, on captions
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
+from transformers import LlamaForCausalLM
+
+from specviz.lm.eyes import EyesShape
+from specviz.scenes.vocabulary import END, PICTURE_IDS, PICTURE_TOKENS, PIECES, UNKNOWN, token_strings
+from specviz.training.captions.batches import CaptionBatch, Captions
+from specviz.training.captions.model import CaptionModel, language_config
+from specviz.training.loop import Loop, LoopOptions
+from specviz.training.schedule import Budget
+from specviz.training.windows import Batch, Batches
+
+ROLES = ("captioner", "caption-drafter-text", "caption-drafter-tuned", "caption-drafter-eyes")
+"""in the order of training; the third begins with the second's weights"""
+TOKENS = {ROLES[0]: 1_150_000, ROLES[1]: 200_000, ROLES[2]: 200_000, ROLES[3]: 260_000}
+"""of text that each learns from"""
+EYES = {
+    ROLES[0]: EyesShape(first_id=PICTURE_IDS[0]),
+    ROLES[3]: EyesShape(first_id=PICTURE_IDS[0], cells=4, width=48, heads=3, layers=1),
+}
+SEED = 0
+
+Report = Callable[[dict[str, Any]], None]
+
+
+@dataclass(frozen=True)
+class CaptionTraining:
+    """How long, and where checkpoints lie."""
+
+    work: Path
+    minutes: float = 0.0
+    """of wall-clock time for each at most; 0: tokens alone decide"""
+    batch_size: int = 32
+    threads: int = 1
+
+
+def tokenizer() -> Tokenizer:
+    """One token per word; see `scenes.vocabulary`."""
+    strings = token_strings()
+    made = Tokenizer(models.WordLevel({string: id for id, string in enumerate(strings)}, unk_token=UNKNOWN))
+    made.pre_tokenizer = pre_tokenizers.Split(Regex(PIECES), behavior="isolated")
+    made.decoder = decoders.Fuse()
+    made.add_special_tokens([END, UNKNOWN, *PICTURE_TOKENS])
+    return made
+
+
+def fresh(role: str, vocabulary: int) -> CaptionModel:
+    """New weights for a role."""
+    if role == ROLES[0]:
+        config = language_config(vocabulary, hidden=128, layers=4, heads=4, intermediate=320)
+    else:
+        config = language_config(vocabulary, hidden=64, layers=2, heads=2, intermediate=160)
+    return CaptionModel(config, EYES.get(role), SEED)
+
+
+def checkpoint(work: Path, role: str) -> Path:
+    return work / "captions" / f"{role}.pt"
+
+
+def trained(training: CaptionTraining, role: str, report: Report) -> Loop:
+    """Train one role to the end of its budget, from its checkpoint where there is one."""
+    words = tokenizer()
+    model = fresh(role, words.get_vocab_size())
+    if role == ROLES[2]:
+        before = torch.load(checkpoint(training.work, ROLES[1]), weights_only=True)
+        model.load_state_dict(before["model"])
+    options = LoopOptions(
+        Budget(TOKENS[role], training.minutes),
+        matrix_lr=0.02,
+        embedding_lr=3e-3,
+        weight_decay=0.02,
+        decay=0.6,
+        checkpoint_every_s=60.0,
+        validate_every_s=1e9,
+    )
+    batches = Captions(words, training.batch_size, SEED + ROLES.index(role), talks=role == ROLES[1])
+
+    def objective(model: LlamaForCausalLM, batch: Batch, step: int) -> torch.Tensor:
+        return cast(CaptionModel, model).loss(cast(CaptionBatch, batch))
+
+    path = checkpoint(training.work, role)
+    loop = Loop(cast(LlamaForCausalLM, model), cast(Batches, batches), objective, options, path)
+    loop.run(report, lambda _: 0.0)
+    return loop

@@ -1,0 +1,197 @@
+"""The Scenes tab: controls to a scene and a run, the report to a chart and a sentence."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from specviz.app.parts.gallery import Gallery
+from specviz.app.parts.request import Limits, request_from
+from specviz.app.scenes.actions import Composer, ScenesActions, Stage
+from specviz.app.scenes.figure import captions_figure
+from specviz.app.scenes.view import NO_SHAPE, OPENING, drawn, place, request_for, rows_of, scene_from, sentence, shipped
+from specviz.app.step.actions import StepActions
+from specviz.app.step.filling import asked_values
+from specviz.errors import OptionError, PromptError
+from specviz.protocol.captions import CaptionReport, CaptionRow, read, write
+from specviz.protocol.sweeps.intervals import Estimate
+from tests.app.doubles import ReplaySource, catalog, sample
+
+LIMITS = Limits()
+VISITOR = SimpleNamespace(session_hash="me")
+
+
+def row(drafter: str, split: str, grammar: float, grounded: float | None) -> CaptionRow:
+    def near(value: float) -> Estimate:
+        return Estimate(value, round(value - 0.05, 4), round(value + 0.02, 4))
+
+    return CaptionRow(
+        drafter, split, 20, near(grammar), None if grounded is None else near(grounded), (200, 80), near(2.5), 20
+    )
+
+
+REPORT = CaptionReport(
+    4,
+    (
+        row("caption-drafter-eyes", "chance", 0.95, 0.75),
+        row("caption-drafter-text", "chance", 0.4, 0.125),
+        row("caption-drafter-tuned", "chance", 0.9, 0.25),
+        row("caption-drafter-tuned", "combination", 0.8, 0.2),
+        row("caption-drafter-eyes", "combination", 0.7, 0.5),
+    ),
+    {"captioner": "ab" * 32},
+    "specviz bench captions --write",
+    "a processor, 2 cores.",
+)
+
+
+# --- the composer ----------------------------------------------------------------------------------------------------
+
+
+def test_the_grid_reaches_from_edge_to_edge_for_either_size() -> None:
+    assert [place(step, 3) for step in (1, 3, 5)] == [3, 15, 28]
+    assert [place(step, 6) for step in (1, 3, 5)] == [6, 15, 25]
+
+
+def test_every_choice_of_the_controls_is_a_scene() -> None:
+    for size in ("small", "large"):
+        for column in range(1, 6):
+            scene_from([("cross", "white", size, str(column), str(6 - column))])
+
+
+def test_the_opening_scene_has_two_shapes_and_none_at_all_is_refused() -> None:
+    assert str(scene_from(OPENING)) == "large red circle at 10,10; small blue square at 21,21"
+    with pytest.raises(PromptError, match="has 1 to 3 shapes, but this one has 0"):
+        scene_from([(NO_SHAPE, "red", "small", "1", "1")] * 3)
+
+
+def test_the_picture_is_drawn_from_the_shapes_alone() -> None:
+    assert json.loads(drawn(scene_from(OPENING)))[0] == {
+        "size": "large", "colour": "red", "shape": "circle", "x": 10, "y": 10,
+    }  # fmt: skip
+
+
+def test_a_run_names_its_drafters_weights_or_decodes_alone() -> None:
+    scene = scene_from(OPENING)
+    seeing = request_for(scene, "caption-drafter-eyes", 0.5)
+    assert (seeing.target, seeing.drafter, seeing.drafter_model) == ("captioner", "model", "caption-drafter-eyes")
+    assert (seeing.scene, seeing.prompt, seeing.temperature) == (str(scene), "", 0.5)
+    assert request_for(scene, "none", 0).drafter == "none"
+
+
+# --- the form --------------------------------------------------------------------------------------------------------
+
+
+def test_the_steps_form_holds_the_picture_and_gives_it_back() -> None:
+    values = asked_values(request_for(scene_from(OPENING), "none", 0.0)) | {"target": "target"}
+    assert request_from(values, catalog(), LIMITS).scene == str(scene_from(OPENING))
+    assert request_from({**values, "scene": "", "prompt": "abc"}, catalog(), LIMITS).scene == ""
+    with pytest.raises(OptionError, match="the prompt is empty"):
+        request_from({**values, "scene": " "}, catalog(), LIMITS)
+    with pytest.raises(PromptError, match="is no shape of a scene"):
+        request_from({**values, "scene": "<b>"}, catalog(), LIMITS)
+
+
+class Asked(ReplaySource):
+    """Remembers what it was asked to run."""
+
+    def __init__(self, refuses: str = "") -> None:
+        super().__init__(sample())
+        self.asked: list[object] = []
+        self.refuses = refuses
+
+    def explain(self, request):
+        return self.refuses or None
+
+    def run(self, request, *rest):
+        self.asked.append(request)
+        return super().run(request, *rest)
+
+
+def actions_on(source: Asked) -> tuple[ScenesActions, Composer, Stage, dict[object, object]]:
+    rows = [[f"{name}{index}" for name in "abcde"] for index in range(3)]
+    composer = Composer(rows, "drafter", "temperature")
+    given = {
+        control: value
+        for row, values in zip(rows, OPENING, strict=True)
+        for control, value in zip(row, values, strict=True)
+    }
+    stage = Stage("tabs", list("123456"), {"scene": "form scene", "target": "form target"})
+    step = StepActions(source, Gallery(Path(), (), None), LIMITS)
+    return ScenesActions(step), composer, stage, given | {"drafter": "caption-drafter-eyes", "temperature": 0.5}
+
+
+def test_run_fills_the_steps_form_shows_that_tab_and_runs_the_scene() -> None:
+    source = Asked()
+    actions, composer, stage, given = actions_on(source)
+    first, *rest = actions.run(composer, stage, "message")(given, VISITOR)
+    assert first["form scene"] == "large red circle at 10,10; small blue square at 21,21"
+    assert first["form target"] == "captioner"
+    assert first["tabs"].selected == "step"
+    assert source.asked[0].scene == first["form scene"]
+    assert "tokens in" in rest[-1]["4"]
+    assert rest[-1]["5"].interactive
+
+
+def test_what_cannot_run_is_said_beside_the_composer_and_nothing_is_filled() -> None:
+    source = Asked(refuses="the captioner is missing; restore it.")
+    actions, composer, stage, given = actions_on(source)
+    (only,) = actions.run(composer, stage, "message")(given, VISITOR)
+    assert list(only) == ["message"]
+    assert "The captioner is missing" in only["message"]
+    assert source.asked == []
+
+
+def test_a_scene_without_shapes_leaves_the_picture_and_says_why() -> None:
+    actions, composer, _, given = actions_on(Asked())
+    picture, message = actions.draw(composer)(given)
+    assert json.loads(picture)[1]["colour"] == "blue"
+    assert "sv-" in message
+    picture, message = actions.draw(composer)(given | {"a0": NO_SHAPE, "a1": NO_SHAPE})
+    assert not isinstance(picture, str)
+    assert "this one has 0" in message
+
+
+# --- the report ------------------------------------------------------------------------------------------------------
+
+
+def test_a_report_is_read_back_as_it_was_written(tmp_path: Path) -> None:
+    path = tmp_path / "captions.json"
+    write(REPORT, path)
+    assert read(path) == REPORT
+    path.write_text("{}", encoding="utf-8")
+    assert shipped(path) is None
+    assert shipped(tmp_path / "none.json") is None
+
+
+def test_rows_stand_in_the_order_of_the_drafters_and_an_unknown_kind_is_the_first() -> None:
+    assert [one.drafter for one in rows_of(REPORT, "chance")] == [
+        "caption-drafter-text", "caption-drafter-tuned", "caption-drafter-eyes",
+    ]  # fmt: skip
+    assert rows_of(REPORT, "<b>") == rows_of(REPORT, "chance")
+    assert len(rows_of(REPORT, "combination")) == 2
+
+
+def test_the_chart_has_a_bar_of_each_kind_per_drafter_with_its_interval() -> None:
+    grammar, grounded = captions_figure(rows_of(REPORT, "chance")).data
+    assert list(grammar.x) == ["text alone", "text, tuned on captions", "image adapter"]
+    assert list(grounded.y) == [0.125, 0.25, 0.75]
+    assert list(grounded.error_y.array) == pytest.approx([0.02] * 3)
+    assert list(grounded.error_y.arrayminus) == pytest.approx([0.05] * 3)
+    assert grounded.marker.pattern.shape == "/"
+
+
+def test_a_drafter_without_a_judged_place_has_no_bar() -> None:
+    _, grounded = captions_figure([row("caption-drafter-text", "chance", 0.5, None)]).data
+    assert list(grounded.x) == []
+
+
+def test_the_sentence_says_what_the_adapter_gains() -> None:
+    assert sentence(rows_of(REPORT, "chance")) == (
+        "Without seeing the picture, a drafter that read captions has 90% of its grammar accepted and 25% of what the "
+        "picture decides; with a small image adapter it is 95% and 75%."
+    )
+    assert sentence(rows_of(REPORT, "chance")[:1]) == ""

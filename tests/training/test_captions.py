@@ -1,0 +1,118 @@
+"""Captioner and drafters: batches, the loss, a few steps of training, and what is shipped."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from specviz.lm.load import load
+from specviz.resources import ROOT
+from specviz.scenes.generator import HELD_OUT
+from specviz.scenes.scene import Scene
+from specviz.scenes.vocabulary import PICTURE_IDS
+from specviz.training.captions import train
+from specviz.training.captions.accuracy import SPLITS, accuracy
+from specviz.training.captions.batches import IGNORED, Captions, batch_of
+from specviz.training.captions.export import MEASURED_SCENES, write_checkpoint
+from specviz.training.captions.train import ROLES, CaptionTraining, fresh, tokenizer, trained
+
+SHIPPED = ROOT / "models"
+TWO = Scene.parse("large red circle at 8,8; small blue square at 24,20")
+
+
+def test_a_row_is_the_picture_the_caption_and_the_end_and_labels_are_the_caption_alone() -> None:
+    words = tokenizer()
+    batch = batch_of(words, [TWO, TWO], ["a red circle.", "a"])
+    picture = len(PICTURE_IDS)
+    assert batch.ids[0].tolist() == [*PICTURE_IDS, *words.encode(" a red circle.").ids, 0]
+    assert batch.labels[0].tolist() == [IGNORED] * (picture - 1) + batch.ids[0].tolist()[picture:] + [IGNORED]
+    assert batch.labels[1].tolist().count(IGNORED) == picture - 1 + 4
+    assert batch.n_tokens == 5 + 2
+
+
+def test_a_cell_holds_the_shape_whose_centre_lies_in_it() -> None:
+    contents = batch_of(tokenizer(), [TWO], ["a"]).contents[0]
+    assert contents[1 * 4 + 1].tolist() == [1, 1, 2]  # red, circle, large
+    assert contents[2 * 4 + 3].tolist() == [3, 2, 1]  # blue, square, small
+    assert int((contents.sum(-1) > 0).sum()) == 2
+
+
+def test_a_batch_follows_from_its_step_and_talk_says_nothing_about_its_picture() -> None:
+    captions, talks = (Captions(tokenizer(), 4, seed=1, talks=talk) for talk in (False, True))
+    assert torch.equal(captions.batch(3).ids, captions.batch(3).ids)
+    assert not torch.equal(captions.batch(3).ids, captions.batch(4).ids)
+    text = tokenizer().decode(talks.batch(0).ids[0].tolist(), skip_special_tokens=True)
+    assert "picture" not in text
+
+
+def test_the_loss_of_fresh_weights_is_that_of_guessing_and_its_gradient_reaches_the_eyes() -> None:
+    model = fresh(ROLES[0], tokenizer().get_vocab_size())
+    loss = model.loss(Captions(tokenizer(), 4, 0).batch(0))
+    kinds = sum(torch.log(torch.tensor(float(count))) for count in (7, 5, 3)).item()
+    assert loss.item() == pytest.approx(torch.log(torch.tensor(77.0)).item() + 0.5 * kinds, abs=0.5)
+    loss.backward()
+    assert model.eyes is not None
+    assert model.eyes.patches.weight.grad is not None
+    assert float(model.eyes.patches.weight.grad.abs().sum()) > 0
+
+
+def test_a_short_training_lowers_the_loss_resumes_and_loads_as_it_was(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(train, "TOKENS", dict.fromkeys(ROLES, 600))
+    training = CaptionTraining(tmp_path, batch_size=4)
+    rows: list[dict[str, float]] = []
+    for role in ROLES:
+        rows.clear()
+        trained(training, role, rows.append)
+        assert rows[-1]["loss"] < rows[0]["loss"]
+    rows.clear()
+    trained(training, ROLES[0], rows.append)
+    assert rows == [], "what is trained to its end is not trained again"
+    write_checkpoint(training, ROLES[0], tmp_path / "captioner")
+    found = load(str(tmp_path / "captioner"))
+    figures = accuracy(found, 1)
+    assert {split: one["scenes"] for split, one in figures.items()} == dict.fromkeys(SPLITS, 1)
+    blind = tmp_path / "blind"
+    write_checkpoint(training, ROLES[2], blind)
+    assert "eyes" not in json.loads((blind / "config.json").read_text(encoding="utf-8"))
+    assert load(str(blind)).tokenizer.sha256 == found.tokenizer.sha256
+
+
+def test_the_tuned_drafter_begins_where_the_one_of_text_ended(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(train, "TOKENS", dict.fromkeys(ROLES, 100) | {ROLES[2]: 1})
+    training = CaptionTraining(tmp_path, batch_size=2)
+    before = trained(training, ROLES[1], lambda row: None).model.state_dict()
+    after = trained(training, ROLES[2], lambda row: None).model.state_dict()
+    name = "language.model.embed_tokens.weight"
+    assert float((after[name] - before[name]).abs().max()) < 1e-3
+    assert not torch.equal(fresh(ROLES[2], tokenizer().get_vocab_size()).state_dict()[name], before[name])
+
+
+# --- what is shipped -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_every_model_is_shipped_with_the_same_words_and_a_card(role: str) -> None:
+    loaded = load(role, device="cpu")
+    assert loaded.tokenizer.sha256 == load(ROLES[0], device="cpu").tokenizer.sha256
+    assert loaded.info.dtype == "float32"
+    card = (SHIPPED / role / "MODEL_CARD.md").read_text(encoding="utf-8")
+    facts = json.loads((SHIPPED / role / "training.json").read_text(encoding="utf-8"))
+    assert f"{facts['scenes']:,} generated " in card
+    for colour, shape in HELD_OUT:
+        assert f"{colour} {shape}" in card
+
+
+def test_together_they_stay_small() -> None:
+    assert sum(path.stat().st_size for role in ROLES for path in (SHIPPED / role).iterdir()) < 6_500_000
+
+
+@pytest.mark.slow
+def test_the_captioner_measured_again_is_as_right_as_its_card_says() -> None:
+    """The first scenes of each split, two either way: another processor rounds otherwise."""
+    told = json.loads((SHIPPED / ROLES[0] / "figures.json").read_text(encoding="utf-8"))
+    found = accuracy(load(ROLES[0], device="cpu"), MEASURED_SCENES)
+    for split in SPLITS:
+        assert abs(found[split]["right"] - told[split]["right"]) <= 2
