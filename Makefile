@@ -21,7 +21,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # Each process holds torch and a browser. Whoever is done first takes over from the others.
 PARALLEL = -n $(WORKERS) --maxprocesses 4 --dist worksteal
-FIND_CHROMIUM = command -v "$$CHROMIUM" || command -v chromium || command -v chromium-browser || command -v google-chrome
+FIND_CHROMIUM = command -v "$$CHROMIUM" || command -v chromium-headless-shell || command -v chromium || command -v chromium-browser || command -v google-chrome
 export CHROMIUM
 
 .PHONY: app test test-fast check generate mutants bench clean browser
@@ -82,8 +82,9 @@ browser:
 	@if [ -n "$$SPECVIZ_NO_BROWSER" ] || { $(FIND_CHROMIUM); } >/dev/null; then exit 0; fi; \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	  echo "Installing chromium for the browser tests"; \
-	  export DEBIAN_FRONTEND=noninteractive; apt-get update -qq && apt-get install -y -qq chromium >/dev/null; \
+	  export DEBIAN_FRONTEND=noninteractive; apt-get update -qq; \
+	  { apt-get install -y -qq chromium-headless-shell || apt-get install -y -qq chromium; } >/dev/null; \
 	else \
-	  echo "The browser tests need Chromium: install it (Debian: sudo apt-get install chromium; macOS: brew install chromium),"; \
+	  echo "The browser tests need Chromium: install it (Debian: sudo apt-get install chromium-headless-shell; macOS: brew install chromium),"; \
 	  echo "point CHROMIUM at one, or leave those tests out with SPECVIZ_NO_BROWSER=1 make test."; exit 2; \
 	fi

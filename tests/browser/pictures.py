@@ -8,8 +8,6 @@ browser tests do. Names after the folder choose these or other charts of the lab
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import sys
 from pathlib import Path
 
@@ -25,7 +23,7 @@ from specviz.live.source import LiveSource
 from specviz.lm.load import load
 from specviz.protocol.sweeps.points import SweepPoint
 from specviz.protocol.sweeps.spec import SweepDrafter, SweepSpec
-from tests.browser.conftest import FLAGS
+from tests.browser.conftest import FLAGS, chromium_path
 
 SIZE = {"width": 900, "height": 460}
 PATIENCE_MS = 120_000
@@ -69,9 +67,8 @@ def _batch() -> go.Figure:
 
 
 def draw(drawn: dict[str, go.Figure], folder: Path) -> None:
-    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=chromium_path(), args=FLAGS)
         page = browser.new_page(viewport=SIZE, device_scale_factor=1.5)
         page.set_default_timeout(PATIENCE_MS)
         page.set_content('<style>body { margin: 0 } text { fill: black !important }</style><div id="chart"></div>')

@@ -51,6 +51,13 @@ def is_legal(drafter, options, verifier, temperature) -> bool:
     return True
 
 
+def is_walked(drafter, options, verifier) -> bool:
+    """Each drafter meets each verifier with its first options; its others take the verifiers in turn, beside the two
+    that everything else is compared with."""
+    place = option_sets(drafter).index(options)
+    return place == 0 or verifier in ("greedy", "sequential") or VERIFIERS.names().index(verifier) % 3 == place % 3
+
+
 RULES = [(name, 0.0 if rule.temperatures == "zero" else 0.9) for name, rule in VERIFIERS.items()]
 LEGAL = [
     pytest.param(
@@ -61,7 +68,7 @@ LEGAL = [
     )
     for rule in RULES
     for method, name in zip(METHODS, METHOD_IDS, strict=True)
-    if is_legal(*method, *rule)
+    if is_walked(*method, rule[0]) and is_legal(*method, *rule)
 ]
 every_pairing = pytest.mark.parametrize(("drafter", "options", "verifier", "temperature"), LEGAL)
 

@@ -19,6 +19,8 @@ TOKENS = 4
 VOCABULARY = 64
 PROMPTS = [tuple(byte % VOCABULARY for byte in card.text.encode()[-10:]) for card in bundled_prompts()[:20]]
 """the ends of twenty prompts of the set, their bytes as ids of a small random model"""
+FEW = 5
+"""so many of them for trees that a policy grows: most of the cases, and the engine's paths are the same"""
 
 
 @pytest.fixture(scope="module")
@@ -43,8 +45,9 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_greedy_text_is_that_of_plain_decoding(models, case):
-    (found,) = comparisons(models, PROMPTS, TOKENS, [case])
-    assert (found.prompts, found.tokens, found.different) == (20, 20 * TOKENS, 0)
+    prompts = PROMPTS if case.growth == "auto" else PROMPTS[:FEW]
+    (found,) = comparisons(models, prompts, TOKENS, [case])
+    assert (found.prompts, found.tokens, found.different) == (len(prompts), len(prompts) * TOKENS, 0)
 
 
 def test_drafts_are_accepted_or_the_comparison_would_show_little(models):
