@@ -73,6 +73,10 @@ OPTION_SETS: dict[str, tuple[dict[str, object], ...]] = {
         {"skip_mlp": (1,), "gamma": 2},
         {"skip_attention": (1, 2), "skip_mlp": (2,), "branching": (2, 1)},
     ),
+    "small_model": (
+        {"weights": "untrained", "gamma": 2},
+        {"weights": "untrained", "branching": (2, 1)},
+    ),
     "ngram": ({"gamma": 2}, {"gamma": 3, "min_ngram": 2}, {"gamma": 2, "continuations": 2}),
     "merged": (
         {"gamma": 2, "branching": ()},

@@ -26,7 +26,7 @@ RACE = "assets/races/opening.json.gz"
 RACE_PROMPT = "story-stormy-sophie"
 MODULES = (
     (("eagle", "fspad"), ("--module-options", "eagle.unroll=3 fspad.unroll=3")),
-    (("medusa", "markov", "hydra", "kangaroo", "masked_block"), ()),
+    (("medusa", "markov", "hydra", "kangaroo", "masked_block", "small_model"), ()),
 )
 """drafter modules that are trained together, and the flags beside their names"""
 SCENES = "scene-*.json.gz"

@@ -42,7 +42,8 @@ class Reading:
 
     def batch_for(self, module: DrafterModule[Options]) -> FeatureBatch:
         """What this module reads of it."""
-        features = torch.stack([self.states[depth] for depth in module.depths()], 2)
+        states = [self.states[depth] for depth in module.depths()]
+        features = torch.stack(states, 2) if states else self.final[:, :, None][:, :, :0]
         return FeatureBatch(self.tokens, features, self.final, self.logits, self.distance)
 
 

@@ -1,0 +1,172 @@
+"""A small language model made on the target's own embedding and head: little enough to learn to draft in minutes.
+
+    token ─► target's embedding, narrowed ─► a few narrow blocks ─► widened ─► target's head ─► next token …
+
+It reads tokens alone, as the drafter `model` does; what it has of the target is the two largest matrices of a small
+model, which need no training.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+from weakref import WeakKeyDictionary
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from specviz.drafters.base import DRAFTERS, DraftContext, Needs, Proposal
+from specviz.drafters.capabilities import Attaches, Begins
+from specviz.drafters.parts.draft_block import BlockShape, DraftBlock, Memory
+from specviz.drafters.parts.head_drafter import shown_weights
+from specviz.drafters.parts.head_learning import Places
+from specviz.drafters.parts.model_draft import ModelDraft
+from specviz.drafters.parts.module_files import WEIGHTS_HELP, module_for
+from specviz.drafters.parts.shape import GrowingDrafter, ShapeOptions
+from specviz.drafters.parts.trained import MODULES, DrafterModule, FeatureBatch, TargetParts
+from specviz.errors import ModelError, OptionError
+from specviz.lm.base import Cache, GivesFeatures, LanguageModel
+from specviz.lm.llama import LlamaModel
+from specviz.lm.llama_config import LlamaShape
+from specviz.options import Options, option
+from specviz.protocol.trainings import SHIPPED
+
+HEAD_SIZE = 32
+
+
+@dataclass(frozen=True)
+class SmallModelShape(Options):
+    """Its size."""
+
+    size: int = option(128, help="width of its blocks; a multiple of 4", minimum=4, maximum=4096)
+    layers: int = option(2, help="its blocks", minimum=1, maximum=32)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.size % 4:
+            raise OptionError(
+                f"size is {self.size}, but positions turn pairs in two heads at least; take a multiple of 4."
+            )
+
+    def block(self) -> BlockShape:
+        """Sizes of a block."""
+        heads = self.size // HEAD_SIZE if self.size % HEAD_SIZE == 0 else 2
+        return BlockShape(self.size, self.size, heads, heads, self.size // heads, 2 * self.size)
+
+
+@MODULES.register("small_model")
+class SmallModelModule(DrafterModule[SmallModelShape]):
+    """Llama blocks between two matrices of its own. Shapes: d its width, the others as in `parts/trained`."""
+
+    explanation: ClassVar[str] = "A small language model that reads tokens alone, on the target's embedding and head."
+
+    def __init__(self, target: TargetParts, options: SmallModelShape) -> None:
+        super().__init__(target, options)
+        shape = options.block()
+        self.narrow = nn.Linear(self.hidden_size, options.size, bias=False)
+        self.input_norms = nn.ModuleList(nn.RMSNorm(options.size, shape.eps) for _ in range(options.layers))
+        self.blocks = nn.ModuleList(DraftBlock(shape) for _ in range(options.layers))
+        self.norm = nn.RMSNorm(options.size, shape.eps)
+        self.widen = nn.Linear(options.size, self.hidden_size, bias=False)
+        spread = float(target.embedding.float().std())
+        self.scale = 1.0 / spread if spread > 0 else 1.0
+
+    def depths(self) -> Sequence[int]:
+        return ()
+
+    def states(self, tokens: Tensor) -> Tensor:
+        """What the target's head reads [B, T, H]: row t speaks of the token after token t."""
+        x = self.narrow(functional.embedding(tokens, self.embedding) * self.scale)
+        for norm, block in zip(self.input_norms, self.blocks, strict=True):
+            x = block(norm(x), x, Memory())
+        wide: Tensor = self.widen(self.norm(x))
+        return wide
+
+    def loss(self, batch: FeatureBatch) -> dict[str, Tensor]:
+        """The distance of the target to it."""
+        places = Places.of(batch, 1, self.training)
+        said = functional.linear(self.states(batch.tokens)[places.text, places.token + 1], self.head)
+        return {"tokens": batch.distance(said, places.wanted(batch, self.head)[:, 0])}
+
+    def drafts(self, batch: FeatureBatch, most: int) -> list[Tensor]:
+        """It reads nothing of the target, so each depth is its answer at that place."""
+        logits = functional.linear(self.states(batch.tokens), self.head)
+        return [logits[:, 1 + k :] for k in range(min(most, batch.tokens.shape[1] - 1))]
+
+    @torch.no_grad()
+    def as_model(self) -> LlamaModel:
+        """The same network as a Llama checkpoint of width d, which the lean forward runs."""
+        block = self.options.block()
+        shape = LlamaShape(
+            layers=self.options.layers, hidden_size=block.hidden, heads=block.heads, kv_heads=block.kv_heads,
+            head_size=block.head_size, vocab_size=len(self.embedding), context_length=self.target.context_length,
+            norm_eps=block.eps, rope_theta=block.theta, tied=False, ffn_size=block.ffn,
+        )  # fmt: skip
+        weights = {
+            "model.embed_tokens.weight": functional.linear(self.embedding * self.scale, self.narrow.weight),
+            "model.norm.weight": self.norm.weight.detach(),
+            "lm_head.weight": self.head @ self.widen.weight,
+        }
+        for number, (norm, own) in enumerate(zip(self.input_norms, self.blocks, strict=True)):
+            prefix = f"model.layers.{number}."
+            weights |= {prefix + name: tensor.detach() for name, tensor in own.state_dict().items()}
+            weights[prefix + "input_layernorm.weight"] = norm.state_dict()["weight"]
+        read = sum(tensor.numel() for name, tensor in weights.items() if "embed" not in name)
+        info = replace(
+            self.target, name=self.name, architecture="LlamaForCausalLM", parameters=self.parameter_count(),
+            layers=shape.layers, hidden_size=shape.hidden_size, weights_sha256="", read_per_pass=read, window=0,
+        )  # fmt: skip
+        return LlamaModel(shape, weights, info)
+
+
+@dataclass(frozen=True)
+class SmallModelOptions(ShapeOptions):
+    """Weights, and shape of the draft."""
+
+    weights: str = option(SHIPPED, help=WEIGHTS_HELP)
+
+
+@DRAFTERS.register("small_model")
+class SmallModelDrafter(GrowingDrafter[SmallModelOptions], Attaches, Begins):
+    """A small model that was trained for minutes, on the target's embedding and head, drafts a chain or a tree.
+
+    The drafter `model` for those who train their own: embedding and head are the target's, narrowed and widened by two
+    small matrices, so that only a few narrow blocks must be learnt, by distillation from the target (DistillSpec,
+    2310.08461, with the loss of one's choice). Drafts and is judged as `model` is (2211.17192).
+    """
+
+    needs: ClassVar[Needs | None] = Needs(
+        guesses_from="a small language model on the target's embedding and head",
+        training="the small model, on the target's distributions",
+        memory="the small model's weights and cache",
+    )
+
+    def attach(self, target: LanguageModel, cache: Cache) -> None:
+        """Raises ModelError where the target's embedding cannot be read, or the weights are not for it."""
+        if not isinstance(target, GivesFeatures):
+            raise ModelError(
+                f"the drafter '{self.name}' is made on the target's embedding and head, but the adapter "
+                f"'{target.info.adapter}' of {target.info.name} does not give them; choose another drafter."
+            )
+        module = module_for(SmallModelModule, self.options.weights, target)
+        assert isinstance(module, SmallModelModule), f"'{module.name}' is no small model."
+        self.options = replace(self.options, weights=shown_weights(self.options.weights))
+        self._draft = ModelDraft(_model_of(module), self.name)
+
+    def begin(self, tokens: Sequence[int]) -> None:
+        self._draft.begin(tokens, self.draft_policies.stop_policy)
+
+    def propose(self, context: DraftContext) -> Proposal:
+        return self._draft.propose(context, self.tree_policy, self.draft_policies.stop_policy)
+
+
+_MODELS: WeakKeyDictionary[SmallModelModule, LlamaModel] = WeakKeyDictionary()
+
+
+def _model_of(module: SmallModelModule) -> LlamaModel:
+    """The same one each time: its routines are chosen by trying them."""
+    if module not in _MODELS:
+        _MODELS[module] = module.as_model()
+    return _MODELS[module]
