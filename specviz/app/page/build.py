@@ -114,14 +114,9 @@ def build(source: TraceSource, gallery: Gallery, limits: Limits, sweeps: Path = 
         linked = LinkParts(tabs, parts.stage(), bar.run, bar.stop, parts.form, simulating.simulated, kept, [doc])
         wire_links(step, names, linked)
         _status_events(demo, source, status)
-        demo.unload(answers.leave)
         demo.load(restore, None, [tabs, sweep.chart], **QUIET)
-        demo.unload(step.leave)
-        demo.unload(race.leave)
-        demo.unload(speedup.leave)
-        demo.unload(train.leave)
-        demo.unload(machine.leave)
-        demo.unload(proof.leave)
+        for left in (answers.leave, step.leave, race.leave, speedup.leave, train.leave, machine.leave, proof.leave):
+            demo.unload(left)
     demo.queue(max_size=limits.waiting)
     return demo
 
