@@ -146,7 +146,8 @@ class ReadsFeatures(Attaches, Protocol):
     in `RoundOutcome.features`, accepted or not."""
 
     def depths(self) -> Sequence[int]:
-        """After how many layers the target is read, as in `lm.base.GivesFeatures`. Asked once, after `attach`."""
+        """After how many layers the target is read, as in `lm.base.GivesFeatures`; none, where with its options it
+        reads no states. Asked once, after `attach`."""
         ...
 
     def read_features(self, tokens: Sequence[int], features: Tensor) -> None:

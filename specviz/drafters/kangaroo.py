@@ -30,13 +30,13 @@ from specviz.drafters.parts.shape import ShapeOptions
 from specviz.drafters.parts.trained import MODULES, DrafterModule, FeatureBatch, TargetParts
 from specviz.errors import OptionError
 from specviz.lm.base import Blocks, Cache, LanguageModel, SplitModel
+from specviz.lm.rotary import turned
 from specviz.options import Options, option
 from specviz.protocol.trainings import SHIPPED, UNTRAINED
 from specviz.stop_policies.confidence import ConfidenceOptions, ConfidenceStopPolicy
 from specviz.trace.exhibits import Exhibit
 
 ATTENTION_HEADS = 6
-ROPE_THETA = 10_000.0
 EXIT_LAYER = 2
 UNSURE = 0.6
 """the authors' threshold"""
@@ -82,7 +82,8 @@ class KangarooModule(DrafterModule[KangarooShape]):
         """Queries, keys and values [..., n, A, D] of exit states [..., n, H] at these positions [n] of the text."""
         parts = self.qkv(self.attention_norm(states)).unflatten(-1, (3 * self.attention_heads, -1))
         queries, keys, values = parts.chunk(3, -2)
-        return _turned(queries, positions), _turned(keys, positions), values
+        places = positions[:, None]
+        return turned(queries, places), turned(keys, places), values
 
     def attend(self, states: Tensor, queries: Tensor, keys: Tensor, values: Tensor, seen: Tensor) -> Tensor:
         """States [..., n, H] as the head reads them; keys and values [..., m, A, D], seen [n, m]."""
@@ -112,16 +113,6 @@ class KangarooModule(DrafterModule[KangarooShape]):
         """It has read the exit state of every token before the one it guesses."""
         logits = functional.linear(self.adapted(batch.features[:, :, 0]), self.head)
         return [logits[:, 1 + k :] for k in range(min(most, batch.tokens.shape[1] - 1))]
-
-
-def _turned(rows: Tensor, positions: Tensor) -> Tensor:
-    """Rotary positions on rows [..., n, A, D]; of an odd D the last component stays."""
-    half = rows.shape[-1] // 2
-    pace = ROPE_THETA ** (-torch.arange(half, device=rows.device, dtype=torch.float64) / max(half, 1))
-    angles = (positions.double()[:, None] * pace)[:, None]
-    cos, sin = angles.cos().to(rows.dtype), angles.sin().to(rows.dtype)
-    first, second, rest = rows[..., :half], rows[..., half : 2 * half], rows[..., 2 * half :]
-    return torch.cat([first * cos - second * sin, second * cos + first * sin, rest], -1)
 
 
 class AdapterRows:

@@ -127,9 +127,9 @@ class Session:
         if isinstance(drafter, Attaches):
             drafter.attach(target, self._cache)
         self._features: GivesFeatures | None = None
-        if isinstance(drafter, ReadsFeatures):
+        if isinstance(drafter, ReadsFeatures) and (depths := drafter.depths()):
             self._features = features_of(target, drafter)
-            self._features.watch(self._cache, drafter.depths())
+            self._features.watch(self._cache, depths)
 
     @property
     def finished(self) -> EndReason | None:

@@ -206,6 +206,12 @@ class GivesFeatures(LanguageModel, Protocol):
         included; the order of a key's components is the adapter's own). Views: valid until the next pass."""
         ...
 
+    def turned(self, queries: Tensor, positions: Tensor) -> Tensor:
+        """Queries [A, n, D] of someone else's, components as in transformers, as its own attention would turn them at
+        these positions [n]: their products with the keys of `keys_values` are scores. Raises ModelError where its
+        positions are of another kind."""
+        ...
+
     def embedding(self) -> Tensor:
         """The token embedding [V, H]; not to be written to."""
         ...

@@ -18,6 +18,7 @@ from specviz.errors import ModelError
 from specviz.lm.base import Blocks, Cache, ModelInfo, Unfinished
 from specviz.lm.hub_layers import HubLayers, Plan, error_of_idle_layers, error_when_split, relative, running
 from specviz.lm.hub_refusals import why_not_supported, why_not_usable
+from specviz.lm.rotary import turned_by
 from specviz.lm.rows import Placement, TreeCache
 
 PROBE_TOKENS = 4
@@ -119,6 +120,19 @@ class HubModel:
         assert isinstance(cache, HubCache), "this cache belongs to another adapter."
         held = cache.past.layers[layer]
         return held.keys[0].to(self.device), held.values[0].to(self.device)
+
+    @torch.inference_mode()
+    def turned(self, queries: Tensor, positions: Tensor) -> Tensor:
+        """See `GivesFeatures.turned`."""
+        rotary = getattr(self._model.base_model, "rotary_emb", None)
+        if rotary is None:
+            raise ModelError(
+                f"{self._info.name} ({self._info.architecture}) has no rotary positions that are found in it, and the "
+                "drafter asks its keys with queries turned like its own; choose another drafter."
+            )
+        cos, sin = rotary(queries, positions[None])
+        half = cos.shape[-1] // 2
+        return turned_by(queries, cos[0, :, :half], sin[0, :, :half])
 
     def embedding(self) -> Tensor:
         """See `GivesFeatures.embedding`."""

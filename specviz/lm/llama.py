@@ -159,6 +159,13 @@ class LlamaModel(LlamaRows):
         keys, values = cache.room(cache.length)[layer, :, : cache.length].chunk(2)
         return keys, values
 
+    @torch.inference_mode()
+    def turned(self, queries: Tensor, positions: Tensor) -> Tensor:
+        """See `GivesFeatures.turned`; into rotary pair order, as the keys are."""
+        pairs: Tensor = queries.unflatten(-1, (2, -1)).permute(1, 0, 3, 2).contiguous()  # [n, A, D / 2, 2]
+        self._turns.at(positions).rotate(pairs, len(queries))
+        return pairs.flatten(-2).transpose(0, 1)
+
     def embedding(self) -> Tensor:
         """See `GivesFeatures.embedding`; held in the model's format from the first question on."""
         self._embedding = self._embedding.to(self.dtype)

@@ -155,6 +155,10 @@ class TableModel:
         rows = self.embedding()[[token for token, _ in cache.stored]][None]
         return rows, rows
 
+    def turned(self, queries: Tensor, positions: Tensor) -> Tensor:
+        """See `GivesFeatures.turned`: it knows no positions."""
+        return queries
+
     def embedding(self) -> Tensor:
         """See `GivesFeatures.embedding`: one-hot."""
         return torch.eye(self.vocab_size, dtype=torch.float64)

@@ -29,6 +29,13 @@ OPTION_SETS: dict[str, tuple[dict[str, object], ...]] = {
         {"window": 2, "ngram": 2, "guesses": 2, "prompt_pool": True},  # or texts end before the window gives a guess
         {"window": 1, "ngram": 3, "guesses": 1, "prompt_pool": True},
     ),
+    "cross_kv": (
+        {"weights": "untrained", "gamma": 2},
+        {"weights": "untrained", "branching": (2, 1)},
+        {"weights": "untrained", "preset": "glide", "branching": (2, 2), "draw": "iid"},
+        {"weights": "untrained", "preset": "tandem", "gamma": 3},
+        {"weights": "untrained", "preset": "tandem", "branching": (2, 1), "draw": "top_k"},
+    ),
     "eagle": (
         {"weights": "untrained", "gamma": 2},
         {"weights": "untrained", "gamma": 3},

@@ -52,12 +52,13 @@ def new_model(config: LlamaConfig, seed: int) -> LlamaForCausalLM:
     return model
 
 
-def layer_outputs(model: LlamaForCausalLM, ids: torch.Tensor) -> list[torch.Tensor]:
-    """Output of every layer before the final norm. ids [batch, length] -> L tensors [batch, length, D]."""
+def layer_outputs(model: LlamaForCausalLM, ids: torch.Tensor, at: torch.Tensor | None = None) -> list[torch.Tensor]:
+    """Output of every layer before the final norm. ids [batch, length] -> L tensors [batch, length, D]; `at` are the
+    positions [length] of the tokens, 0, 1, 2, … where it is None."""
     # The layers are walked directly: no cache and no mask object, so attention takes its causal fast path.
     inner = model.model
     hidden = inner.embed_tokens(ids)
-    positions = torch.arange(ids.shape[1], device=ids.device)[None]
+    positions = (torch.arange(ids.shape[1], device=ids.device) if at is None else at.to(ids.device))[None]
     rotary = inner.rotary_emb(hidden, positions)
     outputs = []
     for layer in inner.layers:

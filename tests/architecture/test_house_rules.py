@@ -115,7 +115,7 @@ NETWORKS = {
     f"specviz/drafters/{name}.py"
     for name in (
         *("masked_block", "parts/bigram", "parts/block_network"),
-        *("parts/eagle_trunk", "parts/head_learning", "parts/trained"),
+        *("parts/cross_trunk", "parts/eagle_trunk", "parts/head_learning", "parts/trained"),
     )
 }
 """drafters' networks: their first weights and the noise of their training are drawn; neither while text is decoded"""

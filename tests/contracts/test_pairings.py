@@ -26,11 +26,11 @@ from tests.proof.letters import LetterTexts, toy_loader
 EVERY = {
     *("cross_vocabulary", "early_exit", "jacobi", "lookahead", "model", "ngram", "none"),
     *("merged", "rasd", "rest", "self_speculative", "suffix", "token_recycling", "vocabtrim"),
-    *("hydra", "kangaroo", "markov", "masked_block", "medusa"),
+    *("cross_kv", "hydra", "kangaroo", "markov", "masked_block", "medusa"),
 }
 PLANNED = {"hydra", "markov", "masked_block", "medusa"}
 TREES = {"lookahead", "merged", "rasd", "rest", "suffix", "token_recycling", *PLANNED}
-DRAWN = {"cross_vocabulary", "early_exit", "kangaroo", "model", "none", "self_speculative", "vocabtrim"}
+DRAWN = {"cross_kv", "cross_vocabulary", "early_exit", "kangaroo", "model", "none", "self_speculative", "vocabtrim"}
 """with the first options of the proof: chains that are drawn i.i.d. above temperature 0"""
 JUDGES: dict[str, tuple[set[str], set[str]]] = {
     # verifier: drafters that it judges at temperature 0, above it
@@ -59,6 +59,7 @@ GROWN: dict[str, list[set[str]]] = {
     "target_init": [{"longest_path"}],
 }
 GROWING = {
+    "cross_kv",
     "cross_vocabulary",
     "early_exit",
     "kangaroo",

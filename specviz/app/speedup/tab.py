@@ -13,6 +13,7 @@ import gradio as gr
 from specviz.app.acceptance.tab import acceptance_fold
 from specviz.app.alignment.tab import alignment_fold
 from specviz.app.lab.tab import Shown, lab_charts, picture_buttons
+from specviz.app.long_context.tab import long_context_fold
 from specviz.app.page.events import ENGINE, LATEST, QUEUED, QUIET
 from specviz.app.parts import notices
 from specviz.app.parts.drafter_table import drafter_fold
@@ -97,6 +98,7 @@ def speedup_tab(actions: SpeedupActions, tab: gr.Tab, table: str) -> SpeedupPart
     choice = lab_charts(parts["points"], parts["plot"])
     acceptance_fold(actions.limits)
     alignment_fold()
+    long_context_fold()
 
     outputs = [parts[name] for name in OUTPUTS]
     tab.select(actions.opened, None, outputs, **QUEUED)

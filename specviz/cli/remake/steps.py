@@ -30,6 +30,8 @@ MODULES = (
 )
 """drafter modules that are trained together, and the flags beside their names"""
 SCENES = "scene-*.json.gz"
+CROSS_KV_TOKENS = "110000"
+"""a module with positions of its own is trained alone, and as many tokens make its presets comparable"""
 LANES = "assets/lanes/opening.json.gz"
 BATCH = "assets/batches/opening.json.gz"
 TRAINING = "assets/trainings/opening.json.gz"
@@ -96,6 +98,11 @@ def _learnt() -> tuple[Step, ...]:
                 "--nice", "0", *more),
                tuple(Output(f"assets/modules/{name}/module.json") for name in words), 14, rests_on=("target",))
           for words, more in MODULES),
+        *(Step(f"cross-kv-{preset}", f"the drafter that reads the target's cache, as {preset}",
+               (*SPECVIZ, "train", "module", "cross_kv", "--module-options", f"cross_kv.preset={preset}", "--minutes",
+                "0", "--tokens", CROSS_KV_TOKENS, "--module-lr", "0.02", "--threads", "1", "--nice", "0"),
+               (Output(f"assets/modules/{folder}/module.json"),), 10, rests_on=("target",))
+          for preset, folder in (("longspec", "cross_kv"), ("tandem", "cross_kv_tandem"))),
     )  # fmt: skip
 
 
@@ -169,6 +176,10 @@ def _benches() -> tuple[Step, ...]:
         Step("alignment", "what aligning the drafters with the target brings",
              (*SPECVIZ, "study", "alignment", "--write"),
              (Output("assets/studies/alignment.json"), Output("docs/alignment.md", "alignment study")), 25),
+        Step("long-context", "what a long text costs drafters, and what anchor-offset training brings",
+             (*SPECVIZ, "study", "long-context", "--write"),
+             (Output("assets/studies/long_context.json"), Output("docs/methods/cross_kv.md", "long context study")),
+             12),
         Step("pair", "what the pair knows and how it drafts", (*SPECVIZ, "bench", "pair", "--write"),
              (Output("docs/pair.md", "pair"),), 5),
     )  # fmt: skip

@@ -22,6 +22,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from specviz.drafters.parts.draft_block import BlockShape, DraftBlock, LeanBlock, Memory
+from specviz.drafters.parts.first_guess import QUIET, least_squares
 from specviz.drafters.parts.head_loss import log_normaliser
 from specviz.drafters.parts.token_map import TokenMap
 from specviz.drafters.parts.trained import Distance, DrafterModule, FeatureBatch, TargetParts, divergence
@@ -31,8 +32,6 @@ from specviz.lm.llama_rows import LlamaCache
 from specviz.options import Options, option
 
 EAGLE1, EAGLE3 = "eagle1", "eagle3"
-RIDGE, QUIET = 0.03, 0.1
-"""of the first linear guess, against its mean diagonal; of what the block adds to it at first"""
 STEP_WEIGHT = 0.8
 """of an unrolled step's loss against the step before (EAGLE-3, traineagle3)"""
 
@@ -259,10 +258,7 @@ class EagleTrunk(DrafterModule[ShapeT_co]):
             return
         embedded = functional.embedding(batch.tokens[:, 1:], self.embedding) * self.scale
         given = torch.cat([embedded, self.state_of(batch.features)[:, :-1]], -1).flatten(0, 1)
-        gram = given.mT @ given
-        gram.diagonal().add_(RIDGE * gram.diagonal().mean())
-        found = torch.linalg.solve(gram, given.mT @ batch.final[:, 1:].flatten(0, 1))
-        self.fc.weight.copy_(found.mT)
+        self.fc.weight.copy_(least_squares(given, batch.final[:, 1:].flatten(0, 1)))
         if self.fc.bias is not None:
             self.fc.bias.zero_()
         for back in (self.block.self_attn.o_proj, self.block.mlp.down_proj):

@@ -100,7 +100,7 @@ def module_for(
     shape and files are the same."""
     known = _KNOWN.setdefault(target, {})
     shape = shape or {}
-    key = kind.name, weights, _written_at(_folder_of(kind.name, weights)), repr(sorted(shape.items()))
+    key = kind.name, weights, _written_at(_folder_of(kind, weights, shape)), repr(sorted(shape.items()))
     if key not in known:
         known[key] = _module_for(kind, weights, target, shape)
     return known[key]
@@ -109,8 +109,10 @@ def module_for(
 _KNOWN: WeakKeyDictionary[GivesFeatures, dict[object, DrafterModule[Options]]] = WeakKeyDictionary()
 
 
-def _folder_of(name: str, weights: str) -> Path:
-    return ROOT / "modules" / name if weights == SHIPPED else Path(weights)
+def _folder_of(kind: type[DrafterModule[Options]], weights: str, shape: Mapping[str, Any]) -> Path:
+    if weights != SHIPPED:
+        return Path(weights)
+    return ROOT / "modules" / kind.folder_name(from_mapping(kind.options_type, shape))
 
 
 def _written_at(folder: Path) -> int:
@@ -123,10 +125,10 @@ def _module_for(
 ) -> DrafterModule[Options]:
     if weights == UNTRAINED:
         return fresh(kind, TargetParts.of(target), from_mapping(kind.options_type, shape))
-    folder = _folder_of(kind.name, weights)
+    folder = _folder_of(kind, weights, shape)
     if weights == SHIPPED and not folder.is_dir():
         raise ModelError(
-            f"no weights of '{kind.name}' are shipped; train some with `specviz train module {kind.name}`, or set "
+            f"no weights of '{folder.name}' are shipped; train some with `specviz train module {kind.name}`, or set "
             f"weights to '{UNTRAINED}'."
         )
     module = read_module(folder, target)

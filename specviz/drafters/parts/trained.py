@@ -26,6 +26,23 @@ from specviz.registry import OptionsT_co, Registry
 
 
 @dataclass(frozen=True, slots=True)
+class RowShape:
+    """A row of the target's last layer: so many key and value heads, and their components."""
+
+    heads: int
+    key_size: int
+    value_size: int
+
+    @classmethod
+    def of(cls, target: GivesFeatures) -> RowShape:
+        """Looked up in a cache of one token."""
+        cache = target.new_cache()
+        target.forward([0], cache)
+        keys, values = target.keys_values(cache, target.info.layers - 1)
+        return cls(keys.shape[0], keys.shape[-1], values.shape[-1])
+
+
+@dataclass(frozen=True, slots=True)
 class TargetParts:
     """What of the target a module is built on; frozen, shared, never written to a module's file."""
 
@@ -34,10 +51,11 @@ class TargetParts:
     """[V, H]"""
     head: Tensor
     """[V, H], reads states at depth = layers"""
+    row: RowShape
 
     @classmethod
     def of(cls, target: GivesFeatures) -> TargetParts:
-        return cls(target.info, target.embedding().detach(), target.head().detach())
+        return cls(target.info, target.embedding().detach(), target.head().detach(), RowShape.of(target))
 
 
 Distance = Callable[[Tensor, Tensor], Tensor]
@@ -50,6 +68,20 @@ def divergence(logits: Tensor, target_log_probs: Tensor) -> Tensor:
     own = logits.log_softmax(-1)
     total = functional.kl_div(own, target_log_probs, log_target=True, reduction="sum")
     return total / (own.numel() // own.shape[-1])
+
+
+@dataclass(frozen=True, slots=True)
+class TargetRows:
+    """What the target's last layer keeps of a batch of texts: G heads, D components."""
+
+    keys: Tensor
+    """[B, G, T, D], turned to their positions"""
+    values: Tensor
+    """[B, G, T, D]"""
+    positions: Tensor
+    """[T] int64, at which the target read the texts"""
+    turned: Callable[[Tensor, Tensor], Tensor]
+    """(queries [..., n, D], positions [n]) → as the target's attention turns them, as `GivesFeatures.turned`"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +99,8 @@ class FeatureBatch:
 
     distance: Distance = divergence
     """what a module learns to make small"""
+    rows: TargetRows | None = None
+    """for modules with `reads_rows`"""
 
     def target_logits(self, head: Tensor) -> Tensor:
         """What the target says after every token [B, T, V]."""
@@ -85,6 +119,8 @@ class DrafterModule(nn.Module, ABC, Generic[OptionsT_co]):
     """set by `DrafterModule[XShape]`"""
     explanation: ClassVar[str] = ""
     """one sentence for people who choose what to train"""
+    reads_rows: ClassVar[bool] = False
+    """whether it wants `FeatureBatch.rows`"""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -104,9 +140,19 @@ class DrafterModule(nn.Module, ABC, Generic[OptionsT_co]):
     embedding: Tensor
     head: Tensor
 
+    @classmethod
+    def folder_name(cls, options: Options) -> str:
+        """What the folder of its weights is called: several, where shapes of it are shipped beside one another."""
+        return cls.name
+
     @abstractmethod
     def depths(self) -> Sequence[int]:
-        """After how many layers it reads the target (see `lm.base.GivesFeatures`)."""
+        """After how many layers it reads the target (see `lm.base.GivesFeatures`); none, where it reads no states."""
+
+    def positions(self, length: int) -> Tensor | None:
+        """Where the next texts of `length` tokens stand for the target that reads them in training [length], drawn from
+        torch's global generator; None: at 0, 1, 2, … A module with positions of its own is trained alone."""
+        return None
 
     @abstractmethod
     def loss(self, batch: FeatureBatch) -> dict[str, Tensor]:

@@ -55,9 +55,17 @@ class HeldOut:
 
     @classmethod
     def write(
-        cls, teacher: Teacher, domains: Sequence[Domain], english: float, depths: Sequence[int], rows: int, length: int
+        cls,
+        teacher: Teacher,
+        domains: Sequence[Domain],
+        english: float,
+        depths: Sequence[int],
+        rows: int,
+        length: int,
+        keeps_rows: bool = False,
     ) -> HeldOut:
-        """Let the target write `rows` rows of `length` tokens after held-out beginnings."""
+        """Let the target write `rows` rows of `length` tokens after held-out beginnings; `keeps_rows`: the reading
+        holds the last layer's keys and values."""
         half = max(1, rows // 2)
         blocks = []
         for temperature, count in ((0.0, half), (1.0, rows - half)):
@@ -65,7 +73,7 @@ class HeldOut:
                 given = beginnings(domains, english, count, HELD_OUT_SEED, teacher.end, held_out=True)
                 blocks.append(written(teacher, given, length, temperature, HELD_OUT_SEED))
         tokens = torch.from_numpy(np.concatenate(blocks).astype(np.int64))
-        reading = teacher.read(tokens, depths)
+        reading = teacher.read(tokens, depths, keeps_rows)
         return cls(reading, reading.logits.softmax(-1), half)
 
     @torch.no_grad()
@@ -83,6 +91,22 @@ class HeldOut:
             alike.append(logits.argmax(-1) == wanted[:, text])
             agreement.append(float(alike[-1].float().mean()))
         return Acceptance(tuple(acceptance), tuple(agreement), self._accepted(alike))
+
+    @torch.no_grad()
+    def by_context(
+        self, module: DrafterModule[Options], places: Sequence[tuple[int, int]], most: int = DRAFT_LENGTH
+    ) -> list[tuple[float, ...]]:
+        """For each (shortest, longest) context: acceptance by depth, as in `Acceptance`, of the drafts whose text, root
+        included, has so many tokens."""
+        was_training = module.training
+        module.eval()
+        drafts = module.drafts(self.reading.batch_for(module), most)
+        module.train(was_training)
+        shares = [
+            torch.minimum(self.probs[:, 1 + depth :], logits.float().softmax(-1)).sum(-1)  # [B, T - 1 - depth]
+            for depth, logits in enumerate(drafts)
+        ]
+        return [tuple(float(one[:, low - 2 : high - 1].mean()) for one in shares) for low, high in places]
 
     def _accepted(self, alike: Sequence[Tensor]) -> float:
         """Mean number of leading depths that agree, over the places that every depth has."""

@@ -6,11 +6,12 @@ Place in the flow: called by the command; the work is `train.py`'s.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from specviz.drafters.parts.trained import MODULES
 from specviz.errors import TrainingError
+from specviz.options import from_mapping
 from specviz.training.modules.train import ModuleTraining, Wanted, train_modules
 from specviz.training.options import TrainOptions
 
@@ -33,10 +34,8 @@ def training_of(options: TrainOptions) -> ModuleTraining:
             f"--module-options speaks of '{unknown[0]}', which is not trained here: write NAME.option=value with one "
             f"of {', '.join(options.modules) or 'the names given'}."
         )
-    for name in options.modules:
-        MODULES.get(name)
     return ModuleTraining(
-        tuple(Wanted(name, given.get(name, {})) for name in options.modules),
+        tuple(_wanted(name, given.get(name, {})) for name in options.modules),
         target=options.target,
         minutes=options.minutes,
         tokens=options.tokens,
@@ -48,6 +47,13 @@ def training_of(options: TrainOptions) -> ModuleTraining:
         device=options.device,
         work_dir=options.work_dir,
     )
+
+
+def _wanted(name: str, given: Mapping[str, str]) -> Wanted:
+    """Under the name that its folder is to have."""
+    kind = MODULES.get(name)
+    folder = kind.folder_name(from_mapping(kind.options_type, given))
+    return Wanted(name, given, "" if folder == name else folder)
 
 
 def shapes(text: str) -> dict[str, dict[str, str]]:

@@ -15,11 +15,20 @@ from torch import Tensor
 from torch.nn import functional
 from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
-from specviz.drafters.parts.trained import Distance, DrafterModule, FeatureBatch, TargetParts, divergence
+from specviz.drafters.parts.trained import (
+    Distance,
+    DrafterModule,
+    FeatureBatch,
+    RowShape,
+    TargetParts,
+    TargetRows,
+    divergence,
+)
 from specviz.errors import TrainingError
 from specviz.lm.base import GivesFeatures
 from specviz.lm.load import load
 from specviz.lm.place import locate
+from specviz.lm.rotary import turned_by
 from specviz.options import Options
 from specviz.training.target import layer_outputs, moved
 from specviz.training.tokenizer import load_tokenizer
@@ -39,12 +48,14 @@ class Reading:
     """[B, T, V], what the target says after every token"""
     distance: Distance = divergence
     """what modules learn to make small"""
+    rows: TargetRows | None = None
+    """of the last layer, where a module reads them"""
 
     def batch_for(self, module: DrafterModule[Options]) -> FeatureBatch:
         """What this module reads of it."""
         states = [self.states[depth] for depth in module.depths()]
         features = torch.stack(states, 2) if states else self.final[:, :, None][:, :, :0]
-        return FeatureBatch(self.tokens, features, self.final, self.logits, self.distance)
+        return FeatureBatch(self.tokens, features, self.final, self.logits, self.distance, self.rows)
 
 
 @dataclass(frozen=True)
@@ -64,7 +75,7 @@ class Teacher:
                 f"{loaded.info.name} is a {loaded.info.architecture}, and modules are trained on the states of a "
                 "LlamaForCausalLM: choose a --target of that architecture."
             )
-        parts = TargetParts(loaded.info, loaded.embedding().clone(), loaded.head().clone())
+        parts = TargetParts(loaded.info, loaded.embedding().clone(), loaded.head().clone(), RowShape.of(loaded))
         where = locate(str(folder))
         model: LlamaForCausalLM = LlamaForCausalLM.from_pretrained(where, dtype=dtype)
         return cls(moved(model, device).eval().requires_grad_(False), parts, load_tokenizer(where))
@@ -75,13 +86,35 @@ class Teacher:
         return int(self.tokenizer.eos_token_id)
 
     @torch.no_grad()
-    def read(self, tokens: Tensor, depths: Sequence[int]) -> Reading:
-        """One pass over tokens [B, T]; states at `depths`."""
+    def read(
+        self, tokens: Tensor, depths: Sequence[int], rows: bool = False, positions: Tensor | None = None
+    ) -> Reading:
+        """One pass over tokens [B, T], which stand at `positions` [T]; states at `depths`, and with `rows` keys and
+        values of the last layer."""
         tokens = tokens.to(self.model.device)
-        outputs = layer_outputs(self.model, tokens)
+        outputs = layer_outputs(self.model, tokens, positions)
         final = self.model.model.norm(outputs[-1])
 
         after = [self.model.model.embed_tokens(tokens), *outputs[:-1], final]
         states = {depth: after[depth].float() for depth in {*depths}}
         head = self.parts.head.to(final.dtype)
-        return Reading(tokens, states, final.float(), functional.linear(final, head).float())
+        kept = self._rows(after[-2], positions) if rows else None
+        return Reading(tokens, states, final.float(), functional.linear(final, head).float(), rows=kept)
+
+    def _rows(self, states: Tensor, positions: Tensor | None) -> TargetRows:
+        """Of what the last layer reads [B, T, H]."""
+        layer = self.model.model.layers[-1]
+        attention, normed = layer.self_attn, layer.input_layernorm(states)
+        keys, values = (
+            project(normed).unflatten(-1, (self.parts.row.heads, -1)).transpose(1, 2).float()
+            for project in (attention.k_proj, attention.v_proj)
+        )
+        at = torch.arange(states.shape[1]) if positions is None else positions
+        at = at.to(states.device)
+        return TargetRows(self.turned(keys, at), values, at, self.turned)
+
+    def turned(self, queries: Tensor, positions: Tensor) -> Tensor:
+        """Queries [..., n, D] as the target's attention turns them at these positions [n]."""
+        cos, sin = self.model.model.rotary_emb(queries, positions[None])
+        half = cos.shape[-1] // 2
+        return turned_by(queries, cos[0, :, :half], sin[0, :, :half])

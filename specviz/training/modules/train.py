@@ -103,20 +103,14 @@ class Training:
         self.modules: Modules = self._fresh()
         depths = sorted({depth for module in self.modules.values() for depth in module.depths()})
         self._depths = depths
+        self._keeps_rows = any(module.reads_rows for module in self.modules.values())
         folder = self._folder()
         self._texts = self._packed(folder)
-        self.held_out = HeldOut.write(
-            self.teacher,
-            self._texts.domains,
-            training.english,
-            depths,
-            training.held_out_rows,
-            training.held_out_length,
-        )
+        self.held_out = self.held_out_text(training.held_out_rows, training.held_out_length)
         checkpoint = folder / "checkpoint.pt" if folder else None
         if checkpoint is None or not checkpoint.is_file():
             sample = torch.cat([self._texts.batch(step) for step in range(CALIBRATION_STEPS)])
-            first = self.teacher.read(sample, depths)
+            first = self.teacher.read(sample, depths, self._keeps_rows)
             for module in self.modules.values():
                 module.calibrate(sample.flatten())
                 module.begin(first.batch_for(module))
@@ -131,8 +125,21 @@ class Training:
         torch.manual_seed(training.seed)
         self.loop = ModuleLoop(self.modules, self._read, options, checkpoint)
 
+    def held_out_text(self, rows: int, length: int) -> HeldOut:
+        """What the target writes after held-out beginnings, read for these modules."""
+        domains, english = self._texts.domains, self.training.english
+        return HeldOut.write(self.teacher, domains, english, self._depths, rows, length, self._keeps_rows)
+
     def _read(self, step: int) -> Reading:
-        return replace(self.teacher.read(self._texts.batch(step), self._depths), distance=self._distance)
+        tokens = self._texts.batch(step)
+        positions = [module.positions(tokens.shape[1]) for module in self.modules.values()]
+        if len(positions) > 1 and any(one is not None for one in positions):
+            raise TrainingError(
+                "One of these modules lets the target read texts at positions of its own (anchors), and the others "
+                "would learn from that reading too: train it alone."
+            )
+        reading = self.teacher.read(tokens, self._depths, self._keeps_rows, positions[0])
+        return replace(reading, distance=self._distance)
 
     def _fresh(self) -> Modules:
         wanted = self.training.wanted

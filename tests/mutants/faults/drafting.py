@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from tests.mutants.faults.fault import PAIR, POLICIES, Fault, proved
 
+CROSS_KV = "tests/drafters/test_cross_kv.py"
+
 FAULTS: tuple[Fault, ...] = (
     Fault(
         "siblings: the mass left to later ones assigned instead of multiplied",
@@ -116,5 +118,40 @@ FAULTS: tuple[Fault, ...] = (
         "min(context_length, window) if window else context_length",
         "context_length",
         ("tests/lm/test_windows.py",),
+    ),
+    Fault(
+        "cross_kv: text and tree are merged with their shares swapped",
+        "specviz/drafters/parts/merged_attention.py",
+        "torch.sigmoid(one.mass - other.mass)",
+        "torch.sigmoid(other.mass - one.mass)",
+        (CROSS_KV,),
+    ),
+    Fault(
+        "cross_kv: training sees the target's row of the root",
+        "specviz/drafters/parts/cross_network.py",
+        "self.target = place < self.root[:, None]",
+        "self.target = place <= self.root[:, None]",
+        (CROSS_KV,),
+    ),
+    Fault(
+        "cross_kv: a full window keeps the oldest rows",
+        "specviz/drafters/parts/cross_rows.py",
+        "torch.cat([old, new], 2)[:, :, -self._most :]",
+        "torch.cat([old, new], 2)[:, :, : self._most]",
+        (CROSS_KV,),
+    ),
+    Fault(
+        "cross_kv: drafted rows stand one place too early",
+        "specviz/drafters/parts/cross_rows.py",
+        "self._position + len(line) - 1 for line in new",
+        "self._position + len(line) - 2 for line in new",
+        (CROSS_KV,),
+    ),
+    Fault(
+        "lean forward: a stranger's queries are not put into pair order",
+        "specviz/lm/llama.py",
+        "queries.unflatten(-1, (2, -1)).permute(1, 0, 3, 2)",
+        "queries.unflatten(-1, (-1, 2)).permute(1, 0, 2, 3)",
+        (CROSS_KV,),
     ),
 )

@@ -1,0 +1,66 @@
+"""A fold of the Speedup tab: what a long text costs a drafter, and what anchor-offset training brings; read-only.
+
+The result is a shipped file (`specviz study long-context`); choosing only draws it anew.
+"""
+
+from __future__ import annotations
+
+from html import escape
+
+import gradio as gr
+
+from specviz.app.long_context.figure import long_context_figure
+from specviz.app.long_context.view import NUMBERS, LongContextView, long_context_view, shipped
+from specviz.app.page.events import LATEST
+from specviz.app.parts import notices
+from specviz.app.parts.tables import blocks_table
+from specviz.errors import SpecVizError
+
+INTRO = (
+    "A drafter with a model of its own keeps keys and values of the whole text beside the target's. `cross_kv` reads "
+    "the target's: as LongSpec it keeps a window of its own and no more. **Recorded**: measured once, on the models "
+    "and the machine named below. Method: `docs/methods/cross_kv.md`."
+)
+
+
+def long_context_fold() -> None:
+    """Build the fold inside the current Blocks; nothing where no result is shipped."""
+    study = shipped()
+    if study is None:
+        return
+    opening = long_context_view(study, NUMBERS[0].name)
+    with gr.Accordion("Long texts: what they cost a drafter", open=False, elem_id="sv-long-context"):
+        gr.Markdown(INTRO)
+        number = gr.Radio(
+            [(one.label, one.name) for one in NUMBERS], value=NUMBERS[0].name, label="number",
+            elem_id="sv-long-context-number",
+        )  # fmt: skip
+        sentence = gr.HTML(_said(opening), elem_id="sv-long-context-sentence")
+        plot = gr.Plot(long_context_figure(opening), show_label=False, elem_id="sv-long-context-plot")
+        table = gr.HTML(long_context_table(opening), elem_id="sv-long-context-table")
+        gr.HTML(notices.note(opening.origin))
+    number.change(show, number, [sentence, plot, table], **LATEST)
+
+
+def show(number: str | None) -> tuple[object, object, object]:
+    """Updates of (sentence, plot, table)."""
+    study = shipped()
+    try:
+        if study is None:
+            raise SpecVizError("the recorded study is missing; restore assets/studies/long_context.json.")
+        view = long_context_view(study, str(number or ""))
+    except SpecVizError as error:
+        return notices.message(str(error), "error"), gr.skip(), gr.skip()
+    return _said(view), long_context_figure(view), long_context_table(view)
+
+
+def _said(view: LongContextView) -> str:
+    return notices.message(f"{view.sentence} {view.measured_on}")
+
+
+def long_context_table(view: LongContextView) -> str:
+    """The chosen number by drafter and context."""
+    contexts = view.lines[0].contexts if view.lines else ()
+    rows = [[escape(one.name), *(f"{value:.3g}" for value in one.values)] for one in view.lines]
+    head = ("tokens of the text", *(f"{context:,.0f}" for context in contexts))
+    return blocks_table(head, rows, f"Recorded: {view.number.axis}")

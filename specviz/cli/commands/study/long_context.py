@@ -1,0 +1,114 @@
+"""`specviz study long-context`: what a long text costs a drafter, and what anchor-offset training brings.
+
+Place in the flow: times passes (`bench.long_context`), then trains a second network beside the shipped one
+(`training.modules.anchor_study`), keeps the result as JSON and writes its tables into the page of the drafter.
+Interrupted, the training goes on from its work folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from specviz.bench.core.report import check_section, write_between
+from specviz.bench.long_context.table import markdown
+from specviz.cli.parts.terminal import err, out
+from specviz.protocol import long_contexts
+from specviz.resources import ROOT
+
+if TYPE_CHECKING:
+    from specviz.bench.core.provenance import Origin
+
+SUMMARY = "time drafting passes and weigh caches from 256 to 8,192 tokens, and measure anchor-offset training"
+RESULT = ROOT / "studies" / "long_context.json"
+PAGE = ROOT.parent / "docs" / "methods" / "cross_kv.md"
+MARK = "long context study"
+SHIPPED = ROOT / "modules" / "cross_kv"
+TARGET, DRAFTER = "target", "drafter"
+RAISED = 8448
+"""the longest text, and room for a draft"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--repeats", type=int, default=12, metavar="N", help="drafts timed at each context (default %(default)s)")
+    add("--work-dir", type=Path, default=Path(".cache/specviz/train"), metavar="FOLDER",
+        help="texts and checkpoints; the training goes on from it (default %(default)s)")  # fmt: skip
+    add("--threads", type=int, default=1, metavar="N", help="torch threads (default %(default)s)")
+    add("--tables", action="store_true", help="run nothing: write the tables of the kept result anew")
+    add("--write", action="store_true", help="keep the result in assets/studies and write the tables into docs")
+    add("--nice", type=int, default=0, metavar="N", help="lowers the priority of the training by this much")
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.tables or args.write:
+        check_section(PAGE, MARK)
+    study = long_contexts.read(RESULT) if args.tables else _run(args)
+    out().line(markdown(study))
+    if args.write:
+        long_contexts.write(study, RESULT)
+    if args.tables or args.write:
+        write_between(PAGE, MARK, markdown(study))
+    return 0
+
+
+def _run(args: argparse.Namespace) -> long_contexts.LongContexts:
+    import torch
+    from transformers.utils.logging import disable_progress_bar
+
+    from specviz.drafters.parts.module_files import read_card
+    from specviz.training.modules.anchor_study import run_study, training_of
+    from specviz.training.modules.stage import Lines
+
+    torch.set_num_threads(args.threads)
+    disable_progress_bar()
+    costs = _costs(args.repeats)
+    lines = Lines(lambda row: err().line("  ".join(f"{key} {value}" for key, value in row.items())))
+    if args.nice and hasattr(os, "nice"):
+        os.nice(args.nice)
+    shipped = read_card(SHIPPED)
+    training = training_of(shipped, TARGET, args.work_dir)
+    acceptance = tuple(run_study(SHIPPED, training, lines))
+    origin = _origin()
+    models = {card.name: card.weights_sha256 for card in (origin.target, *origin.drafters)}
+    return long_contexts.LongContexts(
+        costs,
+        args.repeats,
+        acceptance,
+        training.tokens,
+        training.texts.length,
+        origin.target.context_length,
+        RAISED,
+        models,
+        "specviz study long-context --write",
+        str(origin),
+    )
+
+
+def _costs(repeats: int) -> tuple[long_contexts.ContextCost, ...]:
+    from specviz.bench.long_context.costs import measure
+    from specviz.lm.load import load
+    from specviz.lm.place import locate
+    from specviz.lm.raised_context import write_raised
+
+    with tempfile.TemporaryDirectory() as folder:
+        models = [
+            load(str(write_raised(locate(name), Path(folder) / name, RAISED)), device="cpu", dtype="float32").model
+            for name in (TARGET, DRAFTER)
+        ]
+        found = []
+        for cost in measure(models[0], models[1], repeats):
+            err().line(f"{cost.context} tokens  {cost.drafter}  {cost.median_ms:.2f} ms  {cost.bytes} bytes")
+            found.append(cost)
+        return tuple(found)
+
+
+def _origin() -> Origin:
+    from specviz.bench.core.provenance import origin_here
+    from specviz.cli.parts.sources import SharedModels
+
+    models = SharedModels()
+    return origin_here(*(models(name, device="cpu", dtype="float32") for name in (TARGET, DRAFTER)))

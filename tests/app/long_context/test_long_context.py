@@ -1,0 +1,98 @@
+"""The study of long contexts on the page: the numbers are the file's, a flat line is said to be flat."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import gradio as gr
+import pytest
+
+from specviz.app.long_context import tab
+from specviz.app.long_context.figure import long_context_figure
+from specviz.app.long_context.tab import long_context_fold, show
+from specviz.app.long_context.view import long_context_view, shipped
+from specviz.errors import OptionError
+from specviz.protocol.long_contexts import ContextAcceptance, ContextCost, LongContexts, write
+
+STUDY = LongContexts(
+    costs=(
+        ContextCost("longspec", 256, 2.0, 1.5, 3.0, 2**20),
+        ContextCost("model", 256, 1.0, 0.9, 1.2, 2**20),
+        ContextCost("longspec", 1024, 3.0, 2.5, 4.0, 2**20),
+        ContextCost("model", 1024, 4.0, 3.9, 4.2, 2**22),
+    ),
+    repeats=3,
+    acceptance=(
+        ContextAcceptance(False, 2, 96, (0.5, 0.4)),
+        ContextAcceptance(False, 97, 192, (0.25, 0.2)),
+        ContextAcceptance(True, 2, 96, (0.5, 0.4)),
+        ContextAcceptance(True, 97, 192, (0.75, 0.7)),
+    ),
+    trained_tokens=1000,
+    window=192,
+    trained_context=1024,
+    raised_context=8448,
+    models={"target": "0" * 64},
+    command="the command",
+    origin="a <machine>, a day",
+)
+
+
+def test_bytes_time_and_acceptance_are_the_files() -> None:
+    sizes = long_context_view(STUDY, "bytes")
+    assert [(one.name, one.values) for one in sizes.lines] == [("longspec", (1.0, 1.0)), ("model", (1.0, 4.0))]
+    assert sizes.sentence.endswith("longspec ×1.0, model ×4.0.")
+    assert "raised to 8,448 tokens" in sizes.measured_on
+    times = long_context_view(STUDY, "time")
+    assert times.lines[0].values == (2.0, 3.0)
+    assert (times.lines[0].low, times.lines[0].high) == ((1.5, 2.5), (3.0, 4.0))
+    accepted = long_context_view(STUDY, "acceptance")
+    assert [one.values for one in accepted.lines] == [(0.5, 0.25), (0.5, 0.75)]
+    assert "of 97 to 192 tokens" in accepted.sentence
+    assert "0.750 by the network trained with anchors, 0.250 by the one without" in accepted.sentence
+    assert "raised" not in accepted.measured_on
+
+
+def test_the_chart_has_a_line_for_each_and_quartiles_of_times_alone() -> None:
+    figure = long_context_figure(long_context_view(STUDY, "time"))
+    assert [trace.name for trace in figure.data] == ["longspec", "model"]
+    assert list(figure.data[0].error_y.array) == [1.0, 1.0]
+    assert figure.layout.yaxis.type == "log"
+    assert long_context_figure(long_context_view(STUDY, "bytes")).data[0].error_y.array is None
+    assert long_context_figure(long_context_view(STUDY, "acceptance")).layout.yaxis.type != "log"
+
+
+def test_what_was_not_measured_is_refused() -> None:
+    with pytest.raises(OptionError, match="'joules' was not measured; choose bytes, time, acceptance"):
+        long_context_view(STUDY, "joules")
+
+
+def test_a_missing_or_damaged_file_costs_the_page_its_fold_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = tmp_path / "study.json"
+    assert shipped(file) is None
+    write(STUDY, file)
+    assert shipped(file) == STUDY
+    file.write_text(json.dumps({"costs": 3}))
+    assert shipped(file) is None
+    assert "cannot be shown" in caplog.text
+    monkeypatch.setattr(tab, "shipped", lambda: None)
+    with gr.Blocks() as page:
+        long_context_fold()
+    assert len(page.blocks) <= 1
+    message, plot, _ = show("time")
+    assert "missing" in str(message)
+    assert plot == gr.skip()
+
+
+def test_the_fold_draws_what_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tab, "shipped", lambda: STUDY)
+    with gr.Blocks() as page:
+        long_context_fold()
+    names = {getattr(block, "elem_id", None) for block in page.blocks.values()}
+    assert {"sv-long-context", "sv-long-context-number", "sv-long-context-plot"} <= names
+    _, figure, table = show("acceptance")
+    assert figure.data[1].name == "with anchors"
+    assert "0.75" in str(table)

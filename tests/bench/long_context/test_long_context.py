@@ -1,0 +1,69 @@
+"""Costs are of the text's own length, a raised context has the same weights, tables say what was found."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from specviz.bench.long_context.costs import bytes_of, measure
+from specviz.bench.long_context.table import markdown
+from specviz.errors import ModelError
+from specviz.lm.load import load
+from specviz.lm.raised_context import write_raised
+from specviz.proof.small_llama import SHAPE, small_pair
+from specviz.protocol.long_contexts import ContextAcceptance, ContextCost, LongContexts
+from tests.lm.tiny_models import random_model, write_tokenizer
+
+
+def test_only_longspec_keeps_as_much_of_a_long_text_as_of_a_short_one() -> None:
+    target, drafter = small_pair(shape=replace(SHAPE, layers=3, context_length=200, hidden_size=24, head_size=12))
+    found = {(one.drafter, one.context): one for one in measure(target, drafter, 2, (70, 140))}
+    assert set(found) == {(name, n) for name in ("target", "longspec", "glide", "tandem", "model") for n in (70, 140)}
+    assert found["longspec", 70].bytes == found["longspec", 140].bytes
+    for name in ("target", "glide", "tandem", "model"):
+        assert found[name, 140].bytes * 69 == found[name, 70].bytes * 139
+    assert found["model", 70].bytes == bytes_of(drafter, 69)
+    assert all(0 < one.low_ms <= one.median_ms <= one.high_ms for one in found.values())
+
+
+def test_a_raised_context_is_the_same_weights_with_another_base(tmp_path: Path) -> None:
+    source = tmp_path / "small"
+    random_model("llama", max_position_embeddings=32).save_pretrained(source)
+    write_tokenizer(source)
+    plain = load(str(source), device="cpu", dtype="float32").model
+    raised = load(str(write_raised(source, tmp_path / "raised", 128)), device="cpu", dtype="float32").model
+    assert raised.info.context_length == 128
+    assert raised.info.weights_sha256 == plain.info.weights_sha256
+    tokens = [1, 2, 3, 4, 5]
+    first, second = (model.forward(tokens, model.new_cache()) for model in (plain, raised))
+    torch.testing.assert_close(first[0], second[0])
+    assert not torch.allclose(first[-1], second[-1], atol=1e-4), "the angles are the same"
+    long = list(range(1, 21)) * 5
+    assert raised.forward(long, raised.new_cache()).isfinite().all()
+    with pytest.raises(ModelError, match="has a context of 128 tokens already"):
+        write_raised(tmp_path / "raised", tmp_path / "again", 128)
+
+
+def test_the_tables_say_what_was_measured() -> None:
+    study = LongContexts(
+        (ContextCost("longspec", 256, 2.0, 1.5, 3.0, 2**20), ContextCost("longspec", 8192, 4.0, 3.5, 5.0, 2**20)),
+        7,
+        tuple(ContextAcceptance(anchors, 2, 96, (0.5 + anchors / 4, 0.25)) for anchors in (False, True)),
+        1000,
+        192,
+        1024,
+        8448,
+        {},
+        "the command",
+        "A machine, a day.",
+    )
+    lines = markdown(study).splitlines()
+    assert "| `longspec` | 2.00 [1.50–3.00] | 4.00 [3.50–5.00] |" in lines
+    assert "| `longspec` | 1.00 | 1.00 |" in lines
+    assert "| without anchors, depth 1 | 0.500 |" in lines
+    assert "| with anchors, depth 1 | 0.750 |" in lines
+    assert lines[-1] == "A machine, a day. Made by `the command`."
+    assert "raised to 8448 tokens" in lines[0]
