@@ -163,7 +163,7 @@ class LlamaModel(LlamaRows):
     def turned(self, queries: Tensor, positions: Tensor) -> Tensor:
         """See `GivesFeatures.turned`; into rotary pair order, as the keys are."""
         pairs: Tensor = queries.unflatten(-1, (2, -1)).permute(1, 0, 3, 2).contiguous()  # [n, A, D / 2, 2]
-        self._turns.at(positions).rotate(pairs, len(queries))
+        self.turns.at(positions).rotate(pairs, len(queries))
         return pairs.flatten(-2).transpose(0, 1)
 
     def embedding(self) -> Tensor:
