@@ -17,7 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 from specviz.errors import TraceError
 from specviz.trace.assemble import assemble
 from specviz.trace.events import Finished, Node, Round, Trace, VocabEntry
-from specviz.trace.files import read_file, write_file
+from specviz.trace.files import compressed, read_file, write_file
 from specviz.trace.guard import json_of, text_of
 from specviz.trace.header import Started
 from specviz.trace.limits import STANDARD, Limits
@@ -82,6 +82,11 @@ def loads(content: str | bytes, limits: Limits = STANDARD) -> Trace:
 def read(path: str | Path, limits: Limits = STANDARD) -> Trace:
     """A trace file, gzip or not (told by its content). Raises TraceError; the sentence begins with the file's name."""
     return read_file(Path(path), lambda content: loads(content, limits), limits)
+
+
+def packed(trace: Trace) -> bytes:
+    """What `write` puts into a `.json.gz`."""
+    return compressed(dumps(trace).encode("ascii"))
 
 
 def write(trace: Trace, path: str | Path) -> None:

@@ -11,18 +11,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from specviz.bench.core.on_ray import LOCAL, joined, result_of
 from specviz.bench.sweep.runner import SweepGroup
-from specviz.bench.sweep.spread import SpreadSweep, WorkerLostError
-from specviz.bench.sweep.workplace import Ready, Workplace
-from specviz.errors import BenchError
+from specviz.bench.sweep.spread import Keep, SpreadSweep
+from specviz.bench.sweep.workplace import Made, Ready, Workplace
 from specviz.protocol.runs import TraceSource
 from specviz.protocol.sweeps.definition import SweepDefinition
-from specviz.protocol.sweeps.points import SweepPoint
 from specviz.protocol.sweeps.spec import RunKey, SweepSpec
-
-LOCAL = "local"
-"""the address of a Ray that is started here, for this sweep alone"""
-CLIENT = "ray://"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,23 +35,23 @@ class Cluster:
 
 
 @contextmanager
-def spread(cluster: Cluster, make: Callable[[], TraceSource], say: Callable[[str], None]) -> Iterator[SpreadSweep]:
-    """A sweep on that cluster; all workers are gone at the end. `make` is called in each worker.
+def spread(
+    cluster: Cluster, make: Callable[[], TraceSource], say: Callable[[str], None], keep: Keep | None = None
+) -> Iterator[SpreadSweep]:
+    """A sweep on that cluster; all workers are gone at the end. `make` is called in each worker, `keep` here with the
+    trace of every run.
 
     Raises BenchError where Ray is not installed, or no cluster answers.
     """
-    ray = _joined(cluster)
-    try:
+    with joined(cluster.address, cluster.threads) as ray:
         kind = ray.remote(Workplace).options(
             num_cpus=cluster.threads, num_gpus=cluster.gpus, scheduling_strategy="SPREAD", max_restarts=0
         )
-        sweep = SpreadSweep(lambda: RayWorker(ray, kind.remote(make)), _places(ray, cluster), say)
+        sweep = SpreadSweep(lambda: RayWorker(ray, kind.remote(make)), _places(ray, cluster), say, keep)
         try:
             yield sweep
         finally:
             sweep.end()
-    finally:
-        ray.shutdown()
 
 
 class RayWorker:
@@ -66,59 +61,16 @@ class RayWorker:
         self._ray, self._actor = ray, actor
 
     def prepare(self, definition: SweepDefinition, command: str) -> Ready:
-        ready: Ready = self._get(self._actor.prepare.remote(definition, command))
+        ready: Ready = result_of(self._ray, self._actor.prepare.remote(definition, command))
         return ready
 
-    def measure(self, spec: SweepSpec, group: SweepGroup, have: frozenset[RunKey]) -> Iterator[SweepPoint]:
-        stream = self._actor.measure.options(num_returns="streaming").remote(spec, group, have)
+    def measure(self, spec: SweepSpec, group: SweepGroup, have: frozenset[RunKey], keeps: bool) -> Iterator[Made]:
+        stream = self._actor.measure.options(num_returns="streaming").remote(spec, group, have, keeps)
         for one in stream:
-            yield self._get(one)
+            yield result_of(self._ray, one)
 
     def end(self) -> None:
         self._ray.kill(self._actor)
-
-    def _get(self, reference: Any) -> Any:
-        errors = self._ray.exceptions
-        try:
-            return self._ray.get(reference)
-        except errors.RayTaskError as error:
-            cause = error.cause
-            if isinstance(cause, BenchError):
-                raise BenchError(str(cause)) from None
-            raise BenchError(f"a worker failed with {type(cause).__name__}: {_first_line(cause)}") from error
-        except errors.RayError as error:
-            raise WorkerLostError(_first_line(error)) from None
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]
-
-
-def _joined(cluster: Cluster) -> Any:
-    """Ray, connected."""
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # read when a cluster is started: no telemetry
-    try:
-        import ray
-        import ray.exceptions
-    except ImportError:
-        raise BenchError("Ray is not installed here; `pip install 'specviz[ray]'`, on every machine.") from None
-    if cluster.address.startswith(CLIENT):
-        raise BenchError(
-            f"--ray is '{cluster.address[:80]}', but points cannot come back one by one through Ray's client; run the "
-            "command on a machine of the cluster, with --ray auto."
-        )
-    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
-    try:
-        if cluster.address == LOCAL:
-            ray.init(num_cpus=max(os.cpu_count() or 1, cluster.threads), include_dashboard=False, **quiet)
-        else:
-            ray.init(address=cluster.address, **quiet)
-    except (ConnectionError, ValueError, RuntimeError) as error:
-        raise BenchError(
-            f"no Ray cluster answers at '{cluster.address[:80]}' ({_first_line(error)[:200]}); start one with `ray "
-            f"start --head`, or give --ray {LOCAL}."
-        ) from None
-    return ray
 
 
 def _places(ray: Any, cluster: Cluster) -> int:

@@ -18,8 +18,9 @@ from dataclasses import replace
 from threading import Condition, Thread
 from typing import Protocol
 
+from specviz.bench.core.on_ray import MOST_LOST, WorkerLostError
 from specviz.bench.sweep.runner import SweepGroup, groups, keys
-from specviz.bench.sweep.workplace import Ready
+from specviz.bench.sweep.workplace import Made, Ready
 from specviz.errors import BenchError
 from specviz.protocol.sweeps.definition import SweepDefinition
 from specviz.protocol.sweeps.points import SweepPoint
@@ -28,14 +29,12 @@ from specviz.protocol.sweeps.spec import RunKey, SweepSpec
 
 LOOK_S = 0.2
 """how often a sweep that waits looks whether it was stopped"""
-MOST_LOST = 3
-"""of workers over one group, or of one place before it was ready: then another worker is no cure"""
 SLOW_START_S = 60.0
 """so long without any worker is worth a word"""
 
 
-class WorkerLostError(Exception):
-    """Its process, or its machine, is gone."""
+Keep = Callable[[SweepPoint, bytes], None]
+"""what becomes of the runs' traces, each as a `.json.gz` holds it"""
 
 
 class Remote(Protocol):
@@ -43,7 +42,7 @@ class Remote(Protocol):
 
     def prepare(self, definition: SweepDefinition, command: str) -> Ready: ...
 
-    def measure(self, spec: SweepSpec, group: SweepGroup, have: frozenset[RunKey]) -> Iterator[SweepPoint]: ...
+    def measure(self, spec: SweepSpec, group: SweepGroup, have: frozenset[RunKey], keeps: bool) -> Iterator[Made]: ...
 
     def end(self) -> None:
         """Stop it at once, whatever it does."""
@@ -53,18 +52,21 @@ class Remote(Protocol):
 class SpreadSweep:
     """One sweep in progress: `prepare`, then `points`, at last `end`."""
 
-    def __init__(self, hire: Callable[[], Remote], places: int, say: Callable[[str], None]) -> None:
-        """`hire` gives a new worker; so many work at a time; `say` tells the user a sentence."""
+    def __init__(
+        self, hire: Callable[[], Remote], places: int, say: Callable[[str], None], keep: Keep | None = None
+    ) -> None:
+        """`hire` gives a new worker; so many work at a time; `say` tells the user a sentence; `keep` gets every run's
+        trace before its point is yielded, and without it none are recorded."""
         self.workers: list[Worker] = []
         """everyone who was ready, in that order, the lost ones among them"""
-        self._hire, self._say = hire, say
+        self._hire, self._say, self._keep = hire, say, keep
         self._changed = Condition()
         self._open: list[SweepGroup] | None = None
         self._busy = 0
         self._first: Ready | None = None
         self._have: set[RunKey] = set()
         self._losses: dict[RunKey, int] = {}
-        self._found: queue.Queue[SweepPoint | BenchError] = queue.Queue()
+        self._found: queue.Queue[Made | BenchError] = queue.Queue()
         self._problem = "they could not be started; Ray's log says more."
         """why the last one that is gone is gone"""
         self._ended = False
@@ -112,7 +114,9 @@ class SpreadSweep:
                 continue
             if isinstance(found, BenchError):
                 raise found
-            yield replace(found, worker=earlier + (found.worker or 0))
+            if self._keep is not None:
+                self._keep(found.point, found.trace)
+            yield replace(found.point, worker=earlier + (found.point.worker or 0))
 
     def end(self) -> None:
         """Stop everyone."""
@@ -188,10 +192,10 @@ class SpreadSweep:
         assert first is not None
         try:
             have = frozenset(key for key in map(group.key, group.cases) if key in self._have)
-            for point in remote.measure(first.spec, group, have):
+            for made in remote.measure(first.spec, group, have, self._keep is not None):
                 with self._changed:
-                    self._have |= keys([point])
-                self._found.put(replace(point, worker=number))
+                    self._have |= keys([made.point])
+                self._found.put(replace(made, point=replace(made.point, worker=number)))
         except WorkerLostError:
             self._give_back(group)
             raise WorkerLostError(f"lost while it measured prompt '{group.prompt.id}'") from None

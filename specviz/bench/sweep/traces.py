@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 
 from specviz.bench.sweep.runner import Keep
@@ -14,6 +15,7 @@ from specviz.protocol.sweeps.points import SweepPoint
 from specviz.protocol.sweeps.spec import run_key
 from specviz.trace import codec
 from specviz.trace.events import Trace
+from specviz.trace.files import replace_whole
 
 
 def trace_keeper(folder: Path) -> Keep:
@@ -22,6 +24,16 @@ def trace_keeper(folder: Path) -> Keep:
 
     def keep(point: SweepPoint, trace: Trace) -> None:
         codec.write(trace, folder / trace_name(point))
+
+    return keep
+
+
+def packed_keeper(folder: Path) -> Callable[[SweepPoint, bytes], None]:
+    """The same for traces that come packed, from other processes."""
+    folder.mkdir(parents=True, exist_ok=True)
+
+    def keep(point: SweepPoint, content: bytes) -> None:
+        replace_whole(folder / trace_name(point), content)
 
     return keep
 

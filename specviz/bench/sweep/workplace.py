@@ -18,6 +18,8 @@ from specviz.protocol.sweeps.definition import SweepDefinition, expand
 from specviz.protocol.sweeps.points import SweepPoint
 from specviz.protocol.sweeps.result import SweepResult, Worker, introduce
 from specviz.protocol.sweeps.spec import RunKey, SweepSpec, prompts_of
+from specviz.trace import codec
+from specviz.trace.events import Trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,15 @@ class Ready:
     """of those that can"""
     prompts: tuple[PromptCard, ...]
     worker: Worker
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A run that is done."""
+
+    point: SweepPoint
+    trace: bytes = b""
+    """as a `.json.gz` holds it, where traces are kept"""
 
 
 class Workplace:
@@ -52,9 +63,17 @@ class Workplace:
         worker = Worker(socket.gethostname(), os.getpid(), about.created, about.machine)
         return Ready(result, spec, prompts, worker)
 
-    def measure(self, spec: SweepSpec, group: SweepGroup, have: Collection[RunKey]) -> Iterator[SweepPoint]:
-        """The runs of the group that are not in `have`, each as soon as it is done."""
+    def measure(
+        self, spec: SweepSpec, group: SweepGroup, have: Collection[RunKey], keeps: bool = False
+    ) -> Iterator[Made]:
+        """The runs of the group that are not in `have`, each as soon as it is done; `keeps`: with their traces."""
+        traces: list[bytes] = []
+
+        def keep(point: SweepPoint, trace: Trace) -> None:
+            traces.append(codec.packed(trace))
+
         try:
-            yield from measured(self._source, spec, group, have)
+            for point in measured(self._source, spec, group, have, keep=keep if keeps else None):
+                yield Made(point, traces.pop() if keeps else b"")
         except SpecVizError as error:
             raise BenchError(str(error)) from None

@@ -16,7 +16,7 @@ from specviz.cli.parts.failures_page import DOCUMENT, SECTION, section
 from specviz.cli.parts.progress import progress
 from specviz.cli.parts.terminal import err, out, printable
 from specviz.cli.parts.trace_files import readable, trace_files
-from specviz.errors import OptionError
+from specviz.errors import OptionError, TraceError
 from specviz.theory.analysis.analyse import Named, analyses
 from specviz.theory.analysis.compare import compare
 from specviz.theory.analysis.csv_files import csv_files
@@ -37,6 +37,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     page = "write each drafter's most frequent kinds of failure between the marks of PAGE (default docs/analysis.md)"
     add("--write", nargs="?", type=Path, const=DOCUMENT, metavar="PAGE", help=page)
     add("--json", action="store_true", help="print one JSON object instead of lines")
+    ray_words = "count on the workers of a Ray cluster, a trace at a time: host:6379, auto, or local for these cores"
+    add("--ray", metavar="ADDRESS", help=ray_words)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -45,13 +47,18 @@ def run(args: argparse.Namespace) -> int:
     files = trace_files(args.traces)
     if args.compare and len(files) != 2:
         raise OptionError(f"--compare sets two traces side by side, but {len(files)} are given.")
+    if args.compare and args.ray is not None:
+        raise OptionError("--ray counts many traces, and --compare sets two side by side; leave one of them out.")
     refused: list[str] = []
-    both: list[Named] = []
-    runs: list[RunFacts] = []
-    for name, trace in readable(list(progress(files, "reading", len(files))), refused):
-        runs.append(facts_of(name, trace))
-        if args.compare:
-            both.append((name, trace))
+    both: list[Named] = list(readable(files, refused)) if args.compare else []
+    if args.compare:
+        runs = [facts_of(name, trace) for name, trace in both]
+    elif args.ray is None:
+        runs = [
+            facts_of(name, trace) for name, trace in readable(list(progress(files, "reading", len(files))), refused)
+        ]
+    else:
+        runs = _spread(files, args.ray, refused)
     for sentence in refused:
         err().line(f"skipped: {printable(sentence, keep='')}")
     runs = _chosen(runs, args.drafter or [])
@@ -62,6 +69,27 @@ def run(args: argparse.Namespace) -> int:
     else:
         _print(args, runs, both)
     return 1 if refused else 0
+
+
+def _spread(files: Sequence[tuple[str, Path]], address: str, refused: list[str]) -> list[RunFacts]:
+    """The same on a cluster, whose workers need not see this machine's files."""
+    from specviz.bench.core.on_ray import each
+
+    stored = [(name, path.name, path.read_bytes()) for name, path in files]
+    found = list(progress(each(address, _counted, stored), "counting", len(stored)))
+    refused += [one for one in found if isinstance(one, str)]
+    return [one for one in found if not isinstance(one, str)]
+
+
+def _counted(stored: tuple[str, str, bytes]) -> RunFacts | str:
+    """Facts of a trace (name, file's name, content), or the sentence why it cannot be read; in a worker."""
+    from specviz.trace import codec
+
+    name, file, content = stored
+    try:
+        return facts_of(name, codec.loads(content))
+    except TraceError as error:
+        return f"{file}: {error}"
 
 
 def _write_page(places: Sequence[Path], page: Path) -> int:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -45,6 +45,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="run what is recorded again and take over the numbers that it lacks (format 1.1: ranks, entropies, KL, "
         "overlap); its rounds, draws and times stay, and one that comes out otherwise is named and left alone",
     )  # fmt: skip
+    parser.add_argument(
+        "--ray", metavar="ADDRESS",
+        help="record on the workers of a Ray cluster, one at a time on each machine: host:6379, auto, or local",
+    )  # fmt: skip
     parser.add_argument("--target", metavar="NAME", help="another target than the list's")
     parser.add_argument("--drafter-model", metavar="NAME", help="another drafter model than the list's")
     parser.add_argument(
@@ -66,8 +70,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from specviz.app.parts.gallery import as_recorded, write_index
+    from specviz.bench.core.on_ray import each
     from specviz.trace import codec
 
+    if args.ray is not None and (args.training or args.fill_in):
+        raise OptionError("--ray spreads recordings; --training and --fill-in are made here: leave one of them out.")
     source = live_source()
     if args.training:
         return _record_training(source, args.training, args.minutes)
@@ -84,8 +91,13 @@ def run(args: argparse.Namespace) -> int:
     wanted = [one for one in recordings if not args.only or one.name in args.only]
     if args.fill_in:
         return _fill_in(source, args.folder, wanted)
-    for one in progress(wanted, "recording", len(wanted)):
-        trace = as_recorded(_record(source, one))
+    traces: Iterator[Trace]
+    if args.ray is None:
+        traces = (_record(source, one) for one in wanted)
+    else:
+        traces = map(codec.loads, each(args.ray, _recorded_elsewhere, wanted, alone=True))
+    for one, made in zip(wanted, progress(traces, "recording", len(wanted)), strict=True):
+        trace = as_recorded(made)
         codec.write(trace, args.folder / f"{one.name}.json.gz")
         length = trace.summary.mean_acceptance_length
         tau = "nothing drafted" if length is None else f"mean acceptance length {length:.2f}"
@@ -165,6 +177,19 @@ def _recording(entry: dict[str, Any], catalog: Catalog, overrides: Mapping[str, 
     settings = entry if "scene" in entry else {**entry, **overrides}  # a picture needs its own captioner
     request = RunRequest(prompt=card.text, prompt_name=card.id or None, drafter_options=options, **settings)
     return Recording(name, request)
+
+
+_SOURCES: list[TraceSource] = []
+"""of a worker's process, which is given one recording after another"""
+
+
+def _recorded_elsewhere(one: Recording) -> bytes:
+    """The recording as a `.json.gz` holds it; in a worker."""
+    from specviz.trace import codec
+
+    if not _SOURCES:
+        _SOURCES.append(live_source())
+    return codec.packed(_record(_SOURCES[0], one))
 
 
 def _record(source: TraceSource, one: Recording) -> Trace:

@@ -2,50 +2,34 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from specviz.bench.sweep.traces import trace_name
 from specviz.cli.commands.bench import sweep as bench_sweep
 from specviz.cli.main import main
 from specviz.protocol.sweeps import store
 from specviz.protocol.sweeps.result import points_of
 from tests.bench.sweep.frail import SWEEP, frail_source
 
-ROOT = Path(__file__).parents[3]
 pytest.importorskip("ray", reason="Ray, an optional extra, is not installed: pip install 'specviz[ray]'")
 
 
-@pytest.fixture
-def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Its address. Two nodes with one core each, so two workers."""
-    from ray.cluster_utils import Cluster
-
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-    monkeypatch.setenv("SPECVIZ_TEST_MEETING", str(tmp_path))
-    node = {"num_cpus": 1, "object_store_memory": 80_000_000, "include_dashboard": False}
-    found = Cluster(initialize_head=True, head_node_args=node)
-    found.add_node(num_cpus=1, object_store_memory=80_000_000)
-    found.wait_for_nodes()
-    try:
-        yield found.address
-    finally:
-        found.shutdown()
-
-
 def test_a_sweep_spread_over_two_workers_of_which_one_is_killed_loses_nothing(
-    cluster: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+    cluster: str, meeting: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     """Four prompts of three runs each. The worker that measures `two` is killed in its last run; another takes its
     place. Each worker has a pace of its own, so a ratio taken across workers would show."""
     monkeypatch.setattr(bench_sweep, "live_source", frail_source)
     file, out = tmp_path / "own.toml", tmp_path / "r.json"
     file.write_text(SWEEP, encoding="utf-8")
-    assert main(["bench", "sweep", str(file), "--out", str(out), "--ray", cluster]) == 0
+    kept = tmp_path / "kept"
+    assert main(["bench", "sweep", str(file), "--out", str(out), "--ray", cluster, "--keep-traces", str(kept)]) == 0
     said = capsys.readouterr()
     assert "is gone: lost while it measured prompt 'two'; what it had measured is kept." in said.err
 
@@ -58,7 +42,7 @@ def test_a_sweep_spread_over_two_workers_of_which_one_is_killed_loses_nothing(
     assert len({one.process for one in workers}) == len(workers) >= 2  # the third may be ready too late to be needed
     assert [one.ended for one in workers if one.ended] == ["lost while it measured prompt 'two'"]
 
-    paces = {int(one.read_text()): int(one.name.split("-")[1]) for one in tmp_path.glob("pace-*")}
+    paces = {int(one.read_text()): int(one.name.split("-")[1]) for one in meeting.glob("pace-*")}
     for one in points:
         assert one.worker is not None
         pace = paces[workers[one.worker].process]
@@ -67,3 +51,7 @@ def test_a_sweep_spread_over_two_workers_of_which_one_is_killed_loses_nothing(
     for prompt in ("one", "three", "four"):
         assert len({one.worker for one in points if one.prompt == prompt}) == 1, "contestants stay together"
     assert f"| {len(workers)} |" in said.out
+    assert {path.name for path in kept.iterdir()} == {trace_name(one) for one in points}
+    for one in points:
+        trace = json.loads(gzip.decompress((kept / trace_name(one)).read_bytes()))
+        assert len(trace["finished"]["output_ids"]) == one.output_tokens

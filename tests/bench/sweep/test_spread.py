@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -9,9 +11,10 @@ from typing import Any
 
 import pytest
 
+from specviz.bench.core.on_ray import WorkerLostError
 from specviz.bench.sweep.runner import SweepGroup
-from specviz.bench.sweep.spread import SpreadSweep, WorkerLostError
-from specviz.bench.sweep.workplace import Ready, Workplace
+from specviz.bench.sweep.spread import Keep, SpreadSweep
+from specviz.bench.sweep.workplace import Made, Ready, Workplace
 from specviz.errors import BenchError
 from specviz.protocol.runs import Catalog, MethodDescription, OptionCard, RunRequest
 from specviz.protocol.sweeps.definition import DrafterEntry, SweepDefinition
@@ -54,11 +57,11 @@ class Nearby:
         target = replace(about.target, weights_sha256=self.weights)
         return replace(ready, result=replace(ready.result, provenance=replace(about, target=target)))
 
-    def measure(self, spec: SweepSpec, group: SweepGroup, have: frozenset[RunKey]) -> Iterator[SweepPoint]:
-        for number, point in enumerate(self.workplace.measure(spec, group, have)):
+    def measure(self, spec: SweepSpec, group: SweepGroup, have: frozenset[RunKey], keeps: bool) -> Iterator[Made]:
+        for number, made in enumerate(self.workplace.measure(spec, group, have, keeps)):
             if self.lost.get(group.prompt.id, 99) <= number:
                 raise WorkerLostError("its process is gone")
-            yield point
+            yield made
 
     def end(self) -> None:
         """Nothing to stop."""
@@ -68,15 +71,39 @@ def never() -> bool:
     return False
 
 
-def spread(hired: Sequence[Nearby], places: int) -> tuple[SpreadSweep, list[str]]:
+def spread(hired: Sequence[Nearby], places: int, keep: Keep | None = None) -> tuple[SpreadSweep, list[str]]:
     """The workers in the order in which they are hired; and what the user is told."""
     told: list[str] = []
     rest = iter(hired)
-    return SpreadSweep(lambda: next(rest), places, told.append), told
+    return SpreadSweep(lambda: next(rest), places, told.append, keep), told
 
 
 def named(points: Sequence[SweepPoint]) -> Counter[tuple[str, int | None]]:
     return Counter((one.prompt, one.gamma) for one in points)
+
+
+def test_every_run_hands_its_trace_over_before_its_point_also_where_a_worker_is_lost() -> None:
+    kept: list[tuple[str, int | None]] = []
+
+    def keep(point: SweepPoint, content: bytes) -> None:
+        assert json.loads(gzip.decompress(content))["finished"]["reason"] == "length"
+        kept.append((point.prompt, point.gamma))
+
+    workers = Nearby(lost={"two": 1}), Nearby()
+    sweep, _ = spread(workers, 1, keep)
+    sweep.prepare(DEFINITION, "", never)
+    for number, point in enumerate(sweep.points(never, (), 0), 1):
+        assert (len(kept), kept[-1]) == (number, (point.prompt, point.gamma))
+    assert Counter(kept) == RUNS
+    assert {one.record for worker in workers for one in worker.source.requests[2:]} == {True}
+
+
+def test_without_anybody_who_keeps_them_no_traces_are_recorded() -> None:
+    worker = Nearby()
+    sweep, _ = spread([worker], 1)
+    sweep.prepare(DEFINITION, "", never)
+    assert len(list(sweep.points(never, (), 0))) == 6
+    assert {one.record for one in worker.source.requests[2:]} == {False}
 
 
 def test_what_a_lost_worker_had_measured_is_kept_and_the_next_one_makes_the_rest() -> None:

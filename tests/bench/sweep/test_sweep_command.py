@@ -223,8 +223,3 @@ def test_the_traces_behind_the_shares_are_packed_for_the_page(
         assert json.loads(archive.read(archive.namelist()[0]))["format"] == "specviz-trace"
     assert inside == sorted(path.name.removesuffix(".json.gz") for path in Path("kept").iterdir())
     assert len(inside) == 6
-
-
-def test_traces_made_elsewhere_are_not_kept_here(source: Drafters, capsys: Any) -> None:
-    assert bench("--ray", "local", "--write-failures", "page.md") == 2
-    assert "--ray makes them elsewhere" in capsys.readouterr().err

@@ -20,7 +20,7 @@ from specviz.bench.core.report import check_section, write_between
 from specviz.bench.sweep.on_ray import Cluster, spread
 from specviz.bench.sweep.runner import sweep
 from specviz.bench.sweep.table import report, workers_table
-from specviz.bench.sweep.traces import trace_keeper
+from specviz.bench.sweep.traces import packed_keeper, trace_keeper
 from specviz.bench.sweep.warm_up import every_drafter, runnable, warm_up
 from specviz.cli.parts.bench import Cancelled, time_limit
 from specviz.cli.parts.failures_page import DOCUMENT, SWEEP_SECTION, pack, section
@@ -78,11 +78,6 @@ def run(args: argparse.Namespace) -> int:
         raise OptionError(f"--workers is {args.workers}, but must be at least 1, and stands beside --ray.")
     if args.zip_traces is not None and args.write_failures is None:
         raise OptionError("--zip-traces packs what --write-failures counts; give that too.")
-    if args.ray is not None and (args.keep_traces is not None or args.write_failures is not None):
-        raise OptionError(
-            "--keep-traces and --write-failures keep the runs of this machine, and --ray makes them elsewhere; leave "
-            "one of them out."
-        )
     with ExitStack() as stack:
         if args.write_failures is not None:
             check_section(args.write_failures, SWEEP_SECTION)
@@ -148,9 +143,10 @@ def measure_spread(args: argparse.Namespace, definition: SweepDefinition, kept: 
     threads = definition.threads or 1
     cluster = Cluster(args.ray, args.workers, threads, gpus=int(definition.device.startswith("cuda")))
     make = partial(live_source, SharedModels(), threads)
+    keep = None if args.keep_traces is None else packed_keeper(args.keep_traces)
     with (
         time_limit(args.max_minutes) as cancelled,
-        spread(cluster, make, lambda line: err().line(printable(line, keep=""))) as spreading,
+        spread(cluster, make, lambda line: err().line(printable(line, keep="")), keep) as spreading,
     ):
         err().line("waiting for the workers, which warm up…")
         ready = spreading.prepare(definition, _command(args), cancelled)
