@@ -12,8 +12,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     now.trace.started.scene ? ` · ${S.isGrounded(now.trace, token) ? S.DECIDED : "grammar"}` : "";
 
   function place(now, id) {
-    if (id === END)
-      return `${S.FATES[now.stateOf(END)]} · ends the round${bywhat(now, now.round.judged.token)}`;
+    if (id === END) return `${S.FATES[now.stateOf(END)]} · ends the round${bywhat(now, now.round.judged.token)}`;
     const node = now.round.nodes[id];
     if (id === 0) return "the last committed token · root of this round's tree";
     const siblings = now.round.nodes.filter((other) => other.parent === node.parent);

@@ -1,4 +1,4 @@
-/* The picture that a target saw: drawn from the run's header, which of the tokens it decides, and how drafts fare there.
+/* The picture that a target saw: drawn from the run's header; which tokens it decides, and how drafts fare there.
    Sizes, colours and shapes of other words than those known here are not drawn; nothing of a trace becomes a name. */
 globalThis.SpecViz = globalThis.SpecViz || {};
 // needs: dom
@@ -13,19 +13,20 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 
   /** Pure: a shape as a path over whole pixels; a pixel x covers x to x + 1. */
   function shapePath({ size, shape, x, y }) {
-    const r = RADII[size];
-    const [left, right, top, bottom] = [x - r, x + r + 1, y - r, y + r + 1];
-    if (!r) return null;
+    const radius = RADII[size];
+    const [left, right, top, bottom] = [x - radius, x + radius + 1, y - radius, y + radius + 1];
+    if (!radius) return null;
     if (shape === "square") return `M${left},${top}H${right}V${bottom}H${left}Z`;
     if (shape === "triangle") return `M${x + 0.5},${top}L${right},${bottom}H${left}Z`;
     if (shape === "circle") {
-      const wide = r + 0.5;
+      const wide = radius + 0.5;
       return `M${left},${y + 0.5}a${wide},${wide} 0 1,0 ${2 * wide},0a${wide},${wide} 0 1,0 ${-2 * wide},0`;
     }
     if (shape !== "cross") return null;
-    const arm = Math.floor(r / 3);
-    const [a, b, c, d] = [x - arm, x + arm + 1, y - arm, y + arm + 1];
-    return `M${a},${top}H${b}V${c}H${right}V${d}H${b}V${bottom}H${a}V${d}H${left}V${c}H${a}Z`;
+    const arm = Math.floor(radius / 3);
+    const [west, east, north, south] = [x - arm, x + arm + 1, y - arm, y + arm + 1];
+    const upper = `M${west},${top}H${east}V${north}H${right}V${south}`;
+    return `${upper}H${east}V${bottom}H${west}V${south}H${left}V${north}H${west}Z`;
   }
 
   const inWords = (shapes) => shapes.map((one) => `${one.size} ${one.colour} ${one.shape}`).join(", ");
@@ -37,7 +38,12 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       .map((one) => svg("path", { class: `svp-shape is-${one.colour}`, d: shapePath(one) }));
     return svg(
       "svg",
-      { class: "svp-picture", viewBox: `0 0 ${SIDE} ${SIDE}`, role: "img", "aria-label": `picture: ${inWords(shapes)}` },
+      {
+        class: "svp-picture",
+        viewBox: `0 0 ${SIDE} ${SIDE}`,
+        role: "img",
+        "aria-label": `picture: ${inWords(shapes)}`,
+      },
       svg("rect", { class: "svp-picture-ground", width: SIDE, height: SIDE }),
       drawn,
     );
@@ -53,7 +59,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   }
 
   /** Pure: how drafts fared up to a round, by whether the picture decides the token that came out; as
-      `specviz.theory.grounding`. Counted are the places of the text where a candidate was judged: accepted, or put right. */
+      `specviz.theory.grounding`. Counted are the places where a candidate was judged: accepted, or put right. */
   function groundedSplit(trace, rounds = trace.rounds.length) {
     const split = { grammar: { accepted: 0, judged: 0 }, grounded: { accepted: 0, judged: 0 } };
     for (const round of trace.rounds.slice(0, rounds))

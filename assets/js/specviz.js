@@ -60,7 +60,14 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const text = S.textPanel(strip, act);
     const tree = S.treePanel(area("draft", { "aria-label": "draft tree" }), act);
     const card = area("card", { "aria-label": "selected node" });
-    panels.push(tree.draw, text, S.picturePanel(strip), S.cardPanel(card, act), S.columnsPanel(card, act), S.rejudgePanel(card, act));
+    panels.push(
+      tree.draw,
+      text,
+      S.picturePanel(strip),
+      S.cardPanel(card, act),
+      S.columnsPanel(card, act),
+      S.rejudgePanel(card, act),
+    );
     const caption = area("caption", { "aria-label": "what happens" });
     const told = S.captionPanel(caption);
     const transport = area("transport", { "aria-label": "transport" });
@@ -100,10 +107,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         const odds = node && node.id > 0 ? S.oddsWords(round, node, S.told(at)) : "";
         const parent = id === END ? round.judged.final_node : node.parent;
         const after = parent < 0 ? "" : `, after ${names[parent]}`;
-        return (
-          `${names[id]}, ` +
-          `${S.FATES[stateOf(id)]}${odds}${changes.has(id) ? `, ${S.CHANGES[changes.get(id)].words}` : ""}${decided(id)}${after}`
-        );
+        const change = changes.has(id) ? `, ${S.CHANGES[changes.get(id)].words}` : "";
+        return `${names[id]}, ${S.FATES[stateOf(id)]}${odds}${change}${decided(id)}${after}`;
       };
       const tokenOf = (id) => (id === END ? round.judged.token : round.nodes[id].token);
       const decided = (id) => (S.isGrounded(own.trace, tokenOf(id)) ? `, ${S.DECIDED}` : "");

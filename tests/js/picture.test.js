@@ -34,10 +34,7 @@ test("a shape or size that is not known has no path", () => {
 });
 
 test("places count by the token that came out, as in theory/grounding.py", () => {
-  assert.deepEqual(S.groundedSplit(RUN), {
-    grammar: { accepted: 2, judged: 2 },
-    grounded: { accepted: 1, judged: 3 },
-  });
+  assert.deepEqual(S.groundedSplit(RUN), { grammar: { accepted: 2, judged: 2 }, grounded: { accepted: 1, judged: 3 } });
   assert.deepEqual(S.groundedSplit(RUN, 1), {
     grammar: { accepted: 1, judged: 1 },
     grounded: { accepted: 0, judged: 1 },
