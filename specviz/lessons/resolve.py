@@ -13,7 +13,7 @@ from dataclasses import asdict
 from typing import Any
 
 from specviz.errors import LessonError
-from specviz.lessons import modelled, of_round, of_run, trial_moments  # noqa: F401 - they register themselves
+from specviz.lessons import modelled, of_round, of_run, of_styles, trial_moments  # noqa: F401 - they register themselves
 from specviz.lessons.answers import Here, Value, computed
 from specviz.lessons.lesson import Beat, Lesson, Question, Spec
 from specviz.lessons.moments import found

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from specviz.errors import LessonError
-from specviz.lessons import modelled, of_round, of_run, trial_moments  # noqa: F401 - they register their values
+from specviz.lessons import modelled, of_round, of_run, of_styles, trial_moments  # noqa: F401 - they register their values
 from specviz.lessons.answers import ANSWERS, Here, computed
 from specviz.lessons.moments import END, MOMENTS, Moment, found
 from specviz.lessons.runs import KINDS
@@ -19,7 +20,11 @@ from specviz.trace.events import Round, Trace, Trial
 from specviz.trace.summary import deployable
 from tests.app.doubles import sample
 
-PARAMETERS = {
+PARAMETERS: dict[str, dict[str, Any]] = {
+    "style_tokens": {"style": "chain"},
+    "style_accuracy": {"style": "chain"},
+    "style_cost": {"style": "chain"},
+    "cheaper_style": {"one": "direct", "other": "chain"},
     "pass_ms": {"rows": 5},
     "pass_ratio": {"rows": 5},
     "expected_tokens": {"alpha": 0.5, "gamma": 2},

@@ -25,6 +25,7 @@ from specviz.app.speedup.actions import IDLE, OUTPUTS, SpeedupActions
 from specviz.app.speedup.figure import speedup_figure
 from specviz.app.speedup.form import SweepControls, early_stop_policies, measurable_tree_policies, sweepable
 from specviz.app.speedup.view import speedup_view
+from specviz.app.styles.fold import styles_fold
 from specviz.protocol.runs import Catalog
 from specviz.protocol.sweeps.store import is_sweep
 
@@ -99,6 +100,7 @@ def speedup_tab(actions: SpeedupActions, tab: gr.Tab, table: str) -> SpeedupPart
     acceptance_fold(actions.limits)
     alignment_fold()
     long_context_fold()
+    styles_fold()
 
     outputs = [parts[name] for name in OUTPUTS]
     tab.select(actions.opened, None, outputs, **QUEUED)

@@ -7,7 +7,30 @@ from tests.mutants.faults.fault import AUDIT, RECORDER, Fault
 ANALYSIS = "tests/theory/analysis/test_analysis.py"
 AGREEMENT = "tests/trace/test_agreement.py"
 
+STYLES = "tests/theory/test_styles.py"
+
 FAULTS: tuple[Fault, ...] = (
+    Fault(
+        "styles: a right answer costs its own seconds alone",
+        "specviz/theory/styles.py",
+        "[(float(one.right), one.seconds) for one in own]",
+        "[(float(one.right), one.seconds) for one in own if one.right]",
+        (STYLES,),
+    ),
+    Fault(
+        "styles: the cheapest may be one that the target does not write",
+        "specviz/theory/styles.py",
+        "if one.follows and one.cost is not None",
+        "if one.cost is not None",
+        (STYLES,),
+    ),
+    Fault(
+        "styles: a text that was cut off has an answer",
+        "specviz/corpus/prompt_styles.py",
+        "if not found or not (said or ended):",
+        "if not found:",
+        ("tests/corpus/test_prompt_styles.py",),
+    ),
     Fault(
         "recorder: KL is taken the other way round",
         "specviz/engine/measured.py",

@@ -1,0 +1,62 @@
+"""Values that lessons take from the shipped measurement of prompt styles: tokens, accuracy, what a right answer costs.
+
+Registered beside those of `answers`. Sums asked in words are meant, decoded plainly unless a drafter is named.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from specviz.errors import LessonError, TraceError
+from specviz.lessons.answers import Here, Value, answer
+from specviz.protocol import styles
+from specviz.protocol.styles import PLAIN
+from specviz.resources import STYLES
+from specviz.theory.styles import Group, StyleRow, group, names
+
+
+@cache
+def _sums() -> Group:
+    try:
+        file = styles.read(STYLES)
+    except TraceError as error:
+        raise LessonError(f"the measured prompt styles are missing: {error}") from error
+    return group(file, next(iter(names(file))))
+
+
+def _row(style: str, drafter: str) -> StyleRow:
+    found = _sums().row(style, drafter)
+    if found is None:
+        raise LessonError(f"style '{style}' with '{drafter}' was not measured.")
+    return found
+
+
+@answer
+def style_tokens(_here: Here, style: str) -> Value:
+    """Tokens per answer to a sum asked in a prompt style, on average; measured"""
+    return _row(style, PLAIN).tokens.value
+
+
+@answer
+def style_accuracy(_here: Here, style: str) -> Value:
+    """Share of right answers to sums asked in a prompt style; measured"""
+    return _row(style, PLAIN).accuracy.value or 0.0
+
+
+@answer
+def style_cost(_here: Here, style: str, drafter: str = PLAIN) -> Value:
+    """Seconds per correct answer to sums asked in a prompt style; measured. Raises LessonError where none was right"""
+    found = _row(style, drafter).cost
+    if found is None:
+        raise LessonError(f"no answer in style '{style}' was right, so none has a cost.")
+    return found.value
+
+
+@answer
+def cheaper_style(_here: Here, one: str, other: str) -> Value:
+    """Which of two prompt styles takes fewer seconds per correct answer, by its name; measured. Raises LessonError on a
+    tie, and where one has no right answer"""
+    costs = {style: style_cost(_here, style) for style in (one, other)}
+    if costs[one] == costs[other]:
+        raise LessonError("these two styles cost the same; choose others.")
+    return min(costs, key=lambda style: costs[style])

@@ -1,0 +1,69 @@
+"""Prompt styles on the page: the numbers are the file's, what the target wrote is escaped, a missing file leaves it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import gradio as gr
+import pytest
+
+from specviz.app.styles import fold
+from specviz.app.styles.figure import styles_figure
+from specviz.app.styles.fold import show, styles_fold
+from specviz.app.styles.view import shipped, styles_view
+from specviz.errors import OptionError
+from tests.protocol.test_styles import sample
+
+NAME = "sums, asked in words"
+
+
+def test_the_chart_has_a_mark_for_each_drafter_and_says_where_none_was_right() -> None:
+    figure = styles_figure(styles_view(sample(), NAME))
+    costs, alphas = figure.data[0], figure.data[3]
+    assert [trace.name for trace in figure.data[::2]] == ["plain decoding", "model"]
+    assert list(costs.y) == pytest.approx([0.2, 0.3]), "no mark where no answer was right"
+    assert list(costs.error_y.array) == pytest.approx([0, 0]), "no upper end is drawn where none is known"
+    assert list(costs.error_y.arrayminus) == pytest.approx([0.1, 0])
+    assert [one.text for one in figure.layout.annotations] == ["none correct"]
+    assert [one.x for one in figure.layout.annotations] == [2]
+    assert list(alphas.y) == [0.5, 0.75, 0.25]
+    assert [one.strip() for one in figure.layout.xaxis.ticktext] == ["no style<br>", "CoT<br>2/2", "CoD<br>0/2"]
+
+
+def test_what_the_target_wrote_is_shown_and_not_obeyed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fold, "shipped", sample)
+    said, _, rest = show(NAME)
+    assert "The target follows CoT" in str(said)
+    assert "&lt;b&gt;chain&lt;/b&gt; 0" in str(rest)
+    assert "<b>" not in str(rest)
+    assert "CoD (not followed)" in str(rest)
+    assert "none correct" in str(rest)
+    assert "Hypothesis:" in str(rest)
+
+
+def test_questions_that_were_not_measured_are_refused_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(OptionError, match="'poems' was not measured; choose sums, asked in words"):
+        styles_view(sample(), "poems")
+    monkeypatch.setattr(fold, "shipped", sample)
+    assert "was not measured" in str(show("poems")[0])
+    monkeypatch.setattr(fold, "shipped", lambda: None)
+    assert "are missing" in str(show(NAME)[0])
+
+
+def test_the_page_does_without_a_missing_or_damaged_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert shipped(tmp_path / "none.json") is None
+    (tmp_path / "styles.json").write_text("{}")
+    assert shipped(tmp_path / "styles.json") is None
+    monkeypatch.setattr(fold, "shipped", lambda: None)
+    with gr.Blocks() as blocks:
+        styles_fold()
+    assert not any(isinstance(one, gr.Accordion) for one in blocks.blocks.values())
+
+
+def test_the_shipped_measurement_is_shown() -> None:
+    file = shipped()
+    assert file is not None
+    with gr.Blocks() as blocks:
+        styles_fold()
+    folds = [one for one in blocks.blocks.values() if isinstance(one, gr.Accordion)]
+    assert [one.label for one in folds] == ["Prompt styles: what a right answer costs"]

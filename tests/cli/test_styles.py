@@ -1,0 +1,77 @@
+"""`specviz bench styles`: a small measurement kept and written, tables of a kept one, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from specviz.protocol import styles
+from tests.protocol.test_styles import sample
+
+Call = Callable[..., Any]
+PAGE = "before\n<!-- bench styles -->\nold\n<!-- /bench styles -->\nafter\n"
+
+
+@pytest.mark.slow
+def test_a_measurement_is_printed_kept_and_written(specviz: Call, tmp_path: Path) -> None:
+    page, file = tmp_path / "page.md", tmp_path / "styles.json.gz"
+    page.write_text(PAGE)
+    words = ("--questions", "1", "--kinds", "sums", "--asked", "words", "--drafters", "ngram", "--dtype", "float32")
+    result = specviz("bench", "styles", *words, "--result", file, "--write", page)
+    assert result.code == 0, result.err
+    found = styles.read(file)
+    assert {one.drafter for one in found.runs} == {"plain", "ngram"}
+    assert {one.cell.style for one in found.answers} == set(styles.TITLES)
+    assert all(one.same for one in found.runs)
+    assert found.command.startswith("specviz bench styles --drafters ngram --kinds sums --asked words --questions 1 ")
+    assert f"before\n<!-- bench styles -->\n{result.out.strip()}\n<!-- /bench styles -->\nafter\n" == page.read_text()
+
+
+def test_the_tables_of_a_kept_result_are_written_without_a_model(
+    specviz: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from specviz.cli.parts.sources import SharedModels
+
+    monkeypatch.setattr(SharedModels, "__call__", lambda *_, **__: pytest.fail("a model was loaded"))
+    page, file = tmp_path / "page.md", tmp_path / "styles.json"
+    page.write_text(PAGE)
+    styles.write(sample(), file)
+    result = specviz("bench", "styles", "--tables", file, "--write", page)
+    assert result.code == 0, result.err
+    assert "**The target follows CoT; " in page.read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--kinds", "sums,poems"), "--kinds has 'poems', but there are: sums, problems"),
+        (("--asked", "message"), "--asked has 'message', but there are: words, tag"),
+        (("--kinds", ""), "--kinds is '', but must name different ones"),
+        (("--drafters", "model,model"), "--drafters is 'model,model', but must name different ones"),
+        (("--drafters", "none"), "--drafters is 'none', but must name different ones, beside plain decoding"),
+        (("--drafters", "eagel"), "eagel"),
+        (("--questions", "0"), "--questions is 0, but must be at least 1"),
+        (("--result", "styles.txt"), "styles.txt: a file of styles is written to a name ending in .json"),
+        (("--write", "nowhere.md"), "nowhere.md has no place for the tables"),
+        (("--tables", "nowhere.json"), "nowhere.json"),
+    ],
+)
+def test_what_cannot_be_measured_or_kept_is_said_before_anything_is_measured(
+    specviz: Call, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], said: str
+) -> None:
+    from specviz.bench.styles import run
+
+    monkeypatch.setattr(run, "compare", lambda *_: pytest.fail("something was measured"))
+    result = specviz("bench", "styles", *words)
+    assert result.code == 2
+    assert said in result.err
+
+
+def test_a_target_without_a_chat_template_is_refused(specviz: Call) -> None:
+    result = specviz("bench", "styles", "--chat", "--questions", "1", "--drafters", "ngram")
+    assert result.code == 2
+    assert "'none' cannot run here: " in result.err
+    assert "chat template" in result.err
