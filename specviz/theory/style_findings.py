@@ -54,11 +54,11 @@ def _beside_chain(group: Group, styles: Sequence[str], drafters: Sequence[str], 
         if plain is None or chain is None:
             continue
         if not plain.follows:
-            untested.append(f"{TITLES[style]}: the target does not write it")
+            untested.append(f"{TITLES[style]}, which the target does not write")
         elif not chain.follows:
-            untested.append(f"{TITLES[style]}: the target does not write CoT to compare with")
+            untested.append(f"{TITLES[style]}, because the target does not write CoT to compare with")
         elif terser and plain.tokens.value >= chain.tokens.value:
-            untested.append(f"{TITLES[style]}: as long as CoT")
+            untested.append(f"{TITLES[style]}, which is as long as CoT")
         else:
             tested.append(style)
     for style in tested:

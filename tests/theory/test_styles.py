@@ -85,14 +85,16 @@ def test_a_style_that_is_not_followed_is_never_the_cheapest() -> None:
 def test_hypotheses_stand_beside_what_was_measured_or_that_it_was_not() -> None:
     (_, terse), (_, repeats), (_, short) = hypotheses(only(sample()))
     assert terse.startswith("no style with model: α 0.50 [0.50–0.50] against CoT's 0.75 [0.75–0.75]; 10 tokens, 1 of 2")
-    assert terse.endswith("Not tested: CoD: the target does not write it.")
+    assert terse.endswith("Not tested: CoD, which the target does not write.")
     assert repeats == "Not tested: no such drafter was measured."
     assert short.startswith("Not so here, decoded plainly: no style is the shortest, 10 tokens")
     (_, terse), _, (_, short) = hypotheses(only(sample(followed=("direct", "chain", "draft"))))
     assert "CoD with model: α 0.25 [0.25–0.25] against CoT's 0.75" in terse
     assert "Not tested" not in terse
     (_, terse), _, (_, short) = hypotheses(only(sample(followed=("direct",))))
-    assert terse.startswith("Not tested: no style: the target does not write CoT to compare with; CoD: the target")
+    assert terse.startswith(
+        "Not tested: no style, because the target does not write CoT to compare with; CoD, which the target"
+    )
     assert short.startswith("Not tested: no two")
 
 

@@ -13,7 +13,7 @@ from specviz.app.styles.figure import styles_figure
 from specviz.app.styles.view import StylesView, shipped, styles_view
 from specviz.errors import SpecVizError
 from specviz.protocol.styles import DIRECT, PLAIN, TITLES
-from specviz.theory.styles import StyleRow, names, told
+from specviz.theory.styles import NO_ANSWER, Group, StyleRow, names, told
 
 INTRO = (
     "The same questions, asked for an answer in five prompt styles. A style changes how many tokens are written, how "
@@ -21,7 +21,6 @@ INTRO = (
     "N · (time ÷ token) ÷ accuracy. Below a style's name: how many texts really have its form. **Recorded** on one "
     "machine, plain decoding beside the drafters. Method: `docs/styles.md`."
 )
-HEAD = ("style", "drafter", "right", "N tokens", "α", "tokens/s", "s per correct answer")
 
 
 def styles_fold() -> None:
@@ -62,24 +61,40 @@ def _rest(view: StylesView) -> str:
         f"<li><i>Hypothesis:</i> {escape(what)} <i>Measured:</i> {escape(found)}</li>"
         for what, found in view.hypotheses
     )
-    numbers = blocks_table(HEAD, [_line(one) for one in view.group.rows], "Intervals: central 95 % over questions")
+    group = view.group
+    heads = ("style", "in its form", "right", "N tokens", *map(_drafter, group.drafters))
+    numbers = blocks_table(heads, [_line(group, name) for name in group.styles],
+                           "Seconds per correct answer with 95 % over questions; α, τ; tokens per second")  # fmt: skip
     written = blocks_table(
         ("style", "prompt", "what the target wrote"),
-        [[escape(TITLES[style]), _code(prompt), _code(text)] for style, prompt, text in view.written],
+        [[escape(TITLES[style]), _text(prompt), _text(text)] for style, prompt, text in view.written],
         "One question in every style",
     )
     return f"<ul>{supposed}</ul>{numbers}{written}{notices.note(view.origin)}"
 
 
-def _line(one: StyleRow) -> list[str]:
-    form = "" if one.style == DIRECT or one.follows else " (not followed)"
-    return [
-        escape(f"{TITLES[one.style]}{form}" if one.drafter == PLAIN else TITLES[one.style]), escape(one.drafter),
-        f"{one.accuracy.hits}/{one.accuracy.of}", f"{one.tokens.value:.1f}",
-        "–" if one.alpha is None else f"{one.alpha.value:.2f} ({one.alpha.low:.2f} to {one.alpha.high:.2f})",
-        f"{one.tokens_per_s.value:.0f}", escape(told(one.cost)),
-    ]  # fmt: skip
+def _drafter(name: str) -> str:
+    return "plain decoding" if name == PLAIN else name
 
 
-def _code(text: str) -> str:
-    return f"<code>{escape(text.strip()) or '–'}</code>"
+def _line(group: Group, style: str) -> list[str]:
+    rows = [group.row(style, drafter) for drafter in group.drafters]
+    first = next(one for one in rows if one is not None)
+    form = "–" if style == DIRECT else f"{first.followed.hits}/{first.followed.of}"
+    right = f"{first.accuracy.hits}/{first.accuracy.of}"
+    return [escape(TITLES[style]), form, right, f"{first.tokens.value:.1f}", *map(_cell, rows)]
+
+
+def _cell(one: StyleRow | None) -> str:
+    """`0.20 [0.16–0.24] s; α 0.97, τ 4.73; 183 tokens/s`, in one piece where a phone sets cells beside their heads."""
+    if one is None:
+        return "–"
+    cost = NO_ANSWER if one.cost is None else f"{told(one.cost)} s"
+    drafted = "" if one.alpha is None else f"; α {one.alpha.value:.2f}"
+    length = "" if one.length is None else f", τ {one.length.value:.2f}"
+    return f"<span>{escape(f'{cost}{drafted}{length}; {one.tokens_per_s.value:.0f} tokens/s')}</span>"
+
+
+def _text(text: str) -> str:
+    """On one line, which may be wrapped anywhere."""
+    return f"<span>{escape(' ↵ '.join(text.strip().splitlines())) or '–'}</span>"

@@ -36,8 +36,9 @@ def test_what_the_target_wrote_is_shown_and_not_obeyed(monkeypatch: pytest.Monke
     assert "The target follows CoT" in str(said)
     assert "&lt;b&gt;chain&lt;/b&gt; 0" in str(rest)
     assert "<b>" not in str(rest)
-    assert "CoD (not followed)" in str(rest)
-    assert "none correct" in str(rest)
+    assert '<td data-column="style">CoD</td><td data-column="in its form">0/2</td>' in str(rest)
+    assert "0.10 [0.05–] s; α 0.50, τ 1.80; 200 tokens/s" in str(rest)
+    assert "none correct; α 0.25" in str(rest)
     assert "Hypothesis:" in str(rest)
 
 
