@@ -11,6 +11,7 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Mapping
 from importlib.metadata import EntryPoint, entry_points
+from threading import RLock
 from typing import Any, ClassVar, Generic, Self, TypeVar, get_args
 
 from specviz.errors import OptionError
@@ -63,6 +64,8 @@ class Registry(Generic[T]):
         self._package = package
         self._entries: dict[str, T] = {}
         self._discovered = package is None
+        self._discovering = RLock()
+        """another thread waits for the whole list; the same one may ask while a plug-in is imported"""
 
     def register(self, name: str) -> Callable[[T], T]:
         """Class decorator: the class is found under this name and carries it as `name`.
@@ -101,6 +104,10 @@ class Registry(Generic[T]):
         return [(name, self._entries[name]) for name in self.names()]
 
     def _discover(self) -> None:
+        with self._discovering:
+            self._look()
+
+    def _look(self) -> None:
         if self._discovered or self._package is None:
             return
         self._discovered = True  # first, because a plug-in may ask for names while it is imported

@@ -2,6 +2,7 @@
 
 import sys
 from importlib.metadata import EntryPoint
+from threading import Event, Thread
 
 import pytest
 
@@ -131,6 +132,28 @@ def test_a_plug_in_may_ask_for_names_while_it_is_imported(orchard):
     orchard("fig", "@FRUIT.register('fig')\nclass fig: pass")
     orchard("plum", "@FRUIT.register('plum')\nclass plum: known = FRUIT.names()")
     assert fruit_of_orchard().get("plum").known == ["fig"]
+
+
+def test_another_thread_that_asks_meanwhile_waits_for_the_whole_list(orchard):
+    """A page that was used while its engine was imported said that most methods do not exist."""
+    orchard("fig", "@FRUIT.register('fig')\nclass fig: pass")
+    orchard(
+        "plum",
+        "import orchard\norchard.begun.set()\nassert orchard.go.wait(30)\n@FRUIT.register('plum')\nclass plum: pass",
+    )
+    fruit = fruit_of_orchard()
+    package = sys.modules["orchard"]
+    package.begun, package.go = Event(), Event()
+    found = []
+    threads = [Thread(target=lambda: found.append(fruit.names())) for _ in range(2)]
+    threads[0].start()
+    assert package.begun.wait(30)
+    threads[1].start()
+    threads[1].join(0.2)
+    package.go.set()
+    for thread in threads:
+        thread.join(30)
+    assert found == [["fig", "plum"]] * 2
 
 
 def test_a_broken_module_is_reported_at_every_look_not_only_at_the_first(orchard):

@@ -33,7 +33,7 @@ OPTION_SETS: dict[str, tuple[dict[str, object], ...]] = {
         {"weights": "untrained", "gamma": 2},
         {"weights": "untrained", "branching": (2, 1)},
         {"weights": "untrained", "preset": "glide", "branching": (2, 2), "draw": "iid"},
-        {"weights": "untrained", "preset": "tandem", "gamma": 3},
+        {"weights": "untrained", "preset": "tandem", "gamma": 2},
         {"weights": "untrained", "preset": "tandem", "branching": (2, 1), "draw": "top_k"},
     ),
     "eagle": (

@@ -119,6 +119,8 @@ def test_the_drawer_opens_beside_the_player_and_closes_by_keys(
     box = drawer.bounding_box()
     assert box is not None
     assert (box["y"], box["x"] + box["width"]) == (0, width)
+    covers = page.evaluate("getComputedStyle(document.querySelector('#sv-drawer')).backgroundColor")
+    assert covers == page.evaluate("getComputedStyle(document.body).backgroundColor"), "what is below shows through"
     page.keyboard.press("Escape")
     expect(drawer).to_be_hidden()
     assert page.evaluate("document.activeElement.id") == "sv-settings"

@@ -27,6 +27,7 @@ from specviz.app.parts.methods import kinds
 from specviz.app.parts.request import request_from
 from specviz.app.step import filling
 from specviz.app.step.actions import StepActions, stage_of
+from specviz.app.step.filling import GAMMA
 from specviz.errors import SpecVizError, TraceError
 from specviz.protocol.links import read_request, text_hash, unpack
 from specviz.protocol.runs import RunRequest
@@ -143,16 +144,17 @@ class LinkActions:
         shown = stage_of(trace, REMADE if remade else "")
         # Filled as the gallery fills it: methods that this page does not know stay out of its controls.
         values = filling.values_of(trace.started, self.step.catalog, self.step.limits)
-        form = {self.parts.form[name]: value for name, value in values.items() if name in self.parts.form}
+        held = filling.by_control(values)
+        form = {self.parts.form[name]: value for name, value in held.items() if name in self.parts.form}
         return {**dict(zip(self.parts.stage, shown, strict=True)), **form}
 
     def _fill(self, request: RunRequest, prompt: bool) -> Updates:
         """The request in the form; its methods alone where `prompt` is false."""
-        groups = {kind.group for kind in kinds(self.step.catalog)}
+        methods = {GAMMA, *(kind.group for kind in kinds(self.step.catalog))}
         return {
             self.parts.form[name]: value
-            for name, value in filling.asked_values(request).items()
-            if name in self.parts.form and (prompt or name in groups or "." in name)
+            for name, value in filling.by_control(filling.asked_values(request)).items()
+            if name in self.parts.form and (prompt or name in methods or "." in name)
         }
 
     def _simulated(self, event: gr.EventData) -> Updates:

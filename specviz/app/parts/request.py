@@ -54,6 +54,11 @@ def option_key(group: str, method: str, option: str) -> str:
     return f"{group}.{method}.{option}"
 
 
+def options_name(group: str) -> str:
+    """Name of the control that holds the options of all methods of a kind, e.g. `drafter.options`."""
+    return f"{group}.options"
+
+
 def request_from(values: Mapping[str, object], catalog: Catalog, limits: Limits) -> RunRequest:
     """Read the form. Raises OptionError, naming the control, the value and the cure."""
     drafter = _method("drafter", values, catalog.drafters)

@@ -90,7 +90,7 @@ class ScenesActions:
             if reason:
                 yield {message: notices.message(reason, "error")}
                 return
-            values = filling.asked_values(request)
+            values = filling.by_control(filling.asked_values(request))
             filled = {stage.form[name]: value for name, value in values.items() if name in stage.form}
             yield {stage.tabs: gr.Tabs(selected="step"), message: notices.message(""), **filled}
             self.step.arm(visitor)

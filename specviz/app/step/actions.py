@@ -121,12 +121,11 @@ class StepActions(Cancellable):
         return pick
 
     def choose(self, controls: form.Controls, kind: Kind) -> Callable[[str], Any]:
-        """The line about the chosen method, its options, and for a drafter what else belongs to it."""
+        """The line about the chosen method, and for a drafter what else belongs to it."""
 
         def show(chosen: str) -> Any:
             line = notices.note(note(kind, chosen), is_lossless(kind, chosen))
-            boxes = [gr.Group(visible=name == chosen) for name in controls.groups[kind.group]]
-            updates = [line, *boxes]
+            updates: list[Any] = [line]
             if kind.group == "drafter" and controls.growing:
                 updates.append(gr.Accordion(visible=grows(self.catalog, chosen)))
             if kind.group == "drafter" and "memory" in controls.fields:

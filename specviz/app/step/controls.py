@@ -1,7 +1,6 @@
 """The drawer's controls, drawn from the catalog, and which of them belong to the chosen methods.
 
-One group of option controls per method, made from its option cards; choosing a method shows its group and hides the
-others.
+One form of options per kind of method, made from the option cards; it shows those of the chosen method.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import Any
 import gradio as gr
 from gradio.components import Component
 
-from specviz.app.components.drawing import Drawing
+from specviz.app.components.method_options import MethodOptions, held, read_held
 from specviz.app.parts import notices
 from specviz.app.parts.methods import (
     Kind,
@@ -28,9 +27,9 @@ from specviz.app.parts.methods import (
     retrieves,
 )
 from specviz.app.parts.models import model_fields
-from specviz.app.parts.request import Limits, option_key
+from specviz.app.parts.request import Limits, option_key, options_name
 from specviz.app.step.filling import GAMMA
-from specviz.protocol.runs import MEMORY_WAYS, Catalog, OptionCard, RunRequest
+from specviz.protocol.runs import MEMORY_WAYS, Catalog, RunRequest
 
 FEW = 5
 """so many methods stand side by side; more fold into a list"""
@@ -41,10 +40,6 @@ MEMORY_INFO = (
 COLD_INFO = "every run here begins with nothing, because what is learnt would be shared by all visitors"
 OWN_DATASTORE = "the target's own, built on first use"
 SHIPPED = "It goes by the shipped weights."
-LISTED, DRAWING = "listed", "sv-drawing"
-"""of an option that lists paths what it says of itself, and the picture's element"""
-SLIDER_SPAN = 256
-"""wider ranges get a number box instead of a slider"""
 
 
 @dataclass(slots=True)
@@ -59,17 +54,15 @@ class RetrainingControls:
 
 @dataclass(slots=True)
 class Controls:
-    """The form's components by the name of their value, and the groups that appear and vanish."""
+    """The form's components by the name of their value, and what appears and vanishes."""
 
     fields: dict[str, Any] = field(default_factory=dict)
-    groups: dict[str, dict[str, gr.Group]] = field(default_factory=dict)
-    """kind of method → method → its option group; methods without options have none"""
+    forms: dict[str, MethodOptions] = field(default_factory=dict)
+    """kind of method → the options of the chosen one; they are among the fields too"""
     notes: dict[str, gr.HTML] = field(default_factory=dict)
     """kind of method → the line about the chosen one"""
     growing: gr.Accordion | None = None
     """what only belongs to drafters that grow their drafts"""
-    drawings: list[tuple[Any, Drawing]] = field(default_factory=list)
-    """fields that hold a list of paths, each with the picture beside it"""
     retraining: RetrainingControls | None = None
     """where some stop policy learns"""
     opening: Mapping[str, Any] = field(default_factory=dict)
@@ -81,36 +74,16 @@ class Controls:
         return set(self.fields.values())
 
     def values(self, given: Mapping[Component, object]) -> dict[str, object]:
-        """What an event handler received, by value name."""
+        """What an event handler received, by value name. Raises OptionError where that is no form's value."""
         values = {name: given[component] for name, component in self.fields.items()}
+        for group in self.forms:
+            options = read_held(values.pop(options_name(group)))
+            values |= {f"{group}.{name}": value for name, value in options.items()}
         return values | (dict.fromkeys(self.gamma_keys, values[GAMMA]) if GAMMA in values else {})
 
     def begin(self, name: str, otherwise: Any) -> Any:
         """The value that a control opens with."""
         return self.opening.get(name, otherwise)
-
-
-def option_control(card: OptionCard, begin: object = None) -> Component:
-    """The control that fits an option's type and range; it opens with `begin`, or with the option's default."""
-    label = card.name.replace("_", " ")
-    value = card.default if begin is None else begin
-    if card.choices:
-        return gr.Dropdown(list(card.choices), value=str(value), label=label, info=card.help)
-    if card.type == "bool":
-        return gr.Checkbox(value=bool(value), label=label, info=card.help)
-    if card.type in ("int", "float"):
-        return _number_control(card, label, value)
-    default = ",".join(map(str, value)) if isinstance(value, list | tuple) else value or ""
-    example = "3,2,1" if card.type == "ints" else None
-    return gr.Textbox(value=str(default), label=label, info=card.help, placeholder=example, max_lines=1)
-
-
-def _number_control(card: OptionCard, label: str, begin: object) -> Component:
-    step = 1.0 if card.type == "int" else 0.01
-    value = begin if isinstance(begin, int | float) else None
-    if card.minimum is None or card.maximum is None or card.maximum - card.minimum > SLIDER_SPAN or value is None:
-        return gr.Number(value=value, label=label, info=card.help, minimum=card.minimum, maximum=card.maximum)
-    return gr.Slider(card.minimum, card.maximum, value=value, step=step, label=label, info=card.help)
 
 
 def method_controls(controls: Controls, catalog: Catalog, limits: Limits) -> None:
@@ -174,7 +147,7 @@ def _method(controls: Controls, kind: Kind) -> None:
         if kind.group not in controls.fields:
             controls.fields[kind.group] = _choice(kind, chosen)
         controls.notes[kind.group] = gr.HTML(notices.note(note(kind, chosen), is_lossless(kind, chosen)))
-        controls.groups[kind.group] = _option_groups(controls, kind, chosen)
+        _options(controls, kind, chosen)
 
 
 def _choice(kind: Kind, chosen: str) -> Component:
@@ -185,30 +158,17 @@ def _choice(kind: Kind, chosen: str) -> Component:
     return gr.Dropdown(choices(kind), **kwargs)
 
 
-def _option_groups(controls: Controls, kind: Kind, chosen: str) -> dict[str, gr.Group]:
-    """One group per method that has options beside the bar's γ; only the chosen method's is visible."""
-    groups = {}
+def _options(controls: Controls, kind: Kind, chosen: str) -> None:
+    """The form of the chosen method's options; the drafters' γ stands in the bar."""
+    in_bar = GAMMA if kind.group == "drafter" and GAMMA in controls.fields else ""
     for method in kind.methods:
-        in_bar = [card for card in method.options if GAMMA in controls.fields and _is_gamma(kind, card)]
-        controls.gamma_keys += [option_key(kind.group, method.name, card.name) for card in in_bar]
-        others = [card for card in method.options if card not in in_bar]
-        if not others:
-            continue
-        with gr.Group(visible=method.name == chosen, elem_classes="sv-options") as box:
-            with gr.Row():
-                for card in others:
-                    key = option_key(kind.group, method.name, card.name)
-                    controls.fields[key] = option_control(card, controls.opening.get(key))
-            for card in others:
-                if card.counts == LISTED:
-                    text = controls.fields[option_key(kind.group, method.name, card.name)]
-                    controls.drawings.append((text, Drawing(str(text.value), elem_id=DRAWING)))
-        groups[method.name] = box
-    return groups
-
-
-def _is_gamma(kind: Kind, card: OptionCard) -> bool:
-    return kind.group == "drafter" and card.name == GAMMA
+        controls.gamma_keys += [
+            option_key(kind.group, method.name, card.name) for card in method.options if card.name == in_bar
+        ]
+    start = f"{kind.group}."
+    opening = {name.removeprefix(start): value for name, value in controls.opening.items() if name.startswith(start)}
+    form = MethodOptions(kind.methods, held(chosen, opening), leave_out=in_bar, elem_id=f"sv-{kind.group}-options")
+    controls.forms[kind.group] = controls.fields[options_name(kind.group)] = form
 
 
 def model_controls(controls: Controls, catalog: Catalog, limits: Limits) -> None:

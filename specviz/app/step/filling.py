@@ -5,10 +5,12 @@ The inverse of `request_from`: what stands in the controls afterwards asks for t
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+from specviz.app.components.method_options import held
 from specviz.app.parts.methods import AUTO, kinds
-from specviz.app.parts.request import Limits, option_key
+from specviz.app.parts.request import Limits, option_key, options_name
 from specviz.protocol.runs import Catalog, RunRequest, request_of
 from specviz.trace.events import Option
 from specviz.trace.header import Started
@@ -41,6 +43,20 @@ def asked_values(request: RunRequest) -> dict[str, Any]:
         method = values[group] = getattr(request, group)
         values |= _option_values(request, group, method)
     return values
+
+
+def by_control(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The same by the name of the control: the options of a kind of method are together, as their form holds them, and
+    the chosen drafter's γ is in the bar."""
+    found = {name: value for name, value in values.items() if "." not in name}
+    for group in GROUPS:
+        if group not in values:
+            continue
+        start = f"{group}."
+        options = {name.removeprefix(start): value for name, value in values.items() if name.startswith(start)}
+        found[options_name(group)] = held(str(values[group]), options)
+    gamma = values.get(option_key("drafter", str(values.get("drafter")), GAMMA))
+    return found if gamma is None else {GAMMA: gamma, **found}
 
 
 def _simple_values(request: RunRequest) -> dict[str, Any]:

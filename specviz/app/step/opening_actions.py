@@ -19,7 +19,7 @@ from specviz.app.parts.request import Limits
 from specviz.app.step.actions import shown_as, stage_of
 from specviz.app.step.comparison import Pair, comparison, shown
 from specviz.app.step.controls import Controls
-from specviz.app.step.filling import values_of
+from specviz.app.step.filling import by_control, values_of
 from specviz.app.step.uploads import imported
 from specviz.errors import TraceError
 from specviz.protocol.runs import Catalog
@@ -116,7 +116,8 @@ class OpeningActions:
         )
 
     def _filled(self, values: Mapping[str, Any]) -> list[object]:
-        return [values.get(name, gr.skip()) for name in self.names]
+        held = by_control(values)
+        return [held.get(name, gr.skip()) for name in self.names]
 
     def _refused(self, sentence: str, tone: str = "error") -> Updates:
         kept = [gr.skip()] * (6 + len(self.names))

@@ -10,6 +10,7 @@ from typing import Any
 
 import gradio as gr
 
+from specviz.app.components.method_options import CHOOSE
 from specviz.app.components.player import Player
 from specviz.app.page.events import ENGINE, LATEST, QUIET
 from specviz.app.parts.cancellable import give_back
@@ -26,7 +27,6 @@ from specviz.app.step.retraining_actions import RetrainingActions, wire_retraini
 
 TO_STAGE = "() => document.querySelector('#sv-player').scrollIntoView({block: 'nearest'})"
 """a run begins where the visitor can see it"""
-SAME = "(text) => text"
 OPEN_AT = "(moment) => SpecViz.openAt(moment)"
 PLACE_OFFER = "() => requestAnimationFrame(() => SpecViz.placeOffer())"
 WITH_ROUND = """(player, round) => {
@@ -132,11 +132,12 @@ def _wire_form(actions: StepActions, controls: form.Controls, parts: StepParts) 
     learns: list[str] = []
     for kind in kinds(actions.catalog):
         learns += form.learners(kind)
-        boxes = list(controls.groups[kind.group].values())
         growing = [controls.growing] if kind.group == "drafter" and controls.growing else []
         extras = [fields[name] for name in ("memory", "datastore") if kind.group == "drafter" and name in fields]
-        shown = [controls.notes[kind.group], *boxes, *growing, *extras]
-        fields[kind.group].change(actions.choose(controls, kind), fields[kind.group], shown, **QUIET)
+        shown = [controls.notes[kind.group], *growing, *extras]
+        chosen, options = fields[kind.group], controls.forms[kind.group]
+        chosen.change(actions.choose(controls, kind), chosen, shown, **QUIET)
+        chosen.change(None, [chosen, options], options, js=CHOOSE, **QUIET)
     policies = [fields[kind.group] for kind in kinds(actions.catalog) if kind.for_growing]
     if policies and controls.growing:
         gr.on([field.change for field in policies], actions.name_growing, policies, controls.growing, **LATEST)
@@ -144,23 +145,26 @@ def _wire_form(actions: StepActions, controls: form.Controls, parts: StepParts) 
         wire_retraining(
             RetrainingActions(actions.source, actions.retraining), controls.retraining, fields["stopping"], learns
         )
-    chosen = [fields[kind.group] for kind in kinds(actions.catalog)]
-    gr.on([field.change for field in chosen], actions.lossless, chosen, parts.drawer.lossless, **LATEST)
+    methods = [fields[kind.group] for kind in kinds(actions.catalog)]
+    gr.on([field.change for field in methods], actions.lossless, methods, parts.drawer.lossless, **LATEST)
     fields["drafter"].input(actions.first_gamma, fields["drafter"], fields[GAMMA], **QUIET)
-    shapes = [field for name, field in fields.items() if name in ("drafter", "growth") or name.endswith(".branching")]
-    gr.on([field.change for field in shapes], actions.gamma(controls), controls.inputs(), fields[GAMMA], **LATEST)
-    for text, drawing in controls.drawings:
-        text.change(None, text, drawing, js=SAME, **QUIET)
-        drawing.drawn(None, drawing, text, js=SAME, **QUIET).then(
-            actions.explain(controls), controls.inputs(), parts.bar.message, **LATEST
-        )
+    shapes = [fields[name].change for name in ("drafter", "growth") if name in fields]
+    gamma = {"fn": actions.gamma(controls), "inputs": controls.inputs(), "outputs": fields[GAMMA], **LATEST}
+    gr.on(shapes, **gamma)
+    controls.forms["drafter"].changed(**gamma)
     message = [prompt, fields["target"], fields["chat"]]
     gr.on(
         [prompt.blur, fields["target"].change, fields["chat"].change], actions.rendered, message,
         parts.drawer.rendered, **LATEST,
     )  # fmt: skip
-    watched = [field.input for name, field in fields.items() if name != "prompt"]
-    gr.on([*watched, prompt.blur], actions.explain(controls), controls.inputs(), parts.bar.message, **LATEST)
+    forms = list(controls.forms.values())
+    watched = [field.input for name, field in fields.items() if name != "prompt" and field not in forms]
+    explain = {
+        "fn": actions.explain(controls), "inputs": controls.inputs(), "outputs": parts.bar.message, **LATEST
+    }  # fmt: skip
+    gr.on([*watched, prompt.blur], **explain)
+    for options in forms:
+        options.typed(**explain)
 
 
 def _wire_openings(actions: StepActions, controls: form.Controls, parts: StepParts) -> None:

@@ -13,11 +13,12 @@ from pathlib import Path
 
 import gradio as gr
 
+from specviz.app.components import method_options
 from specviz.app.parts import notices
 from specviz.app.parts.background import Background
 from specviz.app.parts.cancellable import Cancellable
 from specviz.app.parts.own_prompts import offer_prompts
-from specviz.app.parts.request import Limits, option_key
+from specviz.app.parts.request import Limits
 from specviz.app.step.actions import stage_of
 from specviz.app.train.figure import acceptance_figure, loss_figure
 from specviz.app.train.view import moment, sentence, stage_at, texts
@@ -165,30 +166,29 @@ class TrainActions(Cancellable):
 
     def use(self, held: Training | None) -> Updates:
         """Its last run in the Step tab, and the module in that tab's form. Updates of (tabs, stage…, prompt, drafter,
-        weights of every module…)."""
+        the drafters' options)."""
         if held is None or not held.folder:
             raise gr.Error("there are no weights yet; train first.")
         module = held.question.module
         stage = stage_of(held.stages[-1].trace, f"{module} as it was just trained; Run goes on with it.")
-        weights = [held.folder if name == module else gr.skip() for name in self.modules()]
-        return (gr.Tabs(selected="step"), *stage, held.question.prompt, module, *weights)
+        return (gr.Tabs(selected="step"), *stage, held.question.prompt, module, _with_weights(module, held.folder))
 
     def load(self, path: str | None, visitor: gr.Request) -> Updates:
-        """Weights from a file into the Step tab's form. Updates of (message, drafter, weights of every module…)."""
+        """Weights from a file into the Step tab's form. Updates of (message, drafter, the drafters' options)."""
         try:
             if path is None or not isinstance(self._source, Trains):
                 raise ModelError(NO_ENGINE if path else "no file arrived; choose one that Save wrote.")
             module, folder = self._source.unpacked(Path(path))
         except SpecVizError as error:
-            return (notices.message(str(error), "error"), gr.skip(), *(gr.skip() for _ in self.modules()))
+            return (notices.message(str(error), "error"), gr.skip(), gr.skip())
         self._keep(visitor, folder)
-        weights = [folder if name == module else gr.skip() for name in self.modules()]
-        return (notices.message(f"Loaded {module}: the Step tab drafts with it now.", "good"), module, *weights)
+        line = notices.message(f"Loaded {module}: the Step tab drafts with it now.", "good")
+        return (line, module, _with_weights(module, folder))
 
 
-def weights_key(module: str) -> str:
-    """The name of the form's value that says which weights a drafter takes."""
-    return option_key("drafter", module, WEIGHTS)
+def _with_weights(module: str, folder: str) -> str:
+    """The drafters' options, with these weights for the module."""
+    return method_options.held(module, {f"{module}.{WEIGHTS}": folder})
 
 
 def _line(training: Training, tone: str) -> str:

@@ -16,7 +16,8 @@ from specviz.app.page.events import LATEST, QUIET, TRAINING
 from specviz.app.parts import notices
 from specviz.app.parts.cancellable import give_back
 from specviz.app.parts.own_prompts import upload_button
-from specviz.app.train.actions import TrainActions, weights_key
+from specviz.app.parts.request import options_name
+from specviz.app.train.actions import TrainActions
 from specviz.protocol.trainings import DATA, LOSSES, MINUTES, TrainingQuestion
 
 INTRO = (
@@ -78,6 +79,6 @@ def train_tab(
         actions.train, [module, data, aim, minutes, prompt, held], outputs, **TRAINING
     )
     give_back(training, armed)
-    weights = [form[weights_key(name)] for name in names]
-    use.click(actions.use, held, [tabs, *stage, form["prompt"], form["drafter"], *weights], **QUIET)
-    load.upload(actions.load, load, [message, form["drafter"], *weights], **QUIET)
+    drafter = [form["drafter"], form[options_name("drafter")]]
+    use.click(actions.use, held, [tabs, *stage, form["prompt"], *drafter], **QUIET)
+    load.upload(actions.load, load, [message, *drafter], **QUIET)

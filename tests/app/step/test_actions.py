@@ -89,15 +89,15 @@ def test_an_illegal_combination_explains_itself_before_running(actions: StepActi
     assert "Greedy judges at temperature 0 only" in actions.explain(controls)(given)
 
 
-def test_a_drafter_shows_its_options_and_its_tree_policies(actions: StepActions) -> None:
+def test_a_drafter_shows_its_line_and_its_tree_policies(actions: StepActions) -> None:
     with gr.Blocks():
         controls = Controls()
         method_controls(controls, actions.catalog, actions.limits)
     drafter = kinds(actions.catalog)[0]
-    line, model, ngram, tree_policy = actions.choose(controls, drafter)("ngram")
+    line, tree_policy = actions.choose(controls, drafter)("ngram")
     assert "Looks the continuation up" in line
-    assert [box.visible for box in (model, ngram, tree_policy)] == [False, True, False]
-    assert actions.choose(controls, drafter)("model")[3].visible is True
+    assert tree_policy.visible is False
+    assert actions.choose(controls, drafter)("model")[1].visible is True
 
 
 def test_the_memory_of_earlier_runs_is_offered_for_drafters_that_remember_alone(actions: StepActions) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -155,13 +156,15 @@ def test_the_slider_shows_the_network_as_it_was():
 
 
 def test_use_hands_weights_prompt_and_drafter_to_the_step_tab():
-    tabs, *_, prompt, drafter, weights = actions().use(training(folder="/tmp/specviz-training-x"))
-    assert (tabs.selected, prompt, drafter, weights) == ("step", "def first():\n", "eagle", "/tmp/specviz-training-x")
+    tabs, *_, prompt, drafter, options = actions().use(training(folder="/tmp/specviz-training-x"))
+    assert (tabs.selected, prompt, drafter) == ("step", "def first():\n", "eagle")
+    assert json.loads(options) == {"method": "eagle", "options": {"eagle.weights": "/tmp/specviz-training-x"}}
 
 
 def test_loaded_weights_are_handed_on_and_bad_ones_refused():
-    _, drafter, weights = actions().load("/tmp/good.safetensors", VISITOR)
-    assert (drafter, weights) == ("eagle", "/tmp/specviz-training-y")
+    _, drafter, options = actions().load("/tmp/good.safetensors", VISITOR)
+    assert drafter == "eagle"
+    assert json.loads(options)["options"] == {"eagle.weights": "/tmp/specviz-training-y"}
     assert "made for another target" in actions().load("/tmp/bad.safetensors", VISITOR)[0]
 
 
