@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, replace
 from html import unescape
 from pathlib import Path
@@ -358,11 +359,11 @@ def test_a_sweep_file_that_opens_the_tab_keeps_its_sentence(tmp_path: Path) -> N
 
 
 def test_a_cancelled_sweep_keeps_what_is_done_and_resume_runs_the_rest() -> None:
-    actions = sweep_actions(round_wait_s=0.03)
+    actions = sweep_actions(round_wait_s=0.1)
     controls, given = sweep_form()
     actions.arm(Visitor())
     updates = actions.run(controls)(given, Visitor())
-    while "2 of 6" not in next(updates)[0]:
+    while not re.search("[2-5] of 6", next(updates)[0]):  # a busy machine shows several at once
         pass
     actions.stop(Visitor())
     last = by_name(list(updates)[-1])
