@@ -6,6 +6,7 @@ Registered beside those of `answers`. Sums asked in words are meant, decoded pla
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 
 from specviz.errors import LessonError, TraceError
 from specviz.lessons.answers import Here, Value, answer
@@ -16,12 +17,16 @@ from specviz.theory.styles import Group, StyleRow, group, names
 
 
 @cache
-def _sums() -> Group:
+def _sums(path: Path = STYLES) -> Group:
+    """Raises LessonError where they were not measured."""
     try:
-        file = styles.read(STYLES)
+        file = styles.read(path)
     except TraceError as error:
         raise LessonError(f"the measured prompt styles are missing: {error}") from error
-    return group(file, next(iter(names(file))))
+    name = next((name for name, key in names(file).items() if key == ("sums", "words")), None)
+    if name is None:
+        raise LessonError("sums asked in words were not measured; `specviz bench styles --write` measures them.")
+    return group(file, name)
 
 
 def _row(style: str, drafter: str) -> StyleRow:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 import pytest
 
 from specviz.protocol import styles
+from specviz.protocol.prompt_file import read_prompts
+from specviz.resources import ROOT
 from tests.protocol.test_styles import sample
 
 Call = Callable[..., Any]
@@ -68,6 +71,37 @@ def test_what_cannot_be_measured_or_kept_is_said_before_anything_is_measured(
     result = specviz("bench", "styles", *words)
     assert result.code == 2
     assert said in result.err
+
+
+def test_the_prompts_are_written_as_prompts_of_ones_own_with_a_family_for_each_style(
+    specviz: Call, tmp_path: Path
+) -> None:
+    file = tmp_path / "styles.jsonl"
+    words = ("--kinds", "sums", "--asked", "words", "--questions", "2", "--prompts", file)
+    assert specviz("bench", "styles", *words).code == 0
+    cards = read_prompts(file)
+    assert [one.family.partition(",")[0] for one in cards] == [*styles.TITLES.values()] * 2
+    assert cards[1].text == f"{cards[0].text.strip()} Show your work.\n"
+    assert specviz("bench", "styles", "--prompts", tmp_path / "no" / "folder").code == 2
+
+
+@pytest.mark.slow
+def test_an_instruct_target_is_asked_through_its_chat_template(specviz: Call, tmp_path: Path) -> None:
+    folder = tmp_path / "instruct"
+    folder.mkdir()
+    for path in (ROOT / "models" / "target").iterdir():
+        if path.name != "tokenizer_config.json":
+            (folder / path.name).symlink_to(path)
+    config = json.loads((ROOT / "models" / "target" / "tokenizer_config.json").read_text())
+    config["chat_template"] = "{% for one in messages %}<{{ one.role }}>{{ one.content }}\n{% endfor %}"
+    (folder / "tokenizer_config.json").write_text(json.dumps(config))
+    words = ("--chat", "--target", folder, "--kinds", "sums", "--questions", "1", "--drafters", "ngram")
+    result = specviz("bench", "styles", *words, "--dtype", "float32", "--result", tmp_path / "chat.json")
+    assert result.code == 0, result.err
+    found = styles.read(tmp_path / "chat.json")
+    assert {one.cell.asked for one in found.answers} == {"message"}
+    assert found.answers[1].prompt.endswith("Show your work. End with a line that says Answer: and the number.")
+    assert "### Sums, asked as a message" in result.out
 
 
 def test_a_target_without_a_chat_template_is_refused(specviz: Call) -> None:

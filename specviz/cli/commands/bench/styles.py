@@ -6,6 +6,7 @@ Place in the flow: an experiment of `specviz bench`; loads the pair, measures, p
 from __future__ import annotations
 
 import argparse
+import json
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +20,7 @@ from specviz.cli.parts.terminal import err, out, printable
 from specviz.errors import OptionError
 from specviz.protocol import styles
 from specviz.protocol.runs import RunRequest
-from specviz.protocol.styles import ASKED, KINDS, PLAIN, StyleFile
+from specviz.protocol.styles import ASKED, KINDS, PLAIN, TITLES, StyleFile
 from specviz.resources import ROOT, STYLES
 from specviz.trace.files import check_place
 
@@ -53,12 +54,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "the Speedup tab draws")  # fmt: skip
     add("--tables", type=Path, nargs="?", const=STYLES, metavar="FILE",
         help="measure nothing: the tables of a result, the shipped one where none is named")  # fmt: skip
+    add("--prompts", type=Path, metavar="FILE.jsonl",
+        help="measure nothing: write the prompts, a family for each style, for `specviz bench sweep --own-prompts`, "
+        "the Speedup tab and whatever else takes prompts of one's own")  # fmt: skip
     add_pair_flags(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     from specviz.bench.styles.table import report
 
+    if args.prompts is not None:
+        return _write_prompts(args)
     page = PAGE if args.write == BOTH else args.write
     results = [one for one in (STYLES if args.write == BOTH and not args.tables else None, args.result) if one]
     if page is not None:
@@ -97,6 +103,23 @@ def _measured(args: argparse.Namespace) -> tuple[StyleFile, list[str]]:
         _load(), _command(args), args.seed, args.max_new_tokens, found.answers, found.runs,
     )  # fmt: skip
     return file, found.unequal() if origin.target.dtype == "float32" else []
+
+
+def _write_prompts(args: argparse.Namespace) -> int:
+    """One line a prompt. Its family names kind, way and style, so that whatever groups by family groups by style."""
+    at_least_one(args, ("questions",))
+    plan = _plan(args)
+    lines = [
+        json.dumps({"id": f"{one.kind}-{one.number + 1}-{one.asked}-{one.style}",
+                    "family": f"{TITLES[one.style]}, {KINDS[one.kind]}, {ASKED[one.asked]}", "text": plan.prompt(one)})
+        for one in plan.cells()
+    ]  # fmt: skip
+    try:
+        args.prompts.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise OptionError(f"cannot write '{args.prompts}' ({error.strerror}); choose another place.") from None
+    out().line(f"{len(lines)} prompts in {len(TITLES)} styles: {printable(str(args.prompts), keep='')}")
+    return 0
 
 
 def _plan(args: argparse.Namespace) -> StylePlan:
