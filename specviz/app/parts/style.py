@@ -24,7 +24,7 @@ LOSS_GAIN = ("rgba(213, 94, 0, 0.75)", "rgba(128, 128, 128, 0.12)", "rgba(26, 13
 
 def legend_above(figure: go.Figure) -> go.Figure:
     """For a chart with names below its axis: on a phone they stand upright, and a legend there would lie over them."""
-    return figure.update_layout(legend={"x": 0, "y": 1.02, "yanchor": "bottom"}, margin={"t": 8})
+    return figure.update_layout(legend={"x": 0, "y": 1.02, "yanchor": "bottom"}, margin={"t": 8, "b": 48})
 
 
 def style(figure: go.Figure, height: int = 420) -> go.Figure:
