@@ -54,8 +54,8 @@ class Tally:
         self.number(kind, f"{place}.rest", head.rest, Number(float(outside.sum()), near))
         left_out = outside - law.near
         best, last = int(left_out.argmax()), law[head.tokens[-1]]
-        bound = min(head.probs[-1], head.rest) + HALF_DIGIT
-        holds = bool(left_out[best] <= bound + last.near or np.isclose(outside[best], 0.0))
+        bound = min(head.probs[-1] + last.near, head.rest + near) + HALF_DIGIT  # one token has at most all of the rest
+        holds = bool(left_out[best] <= bound or np.isclose(outside[best], 0.0))
         self.compare(kind, f"{place}.tokens", holds, f"without token {best}", f"it {outside[best]:.6g}")
 
 
