@@ -32,5 +32,7 @@ def differences(head: TopK, probs: list[float]) -> list[str]:
         (TopK([0, 1], [0.9, 0.1], 0.0), [0.9, 0.09999, 1e-5], ["head.probs[1]", "head.rest", "head.tokens"]),
     ],
 )
-def test_a_head_says_what_its_law_says_and_leaves_out_nothing_likelier(head, probs, wrong):
+def test_a_head_says_what_its_law_says_and_leaves_out_nothing_likelier(
+    head: TopK, probs: list[float], wrong: list[str]
+) -> None:
     assert differences(head, probs) == wrong
