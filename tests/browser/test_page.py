@@ -373,15 +373,18 @@ def test_policies_say_what_they_set_aside_and_stand_on_their_fold(step: Page) ->
     expect(step.locator("#sv-growth")).to_be_hidden()
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+TABS = ("Step", "Analysis", "Race", "Speedup", "Train", "Machine", "What if", "Proof", "Scenes", "Map", "About")
+
+
 @pytest.mark.parametrize("width", [1280, 390])
-def test_no_tab_scrolls_sideways(page: Page, address: str, width: int, theme: str) -> None:
+def test_no_tab_scrolls_sideways(page: Page, address: str, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 844})
-    page.emulate_media(color_scheme=theme)
     opened(page, address)
-    for name in ("Step", "Race", "Speedup", "Machine", "What if", "Proof", "About"):
+    if width == 1280:  # a narrow page keeps the last ones in a menu
+        assert page.get_by_role("tab").all_inner_texts() == [*TABS], "another tab is not looked at here"
+    for name in TABS:
         tab = page.get_by_role("tab", name=name)
-        if not tab.is_visible():  # a narrow page keeps the last ones in a menu
+        if not tab.is_visible():
             page.locator(".overflow-menu > button").click()
             page.locator(".overflow-dropdown button", has_text=name).click()
         else:

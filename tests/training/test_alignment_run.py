@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from specviz.errors import BenchError, TrainingError
 from specviz.protocol import alignments
 from specviz.training import generation
 from specviz.training.alignment import align, batches, texts
-from specviz.training.alignment.align import Recipe, aligned, drafter_align, recipe_of
+from specviz.training.alignment.align import Recipe, aligned, drafter_align, recipe_of, weights_key
 from specviz.training.alignment.batches import Diet, batches_of
 from specviz.training.alignment.held_out import held_out_texts
 from specviz.training.alignment.measure import WrittenText, judged, measured
@@ -40,26 +41,37 @@ def small(layers: int, intermediate: int, seed: int) -> LlamaForCausalLM:
     return model
 
 
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory, mini_corpus) -> Path:
+    """An exported miniature pair and its texts, made once."""
+    folder = tmp_path_factory.mktemp("prepared")
+    made = TrainOptions(work_dir=folder / "work", out_dir=folder / "models", vocabulary=320, dtype="float32")
+    prepare(made, mini_corpus)
+    tokenizer = load_tokenizer(made.work_dir / "tokenizer")
+    for name, model in (("target", small(3, 48, 0)), ("drafter", small(1, 16, 1)), ("drafter-weak", small(1, 16, 2))):
+        export_model(model, tokenizer, made.out_dir / name)
+    text = made.work_dir / f"of-{weights_key(made.out_dir / 'target')}" / "text"
+    assert set(training_streams(text, tokenizer, 8_000)) == {
+        "english",
+        "python",
+    }  # little of it, where it is looked for
+    return folder
+
+
 @pytest.fixture
-def options(tmp_path: Path, mini_corpus, monkeypatch) -> TrainOptions:
-    """An exported miniature pair, and few rows at a time."""
+def options(tmp_path: Path, prepared: Path, monkeypatch) -> TrainOptions:
+    """A copy of them, and few rows at a time."""
+    shutil.copytree(prepared, tmp_path, dirs_exist_ok=True)
     monkeypatch.setattr(texts, "GENERATED_ROWS", 16)
     monkeypatch.setattr(batches, "BLOCK_ROWS", 8)
     monkeypatch.setattr(generation, "PREFIX_LENGTHS", (3, 6))
     for module in (texts, batches):
         monkeypatch.setattr(module, "GENERATED_LENGTH", LENGTH)
     monkeypatch.setattr(align, "TOKENS_PER_STEP", STEP)
-    made = TrainOptions(
+    return TrainOptions(
         work_dir=tmp_path / "work", out_dir=tmp_path / "models", align_out=tmp_path / "aligned", vocabulary=320,
         dtype="float32", align_tokens=TOKENS, align_temperatures="0,1", align_lr=0.01,
     )  # fmt: skip
-    prepare(made, mini_corpus)
-    tokenizer = load_tokenizer(made.work_dir / "tokenizer")
-    streams = training_streams(made.work_dir / "text", tokenizer, 8_000)
-    assert set(streams) == {"english", "python"}
-    for name, model in (("target", small(3, 48, 0)), ("drafter", small(1, 16, 1)), ("drafter-weak", small(1, 16, 2))):
-        export_model(model, tokenizer, made.out_dir / name)
-    return made
 
 
 @pytest.fixture
