@@ -19,6 +19,7 @@ from torch.nn import functional
 
 from specviz.drafters.base import DRAFTERS, DraftContext, Needs, Proposal
 from specviz.drafters.capabilities import Attaches, Begins
+from specviz.drafters.parts.depth_family import AUTO, NETWORKS, USUAL, name_of, shape_of
 from specviz.drafters.parts.draft_block import BlockShape, DraftBlock, Memory
 from specviz.drafters.parts.head_drafter import shown_weights
 from specviz.drafters.parts.head_learning import Places
@@ -73,6 +74,12 @@ class SmallModelModule(DrafterModule[SmallModelShape]):
         spread = float(target.embedding.float().std())
         self.scale = 1.0 / spread if spread > 0 else 1.0
 
+    @classmethod
+    def folder_name(cls, options: Options) -> str:
+        assert isinstance(options, SmallModelShape), "these are options of another module."
+        network = name_of(options.layers, options.size)
+        return cls.name if network == USUAL else f"{cls.name}_{network}"
+
     def depths(self) -> Sequence[int]:
         return ()
 
@@ -84,6 +91,10 @@ class SmallModelModule(DrafterModule[SmallModelShape]):
         wide: Tensor = self.widen(self.norm(x))
         return wide
 
+    def logits(self, tokens: Tensor) -> Tensor:
+        """What it says after every token [B, T, V]."""
+        return functional.linear(self.states(tokens), self.head)
+
     def loss(self, batch: FeatureBatch) -> dict[str, Tensor]:
         """The distance of the target to it."""
         places = Places.of(batch, 1, self.training)
@@ -92,7 +103,7 @@ class SmallModelModule(DrafterModule[SmallModelShape]):
 
     def drafts(self, batch: FeatureBatch, most: int) -> list[Tensor]:
         """It reads nothing of the target, so each depth is its answer at that place."""
-        logits = functional.linear(self.states(batch.tokens), self.head)
+        logits = self.logits(batch.tokens)
         return [logits[:, 1 + k :] for k in range(min(most, batch.tokens.shape[1] - 1))]
 
     @torch.no_grad()
@@ -123,9 +134,15 @@ class SmallModelModule(DrafterModule[SmallModelShape]):
 
 @dataclass(frozen=True)
 class SmallModelOptions(ShapeOptions):
-    """Weights, and shape of the draft."""
+    """Weights, which network, and shape of the draft."""
 
     weights: str = option(SHIPPED, help=WEIGHTS_HELP)
+    network: str = option(
+        AUTO,
+        help="layers x width of shipped or untrained weights, one of the study of depth against width; auto: the usual "
+        f"{USUAL}, or what the folder holds",
+        choices=NETWORKS,
+    )
 
 
 @DRAFTERS.register("small_model")
@@ -144,14 +161,23 @@ class SmallModelDrafter(GrowingDrafter[SmallModelOptions], Attaches, Begins):
     )
 
     def attach(self, target: LanguageModel, cache: Cache) -> None:
-        """Raises ModelError where the target's embedding cannot be read, or the weights are not for it."""
+        """Raises ModelError where the target's embedding cannot be read, the weights are not for it, or are of another
+        network than was asked for."""
         if not isinstance(target, GivesFeatures):
             raise ModelError(
                 f"the drafter '{self.name}' is made on the target's embedding and head, but the adapter "
                 f"'{target.info.adapter}' of {target.info.name} does not give them; choose another drafter."
             )
-        module = module_for(SmallModelModule, self.options.weights, target)
+        weights, network = self.options.weights, self.options.network
+        layers, size = shape_of(network)
+        module = module_for(SmallModelModule, weights, target, {"size": size, "layers": layers})
         assert isinstance(module, SmallModelModule), f"'{module.name}' is no small model."
+        held = name_of(module.options.layers, module.options.size)
+        if network not in (AUTO, held):
+            raise ModelError(
+                f"network is {network}, but the weights in {weights} are of {held}; set network to '{AUTO}', or choose "
+                "other weights."
+            )
         self.options = replace(self.options, weights=shown_weights(self.options.weights))
         self._draft = ModelDraft(_model_of(module), self.name)
 

@@ -12,6 +12,7 @@ import gradio as gr
 
 from specviz.app.acceptance.tab import acceptance_fold
 from specviz.app.alignment.tab import alignment_fold
+from specviz.app.depth_width.tab import depth_width_fold
 from specviz.app.lab.tab import Shown, lab_charts, picture_buttons
 from specviz.app.long_context.tab import long_context_fold
 from specviz.app.page.events import ENGINE, LATEST, QUEUED, QUIET
@@ -101,6 +102,7 @@ def speedup_tab(actions: SpeedupActions, tab: gr.Tab, table: str) -> SpeedupPart
     alignment_fold()
     long_context_fold()
     styles_fold()
+    depth_width_fold()
 
     outputs = [parts[name] for name in OUTPUTS]
     tab.select(actions.opened, None, outputs, **QUEUED)

@@ -45,6 +45,9 @@ class LoopOptions:
     """of the modules' products; weights and optimisers stay float32"""
     measure_every_s: float = 5.0
     checkpoint_every_s: float = 30.0
+    table_ratio: int = TABLE_RATIO
+    same_draws: bool = False
+    """whether all modules draw the same numbers in a step, and so learn from the same places of the batch"""
 
 
 @dataclass
@@ -64,7 +67,7 @@ def optimisers_of(module: DrafterModule[Options], options: LoopOptions) -> tuple
     """Muon for matrices, AdamW for norms, biases and tables of tokens; either may have nothing to do."""
     matrices, others = list[nn.Parameter](), list[nn.Parameter]()
     for parameter in module.parameters():
-        square = parameter.ndim == 2 and max(parameter.shape) <= TABLE_RATIO * min(parameter.shape)
+        square = parameter.ndim == 2 and max(parameter.shape) <= options.table_ratio * min(parameter.shape)
         (matrices if square else others).append(parameter)
     found: list[torch.optim.Optimizer] = []
     if matrices:
@@ -144,7 +147,10 @@ class ModuleLoop:
         factor = learning_rate_factor(self.fraction(), self.progress.step, self.options.warm_up_steps)
         reading = self.readings(self.progress.step)
         losses: dict[str, dict[str, float]] = {}
+        drawn = torch.get_rng_state()
         for label, module in self.modules.items():
+            if self.options.same_draws:
+                torch.set_rng_state(drawn)
             with self._autocast(reading.tokens.device.type):
                 terms = module.loss(reading.batch_for(module))
             total = torch.stack([term.float() for term in terms.values()]).sum()

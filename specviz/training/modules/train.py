@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event
@@ -25,10 +25,10 @@ from specviz.errors import TrainingError
 from specviz.options import Options, from_mapping, to_mapping
 from specviz.training.alignment.losses import LOSSES
 from specviz.training.modules.batches import TextOptions, Texts
-from specviz.training.modules.loop import LoopOptions, ModuleLoop, Modules, Report, Row
+from specviz.training.modules.loop import TABLE_RATIO, LoopOptions, ModuleLoop, Modules, Report, Row
 from specviz.training.modules.measure import DRAFT_LENGTH, HeldOut
 from specviz.training.modules.teacher import Reading, Teacher
-from specviz.training.modules.texts import TAUGHT, Amount, packed_here, prepared
+from specviz.training.modules.texts import TAUGHT, Amount, Domain, packed_here, prepared
 from specviz.training.schedule import Budget
 from specviz.training.stages import measured_dtype
 
@@ -78,6 +78,9 @@ class ModuleTraining:
     """texts and checkpoints; None: nothing is kept but the result"""
     measure_every_s: float = 5.0
     checkpoint_every_s: float = 30.0
+    table_ratio: int = TABLE_RATIO
+    """see `LoopOptions`"""
+    same_draws: bool = False
 
 
 def distance_of(name: str) -> Distance:
@@ -121,9 +124,16 @@ class Training:
             dtype=self.dtype,
             measure_every_s=training.measure_every_s,
             checkpoint_every_s=training.checkpoint_every_s,
+            table_ratio=training.table_ratio,
+            same_draws=training.same_draws,
         )
         torch.manual_seed(training.seed)
         self.loop = ModuleLoop(self.modules, self._read, options, checkpoint)
+
+    @property
+    def domains(self) -> Sequence[Domain]:
+        """The corpus, English first."""
+        return self._texts.domains
 
     def held_out_text(self, rows: int, length: int) -> HeldOut:
         """What the target writes after held-out beginnings, read for these modules."""

@@ -1,0 +1,86 @@
+"""A fold of the Speedup tab: drafters of six depths at equally many parameters; read-only.
+
+The result is a shipped file (`specviz study depth-width`); choosing only draws it anew.
+"""
+
+from __future__ import annotations
+
+from html import escape
+
+import gradio as gr
+
+from specviz.app.depth_width.figure import depth_width_figure
+from specviz.app.depth_width.view import NUMBERS, DepthWidthView, Row, depth_width_view, opening_gamma, shipped
+from specviz.app.page.events import LATEST
+from specviz.app.parts import notices
+from specviz.app.parts.tables import blocks_table
+from specviz.errors import SpecVizError
+
+INTRO = (
+    "Should a drafter be deep or wide? Two families of `small_model`, 1 to 16 layers: *blocks* have equally many "
+    "parameters between embedding and head, *whole* as the network runs. All learnt from the same tokens. "
+    "**Recorded**, on the machine named below: *replayed* is counted on texts that the target wrote once, *modelled* "
+    "is (matched + 1) / (γ t_d + t_v(γ + 1)) from measured times; *measured* is the engine itself. After "
+    "[2402.01528](https://arxiv.org/abs/2402.01528); method: `docs/depth_width.md`."
+)
+COLUMNS = ("network", "step, ms", "matched", "needed", "modelled tokens/s", "measured", "drafting")
+
+
+def depth_width_fold() -> None:
+    """Build the fold inside the current Blocks; nothing where no result is shipped."""
+    study = shipped()
+    if study is None:
+        return
+    opening = depth_width_view(study, NUMBERS[0].name, opening_gamma(study))
+    with gr.Accordion("Depth against width: what a deeper drafter costs", open=False, elem_id="sv-depth-width"):
+        gr.Markdown(INTRO)
+        with gr.Row():
+            number = gr.Dropdown(
+                [(one.label, one.name) for one in NUMBERS], value=NUMBERS[0].name, label="number", min_width=220,
+                elem_id="sv-depth-width-number",
+            )  # fmt: skip
+            gamma = gr.Slider(
+                study.gammas[0], study.gammas[-1], value=opening.gamma, step=1, label="γ, tokens drafted per round",
+                min_width=220, elem_id="sv-depth-width-gamma",
+            )  # fmt: skip
+        sentence = gr.HTML(_said(opening), elem_id="sv-depth-width-sentence")
+        plot = gr.Plot(depth_width_figure(opening), show_label=False, elem_id="sv-depth-width-plot")
+        table = gr.HTML(depth_width_table(opening), elem_id="sv-depth-width-table")
+        gr.HTML(notices.note(opening.origin))
+    gr.on([number.change, gamma.change], show, [number, gamma], [sentence, plot, table], **LATEST)
+
+
+def show(number: str | None, gamma: float | None) -> tuple[object, object, object]:
+    """Updates of (sentence, plot, table)."""
+    study = shipped()
+    try:
+        if study is None:
+            raise SpecVizError("the recorded study is missing; restore assets/studies/depth_width.json.")
+        view = depth_width_view(study, str(number or ""), int(gamma or 0))
+    except SpecVizError as error:
+        return notices.message(str(error), "error"), gr.skip(), gr.skip()
+    return _said(view), depth_width_figure(view), depth_width_table(view)
+
+
+def _said(view: DepthWidthView) -> str:
+    return notices.message(f"{view.verdict} {view.sentence}")
+
+
+def depth_width_table(view: DepthWidthView) -> str:
+    """Every network at the chosen γ. *needed*: matched tokens with which it were as fast as its family's shallowest."""
+    title = f"γ = {view.gamma}; needed: matched tokens to be as fast as the shallowest of the family"
+    return blocks_table(COLUMNS, [_row(one) for one in view.rows], title)
+
+
+def _row(row: Row) -> list[str]:
+    one, network = row.modelled, row.modelled.network
+    measured = "–" if row.measured is None else f"{row.measured.tokens_per_s.value:.0f}"
+    return [
+        escape(f"{network.family} {network.name}"),
+        f"{network.step.median_ms:.2f}",
+        f"{one.matched.value:.2f}",
+        f"{one.needed:.2f}",
+        f"{one.tokens_per_s.value:.0f}",
+        measured,
+        f"{one.share:.0%}",
+    ]

@@ -1,0 +1,153 @@
+"""What follows from a study of depth against width: modelled throughput of every network at every γ, what a deeper one
+would have to match, and whether latency or language modelling goes with throughput (Yan et al., 2402.01528).
+
+Place in the flow: reads `protocol.depth_widths` with the formulas of `draft_latency`; the documentation's tables and
+the page show what comes out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from specviz.errors import OptionError
+from specviz.protocol.depth_widths import DepthWidths, Network
+from specviz.protocol.sweeps.intervals import Estimate
+from specviz.theory.draft_latency import drafting_share, matched_to_break_even, rank_correlation, throughput
+
+STRONG = 0.7
+"""from here on a rank correlation is called strong; below half, weak"""
+
+
+@dataclass(frozen=True, slots=True)
+class Modelled:
+    """One network at one γ."""
+
+    network: Network
+    gamma: int
+    matched: Estimate
+    tokens_per_s: Estimate
+    """the interval is that of the matched tokens; times stand at their medians"""
+    speedup: float
+    """over the target's own pass over one token"""
+    share: float
+    """of the round spent drafting"""
+    needed: float
+    """matched tokens with which it would be as fast as the shallowest of its family"""
+
+
+@dataclass(frozen=True, slots=True)
+class Correlations:
+    """Over all networks, each at one γ or at its best; None where it has no value."""
+
+    step: float | None
+    """of throughput with the time of a drafting step"""
+    perplexity: float | None
+    """of throughput with perplexity: near -1 if the better language model were the faster drafter"""
+    depth: float | None
+    """of perplexity with layers: above 0 where deeper networks are the poorer models"""
+
+
+def modelled(study: DepthWidths, network: Network, gamma: int) -> Modelled:
+    """Raises OptionError for a γ that was not measured."""
+    if gamma not in study.gammas:
+        raise OptionError(f"γ = {gamma} was not measured; choose one of 1 to {study.gammas[-1]}.")
+    step, verify, plain = _seconds(study, network, gamma)
+    shallow = study.family(network.family)[0]
+    matched = network.matched[gamma - 1]
+    speeds = Estimate(*(throughput(one, gamma, step, verify) for one in matched))
+    own = shallow.step.median_ms / 1000
+    return Modelled(
+        network,
+        gamma,
+        matched,
+        speeds,
+        speeds.value * plain,
+        drafting_share(gamma, step, verify),
+        matched_to_break_even(shallow.matched[gamma - 1].value, gamma, own, step, verify),
+    )
+
+
+def best(study: DepthWidths, network: Network) -> Modelled:
+    """At the γ with the most throughput, the shortest of equals."""
+    return max((modelled(study, network, gamma) for gamma in study.gammas), key=lambda one: one.tokens_per_s.value)
+
+
+def correlations(found: Sequence[Modelled]) -> Correlations:
+    """Of networks of all families together; one that is in both counts once."""
+    once = list({one.network.name: one for one in found}.values())
+    speeds = [one.tokens_per_s.value for one in once]
+    perplexities = [one.network.perplexity for one in once]
+    return Correlations(
+        rank_correlation([one.network.step.median_ms for one in once], speeds),
+        rank_correlation(perplexities, speeds),
+        rank_correlation([float(one.network.layers) for one in once], perplexities),
+    )
+
+
+def finding(study: DepthWidths) -> list[str]:
+    """Whether the paper's finding shows in these numbers, in sentences: each family at its networks' best γ, then what
+    throughput goes with."""
+    found = [best(study, one) for one in study.networks]
+    said = [_of_family([one for one in found if one.network.family == name]) for name in _families(study)]
+    return [*said, _verdict(study, found)]
+
+
+def _of_family(found: Sequence[Modelled]) -> str:
+    first, last = found[0], found[-1]
+    fastest = max(found, key=lambda one: one.tokens_per_s.value)
+    slower = last.network.step.median_ms / first.network.step.median_ms
+    matched = last.network.matched[0].value / first.network.matched[0].value if first.network.matched[0].value else 0.0
+    return (
+        f"Family {first.network.family}: a step of {last.network.layers} layers takes {slower:.1f} times as long as "
+        f"one of {first.network.layers} and matches {matched:.2f} times as many tokens at γ = 1; modelled throughput "
+        f"at each network's best γ is highest with {fastest.network.layers} layer{'s' * (fastest.network.layers > 1)}, "
+        f"{fastest.tokens_per_s.value:.0f} tokens/s ({fastest.speedup:.2f} times plain decoding), and "
+        f"{last.tokens_per_s.value:.0f} with {last.network.layers}."
+    )
+
+
+def _verdict(study: DepthWidths, found: Sequence[Modelled]) -> str:
+    """From the correlations alone."""
+    seen = correlations(found)
+    if seen.step is None or seen.perplexity is None or seen.depth is None:
+        return "Too few networks differ to say what throughput goes with."
+    shallow = all(_shallow_wins([one for one in found if one.network.family == name]) for name in _families(study))
+    latency = shallow and -seen.step >= STRONG
+    numbers = (
+        f"Throughput's rank correlation is {seen.step:+.2f} with the drafter's step time and {seen.perplexity:+.2f} "
+        "with its perplexity"
+    )
+    if latency and abs(seen.perplexity) < 0.5:
+        return f"The paper's finding shows here: latency decides, language modelling hardly. {numbers}."
+    if latency and seen.perplexity < 0 and seen.depth >= 0.5:
+        return (
+            f"The paper's finding shows here in part: latency decides, and shallow networks win. {numbers}: but after "
+            f"{study.tokens:,} tokens the deeper networks are also the poorer language models ({seen.depth:+.2f} "
+            "between layers and perplexity), so that the weak correlation with quality cannot be seen."
+        )
+    if latency:
+        return (
+            f"The paper's finding shows here in part: latency decides, and shallow networks win. {numbers}, which is "
+            "no weak one."
+        )
+    return f"The paper's finding does not show here: latency does not decide. {numbers}."
+
+
+def _shallow_wins(found: Sequence[Modelled]) -> bool:
+    """Whether the fastest of a family is in its shallower half."""
+    fastest = max(found, key=lambda one: one.tokens_per_s.value)
+    return found.index(fastest) < len(found) / 2
+
+
+def _families(study: DepthWidths) -> list[str]:
+    return list(dict.fromkeys(one.family for one in study.networks))
+
+
+def _seconds(study: DepthWidths, network: Network, gamma: int) -> tuple[float, float, float]:
+    """Of a drafting step, of the target's pass over the draft, and over one token."""
+    return (
+        network.step.median_ms / 1000,
+        study.passes[gamma + 1].median_ms / 1000,
+        study.passes[1].median_ms / 1000,
+    )

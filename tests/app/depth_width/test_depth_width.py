@@ -1,0 +1,100 @@
+"""Depth against width on the page: the numbers are the file's and the formula's, measured and modelled told apart."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import gradio as gr
+import pytest
+
+from specviz.app.depth_width import tab
+from specviz.app.depth_width.figure import depth_width_figure
+from specviz.app.depth_width.tab import depth_width_fold, show
+from specviz.app.depth_width.view import depth_width_view, opening_gamma, shipped
+from specviz.errors import BenchError, OptionError
+from specviz.protocol.depth_widths import read, write
+from tests.depth_widths import STUDY
+
+
+def test_throughput_is_modelled_for_all_and_measured_where_it_ran() -> None:
+    view = depth_width_view(STUDY, "throughput", 2)
+    assert [(one.name, one.measured) for one in view.lines] == [
+        ("blocks, modelled", False),
+        ("whole, modelled", False),
+        ("blocks, measured", True),
+    ]
+    assert [point.across for point in view.lines[0].points] == [1.0, 16.0]
+    assert view.lines[0].points[1].value == 100.0
+    assert (view.lines[2].points[0].name, view.lines[2].points[0].value) == ("16x5", 80.0)
+    assert "100 for 16x5" in view.sentence
+    assert len(depth_width_view(STUDY, "throughput", 1).lines) == 2  # nothing ran at γ = 1
+    assert opening_gamma(STUDY) == 2
+
+
+def test_matched_share_and_quality_are_the_files() -> None:
+    matched = depth_width_view(STUDY, "matched", 2)
+    assert [(one.value, one.low, one.high) for one in matched.lines[0].points] == [(1.0, 0.5, 1.5)] * 2
+    assert "to be as fast as 1x20, which matches 1.00, it would have to match 2.33, more than are drafted." in (
+        matched.sentence
+    )
+    assert [one.value for one in depth_width_view(STUDY, "share", 2).lines[0].points] == [2 / 12, 0.5]
+    quality = depth_width_view(STUDY, "quality", 2)
+    assert [one.across for one in quality.lines[0].points] == [30.0, 40.0]
+    assert "-1.00 with perplexity, -1.00 with the time of a drafting step" in quality.sentence
+
+
+def test_measured_marks_are_hollow_and_without_a_line() -> None:
+    figure = depth_width_figure(depth_width_view(STUDY, "throughput", 2))
+    modelled, _, measured = figure.data
+    assert (modelled.mode, modelled.marker.symbol) == ("lines+markers", "circle")
+    assert (measured.mode, measured.marker.symbol) == ("markers", "circle-open")
+    assert measured.line.color == modelled.line.color
+    assert list(measured.error_y.array) == [10.0]
+    assert figure.layout.shapes[0].y0 == 100.0  # plain decoding
+    assert not depth_width_figure(depth_width_view(STUDY, "share", 2)).layout.shapes
+    assert depth_width_figure(depth_width_view(STUDY, "quality", 2)).data[0].mode == "markers+text"
+
+
+def test_what_was_not_measured_is_refused() -> None:
+    with pytest.raises(OptionError, match="'joules' was not measured; choose throughput, matched, share, quality"):
+        depth_width_view(STUDY, "joules", 2)
+    with pytest.raises(OptionError, match="γ = 9 was not measured"):
+        depth_width_view(STUDY, "matched", 9)
+
+
+def test_a_missing_or_damaged_file_costs_the_page_its_fold_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = tmp_path / "study.json"
+    assert shipped(file) is None
+    write(STUDY, file)
+    assert shipped(file) == STUDY
+    file.write_text(json.dumps({"networks": 3}))
+    assert shipped(file) is None
+    assert "cannot be shown" in caplog.text
+    write(replace(STUDY, passes={1: STUDY.passes[1]}), file)
+    with pytest.raises(BenchError, match="the target's passes over their drafts, are missing"):
+        read(file)
+    monkeypatch.setattr(tab, "shipped", lambda: None)
+    with gr.Blocks() as page:
+        depth_width_fold()
+    assert len(page.blocks) <= 1
+    message, plot, _ = show("matched", 2)
+    assert "missing" in str(message)
+    assert plot == gr.skip()
+
+
+def test_the_fold_draws_what_is_chosen_and_escapes_what_the_file_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    hostile = replace(STUDY, networks=(replace(STUDY.networks[0], name="<b>"), *STUDY.networks[1:]))
+    monkeypatch.setattr(tab, "shipped", lambda: hostile)
+    with gr.Blocks() as page:
+        depth_width_fold()
+    names = {getattr(block, "elem_id", None) for block in page.blocks.values()}
+    assert {"sv-depth-width", "sv-depth-width-gamma", "sv-depth-width-plot"} <= names
+    message, figure, table = show("matched", 2)
+    assert figure.data[0].name == "blocks"
+    assert "&lt;b&gt;" in str(table)
+    assert "<b>" not in f"{message}{table}{figure.to_json()}"
+    assert '<td data-column="needed">2.33</td>' in str(table)
