@@ -42,14 +42,14 @@ class ComparePlan:
     """How much is measured."""
 
     gammas: Sequence[int] = range(1, 9)
-    run_gammas: tuple[int, ...] = (2, 4)
+    run_gammas: tuple[int, ...] = (1, 2, 4)
     """that are run in the engine too"""
     timed: int = 40
     """rounds of everything that is timed"""
-    run_prompts: int = 6
+    run_prompts: int = 5
     repeats: int = 1
     """of every run"""
-    run_tokens: int = 40
+    run_tokens: int = 32
 
 
 @dataclass(frozen=True, slots=True)
