@@ -58,7 +58,7 @@ def _line(line: Line, place: int, quality: bool) -> go.Scatter:
         y=[point.value for point in points],
         customdata=[[escape(point.name)] for point in points],
         text=[escape(point.name) for point in points],
-        textposition="top center",
+        textposition=("top center", "bottom center")[place % 2],
         name=escape(line.name),
         mode="markers+text" if quality else "markers" if line.measured else "lines+markers",
         error_y=error if any(point.high > point.low for point in points) else None,
