@@ -30,7 +30,7 @@ def markdown(study: DepthWidths) -> str:
         f"[{study.plain_tokens_per_s.low:.0f}–{study.plain_tokens_per_s.high:.0f}]); the model leaves out all but the "
         "passes.",
         _measured(study),
-        f"Target's pass: {', '.join(f'{rows} rows {_ms(times)}' for rows, times in study.passes.items())}.",
+        f"Target's pass by rows: {', '.join(f'{rows}: {_ms(times)}' for rows, times in study.passes.items())} ms.",
         f"{study.origin}{_load(study)} Made by `{study.command}`.",
     ]
     return "\n\n".join(parts)
