@@ -139,8 +139,8 @@ def _gain(found: Sequence[Modelled]) -> str:
     faster = sum(one.speedup > 1.0 for one in found)
     shares = [one.share for one in found]
     return (
-        f"At their best γ {faster} of {len(found)} networks are modelled faster than plain decoding, and drafting "
-        f"takes {min(shares):.0%} to {max(shares):.0%} of the round."
+        f"Networks modelled faster than plain decoding at their best γ: {faster} of {len(found)}; drafting takes "
+        f"{min(shares):.0%} to {max(shares):.0%} of the round."
     )
 
 

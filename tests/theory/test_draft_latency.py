@@ -66,7 +66,7 @@ def test_the_verdict_follows_from_the_numbers() -> None:
     assert "in part" in poorer
     assert "the deeper networks are also the poorer language models (+1.00 between" in poorer
     assert poorer.endswith(
-        "2 of 4 networks are modelled faster than plain decoding, and drafting takes 17% to 31% of the round."
+        "faster than plain decoding at their best γ: 2 of 4; drafting takes 17% to 31% of the round."
     )
     better = finding(_study(*zip(slower_when_deep, [40.0, 30.0, 20.0, 10.0], strict=True)))[-1]
     assert "in part" in better

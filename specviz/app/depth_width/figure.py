@@ -10,9 +10,11 @@ from html import escape
 import plotly.graph_objects as go
 
 from specviz.app.depth_width.view import QUALITY, SHARE, THROUGHPUT, DepthWidthView, Line
-from specviz.app.parts.style import MARKS, SERIES, TEXT, style
+from specviz.app.parts.style import MARKS, SERIES, TEXT, legend_above, style
 
 HEIGHT = 420
+ASIDE = 0.05
+"""by which measured points stand beside their layers, so that their intervals do not hide the modelled ones"""
 
 
 def depth_width_figure(view: DepthWidthView) -> go.Figure:
@@ -34,8 +36,7 @@ def depth_width_figure(view: DepthWidthView) -> go.Figure:
         figure.add_hline(
             y=view.plain.value, line={"dash": "dot", "color": TEXT, "width": 1}, annotation_text="plain, measured"
         )
-    style(figure, HEIGHT)
-    return figure.update_layout(legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"})
+    return legend_above(style(figure, HEIGHT))
 
 
 def _family(line: Line) -> str:
@@ -43,7 +44,8 @@ def _family(line: Line) -> str:
 
 
 def _line(line: Line, place: int, quality: bool) -> go.Scatter:
-    """Filled marks on a line: modelled or replayed; hollow marks alone: measured."""
+    """Filled marks on a line: modelled or replayed; hollow marks alone, a little aside: measured. Numbers beside marks
+    are layers."""
     points = line.points
     error = {
         "type": "data",
@@ -52,12 +54,13 @@ def _line(line: Line, place: int, quality: bool) -> go.Scatter:
         "thickness": 1,
         "width": 3,
     }
+    aside = (1 - ASIDE if place % 2 else 1 + ASIDE) if line.measured else 1.0
     mark, colour = MARKS[place % len(MARKS)], SERIES[place % len(SERIES)]
     return go.Scatter(
-        x=[point.across for point in points],
+        x=[point.across * aside for point in points],
         y=[point.value for point in points],
         customdata=[[escape(point.name)] for point in points],
-        text=[escape(point.name) for point in points],
+        text=[escape(point.name.partition("x")[0]) for point in points],
         textposition=("top center", "bottom center")[place % 2],
         name=escape(line.name),
         mode="markers+text" if quality else "markers" if line.measured else "lines+markers",
