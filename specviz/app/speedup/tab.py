@@ -99,10 +99,7 @@ def speedup_tab(actions: SpeedupActions, tab: gr.Tab, table: str) -> SpeedupPart
     parts["points"] = gr.State(Shown())
     choice = lab_charts(parts["points"], parts["plot"])
     acceptance_fold(actions.limits)
-    alignment_fold()
-    long_context_fold()
-    styles_fold()
-    depth_width_fold()
+    _recorded_folds()
 
     outputs = [parts[name] for name in OUTPUTS]
     tab.select(actions.opened, None, outputs, **QUEUED)
@@ -118,6 +115,14 @@ def speedup_tab(actions: SpeedupActions, tab: gr.Tab, table: str) -> SpeedupPart
     gr.on(changes, actions.estimate(controls), inputs, [parts["message"], settings], **LATEST)
     kept = Kept("speedup", {**fields, "chart": choice}, message=parts["message"], said=FILLED)
     return SpeedupParts(choice, kept, outputs, parts["analyse"], parts["message"])
+
+
+def _recorded_folds() -> None:
+    """Studies that were measured once and are shipped."""
+    alignment_fold()
+    long_context_fold()
+    styles_fold()
+    depth_width_fold()
 
 
 def opens_sweeps(
