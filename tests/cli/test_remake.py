@@ -54,6 +54,13 @@ def test_every_asset_that_names_weights_belongs_to_a_step() -> None:
     assert checked > 40
 
 
+def test_every_output_can_be_asked_for_its_weights() -> None:
+    """Archives of traces too: `specviz remake --list` asks all of them."""
+    found = {path.suffix: named(path, one.section) for one in outputs() for path in sorted(REPOSITORY.glob(one.path))}
+    assert {".json", ".gz", ".zip", ".md"} <= set(found)
+    assert bundled(ROOT / "models")["target"] in found[".zip"]
+
+
 def test_every_page_that_names_bundled_weights_does_so_where_a_step_writes() -> None:
     weights = set(bundled(ROOT / "models").values())
     for path in [*tracked("docs"), REPOSITORY / "README.md"]:

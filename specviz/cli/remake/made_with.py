@@ -1,7 +1,8 @@
 """With which weights a file was made, and whether these are the ones that are bundled now.
 
 Everything that rests on the bundled models says so itself: JSON under `weights_sha256` and its kin, a page of the
-documentation in the sentence below its table (`sha256 44e0c9290a33`). Hashes are compared by their first 12 digits.
+documentation in the sentence below its table (`sha256 44e0c9290a33`), an archive in the traces it holds. Hashes are
+compared by their first 12 digits.
 
 Place in the flow: asked by `specviz remake` before and after each step.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
+import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -41,9 +43,16 @@ def named(path: Path, section: str = "") -> set[str]:
     try:
         if path.suffix == ".md":
             return set(_digits(IN_TEXT.findall(part_of(raw.decode("utf-8"), section))))
-        return set(_digits(_hashes(json.loads(gzip.decompress(raw) if path.suffix == ".gz" else raw))))
-    except (ValueError, OSError) as error:
+        if path.suffix == ".zip":
+            with zipfile.ZipFile(path) as archive:
+                return set().union(*(_in_json(archive.read(name), Path(name)) for name in archive.namelist()))
+        return _in_json(raw, path)
+    except (ValueError, OSError, zipfile.BadZipFile) as error:
         raise SpecVizError(f"{path} cannot be read ({error}); restore it or make it anew.") from None
+
+
+def _in_json(raw: bytes, name: Path) -> set[str]:
+    return set(_digits(_hashes(json.loads(gzip.decompress(raw) if name.suffix == ".gz" else raw))))
 
 
 def part_of(page: str, section: str) -> str:

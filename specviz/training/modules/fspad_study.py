@@ -120,9 +120,8 @@ def _cell(under_way: Training, label: str) -> Cell:
 def markdown(study: FspadStudy) -> str:
     """The table: tokens of a greedy chain of four that are accepted, and acceptance at depths 1 and 4."""
     lines = [
-        f"Target `{study.target}` ({study.target_sha256[:12]}), {study.tokens:,} tokens for every cell.".replace(
-            ",", " "
-        ),
+        f"Target `{study.target}` (sha256 {study.target_sha256[:12]}), "
+        f"{study.tokens / 1000:.0f} k tokens for every cell.",
         "",
         "| m | β | r | parameters | accepted of 4, greedy | acceptance, depth 1 | acceptance, depth 4 |",
         "|---|---|---|---|---|---|---|",
