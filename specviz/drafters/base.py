@@ -81,6 +81,8 @@ class DraftContext:
     own"""
     target_proposal: TargetProposal | None = None
     """what follows the root by the target's last pass, where its last token was left open for the tree policy"""
+    start_s: float = 0.0
+    """the engine's clock as the round begins, in seconds since the first round did; it stands still between rounds"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """What a drafter can do beside proposing: one small protocol each, asked for with `isinstance` and nothing else.
 
     follow ─► use (─► translate, join) ─► attach ─► tune ─► recall ─► consult ─► read_prompt, read_features ─► begin
-           ─► (propose ─► observe) …
+           ─► (propose ─► observe ─► lanes) … ─► close
 
 Whoever has the methods has the capability; a drafter names the protocols it means in its class line, so that a type
 checker compares the signatures.
@@ -21,6 +21,7 @@ from specviz.lm.text import TextCodec
 from specviz.options import Options
 from specviz.trace.events import Option
 from specviz.trace.exhibits import Exhibit
+from specviz.trace.lane_span import LaneSpan
 from specviz.tree_policies.base import StepCosts
 
 Texts = tuple[TextCodec, TextCodec, int]
@@ -172,6 +173,26 @@ class Observes(Protocol):
 
     def observe(self, outcome: RoundOutcome) -> list[Exhibit]:
         """Called after every round; returns what that changed, for showing. Its time counts as drafting."""
+        ...
+
+
+@runtime_checkable
+class DraftsBeside(Protocol):
+    """It drafts while the target's passes run."""
+
+    def lanes(self) -> list[LaneSpan]:
+        """Called at the end of every round: what its lane did since it was last asked, on the engine's clock
+        (`DraftContext.start_s`), which stands still from now until the next `propose`. So must the drafter, or it
+        would draft in time that no one counts."""
+        ...
+
+
+@runtime_checkable
+class Closes(Protocol):
+    """It holds something that outlives a call, such as a process."""
+
+    def close(self) -> None:
+        """Called once the run is over, however it ended. May be called more than once, or without a run."""
         ...
 
 

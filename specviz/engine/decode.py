@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 
+from specviz.drafters.capabilities import Closes
 from specviz.engine.recorder import Recorder
 from specviz.engine.session import Session
 from specviz.errors import SpecVizError
@@ -33,7 +34,8 @@ def decode(
 
     `cancelled` is asked before every round. `lane` is held while the device works and given back between rounds, so
     that runs may take turns; it must be re-enterable one after the other, as a lock is. What the engine refuses on the
-    way ends the run as `failed` with its sentence; everything else is a fault and is raised.
+    way ends the run as `failed` with its sentence; everything else is a fault and is raised. However a run ends, also
+    where nobody asks for its next step, a drafter that `Closes` is closed.
     """
     lane = lane if lane is not None else nullcontext()
     prompt_length = len(session.tokens)
@@ -53,6 +55,9 @@ def decode(
                 yield step
     except SpecVizError as error:
         reason, message = "failed", str(error)
+    finally:
+        if isinstance(session.method.drafter, Closes):
+            session.method.drafter.close()
     output = session.tokens[prompt_length:]
     yield recorder.finished(
         Finished(reason, message, output, session.ending.text(output), prefill_s, session.decode_s, recorder.seconds)

@@ -228,7 +228,8 @@ def _fates(tree: DraftTree, verdict: Verdict) -> list[Fate]:
 
 def _drafted(record: RoundRecord, passes: list[Pass]) -> Drafted:
     made = record.proposal
-    return Drafted(passes, record.times.draft, made.note, made.exhibits, record.learned, sorted(made.riding))
+    riding = sorted(made.riding)
+    return Drafted(passes, record.times.draft, made.note, made.exhibits, record.learned, riding, record.lanes)
 
 
 def _committed(record: RoundRecord) -> Committed:

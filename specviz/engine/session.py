@@ -20,7 +20,15 @@ from specviz.core.randomness import RandomSource
 from specviz.core.sampling import Sampling
 from specviz.core.tree import ROOT, DraftTree
 from specviz.drafters.base import DraftContext, Drafter, Proposal, RoundOutcome
-from specviz.drafters.capabilities import Attaches, Begins, Observes, ReadsFeatures, ReadsPrompt, policies_of
+from specviz.drafters.capabilities import (
+    Attaches,
+    Begins,
+    DraftsBeside,
+    Observes,
+    ReadsFeatures,
+    ReadsPrompt,
+    policies_of,
+)
 from specviz.engine.pairing import check_models, check_pairing
 from specviz.engine.scoring import Foresight, ScoredTree, score
 from specviz.engine.termination import Ending
@@ -29,6 +37,7 @@ from specviz.lm.base import GivesFeatures, LanguageModel
 from specviz.options import Options
 from specviz.trace.events import CommittedToken, EndReason, TrimReason
 from specviz.trace.exhibits import Exhibit
+from specviz.trace.lane_span import LaneSpan
 from specviz.tree_policies.base import TargetProposal
 from specviz.verifiers.base import Verdict, Verifier
 
@@ -100,6 +109,8 @@ class RoundRecord:
     sampling: Sampling
     learned: list[Exhibit]
     """what the drafter made of the target's answer"""
+    lanes: list[LaneSpan]
+    """what it did beside the target's passes"""
 
 
 class Session:
@@ -189,13 +200,15 @@ class Session:
         self._target_proposal = TargetProposal(verdict.token, logits[verdict.path[-1]]) if left_open else None
         clock.append(now(device))
         learned = self._observe(RoundOutcome(proposal.tree, logits, verdict.path, self.tokens, features))
+        lanes = method.drafter.lanes() if isinstance(method.drafter, DraftsBeside) else []
         clock.append(now(device))
         draft, target_s, judge, commit, learning = (after - before for before, after in pairwise(clock))
         times = Times(draft + learning, target_s, judge, commit)
         rule, sampling = method.verifier.name, method.sampling
         record = RoundRecord(
-            index, base_length, self.decode_s, proposal, scored, verdict, commitment, times, rule, sampling, learned
-        )
+            index, base_length, self.decode_s, proposal, scored, verdict, commitment, times, rule, sampling, learned,
+            lanes,
+        )  # fmt: skip
         self.decode_s += times.total
         self.rounds += 1
         return record
@@ -215,7 +228,7 @@ class Session:
         number = self._first_round + self.rounds
         noise = "target" if method.verifier.samples_target else "guess"
         context = DraftContext(
-            self.tokens, number, depth, method.sampling, method.randomness, noise, self._target_proposal
+            self.tokens, number, depth, method.sampling, method.randomness, noise, self._target_proposal, self.decode_s
         )
         proposal = method.drafter.propose(context)
         tree = proposal.tree

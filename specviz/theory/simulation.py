@@ -50,7 +50,7 @@ PROMPT, FIX, BONUS, PLAIN, GUESS = range(5)
 TEXTS = ("[simulated: no model, no text] ", "[correction] ", "[bonus] ", "[plain] ", "[guess] ")
 DECLARED = {
     "lossless": True, "sources": ["simulated"], "found": [], "draws": False, "passes": True, "model": False,
-    "most": "", "deepest": "", "hybrid": False, "riding": "", "merged": False,
+    "most": "", "deepest": "", "hybrid": False, "riding": "", "merged": False, "beside": False,
 }  # fmt: skip
 """what a simulated run shows of its drafter, which is none that can be chosen; see `trace.known_methods`"""
 NOTHING = TopK([], [], 1.0)

@@ -23,6 +23,7 @@ from specviz.trace.rules import (
     draft,
     ending,
     header,
+    lanes,
     last_token,
     noise,
     residuals,
@@ -66,6 +67,7 @@ _RUN_RULES = (
     run.vocabulary,
     run.chain,
     times.times,
+    lanes.lanes,
     ending.output,
     run.summary,
 )

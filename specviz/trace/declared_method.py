@@ -36,6 +36,8 @@ class Candidates:
     """its model reads the text in tokens of its own: its cached rows are not the text's"""
     riding: str = ""
     """mark of the nodes that ride along in the target's pass and are no drafts"""
+    beside: bool = False
+    """its passes are made beside the target's: they stand on the lanes of its rounds, and not among their passes"""
 
 
 @dataclass(frozen=True, slots=True)

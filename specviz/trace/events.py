@@ -19,10 +19,11 @@ from specviz.trace.beside import PlainDecoding
 from specviz.trace.exhibits import Exhibit
 from specviz.trace.header import Option as Option
 from specviz.trace.header import Started
+from specviz.trace.lane_span import LaneSpan
 from specviz.trace.notebook import html_of, line_of
 
 FORMAT = "specviz-trace"
-VERSION = "1.1"
+VERSION = "1.2"
 
 CandidateKind = Literal["root", "iid", "without_replacement", "point_mass"]
 Fate = Literal["root", "accepted", "rejected", "unreached"]
@@ -113,6 +114,9 @@ class Drafted:
     riding: list[int] = field(default_factory=list)
     """nodes that ride along in the target's pass for the sake of its answers there, such as lookahead's window: work,
     and counted as no drafts. The verifier may accept them all the same; all nodes below one ride along too"""
+    lanes: list[LaneSpan] = field(default_factory=list)
+    """what a drafter that works beside the target's passes did since the round before was reported, in the order of
+    time; empty for drafters that take turns with the target, and before format 1.2"""
 
 
 @dataclass(frozen=True, slots=True)

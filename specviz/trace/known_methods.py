@@ -59,6 +59,8 @@ class KnownDrafter:
     """source of the nodes that ride along in the target's pass and are no drafts; empty: none do"""
     merged: bool
     """several models draft, one mark each, and their trees are merged into one"""
+    beside: bool
+    """its passes are made beside the target's: they stand on lanes"""
 
 
 @dataclass(frozen=True, slots=True)

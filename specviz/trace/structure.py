@@ -188,6 +188,9 @@ def _drafted(place: str, this: Round, vocabulary: _Vocabulary) -> Iterator[Probl
     for index, one in enumerate(drafted.passes):
         yield from _counts(f"{place}.passes[{index}]", one, ("rows", "cached_rows"))
         yield from _times(f"{place}.passes[{index}]", one, ("seconds",))
+    for index, span in enumerate(drafted.lanes):
+        yield from _counts(f"{place}.lanes[{index}]", span, ("tokens",))
+        yield from _times(f"{place}.lanes[{index}]", span, ("start_s", "end_s"))
     riding = set(drafted.riding)
     if len(riding) < len(drafted.riding) or not riding <= set(range(1, len(this.nodes))):
         yield Problem(f"{place}.riding", f"is {drafted.riding}, but names each node once, the root not among them")

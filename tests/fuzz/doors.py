@@ -320,7 +320,12 @@ def kinds(world: World) -> dict[str, Kind]:
         form = SweepForm(["model"], ["story"], "1,2", "", [], "16", [], "0", 1, 1, 8, "target", "drafter", False)
         return json.dumps(mutations.typed(rng, asdict(form))).encode()
 
-    traces = [GOLDEN / "trace-1.0-sample.json", GOLDEN / "trace-1.0-greedy.json", GOLDEN / "trace-1.1-greedy.json"]
+    traces = [
+        GOLDEN / "trace-1.0-sample.json",
+        GOLDEN / "trace-1.0-greedy.json",
+        GOLDEN / "trace-1.1-greedy.json",
+        GOLDEN / "trace-1.2-beside.json",
+    ]
     on_trace = {
         "check": ("check", "FILE"), "check --json": ("check", "FILE", "--json"), "replay": ("replay", "FILE"),
         "analyse": ("analyse", "FILE"), "simulate": ("simulate", "--rates-of", "FILE"),

@@ -36,6 +36,7 @@ def drafter(kind: type[Drafter[Options]]) -> dict[str, Any]:
         "own_tokens": said.own_tokens,
         "riding": said.riding,
         "merged": said.merged,
+        "beside": said.beside,
     }
 
 

@@ -13,6 +13,7 @@ from specviz.trace.assemble import assemble
 from specviz.trace.codec import dumps
 from specviz.trace.events import VERSION, Finished, FinishReason, Trace
 from specviz.trace.header import Machine, MethodCard, ModelCard, SamplingCard, Started, TokenizerCard
+from specviz.trace.lane_span import LaneSpan
 from specviz.trace.steps import Step
 from tests.golden.toy import HOUSEKEEPING_S, ID, TARGET_PASS_S, TOKENS, Candidate, Head, Script, V, entry, play
 
@@ -149,14 +150,18 @@ def model(name: str, layers: int) -> ModelCard:
     return ModelCard(name, "Toy", "table", 0, layers, 1, V, 4096, "float64", "0" * 64)
 
 
-def started(name: str, prompt: Sequence[int], greedy: bool) -> Started:
+SAMPLE = MethodCard("sample", {"branching": [3, 2, 1], "gamma": 4}, True, model("toy drafter", 1))
+AMUSD = MethodCard("amusd", {"ahead": 8, "widest": 7, "drafts_per_pass": 0}, True, model("toy drafter", 1))
+
+
+def started(name: str, prompt: Sequence[int], greedy: bool, drafter: MethodCard) -> Started:
     return Started(
         run_id=name,
         created="2026-01-01T00:00:00Z",
         producer="specviz tests/golden/make_sample.py",
         source="simulated",
         target=model("toy target", 1),
-        drafter=MethodCard("sample", {"branching": [3, 2, 1], "gamma": 4}, True, model("toy drafter", 1)),
+        drafter=drafter,
         verifier=MethodCard("greedy" if greedy else "sequential", {}, True),
         sampling=SamplingCard(0.0 if greedy else 1.0, 0, 1.0),
         tokenizer=TokenizerCard("toy", V, "0" * 64, [0]),
@@ -171,10 +176,10 @@ def started(name: str, prompt: Sequence[int], greedy: bool) -> Started:
     )
 
 
-def run(name: str, rounds: Sequence[Script], reason: FinishReason) -> Trace:
+def run(name: str, rounds: Sequence[Script], reason: FinishReason, drafter: MethodCard = SAMPLE) -> Trace:
     prompt = [ID[token] for token in (b"def", b" add", b"(", b"a", b",", b" b", b"):", b"\n")]
     text = list(prompt)
-    header = started(name, prompt, rounds[0].greedy)
+    header = started(name, prompt, rounds[0].greedy, drafter)
     steps = [Step(header, {str(i): entry(token) for i, token in enumerate(TOKENS)})]
     clock = decode_s = 0.0
     for index, script in enumerate(rounds):
@@ -233,9 +238,60 @@ def favourite(token: bytes, parent: int, q: Head | None = None, p: Head | None =
     return Candidate(token, parent, p or {b"\n": 0.5, b" a": 0.2}, q, "point_mass")
 
 
+def beside(token: bytes, parent: int, p: Head) -> Candidate:
+    """What a drafter wrote while the target read: a point mass."""
+    return Candidate(token, parent, p, None, "point_mass", "amusd")
+
+
+def drafting(*milliseconds: float) -> list[LaneSpan]:
+    """A token ends at each of these moments, after the drafter's pass."""
+    return [LaneSpan("drafter", "draft", (end - 2) / 1000, end / 1000, 1) for end in milliseconds]
+
+
+def rolled_back(milliseconds: float, tokens: int) -> LaneSpan:
+    return LaneSpan("drafter", "roll back", milliseconds / 1000, milliseconds / 1000, tokens)
+
+
+def beside_scripts() -> list[Script]:
+    """A drafter that drafts on while the target reads: one round waits for its first token, which is rejected, and
+    what was drafted behind it is thrown away; one waits again; the last finds three tokens that were drafted before."""
+    rejected = Script(
+        {b"return": 0.6, b"    ": 0.2},
+        None,
+        [beside(b"    ", 0, {b"return": 0.7})],
+        [False],
+        b"return",
+        lanes=[*drafting(2, 4, 6, 8, 10, 12), rolled_back(13, 6)],
+        waited_s=0.002,
+    )
+    accepted = Script(
+        {b" a": 0.8, b" b": 0.1},
+        None,
+        [beside(b" a", 0, {b" +": 0.6, b"-": 0.2})],
+        [True],
+        b" +",
+        lanes=drafting(16, 18, 20, 22, 24, 26),
+        waited_s=0.002,
+    )
+    ahead = Script(
+        {b" b": 0.9},
+        None,
+        [
+            beside(b" b", 0, {b"\n": 0.8}),
+            beside(b"\n", 1, {b" #": 0.3, b"<|end|>": 0.5}),
+            beside(b" #", 2, {b" a": 0.4}),
+        ],
+        [True, True, False],
+        b"<|end|>",
+        lanes=[*drafting(29, 31, 33, 35), rolled_back(39.5, 6)],
+    )
+    return [rejected, accepted, ahead]
+
+
 SAMPLES: dict[str, Callable[[], Trace]] = {
     "sample": lambda: run("sample", scripts(), "stop"),
     "greedy": lambda: run("greedy", greedy_scripts(), "eos"),
+    "beside": lambda: run("beside", beside_scripts(), "eos", AMUSD),
 }
 
 

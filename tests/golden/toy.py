@@ -29,6 +29,7 @@ from specviz.trace.events import (
     TrimReason,
     VocabEntry,
 )
+from specviz.trace.lane_span import LaneSpan
 
 TARGET_PASS_S, DRAFT_PASS_S, HOUSEKEEPING_S = 0.010, 0.002, 0.0005
 """toy durations of the simulated clock"""
@@ -73,6 +74,10 @@ class Script:
     note: dict[str, int] = field(default_factory=dict)
     greedy: bool = False
     """temperature 0: targets are point masses, the heads given here show as the models' own"""
+    lanes: list[LaneSpan] = field(default_factory=list)
+    """what a drafter that works beside the target did"""
+    waited_s: float = 0.0
+    """for such a drafter, before the target's pass"""
 
 
 def spread(head: Head) -> Vector:
@@ -287,7 +292,12 @@ def play(index: int, script: Script, text: list[int], start_s: float) -> Round:
         base_length=len(text),
         start_s=start_s,
         nodes=nodes,
-        drafted=Drafted(passes, DRAFT_PASS_S * len(passes) + HOUSEKEEPING_S, dict(script.note)),
+        drafted=Drafted(
+            passes,
+            DRAFT_PASS_S * len(passes) + HOUSEKEEPING_S + script.waited_s,
+            dict(script.note),
+            lanes=list(script.lanes),
+        ),
         scored=Scored(Pass(rows=len(nodes), cached_rows=before, seconds=TARGET_PASS_S), TARGET_PASS_S),
         judged=judged,
         committed=Committed(

@@ -17,6 +17,7 @@ from tests.trace.changing import SAMPLE, as_text, changed, get, sample, sample_d
 ROUND_0, TREE, NGRAM, EMPTY, FULL = "rounds[0]", "rounds[1]", "rounds[2]", "rounds[4]", "rounds[5]"
 TWIN, LAST = "rounds[6]", "rounds[7]"
 """rounds: a chain, a tree without replacement, point masses, nothing drafted, all accepted, i.i.d., cut short"""
+SPAN = {"lane": "drafter", "what": "draft", "start_s": 0.001, "end_s": 0.002, "tokens": 3}
 
 
 def said(problems: list[Problem]) -> str:
@@ -192,6 +193,31 @@ BROKEN: list[tuple[str, dict[str, Any], str]] = [
         "rounds[0].scored.seconds is less than its pass took",
     ),
     ("a gap that nothing explains", {"finished.record_s": 0.001}, "record_s is 0.001, but 0.0035 seconds lie between"),
+    (
+        "lanes of which nothing was drafted in time",
+        {f"{ROUND_0}.drafted.lanes": [SPAN]},
+        "rounds[0].drafted.lanes hold 3 tokens drafted before the target's pass, but 4 candidates were proposed",
+    ),
+    (
+        "two things at once",
+        {f"{ROUND_0}.drafted.lanes": [SPAN, SPAN]},
+        "rounds[0].drafted.lanes[1].start_s is 0.001, but this lane was busy until 0.002",
+    ),
+    (
+        "a span after its round",
+        {f"{ROUND_0}.drafted.lanes": [SPAN | {"end_s": 0.5}]},
+        "rounds[0].drafted.lanes[0].end_s is 0.5, but the round was over at",
+    ),
+    (
+        "a span that ends before it begins",
+        {f"{ROUND_0}.drafted.lanes": [SPAN | {"end_s": 0.0005}]},
+        "rounds[0].drafted.lanes[0].end_s is 0.0005, but it began at 0.001",
+    ),
+    (
+        "a roll back that takes time",
+        {f"{ROUND_0}.drafted.lanes": [SPAN | {"what": "roll back"}]},
+        "rounds[0].drafted.lanes[0].end_s is 0.002, but a roll back at 0.001 takes no time",
+    ),
     # p and Q of the trials
     (
         "another p of a trial",

@@ -58,7 +58,7 @@ def test_the_text_is_one_ascii_line_without_spaces_between_items() -> None:
     text = dumps(sample())
     assert text.isascii()
     assert "\n" not in text
-    assert text.startswith('{"format":"specviz-trace","version":"1.1","started":{"run_id":"sample",')
+    assert text.startswith('{"format":"specviz-trace","version":"1.2","started":{"run_id":"sample",')
 
 
 def test_compression_is_told_by_content_not_by_name(tmp_path: Path) -> None:
@@ -109,6 +109,9 @@ def test_older_majors_are_carried_forward_step_by_step() -> None:
 def test_another_format_is_told_apart() -> None:
     with pytest.raises(TraceError, match="format is 'speedscope', but a trace says 'specviz-trace'"):
         loads(as_text({"format": "speedscope"}))
+
+
+SPAN = {"lane": "drafter", "what": "draft", "start_s": 0.001, "end_s": 0.002, "tokens": 3}
 
 
 def exhibit(**changes: Any) -> dict[str, Any]:
@@ -166,6 +169,9 @@ WRONG: list[tuple[str, Any, str]] = [
     ("started.sampling.top_p", 0, r"started.sampling.top_p is 0"),
     ("started.sampling.top_k", -3, r"started.sampling.top_k is -3"),
     ("started.max_new_tokens", -1, r"started.max_new_tokens is -1"),
+    ("rounds[0].drafted.lanes", [SPAN | {"tokens": -1}], r"lanes\[0\].tokens is -1, but counts start at 0"),
+    ("rounds[0].drafted.lanes", [SPAN | {"start_s": -0.1}], r"lanes\[0\].start_s is -0.1, but a time is finite"),
+    ("rounds[0].drafted.lanes", [SPAN | {"what": "sleep"}], r"lanes\[0\].what is 'sleep'"),
     ("started.draft_step_s", -0.1, r"started.draft_step_s is -0.1, but a time is finite"),
     (
         "started.step_times",
@@ -292,7 +298,7 @@ def test_an_old_file_is_read_through_its_migration(monkeypatch: pytest.MonkeyPat
     """As if 0.x had called the summary by another name."""
     data = sample_data()
     data |= {"version": "0.9", "totals": data.pop("summary")}
-    monkeypatch.setitem(MIGRATIONS, 0, lambda old: {**old, "version": "1.1", "summary": old["totals"]})
+    monkeypatch.setitem(MIGRATIONS, 0, lambda old: {**old, "version": "1.2", "summary": old["totals"]})
     assert loads(json.dumps(data)) == sample()
 
 

@@ -46,7 +46,7 @@ ODD_BYTES = [
 ]
 
 
-BASES = [SAMPLE, SAMPLE.with_name("trace-1.1-greedy.json")]
+BASES = [SAMPLE, SAMPLE.with_name("trace-1.2-greedy.json"), SAMPLE.with_name("trace-1.2-beside.json")]
 
 
 def outcome(content: str | bytes) -> str:

@@ -26,7 +26,7 @@ def test_there_is_a_golden_trace_of_this_version() -> None:
     assert any(path.name.startswith(f"trace-{VERSION}-") for path in GOLDEN)
 
 
-@pytest.mark.parametrize("name", ["sample", "greedy"])
+@pytest.mark.parametrize("name", ["sample", "greedy", "beside"])
 def test_the_samples_are_what_their_script_writes(name: str) -> None:
     command = f"from tests.golden.make_sample import SAMPLES, dumps; print(dumps(SAMPLES[{name!r}]()))"
     made = subprocess.run([sys.executable, "-c", command], cwd=ROOT, capture_output=True, text=True, check=True)

@@ -235,6 +235,9 @@ def passes(scene: Scene) -> Iterator[Problem]:
     drafter = known_drafter(scene.started.drafter)
     if made and drafter is not None and not drafter.passes:
         yield Problem(place, f"are {len(made)}, but '{scene.started.drafter.name}' has no model to pass through")
+    if made and drafter is not None and drafter.beside:
+        told = f"are {len(made)}, but '{scene.started.drafter.name}' makes its passes beside the target's, on its lane"
+        yield Problem(place, told)
     own = drafter.sources - drafter.found if drafter is not None and drafter.draws else frozenset[str]()
     if not made and any(node.source in own for node in this.nodes):
         yield Problem(place, "are missing, but the candidates come from a model")

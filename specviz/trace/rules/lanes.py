@@ -1,0 +1,61 @@
+"""Rules about what a drafter did beside the target's passes: one thing at a time, on the run's clock, and in time.
+
+Called by `check` on a structurally sound trace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from specviz.trace.events import Round, Trace
+from specviz.trace.known_methods import known_drafter
+from specviz.trace.lane_span import LaneSpan
+from specviz.trace.problems import Problem
+from specviz.trace.rules.scene import EXACT
+from specviz.trace.summary import drafts
+
+
+def lanes(trace: Trace) -> Iterator[Problem]:
+    """Spans of a lane follow one another and end before their round is reported; a candidate was drafted before the
+    target's pass that reads it."""
+    drafter = known_drafter(trace.started.drafter)
+    free = dict[str, float]()
+    drafted = list[LaneSpan]()
+    proposed = 0
+    for this in trace.rounds:
+        place, spans = f"rounds[{this.index}].drafted.lanes", this.drafted.lanes
+        if spans and drafter is not None and not drafter.beside:
+            told = f"hold {len(spans)} spans, but '{trace.started.drafter.name}' drafts before the target's pass"
+            yield Problem(place, told)
+        yield from _in_order(place, this, free)
+        drafted += [one for one in spans if one.what == "draft"]
+        proposed += len(drafts(this))
+        if drafted if drafter is None else drafter.beside:
+            yield from _in_time(place, this, drafted, proposed)
+
+
+def _in_order(place: str, this: Round, free: dict[str, float]) -> Iterator[Problem]:
+    """`free`: when each lane ended what it did last."""
+    over = this.start_s + this.seconds
+    slack = EXACT * (1 + over)
+    for number, one in enumerate(this.drafted.lanes):
+        at, before = f"{place}[{number}]", free.get(one.lane, 0.0)
+        if one.start_s < before - slack:
+            told = f"is {one.start_s:.9g}, but this lane was busy until {before:.9g}"
+            yield Problem(f"{at}.start_s", told)
+        if one.end_s < one.start_s:
+            yield Problem(f"{at}.end_s", f"is {one.end_s:.9g}, but it began at {one.start_s:.9g}")
+        elif one.what == "roll back" and one.end_s > one.start_s:
+            yield Problem(f"{at}.end_s", f"is {one.end_s:.9g}, but a roll back at {one.start_s:.9g} takes no time")
+        if one.end_s > over + slack:
+            yield Problem(f"{at}.end_s", f"is {one.end_s:.9g}, but the round was over at {over:.9g}")
+        free[one.lane] = max(before, one.end_s)
+
+
+def _in_time(place: str, this: Round, drafted: list[LaneSpan], proposed: int) -> Iterator[Problem]:
+    """No drafted token is proposed twice: one that was judged is text, or was thrown away."""
+    reading = this.start_s + this.drafted.seconds
+    there = sum(one.tokens for one in drafted if one.end_s <= reading + EXACT * (1 + reading))
+    if there < proposed:
+        told = f"hold {there} tokens drafted before the target's pass, but {proposed} candidates were proposed by then"
+        yield Problem(place, told)

@@ -1,0 +1,42 @@
+"""Lanes of a drafter that works beside the target: two things at once, outside the run's clock, or too late."""
+
+from __future__ import annotations
+
+from tests.trace.falsifications.falsifying import Change, Data, falsification
+
+
+def span(number: int, **fields: object) -> Change:
+    """Change one span of the first round; a field's value may be worked out from the span."""
+
+    def change(data: Data) -> None:
+        one = data["rounds"][0]["drafted"]["lanes"][number]
+        one |= {name: value(one) if callable(value) else value for name, value in fields.items()}
+
+    return change
+
+
+falsification("a lane busy with two things at once", "beside")(span(1, start_s=lambda one: one["start_s"] - 0.001))
+falsification("a span that ends before it begins", "beside")(span(2, end_s=lambda one: one["start_s"] - 0.0005))
+falsification("a roll back that takes time", "beside")(span(6, end_s=0.0133))
+falsification("a span that ends after its round", "beside")(span(5, end_s=0.0137))
+falsification("a candidate that no lane drafted", "beside")(span(0, tokens=0))
+falsification("a candidate drafted after the pass that read it", "beside")(span(0, what="roll back", end_s=0.0))
+
+
+@falsification("a span that is reported a round late", "beside")
+def reported_late(data: Data) -> None:
+    first, second = (this["drafted"]["lanes"] for this in data["rounds"][:2])
+    second.insert(0, first.pop(0))
+
+
+@falsification("lanes of a drafter that takes turns", "chain")
+def lanes_of_a_drafter_that_takes_turns(data: Data) -> None:
+    this = data["rounds"][0]
+    end = this["start_s"] + this["drafted"]["seconds"]
+    this["drafted"]["lanes"] = [{"lane": "drafter", "what": "draft", "start_s": 0.0, "end_s": end, "tokens": 99}]
+
+
+@falsification("more candidates than the lanes drafted by then", "beside")
+def more_candidates(data: Data) -> None:
+    for this in data["rounds"]:
+        this["drafted"]["lanes"] = this["drafted"]["lanes"][:1]
