@@ -1,7 +1,7 @@
 """What a drafter can do beside proposing: one small protocol each, asked for with `isinstance` and nothing else.
 
     follow ─► use (─► translate, join) ─► attach ─► tune ─► recall ─► consult ─► read_prompt, read_features ─► begin
-           ─► (propose ─► observe ─► lanes) … ─► close
+           ─► (propose ─► observe ─► lanes) … ─► release
 
 Whoever has the methods has the capability; a drafter names the protocols it means in its class line, so that a type
 checker compares the signatures.
@@ -188,10 +188,10 @@ class DraftsBeside(Protocol):
 
 
 @runtime_checkable
-class Closes(Protocol):
-    """It holds something that outlives a call, such as a process."""
+class Releases(Protocol):
+    """It holds something that outlives a run, such as a process."""
 
-    def close(self) -> None:
+    def release(self) -> None:
         """Called once the run is over, however it ended. May be called more than once, or without a run."""
         ...
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 
-from specviz.drafters.capabilities import Closes
+from specviz.drafters.capabilities import Releases
 from specviz.engine.recorder import Recorder
 from specviz.engine.session import Session
 from specviz.errors import SpecVizError
@@ -35,7 +35,7 @@ def decode(
     `cancelled` is asked before every round. `lane` is held while the device works and given back between rounds, so
     that runs may take turns; it must be re-enterable one after the other, as a lock is. What the engine refuses on the
     way ends the run as `failed` with its sentence; everything else is a fault and is raised. However a run ends, also
-    where nobody asks for its next step, a drafter that `Closes` is closed.
+    where nobody asks for its next step, what a drafter holds is released.
     """
     lane = lane if lane is not None else nullcontext()
     prompt_length = len(session.tokens)
@@ -56,8 +56,8 @@ def decode(
     except SpecVizError as error:
         reason, message = "failed", str(error)
     finally:
-        if isinstance(session.method.drafter, Closes):
-            session.method.drafter.close()
+        if isinstance(session.method.drafter, Releases):
+            session.method.drafter.release()
     output = session.tokens[prompt_length:]
     yield recorder.finished(
         Finished(reason, message, output, session.ending.text(output), prefill_s, session.decode_s, recorder.seconds)
