@@ -146,11 +146,27 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   const counter = (name, at, value) => ({ ph: "C", name, pid: PROCESS, tid: 0, ts: micro(at), args: { value } });
   const meta = (name, tid, said) => ({ ph: "M", name, pid: PROCESS, tid, ts: 0, args: { name: said } });
 
+  const BESIDE = 4; // thread of the first lane of a drafter that works beside the target
+
+  /** Lane of such a drafter → its thread. */
+  const lanesBeside = (trace) => {
+    const lanes = new Set(trace.rounds.flatMap((round) => (round.drafted.lanes || []).map((one) => one.lane)));
+    return new Map([...lanes].map((lane, number) => [lane, BESIDE + number]));
+  };
+
+  function laneEvent(one, first, tid) {
+    const place = { name: one.what, cat: one.lane, pid: PROCESS, tid, ts: micro(first + one.start_s) };
+    const args = { tokens: one.tokens };
+    if (one.what === "roll back") return { ph: "i", s: "t", ...place, args };
+    return { ph: "X", ...place, dur: micro(one.end_s - one.start_s), args };
+  }
+
   /** Draft, verify and host lanes of a run; counters of cache rows and running acceptance; an instant per rejection. */
   function chromeTrace(trace) {
     const { started, finished } = trace;
     const first = finished.prefill_s;
     const events = [slice("verify", "prompt", 0, first, { rows: started.prompt_ids.length })];
+    const beside = lanesBeside(trace);
     let [drafted, accepted] = [0, 0];
     for (const round of trace.rounds) {
       const begin = first + round.start_s;
@@ -158,7 +174,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       accepted += S.acceptedDrafts(round);
       const phases = [round.drafted, round.scored, round.judged, round.committed];
       const end = begin + phases.reduce((sum, phase) => sum + phase.seconds, 0);
-      events.push(...roundEvents(trace, round, begin), counter("cache rows", end, round.committed.cache_kept));
+      const spans = (round.drafted.lanes || []).map((one) => laneEvent(one, first, beside.get(one.lane)));
+      events.push(...roundEvents(trace, round, begin), ...spans, counter("cache rows", end, round.committed.cache_kept));
       if (drafted) events.push(counter("running acceptance", end, accepted / drafted));
     }
     events.sort((one, other) => one.ts - other.ts);
@@ -166,7 +183,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return {
       traceEvents: [
         meta("process_name", 0, title),
-        ...Object.entries(LANES).map(([lane, thread]) => meta("thread_name", thread, lane)),
+        ...[...Object.entries(LANES), ...beside].map(([lane, thread]) => meta("thread_name", thread, lane)),
         ...events,
       ],
       displayTimeUnit: "ms",

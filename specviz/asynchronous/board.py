@@ -1,8 +1,8 @@
-"""What the drafter and the verifier of an asynchronous run see of each other: two texts and two counters.
+"""What the drafter and the verifier of an asynchronous run see of each other: two texts, two counters and a limit.
 
-Only the drafter writes the draft, only the verifier what is verified. A payload is written before the length that
-announces it, so that a reader never meets an unwritten token; and whatever a reader meets can only cost time, because
-the verifier compares the whole draft with its own text before it takes a token from it.
+Only the drafter writes the draft, only the verifier what is verified and how far may be drafted. A payload is written
+before the length that announces it, so that a reader never meets an unwritten token; and whatever a reader meets can
+only cost time, because the verifier compares the whole draft with its own text before it takes a token from it.
 """
 
 from __future__ import annotations
@@ -49,6 +49,14 @@ class Board(ABC):
         """By the drafter: so many were asked for when it last compared its text."""
 
     @abstractmethod
+    def limit(self) -> int:
+        """A draft may make the text no longer than this."""
+
+    @abstractmethod
+    def allow(self, limit: int) -> None:
+        """By the verifier."""
+
+    @abstractmethod
     def is_over(self) -> bool: ...
 
     @abstractmethod
@@ -61,7 +69,7 @@ class LocalBoard(Board):
 
     def __init__(self, prompt: Sequence[int]) -> None:
         self._verified, self._draft = list(prompt), list(prompt)
-        self._asked = self._done = 0
+        self._asked = self._done = self._limit = 0
         self._over = False
         self.changes = 0
         """counts everything written: two machines that wait while nothing changes wait for ever"""
@@ -99,6 +107,14 @@ class LocalBoard(Board):
     def answer_rollbacks(self, asked: int) -> None:
         if asked != self._done:
             self._done = asked
+            self.changes += 1
+
+    def limit(self) -> int:
+        return self._limit
+
+    def allow(self, limit: int) -> None:
+        if limit != self._limit:
+            self._limit = limit
             self.changes += 1
 
     def is_over(self) -> bool:

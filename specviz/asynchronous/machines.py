@@ -44,12 +44,27 @@ class Wait:
     """Nothing to do until the board changes."""
 
 
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How long a text may become."""
+
+    text: int
+    """tokens of it, prompt included"""
+    draft: int
+    """of a draft: no longer than what the drafter's model can read and what can still be accepted"""
+
+    @classmethod
+    def of(cls, length: int, context: int | None = None) -> Reach:
+        """A text of `length` tokens, the last of which is never drafted, and a drafter that reads `context`."""
+        return cls(length, length - 1 if context is None else min(length - 1, context + 1))
+
+
 Want = Draft | Verify | RolledBack | Wait
 Machine = Generator[Want, Sequence[int] | None, None]
 
 
-def drafter(board: Board, ahead: int, length: int) -> Machine:
-    """Drafts up to `ahead` tokens beyond the verified text, and no further than a text of `length` tokens."""
+def drafter(board: Board) -> Machine:
+    """Drafts beyond the verified text as far as the board allows."""
     own = board.verified(0, board.verified_length())
     while not board.is_over():
         asked = board.rollbacks_asked()  # before the text: an answer must not claim a text that was not compared
@@ -63,7 +78,7 @@ def drafter(board: Board, ahead: int, length: int) -> Machine:
             yield RolledBack(thrown)
             continue
         board.answer_rollbacks(asked)
-        if len(own) - len(known) >= ahead or len(own) >= length:
+        if len(own) >= board.limit():
             yield Wait()
             continue
         found = yield Draft(own)
@@ -73,14 +88,15 @@ def drafter(board: Board, ahead: int, length: int) -> Machine:
 
 
 def verifier(
-    board: Board, length: int, widest: int, ends: Callable[[int], bool], is_drafting: Callable[[], bool]
+    board: Board, reach: Reach, ahead: int, widest: int, ends: Callable[[int], bool], is_drafting: Callable[[], bool]
 ) -> Machine:
-    """Verifies tails of up to `widest` tokens until the text has `length` tokens or `ends` says so of one.
+    """Verifies tails of up to `widest` tokens until the text is over, and lets the drafter be `ahead` tokens ahead.
 
     Where the draft is not this text's continuation, and where nobody drafts any more, it decodes plainly."""
-    text = board.verified(0, board.verified_length())
+    text, length = board.verified(0, board.verified_length()), reach.text
     while len(text) < length and not board.is_over():
-        drafting = is_drafting()
+        board.allow(min(len(text) + ahead, reach.draft))
+        drafting = is_drafting() and len(text) < reach.draft
         if drafting and board.rollbacks_done() < board.rollbacks_asked():
             yield Wait()
             continue
@@ -92,7 +108,7 @@ def verifier(
         said = yield Verify(text, tail)
         assert said is not None, "a verification was not answered."
         accepted = shared(tail, said)
-        new = until_end([*tail[:accepted], said[accepted]], ends)
+        new = until_end([*tail[:accepted], *said[accepted : accepted + 1]], ends)
         text = [*text, *new]
         if accepted < len(tail):
             board.ask_rollback()

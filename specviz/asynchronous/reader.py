@@ -7,26 +7,61 @@ that of plain decoding with the verifier `naive`, and a drafter that looks at th
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from specviz.asynchronous.machines import shared
-from specviz.core.randomness import SeededRandom
+from specviz.core.randomness import RandomSource
 from specviz.core.sampling import Sampling, transform
 from specviz.lm.base import LanguageModel
+
+
+@dataclass(frozen=True, slots=True)
+class Draws:
+    """How a token is drawn from what a model says."""
+
+    sampling: Sampling
+    randomness: RandomSource
+    noise: str = "target"
+    """purpose of the keys, as in `DraftContext.noise`"""
+
+    def tokens(self, logits: Tensor, position: int) -> list[int]:
+        """One for each row [n, V]; the first stands at `position` of the text, prompt included."""
+        if self.sampling.greedy:
+            found: list[int] = logits.argmax(-1).tolist()
+            return found
+        rows = enumerate(transform(logits, self.sampling), start=position)
+        return [self.randomness.peek(row, (self.noise, place, 0)) for place, row in rows]
 
 
 class Reader:
     """One model with one cache."""
 
-    def __init__(self, model: LanguageModel, sampling: Sampling, seed: int) -> None:
+    def __init__(self, model: LanguageModel) -> None:
         self.model = model
-        self._sampling = sampling
-        self._randomness = SeededRandom(seed)
         self._cache = model.new_cache()
 
     @torch.inference_mode()
+    def logits(self, text: Sequence[int], tail: Sequence[int] = ()) -> Tensor:
+        """What it believes follows `text` and each token of `tail`, from one pass: [len(tail) + 1, V]."""
+        whole = [*text, *tail]
+        known = min(shared(self._cache.tokens, whole), len(text) - 1)
+        if known < self._cache.length:
+            self._cache.truncate(known)
+        logits = self.model.forward(whole[known:], self._cache)[len(text) - 1 - known :, : self.model.info.vocab_size]
+        self._cache.keep(range(known, len(whole)))
+        return logits
+
+
+class Speaker:
+    """A reader that also draws."""
+
+    def __init__(self, model: LanguageModel, draws: Draws) -> None:
+        self._reader = Reader(model)
+        self._draws = draws
+
     def next_tokens(self, text: Sequence[int], count: int) -> list[int]:
         """The next `count` tokens after `text`, each read before the next."""
         own = list(text)
@@ -34,20 +69,6 @@ class Reader:
             own += self.answers(own, [])
         return own[len(text) :]
 
-    @torch.inference_mode()
     def answers(self, text: Sequence[int], tail: Sequence[int]) -> list[int]:
         """What it says at the end of `text` and after each token of `tail`, from one pass: len(tail) + 1 tokens."""
-        whole = [*text, *tail]
-        known = min(shared(self._cache.tokens, whole), len(text) - 1)
-        if known < self._cache.length:
-            self._cache.truncate(known)
-        logits = self.model.forward(whole[known:], self._cache)[len(text) - 1 - known :, : self.model.info.vocab_size]
-        self._cache.keep(range(known, len(whole)))
-        return self._tokens(logits, len(text))
-
-    def _tokens(self, logits: Tensor, position: int) -> list[int]:
-        if self._sampling.greedy:
-            found: list[int] = logits.argmax(-1).tolist()
-            return found
-        probs = transform(logits, self._sampling)
-        return [self._randomness.peek(row, ("target", position + place, 0)) for place, row in enumerate(probs)]
+        return self._draws.tokens(self._reader.logits(text, tail), len(text))

@@ -1,51 +1,74 @@
-"""The board in memory that two processes share.
+"""The board in memory that two processes share, with the engine's clock and what the drafter's model believes.
 
-One writer for each word: the verifier writes the verified text, its length, the rollbacks asked for and the end, the
-drafter the draft, its length and the rollbacks done. A length is stored after its payload; the processors this runs on
-(x86-64, and ARM64 through the locks around every event) keep that order, and a reader that met an older length or a
-torn draft would only lose time, because the target's own answers decide.
+One writer for each word: the verifier writes the verified text, its length, the rollbacks asked for, the limit, the
+clock and the end, the drafter the draft, its length, the model's rows and the rollbacks done. A length is stored after
+its payload; the processors this runs on (x86-64, and ARM64 through the locks around every event) keep that order, and a
+reader that met an older length or a torn draft would only lose time, because the target's own answers decide.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from multiprocessing.shared_memory import SharedMemory
 
 import numpy as np
+import numpy.typing as npt
 
 from specviz.asynchronous.board import Board
+from specviz.asynchronous.engine_clock import EngineClock
 
+Row = npt.NDArray[np.float32]
 WORDS = 8
-VERIFIED, DRAFT, ASKED, DONE, OVER = range(5)
+VERIFIED, DRAFT, ASKED, DONE, OVER, LIMIT, CLOCK = range(7)
+"""words of the header; the clock has two"""
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """What a board has room for."""
+
+    tokens: int
+    """of a text"""
+    rows: int = 0
+    """of the drafter's model that are kept; a later one takes the place of an earlier one"""
+    width: int = 0
+    """numbers in a row: the vocabulary"""
+
+    @property
+    def bytes(self) -> int:
+        return 8 * (WORDS + 2 * self.tokens) + 4 * self.rows * self.width
 
 
 class SharedBoard(Board):
-    """Header of eight 64-bit words, then room for two texts of `room` tokens."""
+    """Header of eight 64-bit words, then room for two texts, then for the model's rows."""
 
-    def __init__(self, memory: SharedMemory, room: int) -> None:
+    def __init__(self, memory: SharedMemory, size: Size) -> None:
         self.memory = memory
-        self.room = room
-        words = np.ndarray((WORDS + 2 * room,), dtype=np.int64, buffer=memory.buf)
-        self._head, self._verified, self._draft = np.split(words, [WORDS, WORDS + room])
+        self.size = size
+        words = np.ndarray((WORDS + 2 * size.tokens,), dtype=np.int64, buffer=memory.buf)
+        self._head, self._verified, self._draft = np.split(words, [WORDS, WORDS + size.tokens])
+        self._rows = np.ndarray((size.rows, size.width), dtype=np.float32, buffer=memory.buf, offset=words.nbytes)
+        self.clock = EngineClock(self._head[CLOCK:])
 
     @classmethod
-    def create(cls, prompt: Sequence[int], room: int) -> SharedBoard:
+    def create(cls, prompt: Sequence[int], size: Size) -> SharedBoard:
         """A new board that begins with the prompt; whoever makes it ends it with `unlink`."""
-        memory = SharedMemory(create=True, size=8 * (WORDS + 2 * room))
-        board = cls(memory, room)
+        memory = SharedMemory(create=True, size=size.bytes)
+        board = cls(memory, size)
         board._head[:] = 0
         board._verified[: len(prompt)] = board._draft[: len(prompt)] = prompt
         board._head[VERIFIED] = board._head[DRAFT] = len(prompt)
         return board
 
     @classmethod
-    def join(cls, name: str, room: int) -> SharedBoard:
+    def join(cls, name: str, size: Size) -> SharedBoard:
         """The board of another process."""
-        return cls(SharedMemory(name), room)
+        return cls(SharedMemory(name), size)
 
     def close(self, unlink: bool = False) -> None:
         """Let go of the memory; its maker also removes it."""
-        del self._head, self._verified, self._draft
+        del self._head, self._verified, self._draft, self._rows, self.clock
         self.memory.close()
         if unlink:
             self.memory.unlink()
@@ -58,7 +81,9 @@ class SharedBoard(Board):
         return found
 
     def append_verified(self, tokens: Sequence[int]) -> None:
+        """What has no room is left out: a board is made as long as the drafter can read."""
         length = self.verified_length()
+        tokens = tokens[: self.size.tokens - length]
         self._verified[length : length + len(tokens)] = tokens
         self._head[VERIFIED] = length + len(tokens)
 
@@ -84,6 +109,21 @@ class SharedBoard(Board):
 
     def answer_rollbacks(self, asked: int) -> None:
         self._head[DONE] = asked
+
+    def limit(self) -> int:
+        return int(self._head[LIMIT])
+
+    def allow(self, limit: int) -> None:
+        self._head[LIMIT] = limit
+
+    def write_row(self, length: int, row: Row) -> None:
+        """What the drafter's model says follows a text of this length; before the token drafted from it."""
+        if self.size.rows:
+            self._rows[length % self.size.rows] = row
+
+    def row(self, length: int) -> Row:
+        """A copy [width] of the row written last for a text of this length, or of one that took its place."""
+        return np.array(self._rows[length % self.size.rows])
 
     def is_over(self) -> bool:
         return bool(self._head[OVER])

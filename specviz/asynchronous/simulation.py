@@ -8,11 +8,11 @@ target are functions from a text to tokens, and their passes take the seconds of
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from specviz.asynchronous.board import LocalBoard
-from specviz.asynchronous.machines import Draft, Machine, RolledBack, Verify, Wait, drafter, shared, verifier
-from specviz.asynchronous.pearl import Both, Met, pearl
+from specviz.asynchronous.machines import Draft, Machine, Reach, RolledBack, Verify, Wait, drafter, shared, verifier
+from specviz.asynchronous.pearl import pearl
 from specviz.protocol.lanes import DRAFT, TARGET, Lanes, Span
 
 Guess = Callable[[Sequence[int]], int]
@@ -61,12 +61,20 @@ def sequentially(guess: Guess, say: Say, prompt: Sequence[int], length: int, gam
 
 def amusd(guess: Guess, say: Say, prompt: Sequence[int], length: int, ahead: int, widest: int, clock: Clock) -> Lanes:
     """AMUSD: both machines on one board, each as fast as its passes."""
-    board, spans = LocalBoard(prompt), list[Span]()
-    lanes = {
-        DRAFT: _Lane(drafter(board, ahead, length)),
-        TARGET: _Lane(verifier(board, length, widest, lambda token: False, lambda: True)),
-    }
-    now = 0.0
+    board = LocalBoard(prompt)
+    target = verifier(board, Reach.of(length), ahead, widest, lambda token: False, lambda: True)
+    return _beside("amusd", board, target, guess, say, clock)
+
+
+def in_rounds(guess: Guess, say: Say, prompt: Sequence[int], length: int, gamma: int, clock: Clock) -> Lanes:
+    """PEARL: the same with drafts of γ."""
+    board = LocalBoard(prompt)
+    target = pearl(board, Reach.of(length), gamma, lambda token: False, lambda: True)
+    return _beside("pearl", board, target, guess, say, clock)
+
+
+def _beside(method: str, board: LocalBoard, target: Machine, guess: Guess, say: Say, clock: Clock) -> Lanes:
+    spans, lanes, now = list[Span](), {DRAFT: _Lane(drafter(board)), TARGET: _Lane(target)}, 0.0
     while not board.is_over():
         changes = -1
         while changes != board.changes:  # what one writes now, the other may act on now
@@ -76,7 +84,7 @@ def amusd(guess: Guess, say: Say, prompt: Sequence[int], length: int, ahead: int
         ready = [lane.busy_until for lane in lanes.values() if lane.busy_until > now]
         assert ready or board.is_over(), "both machines wait for each other."
         now = min(ready, default=now)
-    return Lanes("amusd", board.verified(0, board.verified_length()), now, spans)
+    return Lanes(method, board.verified(0, board.verified_length()), now, spans)
 
 
 @dataclass(slots=True)
@@ -112,32 +120,6 @@ class _Lane:
                 span = Span(name, "roll back", now, now, want.tokens)
             spans.append(span)
             self.busy_until = span.end_s
-
-
-def in_rounds(guess: Guess, say: Say, prompt: Sequence[int], length: int, gamma: int, clock: Clock) -> Lanes:
-    """PEARL: both work, and the slower one ends the round."""
-    spans, now = list[Span](), 0.0
-    rounds = pearl(prompt, length, gamma, lambda token: False)
-    answer: tuple[Sequence[int], Sequence[int]] | None = None
-    try:
-        while True:
-            want = rounds.send(answer)
-            answer = None
-            if isinstance(want, Met):
-                spans[-1] = replace(spans[-1], kept=want.committed, accepted=want.accepted)
-                if want.thrown:
-                    spans.append(Span(DRAFT, "roll back", now, now, want.thrown))
-                continue
-            assert isinstance(want, Both)
-            whole = [*want.text, *want.pending]
-            answer = _guesses(guess, whole, want.count), _answers(say, want.text, want.pending)
-            drafted, read = want.count * clock.draft_s, clock.target_s(len(want.pending) + 1)
-            spans.append(Span(DRAFT, "draft", now, now + drafted, want.count))
-            spans.append(Span(TARGET, "verify", now, now + read, len(want.pending)))
-            now += max(drafted, read)
-    except StopIteration as end:
-        text: list[int] = end.value
-    return Lanes("pearl", text, now, spans)
 
 
 def dsi(

@@ -18,6 +18,7 @@ from specviz.lm.base import LanguageModel, ModelInfo
 from specviz.lm.checkpoint import read_config, sha256_of, weight_files
 from specviz.lm.hub_refusals import what_to_install
 from specviz.lm.llama_config import LlamaShape, why_not_lean
+from specviz.lm.origin import Origin, remember
 from specviz.lm.place import DTYPES, choose_dtype, fetch_weights, is_folder, locate
 from specviz.lm.spread import Spread, read_spread
 from specviz.lm.stored_tensors import StoredTensors
@@ -64,6 +65,7 @@ def load(name: str, *, device: str = "auto", dtype: str = "auto", adapter: str =
     info = _info(name, config, files, precision, tokenizer)
     model = _lean(config, files, info, spread.device) if lean else _hub(asked, folder, files, supported, info, spread)
     give_back()
+    remember(model, Origin(asked, device, info.dtype, adapter))
     return LoadedModel(model, tokenizer, model.info)
 
 

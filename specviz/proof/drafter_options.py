@@ -20,6 +20,11 @@ OPTION_SETS: dict[str, tuple[dict[str, object], ...]] = {
         {"branching": (2,), "draw": "iid"},
         {"branching": (2, 1), "draw": "top_k"},
     ),
+    "amusd": (
+        {"drafts_per_pass": 2, "ahead": 3, "widest": 2},
+        {"drafts_per_pass": 1, "ahead": 2},
+    ),
+    "pearl": ({"in_turn": True, "gamma": 2}, {"in_turn": True, "gamma": 3}),
     "jacobi": (
         {"block": 2},
         {"block": 2, "mode": "gauss_seidel"},

@@ -16,7 +16,7 @@ from specviz.drafters.base import DRAFTERS
 from specviz.drafters.capabilities import Grows
 from specviz.engine.pairing import check_pairing
 from specviz.errors import OptionError, PairingError
-from specviz.proof.coverage import prompts, prove
+from specviz.proof.coverage import declared, prompts, prove
 from specviz.proof.drafter_options import option_sets
 from specviz.proof.exhaustive import WARM, ProofCase, Text, branches, drafter_of
 from specviz.proof.policy_options import stop_policy_sets, tree_policy_sets
@@ -158,12 +158,15 @@ def says_lossless(case: ProofCase) -> bool:
 
 
 def fitted(case: ProofCase) -> ProofCase:
-    """The case on three tokens, or two where its tree is too large, and as long as two rounds need.
+    """The case on three tokens, or two where its tree is too large, and as long as two rounds need, or three where the
+    first drafts nothing.
 
     At temperature 0 as long as any: a walk has few branches there, and one round shows little."""
-    shortest = MOST_TOKENS if case.sampling.greedy else 2
     for vocab_size in (3, 2):
-        sized = replace(case, vocab_size=vocab_size, prompt=_drafting(case, vocab_size), length=shortest)
+        prompt = _drafting(case, vocab_size)
+        late = prompt is None and bool(declared(case))
+        shortest = MOST_TOKENS if case.sampling.greedy else 2 + late
+        sized = replace(case, vocab_size=vocab_size, prompt=prompt or next(prompts(vocab_size)), length=shortest)
         while (ways := _ways(sized)) is None and sized.length < MOST_TOKENS:
             sized = replace(sized, length=sized.length + 1)
         if ways is not None and ways <= MOST_WAYS:
@@ -171,13 +174,13 @@ def fitted(case: ProofCase) -> ProofCase:
     return sized
 
 
-def _drafting(case: ProofCase, vocab_size: int) -> Text:
-    """The first prompt on which the first round drafts something; the first of all for what never does."""
+def _drafting(case: ProofCase, vocab_size: int) -> Text | None:
+    """The first prompt on which the first round drafts something; None for what never does in its first round."""
     long = replace(case, vocab_size=vocab_size, length=MOST_TOKENS)
     for prompt in prompts(vocab_size):
         if any(branch.records[0].proposal.candidates for branch in branches(replace(long, prompt=prompt), (), 0)):
             return prompt
-    return next(prompts(vocab_size))
+    return None
 
 
 def _ways(case: ProofCase) -> int | None:

@@ -180,7 +180,9 @@ def mbsu(started: Started, rounds: Sequence[Round]) -> float | None:
     passes per round that the run really made, so that trees, early ends and catching up count as they are.
 
     A drafter without passes reads no weights: its MBSU is its tokens per target pass. None where it makes passes whose
-    weights nobody counted (layers of the target, several models)."""
+    weights nobody counted (layers of the target, several models), or makes them while the target makes its own."""
+    if any(this.drafted.lanes for this in rounds):
+        return None
     tau = tokens_per_target_pass(rounds)
     passes = sum(len(this.drafted.passes) for this in rounds)
     if tau is None or passes == 0:

@@ -41,10 +41,15 @@ def reclock(trace: Trace, times: StepTimes, cost_ratio: float | None = None) -> 
     """The run's passes on `times`; a drafter pass costs `cost_ratio` one-row target passes (None: as in the run).
 
     As in the run: its mean drafter pass over the header's t(1). Raises OptionError where the run has no
-    round, or nothing says what its drafter passes cost.
+    round, where its drafter worked beside the target, or nothing says what its drafter passes cost.
     """
     if not trace.rounds:
         raise OptionError("this trace has no round, so there is nothing to put on another clock; choose another.")
+    if any(this.drafted.lanes for this in trace.rounds):
+        raise OptionError(
+            f"the drafter '{trace.started.drafter.name}' drafted while the target's passes ran, and how much it would "
+            "draft beside other passes nobody knows; choose a run whose drafter takes turns with the target."
+        )
     passes = sum(len(this.drafted.passes) for this in trace.rounds)
     plain_s = times.at(1)
     if cost_ratio is None:
@@ -59,8 +64,10 @@ def reclock(trace: Trace, times: StepTimes, cost_ratio: float | None = None) -> 
 
 
 def draft_pass_s(trace: Trace) -> float:
-    """Mean seconds of the run's drafter passes; 0 where its drafter makes none."""
+    """Mean seconds of the run's drafter passes, also of those beside the target's; 0 where its drafter makes none."""
     passes = [one.seconds for this in trace.rounds for one in this.drafted.passes]
+    spans = [one for this in trace.rounds for one in this.drafted.lanes if one.what == "draft" and one.tokens]
+    passes += [(one.end_s - one.start_s) / one.tokens for one in spans]
     return fmean(passes) if passes else 0.0
 
 

@@ -8,12 +8,14 @@ from threading import Timer
 import psutil
 import pytest
 
-from specviz.asynchronous.pair import AsyncPair, Job, Place
-from specviz.asynchronous.reader import Reader
-from specviz.asynchronous.shared_board import SharedBoard
+from specviz.asynchronous.pair import AsyncPair, Job
+from specviz.asynchronous.reader import Draws, Speaker
+from specviz.asynchronous.shared_board import SharedBoard, Size
+from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
 from specviz.errors import ModelError
 from specviz.lm.load import load
+from specviz.lm.origin import Origin
 
 PROMPT, LENGTH = (3, 1, 4), 30
 
@@ -22,8 +24,12 @@ def never(token: int) -> bool:
     return False
 
 
+def speaker(model, temperature: float, seed: int) -> Speaker:
+    return Speaker(model, Draws(Sampling(temperature), SeededRandom(seed)))
+
+
 def plain(model, temperature: float, seed: int) -> list[int]:
-    reader, text = Reader(model, Sampling(temperature), seed), list(PROMPT)
+    reader, text = speaker(model, temperature, seed), list(PROMPT)
     while len(text) < LENGTH:
         text += reader.answers(text, [])
     return text
@@ -41,15 +47,15 @@ def target(folders):
 
 @pytest.fixture(scope="module")
 def pair(folders, target):
-    with AsyncPair(target, Place(folders[1])) as both:
+    with AsyncPair(target, Origin(folders[1])) as both:
         yield both
 
 
 def test_a_reader_answers_as_the_model_does_after_any_change_of_text(target):
     """Longer, cut back, changed in the middle: always what a fresh reader says."""
-    reader = Reader(target, Sampling(0.0), 0)
+    reader = speaker(target, 0.0, 0)
     for text, tail in (([3, 1, 4], []), ([3, 1, 4, 1], [5, 9]), ([3, 1, 4, 1, 5], [2]), ([3, 2], [7, 7]), ([3, 2], [])):
-        assert reader.answers(text, tail) == Reader(target, Sampling(0.0), 0).answers(text, tail)
+        assert reader.answers(text, tail) == speaker(target, 0.0, 0).answers(text, tail)
 
 
 @pytest.mark.parametrize("temperature", [0.0, 1.0])
@@ -74,13 +80,13 @@ def test_a_text_that_ends_ends_both(pair, target):
 
 
 def test_a_drafter_that_is_killed_costs_speed_and_no_token(folders, target):
-    with AsyncPair(target, Place(folders[1]), slowdown_s=0.05) as both:
-        killer = Timer(0.3, both._process.kill)
+    with AsyncPair(target, Origin(folders[1]), slowdown_s=0.05) as both:
+        killer = Timer(0.3, both.child._process.kill)
         killer.start()
         lanes = both.amusd(Job("amusd", PROMPT, LENGTH, Sampling(0.0), 0), never)
         killer.join()
         assert lanes.text == plain(target, 0.0, 0)
-        assert not both.is_drafting
+        assert not both.child.is_drafting
         with pytest.raises(ModelError, match="the drafter's process has ended; start the pair again"):
             both.pearl(Job("pearl", PROMPT, LENGTH, Sampling(0.0), 0), never)
 
@@ -88,19 +94,26 @@ def test_a_drafter_that_is_killed_costs_speed_and_no_token(folders, target):
 def test_a_model_that_is_not_there_is_said_and_leaves_no_process(target):
     before = {one.pid for one in psutil.Process().children(recursive=True)}
     with pytest.raises(ModelError, match="the drafter's process could not begin: ModelError"):
-        AsyncPair(target, Place("/nowhere/at/all"))
+        AsyncPair(target, Origin("/nowhere/at/all"))
     after = {one.pid for one in psutil.Process().children(recursive=True) if one.status() != psutil.STATUS_ZOMBIE}
     assert not [one for one in after - before if "resource_tracker" not in " ".join(psutil.Process(one).cmdline())]
 
 
 def test_the_shared_board_holds_two_texts_and_is_gone_at_the_end():
-    board = SharedBoard.create([7, 8], room=6)
-    other = SharedBoard.join(board.memory.name, 6)
+    board = SharedBoard.create([7, 8], Size(6, rows=2, width=3))
+    other = SharedBoard.join(board.memory.name, board.size)
     other.write_draft(2, [9, 9])
     board.ask_rollback()
     board.append_verified([5])
+    board.allow(5)
+    other.write_row(2, [0.5, 1.5, 2.5])
+    other.write_row(3, [3.5, 4.5, 5.5])
     assert (other.verified(0, other.verified_length()), other.rollbacks_asked()) == ([7, 8, 5], 1)
     assert (board.draft(0, board.draft_length()), board.is_over()) == ([7, 8, 9, 9], False)
+    assert (other.limit(), board.row(2).tolist(), board.row(3).tolist()) == (5, [0.5, 1.5, 2.5], [3.5, 4.5, 5.5])
+    board.append_verified([6, 7, 8, 9])
+    assert other.verified(0, other.verified_length()) == [7, 8, 5, 6, 7, 8], "no further than there is room"
+    assert (other.draft(2, 4), board.row(2).tolist()) == ([9, 9], [0.5, 1.5, 2.5])
     name = board.memory.name
     other.close()
     board.close(unlink=True)

@@ -8,7 +8,8 @@ from itertools import product
 import pytest
 
 from specviz.asynchronous.board import LocalBoard
-from specviz.asynchronous.machines import Draft, Verify, drafter, verifier
+from specviz.asynchronous.machines import Draft, Reach, Verify, drafter, verifier
+from specviz.asynchronous.pearl import pearl
 from specviz.asynchronous.simulation import Clock, amusd, dsi, in_rounds, plainly, sequentially
 
 PROMPT = [1, 2]
@@ -57,9 +58,10 @@ def test_plain_decoding_takes_a_pass_a_token():
 def test_a_perfect_drafter_saves_what_can_be_hidden():
     """10 tokens: SD drafts 4 s and verifies 4 s for 5; PEARL drafts the next 4 while 4 are read."""
     assert METHODS["sd"](say, 12).seconds == 2 * (4 + 4)
-    pearl = METHODS["pearl"](say, 14)
-    assert pearl.seconds == 4.0 + 3 * 4.0, "one round to begin, then 4 tokens a round"
-    assert pearl.busy("drafter") == pearl.busy("target") == 1.0
+    lanes = METHODS["pearl"](say, 14)
+    assert lanes.seconds == 4.0 + 3 * 4.0, "one round to begin, then 4 tokens a round"
+    assert lanes.busy("target") == 1.0
+    assert lanes.busy("drafter") == 11 / 16, "all but the text's last token, and then nothing is left to draft"
 
 
 def test_a_drafter_that_is_never_right_costs_pearl_nothing_and_sequential_drafting_its_time():
@@ -102,15 +104,18 @@ class Shaky(LocalBoard):
         return found
 
 
-def interleaved(seed: int) -> tuple[list[int], int]:
+def interleaved(method: str, seed: int) -> tuple[list[int], int]:
     """One text with the two machines resumed in random order; the drafter may be killed on the way. (text, steps)."""
     draw = random.Random(seed)
     board = Shaky(PROMPT, draw) if seed % 2 else LocalBoard(PROMPT)
     guess, alive, length = guessing(draw.choice((0.0, 0.5, 0.9))), [True], draw.randrange(3, 12)
     killed_at = draw.choice((None, draw.randrange(20)))
+    reach, ahead, wide = Reach.of(length, draw.choice((None, 4))), draw.randrange(1, 5), draw.randrange(1, 5)
     machines = {
-        "drafter": drafter(board, draw.randrange(1, 5), length),
-        "target": verifier(board, length, draw.randrange(1, 5), lambda token: False, lambda: alive[0]),
+        "drafter": drafter(board),
+        "target": verifier(board, reach, ahead, wide, lambda token: False, lambda: alive[0])
+        if method == "amusd"
+        else pearl(board, reach, ahead + 1, lambda token: False, lambda: alive[0]),
     }
     wants, idle, steps = {name: next(machine) for name, machine in machines.items()}, 0, 0
     while not board.is_over():
@@ -132,8 +137,9 @@ def interleaved(seed: int) -> tuple[list[int], int]:
     return board.verified(0, length), length
 
 
-def test_ten_thousand_interleavings_lose_nothing_and_never_stand_still():
+@pytest.mark.parametrize("method", ["amusd", "pearl"])
+def test_ten_thousand_interleavings_lose_nothing_and_never_stand_still(method):
     """Old lengths, torn drafts and a drafter that is killed cost time, never a token."""
     for seed in range(10_000):
-        text, length = interleaved(seed)
+        text, length = interleaved(method, seed)
         assert text == plainly(say, PROMPT, length, FLAT).text, seed

@@ -24,7 +24,7 @@ from tests.lm.tiny_models import random_tokens
 
 METHODS = [(name, options) for name in DRAFTERS.names() for options in option_sets(name)]
 METHOD_IDS = [f"{name}-{'-'.join(str(value) for value in options.values())}" for name, options in METHODS]
-TIMES = {"seconds", "start_s", "prefill_s", "decode_s", "record_s", "run_id", "created", "tokens_per_second"}
+TIMES = {"seconds", "start_s", "end_s", "prefill_s", "decode_s", "record_s", "run_id", "created", "tokens_per_second"}
 
 
 def speed(drafter, options):

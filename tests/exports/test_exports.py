@@ -21,8 +21,9 @@ from specviz.trace.exports.perfetto import LANES, chrome_trace
 from specviz.trace.graph import graphml, to_graph
 from tests.js.node import ROOT, run
 
-GOLDEN = [ROOT / "tests" / "golden" / f"trace-1.0-{name}.json" for name in ("sample", "greedy")]
-TRACES = [*GOLDEN, *sorted((ROOT / "assets" / "traces").glob("*.json.gz"))[::9]]
+GOLDEN = [ROOT / "tests" / "golden" / name for name in ("trace-1.0-sample.json", "trace-1.0-greedy.json")]
+BESIDE = ROOT / "tests" / "golden" / "trace-1.2-beside.json"
+TRACES = [*GOLDEN, BESIDE, *sorted((ROOT / "assets" / "traces").glob("*.json.gz"))[::9]]
 HOSTILE = '`|`\n<b>&"\t\x00\x0b``\u2028 '
 WRITE = """
 const { S } = require("%s/tests/js/load.js");
@@ -87,7 +88,8 @@ def test_the_lanes_are_what_perfetto_reads(path: Path) -> None:
     assert [event["ts"] for event in events] == sorted(event["ts"] for event in events)
     slices = [event for event in events if event["ph"] == "X"]
     assert all(event["dur"] >= 0 and event["ts"] >= 0 for event in slices)
-    total = sum(event["dur"] for event in slices if event["name"] not in ("drafter pass", "prompt"))
+    own = [event for event in slices if event["tid"] in LANES.values()]
+    total = sum(event["dur"] for event in own if event["name"] not in ("drafter pass", "prompt"))
     assert total == pytest.approx(trace.finished.decode_s * 1e6, rel=1e-3), "not microseconds"
     for thread in LANES.values():
         inside: list[float] = []  # slices of one lane are nested or apart, never crossed
@@ -97,14 +99,25 @@ def test_the_lanes_are_what_perfetto_reads(path: Path) -> None:
             assert not inside or event["ts"] + event["dur"] <= inside[-1] + 0.01, event
             inside.append(event["ts"] + event["dur"])
     rejected = sum(not trial.accepted for this in trace.rounds for trial in this.judged.trials)
-    assert sum(event["ph"] == "i" for event in events) == rejected
+    assert sum(event["ph"] == "i" and event["cat"] == "rejection" for event in events) == rejected
     acceptance = [event["args"]["value"] for event in events if event["name"] == "running acceptance"]
     if acceptance:
         assert acceptance[-1] == pytest.approx(trace.summary.draft_acceptance_rate)
     rows = [event["args"]["value"] for event in events if event["name"] == "cache rows"]
     assert rows[-1] == trace.rounds[-1].committed.cache_kept
     names = [event["args"]["name"] for event in events if event["ph"] == "M"]
-    assert names[1:] == list(LANES)
+    beside = [one for this in trace.rounds for one in this.drafted.lanes]
+    assert names[1:] == [*LANES, *dict.fromkeys(one.lane for one in beside)]
+    assert len([event for event in events if event.get("cat") == "drafter"]) == len(beside)
+
+
+def test_the_lane_of_a_drafter_beside_the_target_has_its_own_times() -> None:
+    """Prefill takes 10 ms, so that the lane's first moment is that of the first round."""
+    spans = [event for event in chrome_trace(read(BESIDE))["traceEvents"] if event.get("cat") == "drafter"]
+    shown = [(one["name"], one["ph"], one["ts"], one.get("dur"), one["args"]["tokens"]) for one in spans[:7]]
+    assert shown[:2] == [("draft", "X", 10_000.0, 2000.0, 1), ("draft", "X", 12_000.0, 2000.0, 1)]
+    assert shown[6] == ("roll back", "i", 23_000.0, None, 6)
+    assert {one["tid"] for one in spans} == {4}
 
 
 def test_a_table_has_a_row_for_every_candidate() -> None:

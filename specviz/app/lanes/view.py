@@ -25,6 +25,7 @@ NAMES = {
     "dsi": "DSI",
 }
 """in the order in which they are shown"""
+BESIDE = (NAMES["pearl"], NAMES["amusd"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +119,7 @@ def _sentence(rows: tuple[MethodRow, ...]) -> str:
     """What the measured runs say; a simulated one wins nothing."""
     measured = {row.name: row for row in rows if row.source == "measured"}
     turn = measured.get(NAMES["sd"])
-    beside = [row for name, row in measured.items() if name in (NAMES["pearl"], NAMES["amusd"])]
+    beside = [row for name, row in measured.items() if name in BESIDE]
     if turn is None or not beside:
         return ""
     best = max(beside, key=lambda row: row.ratio)

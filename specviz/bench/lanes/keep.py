@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from statistics import median
 
 from specviz.asynchronous.pair import Job
-from specviz.asynchronous.reader import Reader
+from specviz.asynchronous.reader import Draws, Speaker
 from specviz.asynchronous.simulation import Clock, dsi
+from specviz.core.randomness import SeededRandom
 from specviz.lm.base import LanguageModel
 from specviz.protocol.lanes import Lanes, LanesCase, LanesRun, Span
 from specviz.theory.formulas import StepTimes
@@ -33,7 +34,7 @@ def case(measured: dict[str, Lanes], drafting: LanguageModel, job: Job, slowdown
 def simulated_dsi(measured: dict[str, Lanes], drafting: LanguageModel, job: Job) -> Lanes:
     """DSI with `SERVERS` targets, `job.gamma` tokens drafted for each verification."""
     truth = measured["plain"].text
-    reader = Reader(drafting, job.sampling, job.seed)
+    reader = Speaker(drafting, Draws(job.sampling, SeededRandom(job.seed)))
     guesses = {place: reader.next_tokens(truth[:place], 1)[0] for place in range(len(job.prompt), len(truth))}
 
     def guess(text: Sequence[int]) -> int:

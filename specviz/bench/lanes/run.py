@@ -9,11 +9,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from specviz.asynchronous.in_turn import in_turn
-from specviz.asynchronous.pair import AsyncPair, Job, Place
+from specviz.asynchronous.pair import AsyncPair, Job
 from specviz.bench.core.contest import rotated
+from specviz.bench.lanes.in_turn import in_turn
 from specviz.core.sampling import Sampling
 from specviz.lm.base import LanguageModel
+from specviz.lm.origin import Origin
 from specviz.protocol.lanes import DRAFT, TARGET, Lanes
 
 METHODS = ("plain", "sd", "pearl", "amusd")
@@ -70,14 +71,14 @@ class Compared:
 def compare(
     target: LanguageModel,
     drafting: LanguageModel,
-    place: Place,
+    origin: Origin,
     plan: LanesPlan,
     ends: Callable[[int], bool],
     report: Callable[[str], None] = lambda line: None,
 ) -> Compared:
     """Every method on every prompt, in an order that rotates; the drafter's process is started once."""
     found: dict[str, list[tuple[int, int, Lanes]]] = {method: [] for method in METHODS}
-    with AsyncPair(target, place, plan.slowdown_s) as pair:
+    with AsyncPair(target, origin, plan.slowdown_s) as pair:
         for repeat in range(plan.repeats):
             for number, (name, prompt) in enumerate(plan.prompts):
                 length, sampling = len(prompt) + plan.max_new_tokens, Sampling(plan.temperature)

@@ -17,6 +17,7 @@ from specviz.errors import OptionError
 from specviz.theory.metrics import accepted_drafts, drafts
 from specviz.trace import lossy
 from specviz.trace.events import Node, Round, Trace, Trial
+from specviz.trace.lane_span import LaneSpan
 
 if TYPE_CHECKING:
     from networkx import DiGraph
@@ -95,6 +96,7 @@ def show_round(terminal: Terminal, trace: Trace, one: Round) -> None:
         node = stack.pop()
         terminal.line(_node_line(terminal, trace, node, trials.get(node.id), node.id in riding))
         stack.extend(reversed(children.get(node.id, [])))
+    _show_lanes(terminal, one)
     _show_end(terminal, trace, one)
 
 
@@ -112,6 +114,20 @@ def _node_line(terminal: Terminal, trace: Trace, node: Node, trial: Trial | None
             said[said.index(FATES[node.fate])] = "passed"
             said.append("rejected: a longer path, or one drafted earlier, is kept")
     return f"{terminal.paint(f'{mark:<28}', node.fate)} {' · '.join(said)}"
+
+
+def _show_lanes(terminal: Terminal, one: Round) -> None:
+    """What a drafter did beside the target's pass, and when, counted from the beginning of the round."""
+    for lane in dict.fromkeys(span.lane for span in one.drafted.lanes):
+        own = [span for span in one.drafted.lanes if span.lane == lane]
+        drafted = sum(span.tokens for span in own if span.what == "draft")
+        when = " · ".join(_when(span, one.start_s) for span in own)
+        terminal.line(terminal.paint(f"  ∥ {printable(lane)}: {drafted} drafted · ms of the round: {when}", "dim"))
+
+
+def _when(span: LaneSpan, start_s: float) -> str:
+    begin, end = (f"{(moment - start_s) * 1e3:.1f}" for moment in (span.start_s, span.end_s))
+    return f"{span.tokens} thrown away at {begin}" if span.what == "roll back" else f"{begin} to {end}"
 
 
 def _show_end(terminal: Terminal, trace: Trace, one: Round) -> None:

@@ -3,7 +3,8 @@
 Place in the flow: reads a trace, gives plain data; `assets/js/exports.js` writes the same in the browser. Format: the
 Trace Event Format; `ts` and `dur` are microseconds. Slices are measured durations laid end to end in the order in which
 the engine works: drafting, target pass, verdicts, commit. Passes of a drafter lie end to end from the start of their
-draft, because only their lengths are measured.
+draft, because only their lengths are measured; those of one that works beside the target lie where they were measured,
+in a lane of their own.
 """
 
 from __future__ import annotations
@@ -11,12 +12,15 @@ from __future__ import annotations
 from typing import Any
 
 from specviz.trace.events import Round, Trace
+from specviz.trace.lane_span import LaneSpan
 from specviz.trace.summary import accepted_drafts, drafts
 
 Event = dict[str, Any]
 PROCESS = 1
 LANES = {"draft": 1, "verify": 2, "host": 3}
 """lane → its thread: what the drafter computes, what the target computes, what the engine decides"""
+BESIDE = 4
+"""thread of the first lane of a drafter that works beside the target"""
 MICRO = 1e6
 
 
@@ -24,12 +28,14 @@ def chrome_trace(trace: Trace) -> dict[str, Any]:
     """The file's content: `json.dumps` it. Raises nothing: every trace has times, if only modelled ones."""
     started, first = trace.started, trace.finished.prefill_s
     events = [_slice("verify", "prompt", 0.0, first, {"rows": len(started.prompt_ids)})]
+    beside = _beside(trace)
     accepted = drafted = 0
     for this in trace.rounds:
         begin = first + this.start_s
         drafted += len(drafts(this))
         accepted += accepted_drafts(this)
         events += _round(trace, this, begin)
+        events += [_span(one, first, beside[one.lane]) for one in this.drafted.lanes]
         events.append(_counter("cache rows", begin + this.seconds, this.committed.cache_kept))
         if drafted:
             events.append(_counter("running acceptance", begin + this.seconds, accepted / drafted))
@@ -50,7 +56,20 @@ def _names(trace: Trace) -> list[Event]:
     started = trace.started
     title = f"SpecViz: {started.drafter.name} + {started.verifier.name}, {started.source}"
     names = [_meta("process_name", 0, title)]
-    return names + [_meta("thread_name", thread, lane) for lane, thread in LANES.items()]
+    return names + [_meta("thread_name", thread, lane) for lane, thread in (LANES | _beside(trace)).items()]
+
+
+def _beside(trace: Trace) -> dict[str, int]:
+    """Lane of a drafter that works beside the target → its thread."""
+    lanes = dict.fromkeys(one.lane for this in trace.rounds for one in this.drafted.lanes)
+    return {lane: BESIDE + number for number, lane in enumerate(lanes)}
+
+
+def _span(one: LaneSpan, first: float, thread: int) -> Event:
+    place = {"name": one.what, "cat": one.lane, "pid": PROCESS, "tid": thread, "ts": _micro(first + one.start_s)}
+    if one.what == "roll back":
+        return {"ph": "i", "s": "t", **place, "args": {"tokens": one.tokens}}
+    return {"ph": "X", **place, "dur": _micro(one.end_s - one.start_s), "args": {"tokens": one.tokens}}
 
 
 def _meta(what: str, thread: int, name: str) -> Event:

@@ -36,9 +36,10 @@ def target():
 @pytest.fixture(scope="module")
 def text(target) -> list[int]:
     """The model's own greedy text."""
-    from specviz.asynchronous.reader import Reader
+    from specviz.asynchronous.reader import Draws, Speaker
+    from specviz.core.randomness import SeededRandom
 
-    return [*PROMPT, *Reader(target, Sampling(0.0), 0).next_tokens(PROMPT, 6)]
+    return [*PROMPT, *Speaker(target, Draws(Sampling(0.0), SeededRandom(0))).next_tokens(PROMPT, 6)]
 
 
 def test_the_clock_is_that_of_the_measured_passes(text):

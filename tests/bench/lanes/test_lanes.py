@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from specviz.asynchronous.pair import Place
 from specviz.bench.lanes.run import METHODS, LanesPlan, compare
 from specviz.lm.load import load
+from specviz.lm.origin import Origin
 from tests.lm.conftest import checkpoint, one_thread
 
 __all__ = ["checkpoint", "one_thread"]
@@ -17,7 +17,7 @@ def test_every_method_writes_plain_decodings_texts(checkpoint, temperature):
     target = str(checkpoint("llama"))
     model, lines = load(target).model, []
     plan = LanesPlan([("a", [1, 2, 3]), ("b", [4, 5])], 10, temperature, 1, 3, 6, 5, 2)
-    compared = compare(model, model, Place(target), plan, lambda token: False, lines.append)
+    compared = compare(model, model, Origin(target), plan, lambda token: False, lines.append)
     rows = compared.rows
     assert [one.method for one in rows] == list(METHODS)
     assert [(one.same_text, one.texts) for one in rows] == [(4, 4)] * 4

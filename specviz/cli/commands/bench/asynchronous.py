@@ -52,8 +52,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from specviz.asynchronous.pair import Place
     from specviz.bench.lanes.run import LanesPlan, compare
+    from specviz.lm.origin import Origin
     from specviz.lm.step_time import use_threads
 
     use_threads(args.threads)
@@ -68,13 +68,13 @@ def run(args: argparse.Namespace) -> int:
     drafter = models(args.drafter_model, device=args.device, dtype=args.dtype)
     cards = _chosen(live_source(models).catalog(), args)
     prompts = [(card.id, target.tokenizer.encode(card.text)) for card in cards]
-    place = Place(args.drafter_model, args.device, args.dtype)
+    origin = Origin(args.drafter_model, args.device, args.dtype)
     eos = target.info.eos_ids
     parts, cases = [], list[LanesCase]()
     for slow in (0.0, args.slow) if args.slow else (0.0,):
         plan = LanesPlan(prompts, args.max_new_tokens, args.temperature, args.seed, args.gamma, args.ahead, args.widest,
                          args.repeats, slow / 1000)  # fmt: skip
-        compared = compare(target.model, drafter.model, place, plan, lambda token: token in eos, err().line)
+        compared = compare(target.model, drafter.model, origin, plan, lambda token: token in eos, err().line)
         parts.append(section(compared.rows, slow, args))
         if args.lanes:
             cases.append(_case(compared, drafter, plan))

@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 from specviz.asynchronous.machines import shared, until_end
 from specviz.asynchronous.pair import Job
-from specviz.asynchronous.reader import Reader
+from specviz.asynchronous.reader import Draws, Speaker
+from specviz.core.randomness import SeededRandom
 from specviz.lm.base import LanguageModel
 from specviz.protocol.lanes import DRAFT, TARGET, Lanes, Span
 
@@ -20,8 +21,9 @@ def in_turn(
     slowdown_s: float = 0.0,
 ) -> Lanes:
     """One text; without `drafting` plain decoding. `slowdown_s`: a sleep after each drafter pass, as in `AsyncPair`."""
-    reader, text, spans = Reader(target, job.sampling, job.seed), list(job.prompt), list[Span]()
-    guesser = Reader(drafting, job.sampling, job.seed) if drafting is not None else None
+    draws = Draws(job.sampling, SeededRandom(job.seed))
+    reader, text, spans = Speaker(target, draws), list(job.prompt), list[Span]()
+    guesser = Speaker(drafting, draws) if drafting is not None else None
     reader.answers(job.prompt, [])
     began = time.perf_counter()
     while len(text) < job.length and not (len(text) > len(job.prompt) and ends(text[-1])):

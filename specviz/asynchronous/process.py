@@ -1,0 +1,148 @@
+"""A drafter in a process of its own, as the target's process sees it: it drafts while that one does something else.
+
+    orders, wake-ups and what the child did when, by pipe · texts, clock and rows by shared board
+
+The child (`child.py`) ends with its parent, and a child that is killed costs speed, not the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from typing import Any
+from weakref import finalize
+
+from specviz.asynchronous.child import LOOK_S, NEWS, WAKE, DrawOrder, Ready, TextOrder, work
+from specviz.asynchronous.engine_clock import EngineClock
+from specviz.asynchronous.reader import Draws
+from specviz.asynchronous.shared_board import Row, SharedBoard, Size
+from specviz.core.randomness import SeededRandom
+from specviz.errors import ModelError
+from specviz.lm.origin import Origin
+from specviz.protocol.lanes import Span
+
+READY_S = 120.0
+"""longest wait for the child to have its model, or to have read a prompt"""
+
+
+class DraftingProcess:
+    """The child, for one text after another; a `DraftingSide` between `begin` and `leave`."""
+
+    def __init__(self, origin: Origin, weights_sha256: str = "", slowdown_s: float = 0.0) -> None:
+        """Starts it. `slowdown_s`: so much longer does each pass take.
+
+        Raises ModelError where the child cannot load its model, or finds other weights than those of this hash."""
+        context = get_context("spawn")
+        self._pipe, theirs = context.Pipe()
+        self._process = context.Process(target=work, args=(theirs, origin, slowdown_s), daemon=True)
+        self._process.start()
+        self._closing = finalize(self, _end, self._process, self._pipe)
+        self._has_hung_up = False
+        self._leaving: Callable[[], object] = lambda: None
+        theirs.close()
+        said = self._receive(READY_S)
+        if not isinstance(said, Ready):
+            self.close()
+            raise ModelError(
+                f"the drafter's process could not begin: {said}. A script that starts one needs its own beginning "
+                "below `if __name__ == '__main__':`."
+            )
+        if weights_sha256 not in ("", said.weights_sha256):
+            self.close()
+            raise ModelError(
+                f"the drafter's process found other weights under {origin.name} than were loaded before; load it again."
+            )
+
+    @property
+    def clock(self) -> EngineClock:
+        return self.board.clock
+
+    @property
+    def is_drafting(self) -> bool:
+        """Whether the child lives."""
+        return not self._has_hung_up and self._process.is_alive()
+
+    def begin(self, prompt: Sequence[int], size: Size) -> None:
+        """A new text, whose prompt the child reads before this returns. Raises ModelError where it has ended."""
+        self._spans: list[Span] = []
+        self.board = SharedBoard.create(prompt, size)
+        self._leaving = finalize(self, self.board.close, unlink=True)
+        self._send(TextOrder(tuple(prompt), self.board.memory.name, size))
+        said = self._receive(READY_S)
+        if said is not None:
+            self._leaving()
+            raise ModelError(f"the drafter's process could not read the prompt: {said}; start it again.")
+
+    def go(self, draws: Draws) -> None:
+        assert isinstance(draws.randomness, SeededRandom), "only a seed can be sent to another process."
+        self._send(DrawOrder(draws.sampling, draws.randomness.seed, draws.noise))
+
+    def wait(self) -> None:
+        self._listen(LOOK_S)
+
+    def tell(self) -> None:
+        with suppress(OSError):  # it has ended, which `is_drafting` says
+            self._pipe.send(WAKE)
+
+    def overlap(self) -> None:
+        """It drafts on anyway."""
+
+    def row(self, length: int) -> Row:
+        return self.board.row(length)
+
+    def spans(self) -> list[Span]:
+        self._listen(0.0)
+        found, self._spans = self._spans, []
+        return found
+
+    def leave(self) -> list[Span]:
+        """End the text, and wait for the child to leave it; what it did until then. The child stays."""
+        self.board.end()
+        self.tell()
+        while isinstance(said := self._receive(READY_S), Span) or said == NEWS:
+            self._heard(said)
+        self._leaving()
+        found, self._spans = self._spans, []
+        return found
+
+    def close(self) -> None:
+        """End the child, and the text where one is under way."""
+        self._closing()
+        self._leaving()
+
+    def _listen(self, seconds: float) -> None:
+        """All that the child has said, and where that is nothing wait so long."""
+        try:
+            while self._pipe.poll(seconds):
+                self._heard(self._pipe.recv())
+                seconds = 0.0
+        except (EOFError, OSError):
+            self._has_hung_up = True  # what it said before is kept
+
+    def _heard(self, said: object) -> None:
+        if isinstance(said, Span):
+            self._spans.append(said)
+
+    def _send(self, what: object) -> None:
+        try:
+            self._pipe.send(what)
+        except (BrokenPipeError, OSError) as error:
+            self._leaving()
+            raise ModelError("the drafter's process has ended; start the pair again.") from error
+
+    def _receive(self, seconds: float) -> Any:
+        try:
+            if self._pipe.poll(seconds):
+                return self._pipe.recv()
+        except (EOFError, OSError):
+            pass
+        return "it ended without a word" if not self._process.is_alive() else "it took too long"
+
+
+def _end(process: Any, pipe: Connection) -> None:
+    if process.is_alive():
+        process.terminate()
+    process.join()
+    pipe.close()
