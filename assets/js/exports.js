@@ -175,7 +175,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       const phases = [round.drafted, round.scored, round.judged, round.committed];
       const end = begin + phases.reduce((sum, phase) => sum + phase.seconds, 0);
       const spans = (round.drafted.lanes || []).map((one) => laneEvent(one, first, beside.get(one.lane)));
-      events.push(...roundEvents(trace, round, begin), ...spans, counter("cache rows", end, round.committed.cache_kept));
+      const rows = counter("cache rows", end, round.committed.cache_kept);
+      events.push(...roundEvents(trace, round, begin), ...spans, rows);
       if (drafted) events.push(counter("running acceptance", end, accepted / drafted));
     }
     events.sort((one, other) => one.ts - other.ts);

@@ -56,12 +56,12 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     }
   }
 
-  /** Fields that keep every key: what is typed or set there is theirs. The player's own strip of rounds lets go of what
-      it has no use for. */
+  /** Fields that keep every key: what is typed or set there is theirs. The player's own strip of rounds and its
+      timeline let go of what they have no use for. */
   const TYPING =
     "input:not([type=radio], [type=checkbox], [type=button], [type=submit], [type=reset]), textarea, select, " +
-    "[contenteditable], [role=slider]:not(.svp-rounds), [role=spinbutton], [role=textbox], [role=combobox], " +
-    "[role=listbox], [role=option], [role=menu], dialog";
+    "[contenteditable], [role=slider]:not(.svp-rounds, .svp-clockwork), [role=spinbutton], [role=textbox], " +
+    "[role=combobox], [role=listbox], [role=option], [role=menu], dialog";
   const CHOOSING = "input, [role=radio]"; // these use arrows and Space, not the keys of a presenter's remote
   const PRESSING = "button, a, summary, label, [role=button], [role=tab]";
   const REMOTE = ["PageUp", "PageDown"];

@@ -5,6 +5,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   "use strict";
 
   const { h } = S;
+  const WAIT = "waiting for the drafter";
 
   /** The target's cache: rows that were there, rows this pass computes, which of them stay. */
   function cachePanel(box, act) {
@@ -47,7 +48,10 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return function draw(now) {
       if (shown === now.round) return;
       shown = now.round;
-      const times = S.roundTimes(now.round);
+      const waits = S.isBeside(now.trace.rounds); // for a drafter that drafts meanwhile
+      const times = S.roundTimes(now.round).map((part) =>
+        waits && part.name === "draft" ? { ...part, name: WAIT } : part,
+      );
       const total = S.roundSeconds(now.round);
       const clock = now.trace.started.source === "simulated" ? "modelled" : "measured";
       const plain = now.trace.started.step_times.find((time) => time.rows === 1);

@@ -6,15 +6,10 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 (function (S) {
   "use strict";
 
-  const { h, svg } = S;
-  const FLAG_PX = 78; // room for the finish flag and its time
+  const { h } = S;
   const LEAP = 0.1;
   const LONGEST_FRAME_S = 0.1;
-  const LANES = { height: 44, draft: [6, 12], verify: [22, 16] };
-  const FLAG = "M0 4v36M0 5h13l-4 5 4 5H0";
   const ORIGINS = { accepted: "accepted", correction: "correction", bonus: "bonus", target: "the target's own" };
-  const finishFlag = () =>
-    svg("svg", { class: "svr-flag is-small", viewBox: "-2 0 20 44", "aria-hidden": "true" }, svg("path", { d: FLAG }));
   const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
   let stages = 0;
 
@@ -66,57 +61,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         : null;
     }
     return { box: h("article", { class: "svr-runner" }, head, state, page), draw };
-  }
-
-  /** One runner's two lanes: drafting above, target pass and verdicts below, and a flag where it ends. */
-  function laneRow(runner, race, id) {
-    const stripes = svg(
-      "pattern",
-      { id, width: 5, height: 5, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
-      svg("rect", { class: "svr-draft", width: 5, height: 5 }),
-      svg("rect", { class: "svr-stripe", width: 2, height: 5 }),
-    );
-    const draft = svg("path", { fill: `url(#${id})` });
-    const target = svg("path", { class: "svr-target" });
-    const rest = svg("path", { class: "svr-rest" });
-    const veil = svg("rect", { class: "svr-veil", y: 0, height: LANES.height });
-    const flag = svg("g", { class: "svr-flag" }, svg("path", { d: FLAG }), svg("text", { x: 17, y: 15 }));
-    const now = svg("path", { class: "svr-now", d: `M0 0v${LANES.height}` });
-    const picture = svg(
-      "svg",
-      { class: "svr-lane", height: LANES.height, "aria-hidden": "true" },
-      svg("defs", {}, stripes),
-      draft,
-      target,
-      rest,
-      veil,
-      flag,
-      now,
-    );
-    flag.querySelector("text").textContent = S.seconds(runner.finish_s);
-    let scale = 0;
-    function measure() {
-      const width = picture.getBoundingClientRect().width;
-      scale = Math.max(0, width - FLAG_PX) / (race.longest_s || 1);
-      S.set(draft, "d", S.lanePath(runner, ["draft"], scale, ...LANES.draft));
-      S.set(target, "d", S.lanePath(runner, ["target"], scale, ...LANES.verify));
-      S.set(rest, "d", S.lanePath(runner, ["judge", "commit"], scale, ...LANES.verify));
-      S.set(flag, "transform", `translate(${runner.finish_s * scale + 2} 0)`);
-    }
-    function draw(t) {
-      const reached = S.raceFinished(runner, t);
-      const x = Math.min(t, race.longest_s) * scale;
-      S.set(now, "transform", `translate(${x} 0)`);
-      S.set(veil, "x", x + 1);
-      S.set(veil, "width", Math.max(0, runner.finish_s * scale - x));
-      S.set(flag, "visibility", reached ? "visible" : "hidden"); // a time known beforehand would end the race at once
-    }
-    return {
-      box: h("div", { class: "svr-row" }, h("span", { class: "svr-label" }, runner.label), picture),
-      picture,
-      measure,
-      draw,
-    };
   }
 
   /** Everything that was measured, as a table: also what the lanes show, for those who do not see them. */
@@ -217,6 +161,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const say = h("p", { class: "svr-standing", role: "status", "aria-live": "polite" });
     const result = h("section", { class: "svr-result", "aria-label": "result" });
     const swatch = (name, text) => h("span", {}, h("i", { class: `svp-swatch ${name}` }), text);
+    const cross = h("span", { hidden: true }, h("i", { class: "svp-swatch svp-span is-thrown" }), "drafts thrown away");
     const legend = h(
       "p",
       { class: "svp-barlegend" },
@@ -228,7 +173,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       swatch("is-draft", "draft"),
       swatch("is-target", "target pass"),
       swatch("svr-swatch-rest", "verdicts and commit"),
-      h("span", { class: "svr-nowrap" }, finishFlag(), "finished"),
+      cross,
+      h("span", { class: "svr-nowrap" }, S.finishFlag(), "finished"),
       h("span", {}, "keys: Space, ← → a token, PageUp PageDown a tenth, Home, End"),
     );
     const stage = h(
@@ -335,8 +281,9 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       if (!own.race) return draw();
       const race = own.race;
       const cards = race.runners.map((runner) => runnerCard(race, runner));
-      const rows = race.runners.map((runner, place) => laneRow(runner, race, `svr-stripes-${own.id}-${place}`));
+      const rows = race.runners.map((runner, place) => S.laneRow(runner, race, `svr-stripes-${own.id}-${place}`));
       own.parts = [...cards, ...rows];
+      cross.hidden = rows.every((row) => !row.throwsAway);
       own.times = S.moments(race);
       own.pace = S.paceFor(race);
       where.replaceChildren(
@@ -357,7 +304,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const scrub = (event) => {
       const area = own.parts[own.parts.length - 1].picture.getBoundingClientRect();
       pause();
-      go(((event.clientX - area.left) / Math.max(1, area.width - FLAG_PX)) * end());
+      go(((event.clientX - area.left) / Math.max(1, area.width - S.FLAG_PX)) * end());
     };
     lanes.addEventListener("pointerdown", (event) => {
       lanes.setPointerCapture(event.pointerId);

@@ -1,7 +1,8 @@
 /* A recorded race as a function of engine time: who has written what, who has finished, where the next token falls.
    Pure. A race is what specviz/app/race/view.py makes of it: per runner `segments`
    [start, end, phase, round], `arrivals` [time, text, origin] and `finish_s`, all in seconds of the runner's
-   engine clock. */
+   engine clock; of a drafter that works beside the target `lanes`, [start, end, draft or roll back, round, tokens], and
+   then no segment is drafting. */
 globalThis.SpecViz = globalThis.SpecViz || {};
 // needs: nothing
 (function (S) {
@@ -30,10 +31,14 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 
   const finished = (runner, t) => t >= runner.finish_s;
 
+  const lanesOf = (runner) => runner.lanes || [];
+
   /** What a runner is doing at engine time `t`; null once it has finished. */
   function doing(runner, t) {
-    const at = runner.segments.find(([start, end]) => start <= t && t < end);
-    return at ? DOING[at[2]] : null;
+    if (finished(runner, t)) return null;
+    const at = (spans) => spans.find(([start, end]) => start <= t && t < end);
+    const busy = [at(lanesOf(runner)), at(runner.segments)].filter(Boolean);
+    return busy.length ? busy.map(([, , phase]) => DOING[phase]).join(" and ") : "waiting";
   }
 
   /** Place in the order of finishing, from 1; equal times share a place. */
@@ -57,13 +62,25 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 
   /** The outlines of all spans of some phases as one path, `scale` pixels per second. */
   function lanePath(runner, phases, scale, top, height) {
-    return runner.segments
+    return [...runner.segments, ...lanesOf(runner)]
       .filter(([, , phase]) => phases.includes(phase))
       .map(
         ([start, end]) =>
           `M${(start * scale).toFixed(2)} ` +
           `${top}h${((end - start) * scale).toFixed(2)}v${height}h${((start - end) * scale).toFixed(2)}z`,
       )
+      .join("");
+  }
+
+  /** Crosses of `size` pixels around `middle` where drafted tokens were thrown away. */
+  function crossPath(runner, scale, middle, size) {
+    const half = size / 2;
+    return lanesOf(runner)
+      .filter(([, , what]) => what === "roll back")
+      .map(([at]) => {
+        const left = (at * scale - half).toFixed(2);
+        return `M${left} ${middle - half}l${size} ${size}m0 ${-size}l${-size} ${size}`;
+      })
       .join("");
   }
 
@@ -102,6 +119,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     neighbour,
     paceFor,
     lanePath,
+    crossPath,
     standing,
     raceCommand,
   });

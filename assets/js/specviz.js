@@ -75,7 +75,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     panels.push(S.exhibitsPanel(area("exhibits", { "aria-label": "what the drafter knew" }), act));
     const costs = area("costs", { "aria-label": "what it cost" });
     const cell = (name) => costs.appendChild(h("div", { class: `svp-${name}` }));
-    panels.push(S.cachePanel(cell("cache"), act), S.timePanel(cell("timing")));
+    panels.push(S.cachePanel(cell("cache"), act), S.timePanel(cell("timing")), S.timelinePanel(cell("timeline"), act));
     const more = cell("more");
     panels.push(S.passPanel(more, act), S.runCachePanel(more, act));
     panels.push(S.countersPanel(area("counters", { "aria-label": "counters of the run" }), act));

@@ -121,7 +121,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return `${proposes} ${S.count(riding, "node")} only ${ride} along, for what the target answers there.`;
   }
 
-  function committing(round) {
+  function committing(trace, round) {
     const made = round.committed;
     const path = round.judged.path.length;
     const drafted = S.drafts(round).length;
@@ -134,8 +134,10 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         `(${{ eos: "end of text", stop: "stop string", length: "length limit" }[made.trimmed] || made.trimmed}); ` +
         `${S.count(made.trimmed_tokens, "verified token")} cut off.`
       );
-    if (drafted && !path)
-      return `Nothing was accepted: ${how}, as many as without drafting, and the time for drafting was spent in vain.`;
+    if (drafted && !path) {
+      const lost = S.isBeside(trace.rounds) ? "what the drafter did meanwhile was" : "the time for drafting was spent";
+      return `Nothing was accepted: ${how}, as many as without drafting, and ${lost} in vain.`;
+    }
     const rows = made.cache_dropped
       ? ` ${S.count(made.cache_dropped, "row")} of rejected or unreached candidates leave the cache.`
       : "";
@@ -165,7 +167,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         `${pass.cached_rows.toLocaleString("en")} in the cache.`
       );
     }
-    if (at.phase === "commit") return committing(round);
+    if (at.phase === "commit") return committing(trace, round);
     if (at.drawn) return ending(round, labels);
     const trial = round.judged.trials[at.trial];
     return `${S.ruleOf(round).words(trialFacts(trace, round, labels, trial))}${aside(round, trial.node)}`;

@@ -68,6 +68,32 @@ test("lanes are drawn to scale, each phase in its own", () => {
   );
 });
 
+test("a drafter beside the target is drawn when it drafted, with a cross where that was thrown away", () => {
+  const both = {
+    ...runner(
+      "beside",
+      4,
+      [4],
+      [
+        [1, 3, "target", 0],
+        [3.5, 4, "commit", 0],
+      ],
+    ),
+    lanes: [
+      [0, 2, "draft", 0, 2],
+      [2, 2, "roll back", 0, 2],
+    ],
+  };
+  assert.deepStrictEqual(
+    [0, 1, 2, 3, 3.5, 4].map((t) => S.doing(both, t)),
+    ["drafting", "drafting and target pass", "target pass", "waiting", "committing", null],
+  );
+  assert.strictEqual(S.lanePath(both, ["draft"], 10, 5, 8), "M0.00 5h20.00v8h-20.00z");
+  assert.strictEqual(S.lanePath(both, ["target"], 10, 5, 8), "M10.00 5h20.00v8h-20.00z");
+  assert.strictEqual(S.crossPath(both, 10, 12, 8), "M16.00 8l8 8m0 -8l-8 8");
+  assert.strictEqual(S.crossPath(fast, 10, 12, 8), "", "in turn nothing is drafted ahead");
+});
+
 test("the order of finishing is told, and equal times share a place", () => {
   assert.deepStrictEqual([S.placeOf(race, plain), S.placeOf(race, fast)], [2, 1]);
   assert.strictEqual(S.placeOf({ runners: [plain, plain] }, plain), 1);

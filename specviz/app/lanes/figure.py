@@ -11,7 +11,7 @@ from html import escape
 import plotly.graph_objects as go
 
 from specviz.app.lanes.view import Lane, LanesView
-from specviz.app.parts.style import SERIES, TEXT, legend_above, style
+from specviz.app.parts.style import SERIES, legend_above, style
 from specviz.protocol.lanes import Span
 
 LINE = 34
@@ -45,7 +45,7 @@ def lanes_figure(view: LanesView) -> go.Figure:
             x=[1000 * span.start_s for _, span in thrown],
             mode="markers",
             name="drafts thrown away",
-            marker={"symbol": "x", "size": 8, "color": TEXT, "line": {"width": 1, "color": "white"}},
+            marker={"symbol": "x-thin", "size": 7, "line": {"width": 2, "color": SERIES[1]}},
             hovertext=[f"{span.tokens} drafted tokens thrown away" for _, span in thrown],
             hoverinfo="text",
         )

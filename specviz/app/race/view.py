@@ -1,37 +1,24 @@
 """A race as plain data: when each runner drafted, verified and wrote which token, who wrote the same, who was faster.
 
 The clock is the engine's: a runner's rounds stand end to end from the moment its prompt was read, so nothing that the
-recording, the page or another visitor took is in it. Used by the page and by the terminal; texts are untrusted and are
-escaped where they are drawn.
+recording, the page or another visitor took is in it (`spans`). Used by the page and by the terminal; texts are
+untrusted and are escaped where they are drawn.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from itertools import pairwise
 
 from specviz.app.race.sentences import equality, formula, lossy, methods, output, provenance, verdict
+from specviz.app.race.spans import Beside, Segment, edges, lanes, segments
 from specviz.protocol.races import Race, Runner, first_difference
 from specviz.theory import metrics
 from specviz.theory.repetition import repetition
-from specviz.trace.events import Round, Trace
+from specviz.trace.events import Trace
 from specviz.trace.replay import display_pieces, token_bytes
 
 PROMPT_CHARS = 400
-PHASES = ("draft", "target", "judge", "commit")
-"""the parts of a round, in the order of time"""
-
-
-@dataclass(frozen=True, slots=True)
-class Segment:
-    """One stretch of work on the runner's engine clock."""
-
-    start_s: float
-    end_s: float
-    phase: str
-    round: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +37,8 @@ class RunnerView:
     """drafter and verifier with their options"""
     lossless: bool
     segments: tuple[Segment, ...]
+    lanes: tuple[Beside, ...]
+    """of a drafter that works beside the target; then no segment is a draft"""
     arrivals: tuple[Arrival, ...]
     finish_s: float
     prefill_s: float
@@ -110,53 +99,22 @@ def race_json(view: RaceView) -> str:
         runner["segments"] = [
             [round(one["start_s"], 6), round(one["end_s"], 6), one["phase"], one["round"]] for one in runner["segments"]
         ]
+        runner["lanes"] = [
+            [round(one["start_s"], 6), round(one["end_s"], 6), one["phase"], one["round"], one["tokens"]]
+            for one in runner["lanes"]
+        ]
         runner["arrivals"] = [[round(one["time_s"], 6), one["text"], one["origin"]] for one in runner["arrivals"]]
     return json.dumps(data, separators=(",", ":"), allow_nan=False)
 
 
-def segments(rounds: Sequence[Round]) -> tuple[Segment, ...]:
-    """The phases of all rounds end to end from 0; those that took no time are left out."""
-    found, now = [], 0.0
-    for this in rounds:
-        for phase, seconds in zip(PHASES, _spent(this), strict=True):
-            if seconds > 0:
-                found.append(Segment(now, now + seconds, phase, this.index))
-                now += seconds
-    return tuple(found)
-
-
-def _spent(this: Round) -> tuple[float, ...]:
-    """Seconds of the phases, in their order."""
-    return this.drafted.seconds, this.scored.seconds, this.judged.seconds, this.committed.seconds
-
-
 def arrivals(trace: Trace) -> tuple[Arrival, ...]:
     """Every output token at the moment at which its round ended."""
-    ends, now = [], 0.0
-    for this in trace.rounds:
-        for seconds in _spent(this):  # added up as in `segments`, so that a round ends at one and the same time in both
-            now += seconds
-        ends.append(now)
+    ends = [one[-1] for one in edges(trace.rounds)]
     made = [(end, token) for end, this in zip(ends, trace.rounds, strict=True) for token in this.committed.tokens]
     before = [token_bytes(trace, token) for token in trace.started.prompt_ids]
     written = [token_bytes(trace, token.token) for _, token in made]
     pieces = display_pieces([*before, *written])[len(before) :]
     return tuple(Arrival(end, text, token.origin) for (end, token), text in zip(made, pieces, strict=True))
-
-
-def lane(view: RunnerView, longest_s: float, columns: int) -> list[str]:
-    """The runner's time in equal columns, each with the phase that took most of it; empty once it has finished."""
-    edges = [longest_s * place / columns for place in range(columns + 1)]
-    return [_most(view.segments, start, end) for start, end in pairwise(edges)]
-
-
-def _most(found: Sequence[Segment], start: float, end: float) -> str:
-    spent: dict[str, float] = {}
-    for one in found:
-        shared = min(end, one.end_s) - max(start, one.start_s)
-        if shared > 0:
-            spent[one.phase] = spent.get(one.phase, 0.0) + shared
-    return max(spent, key=lambda phase: spent[phase]) if spent else ""
 
 
 def _runner(runner: Runner, plain: Runner) -> RunnerView:
@@ -171,6 +129,7 @@ def _runner(runner: Runner, plain: Runner) -> RunnerView:
         methods="; ".join(methods(trace.started)),
         lossless=not lossy(trace.started),
         segments=spans,
+        lanes=lanes(trace.rounds),
         arrivals=arrivals(trace),
         finish_s=spans[-1].end_s if spans else 0.0,
         prefill_s=trace.finished.prefill_s,

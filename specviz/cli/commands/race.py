@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
-from specviz.app.race.view import RaceView, RunnerView, lane, race_view
+from specviz.app.race.spans import Beside, Segment, lane
+from specviz.app.race.view import RaceView, RunnerView, race_view
 from specviz.bench.race.runner import Lap, Racer, RaceSpec, check, lap_count, race, result
 from specviz.cli.parts.bench import time_limit
 from specviz.cli.parts.progress import progress
@@ -124,7 +126,7 @@ def as_data(view: RaceView) -> dict[str, Any]:
     data = asdict(view)
     for runner in data["runners"]:
         runner["text"] = "".join(one["text"] for one in runner.pop("arrivals"))
-        del runner["segments"]
+        del runner["segments"], runner["lanes"]
     return data
 
 
@@ -137,11 +139,18 @@ def show(terminal: Terminal, view: RaceView) -> None:
         terminal.line(_row(one, width))
     terminal.line()
     for one in view.runners:
-        signs = "".join(SIGNS[phase] for phase in lane(one, view.longest_s, COLUMNS)).rstrip()
-        terminal.line(f"{one.label:{width}}  {signs}⚑ {one.finish_s:.3f} s")
+        label = one.label
+        if one.lanes:  # a line for the drafter, and below it one for the target, so that one sees what overlaps
+            terminal.line(f"{label:{width}}  {_signs(one.lanes, view.longest_s)}")
+            label = ""
+        terminal.line(f"{label:{width}}  {_signs(one.segments, view.longest_s)}⚑ {one.finish_s:.3f} s")
     terminal.line(terminal.paint(f"{'':{width}}  ░ draft  █ target pass  ▒ verdicts and commit; engine time", "dim"))
     terminal.line()
     terminal.line(printable(view.equality, keep=""))
+
+
+def _signs(found: Sequence[Segment] | Sequence[Beside], longest_s: float) -> str:
+    return "".join(SIGNS[phase] for phase in lane(found, longest_s, COLUMNS)).rstrip()
 
 
 def _row(one: RunnerView, width: int) -> str:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import base64
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from specviz.app.race.view import lane, race_json, race_view
+from specviz.app.race.spans import lane
+from specviz.app.race.view import race_json, race_view
 from specviz.bench.race.runner import Lap, Racer, RaceSpec, progress, race, result
 from specviz.errors import BenchError, SpecVizError
 from specviz.protocol import races as race_file
@@ -18,6 +20,7 @@ from specviz.protocol.runs import RunRequest
 from specviz.resources import asset_path
 from specviz.trace.assemble import assemble
 from specviz.trace.events import CommittedToken, Trace, VocabEntry
+from specviz.trace.lane_span import LaneSpan
 from specviz.trace.steps import Step
 
 REQUEST = RunRequest(prompt="a", temperature=0.0, seed=3, max_new_tokens=20, memory="warm", growth="chain")
@@ -149,8 +152,32 @@ def test_the_phases_of_all_rounds_stand_end_to_end_and_tokens_arrive_with_the_co
     assert [one.time_s for one in view.runners[0].arrivals] == [1.75, 1.75, 3.5, 3.5, 5.25, 5.25, 7.0, 7.0]
     assert [(one.text, one.origin) for one in view.runners[0].arrivals[:2]] == [("<b>", "draft"), ("<b>", "bonus")]
     assert view.longest_s == view.runners[0].finish_s == 7.0
-    assert lane(view.runners[0], 14.0, 16)[:9] == ["draft", "target", "draft", "target", "draft", "target", "draft",
-                                                   "target", ""]  # fmt: skip
+    seen = lane(view.runners[0].segments, 14.0, 16)[:9]
+    assert seen == ["draft", "target", "draft", "target", "draft", "target", "draft", "target", ""]
+
+
+def test_a_drafter_beside_the_target_has_a_lane_of_its_own_and_the_target_waits_where_it_does_nothing(
+    fake_source: Any,
+) -> None:
+    """Rounds of ½ s waiting, 1 s target and ½ s commit; the drafter drafts from ½ s to 2¼ s and then throws it away."""
+    trace = timed(trace_of(fake_source, 1), 0.5, 0.0, 0.5)
+    spans = [[], [LaneSpan("drafter", "draft", 0.5, 2.25, 2), LaneSpan("drafter", "roll back", 2.25, 2.25, 2)], [], []]
+    rounds = [
+        replace(one, start_s=2.0 * one.index, drafted=replace(one.drafted, lanes=own))
+        for one, own in zip(trace.rounds, spans, strict=True)
+    ]
+    view = race_view(Race((Runner("beside", replace(trace, rounds=rounds), (1.0,)),)))
+    told = view.runners[0]
+    assert [(one.start_s, one.end_s, one.phase, one.round) for one in told.segments[:3]] == [
+        (0.5, 1.5, "target", 0), (1.5, 2.0, "commit", 0), (2.5, 3.5, "target", 1),
+    ]  # fmt: skip
+    assert [(one.time_s, one.text) for one in told.arrivals[:2]] == [(2.0, "<b>"), (2.0, "<b>")]
+    assert told.finish_s == 8.0
+    assert lane(told.lanes, 4.0, 8) == ["", "draft", "draft", "draft", "draft", "", "", ""]
+    assert lane(told.segments, 4.0, 8) == ["", "target", "target", "commit", "", "target", "target", "commit"]
+    assert json.loads(race_json(view))["runners"][0]["lanes"] == [
+        [0.5, 2.25, "draft", 1, 2], [2.25, 2.25, "roll back", 1, 2],
+    ]  # fmt: skip
 
 
 def test_a_character_split_over_tokens_arrives_with_the_token_that_completes_it(fake_source: Any) -> None:

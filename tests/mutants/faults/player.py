@@ -82,4 +82,32 @@ FAULTS: tuple[Fault, ...] = (
         "at === depth ? rank : rank",
         (SCRIPTS,),
     ),
+    Fault(
+        "timeline: a drafter beside the target is drawn before its pass",
+        "assets/js/timeline.js",
+        "const drafter = apart ? ofLanes",
+        "const drafter = false ? ofLanes",
+        (SCRIPTS,),
+    ),
+    Fault(
+        "timeline: waiting counts as drafting",
+        "assets/js/timeline.js",
+        "some((span) => span.lane !== IN_TURN)",
+        "some((span) => span.lane === IN_TURN)",
+        (SCRIPTS,),
+    ),
+    Fault(
+        "timeline: what both did at once is what either did",
+        "assets/js/timeline.js",
+        "Math.min(one[a][1], other[b][1]) - Math.max(",
+        "Math.max(one[a][1], other[b][1]) - Math.min(",
+        (SCRIPTS,),
+    ),
+    Fault(
+        "race: a target that waits is drawn as drafting",
+        "specviz/app/race/spans.py",
+        "work = PHASES[1:] if _has_lanes(rounds) else PHASES",
+        "work = PHASES",
+        ("tests/bench/race/test_race.py",),
+    ),
 )
