@@ -200,8 +200,11 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   function roundEvents(trace, round, begin) {
     const at = round.index + 1;
     const events = [];
+    const first = S.isBeside(trace.rounds) ? "wait" : "draft"; // for a drafter that drafts meanwhile
     if (round.drafted.seconds > 0)
-      events.push(slice("draft", `draft ${at}`, begin, round.drafted.seconds, { candidates: S.drafts(round).length }));
+      events.push(
+        slice("draft", `${first} ${at}`, begin, round.drafted.seconds, { candidates: S.drafts(round).length }),
+      );
     let now = begin;
     for (const one of round.drafted.passes) {
       events.push(slice("draft", "drafter pass", now, one.seconds, { rows: one.rows, cached: one.cached_rows }));

@@ -118,6 +118,8 @@ def test_the_lane_of_a_drafter_beside_the_target_has_its_own_times() -> None:
     assert shown[:2] == [("draft", "X", 10_000.0, 2000.0, 1), ("draft", "X", 12_000.0, 2000.0, 1)]
     assert shown[6] == ("roll back", "i", 23_000.0, None, 6)
     assert {one["tid"] for one in spans} == {4}
+    first = [event["name"] for event in chrome_trace(read(BESIDE))["traceEvents"] if event.get("cat") == "draft"]
+    assert first == ["wait 1", "wait 2", "wait 3"], "the target waited, and did not draft"
 
 
 def test_a_table_has_a_row_for_every_candidate() -> None:

@@ -176,3 +176,11 @@ test("nodes that only ride along are proposed by nobody, and their verdicts say 
   round.judged.path = [];
   assert.doesNotMatch(captions(trace, 0).at(-1), /in vain/);
 });
+
+test("where the drafter drafts meanwhile, no time for drafting is said to be lost", () => {
+  const trace = sample();
+  const told = () => captions(trace, 3).at(-1);
+  assert.match(told(), /as many as without drafting, and the time for drafting was spent in vain\.$/);
+  trace.rounds[0].drafted.lanes = [{ lane: "drafter", what: "draft", start_s: 0, end_s: 0.001, tokens: 1 }];
+  assert.match(told(), /as many as without drafting, and what the drafter did meanwhile was in vain\.$/);
+});

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from specviz.trace.events import Round, Trace
-from specviz.trace.lane_span import LaneSpan
+from specviz.trace.lane_span import IN_TURN, LaneSpan
 from specviz.trace.summary import accepted_drafts, drafts
 
 Event = dict[str, Any]
@@ -29,12 +29,13 @@ def chrome_trace(trace: Trace) -> dict[str, Any]:
     started, first = trace.started, trace.finished.prefill_s
     events = [_slice("verify", "prompt", 0.0, first, {"rows": len(started.prompt_ids)})]
     beside = _beside(trace)
+    waits = any(lane != IN_TURN for lane in beside)
     accepted = drafted = 0
     for this in trace.rounds:
         begin = first + this.start_s
         drafted += len(drafts(this))
         accepted += accepted_drafts(this)
-        events += _round(trace, this, begin)
+        events += _round(trace, this, begin, "wait" if waits else "draft")
         events += [_span(one, first, beside[one.lane]) for one in this.drafted.lanes]
         events.append(_counter("cache rows", begin + this.seconds, this.committed.cache_kept))
         if drafted:
@@ -76,11 +77,12 @@ def _meta(what: str, thread: int, name: str) -> Event:
     return {"ph": "M", "name": what, "pid": PROCESS, "tid": thread, "ts": 0, "args": {"name": name}}
 
 
-def _round(trace: Trace, this: Round, begin: float) -> list[Event]:
+def _round(trace: Trace, this: Round, begin: float, first: str) -> list[Event]:
+    """`first`: what the time before the target's pass is, drafting or waiting for a drafter that drafts meanwhile."""
     number, candidates = this.index + 1, len(drafts(this))
     events = []
     if this.drafted.seconds > 0:
-        events.append(_slice("draft", f"draft {number}", begin, this.drafted.seconds, {"candidates": candidates}))
+        events.append(_slice("draft", f"{first} {number}", begin, this.drafted.seconds, {"candidates": candidates}))
     at = begin
     for one in this.drafted.passes:
         events.append(_slice("draft", "drafter pass", at, one.seconds, {"rows": one.rows, "cached": one.cached_rows}))
