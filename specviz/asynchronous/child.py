@@ -115,26 +115,26 @@ class _Text:
         want = next(machine, None)
         while want is not None:
             answer = None
-            if isinstance(want, Draft):
+            if isinstance(want, Draft) and self._board.clock.is_running:
                 answer = self._pass(want.text, draws)
                 if answer is None:
                     return
             elif isinstance(want, RolledBack):
-                self._say(Span(DRAFT, "roll back", now := self._board.clock.now(), now, want.tokens))
+                if want.tokens:
+                    self._say(Span(DRAFT, "roll back", now := self._board.clock.now(), now, want.tokens))
             elif not self._rest(LOOK_S):
                 return
+            has_changed = answer is not None or isinstance(want, RolledBack)
             try:
                 want = machine.send(answer)
             except StopIteration:
                 return
-            self._pipe.send(NEWS)
+            if has_changed:
+                self._pipe.send(NEWS)
 
     def _pass(self, text: Sequence[int], draws: Draws) -> list[int] | None:
         """One token, not given away before the engine's clock has seen as much time as it took; None: it is over."""
         clock = self._board.clock
-        while not clock.is_running:
-            if not self._rest(LOOK_S):
-                return None
         start, began = clock.now(), time.perf_counter()
         row = self._reader.logits(text)
         token = draws.tokens(row, len(text))

@@ -105,6 +105,8 @@ class SameProcess:
 
     def _draft(self, count: int) -> None:
         """So many tokens, or as many as the board allows."""
+        if isinstance(self._want, Draft):  # of a text that may have changed since
+            self._go_on(None)
         while count and self._want is not None:
             answer, start = None, self.clock.now()
             if isinstance(self._want, Draft):
@@ -113,11 +115,14 @@ class SameProcess:
                 self._rows[len(self._want.text)] = np.asarray(row[0].float().cpu())
                 self._spans.append(Span(DRAFT, "draft", start, self.clock.now(), 1))
                 count -= 1
-            elif isinstance(self._want, RolledBack):
+            elif isinstance(self._want, RolledBack) and self._want.tokens:
                 self._spans.append(Span(DRAFT, "roll back", start, start, self._want.tokens))
-            try:
-                self._want = self._machine.send(answer)
-            except StopIteration:
-                self._want = None
+            self._go_on(answer)
             if isinstance(self._want, Wait) and answer is None:
                 return
+
+    def _go_on(self, answer: list[int] | None) -> None:
+        try:
+            self._want = self._machine.send(answer)
+        except StopIteration:
+            self._want = None

@@ -10,6 +10,11 @@ from dataclasses import replace
 import psutil
 import pytest
 
+from specviz.asynchronous.process import DraftingProcess
+from specviz.asynchronous.reader import Draws
+from specviz.asynchronous.shared_board import Size
+from specviz.core.randomness import SeededRandom
+from specviz.core.sampling import Sampling
 from specviz.drafters.base import DRAFTERS
 from specviz.errors import OptionError
 from specviz.live.source import LiveSource, collect
@@ -17,6 +22,7 @@ from specviz.lm.load import load
 from specviz.lm.origin import Origin, origin_of
 from specviz.proof.small_llama import small_pair
 from specviz.protocol.runs import RunRequest
+from specviz.trace.assemble import assemble
 from specviz.trace.check import check
 from specviz.trace.events import Finished, Round
 from tests.lm.conftest import checkpoint, one_thread
@@ -77,16 +83,44 @@ def test_other_verifiers_judge_what_was_drafted_beside(source, request_of):
 
 def test_between_rounds_the_drafter_rests(source, request_of):
     """A page that takes its time gives it none: its lane holds no more than the engine's clock."""
-    steps = []
+    steps, kept = [], []
     for step in source.run(
         request_of("amusd", verifier="greedy", temperature=0.0, max_new_tokens=8), lambda: False, None
     ):
         steps.append(step.event)
+        kept.append(step)
         time.sleep(0.05)
     rounds = [one for one in steps if isinstance(one, Round)]
     spans = [one for this in rounds for one in this.drafted.lanes]
     assert max(one.end_s for one in spans) <= steps[-1].decode_s
     assert sum(one.end_s - one.start_s for one in spans) <= steps[-1].decode_s
+    assert check(assemble(kept)) == []
+
+
+def test_a_pass_is_not_given_away_before_the_engines_clock_has_seen_all_of_it(models):
+    """Each pass counts an hour more: nothing is drafted while the clock runs for a moment, nor while it stands still;
+    one token is there as soon as it shows two hours."""
+    process = DraftingProcess(Origin(models[1]), slowdown_s=3600)
+    try:
+        process.begin([1, 2, 3], Size(8))
+        process.board.allow(4)
+        process.clock.run(0.0)
+        process.go(Draws(Sampling(0.0), SeededRandom(0)))
+        for _ in range(5):
+            process.wait()
+        process.clock.stop()
+        for _ in range(5):
+            process.wait()
+        assert (process.board.draft_length(), process.spans()) == (3, [])
+        process.clock.run(7200.0)
+        process.tell()
+        while process.board.draft_length() == 3:
+            process.wait()
+        (span,) = process.spans()
+        assert (span.what, span.tokens) == ("draft", 1)
+        assert 3600 <= span.end_s - span.start_s < span.end_s < 7200
+    finally:
+        process.close()
 
 
 def test_a_drafter_that_is_killed_costs_no_token_and_is_said(source, request_of):

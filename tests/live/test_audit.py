@@ -73,6 +73,7 @@ SOUND: dict[str, dict[str, Any]] = {
     "longest path": {"drafter_options": {"branching": [3, 2]}, "verifier": "longest_path"},
     "ngram": {"drafter": "ngram"},
     "ngram, greedy": {"drafter": "ngram", "temperature": 0.0},
+    "beside": {"drafter": "amusd", "drafter_options": {"drafts_per_pass": 3}, "temperature": 0.6},
     "plain": {"drafter": "none"},
     "merged": {"drafter": "merged"},
     "merged, greedy": {"drafter": "merged", "temperature": 0.0},
@@ -100,6 +101,19 @@ def test_everything_that_a_chain_records_is_compared(run: Run, folders: dict[str
     assert found.counts[TRIALS].compared == 3 * trials  # p, Q and threshold
     assert found.counts[LAST_TOKENS].compared == len(trace.rounds)
     assert found.not_recomputed == ()
+
+
+def test_what_a_drafter_beside_the_target_believed_is_compared_at_each_of_its_nodes(
+    run: Run, folders: dict[str, str]
+) -> None:
+    trace = run(
+        drafter="pearl", drafter_options={"in_turn": True}, drafter_model=folders["tiny-target"], temperature=0.6
+    )
+    believed = sum(node.draft_raw is not None for this in trace.rounds for node in this.nodes)
+    found = audited(trace, folders)
+    assert believed > 0
+    assert found.counts[DRAFT_HEADS].compared >= believed
+    assert found.differences == ()
 
 
 def test_point_masses_have_no_q_and_the_audit_says_so(run: Run, folders: dict[str, str]) -> None:

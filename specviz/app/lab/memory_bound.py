@@ -39,7 +39,7 @@ def marks(points: Sequence[SweepPoint]) -> list[Mark]:
 
 
 def unknown(points: Sequence[SweepPoint]) -> list[str]:
-    """The measured cases whose drafter's passes read weights that nobody counted."""
+    """The measured cases whose drafter's passes read weights that nobody counted, or run beside the target's."""
     return [case.name for case in cases(paired(points)) if case.ratio is not None and _mark(case) is None]
 
 

@@ -27,7 +27,7 @@ NOTE = (
     "Speedup: median over the prompts (each the median of its repeats) of tokens per second ÷ plain decoding's on the "
     "same prompt in the same repeat; interval: central 95 % over 2000 resamples of the prompts. MBSU: speedup if "
     "reading weights were all that costs, tokens per target pass × c ÷ (drafter passes per round + c) with c = target "
-    "bytes ÷ drafter bytes; – where the drafter's passes read weights that nobody counted."
+    "bytes ÷ drafter bytes; – where the drafter's passes read weights that nobody counted, or run beside the target's."
 )
 
 SPREAD = (

@@ -15,7 +15,13 @@ from specviz.trace.events import Node, TopK
 from specviz.trace.rules.distributions import drawn_by
 from specviz.trace.rules.scene import Scene
 
-DRAWS_AS_THEY_ARE = {"model": ("model",), "rasd": ("model",), "merged": ("model", "model_2", "model_3", "model_4")}
+DRAWS_AS_THEY_ARE = {
+    "model": ("model",),
+    "rasd": ("model",),
+    "merged": ("model", "model_2", "model_3", "model_4"),
+    "amusd": ("amusd",),
+    "pearl": ("pearl",),
+}
 """drafters whose models are the header's checkpoints, unchanged → what their candidates are marked with, by model"""
 TARGET = "target"
 

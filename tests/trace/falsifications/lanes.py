@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from tests.trace.falsifications.drafts import nodes
 from tests.trace.falsifications.falsifying import Change, Data, falsification
+from tests.trace.falsifications.terms import option
 
 
 def span(number: int, **fields: object) -> Change:
@@ -21,6 +23,17 @@ falsification("a roll back that takes time", "beside")(span(6, end_s=0.0133))
 falsification("a span that ends after its round", "beside")(span(5, end_s=0.0137))
 falsification("a candidate that no lane drafted", "beside")(span(0, tokens=0))
 falsification("a candidate drafted after the pass that read it", "beside")(span(0, what="roll back", end_s=0.0))
+
+
+falsification("a candidate of another drafter beside the target", "beside")(nodes({"source": "pearl"}, 1))
+falsification("fewer tokens in a pass than were read", "beside")(option("drafter", widest=2))
+
+
+@falsification("a pass in the round of a drafter that makes them beside the target", "beside")
+def a_pass_in_the_round(data: Data) -> None:
+    this = data["rounds"][0]
+    rows = this["base_length"]
+    this["drafted"]["passes"] = [{"rows": rows, "cached_rows": 0, "seconds": 0.001, "depth": 1}]
 
 
 @falsification("a span that is reported a round late", "beside")
