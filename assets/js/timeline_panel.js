@@ -109,7 +109,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       role: "region",
       "aria-label": "timeline as a table",
     });
-    const fold = h("details", { class: "svp-table" }, h("summary", {}, "these rounds as a table"), scroll);
+    const fold = h("details", { class: "svp-table" }, h("summary", {}, "these rounds in numbers"), scroll);
     const there = h("div", {}, picture, legend, fold);
     box.append(words, there);
     fold.addEventListener("toggle", () => act.draw());

@@ -75,7 +75,7 @@ def test_keys_and_a_table_tell_what_the_bars_show(page: Page, tmp_path: Path) ->
     expect(picture).to_have_attribute(
         "aria-valuetext", "round 2 of 3: drafter 12.5 ms, target pass 10 ms, 9.5 ms at the same time"
     )
-    page.get_by_text("these rounds as a table").click()
+    page.get_by_text("these rounds in numbers").click()
     rows = page.locator(".svp-timeline tbody tr")
     expect(rows.nth(0).locator("th, td")).to_have_text(["1", "0", "12 ms", "10 ms", "9.5 ms", "2.5 ms", "6"])
     expect(rows).to_have_count(3)
