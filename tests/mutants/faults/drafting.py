@@ -92,6 +92,27 @@ FAULTS: tuple[Fault, ...] = (
         ("tests/drafters/test_jacobi.py",),
     ),
     Fault(
+        "amusd, pearl: the drafter's process goes on while the engine's clock stands still",
+        "specviz/drafters/parts/beside.py",
+        "self._side.clock.stop()",
+        "self._side.tell()",
+        ("tests/drafters/test_beside.py",),
+    ),
+    Fault(
+        "amusd, pearl: what was computed while the engine's clock stood still is given away at once",
+        "specviz/asynchronous/child.py",
+        "while (left := end - clock.now()) > 0:",
+        "while (left := end - clock.now()) > 1e9:",
+        ("tests/drafters/test_beside.py",),
+    ),
+    Fault(
+        "amusd, pearl: the row shown at a node is the one of the node before",
+        "specviz/drafters/parts/beside.py",
+        "side.row(length + place) for place",
+        "side.row(length + max(0, place - 1)) for place",
+        ("tests/live/test_audit.py",),
+    ),
+    Fault(
         "cross_vocabulary: rows stay whose token became another one as the text grew",
         "specviz/drafters/parts/reencoded_cache.py",
         "if agree < rows.base:",
