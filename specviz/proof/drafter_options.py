@@ -37,7 +37,7 @@ OPTION_SETS: dict[str, tuple[dict[str, object], ...]] = {
     "cross_kv": (
         {"weights": "untrained", "gamma": 2},
         {"weights": "untrained", "branching": (2, 1)},
-        {"weights": "untrained", "preset": "glide", "branching": (2, 2), "draw": "iid"},
+        {"weights": "untrained", "preset": "glide", "branching": (2, 1), "draw": "iid"},
         {"weights": "untrained", "preset": "tandem", "gamma": 2},
         {"weights": "untrained", "preset": "tandem", "branching": (2, 1), "draw": "top_k"},
     ),
@@ -45,7 +45,7 @@ OPTION_SETS: dict[str, tuple[dict[str, object], ...]] = {
         {"weights": "untrained", "gamma": 2},
         {"weights": "untrained", "gamma": 3},
         {"weights": "untrained", "branching": (2, 1)},
-        {"weights": "untrained", "branching": (2, 2), "draw": "iid"},
+        {"weights": "untrained", "branching": (2, 1), "draw": "iid"},
         {"weights": "untrained", "branching": (2, 1), "draw": "top_k"},
     ),
     "fspad": (

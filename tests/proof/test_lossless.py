@@ -35,7 +35,11 @@ def cases() -> list[ProofCase]:
                     deep = drafter == "model" and options.get("gamma") == 3 and sampling.top_k != 2
                     # Six candidates that draw from all tokens are walked over three tokens with one drafter, too.
                     wide = drafter != "model" and options.get("branching") == (2, 2) and sampling == WARM
-                    length = 4 if deep else 2 if wide else 3
+                    # A network runs anew on every branch: its widest walks are over three tokens with two to draw
+                    # from, and over two with all.
+                    costly = "weights" in options and sampling == WARM
+                    costly = costly and (verifier == "naive" or "branching" in options)
+                    length = 4 if deep else 2 if wide or costly else 3
                     length = 6 if sampling.greedy else length  # one branch, so that more rounds cost little
                     found.append(ProofCase(drafter, verifier, tuple(options.items()), sampling, length=length))
     return found
