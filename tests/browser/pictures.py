@@ -1,8 +1,8 @@
 """Pictures of charts for the README and the docs: `python -m tests.browser.pictures docs/img`.
 
-`waterfall` and `plane` are of a real, small sweep, which takes a few minutes: five drafters on two prompts, three times
-each, beside plain decoding, on whatever machine runs it. `batch` is of the shipped measurement. Needs Chromium, as the
-browser tests do. Names after the folder choose these or other charts of the lab.
+All are of shipped measurements: `waterfall` and `plane` of the sweep that the Speedup tab opens with, `batch` of the
+fold of the Machine tab. Needs Chromium, as the browser tests do. Names after the folder choose these or other charts of
+the lab.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from plotly.offline import get_plotlyjs
 from specviz.app.batch.figure import batch_figure
 from specviz.app.batch.view import batch_view, shipped
 from specviz.app.lab.charts import chart
-from specviz.bench.sweep.runner import sweep
-from specviz.live.source import LiveSource
+from specviz.cli.remake.steps import SWEEP
 from specviz.lm.load import load
-from specviz.protocol.sweeps.points import SweepPoint
-from specviz.protocol.sweeps.spec import SweepDrafter, SweepSpec
+from specviz.protocol.sweeps import store
+from specviz.protocol.sweeps.points import Policies, SweepPoint
+from specviz.protocol.sweeps.result import points_of
+from specviz.resources import ROOT
 from tests.browser.conftest import FLAGS, chromium_path
 
 SIZE = {"width": 900, "height": 460}
@@ -30,33 +31,26 @@ PATIENCE_MS = 120_000
 DRAW = "(figure) => Plotly.newPlot('chart', figure.data, figure.layout, { displayModeBar: false })"
 BATCH = "batch"
 """the chart of the Machine tab's fold"""
-DRAFTERS = ("model", "ngram", "suffix", "token_recycling", "early_exit")
+LABELS = ("none", "model", "eagle", "ngram", "token_recycling", "early_exit")
+"""of the sweep, at two speculation lengths and temperature 0: a picture has less room than the page"""
+LENGTHS = (None, 2, 4)
 
 
-def measured() -> list[SweepPoint]:
-    source = LiveSource()
-    shown: dict[str, str] = {}
-    for card in source.catalog().prompts:
-        shown.setdefault(card.family, card.id)
-    drafters = [SweepDrafter(name, length_option="gamma" if _has_gamma(source, name) else None) for name in DRAFTERS]
-    spec = SweepSpec(
-        drafters=tuple(drafters),
-        gammas=(2, 4),
-        prompt_ids=tuple(shown.values())[:2],
-        repeats=3,
-        max_new_tokens=48,
-    )
-    return list(sweep(source, spec))
-
-
-def _has_gamma(source: LiveSource, name: str) -> bool:
-    method = next(one for one in source.catalog().drafters if one.name == name)
-    return any(card.name == "gamma" for card in method.options)
+def chosen_points() -> list[SweepPoint]:
+    """Of the shipped sweep."""
+    return [
+        point
+        for point in points_of(store.read(ROOT.parent / f"{SWEEP}.json.gz"))
+        if point.label in LABELS
+        and point.gamma in LENGTHS
+        and point.temperature == 0.0
+        and point.policies == Policies()
+    ]
 
 
 def figures(names: list[str]) -> dict[str, go.Figure]:
-    """The charts of these names; a sweep is run only where one is of it."""
-    points = measured() if set(names) - {BATCH} else []
+    """The charts of these names."""
+    points = chosen_points()
     return {name: _batch() if name == BATCH else chart(name).build(points) for name in names}
 
 

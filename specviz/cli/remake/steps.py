@@ -199,7 +199,7 @@ def _benches() -> tuple[Step, ...]:
 
 def _pictures() -> Step:
     return Step("pictures", "the charts of README and docs (needs Chromium)", ("tests.browser.pictures", "docs/img"),
-                (Output("docs/img/made_with.json"),), 3)  # fmt: skip
+                (Output("docs/img/made_with.json"),), 1)  # fmt: skip
 
 
 def _no_bfloat16() -> str:
