@@ -29,6 +29,8 @@ from specviz.protocol.sweeps.spec import RunKey, SweepSpec
 
 LOOK_S = 0.2
 """how often a sweep that waits looks whether it was stopped"""
+LEAVE_S = 10.0
+"""longest wait for the thread of a worker that was stopped"""
 SLOW_START_S = 60.0
 """so long without any worker is worth a word"""
 
@@ -119,13 +121,17 @@ class SpreadSweep:
             yield replace(found.point, worker=earlier + (found.point.worker or 0))
 
     def end(self) -> None:
-        """Stop everyone."""
+        """Stop everyone, and wait for their threads: one that ended its worker later would ask a cluster that has been
+        left, and Ray would join it again for that."""
         with self._changed:
             self._ended = True
             remotes = list(self._remotes)
             self._changed.notify_all()
         for remote in remotes:
             remote.end()
+        for thread in self._threads:
+            if thread.is_alive():
+                thread.join(LEAVE_S)
 
     @property
     def _over(self) -> bool:
@@ -146,6 +152,9 @@ class SpreadSweep:
             remote = self._hire()
             with self._changed:
                 self._remotes.append(remote)
+                if self._ended:  # `end` did not know of it
+                    remote.end()
+                    return
             try:
                 number = self._enlist(remote.prepare(*self._task))
                 while (group := self._take()) is not None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import gzip
 import json
+import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from threading import Event, Thread, current_thread, main_thread
 from typing import Any
 
 import pytest
@@ -164,6 +166,51 @@ def test_a_stopped_sweep_goes_on_where_it_was_with_workers_numbered_after_the_fi
     fresh = replace(fresh, provenance=replace(fresh.provenance, workers=tuple(again.workers)))
     whole = with_points(continued(with_points(header, kept), fresh), [*kept, *rest])
     assert (len(whole.provenance.workers), whole.complete) == (2, True)
+
+
+def test_nobody_is_at_work_any_more_when_a_sweep_has_ended() -> None:
+    """A thread that ended its worker later would ask a cluster that has been left."""
+
+    class Slow(Nearby):
+        def end(self) -> None:
+            if current_thread() is not main_thread():
+                time.sleep(0.3)
+
+    sweep, _ = spread((Slow(), Slow()), 2)
+    sweep.prepare(DEFINITION, "", never)
+    next(sweep.points(never, (), 0))
+    sweep.end()
+    assert not any(thread.is_alive() for thread in sweep._threads)
+
+
+def test_a_worker_that_is_hired_while_the_sweep_ends_is_ended_too() -> None:
+    class Ended(Nearby):
+        def end(self) -> None:
+            ended.append(True)
+
+        def prepare(self, definition: SweepDefinition, command: str) -> Ready:
+            raise AssertionError("it was asked to prepare")
+
+    ended: list[bool] = []
+    sweep, _ = spread((), 1)
+    begun, hire = Event(), Event()
+
+    def hired() -> Ended:
+        begun.set()
+        assert hire.wait(20)
+        return Ended()
+
+    sweep._hire = hired
+    sweep._threads[0].start()
+    assert begun.wait(20)
+    ending = Thread(target=sweep.end)
+    ending.start()
+    while not sweep._ended:
+        time.sleep(0.01)
+    hire.set()
+    ending.join(20)
+    assert ended == [True]
+    assert not ending.is_alive()
 
 
 def test_a_worker_with_other_weights_is_left_out_and_said() -> None:
