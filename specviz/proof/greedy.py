@@ -37,11 +37,20 @@ def greedy_cases() -> list[ProofCase]:
     return list(dict.fromkeys(case for case in cold if legal(case)))
 
 
+def plain_texts(models: Models, prompts: Sequence[Text], length: int) -> list[list[int]]:
+    """`length` tokens of plain decoding after each prompt."""
+    return [_output(replace(PLAIN, prompt=prompt, length=length), models)[0] for prompt in prompts]
+
+
 def comparisons(
-    models: Models, prompts: Sequence[Text], length: int, chosen: Sequence[ProofCase] | None = None
+    models: Models,
+    prompts: Sequence[Text],
+    length: int,
+    chosen: Sequence[ProofCase] | None = None,
+    plain: Sequence[list[int]] | None = None,
 ) -> Iterator[Comparison]:
-    """Decode `length` tokens of every prompt with every method and without one."""
-    plain = [_output(replace(PLAIN, prompt=prompt, length=length), models)[0] for prompt in prompts]
+    """Decode `length` tokens of every prompt with every method; `plain`: their `plain_texts`, where they are known."""
+    plain = plain_texts(models, prompts, length) if plain is None else plain
     for case in greedy_cases() if chosen is None else chosen:
         found = [_output(replace(case, prompt=prompt, length=length), models) for prompt in prompts]
         different = sum(text != right for (text, _), right in zip(found, plain, strict=True))

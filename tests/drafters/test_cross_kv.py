@@ -12,17 +12,19 @@ from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
 from specviz.drafters.base import DRAFTERS
 from specviz.drafters.cross_kv import CrossKVModule
+from specviz.drafters.parts import module_files
 from specviz.drafters.parts.cross_network import Masks, by_blocks, look
 from specviz.drafters.parts.cross_rows import TextRows
 from specviz.drafters.parts.cross_shape import PRESETS, CrossKVShape
 from specviz.drafters.parts.merged_attention import attend, merge
-from specviz.drafters.parts.module_files import read_module, write_module
+from specviz.drafters.parts.module_files import read_card, read_module, write_module
 from specviz.drafters.parts.trained import FeatureBatch, RowShape, TargetParts, TargetRows, fresh
 from specviz.engine.session import Method, Session, Start
 from specviz.engine.termination import Ending, Limits
 from specviz.errors import ModelError, OptionError
 from specviz.lm.load import load
 from specviz.proof.small_llama import SHAPE, small_pair
+from specviz.resources import ROOT
 from specviz.verifiers.base import VERIFIERS
 from tests.lm.tiny_models import random_model, write_tokenizer
 
@@ -252,10 +254,17 @@ def test_queries_are_turned_as_the_target_turns_its_own(tmp_path):
     assert not torch.allclose(scores[0][:, 0], scores[0][:, 1], atol=1e-3)
 
 
-def test_weights_of_another_preset_and_weights_that_are_not_shipped_are_refused(target, tmp_path):
+@pytest.mark.parametrize("preset", PRESETS)
+def test_weights_of_every_preset_are_shipped(preset):
+    folder = ROOT / "modules" / CrossKVModule.folder_name(CrossKVShape(preset=preset))
+    assert read_card(folder).options["preset"] == preset
+
+
+def test_weights_of_another_preset_and_weights_that_are_not_shipped_are_refused(target, tmp_path, monkeypatch):
     write_module(fresh(CrossKVModule, TargetParts.of(target), CrossKVShape(preset="tandem")), tmp_path, {})
     with pytest.raises(OptionError, match=r"preset is longspec, but the weights in .* were trained as tandem"):
         run(target, {"weights": str(tmp_path)}, text(4))
+    monkeypatch.setattr(module_files, "ROOT", tmp_path)
     with pytest.raises(ModelError, match="no weights of 'cross_kv_glide' are shipped"):
         run(target, {"preset": "glide"}, text(4))
     with pytest.raises(OptionError, match="window is 8, but glide has none"):

@@ -10,7 +10,7 @@ from specviz.drafters.base import DRAFTERS
 from specviz.engine.session import Session
 from specviz.live.catalog import bundled_prompts
 from specviz.proof.exhaustive import ProofCase
-from specviz.proof.greedy import COLD, comparisons, greedy_cases
+from specviz.proof.greedy import COLD, comparisons, greedy_cases, plain_texts
 from specviz.proof.small_llama import SHAPE, small_pair
 from specviz.tree_policies.base import TREE_POLICIES
 from specviz.verifiers.base import VERIFIERS
@@ -26,6 +26,11 @@ FEW = 5
 @pytest.fixture(scope="module")
 def models():
     return small_pair(3, replace(SHAPE, layers=2, vocab_size=VOCABULARY), noise=0.1)
+
+
+@pytest.fixture(scope="module")
+def plain(models):
+    return plain_texts(models, PROMPTS, TOKENS)
 
 
 def test_every_lossless_method_that_works_at_temperature_zero_is_compared():
@@ -44,9 +49,9 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_the_greedy_text_is_that_of_plain_decoding(models, case):
+def test_the_greedy_text_is_that_of_plain_decoding(models, plain, case):
     prompts = PROMPTS if case.growth == "auto" else PROMPTS[:FEW]
-    (found,) = comparisons(models, prompts, TOKENS, [case])
+    (found,) = comparisons(models, prompts, TOKENS, [case], plain[: len(prompts)])
     assert (found.prompts, found.tokens, found.different) == (len(prompts), len(prompts) * TOKENS, 0)
 
 

@@ -102,7 +102,8 @@ def _learnt() -> tuple[Step, ...]:
                (*SPECVIZ, "train", "module", "cross_kv", "--module-options", f"cross_kv.preset={preset}", "--minutes",
                 "0", "--tokens", CROSS_KV_TOKENS, "--module-lr", "0.02", "--threads", "1", "--nice", "0"),
                (Output(f"assets/modules/{folder}/module.json"),), 10, rests_on=("target",))
-          for preset, folder in (("longspec", "cross_kv"), ("tandem", "cross_kv_tandem"))),
+          for preset, folder in (
+              ("longspec", "cross_kv"), ("glide", "cross_kv_glide"), ("tandem", "cross_kv_tandem"))),
         Step("depth-width", "small models of six depths at equal size, and what depth costs and brings",
              (*SPECVIZ, "study", "depth-width", "--minutes", "54", "--write"),
              (Output("assets/modules/small_model_*/module.json"), Output("assets/studies/depth_width.json"),
