@@ -19,7 +19,7 @@ from typing import TypeVar
 import numpy as np
 from torch import Tensor
 
-from specviz.asynchronous.machines import Draft, RolledBack, drafter
+from specviz.asynchronous.machines import Draft, RolledBack, after, drafter
 from specviz.asynchronous.reader import Draws, Reader
 from specviz.asynchronous.shared_board import Row, SharedBoard, Size
 from specviz.core.randomness import SeededRandom
@@ -112,7 +112,7 @@ class _Text:
         order = _order(self._pipe, DrawOrder)
         draws = Draws(order.sampling, SeededRandom(order.seed), order.noise)
         machine = drafter(self._board)
-        want = next(machine, None)
+        want = after(machine, None)
         while want is not None:
             answer = None
             if isinstance(want, Draft) and self._board.clock.is_running:
@@ -125,11 +125,8 @@ class _Text:
             elif not self._rest(LOOK_S):
                 return
             has_changed = answer is not None or isinstance(want, RolledBack)
-            try:
-                want = machine.send(answer)
-            except StopIteration:
-                return
-            if has_changed:
+            want = after(machine, answer)
+            if has_changed and want is not None:
                 self._pipe.send(NEWS)
 
     def _pass(self, text: Sequence[int], draws: Draws) -> list[int] | None:

@@ -109,8 +109,7 @@ def verifier(
         tail = tail_of(board, text, reached, min(widest, length - len(text) - 1))
         said = yield Verify(text, tail)
         assert said is not None, "a verification was not answered."
-        accepted = shared(tail, said)
-        new = until_end([*tail[:accepted], *said[accepted : accepted + 1]], ends)
+        accepted, new = judged(tail, said, ends)
         text = [*text, *new]
         if accepted < len(tail):
             board.ask_rollback()
@@ -136,3 +135,18 @@ def until_end(tokens: Sequence[int], ends: Callable[[int], bool]) -> list[int]:
     """Cut behind the first token that ends the text."""
     last = next((place for place, token in enumerate(tokens) if ends(token)), len(tokens) - 1)
     return list(tokens[: last + 1])
+
+
+def judged(tail: Sequence[int], said: Sequence[int], ends: Callable[[int], bool]) -> tuple[int, list[int]]:
+    """How many tokens of the tail the target agrees with, and what becomes text: these and what it says behind them, if
+    it was asked there, up to the first token that ends the text."""
+    accepted = shared(tail, said)
+    return accepted, until_end([*tail[:accepted], *said[accepted : accepted + 1]], ends)
+
+
+def after(machine: Machine, answer: Sequence[int] | None) -> Want | None:
+    """What the machine wants once it has this answer, None for its first want; None where it is over."""
+    try:
+        return machine.send(answer)
+    except StopIteration:
+        return None

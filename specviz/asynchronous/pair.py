@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from specviz.asynchronous.machines import Machine, Reach, Verify, Want, shared, until_end, verifier
+from specviz.asynchronous.machines import Machine, Reach, Verify, after, judged, verifier
 from specviz.asynchronous.pearl import pearl
 from specviz.asynchronous.process import DraftingProcess
 from specviz.asynchronous.reader import Draws, Speaker
@@ -82,7 +82,7 @@ class AsyncPair:
             machine = make(Reach.of(job.length), lambda: child.is_drafting)
             child.go(draws)
             child.clock.run(0.0)
-            want, answer = next(machine, None), list[int]()
+            want, answer = after(machine, None), list[int]()
             while want is not None:
                 child.tell()
                 if isinstance(want, Verify):
@@ -91,7 +91,7 @@ class AsyncPair:
                     spans.append(_verified(want, answer, ends, start, child.clock.now()))
                 else:
                     child.wait()
-                want = _next(machine, answer if isinstance(want, Verify) else None)
+                want = after(machine, answer if isinstance(want, Verify) else None)
             seconds = child.clock.now()
             text = child.board.verified(0, child.board.verified_length())
         finally:
@@ -100,13 +100,5 @@ class AsyncPair:
 
 
 def _verified(want: Verify, said: Sequence[int], ends: Ends, start_s: float, end_s: float) -> Span:
-    accepted = shared(want.tail, said)
-    kept = len(until_end([*want.tail[:accepted], said[accepted]], ends))
-    return Span(TARGET, "verify", start_s, end_s, len(want.tail), kept, min(accepted, kept))
-
-
-def _next(machine: Machine, answer: Sequence[int] | None) -> Want | None:
-    try:
-        return machine.send(answer)
-    except StopIteration:
-        return None
+    accepted, new = judged(want.tail, said, ends)
+    return Span(TARGET, "verify", start_s, end_s, len(want.tail), len(new), min(accepted, len(new)))

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from specviz.asynchronous.board import Board
-from specviz.asynchronous.machines import Machine, Reach, Verify, Wait, shared, tail_of, until_end
+from specviz.asynchronous.machines import Machine, Reach, Verify, Wait, judged, tail_of
 
 
 def pearl(
@@ -26,8 +26,7 @@ def pearl(
     while len(text) < reach.text and not board.is_over():
         said = yield Verify(text, tail)
         assert said is not None, "a verification was not answered."
-        accepted = shared(tail, said)
-        new = until_end([*tail[:accepted], *said[accepted : accepted + 1]], ends)
+        accepted, new = judged(tail, said, ends)
         text = [*text, *new]
         while accepted == len(tail) and is_drafting() and _reached(board) < min(len(text), ordered):
             yield Wait()  # for the drafted token that this pass was to confirm

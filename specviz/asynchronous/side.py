@@ -12,7 +12,7 @@ import numpy as np
 
 from specviz.asynchronous.board import Board, LocalBoard
 from specviz.asynchronous.engine_clock import EngineClock
-from specviz.asynchronous.machines import Draft, RolledBack, Wait, drafter
+from specviz.asynchronous.machines import Draft, RolledBack, Wait, after, drafter
 from specviz.asynchronous.reader import Draws, Reader
 from specviz.asynchronous.shared_board import Row
 from specviz.lm.base import LanguageModel
@@ -81,7 +81,7 @@ class SameProcess:
     def go(self, draws: Draws) -> None:
         self._draws = draws
         self._machine = drafter(self.board)
-        self._want = next(self._machine, None)
+        self._go_on(None)
 
     def wait(self) -> None:
         """Draft one token, which is what is waited for."""
@@ -122,7 +122,4 @@ class SameProcess:
                 return
 
     def _go_on(self, answer: list[int] | None) -> None:
-        try:
-            self._want = self._machine.send(answer)
-        except StopIteration:
-            self._want = None
+        self._want = after(self._machine, answer)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from specviz.asynchronous.machines import shared, until_end
+from specviz.asynchronous.machines import judged
 from specviz.asynchronous.pair import Job
 from specviz.asynchronous.reader import Draws, Speaker
 from specviz.core.randomness import SeededRandom
@@ -35,8 +35,8 @@ def in_turn(
             spans.append(Span(DRAFT, "draft", start, time.perf_counter() - began, count))
         start = time.perf_counter() - began
         said = reader.answers(text, tail)
-        accepted = shared(tail, said)
-        new, end = until_end([*tail[:accepted], said[accepted]], ends), time.perf_counter() - began
+        accepted, new = judged(tail, said, ends)
+        end = time.perf_counter() - began
         spans.append(Span(TARGET, "verify", start, end, len(tail), len(new), min(accepted, len(new))))
         text += new
     return Lanes("sd" if drafting is not None else "plain", text, time.perf_counter() - began, spans)

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import torch
 
-from specviz.asynchronous.machines import Machine, Reach, Verify, Wait, Want
+from specviz.asynchronous.machines import Machine, Reach, Verify, Wait, Want, after
 from specviz.asynchronous.process import DraftingProcess
 from specviz.asynchronous.reader import Draws
 from specviz.asynchronous.shared_board import Size
@@ -152,10 +152,7 @@ class BesideDrafter(Drafter[OptionsT_co], UsesModel, Begins, Observes, DraftsBes
 
     def _go_on(self, answer: list[int] | None) -> None:
         assert self._machine is not None, "the machine was not made."
-        try:
-            self._want = self._machine.send(answer)
-        except StopIteration:
-            self._want = None
+        self._want = after(self._machine, answer)
 
     def _plant(self, proposal: Proposal, side: DraftingSide, context: DraftContext, tail: Sequence[int]) -> None:
         """The draft as a chain, with what the model says at each node, as far as it has been there."""
