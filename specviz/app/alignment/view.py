@@ -5,17 +5,15 @@ Reads the shipped result; no model runs.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from specviz.errors import BenchError, OptionError
+from specviz.app.parts.shipped_file import read_shipped
+from specviz.errors import OptionError
 from specviz.protocol import alignments
 from specviz.protocol.alignments import DOMAINS, AlignmentFigures, AlignmentStudy, Measured, mean_over_domains
 from specviz.resources import ROOT
-
-log = logging.getLogger(__name__)
 
 FILE = ROOT / "studies" / "alignment.json"
 BOTH = "both"
@@ -65,13 +63,7 @@ class AlignmentView:
 
 def shipped(file: Path = FILE) -> AlignmentStudy | None:
     """The shipped result; None where there is none. A damaged one is only logged: the page can do without."""
-    if not file.is_file():
-        return None
-    try:
-        return alignments.read(file)
-    except BenchError:
-        log.exception("the recorded alignment study cannot be shown")
-        return None
+    return read_shipped(file, alignments.read, "the recorded alignment study")
 
 
 def temperatures(study: AlignmentStudy) -> list[str]:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
 from pathlib import Path
 
-from specviz.errors import TraceError
+from specviz.app.parts.shipped_file import read_shipped
 from specviz.protocol import batches
 from specviz.protocol.batches import BatchFile
 from specviz.resources import BATCHES
 from specviz.theory.batches import BatchRow, how, rows, sentence
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +21,7 @@ class BatchView:
 
 def shipped(file: Path = BATCHES) -> BatchFile | None:
     """The shipped measurement; None where there is none. A damaged file is only logged: the page can do without."""
-    if not file.is_file():
-        return None
-    try:
-        return batches.read(file)
-    except TraceError:
-        log.exception("the recorded batches cannot be shown")
-        return None
+    return read_shipped(file, batches.read, "the recorded batches")
 
 
 def batch_view(file: BatchFile) -> BatchView:

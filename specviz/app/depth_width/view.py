@@ -5,19 +5,17 @@ Reads the shipped result; no model runs.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from specviz.errors import BenchError, OptionError
+from specviz.app.parts.shipped_file import read_shipped
+from specviz.errors import OptionError
 from specviz.protocol import depth_widths
 from specviz.protocol.depth_widths import FAMILIES, DepthWidths, Measured
 from specviz.protocol.sweeps.intervals import Estimate
 from specviz.resources import ROOT
 from specviz.theory.depth_widths import Modelled, best, correlations, finding, modelled
-
-log = logging.getLogger(__name__)
 
 FILE = ROOT / "studies" / "depth_width.json"
 
@@ -88,13 +86,7 @@ class DepthWidthView:
 
 def shipped(file: Path = FILE) -> DepthWidths | None:
     """The shipped result; None where there is none. A damaged one is only logged: the page can do without."""
-    if not file.is_file():
-        return None
-    try:
-        return depth_widths.read(file)
-    except BenchError:
-        log.exception("the recorded study of depth against width cannot be shown")
-        return None
+    return read_shipped(file, depth_widths.read, "the recorded study of depth against width")
 
 
 def opening_gamma(study: DepthWidths) -> int:

@@ -5,16 +5,13 @@ Reads the shipped file; no model runs.
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
 from pathlib import Path
 
-from specviz.errors import TraceError
+from specviz.app.parts.shipped_file import read_shipped
 from specviz.protocol import lanes
 from specviz.protocol.lanes import DRAFT, LanesCase, LanesFile, LanesRun, Span
 from specviz.resources import ROOT
-
-log = logging.getLogger(__name__)
 
 FILE = ROOT / "lanes" / "opening.json.gz"
 NAMES = {
@@ -69,13 +66,7 @@ class LanesView:
 
 def shipped(file: Path = FILE) -> LanesFile | None:
     """The shipped lanes; None where there are none. A damaged file is only logged: the page can do without."""
-    if not file.is_file():
-        return None
-    try:
-        return lanes.read(file)
-    except TraceError:
-        log.exception("the recorded lanes cannot be shown")
-        return None
+    return read_shipped(file, lanes.read, "the recorded lanes")
 
 
 def case_names(file: LanesFile) -> list[str]:

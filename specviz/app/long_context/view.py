@@ -5,17 +5,15 @@ Reads the shipped result; no model runs.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from specviz.errors import BenchError, OptionError
+from specviz.app.parts.shipped_file import read_shipped
+from specviz.errors import OptionError
 from specviz.protocol import long_contexts
 from specviz.protocol.long_contexts import ContextCost, LongContexts
 from specviz.resources import ROOT
-
-log = logging.getLogger(__name__)
 
 FILE = ROOT / "studies" / "long_context.json"
 MIB = 2**20
@@ -63,13 +61,7 @@ class LongContextView:
 
 def shipped(file: Path = FILE) -> LongContexts | None:
     """The shipped result; None where there is none. A damaged one is only logged: the page can do without."""
-    if not file.is_file():
-        return None
-    try:
-        return long_contexts.read(file)
-    except BenchError:
-        log.exception("the recorded study of long contexts cannot be shown")
-        return None
+    return read_shipped(file, long_contexts.read, "the recorded study of long contexts")
 
 
 def long_context_view(study: LongContexts, number: str) -> LongContextView:

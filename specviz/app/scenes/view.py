@@ -6,18 +6,15 @@ Reads the shipped report; no model runs.
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from specviz.errors import BenchError
+from specviz.app.parts.shipped_file import read_shipped
 from specviz.protocol.captions import DRAFTERS, CaptionReport, CaptionRow, read
 from specviz.protocol.runs import RunRequest
 from specviz.resources import ROOT
 from specviz.scenes.scene import MOST_SHAPES, RADII, SIDE, PlacedShape, Scene
-
-log = logging.getLogger(__name__)
 
 FILE = ROOT / "studies" / "captions.json"
 Row = tuple[str, str, str, str, str]
@@ -74,13 +71,7 @@ def request_for(scene: Scene, drafter: str, temperature: float) -> RunRequest:
 
 def shipped(file: Path = FILE) -> CaptionReport | None:
     """The shipped report; None where there is none. A damaged one is only logged: the page can do without."""
-    if not file.is_file():
-        return None
-    try:
-        return read(file)
-    except BenchError:
-        log.exception("the report on captions cannot be shown")
-        return None
+    return read_shipped(file, read, "the report on captions")
 
 
 def rows_of(report: CaptionReport, split: str) -> list[CaptionRow]:

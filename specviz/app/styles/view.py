@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
 from pathlib import Path
 
-from specviz.errors import OptionError, TraceError
+from specviz.app.parts.shipped_file import read_shipped
+from specviz.errors import OptionError
 from specviz.protocol import styles
 from specviz.protocol.styles import StyleFile
 from specviz.resources import STYLES
 from specviz.theory.style_findings import how, hypotheses, sentence
 from specviz.theory.styles import Group, example, names
 from specviz.theory.styles import group as measured
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +30,7 @@ class StylesView:
 
 def shipped(file: Path = STYLES) -> StyleFile | None:
     """The shipped measurement; None where there is none. A damaged file is only logged: the page can do without."""
-    if not file.is_file():
-        return None
-    try:
-        return styles.read(file)
-    except TraceError:
-        log.exception("the recorded prompt styles cannot be shown")
-        return None
+    return read_shipped(file, styles.read, "the recorded prompt styles")
 
 
 def styles_view(file: StyleFile, name: str) -> StylesView:
