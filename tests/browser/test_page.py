@@ -228,15 +228,21 @@ def test_the_fold_of_smaller_heads_draws_and_answers_its_slider(step: Page) -> N
     step.locator("#sv-heads-sentence").get_by_text("2048 of 4096 tokens").wait_for()
 
 
-def test_the_fold_of_batches_draws_the_shipped_measurement(step: Page) -> None:
-    step.get_by_role("tab", name="Machine").click()
-    step.locator("#sv-batch").get_by_text("A batch: where speculation stops paying").click()
+def test_a_study_draws_the_shipped_measurement_and_is_in_the_address(step: Page) -> None:
+    step.get_by_role("tab", name="Studies").click()
+    step.locator("#sv-lanes-plot .main-svg").first.wait_for(state="visible")
+    step.get_by_label("How large a batch?").check()
+    expect(step.locator("#sv-lanes")).to_be_hidden()
     step.locator("#sv-batch-plot .main-svg").first.wait_for(state="visible")
     box = step.locator("#sv-batch-plot .main-svg").first.bounding_box()
     assert box is not None
     assert box["width"] > 400
     expect(step.locator("#sv-batch-sentence")).to_contain_text("speculation pays")
     expect(step.locator("#sv-batch")).to_contain_text("Recorded 20")
+    step.wait_for_url(re.compile("tab=studies.*set="))
+    step.goto("about:blank")
+    step.go_back()
+    step.locator("#sv-batch-plot .main-svg").first.wait_for(state="visible")
 
 
 def test_the_machine_tab_draws_a_shipped_curve_when_it_is_opened(step: Page) -> None:
@@ -373,7 +379,20 @@ def test_policies_say_what_they_set_aside_and_stand_on_their_fold(step: Page) ->
     expect(step.locator("#sv-growth")).to_be_hidden()
 
 
-TABS = ("Step", "Analysis", "Race", "Speedup", "Train", "Machine", "What if", "Proof", "Scenes", "Map", "About")
+TABS = (
+    "Step",
+    "Analysis",
+    "Race",
+    "Speedup",
+    "Studies",
+    "Train",
+    "Machine",
+    "What if",
+    "Proof",
+    "Scenes",
+    "Map",
+    "About",
+)
 
 
 @pytest.mark.parametrize("width", [1280, 390])

@@ -10,7 +10,6 @@ from typing import Any
 
 import gradio as gr
 
-from specviz.app.batch.fold import batch_fold
 from specviz.app.machine.actions import IDLE, MachineActions
 from specviz.app.machine.heads_tab import heads_fold
 from specviz.app.page.events import ENGINE, QUIET
@@ -61,7 +60,6 @@ def machine_tab(actions: MachineActions, tab: gr.Tab) -> tuple[Kept, Kept]:
         as_json = gr.DownloadButton("Curve as JSON", interactive=False, size="sm", min_width=140)
 
     heads = heads_fold()
-    batch_fold()
 
     shown = [curve, setting, sentence, plot, table, facts, as_csv, as_json]
     tab.select(actions.open, [own, curve, setting], shown, **QUIET)

@@ -40,6 +40,7 @@ from specviz.app.speedup.tab import opens_sweeps, speedup_tab
 from specviz.app.step.actions import StepActions
 from specviz.app.step.opening_actions import OpeningActions
 from specviz.app.step.tab import step_tab
+from specviz.app.studies.tab import studies_tab
 from specviz.app.train.actions import TrainActions
 from specviz.app.train.tab import train_tab
 from specviz.app.what_if.actions import WhatIfActions
@@ -92,6 +93,8 @@ def build(source: TraceSource, gallery: Gallery, limits: Limits, sweeps: Path = 
                 raced = race_tab(race, table)
             with gr.Tab("Speedup", id="speedup") as speedup_page:
                 sweep = speedup_tab(speedup, speedup_page, table)
+            with gr.Tab("Studies", id="studies"):
+                studied = studies_tab()
             with gr.Tab("Train", id="train") as train_page:
                 train_tab(train, train_page, tabs, parts.stage(), parts.form)
             with gr.Tab("Machine", id="machine") as machine_page:
@@ -109,7 +112,7 @@ def build(source: TraceSource, gallery: Gallery, limits: Limits, sweeps: Path = 
         opens_sweeps(parts.drawer.upload, speedup, tabs, sweep.shown, limits.import_bytes)
         opens_traces(sweep.analyse, speedup.traces, tabs, analysis, sweep.message)
         wire_learn(learn, gallery, tabs, parts.stage())
-        kept = [analysed, raced, sweep.kept, curves, heads, what_if, proved, filters]
+        kept = [analysed, raced, sweep.kept, *studied, curves, heads, what_if, proved, filters]
         bar = parts.bar
         linked = LinkParts(tabs, parts.stage(), bar.run, bar.stop, parts.form, simulating.simulated, kept, [doc])
         wire_links(step, names, linked)

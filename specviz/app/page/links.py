@@ -35,7 +35,20 @@ from specviz.protocol.runs import RunRequest
 HEAD_BYTES = 400
 """of a trace, in which its run id stands"""
 RUN_ID = re.compile(rb'"run_id":"([^"]+)"')
-TABS = ("step", "analysis", "race", "speedup", "train", "machine", "what-if", "proof", "scenes", "map", "about")
+TABS = (
+    "step",
+    "analysis",
+    "race",
+    "speedup",
+    "studies",
+    "train",
+    "machine",
+    "what-if",
+    "proof",
+    "scenes",
+    "map",
+    "about",
+)
 SIMULATED, SIMULATED_IN = "simulated", "what-if"
 """the name in links of a simulated run, and the tab whose values it has"""
 AGAIN = "This link is a live run; running it again…"

@@ -10,7 +10,6 @@ from typing import Any, cast
 import gradio as gr
 
 from specviz.app.components.race import RaceStage
-from specviz.app.lanes.fold import lanes_fold
 from specviz.app.page.events import ENGINE, QUIET
 from specviz.app.parts import notices
 from specviz.app.parts.cancellable import give_back
@@ -45,7 +44,6 @@ def race_tab(actions: RaceActions, table: str) -> Kept:
         message = gr.HTML(notices.message(sentence), elem_id="sv-race-message", scale=1, min_width=200)
     stage = RaceStage(value, elem_id="sv-race")
     fields = _form(actions, prompt)
-    lanes_fold()
     drafter_fold(table)
     armed = [message, run, stop]
     race = run.click(actions.arm, None, armed, **QUIET).then(

@@ -11,10 +11,7 @@ from typing import Any
 import gradio as gr
 
 from specviz.app.acceptance.tab import acceptance_fold
-from specviz.app.alignment.tab import alignment_fold
-from specviz.app.depth_width.tab import depth_width_fold
 from specviz.app.lab.tab import Shown, lab_charts, picture_buttons
-from specviz.app.long_context.tab import long_context_fold
 from specviz.app.page.events import ENGINE, LATEST, QUEUED, QUIET
 from specviz.app.parts import notices
 from specviz.app.parts.drafter_table import drafter_fold
@@ -26,7 +23,6 @@ from specviz.app.speedup.actions import IDLE, OUTPUTS, SpeedupActions
 from specviz.app.speedup.figure import speedup_figure
 from specviz.app.speedup.form import SweepControls, early_stop_policies, measurable_tree_policies, sweepable
 from specviz.app.speedup.view import speedup_view
-from specviz.app.styles.fold import styles_fold
 from specviz.protocol.runs import Catalog
 from specviz.protocol.sweeps.store import is_sweep
 
@@ -99,7 +95,6 @@ def speedup_tab(actions: SpeedupActions, tab: gr.Tab, table: str) -> SpeedupPart
     parts["points"] = gr.State(Shown())
     choice = lab_charts(parts["points"], parts["plot"])
     acceptance_fold(actions.limits)
-    _recorded_folds()
 
     outputs = [parts[name] for name in OUTPUTS]
     tab.select(actions.opened, None, outputs, **QUEUED)
@@ -115,14 +110,6 @@ def speedup_tab(actions: SpeedupActions, tab: gr.Tab, table: str) -> SpeedupPart
     gr.on(changes, actions.estimate(controls), inputs, [parts["message"], settings], **LATEST)
     kept = Kept("speedup", {**fields, "chart": choice}, message=parts["message"], said=FILLED)
     return SpeedupParts(choice, kept, outputs, parts["analyse"], parts["message"])
-
-
-def _recorded_folds() -> None:
-    """Studies that were measured once and are shipped."""
-    alignment_fold()
-    long_context_fold()
-    styles_fold()
-    depth_width_fold()
 
 
 def opens_sweeps(

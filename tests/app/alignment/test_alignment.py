@@ -9,9 +9,9 @@ from pathlib import Path
 import gradio as gr
 import pytest
 
-from specviz.app.alignment import tab
+from specviz.app.alignment import study
 from specviz.app.alignment.figure import alignment_figure
-from specviz.app.alignment.tab import alignment_fold, alignment_table, show
+from specviz.app.alignment.study import alignment_study, alignment_table, show
 from specviz.app.alignment.view import FILE, alignment_view, shipped
 from specviz.errors import OptionError
 from specviz.protocol.alignments import (
@@ -102,13 +102,13 @@ def test_no_name_becomes_markup() -> None:
 def test_the_fold_is_there_where_a_result_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def built() -> list[str]:
         with gr.Blocks() as page:
-            alignment_fold()
+            alignment_study(True)
         return [block.elem_id for block in page.blocks.values() if getattr(block, "elem_id", None)]
 
-    monkeypatch.setattr(tab, "shipped", lambda: None)
+    monkeypatch.setattr(study, "shipped", lambda: None)
     assert built() == []
     assert "missing" in str(show("alpha", "0", "both")[0])
-    monkeypatch.setattr(tab, "shipped", lambda: STUDY)
+    monkeypatch.setattr(study, "shipped", lambda: STUDY)
     assert {"sv-alignment-plot", "sv-alignment-table"} <= set(built())
     sentence, _, table = show("alpha", "1", "python")
     assert "1 of 2" in str(sentence)

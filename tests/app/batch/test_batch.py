@@ -1,4 +1,4 @@
-"""The fold of batches: what the chart, the table and the sentence say of a file."""
+"""The study of batches: what the chart, the table and the sentence say of a file."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from specviz.app.batch.figure import batch_figure
-from specviz.app.batch.fold import batch_table
+from specviz.app.batch.study import batch_table
 from specviz.app.batch.view import batch_view, shipped
 from specviz.protocol.batches import PLAIN
 from tests.protocol.test_batches import CHAIN, point, sample

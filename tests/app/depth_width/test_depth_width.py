@@ -9,9 +9,9 @@ from pathlib import Path
 import gradio as gr
 import pytest
 
-from specviz.app.depth_width import tab
+from specviz.app.depth_width import study
 from specviz.app.depth_width.figure import depth_width_figure
-from specviz.app.depth_width.tab import depth_width_fold, show
+from specviz.app.depth_width.study import depth_width_study, show
 from specviz.app.depth_width.view import depth_width_view, opening_gamma, shipped
 from specviz.errors import BenchError, OptionError
 from specviz.protocol.depth_widths import read, write
@@ -77,9 +77,9 @@ def test_a_missing_or_damaged_file_costs_the_page_its_fold_alone(
     write(replace(STUDY, passes={1: STUDY.passes[1]}), file)
     with pytest.raises(BenchError, match="the target's passes over their drafts, are missing"):
         read(file)
-    monkeypatch.setattr(tab, "shipped", lambda: None)
+    monkeypatch.setattr(study, "shipped", lambda: None)
     with gr.Blocks() as page:
-        depth_width_fold()
+        depth_width_study(True)
     assert len(page.blocks) <= 1
     message, plot, _ = show("matched", 2)
     assert "missing" in str(message)
@@ -88,9 +88,9 @@ def test_a_missing_or_damaged_file_costs_the_page_its_fold_alone(
 
 def test_the_fold_draws_what_is_chosen_and_escapes_what_the_file_says(monkeypatch: pytest.MonkeyPatch) -> None:
     hostile = replace(STUDY, networks=(replace(STUDY.networks[0], name="<b>"), *STUDY.networks[1:]))
-    monkeypatch.setattr(tab, "shipped", lambda: hostile)
+    monkeypatch.setattr(study, "shipped", lambda: hostile)
     with gr.Blocks() as page:
-        depth_width_fold()
+        depth_width_study(True)
     names = {getattr(block, "elem_id", None) for block in page.blocks.values()}
     assert {"sv-depth-width", "sv-depth-width-gamma", "sv-depth-width-plot"} <= names
     message, figure, table = show("matched", 2)

@@ -1,4 +1,4 @@
-"""The fold of lanes: what the chart, the table and the sentence say of a file."""
+"""The study of lanes: what the chart, the table and the sentence say of a file."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import plotly.graph_objects as go
 
 from specviz.app.lanes.figure import lanes_figure
-from specviz.app.lanes.fold import lanes_table, show
+from specviz.app.lanes.study import lanes_table, show
 from specviz.app.lanes.view import case_names, lanes_view, shipped
 from specviz.protocol.lanes import DRAFT, TARGET, LanesCase, LanesFile, LanesRun, Span
 from tests.protocol.test_lanes import IN_TURN, PLAIN, sample

@@ -8,9 +8,9 @@ from pathlib import Path
 import gradio as gr
 import pytest
 
-from specviz.app.long_context import tab
+from specviz.app.long_context import study
 from specviz.app.long_context.figure import long_context_figure
-from specviz.app.long_context.tab import long_context_fold, show
+from specviz.app.long_context.study import long_context_study, show
 from specviz.app.long_context.view import long_context_view, shipped
 from specviz.errors import OptionError
 from specviz.protocol.long_contexts import ContextAcceptance, ContextCost, LongContexts, write
@@ -78,9 +78,9 @@ def test_a_missing_or_damaged_file_costs_the_page_its_fold_alone(
     file.write_text(json.dumps({"costs": 3}))
     assert shipped(file) is None
     assert "cannot be shown" in caplog.text
-    monkeypatch.setattr(tab, "shipped", lambda: None)
+    monkeypatch.setattr(study, "shipped", lambda: None)
     with gr.Blocks() as page:
-        long_context_fold()
+        long_context_study(True)
     assert len(page.blocks) <= 1
     message, plot, _ = show("time")
     assert "missing" in str(message)
@@ -88,9 +88,9 @@ def test_a_missing_or_damaged_file_costs_the_page_its_fold_alone(
 
 
 def test_the_fold_draws_what_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tab, "shipped", lambda: STUDY)
+    monkeypatch.setattr(study, "shipped", lambda: STUDY)
     with gr.Blocks() as page:
-        long_context_fold()
+        long_context_study(True)
     names = {getattr(block, "elem_id", None) for block in page.blocks.values()}
     assert {"sv-long-context", "sv-long-context-number", "sv-long-context-plot"} <= names
     _, figure, table = show("acceptance")

@@ -7,9 +7,9 @@ from pathlib import Path
 import gradio as gr
 import pytest
 
-from specviz.app.styles import fold
+from specviz.app.styles import study
 from specviz.app.styles.figure import styles_figure
-from specviz.app.styles.fold import show, styles_fold
+from specviz.app.styles.study import show, styles_study
 from specviz.app.styles.view import shipped, styles_view
 from specviz.errors import OptionError
 from tests.protocol.test_styles import sample
@@ -31,7 +31,7 @@ def test_the_chart_has_a_mark_for_each_drafter_and_says_where_none_was_right() -
 
 
 def test_what_the_target_wrote_is_shown_and_not_obeyed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fold, "shipped", sample)
+    monkeypatch.setattr(study, "shipped", sample)
     said, _, rest = show(NAME)
     assert "The target follows CoT" in str(said)
     assert "&lt;b&gt;chain&lt;/b&gt; 0" in str(rest)
@@ -45,9 +45,9 @@ def test_what_the_target_wrote_is_shown_and_not_obeyed(monkeypatch: pytest.Monke
 def test_questions_that_were_not_measured_are_refused_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(OptionError, match="'poems' was not measured; choose sums, asked in words"):
         styles_view(sample(), "poems")
-    monkeypatch.setattr(fold, "shipped", sample)
+    monkeypatch.setattr(study, "shipped", sample)
     assert "was not measured" in str(show("poems")[0])
-    monkeypatch.setattr(fold, "shipped", lambda: None)
+    monkeypatch.setattr(study, "shipped", lambda: None)
     assert "are missing" in str(show(NAME)[0])
 
 
@@ -55,16 +55,14 @@ def test_the_page_does_without_a_missing_or_damaged_file(tmp_path: Path, monkeyp
     assert shipped(tmp_path / "none.json") is None
     (tmp_path / "styles.json").write_text("{}")
     assert shipped(tmp_path / "styles.json") is None
-    monkeypatch.setattr(fold, "shipped", lambda: None)
+    monkeypatch.setattr(study, "shipped", lambda: None)
     with gr.Blocks() as blocks:
-        styles_fold()
-    assert not any(isinstance(one, gr.Accordion) for one in blocks.blocks.values())
+        assert styles_study(True) is None
+    assert len(blocks.blocks) <= 1
 
 
 def test_the_shipped_measurement_is_shown() -> None:
-    file = shipped()
-    assert file is not None
-    with gr.Blocks() as blocks:
-        styles_fold()
-    folds = [one for one in blocks.blocks.values() if isinstance(one, gr.Accordion)]
-    assert [one.label for one in folds] == ["Prompt styles: what a right answer costs"]
+    with gr.Blocks() as page:
+        assert styles_study(True) is not None
+    names = {getattr(block, "elem_id", None) for block in page.blocks.values()}
+    assert {"sv-styles-group", "sv-styles-sentence", "sv-styles-plot", "sv-styles-table"} <= names

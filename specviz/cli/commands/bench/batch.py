@@ -52,7 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--result", type=Path, metavar="FILE", help="every measurement, to a .json or .json.gz")
     add("--write", type=Path, nargs="?", const=BOTH, metavar="PAGE",
         help="write the table between the marks of a page; where none is named, of docs/batch.md, and the file that "
-        "the Machine tab draws")  # fmt: skip
+        "the Studies tab draws")  # fmt: skip
     add_pair_flags(parser)
 
 

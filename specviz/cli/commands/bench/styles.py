@@ -51,7 +51,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--result", type=Path, metavar="FILE", help="every answer and run, to a .json or .json.gz")
     add("--write", type=Path, nargs="?", const=BOTH, metavar="PAGE",
         help="write the tables between the marks of a page; where none is named, of docs/styles.md, and the file that "
-        "the Speedup tab draws")  # fmt: skip
+        "the Studies tab draws")  # fmt: skip
     add("--tables", type=Path, nargs="?", const=STYLES, metavar="FILE",
         help="measure nothing: the tables of a result, the shipped one where none is named")  # fmt: skip
     add("--prompts", type=Path, metavar="FILE.jsonl",

@@ -1,4 +1,4 @@
-"""A fold of the Race tab: drafting beside verifying, recorded; choosing only draws it anew."""
+"""A study: drafting beside verifying, recorded; choosing only draws it anew."""
 
 from __future__ import annotations
 
@@ -22,14 +22,15 @@ INTRO = (
 COLUMNS = ("method", "", "× plain", "tokens/s", "drafter busy", "target busy", "drafted", "thrown away")
 
 
-def lanes_fold() -> None:
-    """Build the fold inside the current Blocks; nothing where no lanes are shipped."""
+def lanes_study(visible: bool) -> gr.Column | None:
+    """Build the study inside the current Blocks and return it; None where no lanes are shipped."""
     file = shipped()
     if file is None:
-        return
+        return None
     names = case_names(file)
     opening = lanes_view(file, names[0])
-    with gr.Accordion("Two at once: drafting beside verifying", open=False, elem_id="sv-lanes"):
+    column: gr.Column = gr.Column(visible=visible, elem_id="sv-lanes")
+    with column:
         gr.Markdown(INTRO)
         case = gr.Radio(names, value=names[0], label="drafter", elem_id="sv-lanes-case")
         sentence = gr.HTML(notices.message(opening.sentence), elem_id="sv-lanes-sentence")
@@ -37,6 +38,7 @@ def lanes_fold() -> None:
         table = gr.HTML(lanes_table(opening), elem_id="sv-lanes-table")
         gr.HTML(notices.note(opening.origin))
     case.change(show, case, [sentence, plot, table], **LATEST)
+    return column
 
 
 def show(case: str | None) -> tuple[object, object, object]:

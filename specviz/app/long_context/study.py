@@ -1,4 +1,4 @@
-"""A fold of the Speedup tab: what a long text costs a drafter, and what anchor-offset training brings; read-only.
+"""A study: what a long text costs a drafter, and what anchor-offset training brings; read-only.
 
 The result is a shipped file (`specviz study long-context`); choosing only draws it anew.
 """
@@ -23,13 +23,14 @@ INTRO = (
 )
 
 
-def long_context_fold() -> None:
-    """Build the fold inside the current Blocks; nothing where no result is shipped."""
+def long_context_study(visible: bool) -> gr.Column | None:
+    """Build the study inside the current Blocks and return it; None where no result is shipped."""
     study = shipped()
     if study is None:
-        return
+        return None
     opening = long_context_view(study, NUMBERS[0].name)
-    with gr.Accordion("Long texts: what they cost a drafter", open=False, elem_id="sv-long-context"):
+    column: gr.Column = gr.Column(visible=visible, elem_id="sv-long-context")
+    with column:
         gr.Markdown(INTRO)
         number = gr.Radio(
             [(one.label, one.name) for one in NUMBERS], value=NUMBERS[0].name, label="number",
@@ -40,6 +41,7 @@ def long_context_fold() -> None:
         table = gr.HTML(long_context_table(opening), elem_id="sv-long-context-table")
         gr.HTML(notices.note(opening.origin))
     number.change(show, number, [sentence, plot, table], **LATEST)
+    return column
 
 
 def show(number: str | None) -> tuple[object, object, object]:

@@ -1,4 +1,4 @@
-"""A fold of the Machine tab: the batch from which speculation stops paying, recorded."""
+"""A study: the batch from which speculation stops paying, recorded."""
 
 from __future__ import annotations
 
@@ -22,18 +22,20 @@ INTRO = (
 )
 
 
-def batch_fold() -> None:
-    """Build the fold inside the current Blocks; nothing where no batches are shipped."""
+def batch_study(visible: bool) -> gr.Column | None:
+    """Build the study inside the current Blocks and return it; None where no batches are shipped."""
     file = shipped()
     if file is None:
-        return
+        return None
     view = batch_view(file)
-    with gr.Accordion("A batch: where speculation stops paying", open=False, elem_id="sv-batch"):
+    column: gr.Column = gr.Column(visible=visible, elem_id="sv-batch")
+    with column:
         gr.Markdown(INTRO)
         gr.HTML(notices.message(view.sentence), elem_id="sv-batch-sentence")
         gr.Plot(batch_figure(view), show_label=False, elem_id="sv-batch-plot")
         gr.HTML(batch_table(view), elem_id="sv-batch-table")
         gr.HTML(notices.note(view.origin))
+    return column
 
 
 def batch_table(view: BatchView) -> str:

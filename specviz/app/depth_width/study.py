@@ -1,4 +1,4 @@
-"""A fold of the Speedup tab: drafters of six depths at equally many parameters; read-only.
+"""A study: drafters of six depths at equally many parameters; read-only.
 
 The result is a shipped file (`specviz study depth-width`); choosing only draws it anew.
 """
@@ -26,13 +26,14 @@ INTRO = (
 COLUMNS = ("network", "step, ms", "matched", "needed", "modelled tokens/s", "measured", "drafting")
 
 
-def depth_width_fold() -> None:
-    """Build the fold inside the current Blocks; nothing where no result is shipped."""
+def depth_width_study(visible: bool) -> gr.Column | None:
+    """Build the study inside the current Blocks and return it; None where no result is shipped."""
     study = shipped()
     if study is None:
-        return
+        return None
     opening = depth_width_view(study, NUMBERS[0].name, opening_gamma(study))
-    with gr.Accordion("Depth against width: what a deeper drafter costs", open=False, elem_id="sv-depth-width"):
+    column: gr.Column = gr.Column(visible=visible, elem_id="sv-depth-width")
+    with column:
         gr.Markdown(INTRO)
         with gr.Row():
             number = gr.Dropdown(
@@ -48,6 +49,7 @@ def depth_width_fold() -> None:
         table = gr.HTML(depth_width_table(opening), elem_id="sv-depth-width-table")
         gr.HTML(notices.note(opening.origin))
     gr.on([number.change, gamma.change], show, [number, gamma], [sentence, plot, table], **LATEST)
+    return column
 
 
 def show(number: str | None, gamma: float | None) -> tuple[object, object, object]:

@@ -1,4 +1,4 @@
-"""A fold of the Speedup tab: what aligning a drafter with its target brought, by loss and text; read-only.
+"""A study: what aligning a drafter with its target brought, by loss and text; read-only.
 
 The result is a shipped file (`specviz study alignment`); choosing only draws it anew.
 """
@@ -33,14 +33,15 @@ INTRO = (
 COLUMNS = ("drafter", "texts", "aligned on", "loss", "after", "change")
 
 
-def alignment_fold() -> None:
-    """Build the fold inside the current Blocks; nothing where no result is shipped."""
+def alignment_study(visible: bool) -> gr.Column | None:
+    """Build the study inside the current Blocks and return it; None where no result is shipped."""
     study = shipped()
     if study is None:
-        return
+        return None
     heats = temperatures(study)
     opening = alignment_view(study, NUMBERS[0].name, heats[0], BOTH)
-    with gr.Accordion("Alignment: what training on the target brings a drafter", open=False, elem_id="sv-alignment"):
+    column: gr.Column = gr.Column(visible=visible, elem_id="sv-alignment")
+    with column:
         gr.Markdown(INTRO)
         with gr.Row():
             number = gr.Dropdown(
@@ -57,6 +58,7 @@ def alignment_fold() -> None:
         table = gr.HTML(alignment_table(opening), elem_id="sv-alignment-table")
         gr.HTML(notices.note(opening.origin))
     gr.on([number.change, heat.change, domain.change], show, [number, heat, domain], [sentence, plot, table], **LATEST)
+    return column
 
 
 def show(number: str | None, heat: str | None, domain: str | None) -> tuple[object, object, object]:

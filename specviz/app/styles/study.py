@@ -1,4 +1,4 @@
-"""A fold of the Speedup tab: what a right answer costs in five prompt styles, recorded; read-only."""
+"""A study: what a right answer costs in five prompt styles, recorded; read-only."""
 
 from __future__ import annotations
 
@@ -23,20 +23,22 @@ INTRO = (
 )
 
 
-def styles_fold() -> None:
-    """Build the fold inside the current Blocks; nothing where no styles are shipped."""
+def styles_study(visible: bool) -> gr.Column | None:
+    """Build the study inside the current Blocks and return it; None where no styles are shipped."""
     file = shipped()
     if file is None:
-        return
+        return None
     found = list(names(file))
     opening = styles_view(file, found[0])
-    with gr.Accordion("Prompt styles: what a right answer costs", open=False, elem_id="sv-styles"):
+    column: gr.Column = gr.Column(visible=visible, elem_id="sv-styles")
+    with column:
         gr.Markdown(INTRO)
         chosen = gr.Radio(found, value=found[0], label="questions", elem_id="sv-styles-group")
         said = gr.HTML(_said(opening), elem_id="sv-styles-sentence")
         plot = gr.Plot(styles_figure(opening), show_label=False, elem_id="sv-styles-plot")
         rest = gr.HTML(_rest(opening), elem_id="sv-styles-table")
     chosen.change(show, chosen, [said, plot, rest], **LATEST)
+    return column
 
 
 def show(name: str | None) -> tuple[object, object, object]:

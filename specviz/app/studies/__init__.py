@@ -1,0 +1,1 @@
+"""The Studies tab: what was measured once, one question at a time."""
