@@ -75,6 +75,21 @@ def test_of_many_series_those_with_three_lengths_or_more_have_a_theory() -> None
     assert sum(trace.name.endswith("theory") for trace in few.data) == 4
 
 
+def test_of_many_drafters_the_fastest_are_drawn_and_a_name_brings_the_others_with_their_theory() -> None:
+    names = ("a", "b", "c", "d", "e", "f")
+    few = speedup_figure(speedup_view([point(1.0 + place / 10, 2, name) for place, name in enumerate(names[:5])]))
+    assert {trace.visible for trace in few.data} == {True}
+    assert few.data[0].name == "a, measured"
+    points = [point(1.0 + place / 10, gamma, name) for place, name in enumerate(names) for gamma in (1, 2, 4)]
+    others = [*[point(0.5, gamma, "slow") for gamma in (1, 2, 3, 4)], point(9.0, 2, "b early"), point(8.0, 2, "b late")]
+    figure = speedup_figure(speedup_view([*points, *others]))
+    drawn = [trace.legendgroup for trace in figure.data if trace.visible is True and trace.name.endswith("measured")]
+    assert drawn == ["f", "e", "d", "c", "b"]
+    assert {trace.visible for trace in figure.data if trace.legendgroup == "slow"} == {"legendonly"}
+    assert "slow, theory" in {trace.name for trace in figure.data}
+    assert figure.layout.legend.title.text == "the 5 fastest drafters are drawn;<br>press a name to draw or hide it"
+
+
 def test_a_tree_stands_in_a_column_beside_the_lengths_and_the_break_even_line_is_always_there() -> None:
     figure = speedup_figure(speedup_view([point(1.2), point(0.9, None, "model tree <b>3,2,1")]))
     columns = figure.data[-1]

@@ -26,6 +26,8 @@ def test_a_chart_is_chosen_read_saved_and_found_again_by_its_link(page: Page, tm
         page.get_by_label("speculation lengths γ").fill("2")
         page.locator("#sv-sweep-run").click()
         message(page, "sweep-").to_contain_text("2.00× plain decoding")
+        expect(plot.locator(".ytick")).to_have_text(["ngram γ=2", "model γ=2"])
+        page.get_by_label("Speedup waterfall").check()
         expect(plot.locator(".legendtext")).to_have_text(list(STEPS))
         page.get_by_label("Acceptance by position").check()
         expect(page.locator("#sv-lab-text")).to_contain_text("How deep do the guesses hold?")

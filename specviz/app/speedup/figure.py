@@ -25,6 +25,9 @@ CURVED = 3
 """of more series than that, those measured at so many lengths have a theory: fewer make no curve to hold it against"""
 LEGEND_LINE = 20
 """pixels added for each series of a chart whose legend stands above it, one below the other on a phone"""
+SHOWN = 5
+"""of more series so many are drawn, the others on a press of their names: twenty lines cannot be told apart"""
+PRESS = f"the {SHOWN} fastest drafters are drawn;<br>press a name to draw or hide it"
 HOVER_WIDTH = 48
 NAME_WIDTH = 26
 
@@ -32,12 +35,14 @@ NAME_WIDTH = 26
 def speedup_figure(view: SpeedupView) -> go.Figure:
     """The chart of a sweep; axes and break-even line only while nothing is measured yet."""
     figure = go.Figure()
-    theories = _theories(view.series)
-    for place, series in enumerate(view.series):
+    theories, ranked = _theories(view.series), _drawn_first(view.series)
+    for place, series in enumerate(ranked):
         colour, mark = look(place)
-        figure.add_trace(_measured(series, colour, mark))
+        # A trace that is `legendonly` is drawn once its name is pressed; with its theory, whose group is the same.
+        shown: dict[str, Any] = {"visible": True if place < SHOWN else "legendonly", "legendgroup": series.label}
+        figure.add_trace(_measured(series, colour, mark).update(shown))
         if series.label in theories:
-            figure.add_trace(_theory(series.label, theories[series.label], colour))
+            figure.add_trace(_theory(series.label, theories[series.label], colour).update(shown))
     lengths = _lengths(view)
     columns = (
         [max(lengths) + 1.5 + place for place in range(len(view.levels))] if view.series else list(_from_one(view))
@@ -58,9 +63,24 @@ def speedup_figure(view: SpeedupView) -> go.Figure:
         range=[0.5, max([*ticks, *columns, 1]) + 0.5],
     )
     figure.update_yaxes(title="× plain decoding (dashed: 1)", rangemode="tozero", range=_range(view))
+    if len(ranked) > SHOWN:
+        figure.update_layout(legend_title={"text": PRESS, "side": "top"})
     if names:
         legend_above(figure)
     return figure
+
+
+def _drawn_first(series: Sequence[Series]) -> Sequence[Series]:
+    """In the order of the sweep where all are drawn. Else of each drafter the series with the most lengths, the fastest
+    of these first, and then the rest."""
+    if len(series) <= SHOWN:
+        return series
+    fastest = sorted(series, key=lambda one: max(point.median for point in one.points), reverse=True)
+    longest: dict[str, Series] = {}
+    for one in fastest:
+        if one.drafter not in longest or len(one.points) > len(longest[one.drafter].points):
+            longest[one.drafter] = one
+    return sorted(fastest, key=lambda one: longest[one.drafter] is not one)
 
 
 def _lengths(view: SpeedupView) -> list[int]:

@@ -27,11 +27,10 @@ from specviz.protocol.runs import Catalog
 from specviz.protocol.sweeps.store import is_sweep
 
 INTRO = (
-    "How much faster is it? Each prompt runs with plain decoding and with every setting you choose, interleaved; the "
-    "chart shows the measured ratio of tokens per second, the median over the prompts. Marks are **measured**; their "
-    "whiskers are the central 95 % of 2000 resamples of the prompts (bootstrap, fixed seed): how far the median would "
-    "move with other prompts. Dotted lines are **theory**, computed from the measured acceptance and pass times, "
-    "for at most four drafters, those with the most lengths. Below 1, drafting costs more than it saves."
+    "How much faster is it? Each prompt runs with plain decoding and with every setting you choose, interleaved. Marks "
+    "are **measured**: the median over the prompts of the ratio of tokens per second, with the central 95 % of 2000 "
+    "resamples of the prompts. Dotted lines are **theory**, from the measured acceptance and pass times. Below 1, "
+    "drafting costs more than it saves."
 )
 
 FILLED = "This link fills in what to measure and which chart to show; Run sweep measures it here."

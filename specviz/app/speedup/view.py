@@ -56,6 +56,8 @@ class Curve:
 @dataclass(frozen=True, slots=True)
 class Series:
     label: str
+    drafter: str
+    """several series may be of one, with other settings or policies"""
     points: tuple[MeasuredPoint, ...]
     theory: Curve | None
 
@@ -122,7 +124,9 @@ def _series(label: str, rows: Sequence[SweepRow], points: Sequence[SweepPoint], 
     measured = tuple(
         MeasuredPoint(row.ratio_median, row.ratio_low, row.ratio_high, _explain(row), row.gamma or 0) for row in own
     )
-    return Series(label, measured, _curve([point for point in points if _name(point, several) == label], own))
+    return Series(
+        label, own[0].drafter, measured, _curve([point for point in points if _name(point, several) == label], own)
+    )
 
 
 def _curve(points: Sequence[SweepPoint], rows: Sequence[SweepRow]) -> Curve | None:

@@ -7,7 +7,18 @@ from math import prod
 
 import pytest
 
-from specviz.app.lab import by_position, economy, families, lengths, memory_bound, phases, plane, predicted, waterfall
+from specviz.app.lab import (
+    by_position,
+    economy,
+    families,
+    lengths,
+    memory_bound,
+    phases,
+    plane,
+    predicted,
+    ranking,
+    waterfall,
+)
 from specviz.app.lab.cases import cases, fastest, fraction
 from specviz.app.lab.files import rows_csv
 from tests.app.lab.sweeps import drafted, hasty, plain
@@ -79,6 +90,25 @@ def test_the_histogram_shares_out_the_rounds_that_drafted() -> None:
     assert one.shares == [pytest.approx(1 / 2), pytest.approx(1 / 3), pytest.approx(1 / 6)]
     assert one.explanation(1)[0] == "share = rounds that accepted 1 ÷ rounds that drafted = 2 ÷ 6 = 0.333"
     assert "= 4 ÷ 6 = 0.667" in one.explanation(1)[1]
+
+
+def test_the_ranking_has_each_drafter_once_at_its_fastest_length_and_says_what_the_interval_leaves_open() -> None:
+    prompts = ("a", "b", "c")
+    twice = [drafted(prompt=prompt, label="good", ratio=2.0) for prompt in prompts]
+    longer = [drafted(prompt=prompt, label="good", gamma=4, ratio=1.5) for prompt in prompts]
+    mixed = [
+        drafted(prompt=prompt, label="so-so", ratio=ratio)
+        for prompt, ratio in zip(prompts, (0.5, 1.1, 3.0), strict=True)
+    ]
+    slow = [drafted(prompt=prompt, label="slow", ratio=0.5) for prompt in prompts]
+    found = ranking.ranking([*slow, *longer, *mixed, *twice, drafted(label="once", ratio=1.2)])
+    assert [(one.name, one.ratio, one.verdict) for one in found] == [
+        ("good γ=2", 2.0, "faster than plain decoding"),
+        ("once γ=2", 1.2, "undecided"),
+        ("so-so γ=2", 1.1, "undecided"),
+        ("slow γ=2", 0.5, "slower than plain decoding"),
+    ]
+    assert (found[2].low, found[2].high) == (0.5, 3.0)
 
 
 def test_the_waterfall_s_levels() -> None:
@@ -204,7 +234,7 @@ def test_a_run_whose_baseline_ran_at_another_time_is_not_divided_by_the_one_that
 
 @pytest.mark.parametrize(
     "chart",
-    [by_position, lengths, plane, waterfall, phases, families, economy, predicted],
+    [ranking, by_position, lengths, plane, waterfall, phases, families, economy, predicted],
     ids=lambda one: one.__name__,
 )
 def test_every_chart_s_rows_have_the_same_columns_and_none_without_points(chart: object) -> None:
