@@ -14,6 +14,7 @@ from specviz.errors import OptionError
 from specviz.theory import metrics
 from specviz.theory.formulas import StepTimes
 from specviz.trace.events import Trace
+from specviz.trace.summary import drafts_beside
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ def reclock(trace: Trace, times: StepTimes, cost_ratio: float | None = None) -> 
     """
     if not trace.rounds:
         raise OptionError("this trace has no round, so there is nothing to put on another clock; choose another.")
-    if any(this.drafted.lanes for this in trace.rounds):
+    if drafts_beside(trace.rounds):
         raise OptionError(
             f"the drafter '{trace.started.drafter.name}' drafted while the target's passes ran, and how much it would "
             "draft beside other passes nobody knows; choose a run whose drafter takes turns with the target."

@@ -54,6 +54,11 @@ def accepted_drafts(this: Round) -> int:
     return sum(node not in riding for node in this.judged.path)
 
 
+def drafts_beside(rounds: Sequence[Round]) -> bool:
+    """Whether the drafter worked while the target's passes ran, in a lane of its own."""
+    return any(this.drafted.lanes for this in rounds)
+
+
 def drafted_depth(this: Round) -> int:
     """Depth of the deepest candidate of the round; 0 when nothing was drafted."""
     return max((node.depth for node in drafts(this)), default=0)

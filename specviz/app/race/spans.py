@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
 from specviz.trace.events import Round
+from specviz.trace.summary import drafts_beside
 
 PHASES = ("draft", "target", "judge", "commit")
 """the parts of a round, in the order of time"""
@@ -43,7 +44,7 @@ class Beside:
 def segments(rounds: Sequence[Round]) -> tuple[Segment, ...]:
     """The phases of all rounds; those that took no time are left out, and where the drafter has a lane of its own the
     first phase, in which the target waits for it."""
-    work = PHASES[1:] if _has_lanes(rounds) else PHASES
+    work = PHASES[1:] if drafts_beside(rounds) else PHASES
     return tuple(
         Segment(start, end, phase, this.index)
         for this, ends in zip(rounds, edges(rounds), strict=True)
@@ -52,14 +53,10 @@ def segments(rounds: Sequence[Round]) -> tuple[Segment, ...]:
     )
 
 
-def _has_lanes(rounds: Sequence[Round]) -> bool:
-    return any(this.drafted.lanes for this in rounds)
-
-
 def edges(rounds: Sequence[Round]) -> list[tuple[float, ...]]:
     """When each round began and each of its phases ended: rounds end to end from 0, or where the drafter has a lane of
     its own at the times that they say, which are on its clock."""
-    apart, found, now = _has_lanes(rounds), list[tuple[float, ...]](), 0.0
+    apart, found, now = drafts_beside(rounds), list[tuple[float, ...]](), 0.0
     for this in rounds:
         spent = (this.drafted.seconds, this.scored.seconds, this.judged.seconds, this.committed.seconds)
         found.append(tuple(accumulate(spent, initial=this.start_s if apart else now)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -51,6 +52,11 @@ def origin_here(target: LoadedModel, *drafters: LoadedModel) -> Origin:
 
     here = machine(target.model.device, target.info.dtype)
     return Origin(model_card(target.info), tuple(model_card(one.info) for one in drafters), here, now_utc())
+
+
+def machine_load() -> float | None:
+    """Programs that wanted to compute, mean of the last minute, this one among them; None where no system says."""
+    return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None
 
 
 def now_utc() -> str:

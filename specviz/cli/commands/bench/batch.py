@@ -6,14 +6,13 @@ Place in the flow: an experiment of `specviz bench`; loads the pair, measures, p
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from specviz.bench.core.provenance import now_utc, origin_here
+from specviz.bench.core.provenance import machine_load, now_utc, origin_here
 from specviz.bench.core.report import check_section, write_between
 from specviz.cli.parts.bench import add_count, add_pair_flags, at_least_one, complain, numbers
 from specviz.cli.parts.sources import SharedModels, live_source
@@ -77,7 +76,8 @@ def run(args: argparse.Namespace) -> int:
     origin = origin_here(target, drafter)
     file = BatchFile(
         batches.FORMAT, batches.VERSION, origin.machine, origin.target, origin.drafters[0], now_utc(),
-        compared.clock, _load(), args.temperature, args.seed, args.max_new_tokens, compared.points, compared.texts,
+        compared.clock, machine_load(), args.temperature, args.seed, args.max_new_tokens,
+        compared.points, compared.texts,
     )  # fmt: skip
     text = report(file)
     out().line(text)
@@ -150,10 +150,6 @@ def _read(plan: BatchPlan, cards: Sequence[PromptCard], target: LoadedModel) -> 
     """The same with the target's tokens, and its end of text."""
     prompts = [(card.id, target.tokenizer.encode(card.text)) for card in cards]
     return replace(plan, prompts=prompts, limits=replace(plan.limits, eos_ids=frozenset(target.info.eos_ids)))
-
-
-def _load() -> float | None:
-    return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None
 
 
 def _batching(loaded: LoadedModel) -> GivesBatches:

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from specviz.bench.core.provenance import now_utc, origin_of
+from specviz.bench.core.provenance import machine_load, now_utc, origin_of
 from specviz.bench.core.report import check_section, write_between
 from specviz.cli.parts.bench import PAIR, add_count, add_pair_flags, at_least_one, complain, time_limit
 from specviz.cli.parts.sources import SharedModels, live_source
@@ -100,7 +99,7 @@ def _measured(args: argparse.Namespace) -> tuple[StyleFile, list[str]]:
     origin = origin_of(found.headers)
     file = StyleFile(
         styles.FORMAT, styles.VERSION, origin.machine, origin.target, origin.drafters, now_utc(), name,
-        _load(), _command(args), args.seed, args.max_new_tokens, found.answers, found.runs,
+        machine_load(), _command(args), args.seed, args.max_new_tokens, found.answers, found.runs,
     )  # fmt: skip
     return file, found.unequal() if origin.target.dtype == "float32" else []
 
@@ -157,7 +156,3 @@ def _command(args: argparse.Namespace) -> str:
     words.append("--chat" if args.chat else f"--asked {args.asked}")
     words.append(f"--questions {args.questions} --max-new-tokens {args.max_new_tokens} --repeats {args.repeats}")
     return " ".join([*words, f"--dtype {args.dtype} --seed {args.seed}"])
-
-
-def _load() -> float | None:
-    return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None
