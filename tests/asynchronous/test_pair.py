@@ -5,7 +5,6 @@ from __future__ import annotations
 from multiprocessing.shared_memory import SharedMemory
 from threading import Timer
 
-import psutil
 import pytest
 
 from specviz.asynchronous.pair import AsyncPair, Job
@@ -16,6 +15,7 @@ from specviz.core.sampling import Sampling
 from specviz.errors import ModelError
 from specviz.lm.load import load
 from specviz.lm.origin import Origin
+from tests.asynchronous.processes import children, left_over
 
 PROMPT, LENGTH = (3, 1, 4), 30
 
@@ -92,11 +92,10 @@ def test_a_drafter_that_is_killed_costs_speed_and_no_token(folders, target):
 
 
 def test_a_model_that_is_not_there_is_said_and_leaves_no_process(target):
-    before = {one.pid for one in psutil.Process().children(recursive=True)}
+    before = children()
     with pytest.raises(ModelError, match="the drafter's process could not begin: ModelError"):
         AsyncPair(target, Origin("/nowhere/at/all"))
-    after = {one.pid for one in psutil.Process().children(recursive=True) if one.status() != psutil.STATUS_ZOMBIE}
-    assert not [one for one in after - before if "resource_tracker" not in " ".join(psutil.Process(one).cmdline())]
+    assert left_over(before) == []
 
 
 def test_the_shared_board_holds_two_texts_and_is_gone_at_the_end():

@@ -25,6 +25,7 @@ from specviz.protocol.runs import RunRequest
 from specviz.trace.assemble import assemble
 from specviz.trace.check import check
 from specviz.trace.events import Finished, Round
+from tests.asynchronous.processes import children, left_over
 from tests.lm.conftest import checkpoint, one_thread
 
 __all__ = ["checkpoint", "one_thread"]
@@ -54,12 +55,6 @@ def request_of(models):
     return make
 
 
-def children() -> list[psutil.Process]:
-    """Processes that this one has started and that still run, the tracker of shared memory left out."""
-    running = [one for one in psutil.Process().children() if one.status() != psutil.STATUS_ZOMBIE]
-    return [one for one in running if "resource_tracker" not in " ".join(one.cmdline())]
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_the_text_is_plain_decodings_and_the_trace_has_a_lane_on_its_clock(source, request_of, models, method):
     """Twice in the same server: greedy with a drafter that is mostly wrong, then sampled with one that is right."""
@@ -73,7 +68,7 @@ def test_the_text_is_plain_decodings_and_the_trace_has_a_lane_on_its_clock(sourc
         assert all(not this.drafted.passes for this in trace.rounds)
     assert trace.summary.draft_acceptance_rate == 1.0
     assert all(this.nodes[0].draft_raw is not None for this in trace.rounds if len(this.nodes) > 1)
-    assert children() == before
+    assert left_over(before) == []
 
 
 def test_other_verifiers_judge_what_was_drafted_beside(source, request_of):
@@ -138,7 +133,7 @@ def test_a_drafter_that_is_killed_costs_no_token_and_is_said(source, request_of)
     assert finished is not None
     assert finished.output_ids == plain.finished.output_ids
     assert rounds[-1].drafted.note == {"drafter_process_ended": True}
-    assert children() == before
+    assert left_over(before) == []
 
 
 def test_the_process_ends_where_nobody_asks_for_the_next_round(source, request_of):
@@ -149,7 +144,7 @@ def test_the_process_ends_where_nobody_asks_for_the_next_round(source, request_o
             break
     assert len(children()) == len(before) + 1
     steps.close()
-    assert children() == before
+    assert left_over(before) == []
 
 
 def test_a_text_longer_than_the_drafter_reads_goes_on_plainly(source, request_of, checkpoint):

@@ -142,13 +142,18 @@ MODELS: list[dict[str, Any]] = [
 ]
 
 
+@pytest.fixture(scope="module")
+def pair() -> LiveSource:
+    """One for all: it keeps its models, and to load them takes longer than a run."""
+    return LiveSource(measure=False)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("draft", MODELS, ids=lambda draft: "-".join(map(str, draft.values())))
-def test_a_trace_of_the_bundled_pair_has_no_finding(draft: dict[str, Any]) -> None:
+def test_a_trace_of_the_bundled_pair_has_no_finding(draft: dict[str, Any], pair: LiveSource) -> None:
     """Its vocabulary is so large that a softmax of single precision adds up to 1.000002."""
-    source = LiveSource(measure=False)
     for seed, dtype in enumerate(["float32", "float32", "bfloat16", "float32"]):
         temperature, top_k, top_p = [(0.8, 0, 1.0), (0.6, 20, 1.0), (0.8, 50, 0.95), (1.4, 0, 0.9)][seed]
         request = RunRequest("def read(path):\n", max_new_tokens=20, seed=seed, dtype=dtype, **draft)
         sampled = replace(request, temperature=temperature, top_k=top_k, top_p=top_p)
-        assert check(collect(source, sampled)) == [], sampled
+        assert check(collect(pair, sampled)) == [], sampled
