@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from specviz.protocol.depth_widths import DepthWidths, Measured, Network, Times
+from dataclasses import replace
+
+from specviz.protocol.depth_widths import DepthWidths, Measured, Network, OfText, TextSet, Times
 from specviz.protocol.sweeps.intervals import Estimate
 
 
@@ -34,3 +36,22 @@ STUDY = DepthWidths(
     command="the command",
     origin="A <machine>, a day.",
 )
+
+
+def of_text(name: str, perplexity: float, matched: float) -> OfText:
+    """Matches as many of one as of two."""
+    return OfText(name, perplexity, 0.25, 0.2, (Estimate(matched, matched, matched),) * 2)
+
+
+TWO_SETS = replace(
+    STUDY,
+    text_set=TextSet(
+        networks=(of_text("1x20", 20.0, 0.0), of_text("16x5", 50.0, 0.25), of_text("1x12", 25.0, 1.0)),
+        tokens=1000,
+        loss="ce-text",
+        written_share=0.6,
+        command="another command",
+        origin="Another day.",
+    ),
+)
+"""The second 1x20 is a better language model than the first and the slower drafter; 16x5 and 1x12 are not so"""

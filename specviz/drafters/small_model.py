@@ -22,7 +22,7 @@ from specviz.drafters.capabilities import Attaches, Begins
 from specviz.drafters.parts.depth_family import AUTO, NETWORKS, USUAL, name_of, shape_of
 from specviz.drafters.parts.draft_block import BlockShape, DraftBlock, Memory
 from specviz.drafters.parts.head_drafter import shown_weights
-from specviz.drafters.parts.head_learning import Places
+from specviz.drafters.parts.head_learning import NOTHING, Places
 from specviz.drafters.parts.model_draft import ModelDraft
 from specviz.drafters.parts.module_files import WEIGHTS_HELP, module_for
 from specviz.drafters.parts.shape import GrowingDrafter, ShapeOptions
@@ -61,6 +61,7 @@ class SmallModelShape(Options):
 class SmallModelModule(DrafterModule[SmallModelShape]):
     """Llama blocks between two matrices of its own. Shapes: d its width, the others as in `parts/trained`."""
 
+    learns_text: ClassVar[bool] = True
     explanation: ClassVar[str] = "A small language model that reads tokens alone, on the target's embedding and head."
 
     def __init__(self, target: TargetParts, options: SmallModelShape) -> None:
@@ -96,9 +97,11 @@ class SmallModelModule(DrafterModule[SmallModelShape]):
         return functional.linear(self.states(tokens), self.head)
 
     def loss(self, batch: FeatureBatch) -> dict[str, Tensor]:
-        """The distance of the target to it."""
+        """The distance of the target to it, or its cross entropy to the text where that alone is to be learnt."""
         places = Places.of(batch, 1, self.training)
         said = functional.linear(self.states(batch.tokens)[places.text, places.token + 1], self.head)
+        if batch.text_alone:
+            return {"text": functional.cross_entropy(said, places.following(batch)[:, 0], ignore_index=NOTHING)}
         return {"tokens": batch.distance(said, places.wanted(batch, self.head)[:, 0])}
 
     def drafts(self, batch: FeatureBatch, most: int) -> list[Tensor]:

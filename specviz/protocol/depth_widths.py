@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
@@ -20,6 +20,8 @@ FAMILIES = {
     "whole": "equal parameters as it runs, embedding and head too",
 }
 """what equally many parameters means, and how it is said"""
+DISTILLED, TEXT = "distilled", "plain cross entropy"
+"""the two sets: what the same networks learnt from the same batches"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +78,37 @@ class Measured:
 
 
 @dataclass(frozen=True, slots=True)
+class OfText:
+    """A network of the second set. What it is and how long its step takes is said of the same shape in the first."""
+
+    name: str
+    perplexity: float
+    agreement: float
+    acceptance: float
+    matched: tuple[Estimate, ...]
+    """these as in `Network`"""
+
+
+@dataclass(frozen=True, slots=True)
+class TextSet:
+    """The same networks, trained by cross entropy to the next token of the same texts. None of them was timed or run in
+    the engine: their throughput is modelled from the times of the same shapes."""
+
+    networks: tuple[OfText, ...]
+    """each shape once"""
+    tokens: int
+    """that every network learnt from"""
+    loss: str
+    written_share: float
+    """of these tokens: in rows that hold beginnings from the corpus and what the target wrote behind them; the rest is
+    the corpus'"""
+    command: str
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
 class DepthWidths:
-    """The whole study."""
+    """The whole study: the first set, distilled from the target, with times and runs; and the second."""
 
     networks: tuple[Network, ...]
     """family by family, the shallowest first"""
@@ -102,6 +133,8 @@ class DepthWidths:
     command: str
     origin: str
     """machine, versions, weights and date as a sentence"""
+    text_set: TextSet | None = None
+    """absent from files of before it was trained"""
 
     def family(self, name: str) -> tuple[Network, ...]:
         """Its networks, the shallowest first."""
@@ -111,6 +144,26 @@ class DepthWidths:
     def gammas(self) -> range:
         """Lengths that were replayed and timed."""
         return range(1, 1 + min(len(one.matched) for one in self.networks))
+
+    def sets(self) -> dict[str, DepthWidths]:
+        """Name of a set → the study with the networks of that set alone. Of the second nothing is measured."""
+        second = self.text_set
+        if second is None:
+            return {DISTILLED: self}
+        learnt = {one.name: one for one in second.networks}
+        networks = tuple(_taught(one, learnt[one.name]) for one in self.networks)
+        other = replace(
+            self, networks=networks, measured=(), tokens=second.tokens, loss=second.loss, command=second.command,
+            origin=second.origin, text_set=None,
+        )  # fmt: skip
+        return {DISTILLED: replace(self, text_set=None), TEXT: other}
+
+
+def _taught(shape: Network, learnt: OfText) -> Network:
+    return replace(
+        shape, perplexity=learnt.perplexity, agreement=learnt.agreement, acceptance=learnt.acceptance,
+        matched=learnt.matched,
+    )  # fmt: skip
 
 
 def write(study: DepthWidths, path: Path) -> None:
@@ -125,6 +178,11 @@ def read(path: Path) -> DepthWidths:
         study = TypeAdapter(DepthWidths).validate_json(path.read_text(encoding="utf-8"))
         if not study.networks or not all(gamma + 1 in study.passes for gamma in (0, *study.gammas)):
             raise ValueError("networks, or the target's passes over their drafts, are missing")
+        second = study.text_set
+        if second is not None:
+            found = {one.name: len(one.matched) for one in second.networks}
+            if any(found.get(one.name, 0) < len(study.gammas) for one in study.networks):
+                raise ValueError("its second set lacks a network of the first, or a γ")
     except (OSError, ValidationError, ValueError) as error:
         raise BenchError(
             f"{path.name} holds no study of depth against width ({' '.join(str(error).split())[:200]}); make it anew "

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from specviz.errors import OptionError
 from specviz.protocol.depth_widths import DepthWidths, Network
@@ -74,8 +75,8 @@ def best(study: DepthWidths, network: Network) -> Modelled:
 
 
 def correlations(found: Sequence[Modelled]) -> Correlations:
-    """Of networks of all families together; one that is in both counts once."""
-    once = list({one.network.name: one for one in found}.values())
+    """Of networks of all families, and of one set or both, together; one that is in both families counts once."""
+    once = list({(one.network.name, one.network.perplexity): one for one in found}.values())
     speeds = [one.tokens_per_s.value for one in once]
     perplexities = [one.network.perplexity for one in once]
     return Correlations(
@@ -85,12 +86,50 @@ def correlations(found: Sequence[Modelled]) -> Correlations:
     )
 
 
+def by_set(study: DepthWidths) -> dict[str, list[Modelled]]:
+    """Name of a set → its networks, each at its best γ."""
+    return {name: [best(own, one) for one in own.networks] for name, own in study.sets().items()}
+
+
 def finding(study: DepthWidths) -> list[str]:
-    """Whether the paper's finding shows in these numbers, in sentences: each family at its networks' best γ, then what
+    """Whether the paper's finding shows in the first set, in sentences: each family at its networks' best γ, then what
     throughput goes with."""
     found = [best(study, one) for one in study.networks]
-    said = [_of_family([one for one in found if one.network.family == name]) for name in _families(study)]
-    return [*said, f"{_verdict(study, found)} {_gain(found)}"]
+    families = _families(found)
+    return [*(_of_family(one) for one in families), f"{_verdict(families, study.tokens)} {_gain(found)}"]
+
+
+def together(study: DepthWidths) -> str:
+    """The same of both sets as one, and whether of two networks of one shape, whose steps take equally long, the better
+    language model is the faster drafter; nothing where there is one set."""
+    sets = by_set(study)
+    if len(sets) < 2:
+        return ""
+    families = [one for found in sets.values() for one in _families(found)]
+    count = len({one.network.name for found in sets.values() for one in found})
+    return f"Both sets together, {2 * count} networks: {_verdict(families, study.tokens)} {same_shape(*sets.values())}"
+
+
+def same_shape(first: Sequence[Modelled], second: Sequence[Modelled]) -> str:
+    """Networks of one shape side by side, in a sentence. Both in the same order."""
+    pairs = list({one.network.name: (one, other) for one, other in zip(first, second, strict=True)}.values())
+    agree = sum(
+        (one.tokens_per_s.value - other.tokens_per_s.value) * (other.network.perplexity - one.network.perplexity) > 0
+        for one, other in pairs
+    )
+    most = max(_ratio([one, other]) for one, other in pairs)
+    depth = max(_ratio([family[0], family[-1]]) for found in (first, second) for family in _families(found))
+    return (
+        f"Of {len(pairs)} shapes, each trained twice and with one step time, the better language model is the faster "
+        f"drafter in {agree}; what it learnt changes the throughput of a shape by at most {most - 1:.0%}, depth that "
+        f"of a family's shallowest and deepest by up to {depth - 1:.0%}."
+    )
+
+
+def _ratio(found: Sequence[Modelled]) -> float:
+    """Of the fastest to the slowest."""
+    speeds = [one.tokens_per_s.value for one in found]
+    return max(speeds) / min(speeds)
 
 
 def _of_family(found: Sequence[Modelled]) -> str:
@@ -107,12 +146,12 @@ def _of_family(found: Sequence[Modelled]) -> str:
     )
 
 
-def _verdict(study: DepthWidths, found: Sequence[Modelled]) -> str:
-    """From the correlations alone."""
-    seen = correlations(found)
+def _verdict(families: Sequence[Sequence[Modelled]], tokens: int) -> str:
+    """From the correlations alone. `tokens`: that every network learnt from."""
+    seen = correlations([one for family in families for one in family])
     if seen.step is None or seen.perplexity is None or seen.depth is None:
         return "Too few networks differ to say what throughput goes with."
-    shallow = all(_shallow_wins([one for one in found if one.network.family == name]) for name in _families(study))
+    shallow = all(_shallow_wins(one) for one in families)
     latency = shallow and -seen.step >= STRONG
     numbers = (
         f"Throughput's rank correlation is {seen.step:+.2f} with the drafter's step time and {seen.perplexity:+.2f} "
@@ -123,7 +162,7 @@ def _verdict(study: DepthWidths, found: Sequence[Modelled]) -> str:
     if latency and seen.perplexity < 0 and seen.depth >= 0.5:
         return (
             f"The paper's finding shows here in part: latency decides, and shallow networks win. {numbers}: but after "
-            f"{study.tokens:,} tokens the deeper networks are also the poorer language models ({seen.depth:+.2f} "
+            f"{tokens:,} tokens the deeper networks are also the poorer language models ({seen.depth:+.2f} "
             "between layers and perplexity), so that the weak correlation with quality cannot be seen."
         )
     if latency:
@@ -150,8 +189,9 @@ def _shallow_wins(found: Sequence[Modelled]) -> bool:
     return found.index(fastest) < len(found) / 2
 
 
-def _families(study: DepthWidths) -> list[str]:
-    return list(dict.fromkeys(one.family for one in study.networks))
+def _families(found: Sequence[Modelled]) -> list[list[Modelled]]:
+    """Of one set."""
+    return [list(own) for _, own in groupby(found, lambda one: one.network.family)]
 
 
 def _seconds(study: DepthWidths, network: Network, gamma: int) -> tuple[float, float, float]:

@@ -3,7 +3,15 @@
 Place in the flow: asked once per step by the training loop. A run on a machine of unknown load still ends at zero.
 """
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from specviz.errors import TrainingError
 
 
 @dataclass(frozen=True)
@@ -19,6 +27,27 @@ class Budget:
         if self.minutes > 0:
             used = max(used, elapsed_s / (60 * self.minutes))
         return min(1.0, used)
+
+
+@dataclass(frozen=True)
+class Pace:
+    """The budget of a run as another one went through it: for each of some counts of tokens, rising, how much of its
+    budget that run had used; between them in a straight line."""
+
+    tokens: tuple[int, ...]
+    used: tuple[float, ...]
+
+    @classmethod
+    def of(cls, curve: Sequence[Mapping[str, Any]]) -> Pace:
+        """From the rows that a run measured. Raises TrainingError where it was not run to its end."""
+        found = {int(row["tokens"]): float(row["progress"]) for row in curve}
+        if not found or max(found.values()) < 1.0:
+            raise TrainingError("The training to keep pace with is not finished: run that one to its end first.")
+        return cls(tuple(found), tuple(found.values()))
+
+    def progress(self, tokens: int, elapsed_s: float) -> float:
+        """Used fraction, in [0, 1]; time does not matter."""
+        return float(np.interp(tokens, self.tokens, self.used))
 
 
 def learning_rate_factor(progress: float, step: int, warm_up_steps: int, decay: float = 1.0) -> float:

@@ -16,15 +16,17 @@ from specviz.drafters.parts.depth_family import (
     shape_of,
 )
 from specviz.drafters.parts.module_files import read_card, read_module
-from specviz.drafters.parts.trained import TargetParts, fresh
+from specviz.drafters.parts.trained import FeatureBatch, TargetParts, fresh
 from specviz.drafters.small_model import SmallModelModule, SmallModelShape
+from specviz.errors import TrainingError
 from specviz.lm.load import load
 from specviz.proof.small_llama import small_pair
 from specviz.training.modules import depth_study
 from specviz.training.modules.batches import TextOptions
 from specviz.training.modules.depth_study import TABLES_ONLY, DepthStudy, training_of, wanted
 from specviz.training.modules.loop import LoopOptions, optimisers_of
-from specviz.training.modules.train import ModuleTraining, Training, Wanted
+from specviz.training.modules.teacher import Teacher
+from specviz.training.modules.train import TEXT, ModuleTraining, Training, Wanted
 from specviz.training.muon import Muon
 from specviz.training.schedule import Budget
 
@@ -123,3 +125,51 @@ def test_perplexity_is_that_of_every_token_but_the_first(training, tmp_path, mon
     assert corpus.shape == (2, 24)
     said = module.logits(corpus)[:, :-1].log_softmax(-1).gather(-1, corpus[:, 1:, None])
     assert found == pytest.approx(float((-said.mean()).exp().detach()), rel=1e-4)
+
+
+def test_the_second_set_learns_from_the_first_ones_batches_places_and_rates_without_the_target(
+    training, tmp_path, monkeypatch
+):
+    drawn, batches = [], []
+    usual = torch.randperm
+    monkeypatch.setattr(torch, "randperm", lambda n: drawn.append(usual(n)) or drawn[-1])
+    rows = []
+    first = DepthStudy(training, tmp_path / "networks")
+    first.train(lambda row: None)
+    first._under_way.loop.progress.curve.insert(1, {"tokens": 96, "progress": 0.7})  # most of its time for one step
+    places = drawn[:]
+    second = first.from_the_text(tmp_path / "networks_text")
+    drawn.clear()
+    monkeypatch.setattr(Teacher, "read", lambda *given: pytest.fail("the target was asked"))
+    read = SmallModelModule.states
+    monkeypatch.setattr(SmallModelModule, "states", lambda own, tokens: batches.append(tokens) or read(own, tokens))
+    assert second.train(rows.append) == first.tokens
+    assert [one.tolist() for one in drawn] == [one.tolist() for one in places]
+    texts = first._under_way.texts
+    learnt = [one for one in batches if one.shape == (4, 24)]
+    assert all(torch.equal(learnt[2 * step + two], texts.batch(step)) for step in range(4) for two in range(2))
+    assert len(list(training.work_dir.rglob("written_*.npy"))) == 1, "what the target wrote is not written again"
+    assert [row["progress"] for row in rows] == [0.0, 0.7, 0.8, 0.9, 1.0]
+    assert read_card(tmp_path / "networks_text" / "one").training["loss"] == TEXT
+    assert second.written_share == first.written_share == 0.25  # of four batches the last
+
+
+def test_a_first_set_that_is_not_finished_has_no_second(training, tmp_path):
+    with pytest.raises(TrainingError, match="is not finished"):
+        DepthStudy(training, tmp_path / "networks").from_the_text(tmp_path / "networks_text")
+
+
+def test_plain_cross_entropy_is_held_to_the_next_token_and_to_nothing_behind_the_last():
+    target, _ = small_pair()
+    module = fresh(SmallModelModule, TargetParts.of(target), SmallModelShape(size=12, layers=1))
+    tokens = torch.tensor([[3, 1, 4, 1], [5, 0, 2, 6]])
+    nothing = torch.empty(2, 4, 0)
+    (found,) = module.loss(FeatureBatch(tokens, nothing, nothing, text_alone=True)).values()
+    said = module.logits(tokens).detach().log_softmax(-1)
+    by_hand = [said[0, 1, 4], said[0, 2, 1], said[1, 1, 2], said[1, 2, 6]]  # head 1 begins behind the second token
+    assert float(found.detach()) == pytest.approx(-sum(map(float, by_hand)) / 4, rel=1e-5)
+
+
+def test_a_module_that_reads_states_learns_nothing_from_the_text_alone(training):
+    with pytest.raises(TrainingError, match="'medusa' reads the target's states, so it cannot learn by 'ce-text'"):
+        Training(replace(training, wanted=(Wanted("medusa"),), loss=TEXT))

@@ -1,9 +1,11 @@
 """Muon orthogonalises and learns; the schedule ends at zero."""
 
+import pytest
 import torch
 
+from specviz.errors import TrainingError
 from specviz.training.muon import Muon, orthogonalise
-from specviz.training.schedule import Budget, learning_rate_factor
+from specviz.training.schedule import Budget, Pace, learning_rate_factor
 
 
 def test_singular_values_come_out_near_one() -> None:
@@ -59,3 +61,11 @@ def test_time_counts_as_well_as_tokens() -> None:
 
 def test_warm_up_starts_low() -> None:
     assert learning_rate_factor(0.0, step=0, warm_up_steps=10) == 0.1
+
+
+def test_a_run_keeps_the_pace_of_another_whatever_its_own_time() -> None:
+    curve = [{"tokens": 0, "progress": 0.0}, {"tokens": 10, "progress": 0.5}, {"tokens": 30, "progress": 1.0}]
+    pace = Pace.of([*curve, curve[-1]])
+    assert [pace.progress(tokens, 1e9) for tokens in (0, 5, 10, 20, 30, 31)] == [0.0, 0.25, 0.5, 0.75, 1.0, 1.0]
+    with pytest.raises(TrainingError, match="not finished"):
+        Pace.of(curve[:2])

@@ -13,6 +13,8 @@ from specviz.app.depth_width.view import QUALITY, SHARE, THROUGHPUT, DepthWidthV
 from specviz.app.parts.style import MARKS, SERIES, TEXT, legend_above, style
 
 HEIGHT = 420
+SECOND = 2
+"""marks further are those of the second set"""
 ASIDE = 0.05
 """by which measured points stand beside their layers, so that their intervals do not hide the modelled ones"""
 
@@ -20,8 +22,8 @@ ASIDE = 0.05
 def depth_width_figure(view: DepthWidthView) -> go.Figure:
     """Layers doubling from left to right, or perplexity; plain decoding as a dotted line where throughput is drawn."""
     quality = view.number is QUALITY
-    names = list(dict.fromkeys(_family(one) for one in view.lines))
-    figure = go.Figure([_line(one, names.index(_family(one)), quality) for one in view.lines])
+    names = list(dict.fromkeys(one.family for one in view.lines))
+    figure = go.Figure([_line(one, names.index(one.family), quality) for one in view.lines])
     if quality:
         figure.update_xaxes(title=view.number.across)
     else:
@@ -39,13 +41,9 @@ def depth_width_figure(view: DepthWidthView) -> go.Figure:
     return legend_above(style(figure, HEIGHT))
 
 
-def _family(line: Line) -> str:
-    return line.name.partition(",")[0]
-
-
 def _line(line: Line, place: int, quality: bool) -> go.Scatter:
-    """Filled marks on a line: modelled or replayed; hollow marks alone, a little aside: measured. Numbers beside marks
-    are layers."""
+    """Filled marks on a line: modelled or replayed; hollow marks alone, a little aside: measured. A family has a
+    colour; of its second set the marks are others and the line is dotted. Numbers beside marks are layers."""
     points = line.points
     error = {
         "type": "data",
@@ -55,7 +53,7 @@ def _line(line: Line, place: int, quality: bool) -> go.Scatter:
         "width": 3,
     }
     aside = (1 - ASIDE if place % 2 else 1 + ASIDE) if line.measured else 1.0
-    mark, colour = MARKS[place % len(MARKS)], SERIES[place % len(SERIES)]
+    mark, colour = MARKS[(place + SECOND * line.second) % len(MARKS)], SERIES[place % len(SERIES)]
     return go.Scatter(
         x=[point.across * aside for point in points],
         y=[point.value for point in points],
@@ -65,7 +63,7 @@ def _line(line: Line, place: int, quality: bool) -> go.Scatter:
         name=escape(line.name),
         mode="markers+text" if quality else "markers" if line.measured else "lines+markers",
         error_y=error if any(point.high > point.low for point in points) else None,
-        line={"color": colour, "width": 2},
+        line={"color": colour, "width": 2, "dash": "dot" if line.second else "solid"},
         marker={
             "symbol": f"{mark}-open" if line.measured else mark,
             "size": 11 if line.measured else 8,

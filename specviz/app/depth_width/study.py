@@ -10,11 +10,20 @@ from html import escape
 import gradio as gr
 
 from specviz.app.depth_width.figure import depth_width_figure
-from specviz.app.depth_width.view import NUMBERS, DepthWidthView, Row, depth_width_view, opening_gamma, shipped
+from specviz.app.depth_width.view import (
+    NUMBERS,
+    DepthWidthView,
+    Row,
+    depth_width_view,
+    opening_gamma,
+    sets_of,
+    shipped,
+)
 from specviz.app.page.events import LATEST
 from specviz.app.parts import notices
 from specviz.app.parts.tables import blocks_table
 from specviz.errors import SpecVizError
+from specviz.protocol.depth_widths import DISTILLED, TEXT
 
 INTRO = (
     "Should a drafter be deep or wide? Two families of `small_model`, 1 to 16 layers: *blocks* have equally many "
@@ -22,6 +31,10 @@ INTRO = (
     "**Recorded**, on the machine named below: *replayed* is counted on texts that the target wrote once, *modelled* "
     "is (matched + 1) / (γ t_d + t_v(γ + 1)) from measured times; *measured* is the engine itself. After "
     "[2402.01528](https://arxiv.org/abs/2402.01528); method: `docs/depth_width.md`."
+)
+TWO_SETS = (
+    f"Each network was trained twice from the same texts: *{DISTILLED}* from the target, and by *{TEXT}* to the next "
+    "token. The times are of the distilled ones; the others have the same shapes, and did not run in the engine."
 )
 COLUMNS = ("network", "step, ms", "matched", "needed", "modelled tokens/s", "measured", "drafting")
 
@@ -31,10 +44,10 @@ def depth_width_study(visible: bool) -> gr.Column | None:
     study = shipped()
     if study is None:
         return None
-    opening = depth_width_view(study, NUMBERS[0].name, opening_gamma(study))
+    opening, sets = depth_width_view(study, NUMBERS[0].name, opening_gamma(study)), sets_of(study)
     column: gr.Column = gr.Column(visible=visible, elem_id="sv-depth-width")
     with column:
-        gr.Markdown(INTRO)
+        gr.Markdown(f"{INTRO}\n\n{TWO_SETS}" if len(sets) > 1 else INTRO)
         with gr.Row():
             number = gr.Dropdown(
                 [(one.label, one.name) for one in NUMBERS], value=NUMBERS[0].name, label="number", min_width=220,
@@ -44,21 +57,26 @@ def depth_width_study(visible: bool) -> gr.Column | None:
                 study.gammas[0], study.gammas[-1], value=opening.gamma, step=1, label="γ, tokens drafted per round",
                 min_width=220, elem_id="sv-depth-width-gamma",
             )  # fmt: skip
+            learnt = gr.Radio(
+                list(sets), value=DISTILLED, label="learnt by", min_width=220, visible=len(sets) > 1,
+                elem_id="sv-depth-width-set",
+            )  # fmt: skip
         sentence = gr.HTML(_said(opening), elem_id="sv-depth-width-sentence")
         plot = gr.Plot(depth_width_figure(opening), show_label=False, elem_id="sv-depth-width-plot")
         table = gr.HTML(depth_width_table(opening), elem_id="sv-depth-width-table")
         gr.HTML(notices.note(opening.origin))
-    gr.on([number.change, gamma.change], show, [number, gamma], [sentence, plot, table], **LATEST)
+    given = [number, gamma, learnt]
+    gr.on([number.change, gamma.change, learnt.change], show, given, [sentence, plot, table], **LATEST)
     return column
 
 
-def show(number: str | None, gamma: float | None) -> tuple[object, object, object]:
+def show(number: str | None, gamma: float | None, learnt: str | None = DISTILLED) -> tuple[object, object, object]:
     """Updates of (sentence, plot, table)."""
     study = shipped()
     try:
         if study is None:
             raise SpecVizError("the recorded study is missing; restore assets/studies/depth_width.json.")
-        view = depth_width_view(study, str(number or ""), int(gamma or 0))
+        view = depth_width_view(study, str(number or ""), int(gamma or 0), str(learnt or ""))
     except SpecVizError as error:
         return notices.message(str(error), "error"), gr.skip(), gr.skip()
     return _said(view), depth_width_figure(view), depth_width_table(view)
@@ -71,14 +89,16 @@ def _said(view: DepthWidthView) -> str:
 def depth_width_table(view: DepthWidthView) -> str:
     """Every network at the chosen γ. *needed*: matched tokens with which it were as fast as its family's shallowest."""
     title = f"γ = {view.gamma}; needed: matched tokens to be as fast as the shallowest of the family"
-    return blocks_table(COLUMNS, [_row(one) for one in view.rows], title)
+    sets = {row.of for row in view.rows}
+    return blocks_table(COLUMNS, [_row(one, len(sets) > 1) for one in view.rows], title)
 
 
-def _row(row: Row) -> list[str]:
+def _row(row: Row, name_set: bool) -> list[str]:
     one, network = row.modelled, row.modelled.network
+    own_set = f", {row.of}" if name_set else ""
     measured = "–" if row.measured is None else f"{row.measured.tokens_per_s.value:.0f}"
     return [
-        escape(f"{network.family} {network.name}"),
+        escape(f"{network.family} {network.name}{own_set}"),
         f"{network.step.median_ms:.2f}",
         f"{one.matched.value:.2f}",
         f"{one.needed:.2f}",

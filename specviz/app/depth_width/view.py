@@ -1,6 +1,6 @@
 """Depth against width as a chart and a table can draw it: one number at one γ, a line for each family.
 
-Reads the shipped result; no model runs.
+Reads the shipped result; no model runs. One set of networks, or both beside one another.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from pathlib import Path
 from specviz.app.parts.shipped_file import read_shipped
 from specviz.errors import OptionError
 from specviz.protocol import depth_widths
-from specviz.protocol.depth_widths import FAMILIES, DepthWidths, Measured
+from specviz.protocol.depth_widths import DISTILLED, FAMILIES, TEXT, DepthWidths, Measured
 from specviz.protocol.sweeps.intervals import Estimate
 from specviz.resources import ROOT
-from specviz.theory.depth_widths import Modelled, best, correlations, finding, modelled
+from specviz.theory.depth_widths import Modelled, best, correlations, finding, modelled, same_shape, together
 
 FILE = ROOT / "studies" / "depth_width.json"
 
@@ -36,6 +36,8 @@ MATCHED = Number("matched", "matched tokens", "drafted tokens matched per round 
 SHARE = Number("share", "share of drafting", "share of the round spent drafting (modelled)")
 QUALITY = Number("quality", "perplexity against throughput", "modelled tokens per second", "perplexity of the drafter")
 NUMBERS = (THROUGHPUT, MATCHED, SHARE, QUALITY)
+BOTH = "both"
+NOT_RUN = f"Of {TEXT} nothing was timed or run: its times are those of the same shapes."
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +53,14 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A family; measured points of it are a line of their own."""
+    """A family of a set; measured points of it are a line of their own."""
 
     name: str
+    family: str
     points: tuple[Point, ...]
     measured: bool = False
+    second: bool = False
+    """whether it stands beside the same family of the other set"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +68,15 @@ class Row:
     """One network in the table."""
 
     modelled: Modelled
+    of: str
+    """its set"""
     measured: Measured | None
     """in the engine at this γ"""
 
 
 @dataclass(frozen=True, slots=True)
 class DepthWidthView:
-    """One number at one γ."""
+    """One number at one γ, of one set or both."""
 
     number: Number
     gamma: int
@@ -95,29 +102,42 @@ def opening_gamma(study: DepthWidths) -> int:
     return max(sorted({*wanted}), key=wanted.count)
 
 
-def depth_width_view(study: DepthWidths, number: str, gamma: int) -> DepthWidthView:
-    """Raises OptionError for a number or a γ that was not measured."""
+def sets_of(study: DepthWidths) -> tuple[str, ...]:
+    """What can be chosen: the sets of a study, and both where there are two."""
+    names = tuple(study.sets())
+    return (*names, BOTH) if len(names) > 1 else names
+
+
+def depth_width_view(study: DepthWidths, number: str, gamma: int, of: str = DISTILLED) -> DepthWidthView:
+    """Raises OptionError for a number, a γ or a set that was not measured."""
     chosen = next((one for one in NUMBERS if one.name == number), None)
     if chosen is None:
         raise OptionError(f"'{number[:40]}' was not measured; choose {', '.join(one.name for one in NUMBERS)}.")
-    ran = {one.name: one for one in study.measured if one.gamma == gamma}
-    rows = tuple(Row(modelled(study, one, gamma), ran.get(one.name)) for one in study.networks)
-    lines = [_line(rows, family, chosen) for family in FAMILIES]
-    if chosen is THROUGHPUT:
-        lines += [_measured(rows, family) for family in FAMILIES]
+    if of not in sets_of(study):
+        raise OptionError(f"there is no set '{of[:40]}' in this study; choose {', '.join(sets_of(study))}.")
+    drawn = {name: _rows(own, gamma, name) for name, own in study.sets().items() if of in (name, BOTH)}
+    lines = [_line(rows, family, chosen, of == BOTH) for rows in drawn.values() for family in FAMILIES]
+    if chosen is THROUGHPUT and of != BOTH:
+        lines += [_measured(drawn[of], family) for family in FAMILIES]
+    said = _said(drawn[of], chosen) if of != BOTH else _said_of_both(drawn[DISTILLED], drawn[TEXT], chosen)
     return DepthWidthView(
         chosen,
         gamma,
         tuple(one for one in lines if one.points),
-        rows,
-        finding(study)[-1],
-        _said(rows, chosen),
+        tuple(row for rows in drawn.values() for row in rows),
+        together(study) if of == BOTH else finding(study.sets()[of])[-1],
+        said if of == DISTILLED else f"{said} {NOT_RUN}",
         study.plain_tokens_per_s,
-        study.origin,
+        " ".join([study.origin, *([] if study.text_set is None else [f"{TEXT}: {study.text_set.origin}"])]),
     )
 
 
-def _line(rows: Sequence[Row], family: str, number: Number) -> Line:
+def _rows(study: DepthWidths, gamma: int, name: str) -> tuple[Row, ...]:
+    ran = {one.name: one for one in study.measured if one.gamma == gamma}
+    return tuple(Row(modelled(study, one, gamma), name, ran.get(one.name)) for one in study.networks)
+
+
+def _line(rows: Sequence[Row], family: str, number: Number, both: bool) -> Line:
     value: Callable[[Modelled], Estimate] = {
         THROUGHPUT: lambda one: one.tokens_per_s,
         MATCHED: lambda one: one.matched,
@@ -128,7 +148,8 @@ def _line(rows: Sequence[Row], family: str, number: Number) -> Line:
     across = [one.network.perplexity if number is QUALITY else float(one.network.layers) for one in own]
     points = (Point(one.network.name, place, *value(one)) for one, place in zip(own, across, strict=True))
     word = ", modelled" if number in (THROUGHPUT, QUALITY) else ""
-    return Line(f"{family}{word}", tuple(points))
+    own_set = f" {rows[0].of}" if both else ""
+    return Line(f"{family}{own_set}{word}", family, tuple(points), second=both and rows[0].of == TEXT)
 
 
 def _measured(rows: Sequence[Row], family: str) -> Line:
@@ -137,7 +158,23 @@ def _measured(rows: Sequence[Row], family: str) -> Line:
         for row in rows
         if row.measured is not None and row.modelled.network.family == family
     ]
-    return Line(f"{family}, measured", tuple(found), measured=True)
+    return Line(f"{family}, measured", family, tuple(found), measured=True)
+
+
+def _said_of_both(first: Sequence[Row], second: Sequence[Row], number: Number) -> str:
+    gamma = first[0].modelled.gamma
+    found = [[row.modelled for row in rows] for rows in (first, second)]
+    if number is QUALITY:
+        seen = correlations([one for rows in found for one in rows])
+        if seen.perplexity is None or seen.step is None:
+            return f"At γ = {gamma} too few networks differ for a correlation."
+        return (
+            f"At γ = {gamma}, over both sets, throughput's rank correlation is {seen.perplexity:+.2f} with perplexity, "
+            f"{seen.step:+.2f} with the time of a drafting step."
+        )
+    if number is SHARE:
+        return "The share of drafting is one for both sets: it follows from times alone."
+    return f"At γ = {gamma}: {same_shape(*found)}"
 
 
 def _said(rows: Sequence[Row], number: Number) -> str:

@@ -18,7 +18,7 @@ from specviz.drafters.parts.module_files import read_module
 from specviz.drafters.small_model import SmallModelModule
 from specviz.errors import BenchError
 from specviz.lm.base import GivesFeatures, LanguageModel
-from specviz.protocol.depth_widths import Measured, Network
+from specviz.protocol.depth_widths import Measured, Network, OfText
 from specviz.protocol.runs import PromptCard, RunRequest, TraceSource
 from specviz.protocol.sweeps.intervals import Estimate, ratio_of_sums
 
@@ -89,6 +89,22 @@ def compare(
     return Compared(found, timed, ran.plain(), tuple(ran.measured()), tuple(texts))
 
 
+def of_text(
+    target: LanguageModel,
+    trained: Sequence[Trained],
+    texts: Sequence[RecordedText],
+    gammas: Sequence[int],
+    most: int,
+) -> tuple[OfText, ...]:
+    """The networks of the second set, each once, replayed on the texts of the first; nothing is timed. `most` as in
+    `matched_by_gamma`, whose errors it raises."""
+    models = networks(target, {one.name: one.folder for one in trained})
+    return tuple(
+        OfText(one.name, *_quality(one), matched_by_gamma(models[one.name], texts, gammas, most))
+        for one in {one.name: one for one in trained}.values()
+    )
+
+
 def _to_run(prompts: Sequence[PromptCard], texts: Sequence[RecordedText], plan: ComparePlan) -> list[PromptCard]:
     """The first of each family whose text is as long as a run, spread over the families."""
     long_enough = {one.prompt for one in texts if len(one.tokens) - one.start >= plan.run_tokens}
@@ -132,9 +148,12 @@ def _network(one: Trained, target: LanguageModel, timed: TimedPasses, matched: t
         block_parameters(layers, size),
         running_parameters(layers, size, target.info.vocab_size),
         one.parameters,
-        round(one.perplexity, 3),
-        round(one.agreement, 4),
-        round(one.acceptance, 4),
+        *_quality(one),
         matched,
         timed.steps[one.name],
     )
+
+
+def _quality(one: Trained) -> tuple[float, float, float]:
+    """Perplexity, agreement and acceptance as they are kept."""
+    return round(one.perplexity, 3), round(one.agreement, 4), round(one.acceptance, 4)

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from specviz.bench.core.report import markdown_table
-from specviz.protocol.depth_widths import FAMILIES, DepthWidths, Network, Times
-from specviz.theory.depth_widths import best, finding, modelled
-
-SHOWN = (1, 2, 4, 8)
-"""γ of the tables"""
+from specviz.bench.depth_width.sets import SHOWN, second_set
+from specviz.protocol.depth_widths import DISTILLED, FAMILIES, DepthWidths, Network, Times
+from specviz.theory.depth_widths import best, finding, modelled, together
 
 
 def markdown(study: DepthWidths) -> str:
     """All tables, what is modelled and what measured, and the command."""
-    parts = [*finding(study), _what(study)]
+    first = f"**The first set, {DISTILLED}**, which all tables up to the second set's are of"
+    parts = [*([] if study.text_set is None else [together(study), first]), *finding(study), _what(study)]
     for family, meaning in FAMILIES.items():
         parts += [f"**Family {family}**: {meaning}.", _networks(study.family(family))]
     parts += [
@@ -32,6 +31,7 @@ def markdown(study: DepthWidths) -> str:
         _measured(study),
         f"Target's pass by rows: {', '.join(f'{rows}: {_ms(times)}' for rows, times in study.passes.items())} ms.",
         f"{study.origin}{_load(study)} Made by `{study.command}`.",
+        *second_set(study),
     ]
     return "\n\n".join(parts)
 

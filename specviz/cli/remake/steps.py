@@ -107,7 +107,7 @@ def _learnt() -> tuple[Step, ...]:
         Step("depth-width", "small models of six depths at equal size, and what depth costs and brings",
              (*SPECVIZ, "study", "depth-width", "--minutes", "54", "--write"),
              (Output("assets/modules/small_model_*/module.json"), Output("assets/studies/depth_width.json"),
-              Output("docs/depth_width.md", "depth width study")), 65, rests_on=("target",)),
+              Output("docs/depth_width.md", "depth width study")), 115, rests_on=("target",)),
     )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from specviz.drafters.parts.trained import Distance, FeatureBatch
 
@@ -18,6 +19,8 @@ RANKS = 10
 """candidates per head whose accuracy is counted"""
 FADE = 0.8
 """each further head counts so much less (2401.10774, §2.2.1)"""
+NOTHING = -100
+"""stands where a text is over; torch's cross entropy passes over it"""
 PLACES = 512
 """of a batch that a step learns from"""
 MEMORY = 0.99
@@ -87,6 +90,12 @@ class Places:
         """[n, count]: those from `first` places on."""
         steps = torch.arange(first, first + count, device=self.token.device)
         return batch.tokens[self.text[:, None], self.token[:, None] + steps]
+
+    def following(self, batch: FeatureBatch) -> Tensor:
+        """[n, heads]: the token of the text itself where each head speaks, NOTHING behind the text's last."""
+        tokens = functional.pad(batch.tokens, (0, 1), value=NOTHING)
+        steps = torch.arange(2, 2 + self.heads, device=self.token.device)
+        return tokens[self.text[:, None], self.token[:, None] + steps]
 
     def wanted(self, batch: FeatureBatch, head: Tensor) -> Tensor:
         """[n, heads, V]: what the target says where each head speaks, as logarithms."""

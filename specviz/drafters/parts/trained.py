@@ -101,6 +101,9 @@ class FeatureBatch:
     """what a module learns to make small"""
     rows: TargetRows | None = None
     """for modules with `reads_rows`"""
+    text_alone: bool = False
+    """for modules with `learns_text`: what follows in the text itself is to be learnt, and nothing of the target is
+    read"""
 
     def target_logits(self, head: Tensor) -> Tensor:
         """What the target says after every token [B, T, V]."""
@@ -121,6 +124,8 @@ class DrafterModule(nn.Module, ABC, Generic[OptionsT_co]):
     """one sentence for people who choose what to train"""
     reads_rows: ClassVar[bool] = False
     """whether it wants `FeatureBatch.rows`"""
+    learns_text: ClassVar[bool] = False
+    """whether it can learn from a text without the target, see `FeatureBatch.text_alone`"""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()

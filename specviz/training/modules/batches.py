@@ -90,8 +90,23 @@ class Texts:
 
     def batch(self, step: int) -> Tensor:
         """int64 [B, T]; a pure function of the step."""
-        turn, place = step % 3, step // 3
-        return self._written(step) if turn < WRITTEN_OF_THREE else self._windows(place)
+        if step % 3 >= WRITTEN_OF_THREE:
+            return self._windows(step // 3)
+        return self._written(step) if self.holds_written(step) else self._windows(self.options.write_every + step)
+
+    def holds_written(self, step: int) -> bool:
+        """Whether this batch holds beginnings from the corpus and what the target wrote behind them, or else windows of
+        the corpus."""
+        begun = self._taught is not None or self._blocks_at(step) > 0
+        return begun and step % 3 < WRITTEN_OF_THREE
+
+    def written_share(self, steps: int) -> float:
+        """Of the first so many batches, or at most one: those that hold what the target wrote."""
+        return sum(self.holds_written(step) for step in range(steps)) / max(1, steps)
+
+    def _blocks_at(self, step: int) -> int:
+        """That the target has written by then."""
+        return min(self.options.most_written, step // self.options.write_every)
 
     def _windows(self, index: int) -> Tensor:
         if self._corpus is not None:
@@ -105,9 +120,7 @@ class Texts:
         if self._taught is not None:
             pool = self._taught
         else:
-            wanted = min(self.options.most_written, step // self.options.write_every)
-            if wanted == 0:
-                return self._windows(self.options.write_every + step)
+            wanted = self._blocks_at(step)
             while len(self._pool) < wanted:
                 self._pool.append(self._block(len(self._pool)))
             pool = np.concatenate(self._pool[:wanted])

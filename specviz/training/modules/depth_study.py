@@ -1,5 +1,6 @@
 """Both families of small models, trained from one reading of the target: the same texts, places, seed and tokens for
-every network, so that what differs is depth and width alone.
+every network, so that what differs is depth and width alone; and once more from the same texts without the target, so
+that between two networks of one shape only what was learnt differs.
 
 Place in the flow: half of `specviz study depth-width`. It goes on from its work folder and leaves a folder of weights
 for each network, which the drafter `small_model` calls by name; `bench.depth_width` times and replays them.
@@ -8,7 +9,7 @@ for each network, which the drafter `small_model` calls by name; `bench.depth_wi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ from specviz.lm.load import load
 from specviz.training.mixture import DocumentWindows
 from specviz.training.modules.batches import TextOptions
 from specviz.training.modules.measure import HELD_OUT_SEED
-from specviz.training.modules.train import KL, ModuleTraining, Training, Wanted
+from specviz.training.modules.train import KL, TEXT, ModuleTraining, Training, Wanted
 
 MOST_TOKENS = 20_000_000
 TABLES_ONLY = 10
@@ -85,17 +86,33 @@ def training_of(minutes: float, tokens: int, target: str, work_dir: Path, loss: 
 class DepthStudy:
     """The training, and the networks on held-out text."""
 
-    def __init__(self, training: ModuleTraining, out: Path) -> None:
-        """`out`: where the folders of weights go. Raises what `Training` does."""
+    def __init__(self, training: ModuleTraining, out: Path, like: DepthStudy | None = None) -> None:
+        """`out`: where the folders of weights go; `like`: a trained study, whose batches and learning rates it takes.
+        Raises what `Training` does."""
         self.training, self.out = training, out
-        self._under_way = Training(training)
+        self._under_way: Training = Training(training, like=None if like is None else like._under_way)
+
+    def from_the_text(self, out: Path) -> DepthStudy:
+        """The same networks once more, trained, after this one is, by cross entropy to the text's own next tokens. Its
+        weights go to `out`. Raises TrainingError where this one is not finished."""
+        return DepthStudy(replace(self.training, loss=TEXT), out, self)
 
     def train(self, report: Callable[[dict[str, Any]], None]) -> int:
         """Train on from where it was left, write every network, and return the tokens that each learnt from. The
         checkpoint stays, so that the same study finds it finished."""
         self._under_way.run(report)
         self._under_way.export(self.out)
+        return self.tokens
+
+    @property
+    def tokens(self) -> int:
+        """That each network has learnt from."""
         return self._under_way.loop.progress.tokens
+
+    @property
+    def written_share(self) -> float:
+        """Of those tokens: in rows that the target wrote."""
+        return self._under_way.texts.written_share(self._under_way.loop.progress.step)
 
     def qualities(self) -> Iterator[tuple[str, Quality]]:
         """Folder and quality of every network as it was written, which is as it will draft."""
@@ -117,7 +134,7 @@ class DepthStudy:
     def _corpus(self) -> Tensor:
         """Held-out windows, tokens [texts of both kinds, length]."""
         rows = []
-        for domain in self._under_way.domains:
+        for domain in self._under_way.texts.domains:
             windows = DocumentWindows(domain.held_out, self.training.texts.length - 1, HELD_OUT_SEED)
             rows += [windows.window(number) for number in range(TEXTS)]
         return torch.from_numpy(np.stack(rows).astype(np.int64))

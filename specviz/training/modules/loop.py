@@ -22,7 +22,7 @@ from specviz.options import Options
 from specviz.training.loop import save_whole
 from specviz.training.modules.teacher import Reading
 from specviz.training.muon import Muon
-from specviz.training.schedule import Budget, learning_rate_factor
+from specviz.training.schedule import Budget, Pace, learning_rate_factor
 
 Modules = Mapping[str, DrafterModule[Options]]
 Row = dict[str, Any]
@@ -35,7 +35,7 @@ TABLE_RATIO = 4
 class LoopOptions:
     """Numbers of one run; intervals in seconds."""
 
-    budget: Budget
+    budget: Budget | Pace
     matrix_lr: float = 0.01
     other_lr: float = 1e-3
     weight_decay: float = 0.01

@@ -50,12 +50,20 @@ class Reading:
     """what modules learn to make small"""
     rows: TargetRows | None = None
     """of the last layer, where a module reads them"""
+    text_alone: bool = False
+    """whether the target read nothing, and modules learn what follows in the text"""
+
+    @classmethod
+    def of_text(cls, tokens: Tensor) -> Reading:
+        """No reading at all: for modules with `learns_text`, which read no states."""
+        nothing = torch.empty(*tokens.shape, 0)
+        return cls(tokens, {}, nothing, nothing, text_alone=True)
 
     def batch_for(self, module: DrafterModule[Options]) -> FeatureBatch:
         """What this module reads of it."""
         states = [self.states[depth] for depth in module.depths()]
         features = torch.stack(states, 2) if states else self.final[:, :, None][:, :, :0]
-        return FeatureBatch(self.tokens, features, self.final, self.logits, self.distance, self.rows)
+        return FeatureBatch(self.tokens, features, self.final, self.logits, self.distance, self.rows, self.text_alone)
 
 
 @dataclass(frozen=True)

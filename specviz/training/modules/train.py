@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event
@@ -28,11 +28,13 @@ from specviz.training.modules.batches import TextOptions, Texts
 from specviz.training.modules.loop import TABLE_RATIO, LoopOptions, ModuleLoop, Modules, Report, Row
 from specviz.training.modules.measure import DRAFT_LENGTH, HeldOut
 from specviz.training.modules.teacher import Reading, Teacher
-from specviz.training.modules.texts import TAUGHT, Amount, Domain, packed_here, prepared
-from specviz.training.schedule import Budget
+from specviz.training.modules.texts import TAUGHT, Amount, packed_here, prepared
+from specviz.training.schedule import Budget, Pace
 from specviz.training.stages import measured_dtype
 
 KL = "fkl"
+TEXT = "ce-text"
+"""cross entropy to the text's own next token: no distance, for the target is not asked"""
 CALIBRATION_STEPS = 6
 """batches of text that a module is told before training"""
 
@@ -65,7 +67,7 @@ class ModuleTraining:
     seed: int = 0
     english: float = 0.5
     loss: str = KL
-    """one of the losses of `training.alignment`, by name"""
+    """one of the losses of `training.alignment`, by name, or TEXT"""
     characters: int = 600_000
     """of each kind of text, where `work_dir` holds none"""
     texts: TextOptions = field(default_factory=TextOptions)
@@ -96,29 +98,31 @@ def distance_of(name: str) -> Distance:
 class Training:
     """A training under way. `run` may be called once; `modules` can be looked at at any time between rows."""
 
-    def __init__(self, training: ModuleTraining, teacher: Teacher | None = None) -> None:
-        """Reads the target, packs the texts and lets the target write the held-out text. Raises TrainingError,
-        ModelError or OptionError where that cannot be done."""
+    def __init__(self, training: ModuleTraining, teacher: Teacher | None = None, like: Training | None = None) -> None:
+        """Reads the target, packs the texts and lets the target write the held-out text. With `like`, a finished one of
+        the same target: from its very batches, as many and at its learning rates. Raises TrainingError, ModelError or
+        OptionError where that cannot be done."""
         self.training = training
-        self._distance = distance_of(training.loss)
+        self._distance = None if training.loss == TEXT else distance_of(training.loss)
         self.dtype = measured_dtype(training.dtype, training.device)
-        self.teacher = teacher or Teacher.from_folder(training.target, training.device, self.dtype)
+        teacher = like.teacher if like else teacher
+        self.teacher: Teacher = teacher or Teacher.from_folder(training.target, training.device, self.dtype)
         self.modules: Modules = self._fresh()
         depths = sorted({depth for module in self.modules.values() for depth in module.depths()})
         self._depths = depths
         self._keeps_rows = any(module.reads_rows for module in self.modules.values())
         folder = self._folder()
-        self._texts = self._packed(folder)
+        self.texts: Texts = like.texts if like else self._packed(folder)
         self.held_out = self.held_out_text(training.held_out_rows, training.held_out_length)
         checkpoint = folder / "checkpoint.pt" if folder else None
         if checkpoint is None or not checkpoint.is_file():
-            sample = torch.cat([self._texts.batch(step) for step in range(CALIBRATION_STEPS)])
+            sample = torch.cat([self.texts.batch(step) for step in range(CALIBRATION_STEPS)])
             first = self.teacher.read(sample, depths, self._keeps_rows)
             for module in self.modules.values():
                 module.calibrate(sample.flatten())
                 module.begin(first.batch_for(module))
         options = LoopOptions(
-            Budget(training.tokens, training.minutes),
+            Pace.of(like.loop.progress.curve) if like else Budget(training.tokens, training.minutes),
             matrix_lr=training.lr,
             other_lr=training.lr / 10,
             dtype=self.dtype,
@@ -128,20 +132,17 @@ class Training:
             same_draws=training.same_draws,
         )
         torch.manual_seed(training.seed)
-        self.loop = ModuleLoop(self.modules, self._read, options, checkpoint)
-
-    @property
-    def domains(self) -> Sequence[Domain]:
-        """The corpus, English first."""
-        return self._texts.domains
+        self.loop: ModuleLoop = ModuleLoop(self.modules, self._read, options, checkpoint)
 
     def held_out_text(self, rows: int, length: int) -> HeldOut:
         """What the target writes after held-out beginnings, read for these modules."""
-        domains, english = self._texts.domains, self.training.english
+        domains, english = self.texts.domains, self.training.english
         return HeldOut.write(self.teacher, domains, english, self._depths, rows, length, self._keeps_rows)
 
     def _read(self, step: int) -> Reading:
-        tokens = self._texts.batch(step)
+        tokens = self.texts.batch(step)
+        if self._distance is None:
+            return Reading.of_text(tokens)
         positions = [module.positions(tokens.shape[1]) for module in self.modules.values()]
         if len(positions) > 1 and any(one is not None for one in positions):
             raise TrainingError(
@@ -161,6 +162,8 @@ class Training:
         made: dict[str, DrafterModule[Options]] = {}
         for one in wanted:
             kind = MODULES.get(one.name)
+            if self.training.loss == TEXT and not kind.learns_text:
+                raise TrainingError(f"'{one.name}' reads the target's states, so it cannot learn by '{TEXT}'.")
             made[one.called] = fresh(
                 kind, self.teacher.parts, from_mapping(kind.options_type, one.options), self.training.seed
             )
@@ -212,7 +215,7 @@ class Training:
             "dtype": str(self.dtype).removeprefix("torch."),
             "english": self.training.english,
             "loss": self.training.loss,
-            "written_tokens": self._texts.written_tokens,
+            "written_tokens": self.texts.written_tokens,
             "draft_length": DRAFT_LENGTH,
             "before": curve[0] if curve else {},
             "held_out": curve[-1] if curve else {},

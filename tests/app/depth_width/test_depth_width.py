@@ -12,10 +12,10 @@ import pytest
 from specviz.app.depth_width import study
 from specviz.app.depth_width.figure import depth_width_figure
 from specviz.app.depth_width.study import depth_width_study, show
-from specviz.app.depth_width.view import depth_width_view, opening_gamma, shipped
+from specviz.app.depth_width.view import depth_width_view, opening_gamma, sets_of, shipped
 from specviz.errors import BenchError, OptionError
 from specviz.protocol.depth_widths import read, write
-from tests.depth_widths import STUDY
+from tests.depth_widths import STUDY, TWO_SETS
 
 
 def test_throughput_is_modelled_for_all_and_measured_where_it_ran() -> None:
@@ -98,3 +98,61 @@ def test_the_fold_draws_what_is_chosen_and_escapes_what_the_file_says(monkeypatc
     assert "&lt;b&gt;" in str(table)
     assert "<b>" not in f"{message}{table}{figure.to_json()}"
     assert '<td data-column="needed">2.33</td>' in str(table)
+
+
+def test_the_other_set_is_modelled_from_the_same_times_and_nothing_of_it_was_measured() -> None:
+    view = depth_width_view(TWO_SETS, "throughput", 1, "plain cross entropy")
+    assert [(one.name, one.measured) for one in view.lines] == [("blocks, modelled", False), ("whole, modelled", False)]
+    assert [point.value for point in view.lines[0].points] == pytest.approx([100.0, 89.286], abs=1e-3)
+    assert all(row.measured is None for row in depth_width_view(TWO_SETS, "matched", 2, "plain cross entropy").rows)
+    assert view.sentence.endswith("nothing was timed or run: its times are those of the same shapes.")
+    quality = depth_width_view(TWO_SETS, "quality", 1, "plain cross entropy")
+    assert [one.across for one in quality.lines[0].points] == [20.0, 50.0]
+    assert "Another day." in view.origin
+    assert depth_width_view(TWO_SETS, "throughput", 2).lines == depth_width_view(STUDY, "throughput", 2).lines
+
+
+def test_both_sets_are_drawn_side_by_side_a_colour_for_a_family_and_a_mark_for_a_set() -> None:
+    view = depth_width_view(TWO_SETS, "throughput", 2, "both")
+    assert [one.name for one in view.lines] == [
+        "blocks distilled, modelled",
+        "whole distilled, modelled",
+        "blocks plain cross entropy, modelled",
+        "whole plain cross entropy, modelled",
+    ]
+    assert len(view.rows) == 6
+    assert view.verdict.startswith("Both sets together, 6 networks:")
+    assert "the better language model is the faster drafter in 1;" in view.sentence  # at γ = 2 both 1x12 are as fast
+    first, _, second, _ = depth_width_figure(view).data
+    assert (first.line.color, first.marker.symbol, first.line.dash) == (second.line.color, "circle", "solid")
+    assert (second.marker.symbol, second.line.dash) == ("diamond", "dot")
+    assert (
+        "over both sets, throughput's rank correlation is" in depth_width_view(TWO_SETS, "quality", 1, "both").sentence
+    )
+    assert "follows from times alone" in depth_width_view(TWO_SETS, "share", 1, "both").sentence
+
+
+def test_a_file_of_one_set_still_opens_and_offers_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "study.json"
+    write(TWO_SETS, file)
+    assert read(file) == TWO_SETS
+    kept = json.loads(file.read_text(encoding="utf-8"))
+    del kept["text_set"]
+    file.write_text(json.dumps(kept), encoding="utf-8")
+    assert read(file) == STUDY
+    assert sets_of(STUDY) == ("distilled",)
+    assert sets_of(TWO_SETS) == ("distilled", "plain cross entropy", "both")
+    with pytest.raises(OptionError, match="there is no set 'both' in this study; choose distilled"):
+        depth_width_view(STUDY, "matched", 1, "both")
+    write(replace(TWO_SETS, text_set=replace(TWO_SETS.text_set, networks=TWO_SETS.text_set.networks[1:])), file)
+    with pytest.raises(BenchError, match="its second set lacks a network of the first"):
+        read(file)
+    for kept, offered in ((STUDY, False), (TWO_SETS, True)):
+        monkeypatch.setattr(study, "shipped", lambda kept=kept: kept)
+        with gr.Blocks() as page:
+            depth_width_study(True)
+        (radio,) = (one for one in page.blocks.values() if getattr(one, "elem_id", None) == "sv-depth-width-set")
+        assert radio.visible is offered
+    _, figure, table = show("matched", 2, "both")
+    assert figure.data[2].name == "blocks plain cross entropy"
+    assert "blocks 16x5, plain cross entropy" in str(table)

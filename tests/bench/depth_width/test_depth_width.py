@@ -23,7 +23,7 @@ from specviz.lm.base import LanguageModel
 from specviz.proof.small_llama import small_pair
 from specviz.protocol.sweeps.intervals import Estimate
 from specviz.verifiers.base import VERIFIERS
-from tests.depth_widths import STUDY
+from tests.depth_widths import STUDY, TWO_SETS
 
 PROMPT = (1, 2, 3)
 MOST = 24
@@ -108,3 +108,18 @@ def test_the_tables_say_what_was_measured_and_what_modelled() -> None:
     assert "| `16x5` | 2 | 80 [70–90] | 100 | 0.80 [0.70–0.90] | 0.80 | 0.90 | 5 of 6 |" in lines
     assert lines[-1] == "A <machine>, a day. Made by `the command`."
     assert "Load of the machine: 1.5." in markdown(STUDY)
+
+
+def test_the_second_set_has_tables_of_its_own_which_say_that_nothing_of_it_ran() -> None:
+    lines = markdown(TWO_SETS).splitlines()
+    begin = lines.index("**The second set, plain cross entropy**")
+    assert "| both | 6 | -0.36 | -0.43 | +0.83 |" in lines[begin:]
+    assert "| plain cross entropy | 3 | -0.50 | -0.50 | +0.87 |" in lines[begin:]
+    assert (
+        "| blocks `16x5` | 50.0 | 0.250 | 0.200 | 0.25 [0.25–0.25] | 0.25 [0.25–0.25] | 1 | 89 [89–89] | 0.71 | 107 |"
+    ) in lines[begin:]
+    assert any("60% of those tokens" in line and "timed or run in the engine**" in line for line in lines[begin:])
+    assert lines[-1] == "The second set: Another day. Made by `another command`."
+    assert "second set" not in markdown(STUDY)
+    first = [line for line in markdown(STUDY).splitlines() if line.startswith("|")]
+    assert [line for line in lines[:begin] if line.startswith("|")] == first

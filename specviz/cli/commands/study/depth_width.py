@@ -1,7 +1,8 @@
 """`specviz study depth-width`: small models of six depths at equally many parameters, trained, replayed, timed and run.
 
-Place in the flow: trains both families (`training.modules.depth_study`), measures them (`bench.depth_width`), keeps
-weights and result, and writes the tables of docs/depth_width.md. Interrupted, the training goes on from its folder.
+Place in the flow: trains both families twice, distilled and by plain cross entropy (`training.modules.depth_study`),
+measures them (`bench.depth_width`), keeps the distilled weights and the result of both, and writes the tables of
+docs/depth_width.md. Interrupted, the training goes on from its folder.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +19,15 @@ from specviz.bench.core.report import check_section, markdown_table, write_betwe
 from specviz.bench.depth_width.table import markdown
 from specviz.cli.parts.bench import at_least_one
 from specviz.cli.parts.terminal import err, out
+from specviz.errors import BenchError
 from specviz.protocol import depth_widths
+from specviz.protocol.runs import PromptCard, RunRequest, TraceSource
 from specviz.resources import ROOT
 
 if TYPE_CHECKING:
     from specviz.bench.depth_width.compare import Trained
+    from specviz.bench.depth_width.replay import RecordedText
+    from specviz.lm.load import LoadedModel
     from specviz.training.modules.depth_study import DepthStudy
 
 SUMMARY = "train small models of six depths at equal size, and measure what depth costs a drafter and what it brings"
@@ -30,6 +36,8 @@ MODULES = ROOT / "modules"
 PAGE = ROOT.parent / "docs" / "depth_width.md"
 MARK = "depth width study"
 TARGET = "target"
+FIRST, SECOND = "networks", "networks_text"
+"""folders of weights in the work folder; those of the second set are not shipped"""
 GAMMAS = range(1, 9)
 MOST = 64
 """tokens of a text"""
@@ -37,7 +45,8 @@ MOST = 64
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("--minutes", type=float, default=60.0, metavar="M", help="most minutes of training (default %(default)s)")
+    add("--minutes", type=float, default=60.0, metavar="M",
+        help="most minutes of training; the second set then reads as many tokens (default %(default)s)")  # fmt: skip
     add(
         "--tokens", type=int, default=20_000_000, metavar="N", help="most tokens for each network (default %(default)s)"
     )
@@ -47,11 +56,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="texts, checkpoints and trained networks; the training goes on from it (default %(default)s)")  # fmt: skip
     add("--threads", type=int, default=1, metavar="N", help="torch threads (default %(default)s)")
     add("--nice", type=int, default=0, metavar="N", help="lowers the priority of the training by this much")
-    add("--replay", nargs="*", type=Path, metavar="TRACE",
+    only = parser.add_mutually_exclusive_group().add_argument
+    only("--replay", nargs="*", type=Path, metavar="TRACE",
         help="train, time and run nothing: replay the shipped networks on what the target wrote in these traces; where "
         "none is named, in the shipped recordings")  # fmt: skip
-    add("--tables", action="store_true", help="run nothing: write the tables of the kept result anew")
-    add("--write", action="store_true", help="keep weights and result in assets and write the tables into docs")
+    only("--second-set", action="store_true",
+        help="time and run nothing: train and replay the second set alone, beside the kept result of the first, whose "
+        "finished training the work folder holds")  # fmt: skip
+    only("--tables", action="store_true", help="run nothing: write the tables of the kept result anew")
+    add("--write", action="store_true", help="keep weights (not the second set's) and result in assets, tables in docs")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -60,7 +73,10 @@ def run(args: argparse.Namespace) -> int:
         return _replay(args.replay)
     if args.tables or args.write:
         check_section(PAGE, MARK)
-    study = depth_widths.read(RESULT) if args.tables else _run(args)
+    if args.second_set:
+        study = _with_second(args, depth_widths.read(RESULT))
+    else:
+        study = depth_widths.read(RESULT) if args.tables else _run(args)
     out().line(markdown(study))
     if args.write:
         depth_widths.write(study, RESULT)
@@ -70,50 +86,112 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace) -> depth_widths.DepthWidths:
-    from transformers.utils.logging import disable_progress_bar
-
-    from specviz.bench.core.contest import first_prompts
     from specviz.bench.core.provenance import origin_here
     from specviz.bench.depth_width.compare import ComparePlan, compare
-    from specviz.cli.parts.sources import SharedModels, live_source
+
+    first = _first(args)
+    tokens = first.train(_lines())
+    second = first.from_the_text(args.work_dir / SECOND)
+    second.train(_lines())
+    trained = _trained(first)
+    here = _at_hand(args)
+    plan = ComparePlan(repeats=args.repeats)
+    found = compare(here.target.model, here.source, trained, here.prompts, here.request, plan, err().line)
+    if args.write:
+        for folder in {one.folder for one in trained}:
+            shutil.copytree(folder, MODULES / folder.name, dirs_exist_ok=True)
+    origin = origin_here(here.target)
+    command = f"specviz study depth-width --minutes {args.minutes:g} --write"
+    return depth_widths.DepthWidths(
+        found.networks,
+        round(first.target_perplexity(), 3),
+        found.timed.passes,
+        found.plain,
+        found.measured,
+        tokens,
+        first.training.loss,
+        len(found.texts),
+        found.replayed_tokens,
+        plan.timed,
+        round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
+        {origin.target.name: origin.target.weights_sha256},
+        command,
+        str(origin),
+        _text_set(second, here, found.texts, command),
+    )
+
+
+def _with_second(args: argparse.Namespace, kept: depth_widths.DepthWidths) -> depth_widths.DepthWidths:
+    """The kept result with a second set beside it, on the texts of the first."""
+    from specviz.bench.depth_width.texts import written
+
+    first = _first(args)
+    if first.tokens != kept.tokens:
+        raise BenchError(
+            f"{args.work_dir} holds a training of {first.tokens:,} tokens, but the networks of the kept result learnt "
+            f"from {kept.tokens:,}; give the work folder of that training, or leave out --second-set to do all anew."
+        )
+    here = _at_hand(args)
+    if here.target.model.info.weights_sha256 not in kept.models.values():
+        raise BenchError("the kept result is of another target; leave out --second-set to do all anew.")
+    texts = written(here.source, here.prompts, here.request, err().line)
+    tokens = sum(len(one.tokens) - one.start for one in texts)
+    if (len(texts), tokens) != (kept.replayed_prompts, kept.replayed_tokens):
+        raise BenchError(
+            f"the target wrote {tokens:,} tokens after {len(texts)} prompts, but the first set was replayed on "
+            f"{kept.replayed_tokens:,} after {kept.replayed_prompts}; leave out --second-set to do all anew."
+        )
+    second = first.from_the_text(args.work_dir / SECOND)
+    second.train(_lines())
+    return replace(kept, text_set=_text_set(second, here, texts, "specviz study depth-width --second-set --write"))
+
+
+def _text_set(second: DepthStudy, here: _AtHand, texts: Sequence[RecordedText], command: str) -> depth_widths.TextSet:
+    from specviz.bench.core.provenance import origin_here
+    from specviz.bench.depth_width.compare import of_text
+
+    networks = of_text(here.target.model, _trained(second), texts, GAMMAS, here.request.max_new_tokens)
+    return depth_widths.TextSet(
+        networks, second.tokens, second.training.loss, round(second.written_share, 4), command,
+        str(origin_here(here.target)),
+    )  # fmt: skip
+
+
+def _first(args: argparse.Namespace) -> DepthStudy:
+    """The distilled set: begun, under way or finished."""
+    from transformers.utils.logging import disable_progress_bar
+
     from specviz.lm.step_time import use_threads
-    from specviz.protocol.runs import RunRequest
     from specviz.training.modules.depth_study import DepthStudy, training_of
 
     use_threads(args.threads)
     disable_progress_bar()
     if args.nice and hasattr(os, "nice"):
         os.nice(args.nice)
-    training = training_of(args.minutes, args.tokens, TARGET, args.work_dir)
-    study = DepthStudy(training, args.work_dir / "networks")
-    tokens = study.train(_lines())
-    trained = _trained(study)
+    return DepthStudy(training_of(args.minutes, args.tokens, TARGET, args.work_dir), args.work_dir / FIRST)
+
+
+@dataclass(frozen=True)
+class _AtHand:
+    """The target that writes and runs, and what it is asked."""
+
+    target: LoadedModel
+    source: TraceSource
+    prompts: Sequence[PromptCard]
+    request: RunRequest
+
+
+def _at_hand(args: argparse.Namespace) -> _AtHand:
+    from specviz.bench.core.contest import first_prompts
+    from specviz.cli.parts.sources import SharedModels, live_source
+
     shared = SharedModels()
-    target = shared(TARGET, device="cpu", dtype="float32")
     source = live_source(shared)
-    prompts = first_prompts(source.catalog(), args.prompts)
-    request = RunRequest("", max_new_tokens=MOST, dtype="float32", device="cpu", record=False)
-    plan = ComparePlan(repeats=args.repeats)
-    found = compare(target.model, source, trained, prompts, request, plan, err().line)
-    if args.write:
-        for folder in {one.folder for one in trained}:
-            shutil.copytree(folder, MODULES / folder.name, dirs_exist_ok=True)
-    origin = origin_here(target)
-    return depth_widths.DepthWidths(
-        found.networks,
-        round(study.target_perplexity(), 3),
-        found.timed.passes,
-        found.plain,
-        found.measured,
-        tokens,
-        training.loss,
-        len(found.texts),
-        found.replayed_tokens,
-        plan.timed,
-        round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
-        {origin.target.name: origin.target.weights_sha256},
-        f"specviz study depth-width --minutes {args.minutes:g} --write",
-        str(origin),
+    return _AtHand(
+        shared(TARGET, device="cpu", dtype="float32"),
+        source,
+        first_prompts(source.catalog(), args.prompts),
+        RunRequest("", max_new_tokens=MOST, dtype="float32", device="cpu", record=False),
     )
 
 
