@@ -24,6 +24,7 @@ from specviz.app.parts import notices
 from specviz.app.parts.tables import blocks_table
 from specviz.errors import SpecVizError
 from specviz.protocol.depth_widths import DISTILLED, TEXT
+from specviz.theory.depth_widths import Modelled
 
 INTRO = (
     "Should a drafter be deep or wide? Two families of `small_model`, 1 to 16 layers: *blocks* have equally many "
@@ -36,6 +37,16 @@ TWO_SETS = (
     f"Each network was trained twice from the same texts: *{DISTILLED}* from the target, and by *{TEXT}* to the next "
     "token. The times are of the distilled ones; the others have the same shapes, and did not run in the engine."
 )
+PAIRED = (
+    "network",
+    "step, ms",
+    *(
+        f"{number}, {learnt}"
+        for number in ("perplexity", "matched", "tokens/s")
+        for learnt in (DISTILLED, "cross entropy")
+    ),
+)
+"""of both sets side by side, their throughput modelled"""
 COLUMNS = ("network", "step, ms", "matched", "needed", "modelled tokens/s", "measured", "drafting")
 
 
@@ -87,18 +98,35 @@ def _said(view: DepthWidthView) -> str:
 
 
 def depth_width_table(view: DepthWidthView) -> str:
-    """Every network at the chosen γ. *needed*: matched tokens with which it were as fast as its family's shallowest."""
+    """Every network at the chosen γ, of both sets side by side. *needed*: matched tokens with which it were as fast as
+    its family's shallowest."""
     title = f"γ = {view.gamma}; needed: matched tokens to be as fast as the shallowest of the family"
-    sets = {row.of for row in view.rows}
-    return blocks_table(COLUMNS, [_row(one, len(sets) > 1) for one in view.rows], title)
+    first, second = ([row for row in view.rows if row.of == name] for name in (DISTILLED, TEXT))
+    if first and second:
+        pairs, paired = zip(first, second, strict=True), f"γ = {view.gamma}; tokens/s: modelled"
+        return blocks_table(PAIRED, [_paired(one.modelled, other.modelled) for one, other in pairs], paired)
+    return blocks_table(COLUMNS, [_row(one) for one in view.rows], title)
 
 
-def _row(row: Row, name_set: bool) -> list[str]:
+def _paired(one: Modelled, other: Modelled) -> list[str]:
+    network = one.network
+    return [
+        escape(f"{network.family} {network.name}"),
+        f"{network.step.median_ms:.2f}",
+        f"{network.perplexity:.1f}",
+        f"{other.network.perplexity:.1f}",
+        f"{one.matched.value:.2f}",
+        f"{other.matched.value:.2f}",
+        f"{one.tokens_per_s.value:.0f}",
+        f"{other.tokens_per_s.value:.0f}",
+    ]
+
+
+def _row(row: Row) -> list[str]:
     one, network = row.modelled, row.modelled.network
-    own_set = f", {row.of}" if name_set else ""
     measured = "–" if row.measured is None else f"{row.measured.tokens_per_s.value:.0f}"
     return [
-        escape(f"{network.family} {network.name}{own_set}"),
+        escape(f"{network.family} {network.name}"),
         f"{network.step.median_ms:.2f}",
         f"{one.matched.value:.2f}",
         f"{one.needed:.2f}",

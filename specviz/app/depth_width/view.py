@@ -15,7 +15,7 @@ from specviz.protocol import depth_widths
 from specviz.protocol.depth_widths import DISTILLED, FAMILIES, TEXT, DepthWidths, Measured
 from specviz.protocol.sweeps.intervals import Estimate
 from specviz.resources import ROOT
-from specviz.theory.depth_widths import Modelled, best, correlations, finding, modelled, same_shape, together
+from specviz.theory.depth_widths import Modelled, best, correlations, finding, modelled, together
 
 FILE = ROOT / "studies" / "depth_width.json"
 
@@ -174,7 +174,13 @@ def _said_of_both(first: Sequence[Row], second: Sequence[Row], number: Number) -
         )
     if number is SHARE:
         return "The share of drafting is one for both sets: it follows from times alone."
-    return f"At γ = {gamma}: {same_shape(*found)}"
+    pairs = [(one.matched.value, other.matched.value) for one, other in zip(*found, strict=True)]
+    (low, high), (lowest, highest) = ((min(own), max(own)) for own in zip(*pairs, strict=True))
+    return (
+        f"At γ = {gamma} networks match {low:.2f} to {high:.2f} tokens a round when {DISTILLED} and {lowest:.2f} to "
+        f"{highest:.2f} by {TEXT}; of two of one shape the {DISTILLED} one matches more in "
+        f"{sum(one > other for one, other in pairs)} of {len(pairs)}."
+    )
 
 
 def _said(rows: Sequence[Row], number: Number) -> str:
