@@ -107,23 +107,35 @@ def together(study: DepthWidths) -> str:
         return ""
     families = [one for found in sets.values() for one in _families(found)]
     count = len({one.network.name for found in sets.values() for one in found})
-    return f"Both sets together, {2 * count} networks: {_verdict(families, study.tokens)} {same_shape(*sets.values())}"
+    each = [(name, correlations(found).perplexity) for name, found in sets.items()]
+    alone = ", ".join(f"{name} {seen:+.2f}" for name, seen in each if seen is not None)
+    return (
+        f"Both sets together, {2 * count} networks: {_verdict(families, study.tokens)} With perplexity, each set "
+        f"alone: {alone}. {_same_shape(*sets.values())}"
+    )
 
 
-def same_shape(first: Sequence[Modelled], second: Sequence[Modelled]) -> str:
+def _same_shape(first: Sequence[Modelled], second: Sequence[Modelled]) -> str:
     """Networks of one shape side by side, in a sentence. Both in the same order."""
     pairs = list({one.network.name: (one, other) for one, other in zip(first, second, strict=True)}.values())
     agree = sum(
         (one.tokens_per_s.value - other.tokens_per_s.value) * (other.network.perplexity - one.network.perplexity) > 0
         for one, other in pairs
     )
+    inside = sum(_inside(one, other) and _inside(other, one) for one, other in pairs)
     most = max(_ratio([one, other]) for one, other in pairs)
     depth = max(_ratio([family[0], family[-1]]) for found in (first, second) for family in _families(found))
     return (
-        f"Of {len(pairs)} shapes, each trained twice and with one step time, the better language model is the faster "
-        f"drafter in {agree}; what it learnt changes the throughput of a shape by at most {most - 1:.0%}, depth that "
-        f"of a family's shallowest and deepest by up to {depth - 1:.0%}."
+        f"Of {len(pairs)} shapes, each trained twice and with the same step time, the better language model is the "
+        f"faster drafter in {agree}; in {inside} each is within the other's 95 % interval over prompts. What it learnt "
+        f"changes the throughput of a shape by at most {most - 1:.0%}, depth that of a family's shallowest and deepest "
+        f"by up to {depth - 1:.0%}."
     )
+
+
+def _inside(one: Modelled, other: Modelled) -> bool:
+    """Whether the throughput of one is in the interval of the other's."""
+    return other.tokens_per_s.low <= one.tokens_per_s.value <= other.tokens_per_s.high
 
 
 def _ratio(found: Sequence[Modelled]) -> float:

@@ -34,8 +34,9 @@ INTRO = (
     "[2402.01528](https://arxiv.org/abs/2402.01528); method: `docs/depth_width.md`."
 )
 TWO_SETS = (
-    f"Each network was trained twice from the same texts: *{DISTILLED}* from the target, and by *{TEXT}* to the next "
-    "token. The times are of the distilled ones; the others have the same shapes, and did not run in the engine."
+    "Each network was trained twice from the same texts, {written:.0%} of which hold what the target wrote: "
+    f"*{DISTILLED}* from the target, and by *{TEXT}* to the text's next token. The times are of the distilled ones; the "
+    "others have the same shapes, and did not run in the engine."
 )
 PAIRED = (
     "network",
@@ -58,7 +59,9 @@ def depth_width_study(visible: bool) -> gr.Column | None:
     opening, sets = depth_width_view(study, NUMBERS[0].name, opening_gamma(study)), sets_of(study)
     column: gr.Column = gr.Column(visible=visible, elem_id="sv-depth-width")
     with column:
-        gr.Markdown(f"{INTRO}\n\n{TWO_SETS}" if len(sets) > 1 else INTRO)
+        gr.Markdown(INTRO)
+        if study.text_set is not None:
+            gr.Markdown(TWO_SETS.format(written=study.text_set.written_share))
         with gr.Row():
             number = gr.Dropdown(
                 [(one.label, one.name) for one in NUMBERS], value=NUMBERS[0].name, label="number", min_width=220,
