@@ -35,8 +35,8 @@ INTRO = (
 )
 TWO_SETS = (
     "Each network was trained twice from the same texts, {written:.0%} of which hold what the target wrote: "
-    f"*{DISTILLED}* from the target, and by *{TEXT}* to the text's next token. The times are of the distilled ones; the "
-    "others have the same shapes, and did not run in the engine."
+    f"*{DISTILLED}* from the target, and by *{TEXT}* to the text's next token. The times are of the distilled ones; "
+    "the others have the same shapes, and did not run in the engine."
 )
 PAIRED = (
     "network",

@@ -155,6 +155,8 @@ def test_a_file_of_one_set_still_opens_and_offers_no_other(tmp_path: Path, monke
             depth_width_study(True)
         (radio,) = (one for one in page.blocks.values() if getattr(one, "elem_id", None) == "sv-depth-width-set")
         assert radio.visible is offered
+        words = " ".join(str(one.value) for one in page.blocks.values() if isinstance(one, gr.Markdown))
+        assert ("60% of which hold what the target wrote" in words) is offered
     _, figure, table = show("matched", 2, "both")
     assert figure.data[2].name == "blocks plain cross entropy"
     deep = str(table).partition("blocks 16x5</td>")[2].partition("</tr>")[0]
