@@ -26,11 +26,11 @@ def pixels(scene: Scene) -> NDArray[np.uint8]:
     picture = np.empty((SIDE, SIDE, 3), dtype=np.uint8)
     picture[:] = GROUND
     for one in scene.shapes:
-        picture[_covered(one)] = RGB[one.colour]
+        picture[covered(one)] = RGB[one.colour]
     return picture
 
 
-def _covered(one: PlacedShape) -> NDArray[np.bool_]:
+def covered(one: PlacedShape) -> NDArray[np.bool_]:
     """Which pixels belong to a shape [32, 32]."""
     rows, columns = np.mgrid[:SIDE, :SIDE]
     down, across, radius = rows - one.y, abs(columns - one.x), one.radius

@@ -5,7 +5,7 @@ ids of a row: the picture's tokens, the caption, the end; then padding, which `-
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 import numpy as np
@@ -16,25 +16,26 @@ from torch import Tensor
 from specviz.scenes.captions import caption
 from specviz.scenes.generator import scene_of
 from specviz.scenes.raster import pixels
-from specviz.scenes.scene import COLOURS, RADII, SHAPES, SIDE, Scene
+from specviz.scenes.scene import Scene
 from specviz.scenes.talk import talk
-from specviz.scenes.vocabulary import PICTURE_IDS
+from specviz.scenes.vocabulary import PICTURE_IDS, is_grounded, token_strings
 
 END_ID = 0
 IGNORED = -100
 """a label that no loss counts"""
-SIDE_CELLS = 4
+UNKNOWN_ID = 1
+UNREAD = 0.3
+"""of the words that the picture decides, how many the captioner reads as an unknown one while it learns: what comes
+next it has to see then, instead of guessing which colour goes with which shape"""
 
 
 @dataclass(frozen=True)
 class CaptionBatch:
-    """ids int64 [B, T] · labels [B, T], the token after each place or IGNORED · pictures uint8 [B, 32, 32, 3] ·
-    contents int64 [B, 16, 3]: colour, shape and size of the shape whose centre lies in a cell, 0 for none."""
+    """ids int64 [B, T] · labels [B, T], the token after each place or IGNORED · pictures uint8 [B, 32, 32, 3]."""
 
     ids: Tensor
     labels: Tensor
     pictures: Tensor
-    contents: Tensor
 
     @property
     def n_tokens(self) -> int:
@@ -43,15 +44,20 @@ class CaptionBatch:
 
     def to(self, device: torch.device) -> CaptionBatch:
         """The same batch on another device."""
-        moved = (one.to(device) for one in (self.ids, self.labels, self.pictures, self.contents))
-        return CaptionBatch(*moved)
+        return CaptionBatch(self.ids.to(device), self.labels.to(device), self.pictures.to(device))
 
 
 class Captions:
-    """Batches of captions of training scenes, or of talk behind a picture that says nothing about it."""
+    """Batches of captions of training scenes, or of talk behind a picture that says nothing about it.
 
-    def __init__(self, tokenizer: Tokenizer, batch_size: int, seed: int, talks: bool = False) -> None:
+    `unread`: see UNREAD."""
+
+    def __init__(
+        self, tokenizer: Tokenizer, batch_size: int, seed: int, talks: bool = False, unread: float = 0.0
+    ) -> None:
         self._tokenizer, self._batch_size, self._seed, self._talks = tokenizer, batch_size, seed, talks
+        self._unread = unread
+        self._grounded = torch.tensor([is_grounded(token) for token in token_strings()])
 
     def batch(self, step: int) -> CaptionBatch:
         """The batch of one optimiser step."""
@@ -61,7 +67,11 @@ class Captions:
             talk(Random(first + row)) if self._talks else caption(one, Random(first + row))
             for row, one in enumerate(scenes)
         ]
-        return batch_of(self._tokenizer, scenes, texts)
+        whole = batch_of(self._tokenizer, scenes, texts)
+        if not self._unread:
+            return whole
+        drawn = torch.rand(whole.ids.shape, generator=torch.Generator().manual_seed(first)) < self._unread
+        return replace(whole, ids=whole.ids.masked_fill(drawn & self._grounded[whole.ids], UNKNOWN_ID))
 
 
 def batch_of(tokenizer: Tokenizer, scenes: list[Scene], texts: list[str]) -> CaptionBatch:
@@ -74,14 +84,4 @@ def batch_of(tokenizer: Tokenizer, scenes: list[Scene], texts: list[str]) -> Cap
         ids[at, : len(row)] = torch.tensor(row)
         labels[at, len(PICTURE_IDS) - 1 : len(row) - 1] = ids[at, len(PICTURE_IDS) : len(row)]
     pictures = torch.from_numpy(np.stack([pixels(one) for one in scenes]))
-    return CaptionBatch(ids, labels, pictures, torch.stack([_contents(one) for one in scenes]))
-
-
-def _contents(scene: Scene) -> Tensor:
-    """What lies in each cell [16, 3]; see `CaptionBatch.contents`."""
-    cells = torch.zeros(SIDE_CELLS**2, 3, dtype=torch.int64)
-    for one in scene.shapes:
-        cell = SIDE_CELLS * one.y // SIDE * SIDE_CELLS + SIDE_CELLS * one.x // SIDE
-        kinds = (COLOURS.index(one.colour), SHAPES.index(one.shape), tuple(RADII).index(one.size))
-        cells[cell] = torch.tensor(kinds) + 1
-    return cells
+    return CaptionBatch(ids, labels, pictures)

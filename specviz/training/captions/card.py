@@ -8,7 +8,7 @@ from typing import Any
 from specviz.scenes.generator import HELD_OUT
 
 WHAT = {
-    "captioner": "A target that captions a picture of one to three coloured shapes: 64 patches of 4 × 4 pixels, two "
+    "captioner": "A target that captions a picture of one to three coloured shapes: 64 patches of 4 × 4 pixels, three "
     "blocks of a vision transformer, 16 pooled tokens, a projector, and a language model of four layers.",
     "caption-drafter-text": "A drafter that sees no picture and never read a caption: it knows the captions' words "
     "from other sentences.",
@@ -48,6 +48,7 @@ def card(role: str, parameters: Mapping[str, int], facts: Mapping[str, Any], fig
             "",
             "## How it was made",
             "",
+            *_alone(facts),
             f"* {facts['steps']:,} steps over {facts['scenes']:,} generated {read}, "
             f"{facts['minutes']:g} minutes of "
             f"{facts['machine']}, one thread at lowest priority; last loss {facts['last_loss']:g}.",
@@ -63,6 +64,18 @@ def card(role: str, parameters: Mapping[str, int], facts: Mapping[str, Any], fig
             "",
         )
     )
+
+
+def _alone(facts: Mapping[str, Any]) -> list[str]:
+    if "eyes_pictures" not in facts:
+        return []
+    return [
+        f"* First its eyes alone, {facts['eyes_minutes']:g} minutes on {facts['eyes_pictures']:,} generated pictures: "
+        "a reader, thrown away since, asked what lies in each cell of a grid. A third of the shapes there had a colour "
+        "without a name, a third of the colours a form without one, and what has no name was not asked. Then the eyes "
+        "were fixed, and the language model learnt captions; of the words that the picture decides, some were hidden "
+        "from it, so that it has to look.",
+    ]
 
 
 def _right(figures: Mapping[str, Any]) -> list[str]:

@@ -23,7 +23,9 @@ from specviz.scenes.vocabulary import END
 from specviz.training.captions.accuracy import accuracy
 from specviz.training.captions.card import card
 from specviz.training.captions.train import (
+    BEGINS_WITH,
     EYES,
+    EYES_ALONE,
     ROLES,
     SEED,
     CaptionTraining,
@@ -89,11 +91,11 @@ def _eyes_tensors(eyes: Eyes) -> dict[str, Tensor]:
 
 
 def _run(training: CaptionTraining, role: str) -> dict[str, Any]:
-    """How long it was trained, and how its loss fell."""
+    """How long it was trained, and how its loss fell; of the captioner also what its eyes learnt from alone."""
     run = checkpoint_facts(checkpoint(training.work, role))
     log = run["log"]
     every = max(1, len(log) // 40)
-    return {
+    facts: dict[str, Any] = {
         "command": "specviz train captions",
         "steps": run["step"],
         "scenes": run["step"] * training.batch_size,
@@ -102,6 +104,10 @@ def _run(training: CaptionTraining, role: str) -> dict[str, Any]:
         "losses": [[row["step"], round(row["loss"], 4)] for row in log[::every]],
         "last_loss": round(sum(row["loss"] for row in log[-20:]) / max(1, len(log[-20:])), 4),
     }
+    if BEGINS_WITH.get(role) == EYES_ALONE:
+        alone = checkpoint_facts(checkpoint(training.work, EYES_ALONE))
+        facts |= {"eyes_pictures": alone["tokens"], "eyes_minutes": round(alone["elapsed_s"] / 60, 1)}
+    return facts
 
 
 def _parameters(folder: Path) -> dict[str, int]:

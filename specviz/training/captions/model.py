@@ -1,7 +1,8 @@
 """What is trained: a Llama language model, and eyes whose embeddings take the places of the picture's tokens.
 
-The loss is that of the caption's tokens; where there are eyes, a part of it asks them what lies in each cell, through
-a reader that is thrown away after training.
+Eyes that have a cell for every place of the picture learn first and alone: a reader, thrown away after training, asks
+them what lies in each cell. Then they are fixed, and the language model learns captions from what they see. Smaller
+eyes learn from the captions.
 """
 
 from __future__ import annotations
@@ -12,14 +13,12 @@ from torch.nn import functional
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from specviz.lm.eyes import Eyes, EyesShape
-from specviz.scenes.scene import COLOURS, RADII, SHAPES
 from specviz.scenes.vocabulary import PICTURE_IDS
 from specviz.training.captions.batches import IGNORED, CaptionBatch
+from specviz.training.captions.lessons import KINDS, NOT_ASKED, Lesson
 
 CONTEXT = 128
 """tokens: a picture, the longest caption, and room for a visitor's own words"""
-READ_WEIGHT = 0.5
-"""of what the reader says of the cells, beside the caption"""
 
 
 def language_config(vocabulary: int, hidden: int, layers: int, heads: int, intermediate: int) -> LlamaConfig:
@@ -40,6 +39,14 @@ def language_config(vocabulary: int, hidden: int, layers: int, heads: int, inter
     )
 
 
+def waves(grid: int, width: int) -> Tensor:
+    """Where the position table of taught eyes begins [grid², width]: sines and cosines of row and column, from 32
+    patches long to two. Neighbours begin alike, so the eyes find out sooner than from noise which patches touch."""
+    turns = 2 * torch.pi / 32 * torch.arange(grid)[:, None] * torch.arange(1, width // 4 + 1)
+    line = 0.5 * torch.cat((turns.sin(), turns.cos()), 1)
+    return torch.cat((line[:, None].expand(-1, grid, -1), line[None].expand(grid, -1, -1)), -1).flatten(0, 1)
+
+
 class CaptionModel(nn.Module):
     """A language model with or without eyes, as it is trained."""
 
@@ -51,32 +58,36 @@ class CaptionModel(nn.Module):
             nn.init.zeros_(layer.self_attn.o_proj.weight)
             nn.init.zeros_(layer.mlp.down_proj.weight)
         self.eyes = None if eyes is None else Eyes(eyes, config.hidden_size)
-        kinds = (len(COLOURS) + 1, len(SHAPES) + 1, len(RADII) + 1)
-        self.reader = None if eyes is None else nn.Linear(config.hidden_size, sum(kinds))
-        self._kinds = list(kinds)
+        has_reader = eyes is not None and eyes.cells == len(PICTURE_IDS)
+        self.reader = nn.Linear(config.hidden_size, sum(KINDS) + len(KINDS)) if has_reader else None
+        if has_reader and self.eyes is not None:
+            self.eyes.position.data.copy_(waves(self.eyes.grid, self.eyes.shape.width))
 
     @property
     def device(self) -> torch.device:
         return self.language.device
 
+    def reading_loss(self, lesson: Lesson) -> Tensor:
+        """What the reader gets wrong about the cells: the cross entropies of all questions together."""
+        assert self.eyes is not None
+        assert self.reader is not None, "only eyes with a cell for every place are taught alone."
+        says = self.reader(self.eyes(lesson.pictures)).split([count + 1 for count in KINDS], -1)
+        losses = (
+            functional.cross_entropy(logits.flatten(0, 1), lesson.answers[..., kind].flatten(), ignore_index=NOT_ASKED)
+            for kind, logits in enumerate(says)
+        )
+        return torch.stack(list(losses)).sum()
+
     def loss(self, batch: CaptionBatch) -> Tensor:
-        """Cross entropy of the captions' tokens; plus, with eyes that have a cell for every place, what the reader
-        gets wrong."""
+        """Cross entropy of the captions' tokens."""
         inner = self.language.model
         x = inner.embed_tokens(batch.ids)
-        read = x.new_zeros(())
-        if self.eyes is not None and self.reader is not None:
-            seen = self.eyes(batch.pictures)
-            x = torch.cat((seen, x[:, len(PICTURE_IDS) :]), 1)
-            if self.eyes.shape.cells == len(PICTURE_IDS):
-                says = self.reader(seen).split(self._kinds, -1)
-                for kind, logits in enumerate(says):
-                    read = read + functional.cross_entropy(logits.flatten(0, 1), batch.contents[..., kind].flatten())
+        if self.eyes is not None:
+            x = torch.cat((self.eyes(batch.pictures), x[:, len(PICTURE_IDS) :]), 1)
         # The layers are walked directly: no cache and no mask object, so attention takes its causal fast path.
         turns = inner.rotary_emb(x, torch.arange(x.shape[1], device=x.device)[None])
         for layer in inner.layers:
             x = layer(x, position_embeddings=turns)
         counted = batch.labels != IGNORED
         logits = self.language.lm_head(inner.norm(x[counted]))
-        loss: Tensor = functional.cross_entropy(logits, batch.labels[counted]) + READ_WEIGHT * read
-        return loss
+        return functional.cross_entropy(logits, batch.labels[counted])

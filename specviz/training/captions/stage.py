@@ -6,7 +6,7 @@ Place in the flow: called by the command; the work is `train.py`'s and `export.p
 from __future__ import annotations
 
 from specviz.training.captions.export import export
-from specviz.training.captions.train import ROLES, CaptionTraining, Report, trained
+from specviz.training.captions.train import STAGES, CaptionTraining, Report, trained
 from specviz.training.options import TrainOptions
 
 
@@ -15,7 +15,7 @@ def train_captions(options: TrainOptions, report: Report) -> None:
 
     How much each learns is fixed; of the options it reads `work_dir`, `out_dir`, `machine` and `note`."""
     training = CaptionTraining(options.work_dir)
-    for role in ROLES:
+    for role in STAGES:
         report({"training": role})
         trained(training, role, report)
     export(training, options.out_dir, options.machine, report, options.note)

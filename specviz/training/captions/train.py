@@ -1,6 +1,6 @@
 """Trains the captioner and its three drafters, one after the other; each resumes where it was stopped.
 
-captioner: eyes and language model on captions
+captioner: its eyes alone on lessons, then, with these eyes as they are, its language model on captions
 caption-drafter-text: no eyes, on talk · -tuned: the same weights, on captions · -eyes: its own small eyes, on captions
 """
 
@@ -17,18 +17,25 @@ from transformers import LlamaForCausalLM
 
 from specviz.lm.eyes import EyesShape
 from specviz.scenes.vocabulary import END, PICTURE_IDS, PICTURE_TOKENS, PIECES, UNKNOWN, token_strings
-from specviz.training.captions.batches import CaptionBatch, Captions
+from specviz.training.captions.batches import UNREAD, CaptionBatch, Captions
+from specviz.training.captions.lessons import Lesson, Lessons
 from specviz.training.captions.model import CaptionModel, language_config
 from specviz.training.loop import Loop, LoopOptions
 from specviz.training.schedule import Budget
 from specviz.training.windows import Batch, Batches
 
 ROLES = ("captioner", "caption-drafter-text", "caption-drafter-tuned", "caption-drafter-eyes")
-"""in the order of training; the third begins with the second's weights"""
-TOKENS = {ROLES[0]: 1_150_000, ROLES[1]: 200_000, ROLES[2]: 200_000, ROLES[3]: 260_000}
-"""of text that each learns from"""
+"""what is shipped"""
+EYES_ALONE = "captioner-eyes"
+"""the captioner before its first caption"""
+STAGES = (EYES_ALONE, *ROLES)
+"""in the order of training"""
+BEGINS_WITH = {ROLES[0]: EYES_ALONE, ROLES[2]: ROLES[1]}
+"""whose weights a stage begins with; the others begin with fresh ones"""
+TOKENS = {EYES_ALONE: 140_000, ROLES[0]: 1_200_000, ROLES[1]: 200_000, ROLES[2]: 200_000, ROLES[3]: 260_000}
+"""of text that each learns from; for the eyes alone, pictures"""
 EYES = {
-    ROLES[0]: EyesShape(first_id=PICTURE_IDS[0]),
+    ROLES[0]: EyesShape(first_id=PICTURE_IDS[0], layers=3),
     ROLES[3]: EyesShape(first_id=PICTURE_IDS[0], cells=4, width=48, heads=3, layers=1),
 }
 SEED = 0
@@ -59,11 +66,11 @@ def tokenizer() -> Tokenizer:
 
 def fresh(role: str, vocabulary: int) -> CaptionModel:
     """New weights for a role."""
-    if role == ROLES[0]:
+    if role in (EYES_ALONE, ROLES[0]):
         config = language_config(vocabulary, hidden=128, layers=4, heads=4, intermediate=320)
     else:
         config = language_config(vocabulary, hidden=64, layers=2, heads=2, intermediate=160)
-    return CaptionModel(config, EYES.get(role), SEED)
+    return CaptionModel(config, EYES.get(ROLES[0] if role == EYES_ALONE else role), SEED)
 
 
 def checkpoint(work: Path, role: str) -> Path:
@@ -71,12 +78,14 @@ def checkpoint(work: Path, role: str) -> Path:
 
 
 def trained(training: CaptionTraining, role: str, report: Report) -> Loop:
-    """Train one role to the end of its budget, from its checkpoint where there is one."""
+    """Train one stage to the end of its budget, from its checkpoint where there is one."""
     words = tokenizer()
     model = fresh(role, words.get_vocab_size())
-    if role == ROLES[2]:
-        before = torch.load(checkpoint(training.work, ROLES[1]), weights_only=True)
+    if role in BEGINS_WITH:
+        before = torch.load(checkpoint(training.work, BEGINS_WITH[role]), weights_only=True)
         model.load_state_dict(before["model"])
+    if role == ROLES[0] and model.eyes is not None:
+        model.eyes.requires_grad_(False)  # captions know nothing of nameless colours, and would entangle what they see
     options = LoopOptions(
         Budget(TOKENS[role], training.minutes),
         matrix_lr=0.02,
@@ -86,10 +95,16 @@ def trained(training: CaptionTraining, role: str, report: Report) -> Loop:
         checkpoint_every_s=60.0,
         validate_every_s=1e9,
     )
-    batches = Captions(words, training.batch_size, SEED + ROLES.index(role), talks=role == ROLES[1])
+    seed = SEED + (*ROLES, EYES_ALONE).index(role)
+    batches: Captions | Lessons = (
+        Lessons(training.batch_size, seed)
+        if role == EYES_ALONE
+        else Captions(words, training.batch_size, seed, role == ROLES[1], UNREAD if role == ROLES[0] else 0.0)
+    )
 
     def objective(model: LlamaForCausalLM, batch: Batch, step: int) -> torch.Tensor:
-        return cast(CaptionModel, model).loss(cast(CaptionBatch, batch))
+        learner = cast(CaptionModel, model)
+        return learner.reading_loss(batch) if isinstance(batch, Lesson) else learner.loss(cast(CaptionBatch, batch))
 
     path = checkpoint(training.work, role)
     loop = Loop(cast(LlamaForCausalLM, model), cast(Batches, batches), objective, options, path)

@@ -6,8 +6,19 @@ holds that.
 
 from __future__ import annotations
 
-from tests.mutants.faults import analysing, batching, checking, drafting, judging, passes, player, sampling, spreading
+from tests.mutants.faults import (
+    analysing,
+    batching,
+    captioning,
+    checking,
+    drafting,
+    judging,
+    passes,
+    player,
+    sampling,
+    spreading,
+)
 from tests.mutants.faults.fault import Fault
 
-AREAS = (sampling, judging, passes, drafting, checking, player, spreading, analysing, batching)
+AREAS = (sampling, judging, passes, drafting, checking, player, spreading, analysing, batching, captioning)
 FAULTS: tuple[Fault, ...] = tuple(fault for area in AREAS for fault in area.FAULTS)

@@ -1,0 +1,120 @@
+"""Pictures that teach the captioner's eyes alone, before any caption: what lies in each cell of the grid, and where.
+
+Eyes that only ever meet red, blue and white triangles learn those three, not what a triangle is, and misread a purple
+one. So a third of the shapes is painted in a colour that has no name, and a third of the colours fills a form that has
+no name; what has no name is not asked. The pairs that are kept out of training stay out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from specviz.scenes.generator import scene_of
+from specviz.scenes.raster import GROUND, RGB, covered
+from specviz.scenes.scene import COLOURS, MOST_SHAPES, RADII, SHAPES, SIDE, PlacedShape, Scene
+
+SIDE_CELLS = 4
+CELL = SIDE // SIDE_CELLS
+"""pixels along a cell's side"""
+KINDS = (len(COLOURS), len(SHAPES), len(RADII), MOST_SHAPES, CELL, CELL)
+"""how many answers there are to each question about a cell: colour, shape, size, which of the picture's shapes from
+left to right, pixels from the cell's left edge to the shape's centre, and from its top"""
+NOT_ASKED = -100
+"""an answer that no loss counts"""
+FAR = 90
+"""how far, of 255 in red, green and blue, a colour without a name is from every colour that has one"""
+_NAMELESS_FORMS = ("diamond", "frame", "bar", "pole")
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """pictures uint8 [B, 32, 32, 3] · answers int64 [B, 16, 6]: 1 + the answer for the cell in which a shape's centre
+    lies, 0 for a cell without one, NOT_ASKED for what has no name; in the order of KINDS."""
+
+    pictures: Tensor
+    answers: Tensor
+
+    @property
+    def n_tokens(self) -> int:
+        """Pictures: what the training loop counts its budget in."""
+        return len(self.pictures)
+
+    def to(self, device: torch.device) -> Lesson:
+        """The same on another device."""
+        return Lesson(self.pictures.to(device), self.answers.to(device))
+
+
+class Lessons:
+    """Lessons from training scenes; each is a pure function of its step."""
+
+    def __init__(self, batch_size: int, seed: int) -> None:
+        self._batch_size, self._seed = batch_size, seed
+
+    def batch(self, step: int) -> Lesson:
+        """The lesson of one optimiser step."""
+        first = (self._seed << 32) + step * self._batch_size
+        made = [
+            lesson_of(scene_of("train", number), Random(number)) for number in range(first, first + self._batch_size)
+        ]
+        return Lesson(
+            torch.from_numpy(np.stack([picture for picture, _ in made])), torch.stack([told for _, told in made])
+        )
+
+
+def lesson_of(scene: Scene, random: Random) -> tuple[NDArray[np.uint8], Tensor]:
+    """A scene with some colours and forms replaced by nameless ones: picture [32, 32, 3] and answers [16, 6]."""
+    picture = np.empty((SIDE, SIDE, 3), dtype=np.uint8)
+    picture[:] = GROUND
+    answers = answers_of(scene)
+    for one in scene.shapes:
+        colour, inside = RGB[one.colour], covered(one)
+        nameless = random.choice(("nothing", "colour", "form"))
+        if nameless == "colour":
+            colour = _nameless_colour(random)
+            answers[_cell(one), 0] = NOT_ASKED
+        elif nameless == "form":
+            inside = _nameless_form(one, random)
+            answers[_cell(one), 1] = NOT_ASKED
+        picture[inside] = colour
+    return picture, answers
+
+
+def answers_of(scene: Scene) -> Tensor:
+    """What is to be said of each cell [16, 6]; see `Lesson.answers`."""
+    cells = torch.zeros(SIDE_CELLS**2, len(KINDS), dtype=torch.int64)
+    for order, one in enumerate(scene.in_order()):
+        named = (COLOURS.index(one.colour), SHAPES.index(one.shape), tuple(RADII).index(one.size))
+        cells[_cell(one)] = torch.tensor((*named, order, one.x % CELL, one.y % CELL)) + 1
+    return cells
+
+
+def _cell(one: PlacedShape) -> int:
+    return one.y // CELL * SIDE_CELLS + one.x // CELL
+
+
+def _nameless_colour(random: Random) -> tuple[int, int, int]:
+    while True:
+        colour = (random.randrange(256), random.randrange(256), random.randrange(256))
+        if all(
+            sum((a - b) ** 2 for a, b in zip(colour, known, strict=True)) >= FAR**2 for known in (GROUND, *RGB.values())
+        ):
+            return colour
+
+
+def _nameless_form(one: PlacedShape, random: Random) -> NDArray[np.bool_]:
+    rows, columns = np.mgrid[:SIDE, :SIDE]
+    down, across, radius = abs(rows - one.y), abs(columns - one.x), one.radius
+    box = (down <= radius) & (across <= radius)
+    inside = {
+        "diamond": down + across <= radius,
+        "frame": box & ((down == radius) | (across == radius)),
+        "bar": box & (down <= radius // 2),
+        "pole": box & (across <= radius // 2),
+    }
+    return np.asarray(inside[random.choice(_NAMELESS_FORMS)], dtype=np.bool_)
