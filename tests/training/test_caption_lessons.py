@@ -11,8 +11,7 @@ import torch
 from specviz.scenes.generator import HELD_OUT, scene_of
 from specviz.scenes.raster import GROUND, RGB, covered, pixels
 from specviz.scenes.scene import COLOURS, SHAPES, Scene
-from specviz.scenes.vocabulary import token_strings
-from specviz.training.captions.lessons import FAR, KINDS, NOT_ASKED, Lessons, answers_of, lesson_of
+from specviz.training.captions.lessons import FAR, KINDS, NOT_ASKED, Lessons, answers_of, shown
 from specviz.training.captions.model import waves
 from specviz.training.captions.train import EYES_ALONE, fresh
 
@@ -21,7 +20,7 @@ RED_CIRCLE = Scene.parse("large red circle at 9,8")
 
 
 def test_a_cell_answers_for_the_shape_whose_centre_lies_in_it_and_the_others_say_none() -> None:
-    answers = answers_of(TWO)
+    answers = answers_of(TWO, dict.fromkeys(TWO.shapes, "nothing"))
     # 1 + colour, shape, size, order from the left, pixels from the cell's left edge and from its top
     assert answers[1 * 4 + 1].tolist() == [1, 1, 2, 1, 2, 1]
     assert answers[2 * 4 + 3].tolist() == [3, 2, 1, 2, 1, 5]
@@ -31,7 +30,8 @@ def test_a_cell_answers_for_the_shape_whose_centre_lies_in_it_and_the_others_say
 def test_what_has_no_name_is_not_asked_and_all_else_is() -> None:
     met = set()
     for seed in range(60):
-        picture, answers = lesson_of(RED_CIRCLE, Random(seed))
+        picture, nameless = shown(RED_CIRCLE, Random(seed))
+        answers = answers_of(RED_CIRCLE, nameless)
         (colour,) = {tuple(one) for one in picture.reshape(-1, 3).tolist()} - {GROUND}
         is_red = colour == RGB["red"]
         is_circle = bool(((picture != GROUND).any(-1) == covered(RED_CIRCLE.shapes[0])).all())
@@ -64,7 +64,7 @@ def test_a_lesson_follows_from_its_step_and_starts_from_training_scenes() -> Non
 
 
 def test_fresh_eyes_guess_and_what_is_not_asked_costs_nothing() -> None:
-    model = fresh(EYES_ALONE, len(token_strings()))
+    model = fresh(EYES_ALONE, 77)
     lesson = Lessons(8, seed=1).batch(0)
     loss = model.reading_loss(lesson)
     assert loss.item() == pytest.approx(sum(math.log(count + 1) for count in KINDS), abs=2.5)

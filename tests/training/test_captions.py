@@ -5,19 +5,22 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from random import Random
 
 import pytest
 import torch
 
 from specviz.lm.load import load
 from specviz.resources import ROOT
-from specviz.scenes.generator import HELD_OUT
-from specviz.scenes.scene import Scene
-from specviz.scenes.vocabulary import PICTURE_IDS, is_grounded, token_strings
+from specviz.scenes.captions import GROUNDED
+from specviz.scenes.generator import HELD_OUT, scene_of
+from specviz.scenes.scene import COLOURS, SHAPES, Scene
+from specviz.scenes.vocabulary import PICTURE_IDS
 from specviz.training.captions import train
 from specviz.training.captions.accuracy import SPLITS, accuracy
-from specviz.training.captions.batches import IGNORED, UNKNOWN_ID, UNREAD, Captions, batch_of
+from specviz.training.captions.batches import IGNORED, UNKNOWN_ID, UNREAD, Captions, LessonCaptions, batch_of
 from specviz.training.captions.export import MEASURED_SCENES, write_checkpoint
+from specviz.training.captions.lessons import shown
 from specviz.training.captions.train import EYES_ALONE, ROLES, STAGES, CaptionTraining, fresh, tokenizer, trained
 
 SHIPPED = ROOT / "models"
@@ -42,16 +45,22 @@ def test_a_batch_follows_from_its_step_and_talk_says_nothing_about_its_picture()
     assert "picture" not in text
 
 
-def test_the_captioner_is_shown_some_of_the_pictures_words_as_unknown_and_has_to_say_them_all_the_same() -> None:
+def test_of_the_pictures_words_the_captioner_reads_some_as_unknown_and_what_has_no_name_it_need_not_say() -> None:
     words = tokenizer()
-    whole, hidden = (Captions(words, 64, seed=1, unread=unread).batch(0) for unread in (0.0, UNREAD))
-    assert torch.equal(whole.labels, hidden.labels)
-    changed = whole.ids != hidden.ids
-    assert set(hidden.ids[changed].tolist()) == {UNKNOWN_ID}
-    strings = token_strings()
-    assert all(is_grounded(strings[one]) for one in whole.ids[changed].tolist())
-    grounded = sum(is_grounded(strings[one]) for one in whole.ids.flatten().tolist())
-    assert int(changed.sum()) / grounded == pytest.approx(UNREAD, abs=0.05)
+    plain, taught = Captions(words, 64, seed=1).batch(0), LessonCaptions(words, 64, seed=1).batch(0)
+    hidden, unsaid = plain.ids != taught.ids, plain.labels != taught.labels
+    assert set(taught.ids[hidden].tolist()) == {UNKNOWN_ID}
+    assert set(taught.labels[unsaid].tolist()) == {IGNORED}
+    assert {words.id_to_token(one).strip() for one in plain.ids[hidden].tolist()} <= GROUNDED
+    assert {words.id_to_token(one).strip() for one in plain.labels[unsaid].tolist()} == {*COLOURS, *SHAPES}
+    assert bool(hidden[:, 1:][unsaid[:, :-1]].all()), "what need not be said is not read either"
+    nameless = [
+        list(shown(scene_of("train", number), Random(number))[1].values()) for number in range(1 << 32, (1 << 32) + 64)
+    ]
+    assert unsaid.sum(1).tolist() == [sum(one != "nothing" for one in row) for row in nameless]
+    grounded = sum(words.id_to_token(one).strip() in GROUNDED for one in plain.ids.flatten().tolist())
+    others = grounded - int(unsaid.sum())
+    assert (int(hidden.sum()) - int(unsaid.sum())) / others == pytest.approx(UNREAD, abs=0.05)
 
 
 def test_the_loss_of_fresh_weights_is_that_of_guessing_and_reaches_the_eyes_of_a_drafter() -> None:

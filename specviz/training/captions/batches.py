@@ -5,6 +5,7 @@ ids of a row: the picture's tokens, the caption, the end; then padding, which `-
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from random import Random
 
@@ -13,18 +14,19 @@ import torch
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from specviz.scenes.captions import caption
+from specviz.scenes.captions import GROUNDED, caption
 from specviz.scenes.generator import scene_of
 from specviz.scenes.raster import pixels
-from specviz.scenes.scene import Scene
+from specviz.scenes.scene import RADII, Scene
 from specviz.scenes.talk import talk
-from specviz.scenes.vocabulary import PICTURE_IDS, is_grounded, token_strings
+from specviz.scenes.vocabulary import PICTURE_IDS
+from specviz.training.captions.lessons import shown
 
 END_ID = 0
 IGNORED = -100
 """a label that no loss counts"""
 UNKNOWN_ID = 1
-UNREAD = 0.3
+UNREAD = 0.4
 """of the words that the picture decides, how many the captioner reads as an unknown one while it learns: what comes
 next it has to see then, instead of guessing which colour goes with which shape"""
 
@@ -48,16 +50,10 @@ class CaptionBatch:
 
 
 class Captions:
-    """Batches of captions of training scenes, or of talk behind a picture that says nothing about it.
+    """Batches of captions of training scenes, or of talk behind a picture that says nothing about it."""
 
-    `unread`: see UNREAD."""
-
-    def __init__(
-        self, tokenizer: Tokenizer, batch_size: int, seed: int, talks: bool = False, unread: float = 0.0
-    ) -> None:
+    def __init__(self, tokenizer: Tokenizer, batch_size: int, seed: int, talks: bool = False) -> None:
         self._tokenizer, self._batch_size, self._seed, self._talks = tokenizer, batch_size, seed, talks
-        self._unread = unread
-        self._grounded = torch.tensor([is_grounded(token) for token in token_strings()])
 
     def batch(self, step: int) -> CaptionBatch:
         """The batch of one optimiser step."""
@@ -67,11 +63,39 @@ class Captions:
             talk(Random(first + row)) if self._talks else caption(one, Random(first + row))
             for row, one in enumerate(scenes)
         ]
-        whole = batch_of(self._tokenizer, scenes, texts)
-        if not self._unread:
-            return whole
-        drawn = torch.rand(whole.ids.shape, generator=torch.Generator().manual_seed(first)) < self._unread
-        return replace(whole, ids=whole.ids.masked_fill(drawn & self._grounded[whole.ids], UNKNOWN_ID))
+        return self._behind_pictures(scenes, texts, first)
+
+    def _behind_pictures(self, scenes: list[Scene], texts: list[str], first: int) -> CaptionBatch:
+        return batch_of(self._tokenizer, scenes, texts)
+
+
+class LessonCaptions(Captions):
+    """Captions as the captioner learns them: of lessons' pictures, whose nameless things are neither read nor to be
+    said, and with some of the other words that the picture decides unread; see UNREAD."""
+
+    def __init__(self, tokenizer: Tokenizer, batch_size: int, seed: int) -> None:
+        super().__init__(tokenizer, batch_size, seed)
+        self._sizes, self._grounded = (_ids_of(tokenizer, kind) for kind in (RADII, GROUNDED))
+
+    def _behind_pictures(self, scenes: list[Scene], texts: list[str], first: int) -> CaptionBatch:
+        batch = batch_of(self._tokenizer, scenes, texts)
+        unread = torch.rand(batch.ids.shape, generator=torch.Generator().manual_seed(first)) < UNREAD
+        unread &= torch.isin(batch.ids, self._grounded)
+        for row, scene in enumerate(scenes):
+            picture, nameless = shown(scene, Random(first + row))
+            batch.pictures[row] = torch.from_numpy(picture)
+            sizes = torch.isin(batch.ids[row], self._sizes).nonzero()[:, 0].tolist()
+            for one, place in zip(scene.in_order(), sizes, strict=True):
+                if nameless[one] != "nothing":  # a caption says size, colour and shape, one behind the other
+                    hidden = place + (1 if nameless[one] == "colour" else 2)
+                    unread[row, hidden] = True
+                    batch.labels[row, hidden - 1] = IGNORED
+        return replace(batch, ids=batch.ids.masked_fill(unread, UNKNOWN_ID))
+
+
+def _ids_of(tokenizer: Tokenizer, kind: Collection[str]) -> Tensor:
+    """The ids of these words."""
+    return torch.tensor([id for token, id in tokenizer.get_vocab().items() if token.strip() in kind])
 
 
 def batch_of(tokenizer: Tokenizer, scenes: list[Scene], texts: list[str]) -> CaptionBatch:

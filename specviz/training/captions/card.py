@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from specviz.scenes.generator import HELD_OUT
+from specviz.training.captions.batches import UNREAD
 
 WHAT = {
     "captioner": "A target that captions a picture of one to three coloured shapes: 64 patches of 4 × 4 pixels, three "
@@ -73,8 +74,9 @@ def _alone(facts: Mapping[str, Any]) -> list[str]:
         f"* First its eyes alone, {facts['eyes_minutes']:g} minutes on {facts['eyes_pictures']:,} generated pictures: "
         "a reader, thrown away since, asked what lies in each cell of a grid. A third of the shapes there had a colour "
         "without a name, a third of the colours a form without one, and what has no name was not asked. Then the eyes "
-        "were fixed, and the language model learnt captions; of the words that the picture decides, some were hidden "
-        "from it, so that it has to look.",
+        f"were fixed, and the language model learnt captions of such pictures. What has no name it had not to say; "
+        f"{100 * UNREAD:g} % of the other words that the picture decides were hidden from it once said, so that it "
+        "has to look.",
     ]
 
 

@@ -1,12 +1,14 @@
-"""Pictures that teach the captioner's eyes alone, before any caption: what lies in each cell of the grid, and where.
+"""Pictures with things that have no name, and what the captioner's eyes are asked about them before any caption.
 
 Eyes that only ever meet red, blue and white triangles learn those three, not what a triangle is, and misread a purple
 one. So a third of the shapes is painted in a colour that has no name, and a third of the colours fills a form that has
-no name; what has no name is not asked. The pairs that are kept out of training stay out.
+no name; what has no name is not asked. The pairs that are kept out of training stay out. The eyes learn what lies in
+each cell of the grid, and where; the same pictures stand before the captions that the language model learns from.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from random import Random
 
@@ -59,43 +61,39 @@ class Lessons:
     def batch(self, step: int) -> Lesson:
         """The lesson of one optimiser step."""
         first = (self._seed << 32) + step * self._batch_size
-        made = [
-            lesson_of(scene_of("train", number), Random(number)) for number in range(first, first + self._batch_size)
-        ]
-        return Lesson(
-            torch.from_numpy(np.stack([picture for picture, _ in made])), torch.stack([told for _, told in made])
-        )
+        numbers = range(first, first + self._batch_size)
+        pictures, answers = [], []
+        for number in numbers:
+            scene = scene_of("train", number)
+            picture, nameless = shown(scene, Random(number))
+            pictures.append(picture)
+            answers.append(answers_of(scene, nameless))
+        return Lesson(torch.from_numpy(np.stack(pictures)), torch.stack(answers))
 
 
-def lesson_of(scene: Scene, random: Random) -> tuple[NDArray[np.uint8], Tensor]:
-    """A scene with some colours and forms replaced by nameless ones: picture [32, 32, 3] and answers [16, 6]."""
+def shown(scene: Scene, random: Random) -> tuple[NDArray[np.uint8], dict[PlacedShape, str]]:
+    """A scene with some colours and forms replaced by nameless ones: picture [32, 32, 3], and for each shape what of it
+    has no name: "nothing", "colour" or "form"."""
     picture = np.empty((SIDE, SIDE, 3), dtype=np.uint8)
     picture[:] = GROUND
-    answers = answers_of(scene)
+    nameless: dict[PlacedShape, str] = {}
     for one in scene.shapes:
-        colour, inside = RGB[one.colour], covered(one)
-        nameless = random.choice(("nothing", "colour", "form"))
-        if nameless == "colour":
-            colour = _nameless_colour(random)
-            answers[_cell(one), 0] = NOT_ASKED
-        elif nameless == "form":
-            inside = _nameless_form(one, random)
-            answers[_cell(one), 1] = NOT_ASKED
-        picture[inside] = colour
-    return picture, answers
+        nameless[one] = random.choice(("nothing", "colour", "form"))
+        inside = _nameless_form(one, random) if nameless[one] == "form" else covered(one)
+        picture[inside] = _nameless_colour(random) if nameless[one] == "colour" else RGB[one.colour]
+    return picture, nameless
 
 
-def answers_of(scene: Scene) -> Tensor:
-    """What is to be said of each cell [16, 6]; see `Lesson.answers`."""
+def answers_of(scene: Scene, nameless: Mapping[PlacedShape, str]) -> Tensor:
+    """What is to be said of each cell [16, 6]; see `Lesson.answers`, and `shown` for what is nameless."""
     cells = torch.zeros(SIDE_CELLS**2, len(KINDS), dtype=torch.int64)
     for order, one in enumerate(scene.in_order()):
         named = (COLOURS.index(one.colour), SHAPES.index(one.shape), tuple(RADII).index(one.size))
-        cells[_cell(one)] = torch.tensor((*named, order, one.x % CELL, one.y % CELL)) + 1
+        cell = one.y // CELL * SIDE_CELLS + one.x // CELL
+        cells[cell] = torch.tensor((*named, order, one.x % CELL, one.y % CELL)) + 1
+        if nameless[one] != "nothing":
+            cells[cell, 0 if nameless[one] == "colour" else 1] = NOT_ASKED
     return cells
-
-
-def _cell(one: PlacedShape) -> int:
-    return one.y // CELL * SIDE_CELLS + one.x // CELL
 
 
 def _nameless_colour(random: Random) -> tuple[int, int, int]:

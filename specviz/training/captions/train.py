@@ -1,6 +1,6 @@
 """Trains the captioner and its three drafters, one after the other; each resumes where it was stopped.
 
-captioner: its eyes alone on lessons, then, with these eyes as they are, its language model on captions
+captioner: its eyes alone on lessons, then, with these eyes as they are, its language model on captions of lessons
 caption-drafter-text: no eyes, on talk · -tuned: the same weights, on captions · -eyes: its own small eyes, on captions
 """
 
@@ -17,7 +17,7 @@ from transformers import LlamaForCausalLM
 
 from specviz.lm.eyes import EyesShape
 from specviz.scenes.vocabulary import END, PICTURE_IDS, PICTURE_TOKENS, PIECES, UNKNOWN, token_strings
-from specviz.training.captions.batches import UNREAD, CaptionBatch, Captions
+from specviz.training.captions.batches import CaptionBatch, Captions, LessonCaptions
 from specviz.training.captions.lessons import Lesson, Lessons
 from specviz.training.captions.model import CaptionModel, language_config
 from specviz.training.loop import Loop, LoopOptions
@@ -32,7 +32,7 @@ STAGES = (EYES_ALONE, *ROLES)
 """in the order of training"""
 BEGINS_WITH = {ROLES[0]: EYES_ALONE, ROLES[2]: ROLES[1]}
 """whose weights a stage begins with; the others begin with fresh ones"""
-TOKENS = {EYES_ALONE: 140_000, ROLES[0]: 1_200_000, ROLES[1]: 200_000, ROLES[2]: 200_000, ROLES[3]: 260_000}
+TOKENS = {EYES_ALONE: 140_000, ROLES[0]: 1_000_000, ROLES[1]: 200_000, ROLES[2]: 200_000, ROLES[3]: 260_000}
 """of text that each learns from; for the eyes alone, pictures"""
 EYES = {
     ROLES[0]: EyesShape(first_id=PICTURE_IDS[0], layers=3),
@@ -85,7 +85,7 @@ def trained(training: CaptionTraining, role: str, report: Report) -> Loop:
         before = torch.load(checkpoint(training.work, BEGINS_WITH[role]), weights_only=True)
         model.load_state_dict(before["model"])
     if role == ROLES[0] and model.eyes is not None:
-        model.eyes.requires_grad_(False)  # captions know nothing of nameless colours, and would entangle what they see
+        model.eyes.requires_grad_(False)  # what they see is taken apart already; from captions they would learn pairs
     options = LoopOptions(
         Budget(TOKENS[role], training.minutes),
         matrix_lr=0.02,
@@ -96,11 +96,13 @@ def trained(training: CaptionTraining, role: str, report: Report) -> Loop:
         validate_every_s=1e9,
     )
     seed = SEED + (*ROLES, EYES_ALONE).index(role)
-    batches: Captions | Lessons = (
-        Lessons(training.batch_size, seed)
-        if role == EYES_ALONE
-        else Captions(words, training.batch_size, seed, role == ROLES[1], UNREAD if role == ROLES[0] else 0.0)
-    )
+    batches: Captions | Lessons
+    if role == EYES_ALONE:
+        batches = Lessons(training.batch_size, seed)
+    elif role == ROLES[0]:
+        batches = LessonCaptions(words, training.batch_size, seed)
+    else:
+        batches = Captions(words, training.batch_size, seed, talks=role == ROLES[1])
 
     def objective(model: LlamaForCausalLM, batch: Batch, step: int) -> torch.Tensor:
         learner = cast(CaptionModel, model)
