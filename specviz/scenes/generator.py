@@ -29,6 +29,11 @@ def scene_of(split: Split, seed: int) -> Scene:
             return scene
 
 
+def are_clear(one: PlacedShape, other: PlacedShape) -> bool:
+    """Whether two shapes may stand in one scene of any split: not touching, and APART."""
+    return abs(one.x - other.x) >= APART and not one.touches(other)
+
+
 def _is_training_scene(scene: Scene) -> bool:
     """Whether the scene may have been met in training: so few numbers fit one shape that scenes of one repeat."""
     return len(scene.shapes) == 1 and _pairs(scene).isdisjoint(HELD_OUT)
@@ -44,7 +49,7 @@ def _shapes(random: Random, split: Split) -> list[PlacedShape]:
         size = random.choice(tuple(RADII))
         least, most = RADII[size], SIDE - 1 - RADII[size]
         one = PlacedShape(size, colour, shape, random.randint(least, most), random.randint(least, most))
-        if all(abs(one.x - other.x) >= APART and not one.touches(other) for other in placed):
+        if all(are_clear(one, other) for other in placed):
             placed.append(one)
         elif random.random() < 0.02:  # large shapes can leave no room for another
             placed.clear()

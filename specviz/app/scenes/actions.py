@@ -13,7 +13,7 @@ import gradio as gr
 from gradio.components import Component
 
 from specviz.app.parts import notices
-from specviz.app.scenes.view import Row, drawn, request_for, scene_from
+from specviz.app.scenes.view import Row, doubt, drawn, request_for, scene_from
 from specviz.app.step import filling
 from specviz.app.step.actions import StepActions
 from specviz.app.step.tab import StepParts
@@ -71,7 +71,8 @@ class ScenesActions:
 
         def show(given: Given) -> tuple[object, str]:
             try:
-                return drawn(composer.scene(given)), notices.message("")
+                scene = composer.scene(given)
+                return drawn(scene), notices.message(doubt(scene))
             except SpecVizError as error:
                 return gr.skip(), notices.message(str(error), "error")
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
+from itertools import combinations
 from pathlib import Path
 
 from specviz.app.parts.shipped_file import read_shipped
 from specviz.protocol.captions import DRAFTERS, CaptionReport, CaptionRow, read
 from specviz.protocol.runs import RunRequest
 from specviz.resources import ROOT
+from specviz.scenes.generator import APART, are_clear
 from specviz.scenes.scene import MOST_SHAPES, RADII, SIDE, PlacedShape, Scene
 
 FILE = ROOT / "studies" / "captions.json"
@@ -46,6 +48,16 @@ def scene_from(rows: Sequence[Row]) -> Scene:
             x, y = (place(int(one), radius) for one in (column, line))
             shapes.append(PlacedShape(size, colour, shape, x, y))
     return Scene(tuple(shapes))
+
+
+def doubt(scene: Scene) -> str:
+    """Why the captioner may misname this scene; empty where training had scenes like it."""
+    if all(are_clear(one, other) for one, other in combinations(scene.shapes, 2)):
+        return ""
+    return (
+        f"the captioner never learnt from shapes that touch, or are less than {APART} pixels apart from left to right: "
+        "its caption of this picture may be wrong."
+    )
 
 
 def drawn(scene: Scene) -> str:

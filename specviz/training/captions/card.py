@@ -52,7 +52,7 @@ def card(role: str, parameters: Mapping[str, int], facts: Mapping[str, Any], fig
             *_alone(facts),
             f"* {facts['steps']:,} steps over {facts['scenes']:,} generated {read}, "
             f"{facts['minutes']:g} minutes of "
-            f"{facts['machine']}, one thread at lowest priority; last loss {facts['last_loss']:g}.",
+            f"{facts['machine']}, one thread at low priority; last loss {facts['last_loss']:g}.",
             f"* Command: `{facts['command']}` (seed {facts['seed']}). Versions: Python {facts['python']}, {versions}. "
             f"Date: {facts['date']}." + (f" {facts['note']}" if facts["note"] else ""),
             "* Scenes and captions are this project's own (`specviz/scenes`), Apache-2.0 like the weights.",
@@ -74,7 +74,7 @@ def _alone(facts: Mapping[str, Any]) -> list[str]:
         f"* First its eyes alone, {facts['eyes_minutes']:g} minutes on {facts['eyes_pictures']:,} generated pictures: "
         "a reader, thrown away since, asked what lies in each cell of a grid. A third of the shapes there had a colour "
         "without a name, a third of the colours a form without one, and what has no name was not asked. Then the eyes "
-        f"were fixed, and the language model learnt captions of such pictures. What has no name it had not to say; "
+        "were fixed, and the language model learnt captions of such pictures. What has no name it did not have to say; "
         f"{100 * UNREAD:g} % of the other words that the picture decides were hidden from it once said, so that it "
         "has to look.",
     ]

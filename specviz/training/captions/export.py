@@ -37,7 +37,7 @@ from specviz.training.captions.train import (
 from specviz.training.publish import checkpoint_facts, write_json
 
 STORED = torch.float16
-MEASURED_SCENES = 200
+MEASURED_SCENES = 500
 """of each split"""
 
 

@@ -155,6 +155,20 @@ def test_a_scene_without_shapes_leaves_the_picture_and_says_why() -> None:
     assert "this one has 0" in message
 
 
+@pytest.mark.parametrize(
+    ("column", "line", "is_doubted"),
+    [("4", "4", False), ("2", "5", True), ("3", "2", True)],
+    ids=["apart", "right below the other", "touching"],
+)
+def test_a_picture_unlike_those_of_training_is_drawn_with_a_word_of_doubt(
+    column: str, line: str, is_doubted: bool
+) -> None:
+    actions, composer, _, given = actions_on(Asked())
+    picture, message = actions.draw(composer)(given | {"d1": column, "e1": line})
+    assert isinstance(picture, str)
+    assert ("may be wrong" in message) == is_doubted
+
+
 # --- the report ------------------------------------------------------------------------------------------------------
 
 
