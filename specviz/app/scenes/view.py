@@ -28,7 +28,7 @@ STEPS = 5
 OPENING: tuple[Row, ...] = (
     ("circle", "red", "large", "2", "2"),
     ("square", "blue", "small", "4", "4"),
-    (NO_SHAPE, "yellow", "small", "3", "1"),
+    (NO_SHAPE, "yellow", "small", "5", "1"),
 )
 """what stands in the controls before anybody touches them"""
 MOST_TOKENS = 48

@@ -12,7 +12,18 @@ from specviz.app.parts.gallery import Gallery
 from specviz.app.parts.request import Limits, request_from
 from specviz.app.scenes.actions import Composer, ScenesActions, Stage
 from specviz.app.scenes.figure import captions_figure
-from specviz.app.scenes.view import NO_SHAPE, OPENING, drawn, place, request_for, rows_of, scene_from, sentence, shipped
+from specviz.app.scenes.view import (
+    NO_SHAPE,
+    OPENING,
+    doubt,
+    drawn,
+    place,
+    request_for,
+    rows_of,
+    scene_from,
+    sentence,
+    shipped,
+)
 from specviz.app.step.actions import StepActions
 from specviz.app.step.filling import asked_values
 from specviz.errors import OptionError, PromptError
@@ -64,6 +75,8 @@ def test_every_choice_of_the_controls_is_a_scene() -> None:
 
 def test_the_opening_scene_has_two_shapes_and_none_at_all_is_refused() -> None:
     assert str(scene_from(OPENING)) == "large red circle at 10,10; small blue square at 21,21"
+    third = ("triangle", *OPENING[2][1:])
+    assert doubt(scene_from([*OPENING[:2], third])) == "", "one more shape, and the captioner still knows such pictures"
     with pytest.raises(PromptError, match="has 1 to 3 shapes, but this one has 0"):
         scene_from([(NO_SHAPE, "red", "small", "1", "1")] * 3)
 
