@@ -15,9 +15,15 @@ from specviz.lm.checkpoint import read_config
 from specviz.lm.llama_config import LlamaShape, why_not_lean
 
 
-def write_raised(source: Path, out: Path, context: int) -> Path:
+def raised_base(shape: LlamaShape, times: float) -> float:
+    """Base of the rotary angles for a context `times` as long."""
+    return float(shape.rope_theta * times ** (shape.head_size / (shape.head_size - 2)))
+
+
+def write_raised(source: Path, out: Path, context: int, times: float | None = None) -> Path:
     """Put a copy of the checkpoint `source` with `context` tokens into the folder `out`; its weights are linked, not
-    copied. Raises ModelError where that is no Llama checkpoint, or its context is longer already."""
+    copied. The base grows as for a context `times` as long (1: not at all), where that is given. Raises ModelError
+    where that is no Llama checkpoint, or its context is longer already."""
     config = read_config(source, source.name)
     reason = why_not_lean(config)
     if reason:
@@ -25,8 +31,7 @@ def write_raised(source: Path, out: Path, context: int) -> Path:
     shape = LlamaShape.from_config(config)
     if context <= shape.context_length:
         raise ModelError(f"{source.name} has a context of {shape.context_length} tokens already; ask for more.")
-    times = context / shape.context_length
-    theta = shape.rope_theta * times ** (shape.head_size / (shape.head_size - 2))
+    theta = raised_base(shape, context / shape.context_length if times is None else times)
     config |= {
         "max_position_embeddings": context,
         "rope_parameters": {"rope_type": "default", "rope_theta": theta},

@@ -14,6 +14,7 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from specviz.errors import BenchError
+from specviz.protocol.sweeps.intervals import Estimate
 
 TARGET = "target"
 """the target itself among those that are measured: one row, beside which a drafter's pass is seen"""
@@ -48,6 +49,53 @@ class ContextAcceptance:
 
 
 @dataclass(frozen=True, slots=True)
+class RaisedLoss:
+    """The target's own held-out loss where its context is raised in one way."""
+
+    base: float
+    """of the rotary angles"""
+    divided_by: float
+    """what positions are divided by before they turn anything ("linear interpolation"); 1: they are not"""
+    nats: tuple[float, ...]
+    """per token, in each of the study's stretches of positions"""
+
+
+@dataclass(frozen=True, slots=True)
+class BeyondContext:
+    """Drafts begun at one context, with the target raised: the same tokens are drafted at every context, only how much
+    of their text stands before them differs."""
+
+    context: int
+    """tokens of the text, at the last of the drafts"""
+    raised: bool
+    """False: the target as it was trained"""
+    nats: float
+    """the target's own loss per token there"""
+    without_anchors: tuple[float, ...]
+    """as `ContextAcceptance.acceptance`, of the network without anchors"""
+    with_anchors: tuple[float, ...]
+    gain: Estimate
+    """with anchors - without, at depth 1; the interval by resampling texts"""
+
+
+@dataclass(frozen=True, slots=True)
+class Beyond:
+    """Acceptance beyond the context that the target was trained for: against the raised target, whose own loss stands
+    beside it."""
+
+    places: tuple[tuple[int, int], ...]
+    """first and last position of the stretches that losses are of"""
+    losses: tuple[RaisedLoss, ...]
+    base: float
+    """the one among them that acceptance was measured with"""
+    texts: int
+    """half of them English, half Python, held out"""
+    drafts: int
+    """begun in each text, at each context"""
+    contexts: tuple[BeyondContext, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class LongContexts:
     """The whole study."""
 
@@ -68,6 +116,10 @@ class LongContexts:
     command: str
     origin: str
     """machine, versions, weights and date as a sentence"""
+    beyond: Beyond | None = None
+    """None: not measured"""
+    acceptance_origin: str = ""
+    """of the acceptance, where it was measured apart from time and bytes"""
 
 
 def write(study: LongContexts, path: Path) -> None:

@@ -12,7 +12,7 @@ from specviz.drafters.parts.module_files import read_card
 from specviz.drafters.parts.trained import fresh
 from specviz.errors import TrainingError
 from specviz.training.modules import stage
-from specviz.training.modules.anchor_study import LABEL, run_study, training_of
+from specviz.training.modules.anchor_study import LABEL, both_networks, training_of, within
 from specviz.training.modules.batches import TextOptions
 from specviz.training.modules.teacher import Teacher
 from specviz.training.modules.train import ModuleTraining, Training, Wanted, train_modules
@@ -43,7 +43,7 @@ def test_both_networks_are_measured_by_context_after_as_many_tokens(training, tm
     assert asked.wanted[0].options == {**card.options, "anchors": "off"}
     rows = []
     small = replace(training(), wanted=asked.wanted, tokens=asked.tokens)
-    found = list(run_study(out / "cross_kv", small, rows.append, [(2, 8), (9, 24)]))
+    found = list(within(both_networks(out / "cross_kv", small, rows.append), [(2, 8), (9, 24)]))
     assert rows[-1]["tokens"] == 96 * 6
     assert [(one.anchors, one.shortest, one.longest) for one in found] == [
         (False, 2, 8),
@@ -56,7 +56,7 @@ def test_both_networks_are_measured_by_context_after_as_many_tokens(training, tm
     without = training(Wanted("cross_kv", {"anchors": "off"}, LABEL))
     train_modules(without, out, lambda row: None)
     with pytest.raises(TrainingError, match="not trained at anchor-offset positions"):
-        list(run_study(out / LABEL, small, rows.append))
+        both_networks(out / LABEL, small, rows.append)
 
 
 def test_acceptance_by_context_is_that_of_the_drafts_begun_there(training):

@@ -6,11 +6,12 @@ Takes the view model only. Names come from the shipped file and are escaped all 
 from __future__ import annotations
 
 from html import escape
+from math import log10
 
 import plotly.graph_objects as go
 
-from specviz.app.long_context.view import ACCEPTANCE, Line, LongContextView
-from specviz.app.parts.style import MARKS, SERIES, style
+from specviz.app.long_context.view import ACCEPTANCE, BEYOND, Line, LongContextView
+from specviz.app.parts.style import MARKS, SERIES, TEXT, style
 
 HEIGHT = 440
 
@@ -23,7 +24,17 @@ def long_context_figure(view: LongContextView) -> go.Figure:
     figure.update_xaxes(
         title="tokens of the text", type="log", tickvals=list(contexts), ticktext=[f"{one:,.0f}" for one in contexts]
     )
-    figure.update_yaxes(title=view.number.axis, **({} if view.number is ACCEPTANCE else {"type": "log", "dtick": 1}))
+    figure.update_yaxes(
+        title=view.number.axis, **({} if view.number in (ACCEPTANCE, BEYOND) else {"type": "log", "dtick": 1})
+    )
+    if view.number is BEYOND:
+        figure.update_yaxes(rangemode="tozero")  # a hundredth is a hundredth
+    if view.trained_context is not None:
+        figure.add_vline(x=view.trained_context, line={"dash": "dot", "width": 1, "color": TEXT})
+        figure.add_annotation(
+            x=log10(view.trained_context), y=0, yref="paper", text="the target's context", showarrow=False,
+            xanchor="left", yanchor="bottom", xshift=4, font={"color": TEXT},
+        )  # fmt: skip
     style(figure, HEIGHT)
     return figure.update_layout(legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"})
 

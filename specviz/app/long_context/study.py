@@ -10,7 +10,7 @@ from html import escape
 import gradio as gr
 
 from specviz.app.long_context.figure import long_context_figure
-from specviz.app.long_context.view import NUMBERS, LongContextView, long_context_view, shipped
+from specviz.app.long_context.view import NUMBERS, LongContextView, long_context_view, numbers, shipped
 from specviz.app.page.events import LATEST
 from specviz.app.parts import notices
 from specviz.app.parts.tables import blocks_table
@@ -33,27 +33,27 @@ def long_context_study(visible: bool) -> gr.Column | None:
     with column:
         gr.Markdown(INTRO)
         number = gr.Radio(
-            [(one.label, one.name) for one in NUMBERS], value=NUMBERS[0].name, label="number",
+            [(one.label, one.name) for one in numbers(study)], value=NUMBERS[0].name, label="number",
             elem_id="sv-long-context-number",
         )  # fmt: skip
         sentence = gr.HTML(_said(opening), elem_id="sv-long-context-sentence")
         plot = gr.Plot(long_context_figure(opening), show_label=False, elem_id="sv-long-context-plot")
         table = gr.HTML(long_context_table(opening), elem_id="sv-long-context-table")
-        gr.HTML(notices.note(opening.origin))
-    number.change(show, number, [sentence, plot, table], **LATEST)
+        origin = gr.HTML(notices.note(opening.origin), elem_id="sv-long-context-origin")
+    number.change(show, number, [sentence, plot, table, origin], **LATEST)
     return column
 
 
-def show(number: str | None) -> tuple[object, object, object]:
-    """Updates of (sentence, plot, table)."""
+def show(number: str | None) -> tuple[object, object, object, object]:
+    """Updates of (sentence, plot, table, origin)."""
     study = shipped()
     try:
         if study is None:
             raise SpecVizError("the recorded study is missing; restore assets/studies/long_context.json.")
         view = long_context_view(study, str(number or ""))
     except SpecVizError as error:
-        return notices.message(str(error), "error"), gr.skip(), gr.skip()
-    return _said(view), long_context_figure(view), long_context_table(view)
+        return notices.message(str(error), "error"), gr.skip(), gr.skip(), gr.skip()
+    return _said(view), long_context_figure(view), long_context_table(view), notices.note(view.origin)
 
 
 def _said(view: LongContextView) -> str:
@@ -64,5 +64,6 @@ def long_context_table(view: LongContextView) -> str:
     """The chosen number by drafter and context."""
     contexts = view.lines[0].contexts if view.lines else ()
     rows = [[escape(one.name), *(f"{value:.3g}" for value in one.values)] for one in view.lines]
+    rows += [[escape(name), *(cells.get(context, "–") for context in contexts)] for name, cells in view.beside]
     head = ("tokens of the text", *(f"{context:,.0f}" for context in contexts))
     return blocks_table(head, rows, f"Recorded: {view.number.axis}")

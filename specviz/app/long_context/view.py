@@ -5,14 +5,14 @@ Reads the shipped result; no model runs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from specviz.app.parts.shipped_file import read_shipped
 from specviz.errors import OptionError
 from specviz.protocol import long_contexts
-from specviz.protocol.long_contexts import ContextCost, LongContexts
+from specviz.protocol.long_contexts import Beyond, BeyondContext, ContextCost, LongContexts
 from specviz.resources import ROOT
 
 FILE = ROOT / "studies" / "long_context.json"
@@ -32,7 +32,8 @@ class Number:
 TIME = Number("time", "time of a drafting pass", "processor ms per pass over one token")
 BYTES = Number("bytes", "bytes of its own cache", "MiB of its own")
 ACCEPTANCE = Number("acceptance", "acceptance, with and without anchors", "acceptance at depth 1")
-NUMBERS = (BYTES, TIME, ACCEPTANCE)
+BEYOND = Number("beyond", "acceptance beyond the target's context", "acceptance at depth 1")
+NUMBERS = (BYTES, TIME, ACCEPTANCE, BEYOND)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,10 @@ class LongContextView:
     measured_on: str
     """which numbers are from what"""
     origin: str
+    beside: tuple[tuple[str, Mapping[float, str]], ...] = ()
+    """other rows of the table: name, and context → cell"""
+    trained_context: int | None = None
+    """of the target, where texts are longer"""
 
 
 def shipped(file: Path = FILE) -> LongContexts | None:
@@ -64,26 +69,76 @@ def shipped(file: Path = FILE) -> LongContexts | None:
     return read_shipped(file, long_contexts.read, "the recorded study of long contexts")
 
 
+def numbers(study: LongContexts) -> tuple[Number, ...]:
+    """What was measured."""
+    return tuple(one for one in NUMBERS if one is not BEYOND or study.beyond is not None)
+
+
 def long_context_view(study: LongContexts, number: str) -> LongContextView:
     """Raises OptionError for a number that was not measured."""
-    chosen = next((one for one in NUMBERS if one.name == number), None)
+    measured = numbers(study)
+    chosen = next((one for one in measured if one.name == number), None)
     if chosen is None:
-        raise OptionError(f"'{number[:40]}' was not measured; choose {', '.join(one.name for one in NUMBERS)}.")
+        raise OptionError(f"'{number[:40]}' was not measured; choose {', '.join(one.name for one in measured)}.")
+    if chosen is BEYOND and study.beyond is not None:
+        return _beyond(study, study.beyond)
     if chosen is ACCEPTANCE:
         lines, sentence = _accepted(study)
         on = (
-            f"The trained target within its own context of {study.trained_context} tokens; two networks `longspec`, "
-            f"{study.trained_tokens:,} tokens each, in texts of {study.window}."
+            f"The trained target within its own context of {study.trained_context} tokens, on text that it wrote; two "
+            f"networks `longspec`, {study.trained_tokens:,} tokens each, in texts of {study.window}."
         )
-    else:
-        scale: Callable[[ContextCost], float] = (lambda one: one.bytes / MIB) if chosen is BYTES else _median
-        lines = _costs(study.costs, scale, quartiles=chosen is TIME)
-        sentence = _growth(lines, chosen)
-        on = (
-            f"Target and drafter with their context raised to {study.raised_context:,} tokens by a larger rotary base, "
-            "random text, untrained networks: neither changes time or bytes."
-        )
-    return LongContextView(chosen, lines, sentence, on, study.origin)
+        return LongContextView(chosen, lines, sentence, on, _acceptance_origin(study))
+    scale: Callable[[ContextCost], float] = (lambda one: one.bytes / MIB) if chosen is BYTES else _median
+    lines = _costs(study.costs, scale, quartiles=chosen is TIME)
+    on = (
+        f"Target and drafter with their context raised to {study.raised_context:,} tokens by a larger rotary base, "
+        "random text, untrained networks: neither changes time or bytes."
+    )
+    return LongContextView(chosen, lines, _growth(lines, chosen), on, study.origin)
+
+
+def _acceptance_origin(study: LongContexts) -> str:
+    return study.acceptance_origin or study.origin
+
+
+def _beyond(study: LongContexts, beyond: Beyond) -> LongContextView:
+    """Against the raised target; how it does as it was trained, and its loss, stand in the table."""
+    raised, plain = ([one for one in beyond.contexts if one.raised is is_raised] for is_raised in (True, False))
+
+    def line(name: str, of: Callable[[BeyondContext], float]) -> Line:
+        return Line(name, tuple(float(one.context) for one in raised), tuple(of(one) for one in raised))
+
+    def row(said: Callable[[BeyondContext], str], measured: Sequence[BeyondContext]) -> Mapping[float, str]:
+        return {float(one.context): said(one) for one in measured}
+
+    lines = (
+        line("without anchors", lambda one: one.without_anchors[0]),
+        line("with anchors", lambda one: one.with_anchors[0]),
+    )
+    beside = (
+        ("gain by anchors", row(lambda one: f"{one.gain.value:+.3f}", raised)),
+        ("95 % of it, by texts", row(lambda one: f"{one.gain.low:+.3f} to {one.gain.high:+.3f}", raised)),
+        ("loss when raised, nats per token", row(lambda one: f"{one.nats:.2f}", raised)),
+        ("as trained: without anchors", row(lambda one: f"{one.without_anchors[0]:.3f}", plain)),
+        ("as trained: with anchors", row(lambda one: f"{one.with_anchors[0]:.3f}", plain)),
+        ("as trained: loss", row(lambda one: f"{one.nats:.2f}", plain)),
+    )
+    first, last = raised[0], raised[-1]
+    sentence = (
+        f"From {first.context:,} to {last.context:,} tokens of text the first drafted token's acceptance goes from "
+        f"{first.with_anchors[0]:.3f} to {last.with_anchors[0]:.3f} with anchors, from {first.without_anchors[0]:.3f} "
+        f"to {last.without_anchors[0]:.3f} without; at {last.context:,} anchors bring {last.gain.value:+.3f} "
+        f"(95 % by texts: {last.gain.low:+.3f} to {last.gain.high:+.3f}; one network of each)."
+    )
+    on = (
+        f"The target has a context of {study.trained_context:,} tokens; here its rotary base is raised to "
+        f"{beyond.base:,.0f}, untrained, and its own loss goes from {first.nats:.2f} to {last.nats:.2f} nats per "
+        "token. Acceptance is against that target: where its loss is higher it says something else, not something "
+        f"better. {beyond.texts} held-out texts, half English, half Python, {beyond.drafts} drafts at the end of "
+        "each; the same tokens at every context."
+    )
+    return LongContextView(BEYOND, lines, sentence, on, _acceptance_origin(study), beside, study.trained_context)
 
 
 def _median(cost: ContextCost) -> float:

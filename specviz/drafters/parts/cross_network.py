@@ -130,13 +130,14 @@ class Masks:
     """Who sees whom over whole texts of T tokens, for drafts whose root is `gaps` - 1 tokens back: own rows and the
     target's."""
 
-    def __init__(self, gaps: Tensor, text_tokens: int | None) -> None:
-        """gaps [T] ≥ 1; `text_tokens` as `CrossKVShape.text_tokens`."""
+    def __init__(self, gaps: Tensor, text_tokens: int | None, before: int = 0) -> None:
+        """gaps [T] ≥ 1; `text_tokens` as `CrossKVShape.text_tokens`; `before`: rows of the target before the T
+        tokens, which all of them see."""
         place = torch.arange(len(gaps), device=gaps.device)
         self.root = place - gaps + 1
         """[T], below 1 where a text has no such root: the target has read nothing then"""
-        self.target = place < self.root[:, None]
-        """[T, T]"""
+        self.target = torch.arange(-before, len(gaps), device=gaps.device) < self.root[:, None]
+        """[T, before + T]"""
         self.own = place <= place[:, None]
         """[T, T]"""
         if text_tokens is not None:

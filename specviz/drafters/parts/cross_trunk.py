@@ -81,10 +81,11 @@ class CrossTrunk(DrafterModule[CrossKVShape]):
         return functional.linear(states, self.head)
 
     def states(self, batch: FeatureBatch, masks: Masks) -> Tensor:
-        """The last layer's [B, T, H] at all tokens of the texts, each as a draft with this root would reach it."""
+        """The last layer's [B, T, H] at all tokens of the texts, each as a draft with this root would reach it; where
+        the batch holds the ends of texts alone, `masks` knows how many of the target's rows stand before them."""
         rows = batch.rows
         assert rows is not None, "the target's rows are missing in this batch."
-        positions, x = rows.positions, self.embedded(batch.tokens)
+        positions, x = rows.positions[-batch.tokens.shape[1] :], self.embedded(batch.tokens)
 
         def across(queries: Tensor) -> Tensor:
             return look(rows.turned(queries, positions), rows.keys, rows.values, masks.target)
@@ -129,14 +130,17 @@ class CrossTrunk(DrafterModule[CrossKVShape]):
         return by_blocks(length, self.options.block, drawn, device)
 
     def drafts(self, batch: FeatureBatch, most: int) -> list[Tensor]:
-        """Of drafts begun at every place: with blocks of `most` tokens, cut at each of their places in turn."""
+        """Of drafts begun at every place: with blocks of `most` tokens, cut at each of their places in turn. Of a text
+        whose end alone the batch holds (longspec; see `TargetRows`), those are right whose window lies within it."""
         texts, length = batch.tokens.shape
+        before = 0 if batch.rows is None else batch.rows.keys.shape[2] - length
+        assert before == 0 or self.options.preset == LONGSPEC, "own rows of the whole text are needed."
         most = min(most, length - 1)
         found = [batch.final.new_empty(texts, length - 1 - k, self.head.shape[0]) for k in range(most)]
         place = torch.arange(length, device=batch.tokens.device)
         for phase in range(most):
             gaps = by_blocks(length, most, phase, batch.tokens.device)
-            logits = self.read(self.states(batch, Masks(gaps, self.options.text_tokens)))
+            logits = self.read(self.states(batch, Masks(gaps, self.options.text_tokens, before)))
             for k in range(most):
                 here = place[(gaps == k + 1) & (place > k)]
                 found[k][:, here - 1 - k] = logits[:, here].to(found[k].dtype)

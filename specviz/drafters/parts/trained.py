@@ -72,14 +72,15 @@ def divergence(logits: Tensor, target_log_probs: Tensor) -> Tensor:
 
 @dataclass(frozen=True, slots=True)
 class TargetRows:
-    """What the target's last layer keeps of a batch of texts: G heads, D components."""
+    """What the target's last layer keeps of a batch of texts: G heads, L rows, D components. L is T, or more where the
+    batch holds the last T tokens of longer texts."""
 
     keys: Tensor
-    """[B, G, T, D], turned to their positions"""
+    """[B, G, L, D], turned to their positions"""
     values: Tensor
-    """[B, G, T, D]"""
+    """[B, G, L, D]"""
     positions: Tensor
-    """[T] int64, at which the target read the texts"""
+    """[L] int64, at which the target read the texts"""
     turned: Callable[[Tensor, Tensor], Tensor]
     """(queries [..., n, D], positions [n]) → as the target's attention turns them, as `GivesFeatures.turned`"""
 

@@ -5,6 +5,7 @@ Place in the flow: the first step of module training; `batches` draws from it an
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import numpy as np
 from transformers import PreTrainedTokenizerFast
 
 from specviz.corpus.plain_english.generator import documents
-from specviz.corpus.standard_library import LARGEST_BYTES, held_out_sample, training_sample
+from specviz.corpus.standard_library import LARGEST_BYTES, Document, held_out_sample, training_sample
 from specviz.errors import TrainingError
 from specviz.training.mixture import Starts, code_blocks, load_packed, pack_with_starts
 from specviz.training.tokenizer import load_tokenizer
@@ -69,15 +70,21 @@ def with_starts(stream: TokenStream, end: int) -> Packed:
 def packed_here(tokenizer: PreTrainedTokenizerFast, amount: Amount) -> list[Domain]:
     """A little of English and Python, written, collected and packed on the spot."""
     few = max(HELD_OUT_CHARACTERS, amount.characters // 20)
-    english = [
-        pack_with_starts(([one.text] for one in documents(seed, characters, held_out)), tokenizer)
-        for seed, characters, held_out in ((amount.seed, amount.characters, False), (0, few, True))
-    ]
-    python = [
-        pack_with_starts((code_blocks(one.text) for one in sample), tokenizer)
-        for sample in (
-            training_sample(amount.seed, max(LARGEST_BYTES, amount.characters)),
-            held_out_sample(amount.seed, LARGEST_BYTES + few),
-        )
-    ]
-    return [Domain(*english), Domain(*python)]
+    english = _english(tokenizer, amount.seed, amount.characters, held_out=False)
+    python = _python(tokenizer, training_sample(amount.seed, max(LARGEST_BYTES, amount.characters)))
+    held_out = held_out_here(tokenizer, Amount(few, amount.seed))
+    return [Domain(train, held) for train, held in zip((english, python), held_out, strict=True)]
+
+
+def held_out_here(tokenizer: PreTrainedTokenizerFast, amount: Amount) -> tuple[Packed, Packed]:
+    """Of the held-out side alone: so much English, and all Python that there is up to one long file more."""
+    python = held_out_sample(amount.seed, LARGEST_BYTES + amount.characters)
+    return _english(tokenizer, 0, amount.characters, held_out=True), _python(tokenizer, python)
+
+
+def _english(tokenizer: PreTrainedTokenizerFast, seed: int, characters: int, held_out: bool) -> Packed:
+    return pack_with_starts(([one.text] for one in documents(seed, characters, held_out)), tokenizer)
+
+
+def _python(tokenizer: PreTrainedTokenizerFast, sample: Sequence[Document]) -> Packed:
+    return pack_with_starts((code_blocks(one.text) for one in sample), tokenizer)

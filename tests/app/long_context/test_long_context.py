@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import gradio as gr
@@ -10,10 +11,20 @@ import pytest
 
 from specviz.app.long_context import study
 from specviz.app.long_context.figure import long_context_figure
-from specviz.app.long_context.study import long_context_study, show
-from specviz.app.long_context.view import long_context_view, shipped
+from specviz.app.long_context.study import long_context_study, long_context_table, show
+from specviz.app.long_context.view import long_context_view, numbers, shipped
 from specviz.errors import OptionError
-from specviz.protocol.long_contexts import ContextAcceptance, ContextCost, LongContexts, write
+from specviz.protocol.long_contexts import (
+    Beyond,
+    BeyondContext,
+    ContextAcceptance,
+    ContextCost,
+    LongContexts,
+    RaisedLoss,
+    read,
+    write,
+)
+from specviz.protocol.sweeps.intervals import Estimate
 
 STUDY = LongContexts(
     costs=(
@@ -37,6 +48,58 @@ STUDY = LongContexts(
     command="the command",
     origin="a <machine>, a day",
 )
+
+BEYOND = Beyond(
+    places=((1, 1024), (1025, 2048)),
+    losses=(RaisedLoss(10_000.0, 1.0, (2.0, 5.0)), RaisedLoss(40_000.0, 1.0, (2.25, 2.75))),
+    base=40_000.0,
+    texts=16,
+    drafts=192,
+    contexts=(
+        BeyondContext(1024, False, 2.0, (0.5, 0.4), (0.6, 0.5), Estimate(0.1, 0.05, 0.15)),
+        BeyondContext(1024, True, 2.25, (0.4, 0.3), (0.5, 0.4), Estimate(0.1, 0.05, 0.15)),
+        BeyondContext(4096, True, 3.5, (0.25, 0.2), (0.375, 0.3), Estimate(0.125, -0.02, 0.25)),
+    ),
+)
+
+
+def test_beyond_the_targets_context_acceptance_stands_beside_the_targets_own_loss() -> None:
+    view = long_context_view(replace(STUDY, beyond=BEYOND, acceptance_origin="another day"), "beyond")
+    assert [(one.name, one.contexts, one.values) for one in view.lines] == [
+        ("without anchors", (1024.0, 4096.0), (0.4, 0.25)),
+        ("with anchors", (1024.0, 4096.0), (0.5, 0.375)),
+    ]
+    assert "from 0.500 to 0.375 with anchors, from 0.400 to 0.250 without" in view.sentence
+    assert "at 4,096 anchors bring +0.125 (95 % by texts: -0.020 to +0.250; one network of each)" in view.sentence
+    assert "base is raised to 40,000, untrained, and its own loss goes from 2.25 to 3.50 nats" in view.measured_on
+    assert view.origin == "another day"
+    table = long_context_table(view)
+    cells = '<td data-column="1,024">{}</td><td data-column="4,096">{}</td>'.format
+    assert "nats per token</td>" + cells("2.25", "3.50") in table
+    assert "with anchors</td>" + cells("0.600", "–") in table
+    assert "gain by anchors</td>" + cells("+0.100", "+0.125") in table
+    assert "by texts</td>" + cells("+0.050 to +0.150", "-0.020 to +0.250") in table
+    figure = long_context_figure(view)
+    assert figure.layout.yaxis.rangemode == "tozero"
+    assert (figure.layout.shapes[0].x0, figure.layout.yaxis.type) == (1024, None)
+    assert figure.layout.annotations[0].x == pytest.approx(3.0103), "a logarithm: annotations on such an axis are"
+
+
+def test_a_study_without_it_has_no_such_choice() -> None:
+    assert [one.name for one in numbers(STUDY)] == ["bytes", "time", "acceptance"]
+    assert [one.name for one in numbers(replace(STUDY, beyond=BEYOND))] == ["bytes", "time", "acceptance", "beyond"]
+    with pytest.raises(OptionError, match="'beyond' was not measured; choose bytes, time, acceptance"):
+        long_context_view(STUDY, "beyond")
+
+
+def test_a_file_from_before_opens_and_one_of_now_comes_back_whole(tmp_path: Path) -> None:
+    file, now = tmp_path / "study.json", replace(STUDY, beyond=BEYOND, acceptance_origin="another day")
+    write(now, file)
+    assert read(file) == now
+    old = json.loads(file.read_text())
+    del old["beyond"], old["acceptance_origin"]
+    file.write_text(json.dumps(old))
+    assert read(file) == STUDY
 
 
 def test_bytes_time_and_acceptance_are_the_files() -> None:
@@ -82,7 +145,7 @@ def test_a_missing_or_damaged_file_costs_the_page_its_fold_alone(
     with gr.Blocks() as page:
         long_context_study(True)
     assert len(page.blocks) <= 1
-    message, plot, _ = show("time")
+    message, plot, *_ = show("time")
     assert "missing" in str(message)
     assert plot == gr.skip()
 
@@ -93,6 +156,7 @@ def test_the_fold_draws_what_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
         long_context_study(True)
     names = {getattr(block, "elem_id", None) for block in page.blocks.values()}
     assert {"sv-long-context", "sv-long-context-number", "sv-long-context-plot"} <= names
-    _, figure, table = show("acceptance")
+    _, figure, table, origin = show("acceptance")
+    assert "a &lt;machine&gt;, a day" in str(origin)
     assert figure.data[1].name == "with anchors"
     assert "0.75" in str(table)

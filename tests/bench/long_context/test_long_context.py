@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,10 +12,19 @@ import torch
 from specviz.bench.long_context.costs import bytes_of, measure
 from specviz.bench.long_context.table import markdown
 from specviz.errors import ModelError
+from specviz.lm.checkpoint import read_config
 from specviz.lm.load import load
 from specviz.lm.raised_context import write_raised
 from specviz.proof.small_llama import SHAPE, small_pair
-from specviz.protocol.long_contexts import ContextAcceptance, ContextCost, LongContexts
+from specviz.protocol.long_contexts import (
+    Beyond,
+    BeyondContext,
+    ContextAcceptance,
+    ContextCost,
+    LongContexts,
+    RaisedLoss,
+)
+from specviz.protocol.sweeps.intervals import Estimate
 from tests.lm.tiny_models import random_model, write_tokenizer
 
 
@@ -67,3 +77,29 @@ def test_the_tables_say_what_was_measured() -> None:
     assert "| with anchors, depth 1 | 0.750 |" in lines
     assert lines[-1] == "A machine, a day. Made by `the command`."
     assert "raised to 8448 tokens" in lines[0]
+    loss = RaisedLoss(10_000.0, 1.0, (2.0, 5.0)), RaisedLoss(10_000.0, 8.25, (3.0, 4.0))
+    at = BeyondContext(4096, True, 3.5, (0.25, 0.2), (0.375, 0.3), Estimate(0.125, -0.02, 0.25))
+    further = Beyond(((1, 1024), (1025, 4096)), loss, 10_000.0, 16, 192, (at,))
+    lines = markdown(replace(study, beyond=further, acceptance_origin="Another day.")).splitlines()
+    assert "| 10 000 | as they are | 2.00 | 5.00 |" in lines
+    assert "| 10 000 | ÷ 8.25 | 3.00 | 4.00 |" in lines
+    assert "| 4 096 | raised | 3.50 | 0.250 | 0.375 | 0.200 | 0.300 | +0.125 [-0.020 to +0.250] |" in lines
+    assert lines[-3:] == [
+        "Time and bytes: A machine, a day. Made by `the command`.",
+        "",
+        "Acceptance: Another day. Made by `the command --keep-costs`.",
+    ]
+
+
+def test_a_base_for_another_length_than_the_context_is_taken_as_asked(tmp_path: Path) -> None:
+    source = tmp_path / "small"
+    random_model("llama", max_position_embeddings=32).save_pretrained(source)
+    write_tokenizer(source)
+    thetas = []
+    for times in (None, 1.0, 2.0):
+        folder = write_raised(source, tmp_path / f"raised{times}", 128, times)
+        thetas.append(json.loads((folder / "config.json").read_text())["rope_parameters"]["rope_theta"])
+    size = read_config(source, "small")
+    components = size.get("head_dim") or size["hidden_size"] // size["num_attention_heads"]
+    power = components / (components - 2)
+    assert thetas == pytest.approx([10_000.0 * 4.0**power, 10_000.0, 10_000.0 * 2.0**power])

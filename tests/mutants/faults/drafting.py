@@ -150,8 +150,8 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "cross_kv: training sees the target's row of the root",
         "specviz/drafters/parts/cross_network.py",
-        "self.target = place < self.root[:, None]",
-        "self.target = place <= self.root[:, None]",
+        "device=gaps.device) < self.root[:, None]",
+        "device=gaps.device) <= self.root[:, None]",
         (CROSS_KV,),
     ),
     Fault(

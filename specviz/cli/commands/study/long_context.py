@@ -1,8 +1,9 @@
 """`specviz study long-context`: what a long text costs a drafter, and what anchor-offset training brings.
 
 Place in the flow: times passes (`bench.long_context`), then trains a second network beside the shipped one
-(`training.modules.anchor_study`), keeps the result as JSON and writes its tables into the page of the drafter.
-Interrupted, the training goes on from its work folder.
+(`training.modules.anchor_study`), measures both up to the longest text (`training.modules.raised_study`), keeps the
+result as JSON and writes its tables into the page of the drafter. Interrupted, the training goes on from its work
+folder.
 """
 
 from __future__ import annotations
@@ -38,6 +39,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--work-dir", type=Path, default=Path(".cache/specviz/train"), metavar="FOLDER",
         help="texts and checkpoints; the training goes on from it (default %(default)s)")  # fmt: skip
     add("--threads", type=int, default=1, metavar="N", help="torch threads (default %(default)s)")
+    add(
+        "--keep-costs",
+        action="store_true",
+        help="measure acceptance alone: times and bytes stay those of the kept result",
+    )
     add("--tables", action="store_true", help="run nothing: write the tables of the kept result anew")
     add("--write", action="store_true", help="keep the result in assets/studies and write the tables into docs")
     add("--nice", type=int, default=0, metavar="N", help="lowers the priority of the training by this much")
@@ -60,23 +66,27 @@ def _run(args: argparse.Namespace) -> long_contexts.LongContexts:
     from transformers.utils.logging import disable_progress_bar
 
     from specviz.drafters.parts.module_files import read_card
-    from specviz.training.modules.anchor_study import run_study, training_of
+    from specviz.training.modules.anchor_study import both_networks, training_of, within
+    from specviz.training.modules.raised_study import RaisedOptions, beyond
     from specviz.training.modules.stage import Lines
 
     torch.set_num_threads(args.threads)
     disable_progress_bar()
-    costs = _costs(args.repeats)
+    kept = long_contexts.read(RESULT) if args.keep_costs else None
+    costs = kept.costs if kept else _costs(args.repeats)
     lines = Lines(lambda row: err().line("  ".join(f"{key} {value}" for key, value in row.items())))
     if args.nice and hasattr(os, "nice"):
         os.nice(args.nice)
     shipped = read_card(SHIPPED)
     training = training_of(shipped, TARGET, args.work_dir)
-    acceptance = tuple(run_study(SHIPPED, training, lines))
+    networks = both_networks(SHIPPED, training, lines)
+    acceptance = tuple(within(networks))
+    further = beyond(TARGET, networks.by_anchors, RaisedOptions(RAISED), err().line)
     origin = _origin()
     models = {card.name: card.weights_sha256 for card in (origin.target, *origin.drafters)}
     return long_contexts.LongContexts(
         costs,
-        args.repeats,
+        kept.repeats if kept else args.repeats,
         acceptance,
         training.tokens,
         training.texts.length,
@@ -84,7 +94,9 @@ def _run(args: argparse.Namespace) -> long_contexts.LongContexts:
         RAISED,
         models,
         "specviz study long-context --write",
-        str(origin),
+        kept.origin if kept else str(origin),
+        further,
+        str(origin) if kept else "",
     )
 
 
