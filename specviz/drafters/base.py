@@ -38,6 +38,8 @@ class DraftPass:
     cached_rows: int
     seconds: float
     depth: int | None = None
+    read: int | None = None
+    """bytes of weights that it reads, for MBSU (`parts/weights_read`); None: nobody counted them"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +132,9 @@ class Drafter(PlugIn[OptionsT_co], ABC):
     """what a trace shows of its candidates: their marks, and which options bound them; the check goes by it"""
     needs: ClassVar[Needs | None] = None
     """its row in the table of drafters; None: the table says that it does not say"""
+    pass_reads: ClassVar[str] = ""
+    """which weights `DraftPass.read` counts, in words, to stand beside MBSU; empty where it makes no passes, or nobody
+    counted"""
 
     def kinds(self, sampling: Sampling) -> frozenset[CandidateKind]:
         """Which candidate kinds it will draw under this sampling. The pairing check reads it, and a candidate of

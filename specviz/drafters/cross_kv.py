@@ -33,6 +33,7 @@ from specviz.drafters.parts.head_drafter import reading, shown_weights
 from specviz.drafters.parts.module_files import WEIGHTS_HELP, module_for
 from specviz.drafters.parts.shape import GrowingDrafter, ShapeOptions
 from specviz.drafters.parts.trained import MODULES
+from specviz.drafters.parts.weights_read import bytes_of
 from specviz.errors import OptionError
 from specviz.lm.base import Cache, LanguageModel
 from specviz.options import option
@@ -75,6 +76,9 @@ class CrossKVDrafter(GrowingDrafter[CrossKVOptions], ReadsFeatures, Observes):
         guesses_from="the keys and values of the target's last layer, or its states",
         training="one or two small layers, on the target's rows",
         memory="its weights, and rows of a window (longspec) or of the whole text (glide, tandem)",
+    )
+    pass_reads: ClassVar[str] = (
+        "its layers and the target's head, of tandem the first pass of a round also what projects the target's states"
     )
 
     def __init__(self, options: CrossKVOptions) -> None:
@@ -182,5 +186,6 @@ class CrossKVDrafter(GrowingDrafter[CrossKVOptions], ReadsFeatures, Observes):
         reads = across if self._cache.length and not module.options.projects else None
         logits = self._lean.read(self._draft.run(self._lean.embedded(tokens), positions, seen, reads))
         text = len(context.tokens) - 1
-        proposal.passes.append(DraftPass(len(level), text + before, now(device) - began, depth))
+        read = module.weights_read() + (bytes_of(*module.projections()) if level == [ROOT] else 0)
+        proposal.passes.append(DraftPass(len(level), text + before, now(device) - began, depth, read))
         return logits

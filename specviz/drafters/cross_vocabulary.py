@@ -37,6 +37,7 @@ class CrossVocabularyDrafter(GrowingDrafter[ShapeOptions], Translates, Begins):
         training="the small model's",
         memory="the small model's weights and cache",
     )
+    pass_reads: ClassVar[str] = "all weights of its model"
 
     def use(self, model: LanguageModel) -> None:
         self._model = model

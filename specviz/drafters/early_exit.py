@@ -42,6 +42,7 @@ class EarlyExitDrafter(OwnLayersDrafter[EarlyExitOptions]):
         training="none; a target trained to be read out early drafts better",
         memory="no weights and no cache of its own",
     )
+    pass_reads: ClassVar[str] = "the target's first layers and its head"
 
     def blocks(self, target: SplitModel) -> Blocks:
         layers = target.info.layers

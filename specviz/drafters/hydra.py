@@ -23,6 +23,7 @@ from specviz.drafters.parts.head_learning import Accuracies, Places, held_to
 from specviz.drafters.parts.head_options import HeadOptions
 from specviz.drafters.parts.parallel_heads import ResidualBlock
 from specviz.drafters.parts.trained import MODULES, DrafterModule, FeatureBatch, TargetParts
+from specviz.drafters.parts.weights_read import bytes_of
 from specviz.options import Options, option
 from specviz.trace.declared_method import Candidates
 from specviz.trace.exhibits import Exhibit
@@ -119,6 +120,7 @@ class HydraDrafter(HeadDrafter[HydraOptions]):
         training="the heads, on the target's states",
         memory="the heads' weights",
     )
+    pass_reads: ClassVar[str] = "the head of its level and the target's head"
     module_type = HydraModule
 
     def use_module(self, module: DrafterModule[Options]) -> None:
@@ -131,6 +133,10 @@ class HydraDrafter(HeadDrafter[HydraOptions]):
 
     def heads(self) -> int:
         return self._module.options.heads
+
+    def weights_read(self, depth: int | None) -> int:
+        assert depth is not None, "each of its passes is for one level."
+        return bytes_of(self._module.heads[depth - 1], self._module.head)
 
     def start(self, context: DraftContext, states: FeatureText, proposal: Proposal) -> None:
         self._state = states.rows(states.length - 1)[0, 0]

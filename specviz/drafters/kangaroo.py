@@ -28,6 +28,7 @@ from specviz.drafters.parts.module_files import WEIGHTS_HELP, module_for
 from specviz.drafters.parts.own_layers import OwnLayersDrafter
 from specviz.drafters.parts.shape import ShapeOptions
 from specviz.drafters.parts.trained import MODULES, DrafterModule, FeatureBatch, TargetParts
+from specviz.drafters.parts.weights_read import by_blocks, bytes_of
 from specviz.errors import OptionError
 from specviz.lm.base import Blocks, Cache, LanguageModel, SplitModel
 from specviz.lm.rotary import turned
@@ -192,6 +193,7 @@ class KangarooDrafter(OwnLayersDrafter[KangarooOptions], ReadsFeatures, Observes
         training="the adapter, on the target's states",
         memory="the adapter's weights and its keys and values",
     )
+    pass_reads: ClassVar[str] = "the target's first layers, the adapter and the target's head"
 
     def __init__(self, options: KangarooOptions) -> None:
         super().__init__(options)
@@ -232,6 +234,11 @@ class KangarooDrafter(OwnLayersDrafter[KangarooOptions], ReadsFeatures, Observes
 
     def blocks(self, target: SplitModel) -> Blocks:
         return Blocks.first(self.options.exit_layer)
+
+    def weights_read(self, target: SplitModel, blocks: Blocks) -> int | None:
+        """The adapter stands before the head, where the target has a norm of next to no size."""
+        own = by_blocks(target, blocks)
+        return None if own is None else own + bytes_of(self._module)
 
     def depths(self) -> Sequence[int]:
         return self._module.depths()

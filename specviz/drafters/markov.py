@@ -25,6 +25,7 @@ from specviz.drafters.parts.lattice import Lattice, shown_lattice
 from specviz.drafters.parts.parallel_heads import HeadsShape, ParallelHeads
 from specviz.drafters.parts.planned_tree import PlannedTree
 from specviz.drafters.parts.trained import MODULES, DrafterModule, FeatureBatch, TargetParts
+from specviz.drafters.parts.weights_read import bytes_of
 from specviz.options import Options, option
 from specviz.trace.declared_method import Candidates
 
@@ -50,6 +51,9 @@ class MarkovModule(ParallelHeads[MarkovShape]):
     def __init__(self, target: TargetParts, options: MarkovShape) -> None:
         super().__init__(target, options)
         self.bigram = Bigram(len(target.head), options.rank)
+
+    def weights_read(self) -> int:
+        return super().weights_read() + bytes_of(self.bigram.after)
 
     def loss(self, batch: FeatureBatch) -> dict[str, Tensor]:
         """The heads' own terms, for they choose what the lattice holds, and the same with the bigram."""
@@ -91,6 +95,7 @@ class MarkovDrafter(HeadDrafter[MarkovOptions]):
         training="the heads and the table, on the target's states",
         memory="the heads' and the table's weights",
     )
+    pass_reads: ClassVar[str] = "all heads, the table and the target's head"
     module_type = MarkovModule
 
     def use_module(self, module: DrafterModule[Options]) -> None:

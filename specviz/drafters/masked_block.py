@@ -26,6 +26,7 @@ from specviz.drafters.parts.head_options import HeadOptions
 from specviz.drafters.parts.lattice import Lattice, shown_lattice
 from specviz.drafters.parts.planned_tree import PlannedTree
 from specviz.drafters.parts.trained import MODULES, DrafterModule, FeatureBatch, TargetParts
+from specviz.drafters.parts.weights_read import bytes_of
 from specviz.options import Options, option
 from specviz.trace.declared_method import Candidates
 from specviz.trace.exhibits import Exhibit, ExhibitRow
@@ -64,6 +65,10 @@ class MaskedBlockModule(DrafterModule[MaskedBlockShape]):
         rest as in `BlockNetwork`."""
         states = self.block(context, last, absent, functional.embedding(tokens, self.embedding), known)
         return functional.linear(states, self.head)
+
+    def weights_read(self) -> int:
+        """Less what reads the target's states, which is done once a round, and the table of what follows what."""
+        return bytes_of(self.block, self.head) - bytes_of(*self.block.context_weights())
 
     def loss(self, batch: FeatureBatch) -> dict[str, Tensor]:
         """Σ 0.8^k times the distance of the target to slot k over masked slots, and the same with the bigram,
@@ -165,6 +170,9 @@ class MaskedBlockDrafter(HeadDrafter[MaskedBlockOptions]):
         training="the block network, on the target's states",
         memory="the network's weights",
     )
+    pass_reads: ClassVar[str] = (
+        "the block and the target's head, the first pass of a round also what reads the target's states, and the table"
+    )
     module_type = MaskedBlockModule
 
     def __init__(self, options: MaskedBlockOptions) -> None:
@@ -186,6 +194,13 @@ class MaskedBlockDrafter(HeadDrafter[MaskedBlockOptions]):
 
     def heads(self) -> int:
         return self._module.options.slots
+
+    def weights_read(self, depth: int | None) -> int:
+        read = self._module.weights_read()
+        if self._fills:
+            return read
+        table = self._module.bigram.after if self.options.lattice else None
+        return read + bytes_of(*self._module.block.context_weights(), table)
 
     def start(self, context: DraftContext, states: FeatureText, proposal: Proposal) -> None:
         self._fills, self._root_at = [], len(context.tokens)

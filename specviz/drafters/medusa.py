@@ -61,6 +61,7 @@ class MedusaDrafter(HeadDrafter[MedusaOptions]):
         training="the heads, on the target's states",
         memory="the heads' weights",
     )
+    pass_reads: ClassVar[str] = "all heads and the target's head, where they have none of their own"
     module_type = MedusaModule
 
     def load(self, target: GivesFeatures) -> DrafterModule[Options]:

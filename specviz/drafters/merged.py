@@ -78,6 +78,7 @@ class MergedDrafter(GrowingDrafter[MergedOptions], UsesFurtherModels, Begins):
         training="the small models'",
         memory="the small models' weights and caches",
     )
+    pass_reads: ClassVar[str] = "all weights of the model whose pass it is"
 
     def __init__(self, options: MergedOptions) -> None:
         super().__init__(options)

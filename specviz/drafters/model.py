@@ -30,6 +30,7 @@ class ModelDrafter(GrowingDrafter[ShapeOptions], UsesModel, Begins):
         training="the small model's",
         memory="the small model's weights and cache",
     )
+    pass_reads: ClassVar[str] = "all weights of its model"
 
     def use(self, model: LanguageModel) -> None:
         self._draft = ModelDraft(model, self.name)

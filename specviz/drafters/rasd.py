@@ -132,6 +132,7 @@ class RasdDrafter(GrowingDrafter[RasdOptions], UsesModel, Retrieves, Begins):
         training="the small model's",
         memory="the small model's weights and cache, and a datastore",
     )
+    pass_reads: ClassVar[str] = "all weights of its model"
 
     def __init__(self, options: RasdOptions) -> None:
         super().__init__(options)

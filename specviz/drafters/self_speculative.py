@@ -50,6 +50,7 @@ class SelfSpeculativeDrafter(OwnLayersDrafter[SelfSpeculativeOptions]):
     needs: ClassVar[Needs | None] = Needs(
         guesses_from="the target, some sub-layers left out", training="none; a search for the sub-layers to leave out"
     )
+    pass_reads: ClassVar[str] = "the target's sub-layers that are not skipped, and its head"
 
     def blocks(self, target: SplitModel) -> Blocks:
         attention, mlp = skipped(self.options, target)

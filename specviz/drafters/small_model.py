@@ -162,6 +162,7 @@ class SmallModelDrafter(GrowingDrafter[SmallModelOptions], Attaches, Begins):
         training="the small model, on the target's distributions",
         memory="the small model's weights and cache",
     )
+    pass_reads: ClassVar[str] = "its narrow blocks and its head, the target's as wide as they are"
 
     def attach(self, target: LanguageModel, cache: Cache) -> None:
         """Raises ModelError where the target's embedding cannot be read, the weights are not for it, or are of another

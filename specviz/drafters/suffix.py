@@ -194,6 +194,8 @@ class SuffixWithModel(SuffixDrafter, UsesModel):
     """The hybrid of the paper (2411.04975, §4): where the best match's score, the expected number of accepted
     candidates, is below a threshold, the drafter's model drafts a chain in its place."""
 
+    pass_reads: ClassVar[str] = "all weights of the model that drafts where little was found"
+
     def __init__(self, options: SuffixOptions) -> None:
         super().__init__(options)
         length = min(options.gamma, options.max_nodes)

@@ -70,6 +70,7 @@ class VocabTrimDrafter(GrowingDrafter[VocabTrimOptions], UsesModel, Begins):
         training="the small model's; frequencies are counted for the head",
         memory="the small model's weights and cache",
     )
+    pass_reads: ClassVar[str] = "all weights of its model, of its trimmed head the rows that are kept"
 
     def use(self, model: LanguageModel) -> None:
         self._kept = kept_tokens(model.info, self.options.head_size, self.options.calibration)

@@ -71,6 +71,7 @@ def started(
             method.drafter.lossless,
             _drafter_card(who),
             further_models=[model_card(one.info) for one in who.further],
+            pass_reads=method.drafter.pass_reads,
         ),
         verifier=_card(method.verifier),
         sampling=SamplingCard(method.sampling.temperature, method.sampling.top_k, method.sampling.top_p),

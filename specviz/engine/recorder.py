@@ -72,7 +72,7 @@ class Recorder:
         tree, times = record.proposal.tree, record.times
         judged = self._judged(record)
         nodes = self._nodes(record, judged)
-        passes = [Pass(one.rows, one.cached_rows, one.seconds, one.depth) for one in record.proposal.passes]
+        passes = [Pass(one.rows, one.cached_rows, one.seconds, one.depth, one.read) for one in record.proposal.passes]
         target_pass = Pass(1 + max(tree.rows()), record.commitment.cache_before, times.target)
         event = Round(
             index=record.index,

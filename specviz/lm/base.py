@@ -151,6 +151,10 @@ class SplitModel(LanguageModel, Protocol):
         """Append rows to `cache` as `forward` does, running `blocks` alone; states [n, hidden] after the last one."""
         ...
 
+    def block_bytes(self, blocks: Blocks) -> int | None:
+        """Of the weights of these blocks, as they are read; None where nobody can say."""
+        ...
+
     def read_out(self, states: Tensor) -> Tensor:
         """Final norm and head on states [n, hidden]; logits [n, V]."""
         ...

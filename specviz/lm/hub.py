@@ -178,6 +178,10 @@ class HubModel:
         """See `SplitModel.partial`."""
         return self._partial(tokens, cache, parents, Plan(blocks))
 
+    def block_bytes(self, blocks: Blocks) -> int | None:
+        """See `SplitModel.block_bytes`."""
+        return None if self._layers is None else self._layers.block_bytes(blocks)
+
     @torch.inference_mode()
     def read_out(self, states: Tensor) -> Tensor:
         """See `SplitModel.read_out`: the model's own forward, every layer of which hands the states on."""

@@ -81,6 +81,9 @@ class HubLayers:
     def __init__(self, layers: Sequence[nn.Module]) -> None:
         self.halves = True
         """whether attention and MLP were found in every layer"""
+        self._parts: list[tuple[list[nn.Module], list[nn.Module]]] = []
+        """per layer its attention and its MLP"""
+        self._whole = list(layers)
         for i, layer in enumerate(layers):
             Switch(layer, _layer(i))
             attention = [getattr(layer, name) for name in ATTENTION_NAMES if hasattr(layer, name)][:1]
@@ -89,8 +92,22 @@ class HubLayers:
                 Switch(module, _attention(i))
             for name in mlp:
                 Switch(getattr(layer, name), _mlp(i))
+            self._parts.append((attention, [getattr(layer, name) for name in mlp]))
             self.halves = self.halves and bool(attention) and bool(mlp)
         layers[-1].register_forward_hook(_remember)
+
+    def block_bytes(self, blocks: Blocks) -> int | None:
+        """See `SplitModel.block_bytes`: whole layers with all that is in them; None where halves of them were not
+        found."""
+        total = 0
+        for i, (attention, mlp) in enumerate(self._parts):
+            wanted = [*(attention if i in blocks.attention else []), *(mlp if i in blocks.mlp else [])]
+            if i in blocks.attention and i in blocks.mlp:
+                wanted = [self._whole[i]]
+            elif wanted and not self.halves:
+                return None
+            total += sum(one.numel() * one.element_size() for module in wanted for one in module.parameters())
+        return total
 
     @classmethod
     def of(cls, model: Any, layers: int) -> HubLayers | None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
+from math import prod
 
 import torch
 from torch import Tensor
@@ -197,6 +198,18 @@ class LlamaModel(LlamaRows):
             x = self._mlp(x, i) if i in blocks.mlp else x
         cache.add(placement)
         return x
+
+    def block_bytes(self, blocks: Blocks) -> int:
+        """See `SplitModel.block_bytes`."""
+        sizes = self.shape.weight_sizes()
+
+        def numbers(layers: frozenset[int], *parts: str) -> int:
+            wanted = tuple(f"model.layers.{i}.{part}" for i in layers for part in parts)
+            return sum(prod(size) for name, size in sizes.items() if name.startswith(wanted))
+
+        attention = numbers(blocks.attention, "input_layernorm.", "self_attn.")
+        mlp = numbers(blocks.mlp, "post_attention_layernorm.", "mlp.")
+        return (attention + mlp) * self.dtype.itemsize
 
     @torch.inference_mode()
     def read_out(self, states: Tensor) -> Tensor:

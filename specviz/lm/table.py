@@ -176,6 +176,9 @@ class TableModel:
         own, placement = self._append(tokens, cache, parents)
         return self._states([self._attended(own, placement, row) for row in range(placement.start, placement.stop)], 1)
 
+    def block_bytes(self, blocks: Blocks) -> None:
+        """See `SplitModel.block_bytes`: it has no weights to count."""
+
     def read_out(self, states: Tensor) -> Tensor:
         """See `SplitModel.read_out`."""
         return states

@@ -43,6 +43,7 @@ __all__ = [
     "cost_ratio",
     "draft_economy",
     "drafted_depth",
+    "drafter_bytes",
     "drafts",
     "first_trials",
     "levels_by_depth",
@@ -165,14 +166,23 @@ NUMBER_BYTES = {"float64": 8, "float32": 4, "bfloat16": 2, "float16": 2}
 """of a model card's dtype"""
 
 
-def memory_ratio(started: Started) -> float | None:
-    """c of MBSU: bytes of weights that a target pass reads / bytes that a pass of the drafter's own model reads; None
-    where it has none, has several, or where one of the sizes was not counted."""
+def memory_ratio(started: Started, rounds: Sequence[Round]) -> float | None:
+    """c of MBSU: bytes of weights that a target pass reads / bytes that a drafter pass reads, in the mean over the
+    run's; None where it made none, none of them reads any, or where one of the sizes was not counted."""
+    passes = sum(len(this.drafted.passes) for this in rounds)
+    target, read = _bytes_per_pass(started.target), drafter_bytes(started, rounds)
+    return target * passes / read if target and read else None
+
+
+def drafter_bytes(started: Started, rounds: Sequence[Round]) -> int | None:
+    """Bytes of weights that all drafter passes read: as each of them says, or, in traces of before they did, as the
+    card of the drafter's only model does. None where one says nothing."""
+    passes = [one for this in rounds for one in this.drafted.passes]
+    if any(one.read is not None for one in passes):
+        return None if any(one.read is None for one in passes) else sum(one.read or 0 for one in passes)
     model = started.drafter.model
-    if model is None or started.drafter.further_models:
-        return None
-    target, drafter = _bytes_per_pass(started.target), _bytes_per_pass(model)
-    return target / drafter if target and drafter else None
+    alone = _bytes_per_pass(model) if model is not None and not started.drafter.further_models else 0
+    return len(passes) * alone if alone or not passes else None
 
 
 def mbsu(started: Started, rounds: Sequence[Round]) -> float | None:
@@ -180,14 +190,13 @@ def mbsu(started: Started, rounds: Sequence[Round]) -> float | None:
     passes per round that the run really made, so that trees, early ends and catching up count as they are.
 
     A drafter without passes reads no weights: its MBSU is its tokens per target pass. None where it makes passes whose
-    weights nobody counted (layers of the target, several models), or makes them while the target makes its own."""
+    weights nobody counted, or makes them while the target makes its own."""
     if any(this.drafted.lanes for this in rounds):
         return None
-    tau = tokens_per_target_pass(rounds)
-    passes = sum(len(this.drafted.passes) for this in rounds)
-    if tau is None or passes == 0:
+    tau, read = tokens_per_target_pass(rounds), drafter_bytes(started, rounds)
+    if tau is None or read == 0:
         return tau
-    ratio = memory_ratio(started)
+    ratio, passes = memory_ratio(started, rounds), sum(len(this.drafted.passes) for this in rounds)
     return None if ratio is None else memory_bound_speedup(tau, passes / len(rounds), ratio)
 
 

@@ -97,6 +97,8 @@ class Pass:
     seconds: float
     depth: int | None = None
     """drafter passes: depth of the nodes this pass made possible; None: catching up / target"""
+    read: int | None = None
+    """drafter passes: bytes of weights that it reads; None: nobody counted them / target, whose card says it"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,6 +54,8 @@ class MethodCard:
     """False: it asked the target beforehand (an oracle); the run is a bound, and its times say nothing about speed"""
     further_models: list[ModelCard] = field(default_factory=list)
     """language models that draft beside `model`, in the order of their drafts"""
+    pass_reads: str = ""
+    """of a drafter: which weights `read` of its passes counts, in words; empty where they count none"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -186,7 +186,8 @@ def _drafted(place: str, this: Round, vocabulary: _Vocabulary) -> Iterator[Probl
     drafted = this.drafted
     yield from _times(place, drafted, ("seconds",))
     for index, one in enumerate(drafted.passes):
-        yield from _counts(f"{place}.passes[{index}]", one, ("rows", "cached_rows"))
+        counted = ("rows", "cached_rows") if one.read is None else ("rows", "cached_rows", "read")
+        yield from _counts(f"{place}.passes[{index}]", one, counted)
         yield from _times(f"{place}.passes[{index}]", one, ("seconds",))
     for index, span in enumerate(drafted.lanes):
         yield from _counts(f"{place}.lanes[{index}]", span, ("tokens",))

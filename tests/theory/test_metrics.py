@@ -99,7 +99,7 @@ def passes(rounds: list[Round], count: int) -> list[Round]:
 def test_memory_bound_speedup_counts_the_passes_that_were_made(trace: Trace, rounds: list[Round]) -> None:
     """A target of 800 weights x 2 bytes, a drafter of 100 x 4: c = 4; 22 tokens in 8 rounds, 4 passes in each."""
     started = with_weights(trace, 800, 100)
-    assert metrics.memory_ratio(started) == 4.0
+    assert metrics.memory_ratio(started, passes(rounds, 4)) == 4.0
     assert metrics.mbsu(started, passes(rounds, 4)) == pytest.approx(22 / 8 * 4 / (4 + 4))
     assert metrics.mbsu(started, passes(rounds, 2)) == pytest.approx(22 / 8 * 4 / (2 + 4))
     assert metrics.mbsu(started, passes(rounds, 0)) == 22 / 8, "without passes it reads nothing"
@@ -115,8 +115,32 @@ def test_memory_bound_speedup_is_none_where_nobody_counted(trace: Trace, rounds:
         replace(counted, drafter=several),
         replace(counted, drafter=replace(counted.drafter, model=None)),
     ):
-        assert (metrics.memory_ratio(started), metrics.mbsu(started, four)) == (None, None)
+        assert (metrics.memory_ratio(started, four), metrics.mbsu(started, four)) == (None, None)
     assert metrics.mbsu(counted, []) is None
+
+
+def reading(rounds: list[Round], *read: int | None) -> list[Round]:
+    """The rounds, each with passes that read so many bytes."""
+    made = [Pass(rows=1, cached_rows=9, seconds=0.1, depth=1, read=one) for one in read]
+    return [replace(this, drafted=replace(this.drafted, passes=made)) for this in rounds]
+
+
+def test_memory_bound_speedup_goes_by_what_each_pass_says_that_it_reads(trace: Trace, rounds: list[Round]) -> None:
+    """A target of 1600 bytes; passes of 300 and 100 in every round: c = 1600 / 200, and a round reads 2000 bytes in
+    place of 1600. Neither the card of a model nor that of several is asked then."""
+    counted = with_weights(trace, 800, 100)
+    several = replace(counted, drafter=replace(counted.drafter, further_models=[counted.target]))
+    no_model = replace(counted, drafter=replace(counted.drafter, model=None))
+    for started in (counted, several, no_model):
+        assert metrics.memory_ratio(started, reading(rounds, 300, 100)) == 8.0
+        assert metrics.mbsu(started, reading(rounds, 300, 100)) == pytest.approx(22 / 8 * 1600 / 2000)
+    assert metrics.mbsu(no_model, reading(rounds, 400, 0)) == pytest.approx(22 / 8 * 1600 / 2000)
+    assert (metrics.mbsu(no_model, reading(rounds, 0)), metrics.memory_ratio(no_model, reading(rounds, 0))) == (
+        22 / 8,
+        None,
+    ), "these drafts read nothing"
+    assert metrics.mbsu(counted, reading(rounds, 300, None)) is None, "nobody counted one of them"
+    assert metrics.drafter_bytes(counted, reading(rounds, 300, 100)) == 400 * len(rounds)
 
 
 def test_alpha_leaves_never_reached_candidates_out(rounds: list[Round]) -> None:

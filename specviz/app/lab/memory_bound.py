@@ -16,7 +16,7 @@ import plotly.graph_objects as go
 from specviz.app.lab.cases import CaseRuns, Rows, cases, fraction, paired
 from specviz.app.lab.chart import LabChart
 from specviz.app.lab.figure_parts import against_measured, left_out
-from specviz.protocol.sweeps.points import SweepPoint
+from specviz.protocol.sweeps.points import SweepPoint, memory_ratio_of
 from specviz.theory.formulas import memory_bound_speedup
 
 
@@ -44,21 +44,21 @@ def unknown(points: Sequence[SweepPoint]) -> list[str]:
 
 
 def _mark(case: CaseRuns) -> Mark | None:
-    own, measured, ratio = case.own, case.ratio, case.points[0].memory_ratio
+    own, measured, ratio = case.own, case.ratio, memory_ratio_of(case.points)
     known = all(point.mbsu is not None for point in case.points)
-    if measured is None or case.plain is None or not known or (own.draft_passes and ratio is None):
+    if measured is None or case.plain is None or not known:
         return None
-    tau, passes = own.tokens / own.rounds, own.draft_passes / own.rounds
+    tau, passes, reads = own.tokens / own.rounds, own.draft_passes / own.rounds, case.points[0].pass_reads
     lines = [fraction("τ", "output tokens ÷ target passes", own.tokens, own.rounds)]
     if own.draft_passes == 0 or ratio is None:
         value = tau
-        lines.append("MBSU = τ by definition: its drafts cost no pass")
+        lines.append("MBSU = τ by definition: its drafts read no weights")
     else:
         value = memory_bound_speedup(tau, passes, ratio)
         lines += [
             fraction("γ", "drafter passes ÷ target passes", own.draft_passes, own.rounds),
             f"MBSU = τ × c ÷ (γ + c) = {tau:.2f} × {ratio:.2f} ÷ ({passes:.2f} + {ratio:.2f}) = {value:.2f}×, "
-            "c = target bytes ÷ drafter bytes",
+            "c = target bytes ÷ drafter bytes" + (f"; a drafter pass reads {reads}" if reads else ""),
         ]
     lines.append(f"measured = tokens per second ÷ plain decoding's = {measured:.2f}×, {own.runs} runs together")
     return Mark(case.name, case.series, value, measured, ratio, tuple(lines))

@@ -29,7 +29,8 @@ TABLE_HEAD = (
     (
         "MBSU",
         "speedup if reading weights were all that costs: tokens per target pass × c ÷ (drafter passes per round + c), "
-        "c = target bytes ÷ drafter bytes",
+        "c = target bytes ÷ drafter bytes: the weights that one pass reads, a drafter's own, those of the target that "
+        "it runs, and its head's; no c: its drafts read none",
     ),
     ("tokens/s", "median, engine time only"),
     ("same text", "runs whose output equals plain decoding token for token"),

@@ -138,7 +138,8 @@ def _point(
         repetition=repetition(run.finished.output_ids),
         plain_repetition=repetition(plain.finished.output_ids),
         mbsu=metrics.mbsu(run.started, run.rounds),
-        memory_ratio=metrics.memory_ratio(run.started),
+        memory_ratio=metrics.memory_ratio(run.started, run.rounds),
+        pass_reads=run.started.drafter.pass_reads,
     )
 
 

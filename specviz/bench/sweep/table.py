@@ -20,14 +20,16 @@ from specviz.theory.repetition import MOST, repeats_itself, varied
 
 HEAD = (
     "setting", "γ", "temperature", "× plain, decoding", "95 % interval", "acceptance rate", "mean acceptance length",
-    "MBSU", "candidates per pass", "tokens/s", "same output",
+    "MBSU (c)", "candidates per pass", "tokens/s", "same output",
 )  # fmt: skip
 
 NOTE = (
     "Speedup: median over the prompts (each the median of its repeats) of tokens per second ÷ plain decoding's on the "
     "same prompt in the same repeat; interval: central 95 % over 2000 resamples of the prompts. MBSU: speedup if "
     "reading weights were all that costs, tokens per target pass × c ÷ (drafter passes per round + c) with c = target "
-    "bytes ÷ drafter bytes; – where the drafter's passes read weights that nobody counted, or run beside the target's."
+    "bytes ÷ drafter bytes, the weights that one pass reads: what a drafter has of its own, layers of the target that "
+    "it runs, and the head it reads out through; no cache, and of tables that are looked up nothing. No c: its drafts "
+    "read no weights. – where nobody counted them, or its passes run beside the target's."
 )
 
 SPREAD = (
@@ -116,7 +118,7 @@ def _cells(row: SweepRow) -> list[str]:
         "–" if plain or row.prompts == 1 else f"{row.ratio_low:.2f} to {row.ratio_high:.2f}",
         or_dash(row.acceptance_rate, "{:.2f}"),
         or_dash(row.mean_acceptance_length, "{:.2f}"),
-        or_dash(row.mbsu, "{:.2f}"),
+        or_dash(row.mbsu, "{:.2f}") + (f" ({row.memory_ratio:.2f})" if row.mbsu and row.memory_ratio else ""),
         f"{row.drafted_per_round:.1f}",
         f"{row.tokens_per_s_median:.0f}",
         f"{row.same_output}/{row.runs}",

@@ -98,11 +98,16 @@ def _memory_bound(trace: Trace) -> list[tuple[str, str]]:
     value = metrics.mbsu(trace.started, trace.rounds)
     if value is None or trace.summary.num_spec_steps == 0:
         return []
-    ratio, passes = metrics.memory_ratio(trace.started), sum(len(this.drafted.passes) for this in trace.rounds)
+    ratio, passes = (
+        metrics.memory_ratio(trace.started, trace.rounds),
+        sum(len(this.drafted.passes) for this in trace.rounds),
+    )
+    reads = trace.started.drafter.pass_reads
     how = (
-        "no drafter passes, so tokens per target pass"
-        if passes == 0
+        "its drafts read no weights, so tokens per target pass"
+        if ratio is None
         else f"{passes / len(trace.rounds):.2f} drafter passes per round, target ÷ drafter bytes c = {ratio:.2f}"
+        + (f"; a drafter pass reads {reads}" if reads else "")
     )
     return [("MBSU", f"{value:.2f} if reading weights were all that costs ({how})")]
 

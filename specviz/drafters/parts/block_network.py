@@ -69,6 +69,10 @@ class BlockNetwork(nn.Module):
         nn.init.zeros_(self.output.weight)
         nn.init.eye_(self.skip.weight)
 
+    def context_weights(self) -> list[nn.Module]:
+        """Which weights `context` goes through."""
+        return [self.states_norm, *(layer.get_submodule("states") for layer in self.layers)]
+
     def context(self, states: Tensor) -> Context:
         """What the layers look at of the target's states [..., T, H]: worked out once per token of a text."""
         states = self.states_norm(states)

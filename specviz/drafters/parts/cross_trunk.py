@@ -18,6 +18,7 @@ from specviz.drafters.parts.cross_network import CrossLayer, Masks, Own, Turns, 
 from specviz.drafters.parts.cross_shape import ANCHORS, LONGSPEC, CrossKVShape
 from specviz.drafters.parts.first_guess import QUIET, least_squares
 from specviz.drafters.parts.trained import DrafterModule, FeatureBatch, TargetParts
+from specviz.drafters.parts.weights_read import bytes_of
 from specviz.lm.kernels import Projection
 from specviz.options import Options
 
@@ -75,6 +76,15 @@ class CrossTrunk(DrafterModule[CrossKVShape]):
         """What the layers read of tokens [...]; [..., H]."""
         found: Tensor = self.enter(self._scaled(tokens))
         return found
+
+    def weights_read(self) -> int:
+        """Its layers and the target's head, less what projects the target's states, which is done once a round; what a
+        token enters as is looked up."""
+        return bytes_of(self.layers, self.head) - bytes_of(*self.projections())
+
+    def projections(self) -> list[nn.Module]:
+        """What the target's states go through, where they do."""
+        return [one for layer in self.stack() if layer.project is not None for one in (layer.state_norm, layer.project)]
 
     def read(self, states: Tensor) -> Tensor:
         """Logits [..., V] of the last layer's states [..., H], which stand for the target's behind its norm."""

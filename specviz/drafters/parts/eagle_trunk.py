@@ -26,6 +26,7 @@ from specviz.drafters.parts.first_guess import QUIET, least_squares
 from specviz.drafters.parts.head_loss import log_normaliser
 from specviz.drafters.parts.token_map import TokenMap
 from specviz.drafters.parts.trained import Distance, DrafterModule, FeatureBatch, TargetParts, divergence
+from specviz.drafters.parts.weights_read import bytes_of
 from specviz.errors import OptionError
 from specviz.lm.kernels import Projection
 from specviz.lm.llama_rows import LlamaCache
@@ -151,6 +152,13 @@ class EagleTrunk(DrafterModule[ShapeT_co]):
             return out
         normed: Tensor = self.norm(out)
         return normed
+
+    def weights_read(self) -> int:
+        """Less what fuses states, which is done once a round, and the half of the joining matrix that tokens go
+        through, whose products are looked up."""
+        looked_up = bytes_of(self.fc.weight) // 2 if self.joins_by_one_matrix else 0
+        own_head = self.own_head is not None
+        return bytes_of(self) - bytes_of(self.fuse) - looked_up + (0 if own_head else bytes_of(self.head))
 
     def head_weight(self) -> Tensor:
         return self.head if self.own_head is None else self.own_head.weight

@@ -105,6 +105,10 @@ class HeadDrafter(GrowingDrafter[HeadOptionsT_co], ReadsFeatures, Observes):
     def module(self) -> DrafterModule[Options]:
         """As it was taken over."""
 
+    def weights_read(self, depth: int | None) -> int:
+        """Bytes of weights that the pass for nodes of this depth reads; None: the one for all of them."""
+        return self.module().weights_read()
+
     @property
     def tree_policy(self) -> TreePolicy[Options]:
         own = self._planned if self.options.nodes else None
@@ -140,7 +144,7 @@ class HeadDrafter(GrowingDrafter[HeadOptionsT_co], ReadsFeatures, Observes):
         """Do a pass of the module and record it."""
         began = now(self.device)
         found = work(*given)
-        proposal.passes.append(DraftPass(rows, 0, now(self.device) - began, depth))
+        proposal.passes.append(DraftPass(rows, 0, now(self.device) - began, depth, self.weights_read(depth)))
         return found
 
 

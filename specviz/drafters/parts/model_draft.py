@@ -16,6 +16,7 @@ from specviz.core.tree import ROOT, DraftTree
 from specviz.drafters.base import DraftContext, DraftPass, Proposal
 from specviz.drafters.parts.draft_cache import DraftCache
 from specviz.drafters.parts.growing import GrowingDraft, LastDraft
+from specviz.drafters.parts.weights_read import by_model
 from specviz.lm.base import LanguageModel
 from specviz.options import Options
 from specviz.stop_policies.base import StopOptions, StopPolicy
@@ -32,6 +33,7 @@ class ModelDraft:
         self._source = source
         self._cache = cache or DraftCache(model)
         self._last = LastDraft()
+        self._reads = by_model(model)
         self.draws = 0
         """the first index of a draw that the round has not used yet, after `propose`"""
 
@@ -85,5 +87,6 @@ class ModelDraft:
             tree = proposal.tree
             logits = self._cache.extend([(tree.parents[node], node, tree.tokens[node]) for node in level])
         seconds = now(device) - began
-        proposal.passes.append(DraftPass(self._cache.length - cached, cached, seconds, depth))
+        rows = self._cache.length - cached
+        proposal.passes.append(DraftPass(rows, cached, seconds, depth, self._reads))
         return logits

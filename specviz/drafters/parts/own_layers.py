@@ -15,6 +15,7 @@ from specviz.drafters.capabilities import Attaches
 from specviz.drafters.parts.borrowed_rows import BorrowedRows, Reader
 from specviz.drafters.parts.growing import GrowingDraft, LastDraft
 from specviz.drafters.parts.shape import GrowingDrafter, ShapeOptionsT_co
+from specviz.drafters.parts.weights_read import by_blocks
 from specviz.errors import ModelError
 from specviz.lm.base import Blocks, Cache, LanguageModel, SplitModel
 
@@ -37,6 +38,7 @@ class OwnLayersDrafter(GrowingDrafter[ShapeOptionsT_co], Attaches):
         self._target = target
         self._cache = cache
         self._blocks = blocks
+        self._reads = self.weights_read(target, blocks)
 
     def _refused(self, target: LanguageModel, reason: str) -> ModelError:
         info = target.info
@@ -49,6 +51,10 @@ class OwnLayersDrafter(GrowingDrafter[ShapeOptionsT_co], Attaches):
     @abstractmethod
     def blocks(self, target: SplitModel) -> Blocks:
         """Which sub-layers draft. Raises OptionError where the target has no such layers."""
+
+    def weights_read(self, target: SplitModel, blocks: Blocks) -> int | None:
+        """Bytes of weights that a pass reads; None where nobody counted them."""
+        return by_blocks(target, blocks)
 
     def reader(self) -> Reader | None:
         """What reads this round's states out; None: the target's own norm and head."""
@@ -65,7 +71,8 @@ class OwnLayersDrafter(GrowingDrafter[ShapeOptionsT_co], Attaches):
         began = now(device)
         fed = rows.complete(proposal.tree)
         if fed:
-            proposal.passes.append(DraftPass(fed, cached, now(device) - began))
+            # the target's pass begins with these layers anyway: with them it reads no more than it would have
+            proposal.passes.append(DraftPass(fed, cached, now(device) - began, read=None if self._reads is None else 0))
         proposal.note["exit_layer"] = layers
         proposal.note["layers"] = self._target.info.layers
         return replace(proposal, unfinished=rows.hand_over(layers))
@@ -92,6 +99,6 @@ class OwnLayersDrafter(GrowingDrafter[ShapeOptionsT_co], Attaches):
         began = now(device)
         tree = proposal.tree
         logits = rows.read([(tree.parents[node], node, tree.tokens[node]) for node in level])
-        passed = DraftPass(rows.length - cached, cached, now(device) - began, depth)
+        passed = DraftPass(rows.length - cached, cached, now(device) - began, depth, self._reads)
         proposal.passes.append(passed)
         return logits

@@ -15,6 +15,7 @@ from torch.nn import functional
 
 from specviz.drafters.parts.head_learning import Accuracies, Places, held_to
 from specviz.drafters.parts.trained import DrafterModule, FeatureBatch, TargetParts
+from specviz.drafters.parts.weights_read import bytes_of
 from specviz.options import Options, option
 
 
@@ -67,6 +68,9 @@ class ParallelHeads(DrafterModule[HeadsShapeT]):
         """What each head says [..., heads, V] from the target's last states [..., H]."""
         found = torch.stack([head(states) for head in self.heads], -2)
         return found if self.options.own_head else functional.linear(found, self.head)
+
+    def weights_read(self) -> int:
+        return bytes_of(self.heads, None if self.options.own_head else self.head)
 
     def loss(self, batch: FeatureBatch) -> dict[str, Tensor]:
         places = Places.of(batch, self.options.heads, self.training)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import torch
 from torch import Tensor
@@ -27,6 +27,7 @@ from specviz.drafters.parts.eagle_trunk import EagleTrunk
 from specviz.drafters.parts.growing import GrowingDraft, LastDraft
 from specviz.drafters.parts.module_files import WEIGHTS_HELP
 from specviz.drafters.parts.shape import GrowingDrafter, ShapeOptions
+from specviz.drafters.parts.weights_read import bytes_of
 from specviz.errors import ModelError
 from specviz.lm.base import Cache, GivesFeatures, LanguageModel
 from specviz.options import option
@@ -46,6 +47,8 @@ StateOptionsT_co = TypeVar("StateOptionsT_co", bound=StateOptions, covariant=Tru
 
 class StateDrafter(GrowingDrafter[StateOptionsT_co], ReadsFeatures, Observes):
     """Grows a draft from the network's own states. A subclass says which network."""
+
+    pass_reads: ClassVar[str] = "its layer and the head, the first pass of a round also what fuses the target's states"
 
     def __init__(self, options: StateOptionsT_co) -> None:
         super().__init__(options)
@@ -129,8 +132,9 @@ class StateDrafter(GrowingDrafter[StateOptionsT_co], ReadsFeatures, Observes):
     def _answer(self, context: DraftContext, proposal: Proposal, level: Sequence[int], depth: int) -> Tensor:
         """Logits [len(level), V] after the nodes of a level; the root's pass also reads what the last round left."""
         device = self._lean.block.device
-        began, cached = now(device), self._cache.length
+        began, cached, read = now(device), self._cache.length, self._network.weights_read()
         if level == [ROOT]:
+            read += bytes_of(self._network.fuse)
             proposal.note["states_read"] = 0 if self._waiting is None else len(self._waiting)
             proposal.note["depths"] = ",".join(map(str, self.depths()))
             out = self._catch_up(context.tokens[self._cache.base + 1 :])[None]
@@ -138,7 +142,7 @@ class StateDrafter(GrowingDrafter[StateOptionsT_co], ReadsFeatures, Observes):
         else:
             out = self._extend(proposal.tree, level)
         logits = self._lean.logits(out)
-        proposal.passes.append(DraftPass(self._cache.length - cached, cached, now(device) - began, depth))
+        proposal.passes.append(DraftPass(self._cache.length - cached, cached, now(device) - began, depth, read))
         return logits
 
     def _extend(self, tree: DraftTree, level: Sequence[int]) -> Tensor:

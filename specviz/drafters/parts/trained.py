@@ -19,6 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from specviz.drafters.parts.weights_read import bytes_of
 from specviz.errors import ModelError
 from specviz.lm.base import GivesFeatures, ModelInfo
 from specviz.options import Options
@@ -191,6 +192,10 @@ class DrafterModule(nn.Module, ABC, Generic[OptionsT_co]):
     @property
     def hidden_size(self) -> int:
         return self.target.hidden_size
+
+    def weights_read(self) -> int:
+        """Bytes of weights that a pass of it reads as it drafts; here all of its own and the target's head."""
+        return bytes_of(self, self.head)
 
     def parameter_count(self) -> int:
         """Numbers that training changes and the file holds."""

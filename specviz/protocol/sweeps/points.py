@@ -109,7 +109,10 @@ class SweepPoint:
     mbsu: float | None = None
     """memory-bound speedup (`theory.metrics.mbsu`); None where the weights that its drafter reads are not known"""
     memory_ratio: float | None = None
-    """its c, target bytes / drafter bytes; None where the drafter has no model of its own"""
+    """its c, target bytes / drafter bytes, in the mean over its drafter passes; None where they read no weights, or
+    nobody counted them"""
+    pass_reads: str = ""
+    """which weights a drafter pass reads, in words"""
     worker: int | None = None
     """index among the result's `provenance.workers`; None: the process of its `command`"""
     step_times: tuple[StepTime, ...] = ()
@@ -150,6 +153,8 @@ class SweepRow:
     mbsu: float | None = None
     """median over the runs"""
     memory_ratio: float | None = None
+    """of all runs together"""
+    pass_reads: str = ""
 
 
 class NamedSetting(Protocol):
@@ -222,8 +227,19 @@ def _row(points: Sequence[SweepPoint]) -> SweepRow:
         drafted_per_round=drafted / max(1, sum(point.rounds for point in points)),
         policies=points[0].policies,
         mbsu=_median([point.mbsu for point in points]),
-        memory_ratio=points[0].memory_ratio,
+        memory_ratio=memory_ratio_of(points),
+        pass_reads=points[0].pass_reads,
     )
+
+
+def memory_ratio_of(points: Sequence[SweepPoint]) -> float | None:
+    """c of MBSU over all drafter passes of these runs together; None where they read no weights, or of one it is not
+    known."""
+    passing = [point for point in points if point.cost.draft_passes]
+    if any(point.memory_ratio is None and point.mbsu is None for point in passing):
+        return None
+    read = sum(point.cost.draft_passes / point.memory_ratio for point in passing if point.memory_ratio)
+    return sum(point.cost.draft_passes for point in passing) / read if read else None
 
 
 def _median(values: Sequence[float | None]) -> float | None:

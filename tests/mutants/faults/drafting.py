@@ -175,4 +175,32 @@ FAULTS: tuple[Fault, ...] = (
         "queries.unflatten(-1, (-1, 2)).permute(1, 0, 2, 3)",
         (CROSS_KV,),
     ),
+    Fault(
+        "weights read: what fuses states counts in every pass",
+        "specviz/drafters/parts/eagle_trunk.py",
+        "return bytes_of(self) - bytes_of(self.fuse) - looked_up",
+        "return bytes_of(self) - looked_up",
+        ("tests/drafters/test_weights_read.py",),
+    ),
+    Fault(
+        "weights read: layers handed to the target's pass are read twice",
+        "specviz/drafters/parts/own_layers.py",
+        "read=None if self._reads is None else 0",
+        "read=self._reads",
+        ("tests/contracts/test_weights_read.py",),
+    ),
+    Fault(
+        "weights read: the trace forgets it",
+        "specviz/engine/recorder.py",
+        "one.seconds, one.depth, one.read)",
+        "one.seconds, one.depth)",
+        ("tests/contracts/test_weights_read.py",),
+    ),
+    Fault(
+        "mbsu: a pass that nobody counted reads nothing",
+        "specviz/theory/metrics.py",
+        "return None if any(one.read is None for one in passes) else sum",
+        "return sum",
+        ("tests/theory/test_metrics.py",),
+    ),
 )
