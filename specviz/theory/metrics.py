@@ -22,6 +22,7 @@ from specviz.trace.summary import (
     deployable,
     drafted_depth,
     drafts,
+    drafts_beside,
     mean_acceptance_length,
     num_accepted_draft_tokens,
     num_draft_tokens,
@@ -191,7 +192,7 @@ def mbsu(started: Started, rounds: Sequence[Round]) -> float | None:
 
     A drafter without passes reads no weights: its MBSU is its tokens per target pass. None where it makes passes whose
     weights nobody counted, or makes them while the target makes its own."""
-    if any(this.drafted.lanes for this in rounds):
+    if drafts_beside(rounds):
         return None
     tau, read = tokens_per_target_pass(rounds), drafter_bytes(started, rounds)
     if tau is None or read == 0:

@@ -19,7 +19,7 @@ LENGTH = "gamma"
 """the option that is a speculation length, in every drafter that has one"""
 NOBODY = ""
 """the choice that leaves a place empty"""
-FIRST_CHOICE = ("ngram", "model", "suffix")
+FIRST_CHOICE = ("ngram", "model", "amusd")
 """who stands at the start when the tab is opened, where the catalog has them"""
 SETTINGS = ("temperature", "seed", "max_new_tokens")
 

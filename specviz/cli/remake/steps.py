@@ -132,7 +132,7 @@ def _measured_once() -> tuple[Step, ...]:
 
 
 def _recorded() -> tuple[Step, ...]:
-    race = ("--prompt-id", RACE_PROMPT, "--drafters", "ngram,model,suffix", *FLOAT, "--repeats", "3", "--out", RACE)
+    race = ("--prompt-id", RACE_PROMPT, "--drafters", "ngram,model,amusd", *FLOAT, "--repeats", "3", "--out", RACE)
     files = ("--out", f"{SWEEP}.json.gz", "--replace")
     return (
         Step("record", "the recorded runs", (*SPECVIZ, "record"),
