@@ -25,6 +25,7 @@ from specviz.asynchronous.shared_board import Row, SharedBoard, Size
 from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
 from specviz.lm.base import LanguageModel
+from specviz.lm.kernels import Choice, Key, take_over
 from specviz.lm.origin import Origin
 from specviz.protocol.lanes import DRAFT, Span
 
@@ -60,13 +61,15 @@ class DrawOrder:
     noise: str
 
 
-def work(pipe: Connection, origin: Origin, slowdown_s: float) -> None:
-    """The child: load the model, then draft as it is told, until the pipe closes."""
+def work(pipe: Connection, origin: Origin, slowdown_s: float, timed: dict[Key, list[Choice]]) -> None:
+    """The child: load the model, then draft as it is told, until the pipe closes. `timed`: what its parent knows of the
+    fastest products."""
     from specviz.lm.load import load
     from specviz.lm.step_time import use_threads
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to parent and child; the parent ends the child
     use_threads(1)
+    take_over(timed)
     try:
         loaded = load(origin.name, device=origin.device, dtype=origin.dtype, adapter=origin.adapter)
     except Exception as error:  # whatever it is, the parent says it

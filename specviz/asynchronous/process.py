@@ -21,6 +21,7 @@ from specviz.asynchronous.reader import Draws
 from specviz.asynchronous.shared_board import Row, SharedBoard, Size
 from specviz.core.randomness import SeededRandom
 from specviz.errors import ModelError
+from specviz.lm.kernels import known
 from specviz.lm.origin import Origin
 from specviz.protocol.lanes import Span
 
@@ -39,7 +40,7 @@ class DraftingProcess:
         Raises ModelError where the child cannot load its model, or finds other weights than those of this hash."""
         context = _context()
         self._pipe, theirs = context.Pipe()
-        self._process = context.Process(target=work, args=(theirs, origin, slowdown_s), daemon=True)
+        self._process = context.Process(target=work, args=(theirs, origin, slowdown_s, known()), daemon=True)
         self._process.start()
         self._closing = finalize(self, _end, self._process, self._pipe)
         self._has_hung_up = False

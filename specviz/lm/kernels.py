@@ -43,6 +43,14 @@ SECOND_COPY_GAIN = 0.01
 """A routine that needs a copy of its own must save this share of the time summed over the row counts."""
 
 
+Choice = dict[int, str]
+"""row count → routine"""
+Key = tuple[int, tuple[str, ...], tuple[tuple[int, int, int, bool], ...]]
+"""threads, routines, and of each group: weights, outputs, inputs, whether it has biases"""
+_known: dict[Key, list[Choice]] = {}
+"""what was measured in this process: weights of the same shapes, loaded again, need not be timed again"""
+
+
 def plain(weight: Tensor, bias: Tensor | None) -> Product:
     """The fallback that works on every device and dtype."""
 
@@ -125,7 +133,7 @@ class Projection:
         assert self.many is not None
         return self.many(x, residual)
 
-    def use(self, choice: dict[int, str]) -> None:
+    def use(self, choice: Choice) -> None:
         """Follow `choice` (row count → routine) and give up the copies no longer needed."""
         built = {name: ROUTINES[name](self.weight, self.bias) for name in sorted(set(choice.values()))}
         counts = sorted(choice)
@@ -138,8 +146,9 @@ class Projection:
             self.weight = self.weight.new_empty(0)
 
 
-def calibrate(groups: Sequence[Sequence[Projection]], repeats: int = 4) -> list[dict[int, str]]:
-    """Time every available routine on groups of equally shaped projections and let them use the winners.
+def calibrate(groups: Sequence[Sequence[Projection]], repeats: int = 4) -> list[Choice]:
+    """Time every available routine on groups of equally shaped projections and let them use the winners; groups of
+    shapes that were timed before in this process use those of then.
 
     Returns row count → routine per group, empty where there was no choice. Interleaved and judged by the fastest
     repeat, because a shared machine only ever adds time.
@@ -147,15 +156,33 @@ def calibrate(groups: Sequence[Sequence[Projection]], repeats: int = 4) -> list[
     names = available(groups[0][0].weight)
     if len(names) == 1 or _bytes(groups) < SMALL_BYTES:
         return [{} for _ in groups]
-    give_back()
-    all_times = _measure(_sample(groups), names, repeats)
-    most = 1 if _bytes(groups) > ONE_COPY_BYTES else MOST_COPIES
-    choices = [_choose(times, names, most) for times in all_times]
+    key = _key(groups, names)
+    if key not in _known:
+        give_back()
+        all_times = _measure(_sample(groups), names, repeats)
+        most = 1 if _bytes(groups) > ONE_COPY_BYTES else MOST_COPIES
+        _known[key] = [_choose(times, names, most) for times in all_times]
+    choices = _known[key]
     for group, choice in zip(groups, choices, strict=True):
         give_back()  # oneDNN's copies fill no holes that were left by other tensors
         for projection in group:
             projection.use(choice)
     return choices
+
+
+def known() -> dict[Key, list[Choice]]:
+    """What was measured here, for another process on the same machine."""
+    return dict(_known)
+
+
+def take_over(measured: dict[Key, list[Choice]]) -> None:
+    """Time nothing that another process has timed."""
+    _known.update(measured)
+
+
+def _key(groups: Sequence[Sequence[Projection]], names: Sequence[str]) -> Key:
+    shapes = tuple((len(group), *group[0].weight.shape, group[0].bias is not None) for group in groups)
+    return torch.get_num_threads(), tuple(names), shapes
 
 
 def _bytes(groups: Sequence[Sequence[Projection]]) -> int:
@@ -218,10 +245,10 @@ def _handicap(name: str, rows: int) -> float:
     return 1.0 if name == ("transposed" if rows == 1 else "packed") else 1.0 + CLEARLY
 
 
-def _choose(times: dict[tuple[str, int], float], names: Sequence[str], most: int) -> dict[int, str]:
+def _choose(times: dict[tuple[str, int], float], names: Sequence[str], most: int) -> Choice:
     """Best routine per row count, out of the smallest set (of `most` at most) that loses little against all."""
 
-    def table(allowed: Sequence[str]) -> dict[int, str]:
+    def table(allowed: Sequence[str]) -> Choice:
         return {n: min(allowed, key=lambda name: times[name, n] * _handicap(name, n)) for n in ROW_COUNTS}
 
     def cost(allowed: Sequence[str]) -> float:

@@ -85,9 +85,36 @@ def test_row_counts_between_two_measured_ones_follow_the_larger():
     assert used == [(1, "one"), (2, "four"), (3, "four"), (4, "four"), (9, "four")]
 
 
+def test_weights_of_the_same_shapes_are_timed_once_and_what_is_known_can_be_handed_on(monkeypatch):
+    monkeypatch.setattr(kernels, "SMALL_BYTES", 0)
+    monkeypatch.setattr(kernels, "_known", {})
+    timed = []
+
+    def measure(groups, names, repeats):
+        timed.append([tuple(group[0].weight.shape) for group in groups])
+        return [{(name, n): 1.0 for name in names for n in kernels.ROW_COUNTS} for _ in groups]
+
+    def calibrated(rows, *, bias=None):
+        return calibrate([[Projection(torch.ones(rows, 4), bias)]])
+
+    monkeypatch.setattr(kernels, "_measure", measure)
+    first = calibrated(6)
+    assert calibrated(6) == first
+    assert timed == [[(6, 4)]]
+    calibrated(8)
+    calibrated(6, bias=torch.ones(6))
+    assert timed == [[(6, 4)], [(8, 4)], [(6, 4)]]
+    kept = kernels.known()
+    monkeypatch.setattr(kernels, "_known", {})
+    kernels.take_over(kept)
+    calibrated(8)
+    assert len(timed) == 3
+
+
 def test_calibration_keeps_the_products(monkeypatch):
     monkeypatch.setattr(kernels, "SMALL_BYTES", 0)
     monkeypatch.setattr(kernels, "CALIBRATION_BYTES", 0x1000)
+    monkeypatch.setattr(kernels, "_known", {})
     torch.manual_seed(0)
     weights = [torch.randn(6, 4) for _ in range(3)]
     group = [Projection(weight) for weight in weights]
