@@ -24,7 +24,7 @@ def markdown(study: AlignmentStudy) -> str:
     """The grid by data and loss at every temperature, the positions, the domains, and where the numbers come from."""
     parts = []
     for start, known in study.starts.items():
-        grid = [cell for cell in study.cells if cell.part == "grid" and cell.start == start]
+        grid = _by_texts([cell for cell in study.cells if cell.part == "grid" and cell.start == start])
         if grid:
             parts += [f"**From `{start}`, both domains (c = {known.memory_ratio:.2f})**", _grid(known.before, grid)]
             parts += [f"**Acceptance by position, from `{start}`, temperature 0**", _positions(known.before, grid)]
@@ -36,6 +36,12 @@ def markdown(study: AlignmentStudy) -> str:
                 _domains(known.before, domains),
             ]
     return "\n\n".join([*parts, _provenance(study)]) + "\n"
+
+
+def _by_texts(cells: Sequence[AlignmentCell]) -> Sequence[AlignmentCell]:
+    """Those on the same texts together; the study ran the most telling first."""
+    met = list(dict.fromkeys(cell.data for cell in cells))
+    return sorted(cells, key=lambda cell: met.index(cell.data))
 
 
 def _grid(before: Measured, cells: Sequence[AlignmentCell]) -> str:
