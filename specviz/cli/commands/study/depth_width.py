@@ -86,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace) -> depth_widths.DepthWidths:
-    from specviz.bench.core.provenance import origin_here
+    from specviz.bench.core.provenance import machine_load, origin_here
     from specviz.bench.depth_width.compare import ComparePlan, compare
 
     first = _first(args)
@@ -113,7 +113,7 @@ def _run(args: argparse.Namespace) -> depth_widths.DepthWidths:
         len(found.texts),
         found.replayed_tokens,
         plan.timed,
-        round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
+        machine_load(),
         {origin.target.name: origin.target.weights_sha256},
         command,
         str(origin),
