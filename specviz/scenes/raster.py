@@ -5,11 +5,15 @@ The page draws the same shapes as vectors (`assets/js`); the model sees these.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 
 from specviz.scenes.scene import SIDE, PlacedShape, Scene
 
+Colour = tuple[int, int, int]
+"""red, green, blue, of 255"""
 GROUND = (24, 24, 32)
 RGB = {
     "red": (220, 50, 47),
@@ -23,10 +27,15 @@ RGB = {
 
 def pixels(scene: Scene) -> NDArray[np.uint8]:
     """[32, 32, 3]: row (from the top), column (from the left), red green blue."""
+    return painted((covered(one), RGB[one.colour]) for one in scene.shapes)
+
+
+def painted(parts: Iterable[tuple[NDArray[np.bool_], Colour]]) -> NDArray[np.uint8]:
+    """[32, 32, 3]: pixels [32, 32] in a colour on the ground, one after the other."""
     picture = np.empty((SIDE, SIDE, 3), dtype=np.uint8)
     picture[:] = GROUND
-    for one in scene.shapes:
-        picture[covered(one)] = RGB[one.colour]
+    for inside, colour in parts:
+        picture[inside] = colour
     return picture
 
 

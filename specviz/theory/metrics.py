@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
+from typing import Protocol
 
 from specviz.theory.formulas import memory_bound_speedup
 from specviz.trace.events import Round, Trace, Trial
-from specviz.trace.header import ModelCard, Started
+from specviz.trace.header import Started
 from specviz.trace.summary import (
     acceptance_by_depth,
     acceptance_histogram,
@@ -163,6 +164,15 @@ def cost_ratio(rounds: Sequence[Round]) -> float | None:
     return fmean(drafts) / fmean(targets) if drafts and fmean(targets) > 0 else None
 
 
+class Weighed(Protocol):
+    """A model by its card, in a trace or of one that is loaded."""
+
+    @property
+    def dtype(self) -> str: ...
+    @property
+    def read_per_pass(self) -> int: ...
+
+
 NUMBER_BYTES = {"float64": 8, "float32": 4, "bfloat16": 2, "float16": 2}
 """of a model card's dtype"""
 
@@ -171,7 +181,7 @@ def memory_ratio(started: Started, rounds: Sequence[Round]) -> float | None:
     """c of MBSU: bytes of weights that a target pass reads / bytes that a drafter pass reads, in the mean over the
     run's; None where it made none, none of them reads any, or where one of the sizes was not counted."""
     passes = sum(len(this.drafted.passes) for this in rounds)
-    target, read = _bytes_per_pass(started.target), drafter_bytes(started, rounds)
+    target, read = bytes_per_pass(started.target), drafter_bytes(started, rounds)
     return target * passes / read if target and read else None
 
 
@@ -182,7 +192,7 @@ def drafter_bytes(started: Started, rounds: Sequence[Round]) -> int | None:
     if any(one.read is not None for one in passes):
         return None if any(one.read is None for one in passes) else sum(one.read or 0 for one in passes)
     model = started.drafter.model
-    alone = _bytes_per_pass(model) if model is not None and not started.drafter.further_models else 0
+    alone = bytes_per_pass(model) if model is not None and not started.drafter.further_models else 0
     return len(passes) * alone if alone or not passes else None
 
 
@@ -201,8 +211,8 @@ def mbsu(started: Started, rounds: Sequence[Round]) -> float | None:
     return None if ratio is None else memory_bound_speedup(tau, passes / len(rounds), ratio)
 
 
-def _bytes_per_pass(card: ModelCard) -> int:
-    """0 where it is not known."""
+def bytes_per_pass(card: Weighed) -> int:
+    """Of weights that one of its passes reads; 0 where it is not known."""
     return card.read_per_pass * NUMBER_BYTES.get(card.dtype, 0)
 
 

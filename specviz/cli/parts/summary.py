@@ -98,10 +98,8 @@ def _memory_bound(trace: Trace) -> list[tuple[str, str]]:
     value = metrics.mbsu(trace.started, trace.rounds)
     if value is None or trace.summary.num_spec_steps == 0:
         return []
-    ratio, passes = (
-        metrics.memory_ratio(trace.started, trace.rounds),
-        sum(len(this.drafted.passes) for this in trace.rounds),
-    )
+    ratio = metrics.memory_ratio(trace.started, trace.rounds)
+    passes = sum(len(this.drafted.passes) for this in trace.rounds)
     reads = trace.started.drafter.pass_reads
     how = (
         "its drafts read no weights, so tokens per target pass"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from specviz.lm.base import Blocks, LanguageModel, SplitModel
-from specviz.theory.metrics import NUMBER_BYTES
+from specviz.theory.metrics import bytes_per_pass
 
 
 def bytes_of(*weights: Tensor | nn.Module | None) -> int:
@@ -25,8 +25,7 @@ def bytes_of(*weights: Tensor | nn.Module | None) -> int:
 
 def by_model(model: LanguageModel) -> int | None:
     """By a whole pass of a language model; None where nobody counted its weights."""
-    info = model.info
-    return info.read_per_pass * NUMBER_BYTES.get(info.dtype, 0) or None
+    return bytes_per_pass(model.info) or None
 
 
 def by_blocks(target: SplitModel, blocks: Blocks) -> int | None:

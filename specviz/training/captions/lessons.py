@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from specviz.scenes.generator import scene_of
-from specviz.scenes.raster import GROUND, RGB, covered
+from specviz.scenes.raster import GROUND, RGB, Colour, covered, painted
 from specviz.scenes.scene import COLOURS, MOST_SHAPES, RADII, SHAPES, SIDE, PlacedShape, Scene
 
 SIDE_CELLS = 4
@@ -74,14 +74,13 @@ class Lessons:
 def shown(scene: Scene, random: Random) -> tuple[NDArray[np.uint8], dict[PlacedShape, str]]:
     """A scene with some colours and forms replaced by nameless ones: picture [32, 32, 3], and for each shape what of it
     has no name: "nothing", "colour" or "form"."""
-    picture = np.empty((SIDE, SIDE, 3), dtype=np.uint8)
-    picture[:] = GROUND
     nameless: dict[PlacedShape, str] = {}
+    parts = []
     for one in scene.shapes:
         nameless[one] = random.choice(("nothing", "colour", "form"))
         inside = _nameless_form(one, random) if nameless[one] == "form" else covered(one)
-        picture[inside] = _nameless_colour(random) if nameless[one] == "colour" else RGB[one.colour]
-    return picture, nameless
+        parts.append((inside, _nameless_colour(random) if nameless[one] == "colour" else RGB[one.colour]))
+    return painted(parts), nameless
 
 
 def answers_of(scene: Scene, nameless: Mapping[PlacedShape, str]) -> Tensor:
@@ -96,7 +95,7 @@ def answers_of(scene: Scene, nameless: Mapping[PlacedShape, str]) -> Tensor:
     return cells
 
 
-def _nameless_colour(random: Random) -> tuple[int, int, int]:
+def _nameless_colour(random: Random) -> Colour:
     while True:
         colour = (random.randrange(256), random.randrange(256), random.randrange(256))
         if all(
