@@ -2,20 +2,23 @@
 
     orders, wake-ups and what the child did when, by pipe · texts, clock and rows by shared board
 
-The child (`child.py`) ends with its parent, and a child that is killed costs speed, not the text.
+The child (`child.py`) ends with its parent, and a child that is killed costs speed, not the text. Between two runs one
+child waits (`drafting_process`, `hand_back`): to begin and to load a model takes longer than a short text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from multiprocessing import get_all_start_methods, get_context
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerContext, SpawnContext
+from types import ModuleType
 from typing import Any
 from weakref import finalize
 
-from specviz.asynchronous.child import LOOK_S, NEWS, WAKE, DrawOrder, Ready, TextOrder, work
+from specviz.asynchronous.child import LOOK_S, NEWS, OVER, WAKE, DrawOrder, Ready, TextOrder, work
 from specviz.asynchronous.engine_clock import EngineClock
 from specviz.asynchronous.reader import Draws
 from specviz.asynchronous.shared_board import Row, SharedBoard, Size
@@ -41,7 +44,8 @@ class DraftingProcess:
         context = _context()
         self._pipe, theirs = context.Pipe()
         self._process = context.Process(target=work, args=(theirs, origin, slowdown_s, known()), daemon=True)
-        self._process.start()
+        with _nothing_of_the_script():
+            self._process.start()
         self._closing = finalize(self, _end, self._process, self._pipe)
         self._has_hung_up = False
         self._leaving: Callable[[], object] = lambda: None
@@ -49,10 +53,9 @@ class DraftingProcess:
         said = self._receive(READY_S)
         if not isinstance(said, Ready):
             self.close()
-            raise ModelError(
-                f"the drafter's process could not begin: {said}. A script that starts one needs its own beginning "
-                "below `if __name__ == '__main__':`."
-            )
+            raise ModelError(f"the drafter's process could not begin: {said}.")
+        self.model = (origin, said.weights_sha256)
+        """where it loaded it from, and what it found there"""
         if weights_sha256 not in ("", said.weights_sha256):
             self.close()
             raise ModelError(
@@ -71,6 +74,7 @@ class DraftingProcess:
     def begin(self, prompt: Sequence[int], size: Size) -> None:
         """A new text, whose prompt the child reads before this returns. Raises ModelError where it has ended."""
         self._spans: list[Span] = []
+        self._has_left = False
         self.board = SharedBoard.create(prompt, size)
         self._leaving = finalize(self, self.board.close, unlink=True)
         self._send(TextOrder(tuple(prompt), self.board.memory.name, size))
@@ -105,7 +109,9 @@ class DraftingProcess:
         """End the text, and wait for the child to leave it; what it did until then. The child stays."""
         self.board.end()
         self.tell()
-        while isinstance(said := self._receive(READY_S), Span) or said == NEWS:
+        said: object = NEWS
+        while not self._has_left and (isinstance(said, Span) or said == NEWS):
+            said = self._receive(READY_S)
             self._heard(said)
         self._leaving()
         found, self._spans = self._spans, []
@@ -128,6 +134,8 @@ class DraftingProcess:
     def _heard(self, said: object) -> None:
         if isinstance(said, Span):
             self._spans.append(said)
+        elif said == OVER:
+            self._has_left = True
 
     def _send(self, what: object) -> None:
         try:
@@ -143,6 +151,48 @@ class DraftingProcess:
         except (EOFError, OSError):
             pass
         return "it ended without a word" if not self._process.is_alive() else "it took too long"
+
+
+_waiting: list[DraftingProcess] = []
+"""the one that waits for its next text, if any"""
+
+
+def drafting_process(origin: Origin, weights_sha256: str) -> DraftingProcess:
+    """The one that waits, where it has these weights, or a new one. Raises ModelError as `DraftingProcess` does."""
+    with suppress(IndexError):
+        process = _waiting.pop()
+        if process.is_drafting and process.model == (origin, weights_sha256):
+            return process
+        process.close()
+    return DraftingProcess(origin, weights_sha256)
+
+
+def hand_back(process: DraftingProcess) -> None:
+    """Its text, for which `go` was called, is over: it waits for the next, and whichever waited before ends."""
+    process.leave()
+    end_waiting()
+    if process.is_drafting:
+        _waiting.append(process)
+    else:
+        process.close()
+
+
+def end_waiting() -> None:
+    """End the one that waits, if any."""
+    with suppress(IndexError):
+        _waiting.pop().close()
+
+
+@contextmanager
+def _nothing_of_the_script() -> Iterator[None]:
+    """A child that begins meanwhile does not run the script that started this process. By itself it would, but for what
+    stands below `if __name__ == "__main__":`, and so start a child of its own; it needs nothing of it."""
+    script = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = script
 
 
 def _context() -> ForkServerContext | SpawnContext:

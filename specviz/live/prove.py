@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from specviz.live.models import Models
-from specviz.proof.prover import ToyAndPair
 from specviz.protocol.proofs import Prover
 from specviz.protocol.runs import RunRequest
 
 
 def prover(models: Models) -> Prover:
     """See `TraceSource.prover`."""
+    from specviz.proof.prover import ToyAndPair
+
     exact = RunRequest(prompt="", dtype="float32")
     return ToyAndPair(lambda: (models.get(exact.target, exact), models.get(exact.drafter_model, exact)), models.lane)

@@ -14,7 +14,7 @@ from pathlib import Path
 from queue import Queue
 from tempfile import gettempdir, mkdtemp
 from threading import Thread
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from specviz.drafters.parts import module_files
 from specviz.drafters.parts.module_files import write_module
@@ -26,8 +26,9 @@ from specviz.protocol.runs import RunRequest
 from specviz.protocol.trainings import SHIPPED, TRAINED, WEIGHTS, HeldOut, LossMark, Stage, Training, TrainingQuestion
 from specviz.resources import ROOT
 from specviz.trace.events import Trace
-from specviz.training.modules.train import ModuleTraining, Wanted
-from specviz.training.modules.train import Training as Loop
+
+if TYPE_CHECKING:
+    from specviz.training.modules.train import Training as Loop
 
 Run = Callable[[RunRequest], Trace]
 SHARES = {"both": 0.5, "english": 1.0, "python": 0.0}
@@ -68,6 +69,10 @@ class Trainer:
         self._news.put(None)
 
     def _train(self) -> None:
+        # Imported only here: with it comes what transformers generates with, half of all that a source imports.
+        from specviz.training.modules.train import ModuleTraining, Wanted
+        from specviz.training.modules.train import Training as Loop
+
         question, lane = self._question, self._models.lane
         request = RunRequest(question.prompt)
         target = self._models.get(request.target, request)

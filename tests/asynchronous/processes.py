@@ -6,6 +6,8 @@ import re
 
 import psutil
 
+from specviz.asynchronous.process import end_waiting
+
 STAYING = {"resource_tracker", "forkserver"}
 
 
@@ -18,7 +20,8 @@ def children() -> list[psutil.Process]:
 
 
 def left_over(before: list[psutil.Process]) -> list[psutil.Process]:
-    """Those that were not there `before`."""
+    """Those that were not there `before`, once the one that waits for another run has ended."""
+    end_waiting()
     return [one for one in children() if one not in before]
 
 

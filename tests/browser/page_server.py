@@ -49,4 +49,7 @@ def serving(source: TraceSource, recorded: Path, limits: Limits | None = None) -
     try:
         yield demo
     finally:
-        demo.close()
+        try:
+            demo.close()
+        except RuntimeError:  # Gradio wakes its streams from this thread, and one had just left; its mark stays set
+            demo.close()

@@ -10,7 +10,7 @@ from dataclasses import replace
 import psutil
 import pytest
 
-from specviz.asynchronous.process import DraftingProcess
+from specviz.asynchronous.process import DraftingProcess, end_waiting
 from specviz.asynchronous.reader import Draws
 from specviz.asynchronous.shared_board import Size
 from specviz.core.randomness import SeededRandom
@@ -31,6 +31,12 @@ from tests.lm.conftest import checkpoint, one_thread
 __all__ = ["checkpoint", "one_thread"]
 
 METHODS = ("amusd", "pearl")
+
+
+@pytest.fixture(autouse=True)
+def nobody_waits():
+    """No test begins with the process of the one before."""
+    end_waiting()
 
 
 @pytest.fixture(scope="module")
@@ -67,6 +73,7 @@ def test_the_text_is_plain_decodings_and_the_trace_has_a_lane_on_its_clock(sourc
         assert {one.lane for this in trace.rounds for one in this.drafted.lanes} == {"drafter"}
         assert all(not this.drafted.passes for this in trace.rounds)
     assert trace.summary.draft_acceptance_rate == 1.0
+    assert len(children()) == len(before) + 1, "one waits for the next run"
     assert all(this.nodes[0].draft_raw is not None for this in trace.rounds if len(this.nodes) > 1)
     assert left_over(before) == []
 
@@ -136,15 +143,53 @@ def test_a_drafter_that_is_killed_costs_no_token_and_is_said(source, request_of)
     assert left_over(before) == []
 
 
-def test_the_process_ends_where_nobody_asks_for_the_next_round(source, request_of):
-    before = children()
-    steps = source.run(request_of("pearl", verifier="greedy", temperature=0.0), lambda: False, None)
-    for step in steps:
-        if isinstance(step.event, Round):
-            break
-    assert len(children()) == len(before) + 1
-    steps.close()
+def test_the_process_of_a_run_waits_for_the_next_with_the_same_weights(source, request_of, models):
+    before, started, drafted = children(), list[list[int]](), list[int]()
+    for method, model in (("pearl", models[0]), ("pearl", models[0]), ("amusd", models[1])):
+        trace = collect(source, request_of(method, drafter_model=model, verifier="greedy", temperature=0.0))
+        drafted.append(sum(len(this.nodes) - 1 for this in trace.rounds))
+        started.append([one.pid for one in children() if one not in before])
+    assert drafted[0] == drafted[1] > 0
+    assert [len(pids) for pids in started] == [1, 1, 1]
+    assert started[0] == started[1] != started[2]
     assert left_over(before) == []
+
+
+def test_a_run_that_nobody_goes_on_with_leaves_its_process_to_the_next(source, request_of):
+    before = children()
+    request = request_of("pearl", verifier="greedy", temperature=0.0)
+    for _ in range(2):
+        steps = source.run(request, lambda: False, None)
+        for step in steps:
+            if isinstance(step.event, Round):
+                break
+        steps.close()
+        assert len(children()) == len(before) + 1
+    assert (
+        collect(source, request).finished.output_ids
+        == collect(source, replace(request, drafter="none")).finished.output_ids
+    )
+    assert left_over(before) == []
+
+
+WITHOUT_GUARD = """
+import sys
+import specviz
+print(
+    sum(
+        len(this.nodes) - 1
+        for this in specviz.run("w1 w2", target=sys.argv[1], drafter_model=sys.argv[1], drafter="pearl").rounds
+    )
+)
+"""
+
+
+def test_a_script_needs_no_beginning_of_its_own(tmp_path, models):
+    """A child that ran the script again would start one itself, and so on."""
+    script = tmp_path / "without_guard.py"
+    script.write_text(WITHOUT_GUARD)
+    said = subprocess.run([sys.executable, script, models[1]], capture_output=True, text=True, check=False)
+    assert (said.stderr, int(said.stdout) > 0) == ("", True)
 
 
 def test_a_text_longer_than_the_drafter_reads_goes_on_plainly(source, request_of, checkpoint):
@@ -161,11 +206,10 @@ import os, signal, sys
 from specviz.asynchronous.process import DraftingProcess
 from specviz.asynchronous.shared_board import Size
 from specviz.lm.origin import Origin
-if __name__ == "__main__":
-    process = DraftingProcess(Origin(sys.argv[1]))
-    process.begin([1, 2, 3], Size(64))
-    print(process._process.pid, flush=True)
-    os.kill(os.getpid(), signal.SIGKILL)
+process = DraftingProcess(Origin(sys.argv[1]))
+process.begin([1, 2, 3], Size(64))
+print(process._process.pid, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
 """
 
 

@@ -7,6 +7,7 @@ import torch
 
 from specviz.core.sampling import Sampling, residual, transform
 from specviz.drafters.base import DRAFTERS
+from specviz.drafters.capabilities import Observes
 from specviz.engine.pairing import check_pairing
 from specviz.errors import PairingError
 from specviz.proof.coverage import prove
@@ -33,13 +34,14 @@ def cases() -> list[ProofCase]:
                         continue
                     # The token after three accepted ones is walked to with one drafter: it is the verifier's alone.
                     deep = drafter == "model" and options.get("gamma") == 3 and sampling.top_k != 2
-                    # Six candidates that draw from all tokens are walked over three tokens with one drafter, too.
-                    wide = drafter != "model" and options.get("branching") == (2, 2) and sampling == WARM
-                    # A network runs anew on every branch: its widest walks are over three tokens with two to draw
-                    # from, and over two with all.
-                    costly = "weights" in options and sampling == WARM
-                    costly = costly and (verifier == "naive" or "branching" in options)
-                    length = 4 if deep else 2 if wide or costly else 3
+                    # All tokens are drawn from over two tokens, by every drafter but one, where candidates are six,
+                    # where a network runs anew on every branch, and with the further options of a drafter that learns
+                    # nothing from round to round. With two tokens to draw from all are walked over three.
+                    first = options == option_sets(drafter)[0]
+                    costly = "weights" in options and (not first or verifier == "naive" or "branching" in options)
+                    forgets = not first and not issubclass(kind, Observes)
+                    short = options.get("branching") == (2, 2) or costly or forgets
+                    length = 4 if deep else 2 if short and drafter != "model" and sampling == WARM else 3
                     length = 6 if sampling.greedy else length  # one branch, so that more rounds cost little
                     found.append(ProofCase(drafter, verifier, tuple(options.items()), sampling, length=length))
     return found

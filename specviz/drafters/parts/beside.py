@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from specviz.asynchronous.machines import Machine, Reach, Verify, Wait, Want, after
-from specviz.asynchronous.process import DraftingProcess
+from specviz.asynchronous.process import DraftingProcess, drafting_process, hand_back
 from specviz.asynchronous.reader import Draws
 from specviz.asynchronous.shared_board import Size
 from specviz.asynchronous.side import DraftingSide, SameProcess
@@ -92,7 +92,7 @@ class BesideDrafter(Drafter[OptionsT_co], UsesModel, Begins, Observes, DraftsBes
             return
         origin = origin_of(self._model)
         assert origin is not None, "`use` refuses such a model."
-        process = DraftingProcess(origin, info.weights_sha256)
+        process = drafting_process(origin, info.weights_sha256)
         self._side = process
         process.begin(tokens, Size(info.context_length + 1, self.ahead() + 1, info.vocab_size))
 
@@ -132,8 +132,11 @@ class BesideDrafter(Drafter[OptionsT_co], UsesModel, Begins, Observes, DraftsBes
         return [LaneSpan(lane, WORKS[one.what], one.start_s, one.end_s, one.tokens) for one in self._side.spans()]
 
     def release(self) -> None:
-        if self._side is not None:
-            self._side.close()
+        side, self._side = self._side, None
+        if isinstance(side, DraftingProcess) and self._machine is not None:
+            hand_back(side)
+        elif side is not None:
+            side.close()
 
     def _start(self, context: DraftContext, side: DraftingSide) -> None:
         """Whatever was committed without a draft is published, and both sides begin."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NamedTuple
 
 from specviz.trace.events import TopK
@@ -40,6 +41,7 @@ class Range(NamedTuple):
 ANYTHING = Range(0.0, 1.0)
 
 
+@lru_cache(maxsize=1024)  # every rule asks anew, of the few numbers of one round
 def recorded(prob: float) -> Range:
     """What a probability was before it was rounded for the record."""
     slack = HALF_DIGIT + SINGLE * prob
