@@ -5,6 +5,7 @@ The result is a shipped file (`specviz study alignment`); choosing only draws it
 
 from __future__ import annotations
 
+from functools import partial
 from html import escape
 
 import gradio as gr
@@ -20,9 +21,10 @@ from specviz.app.alignment.view import (
 )
 from specviz.app.page.events import LATEST
 from specviz.app.parts import notices
+from specviz.app.parts.study import Study
 from specviz.app.parts.tables import blocks_table
 from specviz.errors import SpecVizError
-from specviz.protocol.alignments import DOMAINS
+from specviz.protocol.alignments import DOMAINS, AlignmentStudy
 
 INTRO = (
     "A drafter that was trained on text knows the text; *alignment* goes on training it on its target's distribution. "
@@ -33,40 +35,35 @@ INTRO = (
 COLUMNS = ("drafter", "texts", "aligned on", "loss", "after", "change")
 
 
-def alignment_study(visible: bool) -> gr.Column | None:
-    """Build the study inside the current Blocks and return it; None where no result is shipped."""
-    study = shipped()
-    if study is None:
-        return None
+def build(study: AlignmentStudy) -> None:
+    """Build what shows the result inside the current Blocks."""
     heats = temperatures(study)
     opening = alignment_view(study, NUMBERS[0].name, heats[0], BOTH)
-    column: gr.Column = gr.Column(visible=visible, elem_id="sv-alignment")
-    with column:
-        gr.Markdown(INTRO)
-        with gr.Row():
-            number = gr.Dropdown(
-                [(one.title, one.name) for one in NUMBERS], value=NUMBERS[0].name, label="number", min_width=220,
-                elem_id="sv-alignment-number",
-            )  # fmt: skip
-            heat = gr.Radio(heats, value=heats[0], label="temperature", min_width=160, elem_id="sv-alignment-heat")
-            domain = gr.Radio(
-                [("both", BOTH), ("plain English", DOMAINS[0]), ("Python", DOMAINS[1])], value=BOTH,
-                label="measured on", min_width=220, elem_id="sv-alignment-domain",
-            )  # fmt: skip
-        sentence = gr.HTML(notices.message(opening.sentence), elem_id="sv-alignment-sentence")
-        plot = gr.Plot(alignment_figure(opening), show_label=False, elem_id="sv-alignment-plot")
-        table = gr.HTML(alignment_table(opening), elem_id="sv-alignment-table")
-        gr.HTML(notices.note(opening.origin))
-    gr.on([number.change, heat.change, domain.change], show, [number, heat, domain], [sentence, plot, table], **LATEST)
-    return column
+    with gr.Row():
+        number = gr.Dropdown(
+            [(one.title, one.name) for one in NUMBERS], value=NUMBERS[0].name, label="number", min_width=220,
+            elem_id="sv-alignment-number",
+        )  # fmt: skip
+        heat = gr.Radio(heats, value=heats[0], label="temperature", min_width=160, elem_id="sv-alignment-heat")
+        domain = gr.Radio(
+            [("both", BOTH), ("plain English", DOMAINS[0]), ("Python", DOMAINS[1])], value=BOTH,
+            label="measured on", min_width=220, elem_id="sv-alignment-domain",
+        )  # fmt: skip
+    sentence = gr.HTML(notices.message(opening.sentence), elem_id="sv-alignment-sentence")
+    plot = gr.Plot(alignment_figure(opening), show_label=False, elem_id="sv-alignment-plot")
+    table = gr.HTML(alignment_table(opening), elem_id="sv-alignment-table")
+    gr.HTML(notices.note(opening.origin))
+    gr.on(
+        [number.change, heat.change, domain.change], partial(show, study), [number, heat, domain],
+        [sentence, plot, table], **LATEST,
+    )  # fmt: skip
 
 
-def show(number: str | None, heat: str | None, domain: str | None) -> tuple[object, object, object]:
+def show(
+    study: AlignmentStudy, number: str | None, heat: str | None, domain: str | None
+) -> tuple[object, object, object]:
     """Updates of (sentence, plot, table)."""
-    study = shipped()
     try:
-        if study is None:
-            raise SpecVizError("the recorded study is missing; restore assets/studies/alignment.json.")
         view = alignment_view(study, str(number or ""), str(heat or ""), str(domain or ""))
     except SpecVizError as error:
         return notices.message(str(error), "error"), gr.skip(), gr.skip()
@@ -81,3 +78,6 @@ def alignment_table(view: AlignmentView) -> str:
         cells = (row.start, row.texts or "–", row.aligned_on or "–", row.loss or "before", f"{row.value:.3f}", change)
         rows.append([escape(cell) for cell in cells])
     return blocks_table(COLUMNS, rows, f"Recorded: {view.number.title}, temperature {view.temperature}")
+
+
+STUDY = Study("alignment", "Train on the target?", INTRO, shipped, build)

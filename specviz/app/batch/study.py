@@ -9,8 +9,9 @@ import gradio as gr
 from specviz.app.batch.figure import batch_figure
 from specviz.app.batch.view import BatchView, batch_view, shipped
 from specviz.app.parts import notices
+from specviz.app.parts.study import Study
 from specviz.app.parts.tables import blocks_table
-from specviz.protocol.batches import name_of
+from specviz.protocol.batches import BatchFile, name_of
 from specviz.theory.batches import BatchRow
 
 INTRO = (
@@ -22,20 +23,13 @@ INTRO = (
 )
 
 
-def batch_study(visible: bool) -> gr.Column | None:
-    """Build the study inside the current Blocks and return it; None where no batches are shipped."""
-    file = shipped()
-    if file is None:
-        return None
+def build(file: BatchFile) -> None:
+    """Build what shows the measurement inside the current Blocks."""
     view = batch_view(file)
-    column: gr.Column = gr.Column(visible=visible, elem_id="sv-batch")
-    with column:
-        gr.Markdown(INTRO)
-        gr.HTML(notices.message(view.sentence), elem_id="sv-batch-sentence")
-        gr.Plot(batch_figure(view), show_label=False, elem_id="sv-batch-plot")
-        gr.HTML(batch_table(view), elem_id="sv-batch-table")
-        gr.HTML(notices.note(view.origin))
-    return column
+    gr.HTML(notices.message(view.sentence), elem_id="sv-batch-sentence")
+    gr.Plot(batch_figure(view), show_label=False, elem_id="sv-batch-plot")
+    gr.HTML(batch_table(view), elem_id="sv-batch-table")
+    gr.HTML(notices.note(view.origin))
 
 
 def batch_table(view: BatchView) -> str:
@@ -51,3 +45,6 @@ def _cell(row: BatchRow) -> str:
     if row.speedup is None:
         return f"{row.tokens_per_s:.0f} tokens/s"
     return f"{row.speedup.median:.2f}× ({row.speedup.low:.2f} to {row.speedup.high:.2f})"
+
+
+STUDY = Study("batch", "How large a batch?", INTRO, shipped, build)

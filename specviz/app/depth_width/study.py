@@ -5,6 +5,7 @@ The result is a shipped file (`specviz study depth-width`); choosing only draws 
 
 from __future__ import annotations
 
+from functools import partial
 from html import escape
 
 import gradio as gr
@@ -21,9 +22,10 @@ from specviz.app.depth_width.view import (
 )
 from specviz.app.page.events import LATEST
 from specviz.app.parts import notices
+from specviz.app.parts.study import Study
 from specviz.app.parts.tables import blocks_table
 from specviz.errors import SpecVizError
-from specviz.protocol.depth_widths import DISTILLED, TEXT
+from specviz.protocol.depth_widths import DISTILLED, TEXT, DepthWidths
 from specviz.theory.depth_widths import Modelled
 
 INTRO = (
@@ -51,45 +53,38 @@ PAIRED = (
 COLUMNS = ("network", "step, ms", "matched", "needed", "modelled tokens/s", "measured", "drafting")
 
 
-def depth_width_study(visible: bool) -> gr.Column | None:
-    """Build the study inside the current Blocks and return it; None where no result is shipped."""
-    study = shipped()
-    if study is None:
-        return None
+def build(study: DepthWidths) -> None:
+    """Build what shows the result inside the current Blocks."""
     opening, sets = depth_width_view(study, NUMBERS[0].name, opening_gamma(study)), sets_of(study)
-    column: gr.Column = gr.Column(visible=visible, elem_id="sv-depth-width")
-    with column:
-        gr.Markdown(INTRO)
-        if study.text_set is not None:
-            gr.Markdown(TWO_SETS.format(written=study.text_set.written_share))
-        with gr.Row():
-            number = gr.Dropdown(
-                [(one.label, one.name) for one in NUMBERS], value=NUMBERS[0].name, label="number", min_width=220,
-                elem_id="sv-depth-width-number",
-            )  # fmt: skip
-            gamma = gr.Slider(
-                study.gammas[0], study.gammas[-1], value=opening.gamma, step=1, label="γ, tokens drafted per round",
-                min_width=220, elem_id="sv-depth-width-gamma",
-            )  # fmt: skip
-            learnt = gr.Radio(
-                list(sets), value=DISTILLED, label="learnt by", min_width=220, visible=len(sets) > 1,
-                elem_id="sv-depth-width-set",
-            )  # fmt: skip
-        sentence = gr.HTML(_said(opening), elem_id="sv-depth-width-sentence")
-        plot = gr.Plot(depth_width_figure(opening), show_label=False, elem_id="sv-depth-width-plot")
-        table = gr.HTML(depth_width_table(opening), elem_id="sv-depth-width-table")
-        gr.HTML(notices.note(opening.origin))
+    if study.text_set is not None:
+        gr.Markdown(TWO_SETS.format(written=study.text_set.written_share))
+    with gr.Row():
+        number = gr.Dropdown(
+            [(one.label, one.name) for one in NUMBERS], value=NUMBERS[0].name, label="number", min_width=220,
+            elem_id="sv-depth-width-number",
+        )  # fmt: skip
+        gamma = gr.Slider(
+            study.gammas[0], study.gammas[-1], value=opening.gamma, step=1, label="γ, tokens drafted per round",
+            min_width=220, elem_id="sv-depth-width-gamma",
+        )  # fmt: skip
+        learnt = gr.Radio(
+            list(sets), value=DISTILLED, label="learnt by", min_width=220, visible=len(sets) > 1,
+            elem_id="sv-depth-width-set",
+        )  # fmt: skip
+    sentence = gr.HTML(_said(opening), elem_id="sv-depth-width-sentence")
+    plot = gr.Plot(depth_width_figure(opening), show_label=False, elem_id="sv-depth-width-plot")
+    table = gr.HTML(depth_width_table(opening), elem_id="sv-depth-width-table")
+    gr.HTML(notices.note(opening.origin))
     given = [number, gamma, learnt]
-    gr.on([number.change, gamma.change, learnt.change], show, given, [sentence, plot, table], **LATEST)
-    return column
+    changes = [number.change, gamma.change, learnt.change]
+    gr.on(changes, partial(show, study), given, [sentence, plot, table], **LATEST)
 
 
-def show(number: str | None, gamma: float | None, learnt: str | None = DISTILLED) -> tuple[object, object, object]:
+def show(
+    study: DepthWidths, number: str | None, gamma: float | None, learnt: str | None = DISTILLED
+) -> tuple[object, object, object]:
     """Updates of (sentence, plot, table)."""
-    study = shipped()
     try:
-        if study is None:
-            raise SpecVizError("the recorded study is missing; restore assets/studies/depth_width.json.")
         view = depth_width_view(study, str(number or ""), int(gamma or 0), str(learnt or ""))
     except SpecVizError as error:
         return notices.message(str(error), "error"), gr.skip(), gr.skip()
@@ -137,3 +132,6 @@ def _row(row: Row) -> list[str]:
         measured,
         f"{one.share:.0%}",
     ]
+
+
+STUDY = Study("depth-width", "Deep or wide?", INTRO, shipped, build)

@@ -5,6 +5,7 @@ The result is a shipped file (`specviz study long-context`); choosing only draws
 
 from __future__ import annotations
 
+from functools import partial
 from html import escape
 
 import gradio as gr
@@ -13,8 +14,10 @@ from specviz.app.long_context.figure import long_context_figure
 from specviz.app.long_context.view import NUMBERS, LongContextView, long_context_view, numbers, shipped
 from specviz.app.page.events import LATEST
 from specviz.app.parts import notices
+from specviz.app.parts.study import Study
 from specviz.app.parts.tables import blocks_table
 from specviz.errors import SpecVizError
+from specviz.protocol.long_contexts import LongContexts
 
 INTRO = (
     "A drafter with a model of its own keeps keys and values of the whole text beside the target's. `cross_kv` reads "
@@ -23,33 +26,23 @@ INTRO = (
 )
 
 
-def long_context_study(visible: bool) -> gr.Column | None:
-    """Build the study inside the current Blocks and return it; None where no result is shipped."""
-    study = shipped()
-    if study is None:
-        return None
+def build(study: LongContexts) -> None:
+    """Build what shows the result inside the current Blocks."""
     opening = long_context_view(study, NUMBERS[0].name)
-    column: gr.Column = gr.Column(visible=visible, elem_id="sv-long-context")
-    with column:
-        gr.Markdown(INTRO)
-        number = gr.Radio(
-            [(one.label, one.name) for one in numbers(study)], value=NUMBERS[0].name, label="number",
-            elem_id="sv-long-context-number",
-        )  # fmt: skip
-        sentence = gr.HTML(_said(opening), elem_id="sv-long-context-sentence")
-        plot = gr.Plot(long_context_figure(opening), show_label=False, elem_id="sv-long-context-plot")
-        table = gr.HTML(long_context_table(opening), elem_id="sv-long-context-table")
-        origin = gr.HTML(notices.note(opening.origin), elem_id="sv-long-context-origin")
-    number.change(show, number, [sentence, plot, table, origin], **LATEST)
-    return column
+    number = gr.Radio(
+        [(one.label, one.name) for one in numbers(study)], value=NUMBERS[0].name, label="number",
+        elem_id="sv-long-context-number",
+    )  # fmt: skip
+    sentence = gr.HTML(_said(opening), elem_id="sv-long-context-sentence")
+    plot = gr.Plot(long_context_figure(opening), show_label=False, elem_id="sv-long-context-plot")
+    table = gr.HTML(long_context_table(opening), elem_id="sv-long-context-table")
+    origin = gr.HTML(notices.note(opening.origin), elem_id="sv-long-context-origin")
+    number.change(partial(show, study), number, [sentence, plot, table, origin], **LATEST)
 
 
-def show(number: str | None) -> tuple[object, object, object, object]:
+def show(study: LongContexts, number: str | None) -> tuple[object, object, object, object]:
     """Updates of (sentence, plot, table, origin)."""
-    study = shipped()
     try:
-        if study is None:
-            raise SpecVizError("the recorded study is missing; restore assets/studies/long_context.json.")
         view = long_context_view(study, str(number or ""))
     except SpecVizError as error:
         return notices.message(str(error), "error"), gr.skip(), gr.skip(), gr.skip()
@@ -67,3 +60,6 @@ def long_context_table(view: LongContextView) -> str:
     rows += [[escape(name), *(cells.get(context, "–") for context in contexts)] for name, cells in view.beside]
     head = ("tokens of the text", *(f"{context:,.0f}" for context in contexts))
     return blocks_table(head, rows, f"Recorded: {view.number.axis}")
+
+
+STUDY = Study("long-context", "Long texts?", INTRO, shipped, build)

@@ -5,20 +5,20 @@ Each study is a folder of its own beside this one, with its `study.py`; here the
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from typing import Any
 
 import gradio as gr
 
-from specviz.app.alignment.study import alignment_study
-from specviz.app.batch.study import batch_study
-from specviz.app.depth_width.study import depth_width_study
-from specviz.app.lanes.study import lanes_study
-from specviz.app.long_context.study import long_context_study
+from specviz.app.alignment.study import STUDY as ALIGNMENT
+from specviz.app.batch.study import STUDY as BATCH
+from specviz.app.depth_width.study import STUDY as DEPTH_WIDTH
+from specviz.app.lanes.study import STUDY as LANES
+from specviz.app.long_context.study import STUDY as LONG_CONTEXT
 from specviz.app.page.events import QUIET
 from specviz.app.parts import notices
 from specviz.app.parts.kept import Kept
-from specviz.app.styles.study import styles_study
+from specviz.app.parts.study import Study
+from specviz.app.styles.study import STUDY as STYLES
 
 INTRO = (
     "**Recorded**: measured once, on the machine and models named below each study; here nothing runs. Its page in "
@@ -27,23 +27,7 @@ INTRO = (
 MISSING = "The recorded studies are missing; restore assets/studies, assets/lanes and assets/batches."
 
 
-@dataclass(frozen=True, slots=True)
-class Study:
-    name: str
-    """in links"""
-    question: str
-    build: Callable[[bool], gr.Column | None]
-    """given whether it is visible; None where its result is missing"""
-
-
-STUDIES = (
-    Study("asynchronous", "Draft beside verifying?", lanes_study),
-    Study("depth-width", "Deep or wide?", depth_width_study),
-    Study("batch", "How large a batch?", batch_study),
-    Study("alignment", "Train on the target?", alignment_study),
-    Study("long-context", "Long texts?", long_context_study),
-    Study("styles", "Which prompt style?", styles_study),
-)
+STUDIES: tuple[Study[Any], ...] = (LANES, DEPTH_WIDTH, BATCH, ALIGNMENT, LONG_CONTEXT, STYLES)
 
 
 def studies_tab() -> list[Kept]:
@@ -52,8 +36,12 @@ def studies_tab() -> list[Kept]:
     question = gr.Radio([], label="question", elem_id="sv-study")
     columns: dict[str, gr.Column] = {}
     for study in STUDIES:
-        if (column := study.build(not columns)) is not None:
-            columns[study.name] = column
+        if (result := study.shipped()) is None:
+            continue
+        with gr.Column(visible=not columns, elem_id=f"sv-study-{study.name}") as column:
+            gr.Markdown(study.intro)
+            study.build(result)
+        columns[study.name] = column
     if not columns:
         question.visible = False
         gr.HTML(notices.message(MISSING, "error"))

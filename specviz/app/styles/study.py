@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 from html import escape
 
 import gradio as gr
 
 from specviz.app.page.events import LATEST
 from specviz.app.parts import notices
+from specviz.app.parts.study import Study
 from specviz.app.parts.tables import blocks_table
 from specviz.app.styles.figure import styles_figure
 from specviz.app.styles.view import StylesView, shipped, styles_view
 from specviz.errors import SpecVizError
-from specviz.protocol.styles import DIRECT, PLAIN, TITLES
+from specviz.protocol.styles import DIRECT, PLAIN, TITLES, StyleFile
 from specviz.theory.styles import NO_ANSWER, Group, StyleRow, names, told
 
 INTRO = (
@@ -23,30 +25,20 @@ INTRO = (
 )
 
 
-def styles_study(visible: bool) -> gr.Column | None:
-    """Build the study inside the current Blocks and return it; None where no styles are shipped."""
-    file = shipped()
-    if file is None:
-        return None
+def build(file: StyleFile) -> None:
+    """Build what shows the styles inside the current Blocks."""
     found = list(names(file))
     opening = styles_view(file, found[0])
-    column: gr.Column = gr.Column(visible=visible, elem_id="sv-styles")
-    with column:
-        gr.Markdown(INTRO)
-        chosen = gr.Radio(found, value=found[0], label="questions", elem_id="sv-styles-group")
-        said = gr.HTML(_said(opening), elem_id="sv-styles-sentence")
-        plot = gr.Plot(styles_figure(opening), show_label=False, elem_id="sv-styles-plot")
-        rest = gr.HTML(_rest(opening), elem_id="sv-styles-table")
-    chosen.change(show, chosen, [said, plot, rest], **LATEST)
-    return column
+    chosen = gr.Radio(found, value=found[0], label="questions", elem_id="sv-styles-group")
+    said = gr.HTML(_said(opening), elem_id="sv-styles-sentence")
+    plot = gr.Plot(styles_figure(opening), show_label=False, elem_id="sv-styles-plot")
+    rest = gr.HTML(_rest(opening), elem_id="sv-styles-table")
+    chosen.change(partial(show, file), chosen, [said, plot, rest], **LATEST)
 
 
-def show(name: str | None) -> tuple[object, object, object]:
+def show(file: StyleFile, name: str | None) -> tuple[object, object, object]:
     """Updates of (sentence, plot, the rest)."""
-    file = shipped()
     try:
-        if file is None:
-            raise SpecVizError("the recorded styles are missing; restore assets/studies/styles.json.gz.")
         view = styles_view(file, str(name or ""))
     except SpecVizError as error:
         return notices.message(str(error), "error"), gr.skip(), gr.skip()
@@ -100,3 +92,6 @@ def _cell(one: StyleRow | None) -> str:
 def _text(text: str) -> str:
     """On one line, which may be wrapped anywhere."""
     return f"<span>{escape(' ↵ '.join(text.strip().splitlines())) or '–'}</span>"
+
+
+STUDY = Study("styles", "Which prompt style?", INTRO, shipped, build)

@@ -9,9 +9,8 @@ from pathlib import Path
 import gradio as gr
 import pytest
 
-from specviz.app.alignment import study
 from specviz.app.alignment.figure import alignment_figure
-from specviz.app.alignment.study import alignment_study, alignment_table, show
+from specviz.app.alignment.study import alignment_table, build, show
 from specviz.app.alignment.view import FILE, alignment_view, shipped
 from specviz.errors import OptionError
 from specviz.protocol.alignments import (
@@ -99,21 +98,15 @@ def test_no_name_becomes_markup() -> None:
     assert "<img" not in json.dumps(list(figure.layout.xaxis.categoryarray), default=str)
 
 
-def test_the_fold_is_there_where_a_result_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def built() -> list[str]:
-        with gr.Blocks() as page:
-            alignment_study(True)
-        return [block.elem_id for block in page.blocks.values() if getattr(block, "elem_id", None)]
-
-    monkeypatch.setattr(study, "shipped", lambda: None)
-    assert built() == []
-    assert "missing" in str(show("alpha", "0", "both")[0])
-    monkeypatch.setattr(study, "shipped", lambda: STUDY)
-    assert {"sv-alignment-plot", "sv-alignment-table"} <= set(built())
-    sentence, _, table = show("alpha", "1", "python")
+def test_the_study_draws_what_is_chosen() -> None:
+    with gr.Blocks() as page:
+        build(STUDY)
+    names = {getattr(block, "elem_id", None) for block in page.blocks.values()}
+    assert {"sv-alignment-plot", "sv-alignment-table"} <= names
+    sentence, _, table = show(STUDY, "alpha", "1", "python")
     assert "1 of 2" in str(sentence)
     assert '<td data-column="after">0.500</td>' in str(table)
-    assert "was not measured" in str(show(None, "0", "both")[0])
+    assert "was not measured" in str(show(STUDY, None, "0", "both")[0])
 
 
 def test_a_damaged_result_is_logged_and_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -10,9 +10,8 @@ from pathlib import Path
 import gradio as gr
 import pytest
 
-from specviz.app.depth_width import study
 from specviz.app.depth_width.figure import depth_width_figure
-from specviz.app.depth_width.study import depth_width_study, show
+from specviz.app.depth_width.study import build, show
 from specviz.app.depth_width.view import depth_width_view, opening_gamma, sets_of, shipped
 from specviz.errors import BenchError, OptionError
 from specviz.protocol.depth_widths import read, write
@@ -66,7 +65,7 @@ def test_what_was_not_measured_is_refused() -> None:
 
 
 def test_a_missing_or_damaged_file_costs_the_page_its_fold_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     file = tmp_path / "study.json"
     assert shipped(file) is None
@@ -78,23 +77,15 @@ def test_a_missing_or_damaged_file_costs_the_page_its_fold_alone(
     write(replace(STUDY, passes={1: STUDY.passes[1]}), file)
     with pytest.raises(BenchError, match="the target's passes over their drafts, are missing"):
         read(file)
-    monkeypatch.setattr(study, "shipped", lambda: None)
-    with gr.Blocks() as page:
-        depth_width_study(True)
-    assert len(page.blocks) <= 1
-    message, plot, _ = show("matched", 2)
-    assert "missing" in str(message)
-    assert plot == gr.skip()
 
 
-def test_the_fold_draws_what_is_chosen_and_escapes_what_the_file_says(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_study_draws_what_is_chosen_and_escapes_what_the_file_says() -> None:
     hostile = replace(STUDY, networks=(replace(STUDY.networks[0], name="<b>"), *STUDY.networks[1:]))
-    monkeypatch.setattr(study, "shipped", lambda: hostile)
     with gr.Blocks() as page:
-        depth_width_study(True)
+        build(hostile)
     names = {getattr(block, "elem_id", None) for block in page.blocks.values()}
-    assert {"sv-depth-width", "sv-depth-width-gamma", "sv-depth-width-plot"} <= names
-    message, figure, table = show("matched", 2)
+    assert {"sv-depth-width-gamma", "sv-depth-width-plot"} <= names
+    message, figure, table = show(hostile, "matched", 2)
     assert figure.data[0].name == "blocks"
     assert "&lt;b&gt;" in str(table)
     assert "<b>" not in f"{message}{table}{figure.to_json()}"
@@ -134,7 +125,7 @@ def test_both_sets_are_drawn_side_by_side_a_colour_for_a_family_and_a_mark_for_a
     assert "follows from times alone" in depth_width_view(TWO_SETS, "share", 1, "both").sentence
 
 
-def test_a_file_of_one_set_still_opens_and_offers_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_of_one_set_still_opens_and_offers_no_other(tmp_path: Path) -> None:
     file = tmp_path / "study.json"
     write(TWO_SETS, file)
     assert read(file) == TWO_SETS
@@ -150,14 +141,13 @@ def test_a_file_of_one_set_still_opens_and_offers_no_other(tmp_path: Path, monke
     with pytest.raises(BenchError, match="its second set lacks a network of the first"):
         read(file)
     for kept, offered in ((STUDY, False), (TWO_SETS, True)):
-        monkeypatch.setattr(study, "shipped", lambda kept=kept: kept)
         with gr.Blocks() as page:
-            depth_width_study(True)
+            build(kept)
         (radio,) = (one for one in page.blocks.values() if getattr(one, "elem_id", None) == "sv-depth-width-set")
         assert radio.visible is offered
         words = " ".join(str(one.value) for one in page.blocks.values() if isinstance(one, gr.Markdown))
         assert ("60% of which hold what the target wrote" in words) is offered
-    _, figure, table = show("matched", 2, "both")
+    _, figure, table = show(TWO_SETS, "matched", 2, "both")
     assert figure.data[2].name == "blocks plain cross entropy"
     deep = str(table).partition("blocks 16x5</td>")[2].partition("</tr>")[0]
     assert re.findall(">([^<]+)</td>", deep) == ["5.00", "40.0", "50.0", "1.00", "0.25", "100", "62"]

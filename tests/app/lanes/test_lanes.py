@@ -81,7 +81,7 @@ def test_the_shipped_lanes_are_drawn_for_each_drafter(tmp_path: Path) -> None:
     assert names[0] == "the drafter as it is"
     assert len(names) == 2
     for name in names:
-        sentence, figure, table = show(name)
+        sentence, figure, table = show(file, name)
         assert "Drafting beside verifying" in str(sentence)
         assert isinstance(figure, go.Figure)
         assert "PEARL" in str(table)

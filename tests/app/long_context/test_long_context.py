@@ -9,9 +9,8 @@ from pathlib import Path
 import gradio as gr
 import pytest
 
-from specviz.app.long_context import study
 from specviz.app.long_context.figure import long_context_figure
-from specviz.app.long_context.study import long_context_study, long_context_table, show
+from specviz.app.long_context.study import build, long_context_table, show
 from specviz.app.long_context.view import long_context_view, numbers, shipped
 from specviz.errors import OptionError
 from specviz.protocol.long_contexts import (
@@ -132,7 +131,7 @@ def test_what_was_not_measured_is_refused() -> None:
 
 
 def test_a_missing_or_damaged_file_costs_the_page_its_fold_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     file = tmp_path / "study.json"
     assert shipped(file) is None
@@ -141,22 +140,14 @@ def test_a_missing_or_damaged_file_costs_the_page_its_fold_alone(
     file.write_text(json.dumps({"costs": 3}))
     assert shipped(file) is None
     assert "cannot be shown" in caplog.text
-    monkeypatch.setattr(study, "shipped", lambda: None)
-    with gr.Blocks() as page:
-        long_context_study(True)
-    assert len(page.blocks) <= 1
-    message, plot, *_ = show("time")
-    assert "missing" in str(message)
-    assert plot == gr.skip()
 
 
-def test_the_fold_draws_what_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(study, "shipped", lambda: STUDY)
+def test_the_study_draws_what_is_chosen() -> None:
     with gr.Blocks() as page:
-        long_context_study(True)
+        build(STUDY)
     names = {getattr(block, "elem_id", None) for block in page.blocks.values()}
-    assert {"sv-long-context", "sv-long-context-number", "sv-long-context-plot"} <= names
-    _, figure, table, origin = show("acceptance")
+    assert {"sv-long-context-number", "sv-long-context-plot"} <= names
+    _, figure, table, origin = show(STUDY, "acceptance")
     assert "a &lt;machine&gt;, a day" in str(origin)
     assert figure.data[1].name == "with anchors"
     assert "0.75" in str(table)

@@ -11,11 +11,8 @@ from specviz.app.studies import tab
 from specviz.app.studies.tab import STUDIES, studies_tab
 
 
-def empty(visible: bool) -> gr.Column:
-    column: gr.Column = gr.Column(visible=visible)
-    with column:
-        gr.HTML()
-    return column
+def empty(result: object) -> None:
+    gr.HTML()
 
 
 def columns(page: gr.Blocks) -> list[bool]:
@@ -26,10 +23,9 @@ def test_every_study_is_shipped_and_the_first_is_shown() -> None:
     with gr.Blocks() as page:
         (kept,) = studies_tab()
     assert [name for _, name in kept.controls["study"].choices] == [study.name for study in STUDIES]
-    shown = {"sv-lanes": True, "sv-depth-width": False, "sv-batch": False}
-    shown |= {"sv-alignment": False, "sv-long-context": False, "sv-styles": False}
-    found = {block.elem_id: block.visible for block in page.blocks.values() if block.elem_id in shown}
-    assert found == shown
+    found = [block for block in page.blocks.values() if isinstance(block, gr.Column) and block.elem_id]
+    assert [block.elem_id for block in found] == [f"sv-study-{study.name}" for study in STUDIES]
+    assert columns(page) == [True, False, False, False, False, False]
 
 
 def test_a_question_shows_its_study_and_hides_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,7 +39,7 @@ def test_a_question_shows_its_study_and_hides_the_others(monkeypatch: pytest.Mon
 
 
 def test_a_study_whose_result_is_missing_is_not_offered(monkeypatch: pytest.MonkeyPatch) -> None:
-    gone, there = replace(STUDIES[0], build=lambda _: None), replace(STUDIES[1], build=empty)
+    gone, there = replace(STUDIES[0], shipped=lambda: None), replace(STUDIES[1], build=empty)
     monkeypatch.setattr(tab, "STUDIES", (gone, there))
     with gr.Blocks() as page:
         (kept,) = studies_tab()
@@ -52,7 +48,7 @@ def test_a_study_whose_result_is_missing_is_not_offered(monkeypatch: pytest.Monk
 
 
 def test_without_any_result_the_tab_says_what_to_restore(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tab, "STUDIES", (replace(STUDIES[0], build=lambda _: None),))
+    monkeypatch.setattr(tab, "STUDIES", (replace(STUDIES[0], shipped=lambda: None),))
     with gr.Blocks() as page:
         assert studies_tab() == []
     assert any("restore assets/studies" in str(getattr(block, "value", "")) for block in page.blocks.values())

@@ -7,9 +7,8 @@ from pathlib import Path
 import gradio as gr
 import pytest
 
-from specviz.app.styles import study
 from specviz.app.styles.figure import styles_figure
-from specviz.app.styles.study import show, styles_study
+from specviz.app.styles.study import build, show
 from specviz.app.styles.view import shipped, styles_view
 from specviz.errors import OptionError
 from tests.protocol.test_styles import sample
@@ -30,9 +29,8 @@ def test_the_chart_has_a_mark_for_each_drafter_and_says_where_none_was_right() -
     assert [one.strip() for one in figure.layout.xaxis.ticktext] == ["no style<br>", "CoT<br>2/2", "CoD<br>0/2"]
 
 
-def test_what_the_target_wrote_is_shown_and_not_obeyed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(study, "shipped", sample)
-    said, _, rest = show(NAME)
+def test_what_the_target_wrote_is_shown_and_not_obeyed() -> None:
+    said, _, rest = show(sample(), NAME)
     assert "The target follows CoT" in str(said)
     assert "&lt;b&gt;chain&lt;/b&gt; 0" in str(rest)
     assert "<b>" not in str(rest)
@@ -42,27 +40,22 @@ def test_what_the_target_wrote_is_shown_and_not_obeyed(monkeypatch: pytest.Monke
     assert "Hypothesis:" in str(rest)
 
 
-def test_questions_that_were_not_measured_are_refused_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_questions_that_were_not_measured_are_refused_in_a_sentence() -> None:
     with pytest.raises(OptionError, match="'poems' was not measured; choose sums, asked in words"):
         styles_view(sample(), "poems")
-    monkeypatch.setattr(study, "shipped", sample)
-    assert "was not measured" in str(show("poems")[0])
-    monkeypatch.setattr(study, "shipped", lambda: None)
-    assert "are missing" in str(show(NAME)[0])
+    assert "was not measured" in str(show(sample(), "poems")[0])
 
 
-def test_the_page_does_without_a_missing_or_damaged_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_page_does_without_a_missing_or_damaged_file(tmp_path: Path) -> None:
     assert shipped(tmp_path / "none.json") is None
     (tmp_path / "styles.json").write_text("{}")
     assert shipped(tmp_path / "styles.json") is None
-    monkeypatch.setattr(study, "shipped", lambda: None)
-    with gr.Blocks() as blocks:
-        assert styles_study(True) is None
-    assert len(blocks.blocks) <= 1
 
 
 def test_the_shipped_measurement_is_shown() -> None:
+    file = shipped()
+    assert file is not None
     with gr.Blocks() as page:
-        assert styles_study(True) is not None
+        build(file)
     names = {getattr(block, "elem_id", None) for block in page.blocks.values()}
     assert {"sv-styles-group", "sv-styles-sentence", "sv-styles-plot", "sv-styles-table"} <= names
