@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from specviz.bench.alignment.table import markdown
-from specviz.bench.core.report import check_section, write_between
+from specviz.cli.parts.kept_study import KeptStudy, add_flags
 from specviz.cli.parts.progress import progress
-from specviz.cli.parts.terminal import err, out
+from specviz.cli.parts.terminal import err
 from specviz.protocol import alignments
 from specviz.resources import ROOT
 
@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     from specviz.training.alignment.measure import JudgedText
 
 SUMMARY = "align drafters with every loss on every kind of text for equally many tokens, and measure what it brings"
-RESULT = ROOT / "studies" / "alignment.json"
-PAGE = ROOT.parent / "docs" / "alignment.md"
-MARK = "alignment study"
+KEPT = KeptStudy(
+    ROOT / "studies" / "alignment.json", ROOT.parent / "docs" / "alignment.md", "alignment study",
+    alignments.read, alignments.write, markdown,
+)  # fmt: skip
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -36,21 +37,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--cells", type=int, metavar="N", help="only the first N cells")
     add("--finished", action="store_true", help="take the cells that the work folder has, and run no other")
     add("--threads", type=int, default=1, metavar="N", help="torch threads (default %(default)s)")
-    add("--tables", action="store_true", help="run nothing: write the tables of the kept result anew")
-    add("--write", action="store_true", help="keep the result in assets/studies and write docs/alignment.md's tables")
+    add_flags(add)
 
 
 def run(args: argparse.Namespace) -> int:
-    if args.tables or args.write:
-        check_section(PAGE, MARK)
-    study = alignments.read(RESULT) if args.tables else _run(args)
-    out().line(markdown(study))
-    if args.write:
-        RESULT.parent.mkdir(parents=True, exist_ok=True)
-        alignments.write(study, RESULT)
-    if args.tables or args.write:
-        write_between(PAGE, MARK, markdown(study))
-    return 0
+    return KEPT.run(args, lambda: _run(args))
 
 
 def _run(args: argparse.Namespace) -> alignments.AlignmentStudy:

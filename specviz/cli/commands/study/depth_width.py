@@ -15,9 +15,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from specviz.bench.core.report import check_section, markdown_table, write_between
+from specviz.bench.core.report import markdown_table
 from specviz.bench.depth_width.table import markdown
 from specviz.cli.parts.bench import at_least_one
+from specviz.cli.parts.kept_study import KeptStudy, add_flags
 from specviz.cli.parts.terminal import err, out
 from specviz.errors import BenchError
 from specviz.protocol import depth_widths
@@ -31,10 +32,11 @@ if TYPE_CHECKING:
     from specviz.training.modules.depth_study import DepthStudy
 
 SUMMARY = "train small models of six depths at equal size, and measure what depth costs a drafter and what it brings"
-RESULT = ROOT / "studies" / "depth_width.json"
+KEPT = KeptStudy(
+    ROOT / "studies" / "depth_width.json", ROOT.parent / "docs" / "depth_width.md", "depth width study",
+    depth_widths.read, depth_widths.write, markdown,
+)  # fmt: skip
 MODULES = ROOT / "modules"
-PAGE = ROOT.parent / "docs" / "depth_width.md"
-MARK = "depth width study"
 TARGET = "target"
 FIRST, SECOND = "networks", "networks_text"
 """folders of weights in the work folder; those of the second set are not shipped"""
@@ -63,26 +65,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     only("--second-set", action="store_true",
         help="time and run nothing: train and replay the second set alone, beside the kept result of the first, whose "
         "finished training the work folder holds")  # fmt: skip
-    only("--tables", action="store_true", help="run nothing: write the tables of the kept result anew")
-    add("--write", action="store_true", help="keep weights (not the second set's) and result in assets, tables in docs")
+    add_flags(add, only, "weights (not the second set's) and result")
 
 
 def run(args: argparse.Namespace) -> int:
     at_least_one(args, ("tokens", "prompts", "repeats"))
     if args.replay is not None:
         return _replay(args.replay)
-    if args.tables or args.write:
-        check_section(PAGE, MARK)
-    if args.second_set:
-        study = _with_second(args, depth_widths.read(RESULT))
-    else:
-        study = depth_widths.read(RESULT) if args.tables else _run(args)
-    out().line(markdown(study))
-    if args.write:
-        depth_widths.write(study, RESULT)
-    if args.tables or args.write:
-        write_between(PAGE, MARK, markdown(study))
-    return 0
+    second = args.second_set
+    return KEPT.run(args, lambda: _with_second(args, depth_widths.read(KEPT.result)) if second else _run(args))
 
 
 def _run(args: argparse.Namespace) -> depth_widths.DepthWidths:

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from specviz.bench.core.report import check_section, write_between
-from specviz.cli.parts.terminal import err, out
+from specviz.cli.parts.kept_study import KeptStudy, add_flags
+from specviz.cli.parts.terminal import err
 from specviz.resources import ROOT
 
+if TYPE_CHECKING:
+    from specviz.training.modules.fspad_study import FspadStudy
+
 SUMMARY = "train FSPAD-style drafters with each idea stronger and weaker for equally many tokens, and measure them"
-RESULT = ROOT / "studies" / "fspad.json"
-PAGE = ROOT.parent / "docs" / "methods" / "fspad.md"
-MARK = "fspad study"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -27,30 +28,28 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--work-dir", type=Path, default=Path(".cache/specviz/train"), metavar="FOLDER",
         help="texts and checkpoints; a study goes on from it (default %(default)s)")  # fmt: skip
     add("--threads", type=int, default=1, metavar="N", help="torch threads (default %(default)s)")
-    add("--table", action="store_true", help="run nothing: write the table of the kept result anew")
-    add("--write", action="store_true", help="keep the result in assets/studies and write the table into docs")
+    add_flags(add)
 
 
 def run(args: argparse.Namespace) -> int:
+    from specviz.training.modules.fspad_study import FspadStudy, markdown
+
+    kept = KeptStudy(
+        ROOT / "studies" / "fspad.json", ROOT.parent / "docs" / "methods" / "fspad.md", "fspad study",
+        FspadStudy.read, FspadStudy.write, markdown,
+    )  # fmt: skip
+    return kept.run(args, lambda: _run(args))
+
+
+def _run(args: argparse.Namespace) -> FspadStudy:
     import torch
     from transformers.utils.logging import disable_progress_bar
 
-    from specviz.training.modules.fspad_study import FspadStudy, markdown, run_study, small
+    from specviz.training.modules.fspad_study import run_study, small
     from specviz.training.modules.stage import Lines
 
-    if args.table or args.write:
-        check_section(PAGE, MARK)
-    if args.table:
-        study = FspadStudy.read(RESULT)
-    else:
-        torch.set_num_threads(args.threads)
-        disable_progress_bar()
-        lines = Lines(lambda row: err().line("  ".join(f"{key} {value}" for key, value in row.items())))
-        training = small(args.minutes, args.tokens, args.target, args.work_dir)
-        study = run_study(training, "specviz study fspad --write", lines)
-    out().line(markdown(study))
-    if args.write:
-        study.write(RESULT)
-    if args.table or args.write:
-        write_between(PAGE, MARK, markdown(study))
-    return 0
+    torch.set_num_threads(args.threads)
+    disable_progress_bar()
+    lines = Lines(lambda row: err().line("  ".join(f"{key} {value}" for key, value in row.items())))
+    training = small(args.minutes, args.tokens, args.target, args.work_dir)
+    return run_study(training, "specviz study fspad --write", lines)

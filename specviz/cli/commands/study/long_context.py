@@ -14,9 +14,9 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from specviz.bench.core.report import check_section, write_between
 from specviz.bench.long_context.table import markdown
-from specviz.cli.parts.terminal import err, out
+from specviz.cli.parts.kept_study import KeptStudy, add_flags
+from specviz.cli.parts.terminal import err
 from specviz.protocol import long_contexts
 from specviz.resources import ROOT
 
@@ -24,9 +24,10 @@ if TYPE_CHECKING:
     from specviz.bench.core.provenance import Origin
 
 SUMMARY = "time drafting passes and weigh caches from 256 to 8,192 tokens, and measure anchor-offset training"
-RESULT = ROOT / "studies" / "long_context.json"
-PAGE = ROOT.parent / "docs" / "methods" / "cross_kv.md"
-MARK = "long context study"
+KEPT = KeptStudy(
+    ROOT / "studies" / "long_context.json", ROOT.parent / "docs" / "methods" / "cross_kv.md", "long context study",
+    long_contexts.read, long_contexts.write, markdown,
+)  # fmt: skip
 SHIPPED = ROOT / "modules" / "cross_kv"
 TARGET, DRAFTER = "target", "drafter"
 RAISED = 8448
@@ -44,21 +45,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="measure acceptance alone: times and bytes stay those of the kept result",
     )
-    add("--tables", action="store_true", help="run nothing: write the tables of the kept result anew")
-    add("--write", action="store_true", help="keep the result in assets/studies and write the tables into docs")
+    add_flags(add)
     add("--nice", type=int, default=0, metavar="N", help="lowers the priority of the training by this much")
 
 
 def run(args: argparse.Namespace) -> int:
-    if args.tables or args.write:
-        check_section(PAGE, MARK)
-    study = long_contexts.read(RESULT) if args.tables else _run(args)
-    out().line(markdown(study))
-    if args.write:
-        long_contexts.write(study, RESULT)
-    if args.tables or args.write:
-        write_between(PAGE, MARK, markdown(study))
-    return 0
+    return KEPT.run(args, lambda: _run(args))
 
 
 def _run(args: argparse.Namespace) -> long_contexts.LongContexts:
@@ -72,7 +64,7 @@ def _run(args: argparse.Namespace) -> long_contexts.LongContexts:
 
     torch.set_num_threads(args.threads)
     disable_progress_bar()
-    kept = long_contexts.read(RESULT) if args.keep_costs else None
+    kept = long_contexts.read(KEPT.result) if args.keep_costs else None
     costs = kept.costs if kept else _costs(args.repeats)
     lines = Lines(lambda row: err().line("  ".join(f"{key} {value}" for key, value in row.items())))
     if args.nice and hasattr(os, "nice"):
