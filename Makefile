@@ -15,8 +15,7 @@ PYTHON ?= python3
 TORCH_ARGS ?=
 PIP_ARGS ?=
 PYTEST_ARGS ?=
-# One more than there are cores: tests in a browser wait for much of their time.
-WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) + 1)
+WORKERS ?= logical
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check

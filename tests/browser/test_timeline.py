@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from specviz.app.components.standalone import standalone_html
+from tests.browser.test_player import opened
 from tests.js.node import ROOT
 
 pytestmark = pytest.mark.browser
@@ -18,14 +18,6 @@ BESIDE = (ROOT / "tests" / "golden" / "trace-1.2-beside.json").read_text(encodin
 """three rounds; the drafter drafts six tokens during the first pass, and throws them away"""
 IN_TURN = (ROOT / "tests" / "golden" / "trace-1.2-sample.json").read_text(encoding="utf-8")
 LONG = gzip.decompress((ROOT / "assets" / "traces" / "tandem-story.json.gz").read_bytes()).decode()
-
-
-def opened(page: Page, folder: Path, trace: str) -> Page:
-    file = folder / "run.html"
-    file.write_text(standalone_html(trace), encoding="utf-8")
-    page.goto(f"file://{file}")
-    expect(page.locator("[data-ready]")).to_be_attached()
-    return page
 
 
 def bars(page: Page, what: str) -> Locator:

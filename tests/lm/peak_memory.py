@@ -17,7 +17,9 @@ def resident(what: str) -> int:
 
 def main(folder: str, adapter: str, dtype: str) -> None:
     import torch
-    import transformers.models.llama.modeling_llama  # noqa: F401 - the libraries' own memory is not the model's
+
+    if adapter == "transformers":
+        import transformers.models.llama.modeling_llama  # noqa: F401 - the libraries' own memory is not the model's
 
     from specviz.lm import hub_load, kernels, llama  # noqa: F401
     from specviz.lm.load import load
