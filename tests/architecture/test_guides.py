@@ -91,6 +91,7 @@ def test_the_guides_commands_do_what_they_say(found):
     assert {line: done["err"] for line, done in typed.items() if done["code"] != 0} == {}
     shown = "".join(done["out"] for line, done in typed.items() if line.startswith("specviz run"))
     assert [said for said in SUMMARIES.values() if said not in shown] == []
+    assert "| the target's |" in typed["specviz prove --only echo unlikely_path"]["out"]
 
 
 UNKNOWN = {

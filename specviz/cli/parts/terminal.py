@@ -74,6 +74,10 @@ class Terminal:
     def line(self, text: str = "") -> None:
         self.write(text + "\n")
 
+    def row(self, values: Mapping[str, object]) -> None:
+        """Named values on one line: what a training or a measurement says of itself meanwhile."""
+        self.line("  ".join(f"{name} {value}" for name, value in values.items()))
+
 
 def has_colour(stream: TextIO) -> bool:
     """A terminal, and neither NO_COLOR (no-color.org: set and not empty) nor TERM=dumb asks for plain text."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from specviz.bench.core.report import check_section, write_between
 from specviz.cli.parts.bench import add_count, at_least_one, deliver
@@ -55,11 +54,11 @@ def run(args: argparse.Namespace) -> int:
         figure_prompts=args.prompts,
         prompts=ROOT / "prompts" / "prompts.json",
     )
-    pair = publication.measured(options, _say)
+    pair = publication.measured(options, err().row)
     history = publication.whole_history(pair, options)
     tables = markdown(pair, history) + "\n"
     if args.write is not None:
-        publication.write_pair(pair, options, _say)
+        publication.write_pair(pair, options, err().row)
         write_between(args.write, MARK, f"{tables}\n{_weights(args.models)}\n")
     return deliver(args.json, {**pair, "history": history}, tables)
 
@@ -70,7 +69,3 @@ def _weights(models: Path) -> str:
 
     each = ", ".join(f"{name} (sha256 {digits})" for name, digits in bundled(models).items())
     return f"Weights: {each}."
-
-
-def _say(row: dict[str, Any]) -> None:
-    err().line("  ".join(f"{key} {value}" for key, value in row.items()))

@@ -57,7 +57,7 @@ def _run(args: argparse.Namespace) -> alignments.AlignmentStudy:
     wanted = [one for one in plans()[: args.cells] if not args.finished or study.file(one).is_file()]
     starts: dict[str, alignments.AlignmentStart] = {}
     cells: list[alignments.AlignmentCell] = []
-    found = run_study(study, wanted, lambda row: err().line("  ".join(f"{key} {value}" for key, value in row.items())))
+    found = run_study(study, wanted, err().row)
     for one in progress(found, "cells", len(wanted) + 2):
         if isinstance(one, alignments.AlignmentCell):
             cells.append(one)

@@ -206,7 +206,7 @@ def _lines() -> Callable[[dict[str, Any]], None]:
         if "held_out" in row:
             line |= {label: held["acceptance"][0] for label, held in row["held_out"].items()}
         if "held_out" in row or row["step"] % 50 == 0:
-            err().line("  ".join(f"{name} {value}" for name, value in line.items()))
+            err().row(line)
 
     return report
 

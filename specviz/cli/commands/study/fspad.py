@@ -50,6 +50,6 @@ def _run(args: argparse.Namespace) -> FspadStudy:
 
     torch.set_num_threads(args.threads)
     disable_progress_bar()
-    lines = Lines(lambda row: err().line("  ".join(f"{key} {value}" for key, value in row.items())))
+    lines = Lines(err().row)
     training = small(args.minutes, args.tokens, args.target, args.work_dir)
     return run_study(training, "specviz study fspad --write", lines)

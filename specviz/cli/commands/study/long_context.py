@@ -66,7 +66,7 @@ def _run(args: argparse.Namespace) -> long_contexts.LongContexts:
     disable_progress_bar()
     kept = long_contexts.read(KEPT.result) if args.keep_costs else None
     costs = kept.costs if kept else _costs(args.repeats)
-    lines = Lines(lambda row: err().line("  ".join(f"{key} {value}" for key, value in row.items())))
+    lines = Lines(err().row)
     if args.nice and hasattr(os, "nice"):
         os.nice(args.nice)
     shipped = read_card(SHIPPED)
