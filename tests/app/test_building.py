@@ -9,6 +9,10 @@ from threading import Event
 
 import gradio as gr
 import pytest
+from starlette.applications import Starlette
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+from starlette.testclient import TestClient
 
 from specviz.app.page.build import build, settled
 from specviz.app.page.deferred import LOADING, DeferredSource
@@ -52,6 +56,19 @@ def test_the_page_imports_no_torch() -> None:
 def test_it_listens_here_only_and_on_a_space_everywhere() -> None:
     assert launch_settings(Limits(), {})["server_name"] == "127.0.0.1"
     assert launch_settings(Limits(), {"SPACE_ID": "someone/specviz"})["server_name"] == "0.0.0.0"
+
+
+def test_the_document_travels_compressed_and_an_answer_of_gradio_as_it_is() -> None:
+    routes = [Route("/", lambda request: PlainTextResponse("page " * 400)),
+              Route("/gradio_api/info", lambda request: PlainTextResponse("info " * 400))]  # fmt: skip
+    asked = TestClient(Starlette(routes=routes, **launch_settings(Limits(), {})["app_kwargs"]))
+    document, other = asked.get("/"), asked.get("/gradio_api/info")
+    assert document.headers["content-encoding"] == "gzip"
+    assert int(document.headers["content-length"]) < 100
+    assert document.text == "page " * 400
+    assert "content-encoding" not in other.headers
+    plain = asked.get("/", headers={"accept-encoding": "identity"})
+    assert ("content-encoding" in plain.headers, plain.text) == (False, "page " * 400)
 
 
 def test_nothing_is_kept_or_fetched_behind_the_visitors_back() -> None:

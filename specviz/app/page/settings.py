@@ -9,11 +9,17 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from starlette.middleware import Middleware
+
 from specviz.app.endpoints.wiring import mcp_installed
+from specviz.app.page.compressed import CompressedDocument
 from specviz.app.page.scripts import head
 from specviz.app.page.theme import page_theme
 from specviz.app.parts.request import Limits
 from specviz.resources import asset_path
+
+LEVEL = 6
+"""of gzip: higher takes longer and saves one per cent"""
 
 
 def on_a_space(environment: Mapping[str, str] = os.environ) -> bool:
@@ -34,6 +40,7 @@ def launch_settings(limits: Limits, environment: Mapping[str, str] = os.environ)
         "show_error": True,
         "state_session_capacity": 200,
         "mcp_server": mcp_installed(),
+        "app_kwargs": {"middleware": [Middleware(CompressedDocument, compresslevel=LEVEL)]},
     }
 
 
