@@ -1,4 +1,4 @@
-"""A real Chromium, one fresh context per test; a test fails on any script error and on any request that leaves."""
+"""A real Chromium, everything stored cleared after each test; a test fails on any script error and on any request that leaves."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ FLAGS = [
 ]
 PATIENCE_MS = 30_000
 """for a busy machine; nothing waits longer than it has to"""
+STORED = "local_storage,indexeddb,cache_storage,service_workers"
 LOCAL = {"127.0.0.1", "localhost", ""}
 
 
@@ -41,15 +42,28 @@ def browser() -> Iterator[Browser]:
         chromium.close()
 
 
-@pytest.fixture
-def context(browser: Browser) -> Iterator[BrowserContext]:
-    """A visitor of their own: nothing is stored from test to test, nothing moves."""
+@pytest.fixture(scope="session")
+def visitor(browser: Browser) -> Iterator[BrowserContext]:
+    """One for all tests: Gradio's scripts are fetched and compiled once, and nothing moves."""
     visitor = browser.new_context(
         viewport={"width": 1280, "height": 800}, reduced_motion="reduce", accept_downloads=True
     )
     visitor.set_default_timeout(PATIENCE_MS)
     yield visitor
     visitor.close()
+
+
+@pytest.fixture
+def context(visitor: BrowserContext) -> Iterator[BrowserContext]:
+    """A visitor who comes for the first time: of the test before, no page, cookie or stored value is left."""
+    yield visitor
+    visitor.set_offline(False)
+    visitor.clear_cookies()
+    for page in visitor.pages:
+        page.close()
+    last = visitor.new_page()
+    visitor.new_cdp_session(last).send("Storage.clearDataForOrigin", {"origin": "*", "storageTypes": STORED})
+    last.close()
 
 
 @pytest.fixture
