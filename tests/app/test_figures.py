@@ -83,11 +83,13 @@ def test_of_many_drafters_the_fastest_are_drawn_and_a_name_brings_the_others_wit
     points = [point(1.0 + place / 10, gamma, name) for place, name in enumerate(names) for gamma in (1, 2, 4)]
     others = [*[point(0.5, gamma, "slow") for gamma in (1, 2, 3, 4)], point(9.0, 2, "b early"), point(8.0, 2, "b late")]
     figure = speedup_figure(speedup_view([*points, *others]))
-    drawn = [trace.legendgroup for trace in figure.data if trace.visible is True and trace.name.endswith("measured")]
-    assert drawn == ["f", "e", "d", "c", "b"]
+    drawn = [trace.legendgroup for trace in figure.data if trace.visible is True and trace.showlegend]
+    assert drawn == ["f", "e", "d", "c", "b", "b early"], "the last is the fastest setting, which the verdict names"
     assert {trace.visible for trace in figure.data if trace.legendgroup == "slow"} == {"legendonly"}
-    assert "slow, theory" in {trace.name for trace in figure.data}
-    assert figure.layout.legend.title.text == "the 5 fastest drafters are drawn;<br>press a name to draw or hide it"
+    theories = [(trace.name, trace.showlegend) for trace in figure.data if trace.name.endswith("theory")]
+    assert ("slow, theory", False) in theories
+    assert "5 fastest drafters and fastest setting" in figure.layout.legend.title.text
+    assert (figure.layout.legend.yref, figure.layout.legend.y) == ("container", 0.0), "below the chart"
 
 
 def test_a_tree_stands_in_a_column_beside_the_lengths_and_the_break_even_line_is_always_there() -> None:

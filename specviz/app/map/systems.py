@@ -20,6 +20,7 @@ from specviz.resources import asset_path
 
 FACETS = {"drafts": "what drafts", "shape": "what shape", "verifies": "what verifies", "needs": "what it needs"}
 """facet → its name on the page"""
+RUNS, COMPARED, PLANNED = "runs here", "for comparison", "planned"
 LEFT_OUT = {"name", "prompt", "prompt_name", "options", "top", "max_new_tokens"}
 """of a recording: what belongs to that recording and not to its methods"""
 
@@ -56,10 +57,10 @@ class System:
 
     @property
     def status(self) -> str:
-        """`runs here`, `planned` or `for comparison`."""
+        """`RUNS`, `COMPARED` or `PLANNED`."""
         if self.comparison:
-            return "for comparison"
-        return "runs here" if self.presets or self.commands else "planned"
+            return COMPARED
+        return RUNS if self.presets or self.commands else PLANNED
 
     def values(self, facet: str) -> tuple[str, ...]:
         found = getattr(self, facet)

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from html import escape
 
-from specviz.app.map.systems import FACETS, Preset, System, page_link, preset_link, recording_link
+from specviz.app.map.systems import (
+    COMPARED,
+    FACETS,
+    PLANNED,
+    RUNS,
+    Preset,
+    System,
+    page_link,
+    preset_link,
+    recording_link,
+)
 
 NOTHING = '<p class="sv-note">No system has all of these; take one of the choices back.</p>'
+
+SAID = {RUNS: "run here", COMPARED: "for comparison", PLANNED: "planned"}
+"""each status, of several systems"""
 
 
 def cards(found: Sequence[System], recorded: frozenset[str]) -> str:
@@ -15,8 +29,10 @@ def cards(found: Sequence[System], recorded: frozenset[str]) -> str:
     if not found:
         return NOTHING
     count = f"{len(found)} systems" if len(found) != 1 else "1 system"
-    runs = sum(one.status == "runs here" for one in found)
-    head = f'<p class="sv-note" role="status">{count}; {runs} of them run here.</p>'
+    by_status = Counter(one.status for one in found)
+    counted = ((by_status[status], status, said) for status, said in SAID.items())
+    told = ", ".join(f"{number} {status if number == 1 else said}" for number, status, said in counted if number)
+    head = f'<p class="sv-note" role="status">{count}: {told}.</p>'
     return f'{head}<div class="sv-map">{"".join(_card(one, recorded) for one in found)}</div>'
 
 

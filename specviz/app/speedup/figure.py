@@ -23,11 +23,13 @@ FEW = 4
 """for so many series the theory is drawn at most; with more, the legend alone would fill a phone"""
 CURVED = 3
 """of more series than that, those measured at so many lengths have a theory: fewer make no curve to hold it against"""
-LEGEND_LINE = 20
-"""pixels added for each series of a chart whose legend stands above it, one below the other on a phone"""
 SHOWN = 5
 """of more series so many are drawn, the others on a press of their names: twenty lines cannot be told apart"""
-PRESS = f"the {SHOWN} fastest drafters are drawn;<br>press a name to draw or hide it"
+LEGEND_LINE = 14
+"""pixels added for each name below a crowded chart, of which two stand in a line on a phone"""
+PRESS = f"drawn: {SHOWN} fastest drafters and fastest setting<br>dotted: theory; press a name to draw or hide it"
+MEASURED, THEORY = ", measured", ", theory"
+"""how the names of traces end"""
 HOVER_WIDTH = 48
 NAME_WIDTH = 26
 
@@ -35,11 +37,12 @@ NAME_WIDTH = 26
 def speedup_figure(view: SpeedupView) -> go.Figure:
     """The chart of a sweep; axes and break-even line only while nothing is measured yet."""
     figure = go.Figure()
-    theories, ranked = _theories(view.series), _drawn_first(view.series)
-    for place, series in enumerate(ranked):
+    theories, (drawn, others) = _theories(view.series), _drawn(view.series)
+    for place, series in enumerate([*drawn, *others]):
         colour, mark = look(place)
         # A trace that is `legendonly` is drawn once its name is pressed; with its theory, whose group is the same.
-        shown: dict[str, Any] = {"visible": True if place < SHOWN else "legendonly", "legendgroup": series.label}
+        visible = True if place < len(drawn) else "legendonly"
+        shown: dict[str, Any] = {"visible": visible, "legendgroup": series.label}
         figure.add_trace(_measured(series, colour, mark).update(shown))
         if series.label in theories:
             figure.add_trace(_theory(series.label, theories[series.label], colour).update(shown))
@@ -52,35 +55,47 @@ def speedup_figure(view: SpeedupView) -> go.Figure:
         if view.series:
             figure.add_vline(x=max(lengths) + 0.75, line={"color": GRID, "width": 1})
     figure.add_hline(y=1.0, line={"color": TEXT, "width": 1.5, "dash": "dash"})
-    style(figure, HEIGHT + LEGEND_LINE * len(view.series) * bool(view.levels))
+    style(figure, HEIGHT)
     ticks = lengths if view.series or not view.levels else []
     names = [_shortened(level.label) for level in view.levels]
     figure.update_xaxes(
-        title="speculation length γ" + (", then settings without one" if view.levels else ""),
+        title="speculation length γ" + (", then those without" if view.levels else ""),
         tickvals=[*ticks, *columns],
         ticktext=[*map(str, ticks), *names],
         tickangle=-60 if names else 0,
         range=[0.5, max([*ticks, *columns, 1]) + 0.5],
     )
     figure.update_yaxes(title="× plain decoding (dashed: 1)", rangemode="tozero", range=_range(view))
-    if len(ranked) > SHOWN:
-        figure.update_layout(legend_title={"text": PRESS, "side": "top"})
-    if names:
+    if others:
+        _crowded(figure)
+    elif names:
         legend_above(figure)
     return figure
 
 
-def _drawn_first(series: Sequence[Series]) -> Sequence[Series]:
-    """In the order of the sweep where all are drawn. Else of each drafter the series with the most lengths, the fastest
-    of these first, and then the rest."""
+def _drawn(series: Sequence[Series]) -> tuple[Sequence[Series], Sequence[Series]]:
+    """Those that are drawn, and the others. Of few all are, in the order of the sweep; of many the series with the most
+    lengths of each of the fastest drafters, and the fastest series of all, which the verdict names."""
     if len(series) <= SHOWN:
-        return series
+        return series, ()
     fastest = sorted(series, key=lambda one: max(point.median for point in one.points), reverse=True)
     longest: dict[str, Series] = {}
     for one in fastest:
         if one.drafter not in longest or len(one.points) > len(longest[one.drafter].points):
             longest[one.drafter] = one
-    return sorted(fastest, key=lambda one: longest[one.drafter] is not one)
+    leaders = [one for one in fastest if longest[one.drafter] is one]
+    drawn = [*leaders[:SHOWN], *(one for one in fastest[:1] if one not in leaders)]
+    return drawn, sorted((one for one in fastest if one not in drawn), key=lambda one: one not in leaders)
+
+
+def _crowded(figure: go.Figure) -> None:
+    """A legend of many names stands at the foot, so that it moves the chart out of no screen; its names are short."""
+    for trace in figure.data:
+        trace.update(name=trace.name.removesuffix(MEASURED), showlegend=not trace.name.endswith(THEORY))
+    title = {"text": PRESS, "side": "top", "font": {"size": 13}}
+    legend = {"title": title, "yref": "container", "y": 0.0, "yanchor": "bottom"}
+    figure.update_layout(legend=legend, margin={"t": 8}, height=HEIGHT + LEGEND_LINE * len(figure.data))
+    figure.update_yaxes(title="× plain decoding, measured")
 
 
 def _lengths(view: SpeedupView) -> list[int]:
@@ -109,7 +124,7 @@ def _measured(series: Series, colour: str, mark: str) -> go.Scatter:
     return go.Scatter(
         x=[point.gamma for point in series.points],
         mode="lines+markers",
-        name=f"{escape(series.label)}, measured",
+        name=escape(series.label) + MEASURED,
         hovertemplate="γ = %{x}: %{y:.2f}× measured<br>%{text}<extra></extra>",
         line={"color": colour, "width": 2},
         marker={"symbol": mark, "size": 9, "color": colour},
@@ -121,7 +136,7 @@ def _columns(levels: Sequence[Level], places: Sequence[float]) -> go.Scatter:
     return go.Scatter(
         x=places,
         mode="markers",
-        name="settings without γ, measured",
+        name="settings without γ" + MEASURED,
         customdata=[escape(level.label) for level in levels],
         hovertemplate="%{customdata}: %{y:.2f}× measured<br>%{text}<extra></extra>",
         marker={"symbol": "diamond", "size": 9, "color": TEXT},
@@ -151,7 +166,7 @@ def _theory(label: str, curve: Curve, colour: str) -> go.Scatter:
         x=list(curve.gammas),
         y=list(curve.speedups),
         mode="lines",
-        name=f"{escape(label)}, theory",
+        name=escape(label) + THEORY,
         hovertemplate=f"γ = %{{x}}: %{{y:.2f}}× in theory<br>{explanation}<extra></extra>",
         line={"color": colour, "width": 1.5, "dash": "dot"},
     )

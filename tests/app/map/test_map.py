@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from html import unescape
 
 import pytest
@@ -117,6 +118,14 @@ def test_filters_ask_for_all_facets_at_once() -> None:
     assert {one.number for one in found} == {4, 12}
     assert matching({"drafts": ["look-up"], "needs": ["second device"]}) == ()
     assert cards((), frozenset()) == NOTHING
+
+
+def test_the_systems_are_counted_by_what_they_are_here() -> None:
+    running, compared = (next(one for one in systems() if one.comparison is kind) for kind in (False, True))
+    assert "3 systems: 2 run here, 1 for comparison." in cards([running, running, compared], frozenset())
+    assert "1 system: 1 runs here." in cards([running], frozenset())
+    unfinished = replace(running, presets=(), commands=())
+    assert "1 system: 1 planned." in cards([unfinished], frozenset())
 
 
 def test_a_page_of_another_name_is_not_read() -> None:
