@@ -1,4 +1,4 @@
-"""A real Chromium, everything stored cleared after each test; a test fails on any script error and on any request that leaves."""
+"""A real Chromium, all that is stored cleared after each test; a script error or a request outside fails a test."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ A method added to the registry is tested here without a line being written.
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import pytest
 import torch
@@ -20,11 +20,11 @@ from specviz.proof.drafter_options import option_sets
 from specviz.protocol.runs import RunRequest
 from specviz.trace.check import check
 from specviz.verifiers.base import VERIFIERS
+from tests.contracts.same_trace import difference
 from tests.lm.tiny_models import random_tokens
 
 METHODS = [(name, options) for name in DRAFTERS.names() for options in option_sets(name)]
 METHOD_IDS = [f"{name}-{'-'.join(str(value) for value in options.values())}" for name, options in METHODS]
-TIMES = {"seconds", "start_s", "end_s", "prefill_s", "decode_s", "record_s", "run_id", "created", "tokens_per_second"}
 
 
 def speed(drafter, options):
@@ -73,15 +73,6 @@ LEGAL = [
 every_pairing = pytest.mark.parametrize(("drafter", "options", "verifier", "temperature"), LEGAL)
 
 
-def without_times(value):
-    """A trace as data, less what may differ from run to run."""
-    if isinstance(value, dict):
-        return {key: without_times(one) for key, one in value.items() if key not in TIMES}
-    if isinstance(value, (list, tuple)):
-        return [without_times(one) for one in value]
-    return value
-
-
 def test_every_drafter_and_every_verifier_has_a_partner():
     assert {pairing.values[0] for pairing in LEGAL} == set(DRAFTERS.names())
     assert {pairing.values[2] for pairing in LEGAL} == set(VERIFIERS.names())
@@ -92,7 +83,7 @@ def test_the_same_seed_gives_the_same_valid_trace(source, drafter, options, veri
     request = request_for(drafter, options, verifier=verifier, temperature=temperature, max_new_tokens=16)
     first, second = collect(source, request), collect(source, request)
     assert check(first) == []
-    assert without_times(asdict(first)) == without_times(asdict(second))
+    assert difference(first, second) is None
     if VERIFIERS.get(verifier).lossless:  # a lossy rule may well end every round on the target's first choice
         other = collect(source, replace(request, seed=8))
         assert (other.finished.output_ids == first.finished.output_ids) == (temperature == 0.0)
@@ -226,7 +217,7 @@ def test_a_warm_run_is_repeated_exactly_with_the_same_memory(new_source, tmp_pat
     file.write_bytes(learnt)
     again = collect(new_source(), request)
     assert (cold.started.memory, warm.started.memory.runs) == (None, 1)
-    assert without_times(asdict(again)) == without_times(asdict(warm))
+    assert difference(again, warm) is None
     assert warm.finished.output_ids == cold.finished.output_ids
 
 
