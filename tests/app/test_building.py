@@ -23,6 +23,7 @@ from specviz.app.parts.gallery import gallery, write_index
 from specviz.app.parts.request import Limits
 from specviz.errors import ModelError
 from specviz.protocol.runs import RunRequest, TraceSource
+from specviz.resources import ROOT as ASSETS
 from specviz.trace import codec
 from tests.app.doubles import ReplaySource, catalog, sample
 
@@ -69,6 +70,22 @@ def test_the_document_travels_compressed_and_an_answer_of_gradio_as_it_is() -> N
     assert "content-encoding" not in other.headers
     plain = asked.get("/", headers={"accept-encoding": "identity"})
     assert ("content-encoding" in plain.headers, plain.text) == (False, "page " * 400)
+
+
+@pytest.mark.parametrize(
+    ("sweeps", "message", "chart"),
+    [
+        (ASSETS / "sweeps", "Opening the recorded sweep…", "Opening the recorded sweep…"),
+        (None, "Nothing measured yet", "Nothing is measured yet"),
+    ],
+)
+def test_only_a_page_without_a_recorded_sweep_says_that_nothing_is_measured(
+    tmp_path: Path, sweeps: Path | None, message: str, chart: str
+) -> None:
+    demo = build(ReplaySource(sample()), gallery(tmp_path), Limits(), sweeps=sweeps or tmp_path)
+    shown = {block.elem_id: str(getattr(block, "value", "")) for block in demo.blocks.values()}
+    assert message in shown["sv-sweep-message"]
+    assert chart in shown["sv-lab-plot"]
 
 
 def test_nothing_is_kept_or_fetched_behind_the_visitors_back() -> None:

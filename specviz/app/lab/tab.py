@@ -13,6 +13,7 @@ from html import escape
 import gradio as gr
 
 from specviz.app.lab.charts import CHARTS, chart
+from specviz.app.lab.figure_parts import sentence
 from specviz.app.lab.files import rows_csv
 from specviz.app.page.events import LATEST, QUIET
 from specviz.app.parts.offered import offered
@@ -29,8 +30,9 @@ class Shown:
     points: tuple[SweepPoint, ...] = ()
 
 
-def lab_charts(shown: gr.State, main: gr.Plot) -> gr.Radio:
-    """Build the lab inside the current Blocks. Returns the choice of the chart.
+def lab_charts(shown: gr.State, main: gr.Plot, opening: str | None = None) -> gr.Radio:
+    """Build the lab inside the current Blocks. Returns the choice of the chart. `opening`: what stands where the
+    chart will be until results arrive that are on their way.
 
     It draws anew when the choice changes or `main`, the chart above, which is always set together with the points: a
     state that changes outside the queue tells nobody."""
@@ -44,7 +46,7 @@ def lab_charts(shown: gr.State, main: gr.Plot) -> gr.Radio:
         elem_id="sv-lab-choice",
     )
     text = gr.HTML(explanation(first.name), elem_id="sv-lab-text")
-    plot = gr.Plot(first.build([]), show_label=False, elem_id=PLOT)
+    plot = gr.Plot(sentence(opening) if opening else first.build([]), show_label=False, elem_id=PLOT)
     with gr.Row(elem_classes="sv-actions"):
         picture_buttons(PLOT, choice)
         as_csv = gr.DownloadButton("CSV", interactive=False, size="sm", min_width=80, elem_id="sv-lab-csv")

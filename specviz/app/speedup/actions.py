@@ -47,6 +47,7 @@ Updates = tuple[object, ...]
 OUTPUTS = ("message", "origin", "plot", "table", "points", "as_json", "as_csv", "run", "resume", "cancel", "analyse")
 """what an action may change, in this order"""
 IDLE = "Nothing measured yet on this page."
+OPENING = "Opening the recorded sweep…"
 
 
 def _updates(**changed: object) -> Updates:

@@ -19,7 +19,7 @@ from specviz.app.parts.kept import Kept
 from specviz.app.parts.methods import labelled
 from specviz.app.parts.models import model_fields
 from specviz.app.parts.prompts import chip_label, families
-from specviz.app.speedup.actions import IDLE, OUTPUTS, SpeedupActions
+from specviz.app.speedup.actions import IDLE, OPENING, OUTPUTS, SpeedupActions
 from specviz.app.speedup.figure import speedup_figure
 from specviz.app.speedup.form import SweepControls, early_stop_policies, measurable_tree_policies, sweepable
 from specviz.app.speedup.view import speedup_view
@@ -81,7 +81,8 @@ def speedup_tab(actions: SpeedupActions, tab: gr.Tab, table: str) -> SpeedupPart
             min_width=150,
             elem_id="sv-sweep-settings",
         )
-    parts["message"] = gr.HTML(notices.message(IDLE), elem_id="sv-sweep-message")
+    waits = actions.shown("") is not None
+    parts["message"] = gr.HTML(notices.message(OPENING if waits else IDLE), elem_id="sv-sweep-message")
     parts["origin"] = gr.HTML(elem_id="sv-sweep-origin")
     parts["plot"] = gr.Plot(speedup_figure(speedup_view([])), show_label=False, elem_id="sv-sweep-plot")
     with gr.Accordion("All measurements in a table", open=False):
@@ -92,7 +93,7 @@ def speedup_tab(actions: SpeedupActions, tab: gr.Tab, table: str) -> SpeedupPart
         parts["as_csv"] = gr.DownloadButton("Results as CSV", interactive=False, size="sm", min_width=140)
         picture_buttons("sv-sweep-plot")
     parts["points"] = gr.State(Shown())
-    choice = lab_charts(parts["points"], parts["plot"])
+    choice = lab_charts(parts["points"], parts["plot"], OPENING if waits else None)
     acceptance_fold(actions.limits)
 
     outputs = [parts[name] for name in OUTPUTS]
