@@ -54,9 +54,9 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       );
       const total = S.roundSeconds(now.round);
       const clock = now.trace.started.source === "simulated" ? "modelled" : "measured";
-      const plain = now.trace.started.step_times.find((time) => time.rows === 1);
+      const plain = S.plainToken(now.trace);
       const tokens = now.round.committed.tokens.length;
-      const steps = plain ? tokens * plain.median_s : null;
+      const steps = plain ? tokens * plain.seconds : null;
       const against = plain
         ? ` · ${S.count(tokens, "plain step")}: about ${S.seconds(steps)}${total > steps ? ", so slower here" : ""}`
         : "";
@@ -64,8 +64,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       words.title = !plain
         ? ""
         : clock === "modelled"
-          ? `the simulation's clock counts ${S.seconds(plain.median_s)} for a one-token step of the target`
-          : `a bare one-token step of the target took ${S.seconds(plain.median_s)} (median) on the same machine`;
+          ? `the simulation's clock counts ${S.seconds(plain.seconds)} for a one-token step of the target`
+          : plain.from;
       bar.replaceChildren(
         ...times.map((part) => {
           const piece = h("i", {

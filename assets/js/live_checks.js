@@ -10,13 +10,13 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   const passesText = (trace) =>
     `${S.count(tokensOf(trace), "token")} in ${S.count(trace.rounds.length, "pass", "passes")} of the target`;
 
-  /** Times as fast as plain decoding on the same machine: t(1) for each token ÷ the run's seconds. Null without a
-      clock: a simulated run, or a header without step times. */
+  /** Times as fast as plain decoding: its seconds for each token ÷ the run's seconds. Null without a clock: a simulated
+      run, or one beside which nothing was timed. */
   function measuredGain(trace) {
-    const one = trace.started.step_times.filter((time) => time.rows === 1).map((time) => time.median_s);
+    const plain = S.plainToken(trace);
     const seconds = trace.rounds.reduce((sum, round) => sum + S.roundSeconds(round), 0);
-    if (trace.started.source === "simulated" || !one.length || !seconds) return null;
-    return ((one.reduce((sum, time) => sum + time, 0) / one.length) * tokensOf(trace)) / seconds;
+    if (trace.started.source === "simulated" || !plain || !seconds) return null;
+    return (plain.seconds * tokensOf(trace)) / seconds;
   }
 
   /** Trials accepted after a sibling of theirs was rejected. */

@@ -111,6 +111,23 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   const roundTimes = (round) => PARTS.map(([name, key]) => ({ name, seconds: round[key].seconds }));
   const roundSeconds = (round) => roundTimes(round).reduce((sum, part) => sum + part.seconds, 0);
 
+  /** Seconds that plain decoding takes for one token, and where they are from: timed beside this run where it was, else
+      a bare target pass over one row on that machine. Null where neither was timed. */
+  function plainToken(trace) {
+    const plain = trace.finished && trace.finished.plain;
+    if (plain && plain.output_tokens) {
+      const wrote = count(plain.output_tokens, "token");
+      const from = `plain decoding beside this run: ${wrote} in ${seconds(plain.decode_s)}`;
+      return { seconds: plain.decode_s / plain.output_tokens, beside: true, from };
+    }
+    const one = trace.started.step_times.find((time) => time.rows === 1);
+    if (!one) return null;
+    const cached = `${count(one.cached_rows, "row")} in its cache`;
+    const took = `${seconds(one.median_s)} (median) on this machine`;
+    const from = `a bare target pass over one row, with ${cached}, took ${took}`;
+    return { seconds: one.median_s, beside: false, from };
+  }
+
   /** A token's probability in the head of a distribution; null if it is not listed there. */
   function known(head, token) {
     const at = head ? head.tokens.indexOf(token) : -1;
@@ -172,6 +189,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     counters,
     roundTimes,
     roundSeconds,
+    plainToken,
     known,
     atMost,
     bars,

@@ -85,6 +85,9 @@ test("a run is slower than plain by its own clock", () => {
   assert.equal(S.LIVE_CHECKS.slower_than_plain(trace).done, true);
   trace.rounds[0].scored.seconds = tokens / 2;
   assert.equal(S.LIVE_CHECKS.slower_than_plain(trace).done, false);
+  trace.finished.plain = { output_tokens: 10, decode_s: 2.5, runs: 3, same_text: true }; // 0.25 s a token, not 1 s
+  assert.equal(S.measuredGain(trace), 0.5, "plain decoding beside the run speaks before a pass timed earlier");
+  assert.equal(S.LIVE_CHECKS.slower_than_plain(trace).done, true);
 });
 
 test("a candidate is saved by a sibling only where one was rejected beside it", () => {

@@ -112,6 +112,22 @@ test("counters carry formula, numerator and denominator; a simulated run has no 
   assert.match(list[3].note, /^accepted ÷ drafted = \d+ ÷ \d+ = 0\.\d+; .*unreached nodes count as drafted/);
 });
 
+test("a run is held against plain decoding beside it, else against a bare pass; an oracle against neither", () => {
+  const trace = sample();
+  trace.started.source = "live";
+  trace.started.step_times = [{ rows: 1, cached_rows: 8, median_s: 1, low_s: 1, high_s: 1 }];
+  for (const round of trace.rounds)
+    for (const part of ["drafted", "scored", "judged", "committed"]) round[part].seconds = 0;
+  trace.rounds[0].scored.seconds = trace.finished.decode_s = 10; // for 20 tokens
+  const last = () => S.counterList(trace).at(-1);
+  assert.deepEqual([last().name, last().value], ["speedup over one-token passes", "2.00×"]);
+  trace.finished.plain = { output_tokens: 10, decode_s: 6, runs: 3, same_text: true };
+  assert.deepEqual([last().name, last().value], ["speedup over plain decoding", "1.20×"]);
+  assert.equal(S.gain(trace).toFixed(2), "1.20", "what stands above the stage");
+  trace.started.stopping = { name: "oracle", options: {}, deployable: false };
+  assert.equal(last().name, "tokens per second");
+});
+
 test("the four numbers, worked out by hand on two rounds", () => {
   const trace = sample();
   const [first, second] = trace.rounds;
