@@ -21,6 +21,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return `${name} · ${token.mark === "accepted" ? "accepted draft" : S.FATES[token.mark]} · round ${token.round + 1}`;
   }
 
+  /** The token, and the line break it ends with: outside of it, so that its letter stands at its sign and not at the
+      beginning of the next line. */
   function tokenSpan(token, decided) {
     const text =
       token.text === ""
@@ -30,13 +32,14 @@ globalThis.SpecViz = globalThis.SpecViz || {};
             breaks: token.mark !== "rejected",
           });
     const settled = token.text === "" && !token.current; // its bytes show in the character that a later token completes
-    return h(
+    const end = text.at(-1) === "\n" ? text.pop() : "";
+    const span = h(
       "span",
       {
         class:
           `svp-tok ` +
           `is-${token.mark}${token.cut ? " is-cut" : ""}${decided ? " is-decided" : ""}` +
-          (token.current && !token.text.includes("\n") ? " is-whole" : ""),
+          (token.current && !text.includes("\n") ? " is-whole" : ""),
         "data-round": token.round,
         "data-node": token.node,
         "data-letter": token.current ? LETTERS[token.mark] : null,
@@ -47,6 +50,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       token.mark === "rejected" ? h("span", { class: "svp-aloud" }, "rejected: ") : [],
       settled && token.mark !== "rejected" ? [] : text,
     );
+    return [span, end];
   }
 
   function textPanel(box, act) {
@@ -115,11 +119,11 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         h(
           "span",
           { class: `svp-round${round === now.cursor.round ? " is-current" : ""}` },
-          tokens.map((token) => {
-            const span = tokenSpan(token, S.isGrounded(now.trace, token.token));
+          tokens.flatMap((token) => {
+            const [span, end] = tokenSpan(token, S.isGrounded(now.trace, token.token));
             if (token.current && String(token.node) === String(now.selected)) span.classList.add("is-selected");
             if (token.cited) span.classList.add("svp-cited");
-            return span;
+            return [span, end];
           }),
         ),
       );

@@ -21,7 +21,9 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       ["bonus", "bonus"],
       ["target", "the target's own"],
     ]) {
-      list.append(h("li", {}, S.glyph(fate), words));
+      const letter = ["rejected", "unreached"].includes(fate) ? null : S.LETTERS[fate]; // their tokens bear none
+      const sign = letter ? h("sup", { title: "so it is marked in the text" }, letter) : null;
+      list.append(h("li", {}, S.glyph(fate), words, sign));
     }
     const decided = h("li", { hidden: true }, h("i", { class: "svp-decided-sign" }), S.DECIDED);
     list.append(h("li", {}, "draft q → target p"), decided);

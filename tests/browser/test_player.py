@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from specviz.app.components.standalone import standalone_html
+from specviz.resources import asset_path
 
 pytestmark = pytest.mark.browser
 
@@ -55,6 +57,17 @@ def node(page: Page, name: int | str) -> Locator:
 PICTURE = """document.querySelector(".svp").innerText
   + [...document.querySelectorAll("[role=treeitem]")].map((one) => one.ariaLabel + one.dataset.state)"""
 """everything the player says, and how each node looks"""
+
+
+def test_the_letter_of_a_token_that_ends_its_line_stands_at_its_sign_and_the_legend_explains_it(
+    page: Page, tmp_path: Path
+) -> None:
+    trace = gzip.decompress(asset_path("traces", "opening.json.gz").read_bytes()).decode()
+    opened(page, tmp_path, trace, "#round=1&beat=7")
+    line_end = page.locator(".svp-tok").first
+    assert (line_end.inner_text(), line_end.get_attribute("data-letter")) == ("⏎", "A")
+    assert page.locator(".svp-round").first.inner_text() == "⏎\nIn"
+    expect(page.locator(".svp-treefoot .svp-legend li").first).to_have_text("acceptedA")
 
 
 def test_it_opens_on_the_first_beat_of_the_run(player: Page) -> None:
