@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from specviz.drafters.parts.depth_family import BLOCKS, NETWORKS, WHOLE, members, shape_of
+from specviz.drafters.parts.depth_family import NETWORKS, STUDIED, shape_of
 from specviz.drafters.parts.module_files import read_card, write_module
 from specviz.drafters.parts.trained import TargetParts, fresh
 from specviz.drafters.small_model import SmallModelDrafter, SmallModelModule, SmallModelShape
@@ -48,7 +48,7 @@ def test_a_folder_has_a_network_of_its_own_and_another_is_refused(tmp_path: Path
         wrong.attach(target, target.new_cache())
 
 
-@pytest.mark.parametrize("network", [*members(BLOCKS), *members(WHOLE)])
+@pytest.mark.parametrize("network", STUDIED)
 def test_every_network_is_shipped_under_its_name(network: str) -> None:
     assert network in NETWORKS
     layers, size = shape_of(network)

@@ -35,7 +35,9 @@ def members(family: str) -> tuple[str, ...]:
 
 AUTO = "auto"
 """the usual network, or the one that lies in a folder of weights"""
-NETWORKS = (AUTO, *members(BLOCKS), *members(WHOLE))
+STUDIED = (*members(BLOCKS), *members(WHOLE))
+"""the networks of both families"""
+NETWORKS = (AUTO, *STUDIED)
 """what a drafter can be asked for by name"""
 
 

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from specviz.drafters.parts.depth_family import BLOCKS, WHOLE, members, shape_of
+from specviz.drafters.parts.depth_family import BLOCKS, STUDIED, WHOLE, members, shape_of
 from specviz.drafters.parts.module_files import read_module
 from specviz.drafters.small_model import SmallModelModule, SmallModelShape
 from specviz.lm.base import GivesFeatures
@@ -54,7 +54,7 @@ def wanted() -> tuple[Wanted, ...]:
     """Every network of both families."""
     return tuple(
         Wanted(SmallModelModule.name, {"size": size, "layers": layers}, folder_of(name))
-        for name in (*members(BLOCKS), *members(WHOLE))
+        for name in STUDIED
         for layers, size in [shape_of(name)]
     )
 

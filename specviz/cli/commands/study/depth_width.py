@@ -215,7 +215,7 @@ def _replay(files: list[Path]) -> int:
     """Matched tokens per round of the shipped networks on recorded texts, which need no pass of the target."""
     from specviz.bench.depth_width.compare import matched_by_gamma, networks
     from specviz.bench.depth_width.texts import of_traces
-    from specviz.drafters.parts.depth_family import BLOCKS, WHOLE, members
+    from specviz.drafters.parts.depth_family import STUDIED
     from specviz.lm.load import load
     from specviz.trace import codec
     from specviz.training.modules.depth_study import folder_of
@@ -224,7 +224,7 @@ def _replay(files: list[Path]) -> int:
     traces = (codec.read(file) for file in files or sorted((ROOT / "traces").glob("*.json.gz")))
     texts = of_traces(traces, target.info.weights_sha256)
     most = max(len(one.tokens) - one.start for one in texts)
-    shipped = {name: MODULES / folder_of(name) for name in (*members(BLOCKS), *members(WHOLE))}
+    shipped = {name: MODULES / folder_of(name) for name in STUDIED}
     rows = []
     for name, model in networks(target, shipped).items():
         matched = matched_by_gamma(model, texts, GAMMAS, most)
