@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 from pathlib import Path
 from threading import Event
 
 import gradio as gr
+import httpx
 import pytest
 from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
-from starlette.testclient import TestClient
 
 from specviz.app.page.build import build, settled
 from specviz.app.page.deferred import LOADING, DeferredSource
@@ -62,13 +63,18 @@ def test_it_listens_here_only_and_on_a_space_everywhere() -> None:
 def test_the_document_travels_compressed_and_an_answer_of_gradio_as_it_is() -> None:
     routes = [Route("/", lambda request: PlainTextResponse("page " * 400)),
               Route("/gradio_api/info", lambda request: PlainTextResponse("info " * 400))]  # fmt: skip
-    asked = TestClient(Starlette(routes=routes, **launch_settings(Limits(), {})["app_kwargs"]))
-    document, other = asked.get("/"), asked.get("/gradio_api/info")
+    served = httpx.ASGITransport(Starlette(routes=routes, **launch_settings(Limits(), {})["app_kwargs"]))
+
+    async def fetched(path: str, encoding: str = "gzip") -> httpx.Response:
+        async with httpx.AsyncClient(transport=served, base_url="http://page") as visitor:
+            return await visitor.get(path, headers={"accept-encoding": encoding})
+
+    document, other = asyncio.run(fetched("/")), asyncio.run(fetched("/gradio_api/info"))
     assert document.headers["content-encoding"] == "gzip"
     assert int(document.headers["content-length"]) < 100
     assert document.text == "page " * 400
     assert "content-encoding" not in other.headers
-    plain = asked.get("/", headers={"accept-encoding": "identity"})
+    plain = asyncio.run(fetched("/", "identity"))
     assert ("content-encoding" in plain.headers, plain.text) == (False, "page " * 400)
 
 

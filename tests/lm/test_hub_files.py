@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import errno
 
-import httpx2
 import huggingface_hub
 import pytest
 from huggingface_hub import errors
@@ -14,10 +13,15 @@ from specviz.errors import ModelError
 from specviz.lm.hub_files import from_hub, is_hub_id
 from specviz.lm.place import locate
 
+try:
+    import httpx2 as httpx
+except ImportError:  # releases of huggingface_hub before 2
+    import httpx
+
 
 def answer(kind: type[errors.HfHubHTTPError], status: int) -> errors.HfHubHTTPError:
-    request = httpx2.Request("GET", "https://huggingface.co/api/models/some/model")
-    return kind("the hub's words", response=httpx2.Response(status, request=request))
+    request = httpx.Request("GET", "https://huggingface.co/api/models/some/model")
+    return kind("the hub's words", response=httpx.Response(status, request=request))
 
 
 def wrapped(inner: Exception) -> Exception:
@@ -74,7 +78,7 @@ def test_a_branch_may_hold_a_slash():
         (answer(errors.HfHubHTTPError, 401), "hf_x", r"does not accept the token in use; set HF_TOKEN"),
         (answer(errors.HfHubHTTPError, 403), None, r"does not let you read some/model \(HTTP 403\); set"),
         (wrapped(answer(errors.HfHubHTTPError, 503)), None, r"answered for some/model with HTTP 503; .* again later"),
-        (wrapped(httpx2.ConnectError("no route")), None, r"cannot be reached \(ConnectError\); check the network"),
+        (wrapped(httpx.ConnectError("no route")), None, r"cannot be reached \(ConnectError\); check the network"),
         (wrapped(errors.OfflineModeIsEnabled()), None, r"not in the local hub cache.*unset HF_HUB_OFFLINE"),
         (OSError(errno.ENOSPC, "no space"), None, r"the disk is full, so some/model could not be kept in .* HF_HOME"),
         (PermissionError(errno.EACCES, "denied"), None, r"may not be written to; set HF_HOME to a folder of your own"),
