@@ -1,5 +1,8 @@
 """A trained drafter module as a folder: `model.safetensors.bz2` with its weights, `module.json` with what they are for.
 
+Matrices are stored in eight bits a number, a scale for each row (absmax quantisation, Dettmers et al. 2208.07339 §2):
+half of what sixteen bits take, and drafts need no more. They are computed with as with any others.
+
 Place in the flow: written by training, read by drafters and by the Train page. The weights are data: nothing in them
 is ever executed.
 """
@@ -29,9 +32,12 @@ WEIGHTS_HELP = (
     "trained weights: 'shipped', 'untrained' (random, for comparison), or a folder `specviz train module` left"
 )
 WEIGHTS, CARD = "model.safetensors.bz2", "module.json"
-"""Numbers in bfloat16 lose three tenths of their size to bz2 (a fifth to gzip); to unpack 9 MB takes a second."""
+"""Numbers of eight bits lose a tenth to a third of their size to bz2; to unpack 5 MB takes half a second."""
+SCALE = ".row_scale"
+"""behind the name of a matrix of eight bits: what its rows are multiplied by"""
+LARGEST = 127
 UNPACKED = "model.safetensors"
-"""weights that another program left, or an earlier version"""
+"""weights that another program left, or an earlier version, which stored all in bfloat16"""
 CARD_KEY = "specviz_module"
 """of a packed module's card, in the header of its file"""
 
@@ -50,7 +56,7 @@ class ModuleCard:
 
 
 def write_module(module: DrafterModule[Options], folder: Path, training: dict[str, Any]) -> ModuleCard:
-    """Weights in bfloat16 (half the size; drafts need no more) and card, in `folder`."""
+    """Weights and card, in `folder`: matrices in eight bits, other numbers in bfloat16."""
     card = ModuleCard(
         module.name,
         to_mapping(module.options),
@@ -59,9 +65,32 @@ def write_module(module: DrafterModule[Options], folder: Path, training: dict[st
         module.parameter_count(),
         training,
     )
-    tensors = {name: _stored(tensor) for name, tensor in module.state_dict().items()}
-    _write(tensors, card, folder)
+    _write(stored(module.state_dict()), card, folder)
     return card
+
+
+def stored(weights: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """As they are written; `restored` is its inverse but for the rounding."""
+    written: dict[str, torch.Tensor] = {}
+    for name, tensor in weights.items():
+        one = tensor.detach().cpu()
+        if one.is_floating_point() and one.ndim > 1:
+            scale = (one.float().abs().amax(-1, keepdim=True) / LARGEST).clamp_min(torch.finfo(torch.float32).tiny)
+            written[name + SCALE] = scale
+            one = (one.float() / scale).round().to(torch.int8)
+        elif one.is_floating_point():
+            one = one.to(torch.bfloat16)
+        written[name] = one.contiguous()
+    return written
+
+
+def restored(written: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """The weights to compute with. What has no scale is as it stands."""
+    return {
+        name: tensor * written[name + SCALE] if name + SCALE in written else tensor
+        for name, tensor in written.items()
+        if not name.endswith(SCALE)
+    }
 
 
 def _write(tensors: Mapping[str, torch.Tensor], card: ModuleCard, folder: Path) -> None:
@@ -77,16 +106,12 @@ def _weights(folder: Path) -> Path:
 
 
 def _tensors(folder: Path) -> dict[str, torch.Tensor]:
-    """Raises ModelError where they cannot be read."""
+    """As they are written. Raises ModelError where they cannot be read."""
     path = _weights(folder)
     try:
         return load(bz2.decompress(path.read_bytes())) if path.suffix == ".bz2" else load_file(path)
     except (OSError, EOFError, ValueError, SafetensorError) as error:
         raise ModelError(f"the weights in {folder} cannot be read: {' '.join(str(error).split())}") from error
-
-
-def _stored(tensor: torch.Tensor) -> torch.Tensor:
-    return (tensor.to(torch.bfloat16) if tensor.is_floating_point() else tensor).contiguous().cpu()
 
 
 def read_card(folder: Path) -> ModuleCard:
@@ -107,9 +132,9 @@ def read_module(folder: Path, target: GivesFeatures) -> DrafterModule[Options]:
     check_target(card.target_sha256, f"in {folder}", target.info)
     kind = MODULES.get(card.module)
     module = fresh(kind, TargetParts.of(target), from_mapping(kind.options_type, card.options))
-    tensors = _tensors(folder)
+    weights = restored(_tensors(folder))
     try:
-        module.load_state_dict(tensors)
+        module.load_state_dict(weights)
     except RuntimeError as error:
         raise ModelError(f"the weights in {folder} cannot be read: {' '.join(str(error).split())}") from error
     module.check()
