@@ -44,7 +44,9 @@ mutants: $(VENV)/dev.stamp
 generate: $(VENV)/dev.stamp
 	$(BIN)/python -m tests.generate
 
+# Gradio leaves a stub beside each of our components, torn where two processes wrote it at once; mypy is to read the code.
 check: $(VENV)/dev.stamp
+	find specviz -name '*.pyi' -delete
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
