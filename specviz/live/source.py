@@ -69,7 +69,9 @@ class LiveSource:
         try:
             participants = self.models.participants(request, isinstance(make_plan(request).drafter, UsesModel))
             with self.models.lane:
+                self.models.status = "models loaded, timing their passes…"
                 participants.measure()
+                self.models.status = "models ready"
         except SpecVizError as error:
             self.models.status = f"models failed to load: {error}"
             raise

@@ -93,6 +93,14 @@ def test_warming_loads_the_default_pair_and_says_so():
     assert [name for name, _, _ in load.loaded] == ["target", "drafter"]
 
 
+def test_while_the_loaded_models_are_timed_they_are_not_called_ready(monkeypatch):
+    source, said = LiveSource(load=Counting()), []
+    monkeypatch.setattr(Participants, "measure", lambda self: said.append(source.status()))
+    source.warm()
+    assert said == ["models loaded, timing their passes…"]
+    assert source.status() == "models ready"
+
+
 def test_a_model_that_does_not_load_is_reported_in_the_status():
     def broken(name, device, dtype):
         raise ModelError("no weights here; train some.")
