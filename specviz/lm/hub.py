@@ -16,6 +16,7 @@ from torch import Tensor
 
 from specviz.errors import ModelError
 from specviz.lm.base import Blocks, Cache, ModelInfo, Unfinished
+from specviz.lm.hub_cache import cache_argument
 from specviz.lm.hub_layers import HubLayers, Plan, error_of_idle_layers, error_when_split, relative, running
 from specviz.lm.hub_refusals import why_not_supported, why_not_usable
 from specviz.lm.rotary import turned_by
@@ -58,6 +59,7 @@ class HubModel:
         if reason:
             raise ModelError(f"{info.name} cannot be used because {reason}; choose a full-attention decoder.")
         self._model = model.eval()
+        self._takes_cache = cache_argument(model)
         self._device = _entry(model)
         self._info = info
         self._layers = HubLayers.of(model, info.layers)
@@ -240,7 +242,7 @@ class HubModel:
             "input_ids": torch.tensor([placement.tokens], device=self.device),
             "attention_mask": self._mask(placement),
             "position_ids": torch.tensor([placement.positions], device=self.device),
-            "past_key_values": cache.past,
+            self._takes_cache: cache.past,
             "use_cache": True,
         }
 

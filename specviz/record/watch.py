@@ -17,6 +17,7 @@ from torch import Tensor
 
 from specviz.core.clock import now
 from specviz.errors import RecordError
+from specviz.lm.hub_cache import given_cache, returned_cache
 from specviz.record.draws import Draws
 from specviz.record.observed import Observed
 from specviz.trace.events import Pass
@@ -24,7 +25,7 @@ from specviz.trace.events import Pass
 Seen = Callable[[Observed], None]
 WATCHED = {"get_candidates": {"input_ids"}, "update_candidate_strategy": {"input_ids", "scores"}}
 """methods of a candidate generator, and the arguments that are read there"""
-UNKNOWN = "this release of transformers works in a way that is not known; record with 5.17 to 5.23"
+UNKNOWN = "this release of transformers works in a way that is not known; record with 5.17 to 5.24"
 
 
 class Watch:
@@ -85,7 +86,7 @@ class Watch:
 
     def _before_pass(self, module: Any, args: Any, kwargs: Any) -> None:
         with self._watching():
-            held = kwargs.get("past_key_values")
+            held = given_cache(kwargs)
             self._cached = 0 if held is None else int(held.get_seq_length())
         self._pass_began = now(self._device)
 
@@ -96,13 +97,13 @@ class Watch:
         with self._watching():
             seconds = ended - self._pass_began
             if self._drafting:
-                new = int(output.past_key_values.get_seq_length()) - self._cached
+                new = int(returned_cache(output).get_seq_length()) - self._cached
                 this.passes.append(Pass(new, self._cached, seconds, len(this.passes) + 1))
                 this.draft_raw.append(output.logits[0, -1].float().clone())
                 return
             rows = output.logits[0, -len(this.candidates) - 1 :]
             this.target_raw = rows.float().clone()  # generate may apply its temperature in place
-            this.cache = output.past_key_values
+            this.cache = returned_cache(output)
             this.clock.target, this.clock.score = seconds, ended - self._clock
             self._clock = ended
             self._draws = Draws()

@@ -14,6 +14,7 @@ from torch.nn import functional
 from transformers import AttentionInterface, LlamaForCausalLM
 from transformers.cache_utils import Cache, DynamicLayer
 
+from specviz.lm.hub_cache import cache_argument
 from specviz.training.mixture import Starts
 from specviz.training.target import layer_outputs
 from specviz.training.windows import Batches, TokenStream, twice
@@ -107,13 +108,14 @@ def continue_batch(
     """One row of length + 1 tokens for each of `beginnings`: it is given a beginning and goes on, greedily at
     temperature 0, else by sampling; after each end-of-text it is given the next."""
     target.set_attn_implementation(ROW_ATTENTION)
+    takes_cache = cache_argument(target.model)
     cache = Cache(layers=[ReservedLayer(length) for _ in target.model.layers])
     given = [list(next(one)) for one in beginnings]
     fresh = [row.pop(0) for row in given]
     columns, states = [fresh], []
     while len(columns) <= length:
         inputs = torch.tensor(fresh, device=target.device)[:, None]
-        last = target.model(input_ids=inputs, past_key_values=cache, use_cache=True).last_hidden_state
+        last = target.model(input_ids=inputs, use_cache=True, **{takes_cache: cache}).last_hidden_state
         states.append(last.half().cpu().numpy())
         logits = target.lm_head(last[:, -1]).float()
         if temperature == 0:

@@ -15,6 +15,7 @@ import torch
 from transformers import GenerationConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from specviz.errors import TrainingError
+from specviz.lm.hub_cache import cache_argument, returned_cache
 from specviz.training.loop import Report
 from specviz.training.target import held_out_loss, losses_by_layer, moved
 from specviz.training.windows import TokenStream, held_out_batches
@@ -87,11 +88,11 @@ def continuation(
     model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, text: str, tokens: int, temperature: float, seed: int
 ) -> str:
     """The model's continuation of a text, greedy at temperature 0."""
-    generator = torch.Generator().manual_seed(seed)
+    generator, takes_cache = torch.Generator().manual_seed(seed), cache_argument(model)
     cache, fresh, produced = None, tokenizer(text, add_special_tokens=False, return_tensors="pt")["input_ids"], []
     for _ in range(tokens):
-        result = model(input_ids=fresh, past_key_values=cache, use_cache=True)
-        cache, logits = result.past_key_values, result.logits[:, -1]
+        result = model(input_ids=fresh, use_cache=True, **{takes_cache: cache})
+        cache, logits = returned_cache(result), result.logits[:, -1]
         if temperature == 0:
             fresh = logits.argmax(-1, keepdim=True)
         else:

@@ -10,6 +10,7 @@ from transformers import AutoModelForCausalLM
 
 from specviz.errors import OptionError
 from specviz.lm.base import Blocks, GivesFeatures
+from specviz.lm.hub_cache import returned_cache
 from specviz.lm.load import load
 from specviz.lm.table import TableModel
 from specviz.proof.small_llama import SHAPE, small_pair
@@ -99,7 +100,7 @@ def test_keys_and_values_attend_as_those_of_transformers(pair):
     model, reference = pair
     text, cache = random_tokens(0, 6), model.new_cache()
     model.forward(text, cache)
-    past = reference(torch.tensor([text]), use_cache=True).past_key_values
+    past = returned_cache(reference(torch.tensor([text]), use_cache=True))
     for layer in range(LAYERS):
         keys, values = model.keys_values(cache, layer)
         expected = past.layers[layer].keys[0]
