@@ -79,7 +79,7 @@ def before_result(page: Page) -> tuple[int, str] | None:
     if longest == 1:
         return None
     shape = f"{len(page.texts)} parts, {longest} digits"
-    return (page.text.rindex("=") + 1 if is_bare else len(page.texts[0])), shape
+    return (page.text.index("=") + 1 if is_bare else len(page.texts[0])), shape
 
 
 def before_copy(page: Page) -> tuple[int, str] | None:

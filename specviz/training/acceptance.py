@@ -12,6 +12,8 @@ from typing import Any
 import torch
 from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
+from specviz.lm.hub_cache import cache_argument, returned_cache
+
 DRAFT_LENGTH = 4
 NEW_TOKENS = 64
 
@@ -33,10 +35,10 @@ class Acceptance:
 @torch.inference_mode()
 def greedy_text(model: LlamaForCausalLM, ids: torch.Tensor, new_tokens: int, end: int | None = None) -> torch.Tensor:
     """The model's own greedy continuation appended, up to and with the token `end`. ids [1, p] -> [1, p + most]."""
-    cache, fresh = None, ids
+    takes_cache, cache, fresh = cache_argument(model), None, ids
     for _ in range(new_tokens):
-        result = model(input_ids=fresh, past_key_values=cache, use_cache=True)
-        cache, fresh = result.past_key_values, result.logits[:, -1:].argmax(-1)
+        result = model(input_ids=fresh, use_cache=True, **{takes_cache: cache})
+        cache, fresh = returned_cache(result), result.logits[:, -1:].argmax(-1)
         ids = torch.cat([ids, fresh], dim=1)
         if int(fresh) == end:
             break

@@ -4,7 +4,7 @@ Place in the flow: called by `prepare`; leaves the packed streams that the targe
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +25,7 @@ class EnglishCorpus:
     train: tuple[EnglishDocument, ...]
     held_out: tuple[EnglishDocument, ...]
     seed: int
+    shares: Mapping[str, float]
 
     def tokenizer_texts(self) -> list[str]:
         """The first training texts, so few that Python keeps most of the vocabulary's rare words."""
@@ -48,16 +49,17 @@ class EnglishCorpus:
             "train_characters": sum(len(document.text) for document in self.train),
             "held_out_documents": len(self.held_out),
             "held_out_characters": sum(len(document.text) for document in self.held_out),
-            "shares": SHARES,
+            "shares": {family: round(share, 4) for family, share in self.shares.items()},
             "distinct_runs_of_5_words_per_million": round(runs / words * 1e6),
             "held_out_documents_with_a_new_skeleton": round(new_skeleton_share(self.train, self.held_out), 4),
         }
         (work / "english.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
 
 
-def write(seed: int, characters: int) -> EnglishCorpus:
-    """Generates both sides; a short dialogue that both happen to have is not held out."""
-    train = tuple(documents(seed, characters, held_out=False))
+def write(seed: int, characters: int, shares: Mapping[str, float] = SHARES) -> EnglishCorpus:
+    """Generates both sides; a short dialogue that both happen to have is not held out. `shares` are those of the
+    training text: the held-out text is the same whatever is trained."""
+    train = tuple(documents(seed, characters, held_out=False, shares=shares))
     held_out = documents(0, min(HELD_OUT_CHARACTERS, characters), held_out=True)
     known = {document.text for document in train}
-    return EnglishCorpus(train, tuple(document for document in held_out if document.text not in known), seed)
+    return EnglishCorpus(train, tuple(document for document in held_out if document.text not in known), seed, shares)

@@ -14,6 +14,7 @@ import torch
 from transformers import LlamaForCausalLM
 
 from specviz.errors import TrainingError
+from specviz.training import causal_tiles
 from specviz.training.growth import grown, source_of
 from specviz.training.muon import Muon
 from specviz.training.schedule import Budget, learning_rate_factor
@@ -71,7 +72,9 @@ def optimisers_of(model: LlamaForCausalLM, options: LoopOptions) -> tuple[Muon, 
 
 
 def compile_layers(model: LlamaForCausalLM) -> None:
-    """Compiles every layer in place; weights and their names stay as they are."""
+    """Compiles every layer in place; weights and their names stay as they are. On a CPU attention is `causal_tiles`."""
+    if model.device.type == "cpu":
+        model.config._attn_implementation = causal_tiles.NAME
     for layer in model.model.layers:
         layer.forward = torch.compile(layer.forward)
 

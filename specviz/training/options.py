@@ -37,6 +37,7 @@ class TrainOptions:
     english: float = option(0.0, "share of the target's windows that hold plain English; 0: Python alone")
     english_characters: int = option(24_000_000, "characters of plain English that `prepare` writes")
     english_seed: int = option(0, "decides the training documents in plain English; another one gives new text")
+    english_shares: str = option("", "shares of its families, such as `facts=0.5 sums=0.1`; the others share the rest")
     decay: float = option(1.0, "share of the target's budget, at its end, in which the learning rate falls to zero")
     figure_cases: int = option(100, "held-out cases for each figure of `figures` and `keep`")
     figure_prompts: int = option(6, "prompts of each family that `measure` counts acceptance on")

@@ -154,12 +154,19 @@ def english_prompts(count: int) -> list[tuple[str, str]]:
     return prompts
 
 
+def begins_with(prompt: str, answer: str, text: str) -> bool:
+    """Whether a text begins with the answer, or with the `?` behind which a bare sum is worked out and then stated."""
+    if text.startswith("?"):
+        return f"{prompt} {answer}." in text
+    return text.startswith(answer) and not text[len(answer) :][:1].isalnum()
+
+
 def answers(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, cases: list[tuple[str, str]], most: int,
             is_anywhere: bool = False) -> Figure:  # fmt: skip
     """How often the text begins with the right answer, or holds it anywhere."""
     figure = Figure()
     for (prompt, answer), text in zip(cases, greedy_texts(model, tokenizer, [p for p, _ in cases], most), strict=True):
-        is_right = answer in text if is_anywhere else text.startswith(answer) and not text[len(answer) :][:1].isalnum()
+        is_right = answer in text if is_anywhere else begins_with(prompt, answer, text)
         figure.count(is_right, f"{prompt} ⟦{text[:90]}⟧ not {answer}", (prompt, text))
     return figure
 

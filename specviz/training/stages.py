@@ -7,6 +7,7 @@ results there, so each can be repeated or resumed alone.
 import json
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import torch
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from specviz.corpus.packages import package_documents
+from specviz.corpus.plain_english.generator import shares_with
 from specviz.corpus.standard_library import Corpus, collect, manifest
 from specviz.errors import TrainingError
 from specviz.training import english_streams
@@ -21,7 +23,7 @@ from specviz.training.loop import Loop, LoopOptions, Objective, Report
 from specviz.training.mixture import DocumentWindows, Mixture, load_packed
 from specviz.training.options import TrainOptions
 from specviz.training.schedule import Budget
-from specviz.training.target import held_out_loss, model_config, moved, new_model, target_objective
+from specviz.training.target import held_out_loss, model_config, moved, new_model, read_out_loss, target_objective
 from specviz.training.tokenizer import load_tokenizer, train_tokenizer
 from specviz.training.transfer import carry_embeddings
 from specviz.training.windows import Batch, Batches, Windows, held_out_batches, load_stream, pack, save_stream
@@ -39,7 +41,10 @@ def prepare(options: TrainOptions, corpus: Corpus | None = None) -> dict[str, An
     split = manifest(corpus)
     (work / "split.json").write_text(json.dumps(split, indent=1) + "\n", encoding="utf-8")
     texts = [document.text for document in corpus.train]
-    english = english_streams.write(options.english_seed, options.english_characters) if options.english > 0 else None
+    shares = shares_with(options.english_shares)
+    english = (
+        english_streams.write(options.english_seed, options.english_characters, shares) if options.english > 0 else None
+    )
     if options.tokenizer:
         tokenizer = load_tokenizer(Path(options.tokenizer))
     else:
@@ -121,7 +126,11 @@ def target_loop(options: TrainOptions) -> Loop:
     return Loop(
         model,
         target_batches(options),
-        with_autocast(target_objective, options.device, autocast_dtype),
+        with_autocast(
+            partial(target_objective, loss_of=torch.compile(read_out_loss)) if options.compile else target_objective,
+            options.device,
+            autocast_dtype,
+        ),
         LoopOptions(
             Budget(options.tokens, options.minutes),
             matrix_lr=options.matrix_lr,

@@ -3,7 +3,7 @@
 Place in the flow: gives the training loop a fresh `LlamaForCausalLM` and the objective to train it with.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import torch
 from torch.nn import functional
@@ -78,31 +78,38 @@ def cross_entropy(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     return functional.cross_entropy(logits.flatten(0, 1).float(), labels.flatten())
 
 
+def read_out_loss(model: LlamaForCausalLM, hidden: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """Mean nats per token of what one layer's output is read out as. hidden [batch, length, D] -> scalar."""
+    return cross_entropy(logits_of(model, hidden), labels)
+
+
 def exit_layer_of(step: int, layers: int) -> int:
     """The exit trained at this step, 1 .. layers - 1 in rotation."""
     return 1 + step % (layers - 1)
 
 
-def target_objective(model: LlamaForCausalLM, batch: Batch, step: int) -> torch.Tensor:
-    """Last-layer loss plus one early-exit loss -> scalar.
+def target_objective(
+    model: LlamaForCausalLM, batch: Batch, step: int, loss_of: Callable[..., torch.Tensor] = read_out_loss
+) -> torch.Tensor:
+    """Last-layer loss plus one early-exit loss -> scalar. `loss_of` is `read_out_loss`, or the same compiled.
 
     The exits follow LayerSkip (Elhoushi et al. 2024, section 4.1): same norm and head, scale rising with depth,
     exits in rotation. Half of the rows suffice for the exit, which keeps its cost at a few percent.
     """
     outputs = layer_outputs(model, batch.ids[:, :-1])
     labels = batch.ids[:, 1:]
-    loss = cross_entropy(logits_of(model, outputs[-1]), labels)
+    loss = loss_of(model, outputs[-1], labels)
     if len(outputs) > 1:
         layer = exit_layer_of(step, len(outputs))
         half = max(1, len(labels) // 2)
-        early = cross_entropy(logits_of(model, outputs[layer - 1][:half]), labels[:half])
+        early = loss_of(model, outputs[layer - 1][:half], labels[:half])
         loss = loss + EXIT_SCALE * layer / len(outputs) * early
     return loss
 
 
 def plain_objective(model: LlamaForCausalLM, batch: Batch, step: int) -> torch.Tensor:
     """The last layer's cross entropy alone -> scalar."""
-    return cross_entropy(logits_of(model, layer_outputs(model, batch.ids[:, :-1])[-1]), batch.ids[:, 1:])
+    return read_out_loss(model, layer_outputs(model, batch.ids[:, :-1])[-1], batch.ids[:, 1:])
 
 
 @torch.inference_mode()
@@ -121,7 +128,7 @@ def losses_by_layer(model: LlamaForCausalLM, batches: Iterable[torch.Tensor], la
     for batch in batches:
         batch = batch.to(model.device)
         outputs = layer_outputs(model, batch[:, :-1])[-1 if last_only else 0 :]
-        values = [cross_entropy(logits_of(model, hidden), batch[:, 1:]).item() for hidden in outputs]
+        values = [read_out_loss(model, hidden, batch[:, 1:]).item() for hidden in outputs]
         count = batch.shape[0] * (batch.shape[1] - 1)
         sums = [s + v * count for s, v in zip(sums or [0.0] * len(values), values, strict=True)]
         tokens += count

@@ -9,12 +9,20 @@ import pytest
 import torch
 
 from specviz.errors import TrainingError
+from specviz.training import causal_tiles
 from specviz.training.growth import grown
 from specviz.training.loop import Loop, compile_layers
 from specviz.training.options import TrainOptions
 from specviz.training.stages import note_start, target_loop
-from specviz.training.target import layer_outputs, logits_of, model_config, new_model
-from specviz.training.windows import Windows, twice
+from specviz.training.target import (
+    layer_outputs,
+    logits_of,
+    model_config,
+    new_model,
+    read_out_loss,
+    target_objective,
+)
+from specviz.training.windows import Batch, Windows, twice
 
 
 def train(options: TrainOptions, most_steps: int | None = None) -> Loop:
@@ -115,6 +123,34 @@ def test_windows_repeat_their_passage_in_the_asked_share_and_in_each_step_alike(
     assert torch.equal(windows.batch(3).ids, windows.batch(3).ids)
     with pytest.raises(TrainingError, match=r"share of copy windows is 1\.5"):
         Windows(stream, 16, 8, seed=0, copies=1.5)
+
+
+@pytest.mark.parametrize("length", [5, causal_tiles.TILE, 2 * causal_tiles.TILE + 3])
+def test_attention_in_tiles_is_causal_attention(length: int) -> None:
+    draw = torch.Generator().manual_seed(length)
+    query, key, value = (torch.randn(2, heads, length, 8, generator=draw) for heads in (4, 2, 2))
+    tiled, _ = causal_tiles.causal_tiles(torch.nn.Identity(), query, key, value, None, scaling=0.3)
+    key, value = key.repeat_interleave(2, dim=1), value.repeat_interleave(2, dim=1)
+    whole = torch.nn.functional.scaled_dot_product_attention(query, key, value, is_causal=True, scale=0.3)
+    torch.testing.assert_close(tiled, whole.transpose(1, 2))
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:The .grad attribute:UserWarning")  # the compiler looks at every tensor it meets
+def test_compiled_training_takes_the_same_first_step_and_is_saved_as_an_ordinary_model(tmp_path: Path) -> None:
+    batch = Batch(torch.randint(0, 64, (2, 17), generator=torch.Generator().manual_seed(0)))
+    gradients = {}
+    for is_compiled in (False, True):
+        model = new_model(model_config(2, 32, 2, 48, 64), seed=0)
+        loss_of = read_out_loss
+        if is_compiled:
+            compile_layers(model)
+            loss_of = torch.compile(read_out_loss)
+        target_objective(model, batch, 0, loss_of).backward()
+        gradients[is_compiled] = {name: weights.grad for name, weights in model.named_parameters()}
+    torch.testing.assert_close(gradients[True], gradients[False])
+    model.save_pretrained(tmp_path)
+    assert causal_tiles.NAME not in (tmp_path / "config.json").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow

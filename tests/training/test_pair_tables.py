@@ -1,5 +1,8 @@
 """The pair's figures as tables: every number stands where it belongs, and an example cannot break the page."""
 
+import pytest
+
+from specviz.training.pair_figures import begins_with
 from specviz.training.pair_tables import example_lines, markdown
 
 FIGURES = {"facts": 0.875, "python_bits_per_byte_sampled": 1.25}
@@ -29,3 +32,17 @@ def test_an_example_stays_code_whatever_a_model_wrote() -> None:
     assert "`a'b ↵ <script>`" in line
     assert "the drafter said nothing" in line
     assert line.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "is_right"),
+    [
+        ("623.", True),
+        ("6230.", False),
+        ("? Ones: 5 + 8 = 13, write 3, carry 1. 345 + 278 = 623.", True),
+        ("? Ones: 5 + 8 = 13, write 3, carry 1. 345 + 278 = 613.", False),
+        ("613. Sum: 345 + 278 = 623.", False),
+    ],
+)
+def test_a_bare_sum_is_right_at_once_or_behind_its_steps(text: str, is_right: bool) -> None:
+    assert begins_with("345 + 278 =", "623", text) is is_right

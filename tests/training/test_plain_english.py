@@ -7,10 +7,11 @@ import re
 import pytest
 
 from specviz.corpus.plain_english import facts, people, questions, styles, sums, words
-from specviz.corpus.plain_english.generator import FAMILIES, SHARES, document, documents
+from specviz.corpus.plain_english.generator import FAMILIES, SHARES, document, documents, shares_with
 from specviz.corpus.plain_english.page import Draw, Page, is_held_out
 from specviz.corpus.plain_english.variety import distinct_runs, new_skeleton_share
 from specviz.corpus.plain_english.wordings import KINDS
+from specviz.errors import TrainingError
 from specviz.training import english_streams
 
 SUM = re.compile(r"(?<![+-] )\b(\d+) ([+-]) (\d+) = (\d+)")
@@ -123,6 +124,49 @@ def test_a_held_out_phrasing_never_occurs_in_training_but_its_parts_do(train) ->
     for place in (0, 1):
         shown = {phrasing[place] for phrasing in asked} - {phrasing[place] for phrasing in hidden}
         assert {phrasing[place] for phrasing in asked if not is_held_out("phrasing", phrasing, kind)} >= shown
+
+
+def test_a_bare_sum_of_three_digits_is_worked_out_and_a_smaller_one_answered_at_once() -> None:
+    bare = [text for text in (document("sums", 5, number, held_out=False).text for number in range(300))
+            if re.match(r"(Sum: |\w+ writes: )?\d+ [+-] \d+ = ", text)]  # fmt: skip
+    assert len(bare) > 50
+    for text in bare:
+        a, sign, b, rest = re.match(r"\D*(\d+) ([+-]) (\d+) = (.*)", text).groups()
+        result = int(a) + int(b) if sign == "+" else int(a) - int(b)
+        if max(int(a), int(b)) > 99:
+            assert rest.startswith("? Ones: ")
+            assert rest.endswith(f" {a} {sign} {b} = {result}.")
+        else:
+            assert rest in (str(result), f"{result}.")
+
+
+def test_a_question_held_out_with_a_plain_answer_occurs_under_no_other_beginning_of_the_answer() -> None:
+    """Else training would say of it that its answer never begins plainly."""
+    counted = 0
+    for kind in KINDS:
+        hidden = {words for words in kind.questions if is_held_out("phrasing", (questions.PLAINLY, words), kind)}
+        begun = {words for frame, words in questions.taught(kind) if frame in questions.BEGUN_OTHERWISE}
+        assert begun == set(kind.questions) - hidden
+        counted += len(hidden)
+    assert counted >= 4
+
+
+def test_the_likeliest_answer_to_a_question_in_training_is_the_plain_one() -> None:
+    words = "which month comes after {x}"
+    (kind,) = [kind for kind in KINDS if kind.name == "month_after"]
+    assert not is_held_out("phrasing", (questions.PLAINLY, words), kind)
+    begun = [frame for frame, asked in questions.taught(kind) if asked == words and frame.startswith("{Q}?")]
+    assert sorted(begun) == ["{Q}?\n{S}.", "{Q}? Easy! {S}.", *["{Q}? {S}."] * 4]
+
+
+def test_some_families_get_a_share_and_the_others_divide_the_rest_as_before() -> None:
+    shares = shares_with("facts=0.5 sums=0.1")
+    assert (shares["facts"], shares["sums"], round(sum(shares.values()), 9)) == (0.5, 0.1, 1.0)
+    assert shares["story"] / shares["letter"] == pytest.approx(3.0)
+    assert shares_with("") == SHARES
+    for wrong in ("fact=0.5", "facts=much", "facts=1.5", "facts=0.6 sums=0.4"):
+        with pytest.raises(TrainingError, match=wrong):
+            shares_with(wrong)
 
 
 def test_a_prompt_of_a_fact_ends_where_its_answer_begins() -> None:

@@ -20,6 +20,7 @@ from specviz.corpus.plain_english import (
     talk,
 )
 from specviz.corpus.plain_english.page import Draw, Page
+from specviz.errors import TrainingError
 
 FAMILIES: Mapping[str, Callable[[Draw], Page]] = {
     "story": stories.document,
@@ -51,6 +52,31 @@ class EnglishDocument:
     family: str
     text: str
     skeleton: str
+
+
+def shares_with(asked: str) -> dict[str, float]:
+    """SHARES with some of them given anew, as "facts=0.5 sums=0.1": the other families share the rest as before.
+
+    Raises TrainingError for an unknown family, a share outside [0, 1), or where nothing is left for the others.
+    """
+    if not asked:
+        return dict(SHARES)
+    given: dict[str, float] = {}
+    for word in asked.split():
+        family, _, value = word.partition("=")
+        if family not in SHARES:
+            raise TrainingError(f"'{word}' gives a share to an unknown family: choose from {', '.join(SHARES)}.")
+        try:
+            given[family] = float(value)
+        except ValueError:
+            raise TrainingError(f"'{word}' is no share: write {family}=0.2, say.") from None
+        if not 0 < given[family] < 1:
+            raise TrainingError(f"'{word}': a share lies between 0 and 1.")
+    rest = 1 - sum(given.values())
+    others = sum(share for family, share in SHARES.items() if family not in given)
+    if (others and rest <= 0) or (not others and abs(rest) > 1e-9):
+        raise TrainingError(f"'{asked}' leaves {rest:g} to the other families: shares add up to 1.")
+    return {family: given.get(family, share * rest / others if others else 0.0) for family, share in SHARES.items()}
 
 
 def page_of(family: str, seed: int, number: int, held_out: bool) -> Page:

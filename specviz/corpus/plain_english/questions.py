@@ -5,7 +5,7 @@ a fact can be asked in a phrasing that never occurred in training while frame, w
 """
 
 from specviz.corpus.plain_english import wordings
-from specviz.corpus.plain_english.page import Draw, Page
+from specviz.corpus.plain_english.page import Draw, Page, is_held_out
 from specviz.corpus.plain_english.people import NAMES
 
 # {q}, {Q}: the question; {i}: indirect; {s}, {S}: the answering sentence; {y}, {Y}: the bare answer.
@@ -51,6 +51,12 @@ PLAIN = (
     "{name} wrote in a letter that {s}.",
 )
 SHAPES = {"direct": DIRECT, "indirect": INDIRECT, "plain": PLAIN}
+PLAINLY = "{Q}? {S}."
+BEGUN_OTHERWISE = ("{Q}?\n{S}.", "{Q}? Easy! {S}.")
+"""The same question with another beginning of its answer: whoever held back only the plain phrasing of a question
+would teach that its answer never begins plainly."""
+PLAIN_ANSWERS = 4
+"""how much oftener than each other phrasing a question is answered plainly, so that this is the likeliest answer"""
 NAMING = " to name "  # only "the capital of France" can be named, not "where France is"
 WEIGHTED_KINDS = tuple(kind for kind in wordings.KINDS for _ in range(kind.weight))
 SUBJECTS = tuple((kind, subject) for kind in wordings.KINDS for subject in kind.pairs)
@@ -67,6 +73,17 @@ def phrasings(kind: wordings.Kind) -> list[tuple[str, str]]:
         if NAMING not in frame or words.startswith("the ")
     ]
     return found + [(frame, words) for frame in PLAIN for words in plain]
+
+
+def taught(kind: wordings.Kind) -> list[tuple[str, str]]:
+    """The phrasings that training may draw from, the plain answer several times; what is held out in it is refused by
+    the draw. A question whose plain phrasing is held out occurs under no other beginning of the answer either."""
+    found = []
+    for frame, words in phrasings(kind):
+        if frame in BEGUN_OTHERWISE and is_held_out("phrasing", (PLAINLY, words), kind.name):
+            continue
+        found += [(frame, words)] * (PLAIN_ANSWERS if frame == PLAINLY else 1)
+    return found
 
 
 def is_question(phrasing: tuple[str, str]) -> bool:
@@ -101,7 +118,7 @@ def document(draw: Draw) -> Page:
     if draw.chance(0.06):
         return judged(draw)
     kind = draw.one(WEIGHTED_KINDS)
-    (phrasing, _) = draw.combination("phrasing", phrasings(kind), (kind.name,))
+    (phrasing, _) = draw.combination("phrasing", phrasings(kind) if draw.held_out else taught(kind), (kind.name,))
     page = Page(draw, **slots_of(kind, phrasing, draw.one(list(kind.pairs))))
     name, other = draw.several(NAMES, 2)
     page.know(name=name, other=other)

@@ -1,13 +1,15 @@
 """Additions and subtractions up to 999, bare, as questions, and with worked steps.
 
 Place in the flow: two families of `generator`. Which operands meet is what is held out: a pair belongs to one side.
-A plain question about three-digit numbers is answered with its steps, one about smaller numbers at once. `practice` is
-a family of its own: the prompt set rests on the documents of the other one.
+Three-digit numbers are answered with their steps, however they are asked, smaller ones at once. `practice` is a family
+of its own: the prompt set rests on the documents of the other one.
 """
 
 from specviz.corpus.plain_english.page import Draw, Page
 from specviz.corpus.plain_english.people import NAMES
 
+BARE_PRACTICE = 0.6
+"""how much of `practice` is bare sums of at most two digits: without steps they take the most examples to learn"""
 PLACES = ("Ones", "Tens", "Hundreds", "Thousands")
 BARE = (
     "{a} {sign} {b} = {c}",
@@ -15,6 +17,7 @@ BARE = (
     "Sum: {a} {sign} {b} = {c}",
     "{name} writes: {a} {sign} {b} = {c}",
 )
+BARE_WITH_STEPS = tuple(f"{frame.partition('=')[0]}= ? {{steps}}{{a}} {{sign}} {{b}} = {{c}}." for frame in BARE)
 ASKED = (
     "What is {a} {sign} {b}? ",
     "What is {a} {word} {b}? ",
@@ -93,7 +96,7 @@ def document(draw: Draw) -> Page:
     style = draw.random.random()
     is_long = max(a, b) > 99
     if style < 0.3:
-        page.say(*BARE)
+        page.say(*(BARE_WITH_STEPS if is_long else BARE))
     elif style < 0.65 and not is_long:
         page.say(*ASKED)
         page.say("{a} {sign} {b} = {c}.")
@@ -106,7 +109,7 @@ def document(draw: Draw) -> Page:
 
 def practice(draw: Draw) -> Page:
     """What the family above has little of: questions about two digits answered by their steps, and bare sums."""
-    if draw.chance(0.4):
+    if draw.chance(BARE_PRACTICE):
         return bare_sums(draw)
     a, b, sign = operands(draw)
     while max(a, b) < 10:

@@ -153,7 +153,6 @@ PLACES = (
     "at the castle",
 )
 WEATHER = ("sunny", "rainy", "windy", "cold", "warm", "cloudy", "snowy", "foggy", "stormy", "hot", "quiet", "bright")
-FEELINGS = ("happy", "sad", "tired", "proud", "hungry", "excited", "worried", "calm", "curious", "surprised", "lonely")
 MANNERS = (
     "kind",
     "friendly",
