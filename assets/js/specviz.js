@@ -197,10 +197,11 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       const round = own.trace.rounds[index];
       if (index === own.cursor.round) return select(node);
       const beats = S.beats(round);
-      const at =
-        node === END
-          ? beats.findIndex((beat) => beat.drawn)
-          : beats.findIndex((beat) => beat.trial !== undefined && round.judged.trials[beat.trial].node === node);
+      const tried = beats.findIndex(
+        (beat) => beat.trial !== undefined && round.judged.trials[beat.trial].node === node,
+      );
+      // A rule that judges whole paths tries no node inside one: what put those there is the end of the round.
+      const at = tried >= 0 ? tried : beats.findIndex((beat) => beat.drawn);
       go({ round: index, beat: at }, true, node);
     }
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from specviz.errors import OptionError
 from specviz.protocol.runs import RunRequest
+from specviz.trace.limits import MAX_INTEGER
 
 
 def check_types(request: RunRequest) -> None:
@@ -28,6 +29,11 @@ def _shown(value: object) -> str:
 
 def _whole(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _seed(value: object) -> bool:
+    """A trace holds it, and its readers hold no larger integers."""
+    return isinstance(value, int) and _whole(value) and abs(value) <= MAX_INTEGER
 
 
 def _number(value: object) -> bool:
@@ -61,7 +67,8 @@ _KINDS: tuple[_Kind, ...] = (
         _text, "text",
     ),
     (("temperature", "top_p"), _number, "a number"),
-    (("top_k", "seed", "max_new_tokens", "top"), _whole, "a whole number"),
+    (("top_k", "max_new_tokens", "top"), _whole, "a whole number"),
+    (("seed",), _seed, "a whole number within ±(2^53 - 1)"),
     (
         ("drafter_options", "growth_options", "stopping_options", "verifier_options"),
         _options, "a mapping of option names to numbers, text or lists of whole numbers",

@@ -13,6 +13,7 @@ from specviz.trace.events import Option
 class HeuristicOptions(StopOptions):
     """Where to start, and the steps."""
 
+    longest: int = option(0, help=f"levels at most; 0: {LONGEST}", minimum=0, maximum=LONGEST)
     start_levels: int = option(5, help="levels of the first draft", minimum=1, maximum=32)
     longer: int = option(2, help="added after a wholly accepted draft", minimum=0, maximum=32)
     shorter: int = option(1, help="taken away after any other draft", minimum=0, maximum=32)
@@ -32,6 +33,8 @@ class HeuristicStopPolicy(StopPolicy[HeuristicOptions]):
         self._levels: int = self.options.start_levels
 
     def learn(self, drafted: int, accepted: int) -> None:
+        if not drafted:
+            return  # a round in which nothing could be drafted says nothing about length
         if accepted >= drafted:
             self._levels = min(self._levels, drafted) + self.options.longer
         else:

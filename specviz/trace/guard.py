@@ -17,6 +17,8 @@ from specviz.errors import TraceError
 from specviz.trace.limits import MAX_INTEGER, Limits
 
 _GZIP_MAGIC = b"\x1f\x8b"
+MOST_MEMBERS = 64
+"""of a gzip file"""
 _CHUNK = 1 << 16
 # A string, closed or running to the end of the file. Possessive, so that no input makes it step back.
 _STRING = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)', re.DOTALL)
@@ -47,10 +49,13 @@ def text_of(raw: bytes, limits: Limits) -> str:
 def _gunzip(raw: bytes, ceiling: int) -> bytes:
     """Decompress piece by piece and stop at the ceiling, so that a small file cannot fill the memory."""
     parts: list[bytes] = []
-    size = 0
+    size = members = 0
     rest = raw
     try:
         while rest:  # a gzip file may have several members
+            members += 1
+            if members > MOST_MEMBERS:  # what is left is copied for each, so thousands of empty ones take minutes
+                raise TraceError(f"the compressed file has more than {MOST_MEMBERS} parts; a trace has one.")
             member = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
             while not member.eof:
                 piece = member.decompress(rest, _CHUNK)
@@ -119,7 +124,7 @@ def _bound_numbers(bare: str, limits: Limits) -> None:
         digits = match[0]
         if len(digits) > limits.number_chars:
             raise TraceError(f"the number {shown(digits)} has more than {limits.number_chars} characters.")
-        if digits.lstrip("-").isdigit() and abs(int(digits)) > MAX_INTEGER:
+        if digits.lstrip("-").isdigit() and int(digits.lstrip("-")) > MAX_INTEGER:
             raise TraceError(f"the integer {digits} is beyond ±(2^53 - 1), which not every reader holds exactly.")
     for match in _LARGE_EXPONENT.finditer(bare):
         if not isfinite(float(match[0])):

@@ -110,8 +110,8 @@ def acceptance_histogram(rounds: Sequence[Round]) -> list[int]:
 
 def acceptance_by_depth(rounds: Sequence[Round]) -> list[list[int]]:
     """[d-1] = [rounds that drafted to depth d, rounds that accepted depth d]."""
-    deepest = max(map(drafted_depth, rounds), default=0)
+    drafted, accepted = list(map(drafted_depth, rounds)), list(map(accepted_drafts, rounds))
     return [
-        [sum(drafted_depth(this) >= d for this in rounds), sum(accepted_drafts(this) >= d for this in rounds)]
-        for d in range(1, deepest + 1)
+        [sum(depth >= d for depth in drafted), sum(length >= d for length in accepted)]
+        for d in range(1, max(drafted, default=0) + 1)
     ]

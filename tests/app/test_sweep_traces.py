@@ -89,5 +89,5 @@ def test_the_form_takes_models_of_ones_own_and_messages(actions):
 def test_a_public_machine_sweeps_only_the_models_on_offer():
     controls, given = sweep_form(target="owner/target")
     closed = SpeedupActions(ReplaySource(sample()), Limits(any_model=False))
-    with pytest.raises(OptionError, match="'owner/target' is not on offer here"):
+    with pytest.raises(OptionError, match="'owner/target' is not offered here"):
         closed.definition(controls, given)

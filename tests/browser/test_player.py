@@ -103,6 +103,16 @@ def test_the_target_is_not_known_before_its_pass(player: Page) -> None:
     assert player.locator(".svp-fill.is-target").count() == 0
 
 
+def test_a_token_inside_an_accepted_path_leads_to_its_round_also_where_only_paths_are_tried(
+    page: Page, tmp_path: Path
+) -> None:
+    run = gzip.decompress(asset_path("traces/verifier-block.json.gz").read_bytes()).decode()
+    player = opened(page, tmp_path, run, "#round=2")
+    player.locator(".svp-tok[data-round='0'][data-node='2']").click()
+    expect(player.locator(".svp-where")).to_contain_text("Round 1 of")
+    expect(node(player, 2)).to_have_attribute("aria-selected", "true")
+
+
 def test_a_click_on_a_node_shows_its_card_everywhere(player: Page) -> None:
     at(player, "#round=2&beat=9")
     node(player, 2).click()

@@ -22,7 +22,7 @@ from specviz.trace import schema as trace_schema
 from specviz.trace.known_methods import METHODS_FILE
 from specviz.trace.known_rules import RULES_FILE
 from specviz.verifiers.parts import declarations
-from tests.generate import flags, method_pages, methods, picture, systems
+from tests.generate import flags, method_pages, methods, picture, predicted, systems
 from tests.proof import planted_list
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -104,9 +104,15 @@ def list_of_systems() -> Files:
     return {page: filled(page.read_text(encoding="utf-8"), {"systems": systems.section()})}
 
 
+def predictions() -> Files:
+    """Predicted beside measured speedups, from the sweep that the Speedup tab opens with."""
+    page = ROOT / "docs" / "theory.md"
+    return {page: filled(page.read_text(encoding="utf-8"), {predicted.SECTION: predicted.section()})}
+
+
 PARTS: tuple[Callable[[], Files], ...] = (
     catalogue, schemas, rules, glossary, declared_methods, space_card, recorded_runs, why_drafts_failed, planted_bugs,
-    imports, method_flags, pages_of_methods, list_of_systems,
+    imports, method_flags, pages_of_methods, list_of_systems, predictions,
 )  # fmt: skip
 
 

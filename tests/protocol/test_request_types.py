@@ -26,7 +26,7 @@ OPTIONS = "but must be a mapping of option names to numbers, text or lists of wh
         ({"stop": "end"}, "stop is 'end', but must be a list of texts."),
         ({"drafter_options": [("gamma", 2)]}, f"drafter_options is [('gamma', 2)], {OPTIONS}"),
         ({"drafter_options": {"gamma": {}}}, f"drafter_options is {{'gamma': {{}}}}, {OPTIONS}"),
-        ({"seed": [0] * 99}, "seed is [" + "0, " * 19 + "0,…, but must be a whole number."),
+        ({"seed": [0] * 99}, "seed is [" + "0, " * 19 + "0,…, but must be a whole number within ±(2^53 - 1)."),
         ({"record": 1}, "record is 1, but must be True or False."),
     ],
 )

@@ -81,6 +81,12 @@ def test_the_heuristic_adds_two_and_takes_one():
     assert seen == [7, 6, 5, 7]
 
 
+def test_a_round_in_which_nothing_could_be_drafted_teaches_the_heuristic_nothing():
+    stop = HeuristicStopPolicy(HeuristicOptions(start_levels=5))
+    stop.learn(0, 0)
+    assert stop.levels() == 5
+
+
 def test_the_heuristic_never_goes_below_one():
     stop = HeuristicStopPolicy(HeuristicOptions(start_levels=1))
     stop.learn(1, 0)

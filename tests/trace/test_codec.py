@@ -234,6 +234,11 @@ def test_integers_that_javascript_cannot_hold_are_refused(number: str) -> None:
         loads(SAMPLE.read_text().replace('"seed":7', f'"seed":{number}', 1))
 
 
+def test_a_number_with_two_signs_is_no_json() -> None:
+    with pytest.raises(TraceError):
+        loads(SAMPLE.read_text().replace('"seed":7', '"seed":--12345678901234567', 1))
+
+
 def test_the_largest_safe_integer_is_read() -> None:
     assert loads(as_text({"started.seed": 2**53 - 1})).started.seed == 9007199254740991
 
@@ -279,6 +284,13 @@ def test_what_is_no_trace_is_said_to_be_none(content: bytes, sentence: str) -> N
 def test_a_file_cut_off_while_downloading_is_recognised() -> None:
     with pytest.raises(TraceError, match="ends too early"):
         loads(gzip.compress(SAMPLE.read_bytes())[:-400])
+
+
+def test_a_gzip_file_of_a_few_parts_is_read_and_one_of_thousands_is_refused_at_once() -> None:
+    text, empty = gzip.compress(SAMPLE.read_bytes()), gzip.compress(b"")
+    assert loads(empty * 63 + text) == loads(text)
+    with pytest.raises(TraceError, match="more than 64 parts"):
+        loads(empty * 64 + text)
 
 
 def test_the_name_of_the_file_stands_first(tmp_path: Path) -> None:

@@ -23,6 +23,8 @@ from specviz.lm.table import TableModel
 from specviz.proof import lossy_fork
 from specviz.proof.exhaustive import TARGET_SEED, WARM, EnumeratedRandom, ProofCase, error, exact, law, session_of
 from specviz.protocol.runs import RunRequest
+from specviz.stop_policies.base import StopOptions
+from specviz.stop_policies.fixed import FixedStopPolicy
 from specviz.theory.metrics import mean_acceptance_length, tokens_per_target_pass
 from specviz.trace.check import check
 from specviz.trace.codec import dumps, loads
@@ -73,6 +75,20 @@ def test_at_temperature_zero_they_are_the_most_probable():
     tree = proposed(order[0], sampling=COLD, width=2, depth=2).tree
     assert tree.tokens[1:3] == order[:2]
     assert set(tree.kinds[1:]) == {"point_mass"}
+
+
+@pytest.mark.parametrize("longest", [0, 10])
+def test_its_prongs_are_no_chain_that_a_stop_policy_may_lengthen(longest):
+    drafter = ModelDrafter(ShapeOptions())
+    drafter.use(TableModel(3, seed=2))
+    grown = TargetInitTreePolicy(TargetInitOptions(width=3, depth=3))
+    drafter.follow(DraftPolicies(grown, FixedStopPolicy(StopOptions(longest=longest))))
+    drafter.begin(TEXT)
+    open_token = TargetProposal(1, TARGET.exact_logits(TEXT))
+    context = DraftContext(TEXT, 0, 20, WARM, SeededRandom(3), target_proposal=open_token)
+    tree = drafter.propose(context).tree
+    assert max(tree.depths) == 3
+    assert tree.drafted == 9
 
 
 @pytest.mark.parametrize("budget", [4, 7, 16])

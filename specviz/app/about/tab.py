@@ -40,8 +40,9 @@ HONESTY = """
 
 ### Limits
 
-The bundled models are small and know little but Python's standard library: their text is for watching decoding, not for
-reading. One text at a time (batch 1). Times on a shared machine wander; read the spread, not the second digit.
+The bundled models are small: they know a small world in plain English and Python, nothing else; their text is for
+watching decoding. One text at a time (batch 1). Times on a shared machine wander; read the spread, not the second
+digit.
 """
 
 

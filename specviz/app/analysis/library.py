@@ -5,7 +5,9 @@ A place is kept instead of the trace, so that an example can be opened long afte
 
 from __future__ import annotations
 
+import lzma
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -117,7 +119,7 @@ class Library:
                     content = file.read(most + 1)
         except OSError as error:
             raise TraceError(f"the file is gone ({error.strerror}); choose it again.") from None
-        except (zipfile.BadZipFile, RuntimeError, NotImplementedError, KeyError):
+        except (zipfile.BadZipFile, RuntimeError, NotImplementedError, KeyError, zlib.error, EOFError, lzma.LZMAError):
             raise TraceError(
                 "this member of the zip cannot be unpacked; it is damaged, or it has a password."
             ) from None

@@ -5,7 +5,7 @@ The page shows only the options of the chosen methods, but the server trusts non
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from math import prod
@@ -21,8 +21,12 @@ from specviz.protocol.runs import MEMORY_WAYS, Catalog, MethodDescription, Optio
 from specviz.protocol.trainings import SHIPPED, TRAINED, UNTRAINED, WEIGHTS
 from specviz.scenes.scene import Scene
 from specviz.trace.events import Option
+from specviz.trace.header import Started
+from specviz.trace.limits import MAX_INTEGER
 from specviz.trace.tree_paths import read_paths
 
+FURTHER_MODELS = "others"
+"""the option of a drafter that names models beside the run's own"""
 WORDS = {"growth": "tree policy", "stopping": "stop policy"}
 """what kinds of method are called in a sentence"""
 
@@ -72,7 +76,7 @@ def request_from(values: Mapping[str, object], catalog: Catalog, limits: Limits)
         temperature=_number("temperature", values, (0.0, 10.0)),
         top_k=int(_number("top_k", values, (0, 1_000_000))),
         top_p=_number("top_p", values, (0.0, 1.0)),
-        seed=int(_number("seed", values, (0, 2**53))),
+        seed=int(_number("seed", values, (0, MAX_INTEGER))),
         max_new_tokens=int(_number("max_new_tokens", values, (1, limits.max_new_tokens))),
         stop=_stops(str(values.get("stop") or "")),
         prompt_name=_prompt_name(values, catalog),
@@ -93,13 +97,30 @@ def _methods(values: Mapping[str, object], catalog: Catalog, limits: Limits, gro
             continue
         method = _method(kind.group, {kind.group: name}, kind.methods)
         read = in_effect(method, read_options(kind.group, method, values), growing and _has_policy(values, catalog))
-        found[f"{kind.group}_options"] = _with_offered_weights(within(limits, method, read), limits)
+        found[f"{kind.group}_options"] = _offered(within(limits, method, read), catalog, limits)
     return found
 
 
-def _with_offered_weights(options: dict[str, Option], limits: Limits) -> dict[str, Option]:
-    """Raises OptionError where a visitor names a folder of the server that no training of a page has made: those have
-    names that nobody guesses."""
+def check_models(names: Iterable[str], catalog: Catalog, limits: Limits) -> None:
+    """Raises OptionError where a visitor names a model that is not on offer, in whatever form or file it stands."""
+    listed = [model.name for model in catalog.models]
+    for name in names:
+        if name not in listed and not limits.any_model:
+            choice = ", ".join(listed) or "none is installed"
+            raise OptionError(f"the model '{name[:60]}' is not offered here; choose one of: {choice}.")
+
+
+def models_of_run(started: Started) -> list[str]:
+    """Names of all models that a trace says took part."""
+    own = started.drafter.model
+    return [one.name for one in (started.target, *([] if own is None else [own]), *started.drafter.further_models)]
+
+
+def check_named(options: Mapping[str, Option], catalog: Catalog, limits: Limits) -> None:
+    """Raises OptionError where a method's options name a model that is not on offer, or a folder of the server that no
+    training of a page has made: those have names that nobody guesses."""
+    check_models((name.strip() for name in str(options.get(FURTHER_MODELS, "")).split(",") if name.strip()),
+                 catalog, limits)  # fmt: skip
     weights = options.get(WEIGHTS)
     if isinstance(weights, str) and weights not in (SHIPPED, UNTRAINED) and not limits.any_model:
         folder = Path(weights)
@@ -108,6 +129,10 @@ def _with_offered_weights(options: dict[str, Option], limits: Limits) -> dict[st
                 f"the weights '{weights[:60]}' are not offered here; choose {SHIPPED} or {UNTRAINED}, or train "
                 "some in the Train tab."
             )
+
+
+def _offered(options: dict[str, Option], catalog: Catalog, limits: Limits) -> dict[str, Option]:
+    check_named(options, catalog, limits)
     return options
 
 
@@ -196,7 +221,7 @@ def parse_option(card: OptionCard, value: object) -> Option:
     """One control's value in the option's own type. Raises OptionError."""
     try:
         return _PARSERS[card.type](value)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise OptionError(
             f"option '{card.name}' is {str(value)[:40]!r}, but must be {_EXPECTED[card.type]}; "
             f"its default is {card.default!r}."

@@ -11,7 +11,7 @@ from typing import Any
 
 from gradio.components import Component
 
-from specviz.app.parts.request import Limits, within
+from specviz.app.parts.request import Limits, check_models, check_named, within
 from specviz.errors import OptionError
 from specviz.protocol.runs import Catalog, MethodDescription
 from specviz.protocol.sweeps.definition import DrafterEntry, SweepDefinition, nearest
@@ -128,15 +128,14 @@ def check_limits(definition: SweepDefinition, spec: SweepSpec, catalog: Catalog,
             f"one of the prompts has {longest:,} characters, but this machine takes {limits.prompt_chars:,}; "
             "shorten it."
         )
-    models = [model.name for model in catalog.models]
-    for name in (definition.target, definition.drafter_model):
-        if not limits.any_model and name not in models:
-            raise OptionError(f"the model {name[:40]!r} is not on offer here; choose one of {', '.join(models)}.")
+    check_models((definition.target, definition.drafter_model), catalog, limits)
     known = {
         kind: {one.name: one for one in listed}
         for kind, listed in (("d", catalog.drafters), ("g", catalog.tree_policies))
     }
     for case in cases(spec):
+        check_models([case.drafter_model] if case.drafter_model else [], catalog, limits)
+        check_named(case.options, catalog, limits)
         for method, options in (
             (known["d"].get(case.drafter), case.options),
             (known["g"].get(case.policies.growth), case.policies.growth_options),

@@ -33,7 +33,7 @@ from specviz.app.parts.methods import (
     retrieves,
 )
 from specviz.app.parts.prompts import next_prompt
-from specviz.app.parts.request import Limits, model_of, request_from
+from specviz.app.parts.request import Limits, check_models, model_of, models_of_run, request_from
 from specviz.app.step import controls as form
 from specviz.app.step.acceptance import acceptance_by_depth, accepted_lengths
 from specviz.app.step.acceptance_figure import bar_panels
@@ -272,6 +272,8 @@ class StepActions(Cancellable):
         index = int(round_index or 0)
         try:
             trace = codec.loads(player or "", UPLOAD)
+            if trace.started.target.weights_sha256:  # without, no model is asked, and `others` says why
+                check_models(models_of_run(trace.started), self.catalog, self.limits)
             for other in others(self.source, trace, index):
                 found.append(other)
                 yield cards(index, found, waiting=True)

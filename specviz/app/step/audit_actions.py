@@ -13,7 +13,7 @@ from specviz.app.page.events import ENGINE, QUIET
 from specviz.app.parts import notices
 from specviz.app.parts.cancellable import give_back
 from specviz.app.parts.cancellation import Cancellations
-from specviz.app.parts.request import Limits
+from specviz.app.parts.request import Limits, check_models, models_of_run
 from specviz.app.step.audit_card import card
 from specviz.errors import ModelError, SpecVizError
 from specviz.protocol.audits import Audit, Audits
@@ -85,11 +85,7 @@ class AuditActions:
         """Who recomputes. Raises ModelError where nobody can, or where a stranger's file names other models."""
         if not isinstance(self._source, Audits):
             raise ModelError("there are no checkpoints behind this page; run `specviz audit` where there are.")
-        own = trace.started.drafter.model
-        listed = [model.name for model in self._source.catalog().models]
-        for name in (trace.started.target.name, *([] if own is None else [own.name])):
-            if name not in listed and not self._limits.any_model:
-                raise ModelError(f"the model '{name[:60]}' is not offered here; run `specviz audit` on your machine.")
+        check_models(models_of_run(trace.started), self._source.catalog(), self._limits)
         return self._source
 
 

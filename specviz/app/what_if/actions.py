@@ -27,6 +27,7 @@ from specviz.theory.reclock import draft_pass_s
 from specviz.theory.simulation import Simulation, rates_of, simulate
 from specviz.theory.what_if import Clock, Shape
 from specviz.trace.events import Trace
+from specviz.trace.limits import MAX_INTEGER
 
 Given = Mapping[Component, Any]
 Updates = tuple[object, ...]
@@ -36,7 +37,7 @@ START = {"alpha": 0.7, "gamma": 4, "cost_ratio": 0.05, "slower": 2.0, "seed": 7}
 OPENING = {**START, "acceptance": SLIDER, "clock": FLAT}
 """what the controls hold when the page opens"""
 ROUNDS = 32
-MOST_SEED = 2**53
+MOST_SEED = MAX_INTEGER
 KEPT = 4
 """recorded runs held in memory: one is asked for again with every move of a slider"""
 

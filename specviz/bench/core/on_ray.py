@@ -17,7 +17,6 @@ LOCAL = "local"
 CLIENT = "ray://"
 MOST_LOST = 3
 """workers over one item: then another is no cure"""
-ADDRESS_WORDS = "host:6379, auto for the cluster that this machine belongs to, or local for the cores of this machine"
 T = TypeVar("T")
 R = TypeVar("R")
 

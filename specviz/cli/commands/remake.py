@@ -21,8 +21,8 @@ from specviz.errors import OptionError
 from specviz.resources import INSTALLED, ROOT
 
 BY_HAND = (
-    "By hand afterwards, because sentences rest on the numbers: README.md and docs/training.md around their tables, "
-    "docs/audit.md (`specviz audit assets/traces/*.json.gz`), docs/theory.md (the recorded sweep), docs/img/player.png."
+    "Afterwards `make generate`; and by hand, because sentences rest on the numbers: README.md and docs/training.md "
+    "around their tables, docs/audit.md (`specviz audit assets/traces/*.json.gz`), docs/img/player.png."
 )
 
 

@@ -33,7 +33,7 @@ def grow_levels(
     nodes to begin below. A chain without a budget is as long as the stop policy lets it become.
     """
     level, depth, most = list(first), 0, options.most
-    if draft.chain_levels and not options.budget and set(widths) == {1}:
+    if draft.chain_levels and not options.budget and set(widths) == {1} and tuple(first) == (ROOT,):
         widths = (1,) * draft.chain_levels
     while (
         widths and level and draft.tree.drafted < most and options.goes_deeper(depth, len(widths), draft.tree.drafted)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
-from specviz.core.sampling import residual, without
+from specviz.core.sampling import without
 from specviz.core.tree import DraftTree
 
 
@@ -32,17 +32,6 @@ def drawn_from(tree: DraftTree, child: int, rejected: Sequence[int]) -> Tensor |
     proposal = tree.proposals[child]
     taken = drawn_before(tree, child, rejected)
     return without(proposal, taken)[0] if taken and proposal is not None else proposal
-
-
-def rejection(target: Tensor, token: int, proposal: Tensor | None) -> tuple[Tensor, float]:
-    """norm(max(0, p - Q)) [V] and its mass, with Q = `proposal`, or a point mass on `token` where that is None.
-
-    `target` [V] with mass 0 where nothing is left.
-    """
-    if proposal is not None:
-        return residual(target, proposal)
-    left, mass = without(target, [token])
-    return (left, mass) if mass > 0.0 else (target, 0.0)
 
 
 def reach_after(reach: float, left: float) -> float:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from specviz.app.parts.request import Limits, parse_option, request_from
+from specviz.app.parts.request import Limits, check_named, parse_option, request_from
 from specviz.errors import OptionError
 from specviz.protocol.runs import Catalog, DatastoreDescription
 from tests.app.doubles import BRANCHING, GAMMA, catalog
@@ -102,6 +102,8 @@ def test_stop_strings_stand_one_per_line_and_may_hold_a_line_break() -> None:
         ({"top_p": -0.5}, "top p is -0.5"),
         ({"drafter.model.gamma": "many"}, "option 'gamma'"),
         ({"drafter.model.gamma": 2.5}, "whole number"),
+        ({"drafter.model.branching": "inf"}, "option 'branching'"),
+        ({"seed": 2**53}, "seed is 9"),
         ({"drafter.model.branching": "3;2"}, "commas between"),
         ({"drafter.model.branching": "9,9,9"}, "makes 819 candidates"),
         ({"target": "/etc"}, "not offered here"),
@@ -111,6 +113,14 @@ def test_what_does_not_fit_is_refused_with_a_sentence(change: dict[str, object],
     limits = Limits(max_new_tokens=64, prompt_chars=20 if "prompt" not in change else 10, any_model=False)
     with pytest.raises(OptionError, match=words):
         request_from(form(**change), catalog(), limits)
+
+
+def test_a_model_that_an_option_names_must_be_on_offer_too() -> None:
+    listed = catalog().models[0].name
+    check_named({"others": f"{listed}, {listed}"}, catalog(), Limits(any_model=False))
+    with pytest.raises(OptionError, match="'owner/huge' is not offered here"):
+        check_named({"others": f"{listed}, owner/huge"}, catalog(), Limits(any_model=False))
+    check_named({"others": "owner/huge"}, catalog(), Limits())
 
 
 def test_on_ones_own_machine_any_model_may_be_named() -> None:

@@ -134,6 +134,17 @@ def test_a_strangers_file_does_not_make_a_public_page_fetch_other_models(source:
     assert source.audited is None
 
 
+def test_nor_does_one_among_the_further_models_of_its_drafter(source: AuditingSource) -> None:
+    trace = sample()
+    further = [replace(trace.started.target, name="stranger/third")]
+    drafter = replace(trace.started.drafter, model=None, further_models=further)
+    started = replace(trace.started, target=replace(trace.started.target, name="target"), drafter=drafter)
+    player = codec.dumps(replace(trace, started=started))
+    ((line, *_),) = list(actions(source, any_model=False).audit(player, Visitor()))
+    assert "the model &#x27;stranger/third&#x27; is not offered here" in line
+    assert source.audited is None
+
+
 def test_an_empty_player_is_a_sentence(source: AuditingSource) -> None:
     ((line, *_),) = list(actions(source).audit("", Visitor()))
     assert "Not audited" in line

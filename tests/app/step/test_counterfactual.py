@@ -36,6 +36,23 @@ def test_a_round_that_is_not_there_or_no_run_at_all_is_one_sentence(tmp_path):
     assert 'role="status"' in empty
 
 
+def test_a_strangers_file_does_not_make_a_public_page_ask_another_target(tmp_path):
+    public = StepActions(ReplaySource(TRACE), gallery(tmp_path), Limits(any_model=False))
+    drafter = replace(TRACE.started.drafter, model=None)
+
+    def shown(name: str) -> list[str]:
+        target = replace(TRACE.started.target, name=name)
+        return list(
+            public.ask_others(
+                codec.dumps(replace(TRACE, started=replace(TRACE.started, target=target, drafter=drafter))), 1
+            )
+        )
+
+    (refused,) = shown("stranger/model")
+    assert "The model &#x27;stranger/model&#x27; is not offered here" in refused
+    assert len(shown("target")) == 4
+
+
 def test_tokens_names_and_reasons_reach_the_page_escaped():
     hostile = VocabEntry("PGI+", "<b>")
     this = TRACE.rounds[3]
