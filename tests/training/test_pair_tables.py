@@ -41,6 +41,7 @@ def test_an_example_stays_code_whatever_a_model_wrote() -> None:
         ("6230.", False),
         ("? Ones: 5 + 8 = 13, write 3, carry 1. 345 + 278 = 623.", True),
         ("? Ones: 5 + 8 = 13, write 3, carry 1. 345 + 278 = 613.", False),
+        ("? 623 - 278 = 345. 345 + 278 = 613.", False),
         ("613. Sum: 345 + 278 = 623.", False),
     ],
 )

@@ -17,8 +17,9 @@ from tests.mutants.faults import (
     player,
     sampling,
     spreading,
+    teaching,
 )
 from tests.mutants.faults.fault import Fault
 
-AREAS = (sampling, judging, passes, drafting, checking, player, spreading, analysing, batching, captioning)
+AREAS = (sampling, judging, passes, drafting, checking, player, spreading, analysing, batching, captioning, teaching)
 FAULTS: tuple[Fault, ...] = tuple(fault for area in AREAS for fault in area.FAULTS)
