@@ -20,6 +20,7 @@ FLAGS = [
 PATIENCE_MS = 30_000
 """for a busy machine; nothing waits longer than it has to"""
 STORED = "local_storage,indexeddb,cache_storage,service_workers"
+HAS_REAL_CLOCK = "setTimeout.toString().includes('[native code]')"
 LOCAL = {"127.0.0.1", "localhost", ""}
 
 
@@ -45,12 +46,17 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="session")
 def visitor(browser: Browser) -> Iterator[BrowserContext]:
     """One for all tests: Gradio's scripts are fetched and compiled once, and nothing moves."""
+    visitor = _new_visitor(browser)
+    yield visitor
+    visitor.close()
+
+
+def _new_visitor(browser: Browser) -> BrowserContext:
     visitor = browser.new_context(
         viewport={"width": 1280, "height": 800}, reduced_motion="reduce", accept_downloads=True
     )
     visitor.set_default_timeout(PATIENCE_MS)
-    yield visitor
-    visitor.close()
+    return visitor
 
 
 @pytest.fixture
@@ -62,6 +68,7 @@ def context(visitor: BrowserContext) -> Iterator[BrowserContext]:
     for page in visitor.pages:
         page.close()
     last = visitor.new_page()
+    assert last.evaluate(HAS_REAL_CLOCK), "a clock was installed for the visitor of all tests; use `page_at_own_time`."
     visitor.new_cdp_session(last).send("Storage.clearDataForOrigin", {"origin": "*", "storageTypes": STORED})
     last.close()
 
@@ -69,6 +76,20 @@ def context(visitor: BrowserContext) -> Iterator[BrowserContext]:
 @pytest.fixture
 def page(context: BrowserContext) -> Iterator[Page]:
     """An empty page; at the end of the test it must have had no errors and asked nobody outside for anything."""
+    yield from _watched(context)
+
+
+@pytest.fixture
+def page_at_own_time(browser: Browser) -> Iterator[Page]:
+    """The same with a clock that the test turns. A clock is its visitor's, in whose later pages it would go on: there
+    Gradio's messages were then taken in a wrong order, now and then. So this visitor comes for one test."""
+    visitor = _new_visitor(browser)
+    visitor.clock.install()
+    yield from _watched(visitor)
+    visitor.close()
+
+
+def _watched(context: BrowserContext) -> Iterator[Page]:
     faults: list[str] = []
     opened = context.new_page()
     opened.on("pageerror", lambda error: faults.append(f"script error: {error}"))

@@ -211,9 +211,8 @@ def test_arrows_inside_the_tree_walk_from_node_to_node(player: Page) -> None:
     assert player.locator("[role=treeitem][tabindex='0']").count() == 1
 
 
-def test_play_walks_on_and_stops_at_the_end(page: Page, tmp_path: Path) -> None:
-    page.clock.install()
-    opened(page, tmp_path, SAMPLE)
+def test_play_walks_on_and_stops_at_the_end(page_at_own_time: Page, tmp_path: Path) -> None:
+    page = opened(page_at_own_time, tmp_path, SAMPLE)
     page.keyboard.press("Home")
     page.keyboard.press("Space")
     expect(page.locator(".svp-btn.is-play")).to_have_text("pause")
