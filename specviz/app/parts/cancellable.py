@@ -16,7 +16,10 @@ from specviz.app.parts import notices
 from specviz.app.parts.cancellation import Cancellations
 
 Updates = tuple[object, ...]
-TURNED_AWAY = "Nothing was started: too many visitors wait at this moment. Your settings are as they were; try again."
+TURNED_AWAY = (
+    "This was not done: too many visitors wait at this moment, or the connection was lost. Your settings are as they "
+    "were; try again."
+)
 
 
 def turned_away() -> Updates:
