@@ -12,7 +12,9 @@ import pytest
 from specviz.bench.depth_width import texts
 from specviz.bench.depth_width.replay import RecordedText
 from specviz.cli.commands.study import depth_width
+from specviz.drafters.parts.depth_family import STUDIED
 from specviz.errors import BenchError
+from specviz.training.modules.depth_study import folder_of
 from tests.depth_widths import STUDY, TWO_SETS
 
 ARGS = argparse.Namespace(work_dir=Path("a_folder"))
@@ -48,6 +50,24 @@ def test_another_first_set_or_other_texts_than_the_kept_are_refused_before_an_ho
     with pytest.raises(BenchError, match="another target"):
         depth_width._with_second(ARGS, replace(STUDY, models={"target": "1" * 64}))
     assert not trained
+
+
+def test_the_first_set_is_trained_alone_and_shipped_where_it_is_to_be_written(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = SimpleNamespace(out=tmp_path / "networks", train=lambda report: 1000)
+    for name in map(folder_of, STUDIED):
+        (first.out / name).mkdir(parents=True)
+        (first.out / name / "module.json").write_text("{}", encoding="utf-8")
+    monkeypatch.setattr(depth_width, "_first", lambda args: first)
+    monkeypatch.setattr(depth_width, "MODULES", tmp_path / "shipped")
+    parser = argparse.ArgumentParser()
+    depth_width.configure(parser)
+    assert depth_width.run(parser.parse_args(["--train"])) == 0
+    assert not (tmp_path / "shipped").exists()
+    assert depth_width.run(parser.parse_args(["--train", "--write"])) == 0
+    assert len(list((tmp_path / "shipped").glob("*/module.json"))) == 12
+    assert "Each network learnt from 1,000 tokens." in capsys.readouterr().out
 
 
 def test_only_one_part_of_the_study_is_asked_for_at_a_time() -> None:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import pytest
@@ -197,6 +198,43 @@ def test_a_step_that_fails_or_makes_nothing_ends_the_remake(
     three.clear()
     assert main(["remake", "--from", "b", *(["--force"] if how == "fails" else [])]) == 0
     assert three == ["b", "c"]
+
+
+def test_steps_that_share_run_beside_their_neighbours_and_others_alone() -> None:
+    kinds = {"a": False, "b": True, "c": True, "d": False, "e": False, "f": True}
+    wanted = [step(name=name, shares=shares) for name, shares in kinds.items()]
+    assert [[one.name for one in several] for several in command.neighbours(wanted)] == [
+        ["a"], ["b", "c"], ["d"], ["e"], ["f"],
+    ]  # fmt: skip
+
+
+def test_as_many_steps_run_beside_each_other_as_are_asked_for_and_none_begins_after_one_has_failed(
+    three: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    shared = [step(name=name, command=(name,), outputs=(Output(f"{name}.json"),), shares=True) for name in "abc"]
+    monkeypatch.setattr(command, "steps", lambda: shared)
+    write, both_run = subprocess.run, Barrier(2)
+
+    def run(words: Sequence[str], **how: Any) -> Any:
+        if words[2] in "ab":
+            both_run.wait(timeout=60)
+        return write(words, **how)
+
+    monkeypatch.setattr(subprocess, "run", run)
+    (tmp_path / "a.fails").touch()
+    (tmp_path / "b.fails").touch()
+    assert main(["remake", "--at-once", "2"]) == 1
+    assert sorted(three) == ["a", "b"]
+    assert main(["remake", "--at-once", "0"]) == 2
+
+
+def test_no_step_that_measures_times_shares_the_machine() -> None:
+    training = {"train", "study"}
+    assert {one.command[1] for one in steps() if one.shares} == training
+    assert all("--threads" not in one.command or "1" in one.command for one in steps() if one.shares)
+    assert [one.name for one in steps() if one.command[1] == "study" and not one.shares] == [
+        "depth-width", "long-context",
+    ]  # fmt: skip
 
 
 def test_the_list_says_what_is_outdated_and_runs_nothing(three: list[str], tmp_path: Path, capsys: Any) -> None:

@@ -10,9 +10,12 @@ import argparse
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import groupby
 from pathlib import Path
 
+from specviz.cli.parts.bench import at_least_one
 from specviz.cli.parts.terminal import err, out
 from specviz.cli.remake.made_with import bundled
 from specviz.cli.remake.state import reasons
@@ -32,18 +35,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--only", nargs="+", action="extend", default=[], metavar="STEP", help="these steps alone")
     add("--from", dest="first", metavar="STEP", help="this step and those after it")
     add("--force", action="store_true", help="run steps that are not outdated too")
+    add("--at-once", type=int, default=1, metavar="N",
+        help="how many of the steps that train on one thread run beside each other; measuring steps run alone "
+        "(default %(default)s)")  # fmt: skip
 
 
 def run(args: argparse.Namespace) -> int:
     if INSTALLED:
         raise OptionError("remake writes assets and documentation, so it works in a clone of the repository alone.")
+    at_least_one(args, ("at_once",))
     root = ROOT.parent
     wanted = chosen(steps(), args.only, args.first)
     weights = bundled(ROOT / "models")
     if args.list:
         show(wanted, root, weights)
         return 0
-    return remake(wanted, root, weights, args.force)
+    return remake(wanted, root, weights, args.force, args.at_once)
 
 
 def chosen(known: Sequence[Step], only: Sequence[str], first: str | None) -> list[Step]:
@@ -71,24 +78,47 @@ def show(wanted: Sequence[Step], root: Path, weights: Mapping[str, str]) -> None
     out().line(f"outdated steps take about {left:g} minutes on two idle cores. {BY_HAND}")
 
 
-def remake(wanted: Sequence[Step], root: Path, weights: Mapping[str, str], force: bool) -> int:
-    """Runs what is outdated; 1 at the first step that fails or leaves its outputs outdated."""
-    for one in wanted:
-        why, cannot = reasons(one, root, weights), one.impossible()
-        if cannot:
-            err().line(f"{one.name}: left out, because {cannot}.")
-            continue
-        if not why and not force:
-            err().line(f"{one.name}: current.")
-            continue
-        err().line(f"{one.name}: {one} (about {one.minutes:g} min)…")
-        began = time.monotonic()
-        code = subprocess.run([sys.executable, "-m", *one.command], cwd=root, check=False).returncode
-        still = reasons(one, root, weights) if code == 0 else []
-        if code or still:
-            said = f"ended with exit code {code}" if code else f"ran, but {'; '.join(still)}"
-            err().line(f"specviz: step '{one.name}' {said}. Mend it, then `specviz remake --from {one.name}` goes on.")
-            return 1
-        err().line(f"{one.name}: done after {(time.monotonic() - began) / 60:.1f} min.")
-    err().line(BY_HAND)
-    return 0
+def remake(wanted: Sequence[Step], root: Path, weights: Mapping[str, str], force: bool, at_once: int = 1) -> int:
+    """Runs what is outdated; 1 where a step fails or leaves its outputs outdated: those beside it end, no other
+    begins."""
+    going_on = True
+
+    def made(one: Step) -> None:
+        nonlocal going_on
+        if going_on and not _is_made(one, root, weights, force):
+            going_on = False
+
+    for several in neighbours(wanted):
+        with ThreadPoolExecutor(at_once) as pool:
+            list(pool.map(made, several))
+    if going_on:
+        err().line(BY_HAND)
+    return 0 if going_on else 1
+
+
+def neighbours(wanted: Sequence[Step]) -> Iterator[list[Step]]:
+    """Steps that follow each other and may run beside each other; every other one by itself."""
+    for shares, found in groupby(wanted, key=lambda one: one.shares):
+        several = list(found)
+        yield from [several] if shares else ([one] for one in several)
+
+
+def _is_made(one: Step, root: Path, weights: Mapping[str, str], force: bool) -> bool:
+    """Runs a step where there is a reason; whether nothing of it is outdated then."""
+    why, cannot = reasons(one, root, weights), one.impossible()
+    if cannot:
+        err().line(f"{one.name}: left out, because {cannot}.")
+        return True
+    if not why and not force:
+        err().line(f"{one.name}: current.")
+        return True
+    err().line(f"{one.name}: {one} (about {one.minutes:g} min)…")
+    began = time.monotonic()
+    code = subprocess.run([sys.executable, "-m", *one.command], cwd=root, check=False).returncode
+    still = reasons(one, root, weights) if code == 0 else []
+    if code or still:
+        said = f"ended with exit code {code}" if code else f"ran, but {'; '.join(still)}"
+        err().line(f"specviz: step '{one.name}' {said}. Mend it, then `specviz remake --from {one.name}` goes on.")
+        return False
+    err().line(f"{one.name}: done after {(time.monotonic() - began) / 60:.1f} min.")
+    return True

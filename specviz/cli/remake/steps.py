@@ -25,13 +25,15 @@ FAILURES_ZIP = f"{FAILURES}.traces.zip"
 RACE = "assets/races/opening.json.gz"
 RACE_PROMPT = "story-stormy-sophie"
 MODULES = (
-    (("eagle", "fspad"), ("--module-options", "eagle.unroll=3 fspad.unroll=3")),
-    (("medusa", "markov", "hydra", "kangaroo", "masked_block", "small_model"), ()),
+    (("eagle",), 26, ("--module-options", "eagle.unroll=3")),
+    (("fspad",), 13, ("--module-options", "fspad.unroll=3")),
+    (("medusa", "markov", "hydra", "kangaroo", "masked_block", "small_model"), 13, ()),
 )
-"""drafter modules that are trained together, and the flags beside their names"""
+"""drafter modules that are trained together, for how many minutes, and the flags beside their names"""
 SCENES = "scene-*.json.gz"
 CROSS_KV_TOKENS = "110000"
 """a module with positions of its own is trained alone, and as many tokens make its presets comparable"""
+DEPTH_WIDTH_MINUTES = "54"
 LANES = "assets/lanes/opening.json.gz"
 BATCH = "assets/batches/opening.json.gz"
 TRAINING = "assets/trainings/opening.json.gz"
@@ -67,6 +69,8 @@ class Step:
     """about, on two idle cores"""
     rests_on: tuple[str, ...] = BOTH
     """bundled models that every output must name"""
+    shares: bool = False
+    """measures no time and works on one thread, so that its neighbours that share too may run beside it"""
     impossible: Callable[[], str] = lambda: ""
     """why this machine cannot run it; empty where it can"""
 
@@ -77,15 +81,12 @@ class Step:
 
 def steps() -> tuple[Step, ...]:
     """All of them, in order."""
-    return (*_learnt(), *_measured_once(), *_recorded(), *_benches(), _pictures())
+    return (*_learnt(), *_trained(), *_measured_once(), *_recorded(), *_benches(), _pictures())
 
 
 def _learnt() -> tuple[Step, ...]:
     """What methods read when they run."""
     return (
-        Step("skips", "sub-layers that the target can skip (needs the text of `specviz train prepare`)",
-             (*SPECVIZ, "train", "skips", "--nice", "0"), (Output("assets/skips.json", keeps_others=True),), 6,
-             rests_on=("target",)),
         Step("vector", "the acceptance vectors that Sequoia's trees are made for",
              (*SPECVIZ, "bench", "vector", *FLOAT), (Output("assets/acceptance_vector.json"),), 2),
         Step("frequencies", "the tokens the pair writes, for vocabtrim, and what a smaller head costs",
@@ -93,21 +94,38 @@ def _learnt() -> tuple[Step, ...]:
              (Output("assets/frequencies/target.json"), Output("assets/trimmed_heads.json"),
               Output("docs/methods/vocabtrim.md", "frequencies")), 4),
         Step("learn", "the stop policies' classifiers", (*SPECVIZ, "learn"), (Output("assets/stops/*.json"),), 5),
+    )  # fmt: skip
+
+
+def _trained() -> tuple[Step, ...]:
+    """Hours of one thread each, in which no time is measured: as many at once as there are processors."""
+    return (
+        Step("skips", "sub-layers that the target can skip (needs the text of `specviz train prepare`)",
+             (*SPECVIZ, "train", "skips", "--threads", "1", "--nice", "0"),
+             (Output("assets/skips.json", keeps_others=True),), 6, rests_on=("target",), shares=True),
+        Step("depth-width-networks", "small models of six depths at equal size",
+             (*SPECVIZ, "study", "depth-width", "--minutes", DEPTH_WIDTH_MINUTES, "--train", "--write"),
+             (Output("assets/modules/small_model_*/module.json"),), 55, rests_on=("target",), shares=True),
         *(Step(f"modules-{words[0]}", f"the drafters that learn: {', '.join(words)}",
-               (*SPECVIZ, "train", "module", *words, "--minutes", "13", "--module-lr", "0.02", "--threads", "1",
+               (*SPECVIZ, "train", "module", *words, "--minutes", str(minutes), "--module-lr", "0.02", "--threads", "1",
                 "--nice", "0", *more),
-               tuple(Output(f"assets/modules/{name}/module.json") for name in words), 14, rests_on=("target",))
-          for words, more in MODULES),
+               tuple(Output(f"assets/modules/{name}/module.json") for name in words), minutes + 1,
+               rests_on=("target",), shares=True)
+          for words, minutes, more in MODULES),
         *(Step(f"cross-kv-{preset}", f"the drafter that reads the target's cache, as {preset}",
                (*SPECVIZ, "train", "module", "cross_kv", "--module-options", f"cross_kv.preset={preset}", "--minutes",
                 "0", "--tokens", CROSS_KV_TOKENS, "--module-lr", "0.02", "--threads", "1", "--nice", "0"),
-               (Output(f"assets/modules/{folder}/module.json"),), 10, rests_on=("target",))
+               (Output(f"assets/modules/{folder}/module.json"),), 10, rests_on=("target",), shares=True)
           for preset, folder in (
               ("longspec", "cross_kv"), ("glide", "cross_kv_glide"), ("tandem", "cross_kv_tandem"))),
-        Step("depth-width", "small models of six depths at equal size, and what depth costs and brings",
-             (*SPECVIZ, "study", "depth-width", "--minutes", "54", "--write"),
-             (Output("assets/modules/small_model_*/module.json"), Output("assets/studies/depth_width.json"),
-              Output("docs/depth_width.md", "depth width study")), 115, rests_on=("target",)),
+        Step("alignment", "what aligning the drafters with the target brings",
+             (*SPECVIZ, "study", "alignment", "--write"),
+             (Output("assets/studies/alignment.json"), Output("docs/alignment.md", "alignment study")), 25,
+             shares=True),
+        Step("fspad", "what each half of FSPAD brings",
+             (*SPECVIZ, "study", "fspad", "--minutes", "30", "--write"),
+             (Output("assets/studies/fspad.json"), Output("docs/methods/fspad.md", "fspad study")), 35,
+             rests_on=("target",), shares=True),
     )  # fmt: skip
 
 
@@ -181,12 +199,9 @@ def _benches() -> tuple[Step, ...]:
         Step("captions", "what can be drafted without seeing the picture", (*SPECVIZ, "bench", "captions", "--write"),
              (Output("assets/studies/captions.json"), Output("docs/scenes.md", "bench captions")), 3,
              rests_on=("captioner",)),
-        Step("alignment", "what aligning the drafters with the target brings",
-             (*SPECVIZ, "study", "alignment", "--write"),
-             (Output("assets/studies/alignment.json"), Output("docs/alignment.md", "alignment study")), 25),
-        Step("fspad", "what each half of FSPAD brings",
-             (*SPECVIZ, "study", "fspad", "--minutes", "30", "--write"),
-             (Output("assets/studies/fspad.json"), Output("docs/methods/fspad.md", "fspad study")), 35,
+        Step("depth-width", "what depth costs a drafter and what it brings",
+             (*SPECVIZ, "study", "depth-width", "--minutes", DEPTH_WIDTH_MINUTES, "--write"),
+             (Output("assets/studies/depth_width.json"), Output("docs/depth_width.md", "depth width study")), 60,
              rests_on=("target",)),
         Step("long-context", "what a long text costs drafters, and what anchor-offset training brings",
              (*SPECVIZ, "study", "long-context", "--write"),

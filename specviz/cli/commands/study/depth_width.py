@@ -62,6 +62,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     only("--replay", nargs="*", type=Path, metavar="TRACE",
         help="train, time and run nothing: replay the shipped networks on what the target wrote in these traces; where "
         "none is named, in the shipped recordings")  # fmt: skip
+    only(
+        "--train",
+        action="store_true",
+        help="time, replay and run nothing: train the first set alone; the whole study then goes on from it",
+    )
     only("--second-set", action="store_true",
         help="time and run nothing: train and replay the second set alone, beside the kept result of the first, whose "
         "finished training the work folder holds")  # fmt: skip
@@ -72,8 +77,27 @@ def run(args: argparse.Namespace) -> int:
     at_least_one(args, ("tokens", "prompts", "repeats"))
     if args.replay is not None:
         return _replay(args.replay)
+    if args.train:
+        return _train(args)
     second = args.second_set
     return KEPT.run(args, lambda: _with_second(args, depth_widths.read(KEPT.result)) if second else _run(args))
+
+
+def _train(args: argparse.Namespace) -> int:
+    """The first set alone, with `--write` among the shipped modules."""
+    first = _first(args)
+    out().line(f"Each network learnt from {first.train(_lines()):,} tokens.")
+    if args.write:
+        _ship(first)
+    return 0
+
+
+def _ship(first: DepthStudy) -> None:
+    from specviz.drafters.parts.depth_family import STUDIED
+    from specviz.training.modules.depth_study import folder_of
+
+    for name in map(folder_of, STUDIED):
+        shutil.copytree(first.out / name, MODULES / name, dirs_exist_ok=True)
 
 
 def _run(args: argparse.Namespace) -> depth_widths.DepthWidths:
@@ -89,8 +113,7 @@ def _run(args: argparse.Namespace) -> depth_widths.DepthWidths:
     plan = ComparePlan(repeats=args.repeats)
     found = compare(here.target.model, here.source, trained, here.prompts, here.request, plan, err().line)
     if args.write:
-        for folder in {one.folder for one in trained}:
-            shutil.copytree(folder, MODULES / folder.name, dirs_exist_ok=True)
+        _ship(first)
     origin = origin_here(here.target)
     command = f"specviz study depth-width --minutes {args.minutes:g} --write"
     return depth_widths.DepthWidths(
