@@ -22,7 +22,7 @@ from specviz.trace import schema as trace_schema
 from specviz.trace.known_methods import METHODS_FILE
 from specviz.trace.known_rules import RULES_FILE
 from specviz.verifiers.parts import declarations
-from tests.generate import flags, method_pages, methods, picture, predicted, systems
+from tests.generate import flags, method_pages, methods, pair, picture, predicted, systems
 from tests.proof import planted_list
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -110,9 +110,15 @@ def predictions() -> Files:
     return {page: filled(page.read_text(encoding="utf-8"), {predicted.SECTION: predicted.section()})}
 
 
+def pair_in_short() -> Files:
+    """What the README says of the bundled pair."""
+    page = ROOT / "README.md"
+    return {page: filled(page.read_text(encoding="utf-8"), {pair.SECTION: pair.section()})}
+
+
 PARTS: tuple[Callable[[], Files], ...] = (
     catalogue, schemas, rules, glossary, declared_methods, space_card, recorded_runs, why_drafts_failed, planted_bugs,
-    imports, method_flags, pages_of_methods, list_of_systems, predictions,
+    imports, method_flags, pages_of_methods, list_of_systems, predictions, pair_in_short,
 )  # fmt: skip
 
 
