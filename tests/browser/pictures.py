@@ -1,8 +1,8 @@
-"""Pictures of charts for the README and the docs: `python -m tests.browser.pictures docs/img`.
+"""Pictures for the README and the docs: `python -m tests.browser.pictures docs/img`.
 
-All are of shipped measurements: `waterfall` and `plane` of the sweep that the Speedup tab opens with, `batch` of the
-fold of the Machine tab. Needs Chromium, as the browser tests do. Names after the folder choose these or other charts of
-the lab.
+All are of what is shipped: `player` of a recorded run, `waterfall` and `plane` of the sweep that the Speedup tab opens
+with, `batch` of the fold of the Machine tab. Needs Chromium, as the browser tests do. Names after the folder choose
+these or other charts of the lab.
 """
 
 from __future__ import annotations
@@ -10,13 +10,15 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import plotly.graph_objects as go
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser, sync_playwright
 from plotly.offline import get_plotlyjs
 
 from specviz.app.batch.figure import batch_figure
 from specviz.app.batch.view import batch_view, shipped
+from specviz.app.components.standalone import standalone_html
 from specviz.app.lab.charts import chart
 from specviz.cli.remake.steps import SWEEP
 from specviz.lm.load import load
@@ -24,11 +26,15 @@ from specviz.protocol.sweeps import store
 from specviz.protocol.sweeps.points import Policies, SweepPoint
 from specviz.protocol.sweeps.result import points_of
 from specviz.resources import ROOT
+from specviz.trace import codec
+from specviz.trace.events import Trace
 from tests.browser.conftest import FLAGS, chromium_path
 
 SIZE = {"width": 900, "height": 460}
 PATIENCE_MS = 120_000
 DRAW = "(figure) => Plotly.newPlot('chart', figure.data, figure.layout, { displayModeBar: false })"
+PLAYER, RECORDING = "player", "model-tree-story.json.gz"
+PLAYER_SIZE = {"width": 1280, "height": 1000}
 BATCH = "batch"
 """the chart of the Machine tab's fold"""
 LABELS = ("none", "model", "eagle", "ngram", "token_recycling", "early_exit")
@@ -60,9 +66,35 @@ def _batch() -> go.Figure:
     return batch_figure(batch_view(file)).update_layout(height=SIZE["height"])
 
 
-def draw(drawn: dict[str, go.Figure], folder: Path) -> None:
+def telling_moment(trace: Trace) -> str:
+    """The address of the end of the first round in which a candidate was accepted and another one rejected, with the
+    card of the latter."""
+    for number, found in enumerate(trace.rounds, 1):
+        rejected = [one.node for one in found.judged.trials if not one.accepted]
+        if rejected and len(rejected) < len(found.judged.trials):
+            return f"#round={number}&beat=999&node={rejected[0]}"
+    raise AssertionError("no round of this run has a candidate of each kind; choose another recording.")
+
+
+def draw_player(browser: Browser, folder: Path) -> None:
+    trace = codec.read(ROOT / "traces" / RECORDING)
+    page = browser.new_page(viewport=PLAYER_SIZE, reduced_motion="reduce", color_scheme="light")
+    page.set_default_timeout(PATIENCE_MS)
+    with TemporaryDirectory() as place:
+        file = Path(place) / "run.html"
+        file.write_text(standalone_html(codec.dumps(trace)), encoding="utf-8")
+        page.goto(f"file://{file}{telling_moment(trace)}")
+        page.locator("[data-ready]").wait_for(state="attached")
+        page.screenshot(path=folder / f"{PLAYER}.png")
+    page.close()
+
+
+def draw(names: list[str], folder: Path) -> None:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium_path(), args=FLAGS)
+        if PLAYER in names:
+            draw_player(browser, folder)
+        drawn = figures([name for name in names if name != PLAYER])
         page = browser.new_page(viewport=SIZE, device_scale_factor=1.5)
         page.set_default_timeout(PATIENCE_MS)
         page.set_content('<style>body { margin: 0 } text { fill: black !important }</style><div id="chart"></div>')
@@ -81,6 +113,6 @@ def say_weights(folder: Path) -> None:
 
 if __name__ == "__main__":
     chosen = sys.argv[2:]
-    draw(figures(chosen or ["waterfall", "plane", BATCH]), Path(sys.argv[1]))
+    draw(chosen or [PLAYER, "waterfall", "plane", BATCH], Path(sys.argv[1]))
     if not chosen:  # of some alone it would be said of the others too
         say_weights(Path(sys.argv[1]))

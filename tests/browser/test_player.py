@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from specviz.app.components.standalone import standalone_html
-from specviz.resources import asset_path
+from specviz.resources import ROOT, asset_path
+from specviz.trace import codec
+from tests.browser.pictures import RECORDING, telling_moment
 
 pytestmark = pytest.mark.browser
 
@@ -430,3 +434,12 @@ def test_another_run_opens_anew(live: Page) -> None:
     live.evaluate("grow(8, true)")
     live.evaluate("other()")
     expect(live.locator(".svp-where")).to_have_text("Round 1 of 8")
+
+
+def test_the_readmes_picture_is_of_a_round_with_an_accepted_and_a_rejected_candidate() -> None:
+    trace = codec.read(ROOT / "traces" / RECORDING)
+    assert re.fullmatch(r"#round=\d+&beat=999&node=\d+", telling_moment(trace))
+    first = trace.rounds[0]
+    assert all(one.accepted for one in first.judged.trials), "the test needs a first round without a rejection"
+    with pytest.raises(AssertionError, match="choose another recording"):
+        telling_moment(replace(trace, rounds=(first,)))

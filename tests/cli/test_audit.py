@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
+from specviz.cli.remake.made_with import bundled, named, part_of
 from specviz.errors import ModelError
 from specviz.protocol.audits import KINDS, Audit, Count, Difference
+from specviz.resources import ROOT, asset_path
 
 Call = Callable[..., Any]
 
@@ -104,3 +106,25 @@ def test_a_simulated_run_has_nothing_behind_it(specviz: Call, golden: Path) -> N
     result = specviz("audit", golden)
     assert result.code == 2
     assert "no checkpoint stands behind this run" in result.err
+
+
+def test_what_was_found_in_a_folder_is_written_into_the_page_with_the_weights(
+    specviz: Call, tmp_path: Path, auditor: Callable[..., Auditor]
+) -> None:
+    runs, page = tmp_path / "runs", tmp_path / "page.md"
+    runs.mkdir()
+    for name in ("opening", "model-tree-story"):
+        (runs / f"{name}.json.gz").write_bytes(asset_path(f"traces/{name}.json.gz").read_bytes())
+    (runs / "index.json").write_text("[]", encoding="utf-8")
+    page.write_text("before\n<!-- audit -->\nold\n<!-- /audit -->\nafter\n", encoding="utf-8")
+    auditor(wrong=1)
+    assert specviz("audit", runs, "--write", page).code == 1
+    text = page.read_text(encoding="utf-8")
+    assert "all 2 recorded runs with the bundled models: 16 values compared, 2 wrong." in text
+    assert part_of(text, "audit").count("sha256") == 2
+    assert bundled(ROOT / "models")["target"] in named(page, "audit")
+    auditor(refused="the run was made with other weights.")
+    assert specviz("audit", runs, "--write", page).code == 2
+    assert page.read_text(encoding="utf-8") == text, "what could not be recomputed is not told as found"
+    page.write_text("no marks\n", encoding="utf-8")
+    assert "has no place for the tables" in specviz("audit", runs, "--write", page).err

@@ -44,7 +44,7 @@ def test_files_and_folders_are_read_and_weights_written(specviz: Callable, golde
 @pytest.mark.usefixtures("teacher")
 def test_a_policy_that_learns_nothing_and_an_empty_folder_are_refused(specviz: Callable, tmp_path: Path) -> None:
     assert "nothing to learn; choose of wise" in specviz("learn", tmp_path, "--policy", "fixed").err
-    assert "there is no trace in" in specviz("learn", tmp_path).err
+    assert "there is no .json or .json.gz file in" in specviz("learn", tmp_path).err
 
 
 @pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="other interpreters carry other files")

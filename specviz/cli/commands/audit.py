@@ -7,33 +7,42 @@ with itself, this one whether it agrees with the models. Exit codes: 1 differenc
 from __future__ import annotations
 
 import argparse
+import datetime
 import json
 import threading
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from specviz.bench.core.report import check_section, write_between
 from specviz.cli.parts.interrupt import stop_on_interrupt
 from specviz.cli.parts.progress import bar
 from specviz.cli.parts.sources import live_source
 from specviz.cli.parts.terminal import err, out, printable
-from specviz.errors import OptionError, SpecVizError, TraceError
+from specviz.cli.parts.trace_files import trace_files
+from specviz.errors import OptionError, SpecVizError
 from specviz.protocol.audits import Audit, Audits
+from specviz.resources import ROOT
+
+MARK = "audit"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("traces", nargs="+", metavar="TRACE", type=Path, help="trace files, .json or .json.gz")
+    add("traces", nargs="+", metavar="TRACE", type=Path, help="trace files, .json or .json.gz, or folders of them")
     add("--model", action="append", default=[], metavar="NAME=WHERE", help="take the header's model NAME from there: "
         "bundled name, folder or hub id")  # fmt: skip
     add("--json", action="store_true", help="print one JSON object instead of lines")
+    add("--write", type=Path, nargs="?", const=Path("docs/audit.md"), metavar="PAGE",
+        help="say in PAGE (default docs/audit.md) what was found")  # fmt: skip
 
 
 def run(args: argparse.Namespace) -> int:
-    missing = [path for path in args.traces if not path.is_file()]
-    if missing:
-        raise TraceError(f"there is no file '{missing[0]}'; check the path.")
-    reports = [_report(path, places(args.model)) for path in args.traces]
+    if args.write is not None:
+        check_section(args.write, MARK)  # before the work, not after it
+    files = [file for _, file in trace_files(args.traces)]
+    reports = [_report(path, places(args.model)) for path in files]
     if args.json:
         out().line(json.dumps({"ok": all(one["ok"] for one in reports), "files": reports}))
     else:
@@ -41,7 +50,23 @@ def run(args: argparse.Namespace) -> int:
             _print(report)
     if any(one["refused"] for one in reports):
         return 2
+    if args.write is not None:
+        write_between(args.write, MARK, _found(reports, files))
     return 0 if all(one["ok"] for one in reports) else 1
+
+
+def _found(reports: Sequence[dict[str, Any]], files: Sequence[Path]) -> str:
+    """The sentence of the page, with the weights by which `specviz remake` knows whether it still holds."""
+    from specviz.cli.remake.made_with import bundled, named
+
+    compared, wrong = (sum(one[count] for one in reports) for count in ("compared", "wrong"))
+    asked = set[str]().union(*map(named, files))
+    weights = [f"{name} (sha256 {digits})" for name, digits in bundled(ROOT / "models").items() if digits in asked]
+    runs = "one recorded run" if len(reports) == 1 else f"all {len(reports)} recorded runs"
+    return (
+        f"On {datetime.date.today().isoformat()}, {runs} with the bundled models: {compared:,} values compared, "
+        f"{wrong:,} wrong.\nWeights: {', '.join(weights)}."
+    )
 
 
 def places(given: list[str]) -> dict[str, str]:

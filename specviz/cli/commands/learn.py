@@ -15,7 +15,8 @@ from pathlib import Path
 from specviz.cli.parts.progress import progress
 from specviz.cli.parts.sources import live_source
 from specviz.cli.parts.terminal import out, printable
-from specviz.errors import OptionError, TraceError
+from specviz.cli.parts.trace_files import trace_files
+from specviz.errors import OptionError
 from specviz.protocol.runs import Learned, RunRequest, TraceSource
 from specviz.trace.events import Trace
 
@@ -66,13 +67,7 @@ def read_traces(places: list[Path]) -> Iterator[Trace]:
     """The traces of files and folders, in the order of their names. Raises TraceError."""
     from specviz.trace import codec
 
-    for place in places:
-        inside = (
-            [one for one in sorted(place.glob("*.json*")) if one.name != "index.json"] if place.is_dir() else [place]
-        )
-        if not inside:
-            raise TraceError(f"there is no trace in '{place}'; make one with `specviz run --trace`.")
-        yield from (codec.read(one) for one in inside)
+    yield from (codec.read(file) for _, file in trace_files(places))
 
 
 def own_runs(source: TraceSource, args: argparse.Namespace) -> list[Trace]:

@@ -25,7 +25,7 @@ from specviz.resources import INSTALLED, ROOT
 
 BY_HAND = (
     "Afterwards `make generate`; and by hand, because sentences rest on the numbers: README.md and docs/training.md "
-    "around their tables, docs/audit.md (`specviz audit assets/traces/*.json.gz`), docs/img/player.png."
+    "around their tables."
 )
 
 

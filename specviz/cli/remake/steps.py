@@ -158,6 +158,8 @@ def _recorded() -> tuple[Step, ...]:
         Step("scenes", "the recorded captions",
              (*SPECVIZ, "record", "--only", "scene-text", "--only", "scene-eyes"),
              (Output(f"assets/traces/{SCENES}"),), 1, rests_on=("captioner",)),
+        Step("audit", "what recomputing every recorded run finds",
+             (*SPECVIZ, "audit", "assets/traces", "--write"), (Output("docs/audit.md", "audit"),), 8),
         Step("analysis", "why drafts failed in the recorded runs", (*SPECVIZ, "analyse", "assets/traces", "--write"),
              (Output("docs/analysis.md", "failures"),), 1),
         Step("failures", "why drafts fail, on a prompt of each family",
@@ -214,7 +216,7 @@ def _benches() -> tuple[Step, ...]:
 
 
 def _pictures() -> Step:
-    return Step("pictures", "the charts of README and docs (needs Chromium)", ("tests.browser.pictures", "docs/img"),
+    return Step("pictures", "the pictures of README and docs (needs Chromium)", ("tests.browser.pictures", "docs/img"),
                 (Output("docs/img/made_with.json"),), 1)  # fmt: skip
 
 
