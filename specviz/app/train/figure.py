@@ -66,5 +66,6 @@ def _line(figure: go.Figure, x: Sequence[float], y: Sequence[float | None], name
 def _timed(figure: go.Figure) -> go.Figure:
     figure.update_xaxes(title="seconds of training", rangemode="tozero")
     style(figure, HEIGHT)
-    figure.update_layout(showlegend=True, legend={"y": -0.36})  # below the axis' title, at this height
+    # the legend below the axis' title, at this height; above, room for the name that Gradio writes over the plot
+    figure.update_layout(showlegend=True, legend={"y": -0.36}, margin={"t": 36})
     return figure
