@@ -65,6 +65,9 @@ class TrainOptions:
     modules: tuple[str, ...] = option((), "drafter modules that `module` trains, named behind the stage")
     module_options: str = option("", "their shapes, such as `eagle.unroll=3 eagle.depths=2,5,8`")
     module_english: float = option(0.5, "share of plain English in the text that modules learn from")
+    module_start: str = option(
+        "", "holds folders of trained modules to go on from, of any target; empty: fresh weights"
+    )
     module_lr: float = option(0.01, "peak learning rate of Muon for modules (a tenth for what AdamW trains)")
     speculators: bool = option(False, "write modules of EAGLE-3's wiring in the layout of speculators too")
     target: str = option("target", "bundled name or folder of the target that modules learn to draft for")

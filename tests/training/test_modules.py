@@ -1,7 +1,8 @@
 """Modules are trained together from one reading of the target, measured exactly, stopped and resumed at any time."""
 
+import json
 import shutil
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from threading import Event
 
@@ -12,7 +13,7 @@ from transformers import LlamaForCausalLM
 
 from specviz.drafters.parts.module_files import read_card, read_module
 from specviz.drafters.parts.trained import MODULES, DrafterModule, FeatureBatch, divergence
-from specviz.errors import SpecVizError, TrainingError
+from specviz.errors import ModelError, SpecVizError, TrainingError
 from specviz.lm.load import load
 from specviz.options import Options, option
 from specviz.protocol import trainings
@@ -149,6 +150,24 @@ def test_a_training_killed_on_the_way_ends_as_one_that_was_not(training_of, tmp_
 def test_a_finished_training_leaves_no_checkpoint_behind(training_of, tmp_path):
     train_modules(training_of(), tmp_path / "out", lambda row: None)
     assert not list((tmp_path / "work").rglob("checkpoint.pt"))
+
+
+def test_a_module_goes_on_from_weights_that_were_trained_for_another_target(training_of, tmp_path):
+    begun = tmp_path / "begun"
+    cards = train_modules(training_of(tokens=96 * 30), begun, lambda row: None)
+    of_another = asdict(cards["last"]) | {"target_sha256": "0" * 64}
+    (begun / "last" / "module.json").write_text(json.dumps(of_another), encoding="utf-8")
+    rows = []
+    again = train_modules(training_of(start=begun, tokens=96 * 12), tmp_path / "out", rows.append)
+    first, last = cards["last"].training["held_out"], rows[0]["held_out"]["last"]
+    assert last["acceptance"][0] == pytest.approx(first["acceptance"][0], abs=0.02)
+    assert again["last"].training["started_from"] == {"of_target": "0" * 64, "tokens": 96 * 30}
+    assert again["last"].target_sha256 == cards["two_ahead"].target_sha256
+    third = train_modules(training_of(start=tmp_path / "out", tokens=96), tmp_path / "third", rows.append)
+    assert third["last"].training["started_from"]["tokens"] == 96 * 42
+    (begun / "last" / "module.json").write_text(json.dumps(of_another | {"options": {"depth": 2}}), encoding="utf-8")
+    with pytest.raises(ModelError, match=r"holds a 'two_ahead' with options \{'depth': 2\}"):
+        Training(training_of(start=begun))
 
 
 def test_a_stopped_training_keeps_what_was_learnt(training_of, tmp_path):

@@ -107,8 +107,8 @@ def _trained() -> tuple[Step, ...]:
              (*SPECVIZ, "study", "depth-width", "--minutes", DEPTH_WIDTH_MINUTES, "--train", "--write"),
              (Output("assets/modules/small_model_*/module.json"),), 55, rests_on=("target",), shares=True),
         *(Step(f"modules-{words[0]}", f"the drafters that learn: {', '.join(words)}",
-               (*SPECVIZ, "train", "module", *words, "--minutes", str(minutes), "--module-lr", "0.02", "--threads", "1",
-                "--nice", "0", *more),
+               (*SPECVIZ, "train", "module", *words, "--minutes", str(minutes), "--module-lr", "0.02", "--module-start",
+                "assets/modules", "--threads", "1", "--nice", "0", *more),
                tuple(Output(f"assets/modules/{name}/module.json") for name in words), minutes + 1,
                rests_on=("target",), shares=True)
           for words, minutes, more in MODULES),

@@ -132,13 +132,29 @@ def read_module(folder: Path, target: GivesFeatures) -> DrafterModule[Options]:
     check_target(card.target_sha256, f"in {folder}", target.info)
     kind = MODULES.get(card.module)
     module = fresh(kind, TargetParts.of(target), from_mapping(kind.options_type, card.options))
-    weights = restored(_tensors(folder))
-    try:
-        module.load_state_dict(weights)
-    except RuntimeError as error:
-        raise ModelError(f"the weights in {folder} cannot be read: {' '.join(str(error).split())}") from error
+    _fill(module, folder)
     module.check()
     return module
+
+
+def fill_from(folder: Path, module: DrafterModule[Options]) -> ModuleCard:
+    """Give a fresh module the weights in `folder`, to be trained on, whichever target they were trained for; returns
+    their card. Raises ModelError where they are of another module or shape."""
+    card = read_card(folder)
+    if (card.module, card.options) != (module.name, to_mapping(module.options)):
+        raise ModelError(
+            f"{folder} holds a '{card.module}' with options {card.options}, and a '{module.name}' with "
+            f"{to_mapping(module.options)} is to be trained; give those options, or another folder."
+        )
+    _fill(module, folder)
+    return card
+
+
+def _fill(module: DrafterModule[Options], folder: Path) -> None:
+    try:
+        module.load_state_dict(restored(_tensors(folder)))
+    except RuntimeError as error:
+        raise ModelError(f"the weights in {folder} cannot be read: {' '.join(str(error).split())}") from error
 
 
 def module_for(

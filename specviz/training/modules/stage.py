@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from specviz.drafters.parts.trained import MODULES
@@ -46,6 +47,7 @@ def training_of(options: TrainOptions) -> ModuleTraining:
         dtype=options.dtype,
         device=options.device,
         work_dir=options.work_dir,
+        start=Path(options.module_start) if options.module_start else None,
     )
 
 

@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 from specviz.drafters.parts.eagle_trunk import EagleTrunk
-from specviz.drafters.parts.module_files import ModuleCard, write_module
+from specviz.drafters.parts.module_files import ModuleCard, fill_from, write_module
 from specviz.drafters.parts.published_eagle import write_speculators
 from specviz.drafters.parts.trained import MODULES, Distance, DrafterModule, divergence, fresh
 from specviz.errors import TrainingError
@@ -83,6 +83,8 @@ class ModuleTraining:
     table_ratio: int = TABLE_RATIO
     """see `LoopOptions`"""
     same_draws: bool = False
+    start: Path | None = None
+    """holds a folder of weights for each module, by its label, from which it goes on; None: fresh weights"""
 
 
 def distance_of(name: str) -> Distance:
@@ -108,6 +110,11 @@ class Training:
         teacher = like.teacher if like else teacher
         self.teacher: Teacher = teacher or Teacher.from_folder(training.target, training.device, self.dtype)
         self.modules: Modules = self._fresh()
+        self._begun: Mapping[str, ModuleCard] = (
+            {}
+            if training.start is None
+            else {label: fill_from(training.start / label, module) for label, module in self.modules.items()}
+        )
         depths = sorted({depth for module in self.modules.values() for depth in module.depths()})
         self._depths = depths
         self._keeps_rows = any(module.reads_rows for module in self.modules.values())
@@ -118,9 +125,10 @@ class Training:
         if checkpoint is None or not checkpoint.is_file():
             sample = torch.cat([self.texts.batch(step) for step in range(CALIBRATION_STEPS)])
             first = self.teacher.read(sample, depths, self._keeps_rows)
-            for module in self.modules.values():
-                module.calibrate(sample.flatten())
-                module.begin(first.batch_for(module))
+            for label, module in self.modules.items():
+                if label not in self._begun:
+                    module.calibrate(sample.flatten())
+                    module.begin(first.batch_for(module))
         options = LoopOptions(
             Pace.of(like.loop.progress.curve) if like else Budget(training.tokens, training.minutes),
             matrix_lr=training.lr,
@@ -176,7 +184,8 @@ class Training:
         shapes = {label: [module.name, to_mapping(module.options)] for label, module in self.modules.items()}
         training = self.training
         sha256 = self.teacher.parts.info.weights_sha256
-        key = json.dumps([shapes, sha256, training.seed, training.english, training.loss])
+        begun = {label: [card.target_sha256, card.training.get("tokens")] for label, card in self._begun.items()}
+        key = json.dumps([shapes, sha256, training.seed, training.english, training.loss, *([begun] if begun else [])])
         return self.training.work_dir / "modules" / hashlib.sha256(key.encode()).hexdigest()[:12]
 
     def _packed(self, folder: Path | None) -> Texts:
@@ -200,8 +209,8 @@ class Training:
         self.loop.run(report, self.measure, stop.is_set if stop else lambda: False)
 
     def card_of(self, label: str) -> dict[str, Any]:
-        """What was measured of one module."""
-        progress = self.loop.progress
+        """What was measured of one module, and in short what it went on from."""
+        progress, begun = self.loop.progress, self._begun.get(label)
         curve = [
             {"elapsed_s": row["elapsed_s"], "tokens": row["tokens"], **row["held_out"][label]}
             for row in progress.curve
@@ -221,6 +230,7 @@ class Training:
             "held_out": curve[-1] if curve else {},
             "curve": curve,
             **self.modules[label].facts(),
+            **({} if begun is None else {"started_from": _in_short(begun)}),
         }
 
     def export(self, out: Path) -> dict[str, ModuleCard]:
@@ -232,6 +242,13 @@ class Training:
         folder = self._folder()
         if folder is not None:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _in_short(card: ModuleCard) -> dict[str, Any]:
+    """Of weights that a training went on from: their target, and the tokens that they and their own start learnt
+    from."""
+    earlier = card.training.get("started_from", {}).get("tokens", 0)
+    return {"of_target": card.target_sha256, "tokens": card.training.get("tokens", 0) + earlier}
 
 
 def train_modules(
