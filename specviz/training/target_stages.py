@@ -54,6 +54,7 @@ def both_halves(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, opt
 
 def figures(options: TrainOptions, report: Report) -> None:
     """Measures `--start` where it is given, else the checkpoint; writes `figures-TOKENS.json` in the work folder."""
+    options.work_dir.mkdir(parents=True, exist_ok=True)  # before the work, not after it
     if options.start:
         model, tokenizer = load_exported(Path(options.start)), load_tokenizer(Path(options.start))
         name = "start"
