@@ -57,15 +57,15 @@ def run(args: argparse.Namespace) -> int:
 
 def _found(reports: Sequence[dict[str, Any]], files: Sequence[Path]) -> str:
     """The sentence of the page, with the weights by which `specviz remake` knows whether it still holds."""
-    from specviz.cli.remake.made_with import bundled, named
+    from specviz.cli.remake.made_with import bundled, in_words, named
 
     compared, wrong = (sum(one[count] for one in reports) for count in ("compared", "wrong"))
     asked = set[str]().union(*map(named, files))
-    weights = [f"{name} (sha256 {digits})" for name, digits in bundled(ROOT / "models").items() if digits in asked]
+    weights = {name: digits for name, digits in bundled(ROOT / "models").items() if digits in asked}
     runs = "one recorded run" if len(reports) == 1 else f"all {len(reports)} recorded runs"
     return (
         f"On {datetime.date.today().isoformat()}, {runs} with the bundled models: {compared:,} values compared, "
-        f"{wrong:,} wrong.\nWeights: {', '.join(weights)}."
+        f"{wrong:,} wrong.\n{in_words(weights)}"
     )
 
 

@@ -36,6 +36,11 @@ def bundled(models: Path) -> dict[str, str]:
     return {one.name: sha256_of(weight_files(one, one.name))[:DIGITS] for one in folders}
 
 
+def in_words(weights: Mapping[str, str]) -> str:
+    """The sentence of a page by which `named` knows these weights: model → the beginning of its hash."""
+    return f"Weights: {', '.join(f'{name} (sha256 {digits})' for name, digits in weights.items())}."
+
+
 def named(path: Path, section: str = "") -> set[str]:
     """The weights that a file names, or a section of a page between its marks. Raises SpecVizError for a file that
     cannot be read as what it is."""

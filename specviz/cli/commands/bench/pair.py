@@ -38,6 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from specviz.cli.remake.made_with import bundled, in_words
     from specviz.lm.step_time import use_threads
     from specviz.training import publication
     from specviz.training.options import TrainOptions
@@ -59,13 +60,5 @@ def run(args: argparse.Namespace) -> int:
     tables = markdown(pair, history) + "\n"
     if args.write is not None:
         publication.write_pair(pair, options, err().row)
-        write_between(args.write, MARK, f"{tables}\n{_weights(args.models)}\n")
+        write_between(args.write, MARK, f"{tables}\n{in_words(bundled(args.models))}\n")
     return deliver(args.json, {**pair, "history": history}, tables)
-
-
-def _weights(models: Path) -> str:
-    """Which weights these are, in the words by which `specviz remake` knows them."""
-    from specviz.cli.remake.made_with import bundled
-
-    each = ", ".join(f"{name} (sha256 {digits})" for name, digits in bundled(models).items())
-    return f"Weights: {each}."
