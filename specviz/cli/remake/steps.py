@@ -31,8 +31,9 @@ MODULES = (
 )
 """drafter modules that are trained together, for how many minutes, and the flags beside their names"""
 SCENES = "scene-*.json.gz"
-CROSS_KV_TOKENS = "110000"
+CROSS_KV_TOKENS = "200000"
 """a module with positions of its own is trained alone, and as many tokens make its presets comparable"""
+GO_ON = ("--module-lr", "0.02", "--module-start", "assets/modules", "--threads", "1", "--nice", "0")
 DEPTH_WIDTH_MINUTES = "54"
 LANES = "assets/lanes/opening.json.gz"
 BATCH = "assets/batches/opening.json.gz"
@@ -107,15 +108,14 @@ def _trained() -> tuple[Step, ...]:
              (*SPECVIZ, "study", "depth-width", "--minutes", DEPTH_WIDTH_MINUTES, "--train", "--write"),
              (Output("assets/modules/small_model_*/module.json"),), 55, rests_on=("target",), shares=True),
         *(Step(f"modules-{words[0]}", f"the drafters that learn: {', '.join(words)}",
-               (*SPECVIZ, "train", "module", *words, "--minutes", str(minutes), "--module-lr", "0.02", "--module-start",
-                "assets/modules", "--threads", "1", "--nice", "0", *more),
+               (*SPECVIZ, "train", "module", *words, "--minutes", str(minutes), *GO_ON, *more),
                tuple(Output(f"assets/modules/{name}/module.json") for name in words), minutes + 1,
                rests_on=("target",), shares=True)
           for words, minutes, more in MODULES),
         *(Step(f"cross-kv-{preset}", f"the drafter that reads the target's cache, as {preset}",
                (*SPECVIZ, "train", "module", "cross_kv", "--module-options", f"cross_kv.preset={preset}", "--minutes",
-                "0", "--tokens", CROSS_KV_TOKENS, "--module-lr", "0.02", "--threads", "1", "--nice", "0"),
-               (Output(f"assets/modules/{folder}/module.json"),), 10, rests_on=("target",), shares=True)
+                "0", "--tokens", CROSS_KV_TOKENS, *GO_ON),
+               (Output(f"assets/modules/{folder}/module.json"),), 7, rests_on=("target",), shares=True)
           for preset, folder in (
               ("longspec", "cross_kv"), ("glide", "cross_kv_glide"), ("tandem", "cross_kv_tandem"))),
         Step("alignment", "what aligning the drafters with the target brings",
