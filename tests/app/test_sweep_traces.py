@@ -57,7 +57,7 @@ def test_a_second_sweep_begins_an_empty_zip(actions, tmp_path):
 
 def test_more_runs_than_the_analysis_reads_are_refused_before_anything_runs():
     check_count(MOST_TRACES)
-    with pytest.raises(OptionError, match="the sweep makes 201 runs, but the traces of at most 200 are kept"):
+    with pytest.raises(OptionError, match="the sweep makes 301 runs, but the traces of at most 300 are kept"):
         check_count(MOST_TRACES + 1)
 
 

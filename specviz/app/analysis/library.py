@@ -22,7 +22,7 @@ from specviz.trace.events import Trace
 from specviz.trace.files import SUFFIXES
 from specviz.trace.limits import UPLOAD
 
-MOST_TRACES = 200
+MOST_TRACES = 300
 MOST_NODES = 400_000
 """in all traces of one analysis; what comes after is left out, and said to be"""
 ZIP_TIMES = 8

@@ -186,7 +186,7 @@ def test_what_is_too_much_or_nothing_is_refused_in_words(actions, folder):
     with zipfile.ZipFile(many, "w") as file:
         for number in range(MOST_TRACES + 1):
             file.writestr(f"{number}.json", "{}")
-    with pytest.raises(TraceError, match="these are 201 traces, but at most 200 are read"):
+    with pytest.raises(TraceError, match="these are 301 traces, but at most 300 are read"):
         actions.count(FILES, "", [str(many)])
 
 
