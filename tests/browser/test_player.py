@@ -66,11 +66,13 @@ PICTURE = """document.querySelector(".svp").innerText
 def test_the_letter_of_a_token_that_ends_its_line_stands_at_its_sign_and_the_legend_explains_it(
     page: Page, tmp_path: Path
 ) -> None:
-    trace = gzip.decompress(asset_path("traces", "opening.json.gz").read_bytes()).decode()
-    opened(page, tmp_path, trace, "#round=1&beat=7")
+    trace = json.loads(SAMPLE)
+    first, second = (str(one["token"]) for one in trace["rounds"][0]["committed"]["tokens"][:2])
+    trace["vocab"][first], trace["vocab"][second] = {"bytes": "Cg==", "text": "\n"}, {"bytes": "SW4=", "text": "In"}
+    opened(page, tmp_path, json.dumps(trace), "#round=1&beat=7")
     line_end = page.locator(".svp-tok").first
     assert (line_end.inner_text(), line_end.get_attribute("data-letter")) == ("⏎", "A")
-    assert page.locator(".svp-round").first.inner_text() == "⏎\nIn"
+    assert page.locator(".svp-round").first.inner_text().startswith("⏎\nIn")
     expect(page.locator(".svp-treefoot .svp-legend li").first).to_have_text("acceptedA")
 
 
@@ -439,7 +441,7 @@ def test_another_run_opens_anew(live: Page) -> None:
 def test_the_readmes_picture_is_of_a_round_with_an_accepted_and_a_rejected_candidate() -> None:
     trace = codec.read(ROOT / "traces" / RECORDING)
     assert re.fullmatch(r"#round=\d+&beat=999&node=\d+", telling_moment(trace))
-    first = trace.rounds[0]
-    assert all(one.accepted for one in first.judged.trials), "the test needs a first round without a rejection"
+    unrejected = [one for one in trace.rounds if all(trial.accepted for trial in one.judged.trials)]
+    assert unrejected, "the test needs a round without a rejection"
     with pytest.raises(AssertionError, match="choose another recording"):
-        telling_moment(replace(trace, rounds=(first,)))
+        telling_moment(replace(trace, rounds=tuple(unrejected)))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from specviz.resources import asset_path
+from specviz.resources import ROOT
 from tests.browser.test_player import GOLDEN, SAMPLE, at, node, opened
 
 pytestmark = pytest.mark.browser
@@ -75,6 +75,7 @@ def test_above_temperature_0_a_greedy_round_has_probabilities_but_no_verdicts(pa
     expect(page.locator(".svp-rejudge [role=status]")).to_contain_text("no u was drawn")
 
 
+TRACES = ROOT / "traces"
 FLIP = """(trace) => {
   for (const round of trace.rounds) for (const temperature of [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]) {
     const found = SpecViz.rejudge(trace, round, { ...SpecViz.recorded(trace), temperature });
@@ -85,10 +86,12 @@ FLIP = """(trace) => {
 
 def test_a_shipped_recording_has_a_verdict_that_flips_when_it_is_colder(page: Page, tmp_path: Path) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
-    trace = gzip.decompress(asset_path("traces", "growth-levels.json.gz").read_bytes()).decode("utf-8")
-    opened(page, tmp_path, trace)
-    index, temperature, sentence = page.evaluate(FLIP, json.loads(trace))
-    at(page, f"#round={index + 1}&beat=99")
+    opened(page, tmp_path, SAMPLE)
+    recordings = [gzip.decompress(file.read_bytes()).decode("utf-8") for file in sorted(TRACES.glob("growth-*.json.gz"))]
+    trace, found = next((one, flip) for one in recordings if (flip := page.evaluate(FLIP, json.loads(one))))
+    index, temperature, sentence = found
+    page.goto("about:blank")  # the same file with another fragment would not load anew
+    opened(page, tmp_path, trace, f"#round={index + 1}&beat=99")
     page.get_by_text("Re-judge this round").click()
     page.get_by_role("slider", name="temperature").fill(str(round(temperature / 0.05)))
     expect(page.locator(".svp-rejudge [role=status]")).to_have_text(sentence)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 from itertools import product
 from pathlib import Path
 
@@ -77,9 +78,11 @@ def test_a_long_run_shows_twelve_rounds_around_the_current_one_and_fits_a_phone(
     page.set_viewport_size({"width": 390, "height": 844})
     opened(page, tmp_path, LONG)
     clock = page.locator(".svp-clock")
-    expect(clock).to_contain_text("rounds 1 to 12 of 31")
+    rounds = len(json.loads(LONG)["rounds"])
+    assert rounds > 20
+    expect(clock).to_contain_text(f"rounds 1 to 12 of {rounds}")
     page.keyboard.press("End")
-    expect(clock).to_contain_text("rounds 20 to 31 of 31")
+    expect(clock).to_contain_text(f"rounds {rounds - 11} to {rounds} of {rounds}")
     widths = bars(page, "target pass").evaluate_all("all => all.map(one => one.getBoundingClientRect().width)")
     assert len(widths) == 12
     assert min(widths) >= 3
