@@ -40,8 +40,12 @@ PARAMETERS = ".layers."
 
 
 def export(options: TrainOptions, report: Report) -> None:
-    """Writes the folders of all three models: weights, tokenizer, split, loss curve and measured `training.json`."""
-    for name in MODELS:
+    """Writes the folders of all three models, or of those named: weights, tokenizer, split, loss curve and measured
+    `training.json`. Raises TrainingError for a name that is none of theirs."""
+    for name in options.modules:
+        if name not in MODELS:
+            raise TrainingError(f"'{name}' is no model of `specviz train export`; it writes {', '.join(MODELS)}.")
+    for name in options.modules or MODELS:
         export_one(name, options, report)
 
 

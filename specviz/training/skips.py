@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import ceil
@@ -32,6 +32,8 @@ CONTINUATION = 48
 STARTS = 4
 REPEATS = 15
 DRAFT_LENGTHS = (1, 2, 3, 4)
+Entries = dict[str, Mapping[str, object]]
+"""by the hash of the weights that they are for"""
 
 
 @dataclass(frozen=True)
@@ -87,8 +89,8 @@ def search_skips(options: TrainOptions, report: Report) -> None:
         report,
     )
     path = options.out_dir.parent / "skips.json"
-    known = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    known[loaded.info.weights_sha256] = {
+    known: Entries = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    entry = {
         "model": loaded.info.name,
         "skip_attention": sorted(layer + 1 for layer in best.attention),
         "skip_mlp": sorted(layer + 1 for layer in best.mlp),
@@ -98,11 +100,17 @@ def search_skips(options: TrainOptions, report: Report) -> None:
         "command": "specviz train skips",
         "seed": options.seed,
     }
-    write(path, known)
-    report({"skips": known[loaded.info.weights_sha256]})
+    write(path, with_entry(known, loaded.info.weights_sha256, entry))
+    report({"skips": entry})
 
 
-def write(path: Path, known: dict[str, object]) -> None:
+def with_entry(known: Entries, weights_sha256: str, entry: Mapping[str, object]) -> Entries:
+    """The entries with this one in place of all that stand for earlier weights of the same model."""
+    others = {sha256: one for sha256, one in known.items() if one["model"] != entry["model"]}
+    return {**others, weights_sha256: entry}
+
+
+def write(path: Path, known: Entries) -> None:
     """The file, whole or not at all."""
     unfinished = path.with_name(path.name + ".partial")
     unfinished.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import subprocess
 import sys
 from pathlib import Path
@@ -27,6 +26,7 @@ from specviz.protocol.runs import RunRequest, TraceSource
 from specviz.resources import ROOT as ASSETS
 from specviz.trace import codec
 from tests.app.doubles import ReplaySource, catalog, sample
+from tests.event_loop import run_to_the_end
 
 ROOT = Path(__file__).parents[2]
 
@@ -69,12 +69,12 @@ def test_the_document_travels_compressed_and_an_answer_of_gradio_as_it_is() -> N
         async with httpx.AsyncClient(transport=served, base_url="http://page") as visitor:
             return await visitor.get(path, headers={"accept-encoding": encoding})
 
-    document, other = asyncio.run(fetched("/")), asyncio.run(fetched("/gradio_api/info"))
+    document, other = run_to_the_end(fetched("/")), run_to_the_end(fetched("/gradio_api/info"))
     assert document.headers["content-encoding"] == "gzip"
     assert int(document.headers["content-length"]) < 100
     assert document.text == "page " * 400
     assert "content-encoding" not in other.headers
-    plain = asyncio.run(fetched("/", "identity"))
+    plain = run_to_the_end(fetched("/", "identity"))
     assert ("content-encoding" in plain.headers, plain.text) == (False, "page " * 400)
 
 

@@ -25,6 +25,7 @@ from specviz.trace.header import Started
 from specviz.trace.steps import Step
 from tests.app.doubles import SAMPLE, ReplaySource, sample
 from tests.browser.page_server import serving
+from tests.event_loop import run_to_the_end
 from tests.load.behaviour import Guest, Notes, Room
 from tests.load.visitor import TurnedAwayError, Visitor, client
 
@@ -79,7 +80,7 @@ def visit(page: gr.Blocks, tmp_path: Path, scene: Callable[[Callable[[], Guest]]
             room = Room(http, layout, notes, tmp_path, SAMPLE, ["code-a", "copy-a"], 0.0, HELD, (0.0, 1.0))
             await scene(lambda: Guest(room, Visitor(http, layout), random.Random(7)))
 
-    asyncio.run(play())
+    run_to_the_end(play())
     return notes
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from specviz.training.skips import Costs, climb, price
+from specviz.training.skips import Costs, climb, price, with_entry
 
 FLAT = {1: 1.0, 2: 1.0}
 """a wider pass costs nothing more"""
@@ -15,6 +15,14 @@ def test_the_price_of_a_token_is_the_rounds_cost_over_its_tokens():
     assert (cost, gamma) == (pytest.approx((0.25 + 1) / 1.5), 1)
     assert price(0.0, 0.25, FLAT) == (1.25, 1)
     assert price(1.0, 0.0, FLAT) == (pytest.approx(1 / 3), 2)
+
+
+def test_a_new_search_takes_the_place_of_earlier_weights_of_the_same_model_alone():
+    known = {"aa": {"model": "target", "gamma": 2}, "bb": {"model": "other", "gamma": 3}}
+    assert with_entry(known, "cc", {"model": "target", "gamma": 1}) == {
+        "bb": {"model": "other", "gamma": 3},
+        "cc": {"model": "target", "gamma": 1},
+    }
 
 
 def test_climbing_skips_what_is_missed_least():

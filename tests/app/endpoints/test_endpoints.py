@@ -17,6 +17,7 @@ from specviz.protocol.sweeps import store
 from specviz.trace import codec
 from tests.app.doubles import SAMPLE, ReplaySource, sample
 from tests.browser.page_server import served
+from tests.event_loop import run_to_the_end
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -126,8 +127,6 @@ def test_a_cancelled_sweep_gives_the_engine_back(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not mcp_installed(), reason="the extra mcp is not installed")
 def test_the_same_are_mcp_tools(address: str) -> None:
-    import asyncio
-
     from mcp import ClientSession
     from mcp.client.streamable_http import streamable_http_client
 
@@ -143,7 +142,7 @@ def test_the_same_are_mcp_tools(address: str) -> None:
             )
             return sorted(one.name for one in tools.tools), tools.tools, answer
 
-    names, tools, answer = asyncio.run(ask())
+    names, tools, answer = run_to_the_end(ask())
     assert [name.rpartition("_")[2] for name in names] == ["catalogue", "check", "run", "sweep"]
     run = next(tool for tool in tools if tool.name.endswith("run"))
     assert "speculative decoding" in run.description
