@@ -87,7 +87,9 @@ FLIP = """(trace) => {
 def test_a_shipped_recording_has_a_verdict_that_flips_when_it_is_colder(page: Page, tmp_path: Path) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     opened(page, tmp_path, SAMPLE)
-    recordings = [gzip.decompress(file.read_bytes()).decode("utf-8") for file in sorted(TRACES.glob("growth-*.json.gz"))]
+    recordings = [
+        gzip.decompress(file.read_bytes()).decode("utf-8") for file in sorted(TRACES.glob("growth-*.json.gz"))
+    ]
     trace, found = next((one, flip) for one in recordings if (flip := page.evaluate(FLIP, json.loads(one))))
     index, temperature, sentence = found
     page.goto("about:blank")  # the same file with another fragment would not load anew

@@ -135,10 +135,11 @@ def test_exported_models_load_with_the_auto_classes_and_carry_their_card(
         assert facts["held_out_bits_per_byte"] > 0
         assert len(facts["held_out_nats_by_layer"]) == model.config.num_hidden_layers
 
-    one = dataclasses.replace(options, out_dir=tmp_path, modules=("drafter",), command="specviz train drafter --seed 0")
+    folder = tmp_path / "one"
+    one = dataclasses.replace(options, out_dir=folder, modules=("drafter",), command="specviz train drafter --seed 0")
     publication.export(one, lambda row: None)
-    assert [folder.name for folder in tmp_path.iterdir()] == ["drafter"]
-    facts = json.loads((tmp_path / "drafter" / "training.json").read_text(encoding="utf-8"))
+    assert [file.name for file in folder.iterdir()] == ["drafter"]
+    facts = json.loads((folder / "drafter" / "training.json").read_text(encoding="utf-8"))
     assert facts["command"] == "specviz train drafter --seed 0"
     with pytest.raises(TrainingError, match="'eagle' is no model"):
         publication.export(dataclasses.replace(one, modules=("eagle",)), lambda row: None)
