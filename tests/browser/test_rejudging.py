@@ -87,13 +87,13 @@ FLIP = """(trace) => {
 def test_a_shipped_recording_has_a_verdict_that_flips_when_it_is_colder(page: Page, tmp_path: Path) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     opened(page, tmp_path, SAMPLE)
-    recordings = [
+    recordings = (
         gzip.decompress(file.read_bytes()).decode("utf-8") for file in sorted(TRACES.glob("growth-*.json.gz"))
-    ]
+    )
     trace, found = next((one, flip) for one in recordings if (flip := page.evaluate(FLIP, json.loads(one))))
     index, temperature, sentence = found
-    page.goto("about:blank")  # the same file with another fragment would not load anew
-    opened(page, tmp_path, trace, f"#round={index + 1}&beat=99")
+    opened(page, tmp_path, trace)
+    at(page, f"#round={index + 1}&beat=99")
     page.get_by_text("Re-judge this round").click()
     page.get_by_role("slider", name="temperature").fill(str(round(temperature / 0.05)))
     expect(page.locator(".svp-rejudge [role=status]")).to_have_text(sentence)
