@@ -27,7 +27,7 @@ EXTRA_STAGES = (
     "captions",
 )  # asked for by name; `all` does without
 PROGRESS_EVERY_S = 15.0
-(MODULES_FIELD,) = (field for field in fields(TrainOptions) if field.name == "modules")  # a list of names, not a flag
+(NAMES_FIELD,) = (field for field in fields(TrainOptions) if field.name == "names")  # a list of names, not a flag
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -39,9 +39,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         choices=["all", *STAGES, *EXTRA_STAGES],
         help="one stage, or all in order (default)",
     )
-    parser.add_argument("modules", nargs="*", metavar="NAME", help=MODULES_FIELD.metadata["help"])
+    parser.add_argument("names", nargs="*", metavar="NAME", help=NAMES_FIELD.metadata["help"])
     for field in fields(TrainOptions):
-        if field.name == MODULES_FIELD.name:
+        if field.name == NAMES_FIELD.name:
             continue
         flag = "--" + field.name.replace("_", "-")
         explanation = field.metadata["help"]
@@ -91,14 +91,14 @@ def run(args: argparse.Namespace) -> int:
     torch.set_num_threads(args.threads)
     disable_progress_bar()  # the stages report their own progress
     options = TrainOptions(**{field.name: getattr(args, field.name) for field in fields(TrainOptions)})
-    options = replace(options, modules=tuple(args.modules))
+    options = replace(options, names=tuple(args.names))
     if options.command == TrainOptions.command:
         options = replace(options, command=command_line(args))
     functions = stage_functions()
     names = list(STAGES) if args.stage == "all" else [args.stage]
     try:
-        if args.modules and args.stage not in ("module", "export"):
-            raise TrainingError(f"'{args.modules[0]}' behind the stage '{args.stage}' names nothing: leave it out.")
+        if args.names and args.stage not in ("module", "export"):
+            raise TrainingError(f"'{args.names[0]}' behind the stage '{args.stage}' names nothing: leave it out.")
         for name in names:
             print(f"== {name}", flush=True)
             minutes = {"drafter": options.drafter_minutes, "weak": options.weak_minutes}.get(name, options.minutes)
@@ -114,7 +114,7 @@ def command_line(args: argparse.Namespace) -> str:
     words = ["specviz train"]
     for field in fields(TrainOptions):
         value = getattr(args, field.name)
-        if field.name == MODULES_FIELD.name:
+        if field.name == NAMES_FIELD.name:
             words += [args.stage, *value] if value else []
         elif value != field.default and not isinstance(value, Path) and field.name not in ("note", "machine"):
             words.append(f"--{field.name.replace('_', '-')}" + ("" if value is True else f" {value}"))

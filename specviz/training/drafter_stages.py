@@ -16,6 +16,7 @@ from specviz.training.generation import Beginnings, TaughtRows, corpus_rows, gen
 from specviz.training.loop import Loop, LoopOptions, Report
 from specviz.training.mixture import load_packed
 from specviz.training.options import TrainOptions
+from specviz.training.publish import load_exported
 from specviz.training.schedule import Budget
 from specviz.training.stages import (
     measured_dtype,
@@ -36,13 +37,15 @@ GENERATED_SHARE_OF_TIME = 0.85
 
 
 def trained_target(options: TrainOptions) -> LlamaForCausalLM:
-    """The target that its stage left, for inference."""
+    """The target that its stage left, or `--start` where none was trained here; for inference, in float32."""
     folder = options.work_dir / "target" / "model"
-    if not folder.is_dir():
-        raise TrainingError("No trained target in the work folder: run `specviz train target` first.")
-    model: LlamaForCausalLM = LlamaForCausalLM.from_pretrained(folder)
-    model.eval()
-    return moved(model, options.device)
+    if not folder.is_dir() and options.start:
+        folder = Path(options.start)
+    if not (folder / "config.json").is_file():
+        raise TrainingError(
+            "No trained target in the work folder: run `specviz train target` first, or name one with --start."
+        )
+    return moved(load_exported(folder), options.device)
 
 
 def teach(options: TrainOptions, report: Report) -> None:

@@ -62,7 +62,7 @@ class TrainOptions:
     drafter_lr: float = option(0.01, "peak learning rate of Muon for the drafter")
     embedding_lr: float = option(3e-3, "peak learning rate of AdamW for embeddings and norms (a third for the drafter)")
     hard_share: float = option(0.5, "weight of the target's most likely token beside the KL in the drafter's loss")
-    modules: tuple[str, ...] = option(
+    names: tuple[str, ...] = option(
         (), "drafter modules that `module` trains, or models that `export` writes, named behind it"
     )
     module_options: str = option("", "their shapes, such as `eagle.unroll=3 eagle.depths=2,5,8`")

@@ -42,10 +42,10 @@ PARAMETERS = ".layers."
 def export(options: TrainOptions, report: Report) -> None:
     """Writes the folders of all three models, or of those named: weights, tokenizer, split, loss curve and measured
     `training.json`. Raises TrainingError for a name that is none of theirs."""
-    for name in options.modules:
+    for name in options.names:
         if name not in MODELS:
             raise TrainingError(f"'{name}' is no model of `specviz train export`; it writes {', '.join(MODELS)}.")
-    for name in options.modules or MODELS:
+    for name in options.names or MODELS:
         export_one(name, options, report)
 
 

@@ -95,7 +95,7 @@ def test_the_target_reads_texts_where_the_module_puts_them(training, module_targ
 
 
 def test_presets_have_folders_of_their_own():
-    options = TrainOptions(modules=("cross_kv",), module_options="cross_kv.preset=tandem cross_kv.block=2")
+    options = TrainOptions(names=("cross_kv",), module_options="cross_kv.preset=tandem cross_kv.block=2")
     (wanted,) = stage.training_of(options).wanted
     assert wanted.called == "cross_kv_tandem"
     assert stage.training_of(replace(options, module_options="")).wanted == (Wanted("cross_kv"),)

@@ -93,6 +93,17 @@ def test_a_stage_without_its_input_says_which_one_to_run(tmp_path: Path) -> None
         stages.target_loop(TrainOptions(work_dir=tmp_path, dtype="float32"))
 
 
+def test_a_shipped_target_can_be_taught_from_without_being_trained_here(target, tmp_path: Path) -> None:
+    """Shipped weights are bfloat16; a target that was trained in the work folder goes before `--start`."""
+    shipped = tmp_path / "shipped"
+    target.bfloat16().save_pretrained(shipped)
+    options = TrainOptions(work_dir=tmp_path, start=str(shipped))
+    found = drafter_stages.trained_target(options)
+    assert (found.dtype, found.config.hidden_size, found.training) == (torch.float32, 32, False)
+    new_model(model_config(1, 16, 2, 24, 320), seed=0).save_pretrained(tmp_path / "target" / "model")
+    assert drafter_stages.trained_target(options).config.hidden_size == 16
+
+
 def run_all_stages(options: TrainOptions) -> TrainOptions:
     """Target, drafter, export and measure on the miniature; prompts from its own held-out file."""
     stages.train_target(options, lambda row: None)
@@ -136,10 +147,10 @@ def test_exported_models_load_with_the_auto_classes_and_carry_their_card(
         assert len(facts["held_out_nats_by_layer"]) == model.config.num_hidden_layers
 
     folder = tmp_path / "one"
-    one = dataclasses.replace(options, out_dir=folder, modules=("drafter",), command="specviz train drafter --seed 0")
+    one = dataclasses.replace(options, out_dir=folder, names=("drafter",), command="specviz train drafter --seed 0")
     publication.export(one, lambda row: None)
     assert [file.name for file in folder.iterdir()] == ["drafter"]
     facts = json.loads((folder / "drafter" / "training.json").read_text(encoding="utf-8"))
     assert facts["command"] == "specviz train drafter --seed 0"
     with pytest.raises(TrainingError, match="'eagle' is no model"):
-        publication.export(dataclasses.replace(one, modules=("eagle",)), lambda row: None)
+        publication.export(dataclasses.replace(one, names=("eagle",)), lambda row: None)

@@ -233,7 +233,7 @@ def test_tables_of_tokens_are_no_matter_of_muon(teacher):
 
 
 def test_the_command_names_modules_and_their_shapes(kind):
-    options = TrainOptions(modules=("two_ahead",), module_options="two_ahead.depth=3", minutes=2.0, target="some")
+    options = TrainOptions(names=("two_ahead",), module_options="two_ahead.depth=3", minutes=2.0, target="some")
     made = stage.training_of(options)
     assert made.wanted == (Wanted("two_ahead", {"depth": "3"}),)
     assert (made.minutes, made.target) == (2.0, "some")
@@ -242,7 +242,7 @@ def test_the_command_names_modules_and_their_shapes(kind):
     with pytest.raises(TrainingError, match="'two_ahead=3' in --module-options is no choice"):
         stage.training_of(replace(options, module_options="two_ahead=3"))
     with pytest.raises(SpecVizError, match="nothing_such"):
-        stage.training_of(replace(options, modules=("nothing_such",), module_options=""))
+        stage.training_of(replace(options, names=("nothing_such",), module_options=""))
 
 
 def test_texts_packed_with_another_tokenizer_are_refused(training_of, tmp_path):

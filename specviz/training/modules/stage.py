@@ -29,14 +29,14 @@ def train_module(options: TrainOptions, report: Callable[[dict[str, Any]], None]
 def training_of(options: TrainOptions) -> ModuleTraining:
     """Raises TrainingError for options that belong to no named module."""
     given = shapes(options.module_options)
-    unknown = sorted(given.keys() - {*options.modules})
+    unknown = sorted(given.keys() - {*options.names})
     if unknown:
         raise TrainingError(
             f"--module-options speaks of '{unknown[0]}', which is not trained here: write NAME.option=value with one "
-            f"of {', '.join(options.modules) or 'the names given'}."
+            f"of {', '.join(options.names) or 'the names given'}."
         )
     return ModuleTraining(
-        tuple(_wanted(name, given.get(name, {})) for name in options.modules),
+        tuple(_wanted(name, given.get(name, {})) for name in options.names),
         target=options.target,
         minutes=options.minutes,
         tokens=options.tokens,
