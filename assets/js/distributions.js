@@ -21,27 +21,34 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return place > 0 ? below.slice(0, place + 1) : [];
   }
 
+  /** Whose distribution the draft row of `parent` is: several drafters may have proposed below it, and it is the
+      first one's. */
+  const rowOf = (round, parent) =>
+    round.nodes.find((child) => child.parent === parent && child.kind !== "point_mass")?.source;
+
   /** p and Q as the trial of a later sibling met them: {draft, target} as top rows, from the stored rows and the
       trials' own numbers, each divided by the mass that these give. Null where they do not give it. */
   function leftRows(round, parent, tried) {
     const node = round.nodes[parent];
-    const exact = (which, head) => {
+    const exact = (which, head, source) => {
       const all = new Map(head ? head.tokens.map((token, place) => [token, head.probs[place]]) : []);
       for (const child of round.nodes)
-        if (child.parent === parent && (which === "target" || child.kind !== "point_mass"))
+        if (child.parent === parent && (which === "target" || (child.kind !== "point_mass" && child.source === source)))
           all.set(child.token, child[`${which}_prob`]);
       return all;
     };
     let left = exact("target", node.target);
     let most = S.atMost(node.target);
-    const gone = new Set();
+    const gone = [];
     const proposal = (child) => {
       if (child.kind === "point_mass") return { at: (token) => Number(token === child.token), all: null };
-      const own = exact("draft", node.draft);
-      const without = child.kind === "without_replacement" ? gone : new Set();
+      const head = child.source === rowOf(round, parent) ? node.draft : null;
+      const own = exact("draft", head, child.source);
+      const drawn = child.kind === "without_replacement" ? gone.filter((one) => one.source === child.source) : [];
+      const without = new Set(drawn.map((one) => one.token));
       const whole = 1 - [...without].reduce((sum, token) => sum + (own.get(token) ?? 0), 0);
       const all = new Map([...own].map(([token, value]) => [token, without.has(token) ? 0 : value / whole]));
-      return { at: (token) => all.get(token) ?? null, all, most: node.draft ? S.atMost(node.draft) / whole : 1 };
+      return { at: (token) => all.get(token) ?? null, all, most: head ? S.atMost(head) / whole : 1 };
     };
     for (let place = 0; place + 1 < tried.length; place++) {
       const child = round.nodes[tried[place].node];
@@ -57,7 +64,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       const mass = over / next.target_prob;
       left = new Map([...rest].map(([token, value]) => [token, value / mass]));
       most = Math.min(1, most / mass);
-      gone.add(child.token);
+      gone.push(child);
     }
     const { all, most: mostDraft } = proposal(round.nodes[tried.at(-1).node]);
     return { target: asHead(left, most), draft: all ? asHead(all, mostDraft) : null };
@@ -96,13 +103,15 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       const sure = { target: tried.at(-1).target_prob };
       if (left.draft) sure.draft = tried.at(-1).draft_prob;
       exact.set(round.nodes[focus].token, sure);
-    } else if (!frozen)
+    } else if (!frozen) {
+      const row = rowOf(round, parent);
       for (const child of children) {
         const sure = {};
-        if (child.kind !== "point_mass" && topRows.draft) sure.draft = child.draft_prob;
+        if (child.kind !== "point_mass" && child.source === row && topRows.draft) sure.draft = child.draft_prob;
         if (topRows.target) sure.target = child.target_prob;
-        exact.set(child.token, sure);
+        exact.set(child.token, { ...exact.get(child.token), ...sure });
       }
+    }
     if (topRows.residual) nothingLeft(round, parent, exact);
     const keep = new Set(children.map((child) => child.token));
     if (ends) keep.add(round.judged.token);

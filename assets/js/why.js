@@ -22,7 +22,9 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       if (level.length !== pass.rows) return null; // some of a level was read, and the trace does not say which
       for (const node of level) read.add(node.id);
     }
-    const kept = round.judged.path.filter((id) => read.has(id));
+    // Where the target's token is left open, the last one is read once more: what may follow it is drawn anew.
+    const again = round.committed.trimmed === "open" ? round.judged.path.at(-1) : null;
+    const kept = round.judged.path.filter((id) => read.has(id) && id !== again);
     const next = trace.rounds[index + 1]?.drafted.passes[0];
     return {
       before: passes[0].cached_rows,

@@ -35,7 +35,8 @@ class Captioner(LlamaModel):
         """See `lm.base.SeesPictures`. All weights but one small table are shared."""
         seen = self._eyes(pixels.to(self.device)[None])[0]
         shown = copy(self)
-        shown._embedding = self._embedding.clone()
-        shown._embedding[self.picture_ids] = seen.to(self._embedding.dtype)
+        # Not in the table's own precision: published in 16 bits, it would round what is seen.
+        shown._embedding = self._embedding.to(seen.dtype, copy=True)
+        shown._embedding[self.picture_ids] = seen
         shown._last_trimmed = None  # it was made of the model that saw something else
         return shown

@@ -72,6 +72,11 @@ class TextCodec:
         ids: list[int] = self._tokenizer.encode(text).ids
         return ids
 
+    def without_added(self, ids: Sequence[int]) -> Sequence[int]:
+        """Ids of a text without the leading special tokens that `encode` adds, where it begins with them."""
+        added = self.encode("")
+        return ids[len(added) :] if list(ids[: len(added)]) == added else ids
+
     def rendered(self, message: str) -> str:
         """A user's message in the checkpoint's chat template. Raises PromptError where there is none."""
         if self.chat is None:

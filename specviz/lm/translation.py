@@ -53,14 +53,12 @@ class Reencoder:
 
     def __init__(self, target: TextCodec, own: TextCodec) -> None:
         self._target, self._own = target, own
-        self._added = target.encode("")
         known = {own.token_bytes(token) for token in own.special_ids}
         self._dropped = frozenset(token for token in target.special_ids if target.token_bytes(token) not in known)
 
     def __call__(self, tokens: Sequence[int]) -> list[int]:
         """Own ids of the text: special tokens that only the target has are left out, those that either tokenizer puts
         before a text are put there by `own`, and the bytes of an unfinished character wait for its end."""
-        begun = len(self._added) if list(tokens[: len(self._added)]) == self._added else 0
-        kept = (token for token in tokens[begun:] if token not in self._dropped)
+        kept = (token for token in self._target.without_added(tokens) if token not in self._dropped)
         data = b"".join(map(self._target.token_bytes, kept))
         return self._own.encode(data.decode("utf-8", errors="ignore"))

@@ -46,7 +46,7 @@ def started(model: Any, drafter: Any, text: TextCodec, settings: Settings, promp
         max_new_tokens=settings.max_length - len(prompt_ids),
         eos_ids=list(settings.eos_ids),
         stop=[],
-        prompt_text=text.decode(prompt_ids),
+        prompt_text=text.decode(text.without_added(prompt_ids)),
         prompt_ids=list(prompt_ids),
     )
     return replace(header, run_id=seal(header))

@@ -76,7 +76,7 @@ def acceptance_by_family(
     counts: dict[str, dict[str, list[Acceptance]]] = {name: defaultdict(list) for name in drafters}
     end = tokenizer.eos_token_id
     for prompt in prompts:
-        ids = tokenizer(prompt["text"], add_special_tokens=False, return_tensors="pt")["input_ids"]
+        ids = tokenizer(prompt["text"], return_tensors="pt")["input_ids"]
         text = greedy_text(target, ids, NEW_TOKENS, end)
         for name, drafter in drafters.items():
             counts[name][prompt["family"]].append(replay_rounds(drafter, text, ids.shape[1], draft_length, end))

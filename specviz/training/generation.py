@@ -105,12 +105,14 @@ def continue_batch(
     temperature: float,
     generator: torch.Generator,
 ) -> TaughtRows:
-    """One row of length + 1 tokens for each of `beginnings`: it is given a beginning and goes on, greedily at
-    temperature 0, else by sampling; after each end-of-text it is given the next."""
+    """One row of length + 1 tokens for each of `beginnings`: it is given the end-of-text token, as a prompt is, and a
+    beginning (which may hold that token itself), and goes on, greedily at temperature 0, else by sampling; after each
+    end-of-text it is given the next."""
+    end = target.config.eos_token_id
     target.set_attn_implementation(ROW_ATTENTION)
     takes_cache = cache_argument(target.model)
     cache = Cache(layers=[ReservedLayer(length) for _ in target.model.layers])
-    given = [list(next(one)) for one in beginnings]
+    given = [ids if ids[0] == end else [end, *ids] for ids in (list(next(one)) for one in beginnings)]
     fresh = [row.pop(0) for row in given]
     columns, states = [fresh], []
     while len(columns) <= length:
@@ -124,7 +126,7 @@ def continue_batch(
             chosen = torch.multinomial((logits / temperature).softmax(-1), 1, generator=generator)[:, 0]
         fresh = [row.pop(0) if row else token for row, token in zip(given, chosen.tolist(), strict=True)]
         for row, token in enumerate(fresh):
-            if token == target.config.eos_token_id and not given[row]:
+            if token == end and not given[row]:
                 given[row] = list(next(beginnings[row]))
         columns.append(fresh)
     return TaughtRows(np.array(columns, dtype=np.uint16).T, np.concatenate(states, axis=1))

@@ -65,28 +65,41 @@ def load_packed(path: Path) -> tuple[TokenStream, Starts]:
     return np.load(path, mmap_mode="r"), np.load(path.with_suffix(".starts.npy"))
 
 
-def window_starts(starts: Starts, n_tokens: int, length: int, first: int = 0) -> Starts:
+def window_starts(starts: Starts, n_tokens: int, length: int, first: int = 0, again: bool = False) -> Starts:
     """Starts of windows of `length` + 1 tokens that cover the stream from the document `first` on.
 
-    Each begins at a document's start: the document that a window cuts off begins the next one. Only a document longer
-    than a window goes on where the window ended.
+    Each begins at a document's start: the document that a window cuts off begins the next one, which is the oftener,
+    the longer it is; with `again` the last whole document does, so that short ones begin windows as often as long ones.
+    Only a document longer than a window goes on where the window ended.
     """
     found, position = [], int(starts[first])
     while position + length + 1 <= n_tokens:
         found.append(position)
-        following = int(starts[np.searchsorted(starts, position + length, side="right") - 1])
-        position = following if following > position else position + length
+        cut = int(np.searchsorted(starts, position + length, side="right")) - 1
+        later = [int(start) for start in starts[max(cut - again, 0) : cut + 1] if start > position]
+        position = later[0] if later else position + length
     return np.asarray(found, dtype=np.int64)
 
 
 class DocumentWindows:
-    """Windows of one stream that begin at document starts, shuffled anew in every epoch; see `twice` for `copies`."""
+    """Windows of one stream, shuffled anew in every epoch; see `window_starts` for `again`, `twice` for `copies`.
 
-    def __init__(self, packed: tuple[TokenStream, Starts], length: int, seed: int, copies: float = 0.0) -> None:
+    Each begins with the end-of-text token before a document, as a prompt does: a window's first token attends to
+    nothing, so a document that began there would be read badly (Xiao et al., 2309.17453, call it an attention sink).
+    """
+
+    def __init__(
+        self,
+        packed: tuple[TokenStream, Starts],
+        length: int,
+        seed: int,
+        copies: float = 0.0,
+        again: bool = False,
+    ) -> None:
         """`length` is the number of predicted tokens per window."""
         self.stream, self.starts = packed
         self.length, self.seed, self.copies = length, seed, copies
-        self.window_starts = window_starts(self.starts, len(self.stream), length)
+        self.window_starts = window_starts(self.starts, len(self.stream), length, again=again)
         if len(self.window_starts) == 0:
             raise TrainingError(f"{len(self.stream)} tokens are too few for a window of {length}: add text.")
 
@@ -94,7 +107,7 @@ class DocumentWindows:
         """The numbered window, [length + 1]; a pure function of the number."""
         epoch, place = divmod(index, len(self.window_starts))
         order = np.random.default_rng((self.seed, epoch)).permutation(len(self.window_starts))
-        start = int(self.window_starts[order[place]])
+        start = max(int(self.window_starts[order[place]]) - 1, 0)
         window = self.stream[start : start + self.length + 1]
         return window if self.copies == 0 else twice(window, np.random.default_rng((self.seed, 1, index)), self.copies)
 

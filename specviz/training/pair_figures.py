@@ -20,6 +20,8 @@ from specviz.theory.repetition import repeats, repetition
 SEED = 2026
 ROWS_AT_ONCE = 25
 MOST_TOKENS = 192
+SUM_TOKENS = 96
+"""of an answer to a sum, which may be worked out digit by digit"""
 PROMPT_SHARE = 0.35
 
 
@@ -55,9 +57,7 @@ def greedy_ids(
     """Greedy continuations as token ids, each up to and with end-of-text or `most` tokens."""
     found: list[list[int]] = []
     for first in range(0, len(prompts), ROWS_AT_ONCE):
-        rows = [
-            tokenizer(text, add_special_tokens=False)["input_ids"] for text in prompts[first : first + ROWS_AT_ONCE]
-        ]
+        rows = [tokenizer(text)["input_ids"] for text in prompts[first : first + ROWS_AT_ONCE]]
         width = max(map(len, rows))
         # Position ids start behind the padding, so a row's text does not depend on its neighbours.
         ids = torch.tensor([[tokenizer.pad_token_id] * (width - len(row)) + row for row in rows])
@@ -196,7 +196,9 @@ def measured_figures(
     for size, name in ((2, "two"), (3, "three")):
         for form in ("bare", "asked", "steps"):
             cases = sum_cases(count // 2, size, form)
-            measured[f"sums_{name}_digits_{form}"] = answers(model, tokenizer, cases, 96, is_anywhere=form != "bare")
+            measured[f"sums_{name}_digits_{form}"] = answers(
+                model, tokenizer, cases, SUM_TOKENS, is_anywhere=form != "bare"
+            )
     measured |= {f"{slot}_carried": carried(model, tokenizer, count, slot) for slot in ("name", "thing")}
     prompts = english_prompts(count)
     texts = greedy_ids(model, tokenizer, [text for _, text in prompts], MOST_TOKENS)

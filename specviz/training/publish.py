@@ -89,7 +89,7 @@ def continuation(
 ) -> str:
     """The model's continuation of a text, greedy at temperature 0."""
     generator, takes_cache = torch.Generator().manual_seed(seed), cache_argument(model)
-    cache, fresh, produced = None, tokenizer(text, add_special_tokens=False, return_tensors="pt")["input_ids"], []
+    cache, fresh, produced = None, tokenizer(text, return_tensors="pt")["input_ids"], []
     for _ in range(tokens):
         result = model(input_ids=fresh, use_cache=True, **{takes_cache: cache})
         cache, logits = returned_cache(result), result.logits[:, -1]

@@ -151,7 +151,7 @@ def target_batches(options: TrainOptions) -> Batches:
         return Windows(stream, options.window, options.batch_size, options.seed, options.copies)
     english, python = (load_packed(options.work_dir / f"train_{name}.npy") for name in ("english", "python"))
     return Mixture(
-        DocumentWindows(english, options.window, options.seed),
+        DocumentWindows(english, options.window, options.seed, again=True),  # prompts are as short as a bare sum
         DocumentWindows(python, options.window, options.seed, options.copies),
         options.english,
         options.batch_size,

@@ -72,7 +72,7 @@ def prompts(options: TrainOptions, report: Report) -> None:
     """Writes the prompt set anew: its English prompts from held-out documents, and all lengths in the exported target's
     tokens."""
     tokenizer = load_tokenizer(options.out_dir / "target")
-    count = prompt_set.write(options.prompts, lambda text: len(tokenizer(text, add_special_tokens=False)["input_ids"]))
+    count = prompt_set.write(options.prompts, lambda text: len(tokenizer(text)["input_ids"]))
     report({"wrote": options.prompts.name, "prompts": count})
 
 

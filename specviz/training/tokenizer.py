@@ -6,7 +6,7 @@ Place in the flow: after the corpus, before the packed windows. Any text round-t
 from collections.abc import Iterable
 from pathlib import Path
 
-from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
+from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import PreTrainedTokenizerFast
 
 from specviz.training.options import VOCABULARY_SIZE
@@ -36,6 +36,7 @@ def train_tokenizer(texts: Iterable[str], vocabulary_size: int = VOCABULARY_SIZE
         show_progress=False,
     )
     tokenizer.train_from_iterator(texts, trainer)
+    begin_with_end_of_text(tokenizer)
     return PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
         bos_token=END_OF_TEXT,
@@ -43,6 +44,16 @@ def train_tokenizer(texts: Iterable[str], vocabulary_size: int = VOCABULARY_SIZE
         pad_token=PADDING,
         clean_up_tokenization_spaces=False,
         model_max_length=1024,
+    )
+
+
+def begin_with_end_of_text(tokenizer: Tokenizer) -> None:
+    """Puts the end-of-text token before every text that is encoded as a prompt, as it stands before every document of
+    the training text but a window's first: what a text's first token is attends to nothing, and is read badly."""
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single=f"{END_OF_TEXT} $A",
+        pair=f"{END_OF_TEXT} $A {END_OF_TEXT} $B:1",
+        special_tokens=[(END_OF_TEXT, tokenizer.token_to_id(END_OF_TEXT))],
     )
 
 

@@ -22,8 +22,9 @@ OTHERS = [line for line in commands() if line not in RUNS]
 
 
 def test_a_recording_is_typed_with_every_setting_it_has() -> None:
-    assert command(recordings()["opening"]) == (
-        "specviz run --prompt-id copy-building-cookies --drafter model --temperature 0.0 --seed 7 --max-new-tokens 48 "
+    opening = recordings()["opening"]
+    assert command(opening) == (
+        f"specviz run --prompt-id {opening['prompt']} --drafter model --temperature 0.0 --seed 7 --max-new-tokens 48 "
         "--gamma 4"
     )
     assert "specviz run" not in OTHERS

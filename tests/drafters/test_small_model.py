@@ -23,7 +23,7 @@ def _layers(drafter: SmallModelDrafter) -> int:
 
 def test_a_network_is_called_by_its_layers_and_width() -> None:
     target, _ = small_pair()
-    for network, layers in (("auto", 2), ("1x192", 1), ("4x88", 4)):
+    for network, layers in (("auto", 2), ("1x320", 1), ("4x88", 4)):
         drafter = SmallModelDrafter.of({"weights": UNTRAINED, "network": network})
         drafter.attach(target, target.new_cache())
         assert _layers(drafter) == layers
@@ -32,7 +32,7 @@ def test_a_network_is_called_by_its_layers_and_width() -> None:
 
 
 def test_an_unknown_network_is_refused_with_those_there_are() -> None:
-    with pytest.raises(OptionError, match=r"network.*4x97.*1x192"):
+    with pytest.raises(OptionError, match=r"network.*4x97.*1x320"):
         SmallModelDrafter.of({"network": "4x97"})
 
 
@@ -43,8 +43,8 @@ def test_a_folder_has_a_network_of_its_own_and_another_is_refused(tmp_path: Path
     drafter = SmallModelDrafter.of({"weights": str(tmp_path)})
     drafter.attach(target, target.new_cache())
     assert _layers(drafter) == 3
-    wrong = SmallModelDrafter.of({"weights": str(tmp_path), "network": "1x192"})
-    with pytest.raises(ModelError, match=r"network is 1x192, but the weights in .* are of 3x8; set network to 'auto'"):
+    wrong = SmallModelDrafter.of({"weights": str(tmp_path), "network": "1x320"})
+    with pytest.raises(ModelError, match=r"network is 1x320, but the weights in .* are of 3x8; set network to 'auto'"):
         wrong.attach(target, target.new_cache())
 
 
@@ -54,7 +54,7 @@ def test_every_network_is_shipped_under_its_name(network: str) -> None:
     layers, size = shape_of(network)
     card = read_card(ROOT / "modules" / f"small_model_{network}")
     assert (card.options["layers"], card.options["size"]) == (layers, size)
-    assert card.training["tokens"] == read_card(ROOT / "modules" / "small_model_1x192").training["tokens"]
+    assert card.training["tokens"] == read_card(ROOT / "modules" / "small_model_1x320").training["tokens"]
 
 
 def test_the_running_network_says_what_the_trained_one_says() -> None:

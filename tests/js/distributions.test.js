@@ -101,6 +101,28 @@ test("a later sibling's bars are p and Q of its own trial: they hold its numbers
   assert.ok(seen > 10, `${seen}`);
 });
 
+test("where two drafters proposed, the draft bars are the first one's, whatever the other thinks of its tokens", () => {
+  const child = (id, token, source, draft_prob, target_prob) => ({
+    id, token, source, draft_prob, target_prob, parent: 0, depth: 1, kind: "without_replacement",
+  });
+  const root = {
+    id: 0, parent: null, depth: 0, kind: "root",
+    draft: { tokens: [5, 6], probs: [0.75, 0.2], rest: 0.05 },
+    target: { tokens: [5, 6], probs: [0.3, 0.6], rest: 0.1 },
+  };
+  const trials = [
+    { node: 1, draft_prob: 0.75, target_prob: 0.3, accepted: false },
+    { node: 2, draft_prob: 0.8, target_prob: 0.8, accepted: true },
+  ];
+  const first = [child(1, 5, "model", 0.75, 0.3), child(2, 6, "model", 0.2, 0.6)];
+  const nodes = [root, ...first, child(3, 5, "model_2", 0.1, 0.3)];
+  const round = { nodes, judged: { rule: "sequential", trials, path: [2] } };
+  const at = { scored: true, level: 1, drawn: false };
+  assert.equal(S.barData(round, 0, at, 1).exact.get(5).draft, 0.75);
+  const { draft } = S.barData(round, 0, at, 2, true).topRows;
+  assert.ok(Math.abs(S.known(draft, 6) - 0.8) < 1e-9); // 0.2 / (1 - 0.75), not 0.2 / (1 - 0.1)
+});
+
 test("below a sibling that was passed over it is that one's brother that is named", () => {
   const trace = structuredClone(sample());
   const index = trace.rounds.findIndex((round) =>

@@ -47,6 +47,13 @@ def test_its_logits_are_those_of_transformers_on_the_pictures_embeddings(caption
     torch.testing.assert_close(seeing.forward(ids, seeing.new_cache()), expected, atol=2e-5, rtol=0)
 
 
+def test_what_it_sees_is_not_rounded_to_the_precision_in_which_its_words_are_published(captioner):
+    model = captioner.model
+    model._embedding = model._embedding.half()
+    seeing = model.seeing(RED)
+    assert torch.equal(seeing._embedding[model.picture_ids], model._eyes(RED[None])[0])
+
+
 def test_what_it_sees_matters_and_the_model_itself_stays_as_it_was(captioner):
     model, ids = captioner.model, [*captioner.model.picture_ids, *TEXT]
     before = model.forward(ids, model.new_cache())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 
 from specviz.errors import ModelError, VocabularyMismatch
 from specviz.lm.text import TextCodec, check_vocabularies
@@ -47,6 +47,17 @@ def test_an_emoji_split_over_four_tokens_keeps_its_bytes(codec):
 def test_text_round_trips_byte_by_byte(codec, text):
     assert b"".join(map(codec.token_bytes, codec.encode(text))) == text.encode()
     assert codec.decode(codec.encode(text)) == text
+
+
+def test_the_tokens_that_encoding_adds_before_a_text_are_told_from_the_text():
+    tokenizer = byte_level()
+    tokenizer.post_processor = processors.TemplateProcessing(single="<end> $A", special_tokens=[("<end>", 0)])
+    codec = TextCodec(tokenizer, "bytes", eos_ids=[0])
+    a, b = codec.encode("ab")[1:]
+    assert codec.encode("ab") == [0, a, b]
+    assert codec.without_added([0, a, 0, b]) == [a, 0, b]
+    assert codec.without_added([a, 0, b]) == [a, 0, b]
+    assert codec.without_added([]) == []
 
 
 def test_a_merge_is_one_token(codec):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from specviz.datastore.build import from_ids
 from specviz.datastore.store import Datastore
@@ -22,6 +22,9 @@ class Letters:
 
     def encode(self, text: str) -> list[int]:
         return [0 if one == "<end>" else ord(one) - 96 for one in re.findall("<end>|.", text)]
+
+    def without_added(self, ids: Sequence[int]) -> Sequence[int]:
+        return ids
 
     def token(self, token: int) -> str:
         return self.token_bytes(token).decode()

@@ -67,7 +67,7 @@ def test_the_counts_are_those_of_the_network_that_runs():
 
 
 def test_every_network_of_both_families_has_a_folder_of_its_own():
-    assert [one.label for one in wanted()][:2] == ["small_model_1x192", "small_model_2x136"]
+    assert [one.label for one in wanted()][:2] == ["small_model_1x320", "small_model_2x224"]
     assert len({one.label for one in wanted()}) == 12
     assert SmallModelModule.folder_name(SmallModelShape()) == "small_model"
 

@@ -47,13 +47,17 @@ def test_generated_text_keeps_the_state_of_every_token(target) -> None:
     torch.testing.assert_close(torch.from_numpy(rows.states).float(), again, rtol=1e-2, atol=1e-2)
 
 
-def test_a_row_begins_with_what_it_is_given_and_is_given_more_after_each_end(target) -> None:
+def test_a_row_begins_with_end_of_text_and_what_it_is_given_and_is_given_more_after_each_end(target) -> None:
     """The weights of the end-of-text token are made so large that it is all the target ever says."""
     with torch.no_grad():
         target.lm_head.weight.zero_()
     target.config.eos_token_id = 0  # the most likely of equals is the first
-    rows = continue_batch(target, [repeat([5, 6]), repeat([7])], 8, 0.0, torch.Generator())
-    assert rows.ids.tolist() == [[5, 6, 0, 5, 6, 0, 5, 6, 0], [7, 0, 7, 0, 7, 0, 7, 0, 7]]
+    rows = continue_batch(target, [repeat([5, 6]), repeat([7]), repeat([0, 8])], 8, 0.0, torch.Generator())
+    assert rows.ids.tolist() == [
+        [0, 5, 6, 0, 5, 6, 0, 5, 6],
+        [0, 7, 0, 7, 0, 7, 0, 7, 0],
+        [0, 8, 0, 0, 8, 0, 0, 8, 0],
+    ]
 
 
 def test_beginnings_stop_before_the_end_of_a_document() -> None:
@@ -137,7 +141,7 @@ def test_exported_models_load_with_the_auto_classes_and_carry_their_card(
         model = AutoModelForCausalLM.from_pretrained(folder)
         tokenizer = AutoTokenizer.from_pretrained(folder)
         assert model.dtype == torch.bfloat16
-        assert tokenizer.decode(tokenizer("def f(x):\n    é🙂")["input_ids"]) == "def f(x):\n    é🙂"
+        assert tokenizer.decode(tokenizer("def f(x):\n    é🙂")["input_ids"]) == "<|endoftext|>def f(x):\n    é🙂"
         card = (folder / "MODEL_CARD.md").read_text(encoding="utf-8")
         assert "PSF-2.0" in card
         assert "seed 0" in card

@@ -40,6 +40,28 @@ def test_a_window_begins_where_a_document_begins() -> None:
     assert window_starts(starts, n_tokens=20, length=5).tolist() == [0, 3, 7, 9, 14]
     assert window_starts(starts, n_tokens=20, length=8).tolist() == [0, 7]
     assert window_starts(starts, n_tokens=20, length=8, first=1).tolist() == [3, 9]
+    assert window_starts(starts, n_tokens=20, length=8, again=True).tolist() == [0, 3, 7, 9]
+
+
+def test_a_window_shows_the_end_of_text_token_before_its_document_as_a_prompt_does() -> None:
+    stream = np.array([5, 5, 0, 6, 6, 6, 0, 7, 0, 8, 8, 8, 8, 0])
+    windows = DocumentWindows((stream, np.array([0, 3, 7, 9])), length=4, seed=0)
+    shown = sorted(windows.window(index).tolist() for index in range(len(windows.window_starts)))
+    assert windows.window_starts.tolist() == [0, 3, 7, 9]
+    assert shown == [[0, 6, 6, 6, 0], [0, 7, 0, 8, 8], [0, 8, 8, 8, 8], [5, 5, 0, 6, 6]]
+
+
+def test_short_documents_begin_windows_again_as_often_as_long_ones() -> None:
+    """Else a prompt of their kind would stand where training seldom showed one: right behind the first token."""
+    lengths = np.random.default_rng(0).choice([2, 18], 4000)
+    starts = np.concatenate([[0], lengths.cumsum()[:-1]])
+
+    def short(again: bool) -> float:
+        found = window_starts(starts, int(lengths.sum()), length=60, again=again)
+        return float((lengths[np.searchsorted(starts, found)] == 2).mean())
+
+    assert 0.4 < short(again=True) < 0.6
+    assert short(again=False) < 0.2
 
 
 def test_only_a_document_longer_than_a_window_goes_on_inside() -> None:
@@ -80,7 +102,7 @@ def test_rows_keep_their_shares_and_no_window_is_left_out() -> None:
     rows = torch.cat([mixture.batch(step).ids for step in range(len(english.window_starts))])
     assert ((rows < 1000).all(1).sum(), (rows >= 1000).all(1).sum()) == (len(rows) // 4, 3 * len(rows) // 4)
     seen = {int(row[0]) for row in rows if row[0] < 1000}
-    assert seen == set(english.window_starts.tolist())
+    assert seen == {max(start - 1, 0) for start in english.window_starts.tolist()}
     assert torch.equal(mixture.batch(3).ids, mixture.batch(3).ids)
     with pytest.raises(TrainingError, match="--english"):
         Mixture(english, python, share=1.0, batch_size=4)

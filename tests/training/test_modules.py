@@ -120,7 +120,7 @@ def test_modules_learn_and_leave_folders_that_load_for_this_target(training_of, 
     cards = train_modules(training_of(tokens=96 * 60), tmp_path / "out", rows.append)
     assert [row["step"] for row in rows] == list(range(61))
     before, after = rows[0]["held_out"]["last"], rows[-1]["held_out"]["last"]
-    assert after["acceptance"][0] > before["acceptance"][0] + 0.05
+    assert after["acceptance"][0] > 1.3 * before["acceptance"][0]
     assert cards["last"].options == {"depth": 3}
     card = read_card(tmp_path / "out" / "last").training
     assert card["held_out"]["acceptance"] == after["acceptance"]

@@ -126,18 +126,28 @@ def test_a_held_out_phrasing_never_occurs_in_training_but_its_parts_do(train) ->
         assert {phrasing[place] for phrasing in asked if not is_held_out("phrasing", phrasing, kind)} >= shown
 
 
-def test_a_bare_sum_of_three_digits_is_worked_out_and_a_smaller_one_answered_at_once() -> None:
+def test_a_bare_sum_of_two_or_three_digits_is_worked_out_and_a_smaller_one_answered_at_once() -> None:
     bare = [text for text in (document("sums", 5, number, held_out=False).text for number in range(300))
             if re.match(r"(Sum: |\w+ writes: )?\d+ [+-] \d+ = ", text)]  # fmt: skip
     assert len(bare) > 50
     for text in bare:
         a, sign, b, rest = re.match(r"\D*(\d+) ([+-]) (\d+) = (.*)", text).groups()
         result = int(a) + int(b) if sign == "+" else int(a) - int(b)
-        if max(int(a), int(b)) > 99:
+        if max(int(a), int(b)) > 9:
             assert rest.startswith("? Ones: ")
             assert rest.endswith(f" {a} {sign} {b} = {result}.")
         else:
             assert rest in (str(result), f"{result}.")
+
+
+def test_sums_of_two_and_three_digits_are_practised_with_their_steps_bare_and_typed_without_spaces() -> None:
+    texts = [document("practice", 5, number, held_out=False).text for number in range(300)]
+    for text in texts:
+        a, sign, b = re.search(r"(\d+) ([+-]) (\d+) = \d+\.$", text).groups()
+        assert max(int(a), int(b)) > 9
+        assert sums.steps(int(a), int(b), sign) in text
+    assert sum(bool(re.match(r"\d+ [+-] \d+ = \? Ones: ", text)) for text in texts) > 20
+    assert sum(bool(re.match(r"\d+[+-]\d+ ?= \? Ones: ", text)) for text in texts) > 20
 
 
 def test_a_question_held_out_with_a_plain_answer_occurs_under_no_other_beginning_of_the_answer() -> None:

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from specviz.lm.text import TextCodec
 from specviz.training.acceptance import acceptance_by_family
 from specviz.training.options import TrainOptions
-from specviz.training.pair_figures import answers, fact_cases, repetition, sum_cases
+from specviz.training.pair_figures import SUM_TOKENS, answers, fact_cases, repetition, sum_cases
 from specviz.training.pair_report import MODELS, TARGET, as_data, first_of_each
 from specviz.training.pair_tables import acceptance_table, figures_table
 from specviz.training.publication import prompts_of, read_json, tokens_so_far
@@ -32,6 +33,16 @@ def test_the_figures_are_of_the_shipped_weights(name: str) -> None:
 
 
 @measured
+@pytest.mark.parametrize("name", MODELS)
+def test_a_prompt_is_read_behind_the_end_of_text_token_as_documents_are_in_training(name: str) -> None:
+    text = TextCodec.from_folder(SHIPPED / name, name)
+    assert [text.token_text(token) for token in text.encode("34 + 28")] == [
+        "<|endoftext|>", "3", "4", " +", " 2", "8",
+    ]  # fmt: skip
+    assert text.eos_ids == (text.encode("")[0],)
+
+
+@measured
 def test_cards_and_page_say_what_the_figures_say() -> None:
     table = figures_table(FIGURES)
     assert table in (ROOT / "docs" / "pair.md").read_text(encoding="utf-8")
@@ -51,7 +62,7 @@ def test_facts_and_sums_measured_again_are_as_right_as_the_card_says(name: str) 
     cases = FIGURES[name]["cases_asked"]
     asked = {
         "facts": (fact_cases(cases), 40),
-        "sums_two_digits_bare": (sum_cases(cases // 2, 2, "bare"), 8),
+        "sums_two_digits_bare": (sum_cases(cases // 2, 2, "bare"), SUM_TOKENS),
     }
     for figure, (found, most) in asked.items():
         share = answers(model, tokenizer, found, most).share

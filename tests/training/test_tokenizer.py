@@ -24,20 +24,23 @@ def tokenizer(mini_corpus: Corpus) -> PreTrainedTokenizerFast:
     ],
 )
 def test_text_round_trips_exactly(tokenizer: PreTrainedTokenizerFast, text: str) -> None:
-    assert tokenizer.decode(tokenizer(text)["input_ids"]) == text
+    assert tokenizer.decode(tokenizer(text)["input_ids"], skip_special_tokens=True) == text
 
 
 def test_special_tokens_have_the_first_two_numbers(tokenizer: PreTrainedTokenizerFast) -> None:
     assert (tokenizer.bos_token_id, tokenizer.eos_token_id, tokenizer.pad_token_id) == (0, 0, 1)
 
 
-def test_nothing_is_added_to_a_prompt(tokenizer: PreTrainedTokenizerFast) -> None:
-    assert END_OF_TEXT not in tokenizer.decode(tokenizer("x")["input_ids"])
+def test_a_prompt_begins_with_the_end_of_text_token_and_nothing_else_is_added(
+    tokenizer: PreTrainedTokenizerFast,
+) -> None:
+    assert tokenizer.decode(tokenizer("x")["input_ids"]) == f"{END_OF_TEXT}x"
+    assert tokenizer("")["input_ids"] == [0]
 
 
 def test_digits_stay_single(tokenizer: PreTrainedTokenizerFast) -> None:
-    assert len(tokenizer("1234")["input_ids"]) == 4
+    assert len(tokenizer("1234", add_special_tokens=False)["input_ids"]) == 4
 
 
 def test_a_line_end_and_its_indentation_are_one_token(tokenizer: PreTrainedTokenizerFast) -> None:
-    assert len(tokenizer("\n    ")["input_ids"]) == 1
+    assert len(tokenizer("\n    ", add_special_tokens=False)["input_ids"]) == 1

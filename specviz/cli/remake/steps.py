@@ -33,7 +33,7 @@ MODULES = (
 SCENES = "scene-*.json.gz"
 CROSS_KV_TOKENS = "200000"
 """a module with positions of its own is trained alone, and as many tokens make its presets comparable"""
-GO_ON = ("--module-lr", "0.02", "--module-start", "assets/modules", "--threads", "1", "--nice", "0")
+GO_ON = ("--module-lr", "0.01", "--module-start", "assets/modules", "--threads", "1", "--nice", "0")
 """from the shipped weights, on one thread"""
 DEPTH_WIDTH_MINUTES = "54"
 LANES = "assets/lanes/opening.json.gz"

@@ -1,15 +1,15 @@
 """Additions and subtractions up to 999, bare, as questions, and with worked steps.
 
 Place in the flow: two families of `generator`. Which operands meet is what is held out: a pair belongs to one side.
-Three-digit numbers are answered with their steps, however they are asked, smaller ones at once. `practice` is a family
-of its own: the prompt set rests on the documents of the other one.
+Numbers of two and three digits are answered with their steps, however they are asked, smaller ones at once. `practice`
+is a family of its own: the prompt set rests on the documents of the other one.
 """
 
 from specviz.corpus.plain_english.page import Draw, Page
 from specviz.corpus.plain_english.people import NAMES
 
 BARE_PRACTICE = 0.6
-"""how much of `practice` is bare sums of at most two digits: without steps they take the most examples to learn"""
+"""how much of `practice` is bare sums: with no word before them, their digits stand at places that vary most"""
 PLACES = ("Ones", "Tens", "Hundreds", "Thousands")
 BARE = (
     "{a} {sign} {b} = {c}",
@@ -18,6 +18,8 @@ BARE = (
     "{name} writes: {a} {sign} {b} = {c}",
 )
 BARE_WITH_STEPS = tuple(f"{frame.partition('=')[0]}= ? {{steps}}{{a}} {{sign}} {{b}} = {{c}}." for frame in BARE)
+"""by the first of them `{a} {sign} {b} =` is answered; people leave spaces out, too"""
+TYPED = ("{a}{sign}{b}= ? {steps}{a} {sign} {b} = {c}.", "{a}{sign}{b} = ? {steps}{a} {sign} {b} = {c}.")
 ASKED = (
     "What is {a} {sign} {b}? ",
     "What is {a} {word} {b}? ",
@@ -96,10 +98,10 @@ def document(draw: Draw) -> Page:
     style = draw.random.random()
     is_long = max(a, b) > 99
     if style < 0.3:
-        page.say(*(BARE_WITH_STEPS if is_long else BARE))
+        page.say(*(BARE_WITH_STEPS if max(a, b) > 9 else BARE))
     elif style < 0.65 and not is_long:
         page.say(*ASKED)
-        page.say("{a} {sign} {b} = {c}.")
+        page.say("{steps}{a} {sign} {b} = {c}." if max(a, b) > 9 else "{a} {sign} {b} = {c}.")
     else:
         page.say(*(ASKED if is_long and draw.chance(0.5) else STEPWISE))
         page.say("{steps}")
@@ -108,30 +110,15 @@ def document(draw: Draw) -> Page:
 
 
 def practice(draw: Draw) -> Page:
-    """What the family above has little of: questions about two digits answered by their steps, and bare sums."""
-    if draw.chance(BARE_PRACTICE):
-        return bare_sums(draw)
+    """What the family above has little of: bare sums of two and three digits, and questions, answered in steps."""
     a, b, sign = operands(draw)
     while max(a, b) < 10:
         a, b, sign = operands(draw)
     page = sum_page(draw, a, b, sign)
-    page.say(*ASKED, *STEPWISE)
-    page.say("{steps}")
-    page.say("{a} {sign} {b} = {c}.")
-    return page
-
-
-def bare_sums(draw: Draw) -> Page:
-    """One to four sums of at most two digits, a line each."""
-    lines = []
-    for _ in range(draw.one((1, 1, 2, 3, 4))):
-        a, b, sign = operands(draw)
-        while max(a, b) > 99:
-            a, b, sign = operands(draw)
-        lines.append(sum_page(draw, a, b, sign))
-    page = lines[0]
-    frame = draw.one(BARE)
-    for number, line in enumerate(lines):
-        page.know(**line.slots)
-        page.say(frame if number == 0 else "\n" + frame)
+    if draw.chance(BARE_PRACTICE):
+        page.say(*BARE_WITH_STEPS, *TYPED)
+    else:
+        page.say(*ASKED, *STEPWISE)
+        page.say("{steps}")
+        page.say("{a} {sign} {b} = {c}.")
     return page

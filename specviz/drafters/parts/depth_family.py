@@ -1,7 +1,7 @@
 """Small models of six depths at one size, twice: what "equally many parameters" means is open at this scale, so one
 family counts what lies between embedding and head, the other all that the network runs with.
 
-A network is called by its layers and its width, "4x96". Registers nothing.
+A network is called by its layers and its width, "4x160". Registers nothing.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 DEPTHS = (1, 2, 3, 4, 8, 16)
 BLOCKS, WHOLE = "blocks", "whole"
 """the families: equal parameters of the blocks, or of the network as it runs, embedding and head with its width"""
-WIDTHS: Mapping[str, tuple[int, ...]] = {BLOCKS: (192, 136, 112, 96, 68, 48), WHOLE: (112, 104, 96, 88, 76, 60)}
+WIDTHS: Mapping[str, tuple[int, ...]] = {BLOCKS: (320, 224, 184, 160, 112, 80), WHOLE: (112, 104, 96, 88, 76, 60)}
 """by depth, as in DEPTHS; chosen for a vocabulary of 4096, to within some percent"""
 USUAL = "2x128"
 """what `specviz train module small_model` trains unless it is told otherwise"""

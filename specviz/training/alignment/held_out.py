@@ -61,7 +61,7 @@ def _written(
     target: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, batch: list[dict[str, Any]], temperature: float
 ) -> list[dict[str, Any]]:
     """ids and length of the prompt, a text for each prompt, ended after end-of-text."""
-    given = [list(tokenizer(one["text"], add_special_tokens=False)["input_ids"]) for one in batch]
+    given = [list(tokenizer(one["text"])["input_ids"]) for one in batch]
     length = max(map(len, given)) + NEW_TOKENS - 1
     generator = torch.Generator().manual_seed(len(given[0]))
     rows = continue_batch(target, [repeat(ids) for ids in given], length, temperature, generator).ids.tolist()

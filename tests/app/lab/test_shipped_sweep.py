@@ -30,12 +30,11 @@ def test_chains_add_as_many_tokens_per_round_as_their_acceptance_says_within_fiv
     assert all(0.95 < ratio < 1.05 for ratio in found), found
 
 
-def test_longer_chains_are_predicted_too_fast_by_no_more_than_two_fifths() -> None:
-    """Their passes took up to a quarter longer in the runs than when the models were loaded, by which the prediction
-    counts: a shared machine, for half an hour."""
+def test_longer_chains_are_predicted_too_fast_by_no_more_than_a_fifth() -> None:
+    """A round takes longer in a run than its passes when the models were loaded, by which the prediction counts."""
     found = ratios()
     chains = [found[f"model γ={gamma} at temperature {one}"] for gamma in range(3, 9) for one in TEMPERATURES]
-    assert all(0.85 < ratio < 1.4 for ratio in chains), chains
+    assert all(0.85 < ratio < 1.2 for ratio in chains), chains
 
 
 def test_shorter_chains_are_predicted_too_fast_by_no_more_than_a_quarter() -> None:

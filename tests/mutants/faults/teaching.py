@@ -8,11 +8,11 @@ ENGLISH = "tests/training/test_plain_english.py"
 
 FAULTS: tuple[Fault, ...] = (
     Fault(
-        "plain English: a bare sum of three digits is answered at once",
+        "plain English: a bare sum of two digits is answered at once",
         "specviz/corpus/plain_english/sums.py",
+        "BARE_WITH_STEPS if max(a, b) > 9 else BARE",
         "BARE_WITH_STEPS if is_long else BARE",
-        "BARE",
-        (f"{ENGLISH}::test_a_bare_sum_of_three_digits_is_worked_out_and_a_smaller_one_answered_at_once",),
+        (f"{ENGLISH}::test_a_bare_sum_of_two_or_three_digits_is_worked_out_and_a_smaller_one_answered_at_once",),
     ),
     Fault(
         "plain English: a question held out with its plain answer occurs with another beginning of it",
@@ -27,6 +27,32 @@ FAULTS: tuple[Fault, ...] = (
         'return f"{prompt} {answer}." in text',
         "return answer in text",
         ("tests/training/test_pair_tables.py::test_a_bare_sum_is_right_at_once_or_behind_its_steps",),
+    ),
+    Fault(
+        "windows: a document has nothing before it",
+        "specviz/training/mixture.py",
+        "max(int(self.window_starts[order[place]]) - 1, 0)",
+        "int(self.window_starts[order[place]])",
+        (
+            "tests/training/test_mixture.py::test_a_window_shows_the_end_of_text_token_before_its_document_as_a_prompt_does",
+        ),
+    ),
+    Fault(
+        "windows: short documents seldom begin one",
+        "specviz/training/mixture.py",
+        "max(cut - again, 0)",
+        "cut",
+        ("tests/training/test_mixture.py::test_short_documents_begin_windows_again_as_often_as_long_ones",),
+    ),
+    Fault(
+        "taught text: a row has nothing before its beginning",
+        "specviz/training/generation.py",
+        "ids if ids[0] == end else [end, *ids]",
+        "ids",
+        (
+            "tests/training/test_drafter_and_export.py"
+            "::test_a_row_begins_with_end_of_text_and_what_it_is_given_and_is_given_more_after_each_end",
+        ),
     ),
     Fault(
         "tiles of attention: a place sees the one behind it",

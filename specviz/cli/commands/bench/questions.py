@@ -56,9 +56,10 @@ def run(args: argparse.Namespace) -> int:
         check_section(args.write, MARK)
     use_threads(args.threads)
     target = SharedModels()(args.target, device=args.device, dtype=args.dtype)
-    encode, eos = target.tokenizer.encode, target.info.eos_ids
-    task = Task(encode(document), [encode(one) for one in questions], args.max_new_tokens)
-    _check(task.document, "document")
+    text, eos = target.tokenizer, target.info.eos_ids
+    behind = [text.without_added(text.encode(one)) for one in questions]  # a question goes on where the document ends
+    task = Task(text.encode(document), behind, args.max_new_tokens)
+    _check(text.without_added(task.document), "document")
     for one, tokens in zip(questions, task.questions, strict=True):
         _check(tokens, f"question '{one.strip()[:40]}'")
     rows = compare(target.model, task, lambda token: token in eos, args.repeats)
