@@ -38,6 +38,7 @@ class TextCodec:
         document = tokenizer.to_str()
         settings = json.loads(document)
         self._tokenizer = tokenizer
+        self._before: list[int] = tokenizer.encode("").ids
         self.name = name
         self.sha256 = hashlib.sha256(document.encode()).hexdigest()
         self.size = 1 + max(tokenizer.get_vocab(with_added_tokens=True).values(), default=-1)
@@ -74,8 +75,8 @@ class TextCodec:
 
     def without_added(self, ids: Sequence[int]) -> Sequence[int]:
         """Ids of a text without the leading special tokens that `encode` adds, where it begins with them."""
-        added = self.encode("")
-        return ids[len(added) :] if list(ids[: len(added)]) == added else ids
+        length = len(self._before)
+        return ids[length:] if list(ids[:length]) == self._before else ids
 
     def rendered(self, message: str) -> str:
         """A user's message in the checkpoint's chat template. Raises PromptError where there is none."""
@@ -86,7 +87,7 @@ class TextCodec:
         return self.chat.render(message, self.name)
 
     def encode_rendered(self, text: str) -> list[int]:
-        """Ids of what `rendered` gave, which names the special tokens it begins with itself."""
+        """Ids of a text alone: of what `rendered` gave, which names its special tokens, or of one that goes on."""
         ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
         return ids
 

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.browser
 BESIDE = (ROOT / "tests" / "golden" / "trace-1.2-beside.json").read_text(encoding="utf-8")
 """three rounds; the drafter drafts six tokens during the first pass, and throws them away"""
 IN_TURN = (ROOT / "tests" / "golden" / "trace-1.2-sample.json").read_text(encoding="utf-8")
-LONG = gzip.decompress((ROOT / "assets" / "traces" / "tandem-story.json.gz").read_bytes()).decode()
+LONG = gzip.decompress((ROOT / "assets" / "traces" / "model-chain-prose-context.json.gz").read_bytes()).decode()
 
 
 def bars(page: Page, what: str) -> Locator:
@@ -79,7 +79,7 @@ def test_a_long_run_shows_twelve_rounds_around_the_current_one_and_fits_a_phone(
     opened(page, tmp_path, LONG)
     clock = page.locator(".svp-clock")
     rounds = len(json.loads(LONG)["rounds"])
-    assert rounds > 12
+    assert rounds > 20
     expect(clock).to_contain_text(f"rounds 1 to 12 of {rounds}")
     page.keyboard.press("End")
     expect(clock).to_contain_text(f"rounds {rounds - 11} to {rounds} of {rounds}")

@@ -117,10 +117,10 @@ def test_states_are_those_of_transformers_at_every_depth(module_target, teacher)
 
 def test_modules_learn_and_leave_folders_that_load_for_this_target(training_of, module_target, tmp_path):
     rows = []
-    cards = train_modules(training_of(tokens=96 * 60), tmp_path / "out", rows.append)
-    assert [row["step"] for row in rows] == list(range(61))
+    cards = train_modules(training_of(tokens=96 * 100), tmp_path / "out", rows.append)
+    assert [row["step"] for row in rows] == list(range(101))
     before, after = rows[0]["held_out"]["last"], rows[-1]["held_out"]["last"]
-    assert after["acceptance"][0] > 1.3 * before["acceptance"][0]
+    assert after["acceptance"][0] > before["acceptance"][0] + 0.05
     assert cards["last"].options == {"depth": 3}
     card = read_card(tmp_path / "out" / "last").training
     assert card["held_out"]["acceptance"] == after["acceptance"]

@@ -24,7 +24,7 @@ def tokenizer(mini_corpus: Corpus) -> PreTrainedTokenizerFast:
     ],
 )
 def test_text_round_trips_exactly(tokenizer: PreTrainedTokenizerFast, text: str) -> None:
-    assert tokenizer.decode(tokenizer(text)["input_ids"], skip_special_tokens=True) == text
+    assert tokenizer.decode(tokenizer(text)["input_ids"]) == f"{END_OF_TEXT}{text}"
 
 
 def test_special_tokens_have_the_first_two_numbers(tokenizer: PreTrainedTokenizerFast) -> None:

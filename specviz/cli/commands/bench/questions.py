@@ -57,9 +57,8 @@ def run(args: argparse.Namespace) -> int:
     use_threads(args.threads)
     target = SharedModels()(args.target, device=args.device, dtype=args.dtype)
     text, eos = target.tokenizer, target.info.eos_ids
-    behind = [text.without_added(text.encode(one)) for one in questions]  # a question goes on where the document ends
-    task = Task(text.encode(document), behind, args.max_new_tokens)
-    _check(text.without_added(task.document), "document")
+    task = Task(text.encode(document), [text.encode_rendered(one) for one in questions], args.max_new_tokens)
+    _check(text.encode_rendered(document), "document")
     for one, tokens in zip(questions, task.questions, strict=True):
         _check(tokens, f"question '{one.strip()[:40]}'")
     rows = compare(target.model, task, lambda token: token in eos, args.repeats)
