@@ -41,6 +41,8 @@ class CaptionRow:
     judged: tuple[int, int]
     """places of grammar, and of those that the picture decides"""
     tokens_per_pass: Estimate | None
+    speedup: Estimate | None
+    """plain decoding's seconds after the prompt over the drafter's, where the caption is the same"""
     same_output: int
     """scenes whose caption is plain decoding's"""
 
@@ -76,7 +78,7 @@ def read(path: Path) -> CaptionReport:
 def _row(data: dict[str, Any]) -> CaptionRow:
     estimates = {
         name: None if data[name] is None else Estimate(*data[name])
-        for name in ("grammar", "grounded", "tokens_per_pass")
+        for name in ("grammar", "grounded", "tokens_per_pass", "speedup")
     }
     return CaptionRow(**data | estimates | {"judged": tuple(data["judged"])})
 

@@ -97,7 +97,7 @@ def run(args: argparse.Namespace) -> int:
     functions = stage_functions()
     names = list(STAGES) if args.stage == "all" else [args.stage]
     try:
-        if args.names and args.stage not in ("module", "export"):
+        if args.names and args.stage not in ("module", "export", "captions"):
             raise TrainingError(f"'{args.names[0]}' behind the stage '{args.stage}' names nothing: leave it out.")
         for name in names:
             print(f"== {name}", flush=True)
@@ -115,7 +115,7 @@ def command_line(args: argparse.Namespace) -> str:
     for field in fields(TrainOptions):
         value = getattr(args, field.name)
         if field.name == NAMES_FIELD.name:
-            words += [args.stage, *value] if value else []
+            words += [args.stage, *value] if value or args.stage in EXTRA_STAGES else []
         elif value != field.default and not isinstance(value, Path) and field.name not in ("note", "machine"):
             words.append(f"--{field.name.replace('_', '-')}" + ("" if value is True else f" {value}"))
     return " ".join(words)

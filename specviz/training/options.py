@@ -63,7 +63,7 @@ class TrainOptions:
     embedding_lr: float = option(3e-3, "peak learning rate of AdamW for embeddings and norms (a third for the drafter)")
     hard_share: float = option(0.5, "weight of the target's most likely token beside the KL in the drafter's loss")
     names: tuple[str, ...] = option(
-        (), "drafter modules that `module` trains, or models that `export` writes, named behind it"
+        (), "drafter modules that `module` trains, or models that `export` writes or `captions` trains, named behind it"
     )
     module_options: str = option("", "their shapes, such as `eagle.unroll=3 eagle.depths=2,5,8`")
     module_english: float = option(0.5, "share of plain English in the text that modules learn from")

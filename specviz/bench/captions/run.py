@@ -1,7 +1,8 @@
-"""Every caption drafter on held-out scenes, counted by `theory.grounding`.
+"""Every caption drafter on held-out scenes, counted by `theory.grounding` and timed beside plain decoding.
 
-Greedy decoding: no draw is in it, and no clock, so the numbers are those of the weights alone. Place in the flow: a
-trace source runs, the rows go into a report.
+Greedy decoding: no draw is in it, so acceptance is that of the weights alone. On each scene plain decoding and the
+drafters take turns, each scene beginning with another one, so that none has the quieter moments to itself. Place in the
+flow: a trace source runs, the rows go into a report.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
+from specviz.bench.core.contest import rotated
 from specviz.protocol.captions import DRAFTERS, SPLITS, CaptionRow
 from specviz.protocol.runs import RunRequest, TraceSource
 from specviz.protocol.sweeps.intervals import ratio_of_sums
@@ -19,6 +21,9 @@ from specviz.trace.assemble import assemble
 from specviz.trace.events import Trace
 
 TARGET = "captioner"
+PLAIN = "none"
+WARM_UP = -1
+"""in place of a scene's number: the first scene once more and before all, counted nowhere"""
 MOST_TOKENS = 48
 FIRST_SEED = 10_000
 """of the scenes: the model card's accuracy is told of others"""
@@ -28,26 +33,30 @@ SPLIT_NAMES: tuple[Scenes, ...] = ("chance", "combination")
 def measure(
     source: TraceSource, scenes: int, gamma: int, cancelled: Callable[[], bool] = lambda: False
 ) -> Iterator[tuple[CaptionRow, Trace]]:
-    """A row per kind of scenes and drafter as soon as it is there, with its last run; ends early where cancelled."""
+    """A row per kind of scenes and drafter, with its last run, as soon as all scenes of that kind are there; ends early
+    where cancelled."""
     for name in SPLIT_NAMES:
-        requests = [
-            RunRequest("", target=TARGET, scene=str(scene_of(name, FIRST_SEED + place)), max_new_tokens=MOST_TOKENS)
-            for place in range(scenes)
-        ]
-        plain = [_run(source, replace(one, drafter="none")) for one in requests]
-        for drafter in DRAFTERS:
-            runs: list[Trace] = []
-            for one in requests:
+        runs: dict[str, list[Trace]] = {one: [] for one in (PLAIN, *DRAFTERS)}
+        for place in (WARM_UP, *range(scenes)):
+            scene = str(scene_of(name, FIRST_SEED + max(0, place)))
+            request = RunRequest("", target=TARGET, scene=scene, max_new_tokens=MOST_TOKENS)
+            for one in rotated(list(runs), place):
                 if cancelled():
                     return
-                runs.append(_run(source, replace(one, drafter_model=drafter, drafter_options={"gamma": gamma})))
-            yield row(drafter, name, runs, plain), runs[-1]
+                drafted = {"drafter_model": one, "drafter_options": {"gamma": gamma}}
+                run = _run(source, replace(request, **({"drafter": PLAIN} if one == PLAIN else drafted)))
+                if place != WARM_UP:
+                    runs[one].append(run)
+        for one in DRAFTERS:
+            yield row(one, name, runs[one], runs[PLAIN]), runs[one][-1]
 
 
 def row(drafter: str, scenes: str, runs: Sequence[Trace], plain: Sequence[Trace]) -> CaptionRow:
     """One drafter's runs, beside plain decoding's of the same scenes."""
     splits = [split(one) for one in runs]
     total = sum(splits, Split())
+    pairs = [(one.finished, other.finished) for one, other in zip(runs, plain, strict=True)]
+    times = [(other.decode_s, one.decode_s) for one, other in pairs if one.output_ids == other.output_ids]
     assert scenes in SPLITS, "only named kinds of scenes are reported."
     return CaptionRow(
         drafter=drafter,
@@ -57,9 +66,8 @@ def row(drafter: str, scenes: str, runs: Sequence[Trace], plain: Sequence[Trace]
         grounded=ratio_of_sums([(one.grounded.accepted, one.grounded.judged) for one in splits]),
         judged=(total.grammar.judged, total.grounded.judged),
         tokens_per_pass=ratio_of_sums([(one.summary.num_output_tokens, one.summary.num_target_passes) for one in runs]),
-        same_output=sum(
-            one.finished.output_ids == other.finished.output_ids for one, other in zip(runs, plain, strict=True)
-        ),
+        speedup=ratio_of_sums(times) if times else None,
+        same_output=len(times),
     )
 
 

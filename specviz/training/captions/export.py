@@ -8,6 +8,7 @@ from __future__ import annotations
 import datetime
 import json
 import platform
+from collections.abc import Iterable
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,7 @@ from specviz.training.captions.train import (
     fresh,
     tokenizer,
 )
+from specviz.training.options import TrainOptions
 from specviz.training.publish import checkpoint_facts, write_json
 
 STORED = torch.float16
@@ -41,20 +43,21 @@ MEASURED_SCENES = 500
 """of each split"""
 
 
-def export(training: CaptionTraining, out: Path, machine: str, report: Report, note: str = "") -> None:
-    """A folder for each of the four, the captioner's with how often it is right. Raises TrainingError where one is not
-    trained yet."""
-    for role in ROLES:
+def export(training: CaptionTraining, roles: Iterable[str], options: TrainOptions, report: Report) -> None:
+    """A folder for each of these in `options.out_dir`, the captioner's with how often it is right. Raises TrainingError
+    where one is not trained yet."""
+    for role in roles:
         facts = {
+            "command": options.command,
             **_run(training, role),
             "date": datetime.date.today().isoformat(),
             "python": platform.python_version(),
             "versions": {package: metadata.version(package) for package in ("torch", "transformers", "tokenizers")},
-            "machine": machine,
+            "machine": options.machine,
             "seed": SEED,
-            "note": note,
+            "note": options.note,
         }
-        folder = out / role
+        folder = options.out_dir / role
         write_checkpoint(training, role, folder)
         write_json(folder / "training.json", facts, report)
         figures = accuracy(load(str(folder), device="cpu"), MEASURED_SCENES) if role == ROLES[0] else {}
@@ -96,7 +99,6 @@ def _run(training: CaptionTraining, role: str) -> dict[str, Any]:
     log = run["log"]
     every = max(1, len(log) // 40)
     facts: dict[str, Any] = {
-        "command": "specviz train captions",
         "steps": run["step"],
         "scenes": run["step"] * training.batch_size,
         "tokens": run["tokens"],

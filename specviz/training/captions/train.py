@@ -67,7 +67,7 @@ def tokenizer() -> Tokenizer:
 def fresh(role: str, vocabulary: int) -> CaptionModel:
     """New weights for a role."""
     if role in (EYES_ALONE, ROLES[0]):
-        config = language_config(vocabulary, hidden=128, layers=4, heads=4, intermediate=320)
+        config = language_config(vocabulary, hidden=256, layers=6, heads=4, intermediate=640)
     else:
         config = language_config(vocabulary, hidden=64, layers=2, heads=2, intermediate=160)
     return CaptionModel(config, EYES.get(ROLES[0] if role == EYES_ALONE else role), SEED)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -35,13 +36,12 @@ LIMITS = Limits()
 VISITOR = SimpleNamespace(session_hash="me")
 
 
-def row(drafter: str, split: str, grammar: float, grounded: float | None) -> CaptionRow:
+def row(drafter: str, split: str, grammar: float, grounded: float | None, speedup: float | None = None) -> CaptionRow:
     def near(value: float) -> Estimate:
         return Estimate(value, round(value - 0.05, 4), round(value + 0.02, 4))
 
-    return CaptionRow(
-        drafter, split, 20, near(grammar), None if grounded is None else near(grounded), (200, 80), near(2.5), 20
-    )
+    grounded_near, speedup_near = (None if value is None else near(value) for value in (grounded, speedup))
+    return CaptionRow(drafter, split, 20, near(grammar), grounded_near, (200, 80), near(2.5), speedup_near, 20)
 
 
 REPORT = CaptionReport(
@@ -222,3 +222,10 @@ def test_the_sentence_says_what_the_adapter_gains() -> None:
         "picture decides; with a small image adapter it is 95% and 75%."
     )
     assert sentence(rows_of(REPORT, "chance")[:1]) == ""
+
+
+def test_the_sentence_says_how_fast_captions_came_where_both_drafters_were_timed() -> None:
+    tuned, eyes = (row(f"caption-drafter-{kind}", "chance", 0.5, 0.5, 1.25) for kind in ("tuned", "eyes"))
+    ending = " When this was recorded, captions came 1.25 and 1.25 times as fast as by plain decoding."
+    assert sentence([tuned, eyes]).endswith(ending)
+    assert "recorded" not in sentence([tuned, replace(eyes, speedup=None)])

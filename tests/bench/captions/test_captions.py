@@ -16,10 +16,10 @@ from tests.app.doubles import ReplaySource, sample
 from tests.theory.test_grounding import trace
 
 
-def run(*committed: tuple[int, str], passes: int = 2):
+def run(*committed: tuple[int, str], passes: int = 2, seconds: float = 1.0):
     one = trace(*committed)
     one.summary = SimpleNamespace(num_output_tokens=len(committed), num_target_passes=passes)
-    one.finished = SimpleNamespace(output_ids=[token for token, _ in committed])
+    one.finished = SimpleNamespace(output_ids=[token for token, _ in committed], decode_s=seconds)
     return one
 
 
@@ -37,6 +37,16 @@ def test_a_row_adds_up_the_places_of_all_scenes() -> None:
     assert found.tokens_per_pass is not None
     assert found.tokens_per_pass.value == 1.5
     assert (found.scenes, found.same_output) == (2, 1)
+
+
+def test_speed_is_plain_decodings_time_over_the_drafters_where_the_caption_is_the_same() -> None:
+    fast, slow = (run((5, "draft"), seconds=seconds) for seconds in (2.0, 3.0))
+    other = run((7, "target"), seconds=50.0)
+    found = row("caption-drafter-eyes", "chance", [fast, slow, other], [slow, slow, fast])
+    assert found.speedup is not None
+    assert found.speedup.value == pytest.approx(6 / 5)
+    assert found.same_output == 2
+    assert row("caption-drafter-eyes", "chance", [other], [fast]).speedup is None
 
 
 def test_where_nothing_was_judged_there_is_no_share() -> None:
@@ -59,17 +69,18 @@ def test_every_drafter_runs_on_the_same_held_out_scenes_beside_plain_decoding() 
     assert [(one.drafter, one.split) for one in rows] == [
         (drafter, split) for split in ("chance", "combination") for drafter in DRAFTERS
     ]
-    scenes = [one.scene for one in source.asked]
-    assert scenes[:2] == [str(scene_of("chance", FIRST_SEED + place)) for place in (0, 1)]
-    assert scenes[:8] == scenes[:2] * 4
-    assert [one.drafter for one in source.asked[:3]] == ["none", "none", "model"]
-    assert {one.drafter_options["gamma"] for one in source.asked[2:8]} == {3}
+    first, second = (str(scene_of("chance", FIRST_SEED + place)) for place in (0, 1))
+    assert [one.scene for one in source.asked][:12] == [first] * 8 + [second] * 4, "the first warms up"
+    turns = [one.drafter_model if one.drafter == "model" else "none" for one in source.asked[:12]]
+    names = ["none", *DRAFTERS]
+    assert turns == [names[-1], *names[:-1], *names, *names[1:], names[0]]
+    assert {one.drafter_options["gamma"] for one in source.asked if one.drafter == "model"} == {3}
     assert {one.temperature for one in source.asked} == {0.0}
 
 
 def test_a_cancelled_bench_keeps_the_rows_that_are_there() -> None:
     source = Asked()
-    assert len(list(measure(source, 2, 3, lambda: len(source.asked) > 4))) == 1
+    assert len(list(measure(source, 2, 3, lambda: len(source.asked) > 12))) == 3
 
 
 def test_the_table_says_what_was_judged_and_where_it_comes_from() -> None:
