@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+from zipfile import ZIP_LZMA, ZipFile, ZipInfo
 
 from specviz.cli.parts.analysis_report import interval
 from specviz.cli.parts.trace_files import readable, trace_files
@@ -51,14 +51,15 @@ def section(folder: Path, made: str = MADE) -> str:
 
 
 def pack(folder: Path, archive: Path) -> int:
-    """The traces that `section` counts, as one zip, for the Analysis tab to offer. Returns how many they are.
+    """The traces that `section` counts, as one zip, for the Analysis tab to offer: by LZMA, which takes a fifth less
+    than what every program opens. Returns how many they are.
 
     Raises TraceError where one of them cannot be read, OSError where the zip cannot be written."""
     counted = [(name, trace) for name, trace in _every(folder) if not _repeats(trace)]
-    with ZipFile(archive, "w", ZIP_DEFLATED) as file:
+    with ZipFile(archive, "w") as file:
         for name, trace in counted:
             member = ZipInfo(f"{name}.json")  # without the moment of writing
-            file.writestr(member, codec.dumps(trace), ZIP_DEFLATED, 9)
+            file.writestr(member, codec.dumps(trace), ZIP_LZMA)
     return len(counted)
 
 
