@@ -28,6 +28,8 @@ class Shown:
     """The points on the page, for a `gr.State`."""
 
     points: tuple[SweepPoint, ...] = ()
+    awaited: bool = False
+    """they are on their way: until then nothing is drawn, so that the page says of no results that there are none"""
 
 
 def lab_charts(shown: gr.State, main: gr.Plot, opening: str | None = None) -> gr.Radio:
@@ -67,6 +69,8 @@ def picture_buttons(plot: str, name: gr.Radio | None = None) -> None:
 
 def draw(shown: Shown, name: str) -> tuple[object, ...]:
     """What the chosen chart is about, the chart, and its numbers as a file."""
+    if shown.awaited:
+        return explanation(name), gr.skip(), gr.skip()
     one = chart(name)
     return explanation(name), one.build(shown.points), _file(one.name, shown.points)
 

@@ -92,7 +92,7 @@ def speedup_tab(actions: SpeedupActions, tab: gr.Tab, table: str) -> SpeedupPart
         parts["as_json"] = gr.DownloadButton("Results as JSON", interactive=False, size="sm", min_width=140)
         parts["as_csv"] = gr.DownloadButton("Results as CSV", interactive=False, size="sm", min_width=140)
         picture_buttons("sv-sweep-plot")
-    parts["points"] = gr.State(Shown())
+    parts["points"] = gr.State(Shown(awaited=waits))
     choice = lab_charts(parts["points"], parts["plot"], OPENING if waits else None)
     acceptance_fold(actions.limits)
 

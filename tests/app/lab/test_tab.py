@@ -23,6 +23,12 @@ def test_without_points_there_is_no_file() -> None:
     assert draw(Shown(), "plane")[2].interactive is False
 
 
+def test_while_results_are_on_their_way_only_the_explanation_changes() -> None:
+    text, *others = draw(Shown(awaited=True), "economy")
+    assert "Which way of ending a draft" in str(text)
+    assert others == [gr.skip(), gr.skip()]
+
+
 def asked(**query: str) -> tuple[object, object]:
     return restore(SimpleNamespace(query_params=query))  # type: ignore[arg-type]
 
