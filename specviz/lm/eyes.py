@@ -1,6 +1,6 @@
 """A small picture encoder: pixels in, one embedding per cell of a grid out, in the width of a language model.
 
-    pixels ─► patches of 4 × 4 ─► two blocks over all patches ─► mean over each cell's patches ─► projector
+    pixels ─► patches of 4 × 4 ─► blocks over all patches ─► mean over each cell's patches ─► projector
 
 The patches and blocks are those of a vision transformer (Dosovitskiy et al. 2010.11929), the projector that of LLaVA
 (Liu et al. 2310.03744). What is in a picture is none of its business.

@@ -10,7 +10,7 @@ from specviz.training.captions.batches import UNREAD
 
 WHAT = {
     "captioner": "A target that captions a picture of one to three coloured shapes: 64 patches of 4 × 4 pixels, three "
-    "blocks of a vision transformer, 16 pooled tokens, a projector, and a language model of four layers.",
+    "blocks of a vision transformer, 16 pooled tokens, a projector, and a language model of six layers.",
     "caption-drafter-text": "A drafter that sees no picture and never read a caption: it knows the captions' words "
     "from other sentences.",
     "caption-drafter-tuned": "The same drafter, trained on captions as well; it still sees no picture, so it can only "
