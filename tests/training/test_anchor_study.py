@@ -8,14 +8,13 @@ import torch
 
 from specviz.drafters.cross_kv import CrossKVModule
 from specviz.drafters.parts.cross_shape import CrossKVShape
-from specviz.drafters.parts.module_files import read_card
 from specviz.drafters.parts.trained import fresh
 from specviz.errors import TrainingError
 from specviz.training.modules import stage
-from specviz.training.modules.anchor_study import LABEL, both_networks, training_of, within
+from specviz.training.modules.anchor_study import both_networks, trainings_of, within
 from specviz.training.modules.batches import TextOptions
 from specviz.training.modules.teacher import Teacher
-from specviz.training.modules.train import ModuleTraining, Training, Wanted, train_modules
+from specviz.training.modules.train import ModuleTraining, Training, Wanted
 from specviz.training.options import TrainOptions
 
 TINY = TextOptions(length=24, rows=4, block_rows=3, write_every=3, most_written=2)
@@ -34,17 +33,19 @@ def training(module_target, module_work, tmp_path):
     return made
 
 
-def test_both_networks_are_measured_by_context_after_as_many_tokens(training, tmp_path):
-    out = tmp_path / "out"
-    train_modules(training(Wanted("cross_kv")), out, lambda row: None)
-    card = read_card(out / "cross_kv")
-    asked = training_of(card, "target", tmp_path)
-    assert (asked.tokens, asked.minutes) == (96 * 6, 0.0)
-    assert asked.wanted[0].options == {**card.options, "anchors": "off"}
+def test_both_networks_begin_fresh_learn_from_as_many_tokens_and_are_measured_by_context(training, tmp_path):
+    asked = trainings_of("target", tmp_path, 96 * 6)
+    assert [(one.tokens, one.minutes, one.start) for one in asked.values()] == [(96 * 6, 0.0, None)] * 2
+    assert [dict(one.wanted[0].options) for one in asked.values()] == [
+        {"preset": "longspec", "anchors": "off"},
+        {"preset": "longspec", "anchors": "on"},
+    ]
     rows = []
-    small = replace(training(), wanted=asked.wanted, tokens=asked.tokens)
-    found = list(within(both_networks(out / "cross_kv", small, rows.append), [(2, 8), (9, 24)]))
+    small = {anchors: replace(training(), wanted=one.wanted, tokens=one.tokens) for anchors, one in asked.items()}
+    networks = both_networks(small, rows.append)
+    assert [getattr(module.options, "moves_text", False) for module in networks.by_anchors.values()] == [False, True]
     assert rows[-1]["tokens"] == 96 * 6
+    found = list(within(networks, [(2, 8), (9, 24)]))
     assert [(one.anchors, one.shortest, one.longest) for one in found] == [
         (False, 2, 8),
         (False, 9, 24),
@@ -53,10 +54,6 @@ def test_both_networks_are_measured_by_context_after_as_many_tokens(training, tm
     ]
     assert all(0.0 < depth < 1.0 for one in found for depth in one.acceptance)
     assert found[0].acceptance != found[2].acceptance
-    without = training(Wanted("cross_kv", {"anchors": "off"}, LABEL))
-    train_modules(without, out, lambda row: None)
-    with pytest.raises(TrainingError, match="not trained at anchor-offset positions"):
-        both_networks(out / LABEL, small, rows.append)
 
 
 def test_acceptance_by_context_is_that_of_the_drafts_begun_there(training):

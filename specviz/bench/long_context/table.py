@@ -34,8 +34,8 @@ def markdown(study: LongContexts) -> str:
             "MiB that each keeps of the text for itself (the presets read the target's beside it).",
             markdown_table(head, sizes),
             f"Acceptance by the context of the draft, on held-out text of the trained target (context "
-            f"{study.trained_context}, nothing raised): the shipped `longspec` network and one trained alike but "
-            f"for the anchors, on {study.trained_tokens:,} tokens each in texts of {study.window}.",
+            f"{study.trained_context}, nothing raised): two fresh `longspec` networks, trained alike but for "
+            f"the anchors, on {study.trained_tokens:,} tokens each in texts of {study.window}.",
             markdown_table(["network", *(f"{low}–{high}" for low, high in places)], accepted),
             *([] if study.beyond is None else _beyond(study.beyond, study.trained_context)),
             *_origins(study),

@@ -35,7 +35,7 @@ CROSS_KV_TOKENS = "200000"
 """a module with positions of its own is trained alone, and as many tokens make its presets comparable"""
 GO_ON = ("--module-lr", "0.01", "--module-start", "assets/modules", "--threads", "1", "--nice", "0")
 """from the shipped weights, on one thread"""
-DEPTH_WIDTH_MINUTES = "54"
+DEPTH_WIDTH_MINUTES = "42"
 LANES = "assets/lanes/opening.json.gz"
 BATCH = "assets/batches/opening.json.gz"
 TRAINING = "assets/trainings/opening.json.gz"
@@ -107,7 +107,7 @@ def _trained() -> tuple[Step, ...]:
              (Output("assets/skips.json", keeps_others=True),), 6, rests_on=("target",), shares=True),
         Step("depth-width-networks", "small models of six depths at equal size",
              (*SPECVIZ, "study", "depth-width", "--minutes", DEPTH_WIDTH_MINUTES, "--train", "--write"),
-             (Output("assets/modules/small_model_*/module.json"),), 55, rests_on=("target",), shares=True),
+             (Output("assets/modules/small_model_*/module.json"),), 43, rests_on=("target",), shares=True),
         *(Step(f"modules-{words[0]}", f"the drafters that learn: {', '.join(words)}",
                (*SPECVIZ, "train", "module", *words, "--minutes", str(minutes), *GO_ON, *more),
                tuple(Output(f"assets/modules/{name}/module.json") for name in words), minutes + 1,
@@ -204,7 +204,7 @@ def _benches() -> tuple[Step, ...]:
              rests_on=("captioner",)),
         Step("depth-width", "what depth costs a drafter and what it brings",
              (*SPECVIZ, "study", "depth-width", "--minutes", DEPTH_WIDTH_MINUTES, "--write"),
-             (Output("assets/studies/depth_width.json"), Output("docs/depth_width.md", "depth width study")), 60,
+             (Output("assets/studies/depth_width.json"), Output("docs/depth_width.md", "depth width study")), 48,
              rests_on=("target",)),
         Step("long-context", "what a long text costs drafters, and what anchor-offset training brings",
              (*SPECVIZ, "study", "long-context", "--write"),

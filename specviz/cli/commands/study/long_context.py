@@ -28,7 +28,6 @@ KEPT = KeptStudy(
     ROOT / "studies" / "long_context.json", ROOT.parent / "docs" / "methods" / "cross_kv.md", "long context study",
     long_contexts.read, long_contexts.write, markdown,
 )  # fmt: skip
-SHIPPED = ROOT / "modules" / "cross_kv"
 TARGET, DRAFTER = "target", "drafter"
 RAISED = 8448
 """the longest text, and room for a draft"""
@@ -57,8 +56,7 @@ def _run(args: argparse.Namespace) -> long_contexts.LongContexts:
     import torch
     from transformers.utils.logging import disable_progress_bar
 
-    from specviz.drafters.parts.module_files import read_card
-    from specviz.training.modules.anchor_study import both_networks, training_of, within
+    from specviz.training.modules.anchor_study import both_networks, trainings_of, within
     from specviz.training.modules.raised_study import RaisedOptions, beyond
     from specviz.training.modules.stage import Lines
 
@@ -69,9 +67,8 @@ def _run(args: argparse.Namespace) -> long_contexts.LongContexts:
     lines = Lines(err().row)
     if args.nice and hasattr(os, "nice"):
         os.nice(args.nice)
-    shipped = read_card(SHIPPED)
-    training = training_of(shipped, TARGET, args.work_dir)
-    networks = both_networks(SHIPPED, training, lines)
+    trainings = trainings_of(TARGET, args.work_dir)
+    networks = both_networks(trainings, lines)
     acceptance = tuple(within(networks))
     further = beyond(TARGET, networks.by_anchors, RaisedOptions(RAISED), err().line)
     origin = _origin()
@@ -80,8 +77,8 @@ def _run(args: argparse.Namespace) -> long_contexts.LongContexts:
         costs,
         kept.repeats if kept else args.repeats,
         acceptance,
-        training.tokens,
-        training.texts.length,
+        trainings[True].tokens,
+        trainings[True].texts.length,
         origin.target.context_length,
         RAISED,
         models,
