@@ -134,7 +134,7 @@ def test_every_model_is_shipped_with_the_same_words_and_a_card(role: str) -> Non
 
 
 def test_together_they_stay_small() -> None:
-    assert sum(path.stat().st_size for role in ROLES for path in (SHIPPED / role).iterdir()) < 6_500_000
+    assert sum(path.stat().st_size for role in ROLES for path in (SHIPPED / role).iterdir()) < 10_500_000
 
 
 def test_the_shipped_captioner_names_colours_and_shapes_in_38_of_40_held_out_scenes() -> None:
