@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
 import pytest
 import torch
 
+from specviz.errors import TrainingError
 from specviz.lm.load import load
 from specviz.resources import ROOT
 from specviz.scenes.captions import GROUNDED
@@ -21,7 +23,9 @@ from specviz.training.captions.accuracy import SPLITS, accuracy
 from specviz.training.captions.batches import IGNORED, UNKNOWN_ID, UNREAD, Captions, LessonCaptions, batch_of
 from specviz.training.captions.export import MEASURED_SCENES, write_checkpoint
 from specviz.training.captions.lessons import shown
+from specviz.training.captions.stage import train_captions
 from specviz.training.captions.train import EYES_ALONE, ROLES, STAGES, CaptionTraining, fresh, tokenizer, trained
+from specviz.training.options import TrainOptions
 
 SHIPPED = ROOT / "models"
 TWO = Scene.parse("large red circle at 8,8; small blue square at 24,20")
@@ -92,6 +96,21 @@ def test_a_short_training_lowers_the_loss_resumes_and_loads_as_it_was(tmp_path: 
     write_checkpoint(training, ROLES[2], blind)
     assert "eyes" not in json.loads((blind / "config.json").read_text(encoding="utf-8"))
     assert load(str(blind)).tokenizer.sha256 == found.tokenizer.sha256
+
+
+def test_named_models_are_trained_and_written_alone_and_an_unknown_name_is_refused(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(train, "TOKENS", dict.fromkeys(STAGES, 4))
+    options = TrainOptions(work_dir=tmp_path / "work", out_dir=tmp_path / "out", names=(ROLES[2],), command="as typed")
+    rows: list[dict[str, object]] = []
+    train_captions(options, rows.append)
+    assert [row["training"] for row in rows if "training" in row] == [ROLES[1], ROLES[2]], (
+        "the one it begins with first"
+    )
+    assert [folder.name for folder in options.out_dir.iterdir()] == [ROLES[2]]
+    facts = json.loads((options.out_dir / ROLES[2] / "training.json").read_text(encoding="utf-8"))
+    assert facts["command"] == "as typed"
+    with pytest.raises(TrainingError, match="no caption model 'captionr'; there are captioner, caption-drafter-text"):
+        train_captions(replace(options, names=("captionr",)), rows.append)
 
 
 def test_captions_leave_the_captioners_eyes_as_they_were_taught(tmp_path: Path, monkeypatch) -> None:

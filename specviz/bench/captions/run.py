@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from specviz.bench.core.contest import rotated
 from specviz.protocol.captions import DRAFTERS, SPLITS, CaptionRow
@@ -35,16 +36,17 @@ def measure(
 ) -> Iterator[tuple[CaptionRow, Trace]]:
     """A row per kind of scenes and drafter, with its last run, as soon as all scenes of that kind are there; ends early
     where cancelled."""
+    asked: dict[str, dict[str, Any]] = {PLAIN: {"drafter": PLAIN}}
+    asked |= {one: {"drafter_model": one, "drafter_options": {"gamma": gamma}} for one in DRAFTERS}
     for name in SPLIT_NAMES:
-        runs: dict[str, list[Trace]] = {one: [] for one in (PLAIN, *DRAFTERS)}
+        runs: dict[str, list[Trace]] = {one: [] for one in asked}
         for place in (WARM_UP, *range(scenes)):
             scene = str(scene_of(name, FIRST_SEED + max(0, place)))
             request = RunRequest("", target=TARGET, scene=scene, max_new_tokens=MOST_TOKENS)
-            for one in rotated(list(runs), place):
+            for one in rotated(list(asked), place):
                 if cancelled():
                     return
-                drafted = {"drafter_model": one, "drafter_options": {"gamma": gamma}}
-                run = _run(source, replace(request, **({"drafter": PLAIN} if one == PLAIN else drafted)))
+                run = _run(source, replace(request, **asked[one]))
                 if place != WARM_UP:
                     runs[one].append(run)
         for one in DRAFTERS:
