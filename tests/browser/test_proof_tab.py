@@ -51,6 +51,11 @@ def test_the_switch_is_flipped_by_key_and_the_bias_appears_at_two_widths(proof: 
     lines = proof.locator(".sv-proof-lines")
     lines.focus()
     assert lines.evaluate("box => box === document.activeElement && box.scrollWidth > box.clientWidth")
+    lines.evaluate("box => { box.scrollLeft = box.scrollWidth }")
+    caption = lines.locator("caption").bounding_box()
+    assert caption is not None
+    assert caption["x"] >= 0, "it stays while the table goes by"
+    assert caption["x"] + caption["width"] <= 390
     proof.locator("#sv-proof-break").get_by_label("intact").check()
     expect(proof.locator("#sv-proof-summary")).to_contain_text("Equal to the target")
     expect(proof.locator("#sv-proof-summary .sv-bias")).to_have_count(0)

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from specviz.app.lab.cases import Rows, by_series, cases, fraction
+from specviz.app.lab.cases import Rows, by_series, cases, fraction, leaders_first, leading
 from specviz.app.lab.chart import NO_DRAFTS, LabChart
-from specviz.app.lab.figure_parts import HEIGHT, hover, label, look
+from specviz.app.lab.figure_parts import HEIGHT, draw_few, hover, label, look
 from specviz.app.parts.style import style
 from specviz.protocol.sweeps.points import SweepPoint
 
@@ -120,7 +120,8 @@ def rows(points: Sequence[SweepPoint]) -> Rows:
 
 def figure(points: Sequence[SweepPoint]) -> go.Figure | None:
     """Acceptance by position as lines: solid over all drafts, dotted given the depths before."""
-    found = lines(points)
+    few = leading(points)
+    found = leaders_first(lines(points), few)
     if not found:
         return None
     drawn = go.Figure()
@@ -128,7 +129,7 @@ def figure(points: Sequence[SweepPoint]) -> go.Figure | None:
         drawn.add_traces(_traces(line, *look(place)))
     drawn.update_xaxes(title="depth in the draft", dtick=1)
     drawn.update_yaxes(title="share accepted", range=[0, 1.04])
-    return style(drawn, HEIGHT)
+    return draw_few(style(drawn, HEIGHT), few)
 
 
 def _traces(line: PositionLine, colour: str, mark: str) -> list[go.Scatter]:

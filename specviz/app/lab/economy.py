@@ -7,7 +7,7 @@ points.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import plotly.graph_objects as go
@@ -17,6 +17,9 @@ from specviz.app.lab.chart import LabChart
 from specviz.app.lab.figure_parts import HEIGHT, hover, label, look
 from specviz.app.parts.style import TEXT, style
 from specviz.protocol.sweeps.points import SweepPoint
+
+LINE = 0.06
+"""height of a line of text in the chart, as a share of the largest value of its axis"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,23 +106,34 @@ def figure(points: Sequence[SweepPoint]) -> go.Figure | None:
             hoverinfo="skip", line={"color": TEXT, "width": 1.5, "dash": "dash"},
         )
     )  # fmt: skip
+    named = _apart(front, found)
     for place, policy in enumerate(dict.fromkeys(mark.stopping for mark in found)):
         own = [mark for mark in found if mark.stopping == policy]
-        drawn.add_trace(_policy(policy, own, *look(place)))
+        drawn.add_trace(_policy(policy, own, named, *look(place)))
     drawn.update_xaxes(title="wasted candidates per output token", rangemode="tozero")
     drawn.update_yaxes(title="target passes per output token", rangemode="tozero")
     return style(drawn, HEIGHT)
 
 
-def _policy(policy: str, own: Sequence[Mark], colour: str, mark: str) -> go.Scatter:
-    """One look per policy; the marks on the front have their names beside them."""
+def _apart(front: Sequence[Mark], found: Sequence[Mark]) -> set[str]:
+    """Names that do not lie over one another: along the front, those a line of text below the last one named."""
+    line = LINE * max(mark.passes for mark in found)
+    named: list[Mark] = []
+    for mark in front:
+        if not named or named[-1].passes - mark.passes >= line:
+            named.append(mark)
+    return {mark.name for mark in named}
+
+
+def _policy(policy: str, own: Sequence[Mark], named: Collection[str], colour: str, mark: str) -> go.Scatter:
+    """One look per policy; marks on the front have their names beside them, where there is room."""
     return go.Scatter(
         x=[one.wasted for one in own],
         y=[one.passes for one in own],
         mode="markers+text",
         name=f"stop policy {label(policy)}",
-        text=[label(one.name) if one.on_front else "" for one in own],
-        textposition="top center",
+        text=[f"  {label(one.name)}" if one.name in named else "" for one in own],
+        textposition="middle right",
         textfont={"size": 11, "color": TEXT},
         hovertext=[hover(one.name, one.explanation) for one in own],
         hoverinfo="text",

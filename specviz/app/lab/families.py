@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 
 from specviz.app.lab.cases import PLAIN, CaseRuns, Rows, by_series, cases, median_ratio
 from specviz.app.lab.chart import NO_DRAFTS, LabChart
-from specviz.app.lab.figure_parts import HEIGHT, hover, label
+from specviz.app.lab.figure_parts import HEIGHT, hover, in_rows, label
 from specviz.app.parts.style import LOSS_GAIN, TEXT, style
 from specviz.protocol.sweeps.points import SweepPoint
 
@@ -124,12 +124,12 @@ def figure(points: Sequence[SweepPoint]) -> go.Figure | None:
     )
     drawn.update_yaxes(autorange="reversed", showgrid=False)
     drawn.update_xaxes(showgrid=False, side="top")
-    style(drawn, HEIGHT)
+    in_rows(style(drawn, HEIGHT), len(found.series))
     return drawn.update_layout(margin={"t": 40, "b": 16})
 
 
 def _text(cell: Cell | None) -> str:
-    return "–" if cell is None else f"{'★ ' if cell.winner else ''}{cell.ratio:.2f}×"
+    return "–" if cell is None else f"{'★ ' if cell.winner else ''}{cell.ratio:.2f}"
 
 
 def _hover(cell: Cell) -> str:
@@ -140,7 +140,8 @@ CHART = LabChart(
     "families",
     "Winners by prompt family",
     "Which drafter is the fastest for which kind of text?",
-    "Median speedup per family, ★ the fastest there; of several speculation lengths the fastest in that family.",
+    "Median speedup per family, in × plain decoding, ★ the fastest there; of several speculation lengths the fastest "
+    "in that family.",
     NO_DRAFTS,
     figure,
     rows,

@@ -12,11 +12,17 @@ from typing import Protocol
 
 import plotly.graph_objects as go
 
-from specviz.app.parts.style import MARKS, SERIES, TEXT, style
+from specviz.app.lab.cases import SHOWN
+from specviz.app.parts.style import MARKS, SERIES, TEXT, legend_below, style
 
 HEIGHT = 460
 HOVER_WIDTH = 46
 """characters per line: a hover must fit a phone"""
+NAMED = 3
+"""of more settings without a place their number is told, and their names under the pointer"""
+PRESS = f"drawn: {SHOWN} fastest drafters and fastest setting<br>press a name to draw or hide it"
+ROW, FRAME = 20, 150
+"""pixels: a name in a line of its own, and all that is not lines"""
 
 
 def escape(text: str) -> str:
@@ -53,14 +59,34 @@ def sentence(text: str) -> go.Figure:
 
 
 def left_out(figure: go.Figure, names: Sequence[str], reason: str) -> None:
-    """Name what the chart has no place for; nothing where it has a place for all."""
+    """Say above the chart what it has no place for; nothing where it has a place for all."""
     if not names:
         return
-    text = "<br>".join(map(escape, wrap(f"not drawn: {', '.join(names)} ({reason})", 64)))
+    told = ", ".join(names) if len(names) <= NAMED else f"{len(names)} settings"
+    lines = wrap(f"not drawn: {told} ({reason})", HOVER_WIDTH)
     figure.add_annotation(
-        text=text, showarrow=False, align="left", x=0, y=1, xref="paper", yref="paper", xanchor="left", yanchor="top",
-        font={"size": 11, "color": TEXT},
+        text="<br>".join(map(escape, lines)), hovertext=hover("not drawn", [", ".join(names)]),
+        showarrow=False, align="left", x=0, y=1, xref="paper", yref="paper", xanchor="left", yanchor="bottom",
+        font={"size": 12, "color": TEXT},
     )  # fmt: skip
+    figure.update_layout(margin={"t": 12 + 16 * len(lines)})
+
+
+def draw_few(figure: go.Figure, few: Sequence[str]) -> go.Figure:
+    """Where there are more series than `few`, draw those; a press of its name draws another. Of a series are the traces
+    whose legend group is its label."""
+    shown = set(map(label, few))
+    others = [trace for trace in figure.data if trace.legendgroup and trace.legendgroup not in shown]
+    for trace in others:
+        trace.visible = "legendonly"
+    named = sum(trace.showlegend is not False for trace in figure.data)
+    return legend_below(figure, PRESS, named) if others else figure
+
+
+def in_rows(figure: go.Figure, rows: int) -> go.Figure:
+    """Names one below the other, none of them left out: the figure grows with them."""
+    figure.update_yaxes(dtick=1, tickfont={"size": 12})
+    return figure.update_layout(height=max(HEIGHT, FRAME + ROW * rows))
 
 
 def break_even(figure: go.Figure) -> None:
@@ -102,6 +128,7 @@ def against_measured(found: Sequence[Expected], word: str, title: str) -> go.Fig
                 y=[one.measured for one in own],
                 mode="markers",
                 name=label(series),
+                legendgroup=label(series),
                 hovertext=[hover(one.name, one.explanation) for one in own],
                 hoverinfo="text",
                 marker={"symbol": mark, "size": 11, "color": colour},

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from specviz.app.lab.cases import CaseRuns, Rows, cases, fastest, fraction
+from specviz.app.lab.cases import CaseRuns, Rows, cases, fastest, fraction, leaders_first, leading
 from specviz.app.lab.chart import NO_DRAFTS, LabChart
-from specviz.app.lab.figure_parts import HEIGHT, hover, label, look
+from specviz.app.lab.figure_parts import HEIGHT, draw_few, hover, label, look
 from specviz.app.parts.style import style
 from specviz.protocol.sweeps.points import SweepPoint
 
@@ -79,7 +79,8 @@ def rows(points: Sequence[SweepPoint]) -> Rows:
 
 def figure(points: Sequence[SweepPoint]) -> go.Figure | None:
     """The accepted-length histogram as grouped bars."""
-    found = histograms(points)
+    few = leading(points)
+    found = leaders_first(histograms(points), few)
     if not found:
         return None
     drawn = go.Figure(
@@ -88,6 +89,7 @@ def figure(points: Sequence[SweepPoint]) -> go.Figure | None:
                 x=list(range(len(one.counts))),
                 y=one.shares,
                 name=label(one.name),
+                legendgroup=label(one.series),
                 hovertext=[hover(one.name, one.explanation(length)) for length in range(len(one.counts))],
                 hoverinfo="text",
                 marker={"color": look(place)[0]},
@@ -98,7 +100,7 @@ def figure(points: Sequence[SweepPoint]) -> go.Figure | None:
     drawn.update_layout(barmode="group", bargap=0.25, showlegend=True)
     drawn.update_xaxes(title="accepted tokens in a round that drafted", dtick=1)
     drawn.update_yaxes(title="share of these rounds", rangemode="tozero")
-    return style(drawn, HEIGHT)
+    return draw_few(style(drawn, HEIGHT), few)
 
 
 CHART = LabChart(

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from specviz.app.lab.cases import CaseRuns, Rows, cases, fraction, paired
+from specviz.app.lab.cases import CaseRuns, Rows, cases, fraction, leaders_first, leading, paired
 from specviz.app.lab.chart import LabChart
-from specviz.app.lab.figure_parts import against_measured, left_out
+from specviz.app.lab.figure_parts import against_measured, draw_few, left_out
 from specviz.protocol.sweeps.points import SweepPoint, memory_ratio_of
 from specviz.theory.formulas import memory_bound_speedup
 
@@ -76,10 +76,11 @@ def rows(points: Sequence[SweepPoint]) -> Rows:
 
 def figure(points: Sequence[SweepPoint]) -> go.Figure | None:
     """Measured speedup over MBSU: below the line, something else than reading weights costs time."""
-    found = marks(points)
+    few = leading(points)
+    found = leaders_first(marks(points), few)
     if not found:
         return None
-    drawn = against_measured(found, "measured = MBSU", "MBSU, speedup by weights read (×)")
+    drawn = draw_few(against_measured(found, "measured = MBSU", "MBSU, speedup by weights read (×)"), few)
     left_out(drawn, unknown(points), "the weights that their drafter reads were not counted")
     return drawn
 

@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 
 from specviz.app.lab.cases import PLAIN, Rows, Sums, cases, fastest, fraction, plain_runs
 from specviz.app.lab.chart import LabChart
-from specviz.app.lab.figure_parts import HEIGHT, hover, label, look
+from specviz.app.lab.figure_parts import HEIGHT, hover, in_rows, label, look
 from specviz.app.parts.style import legend_above, style
 from specviz.protocol.sweeps.points import SweepPoint
 
@@ -79,8 +79,9 @@ def figure(points: Sequence[SweepPoint]) -> go.Figure | None:
     drawn = go.Figure(
         [
             go.Bar(
-                x=[label(one.name) for one in found],
-                y=[one.milliseconds(phase) for one in found],
+                x=[one.milliseconds(phase) for one in found],
+                y=[label(one.name) for one in found],
+                orientation="h",
                 name=name,
                 hovertext=[hover(f"{one.name}: {name}", one.explanation(phase)) for one in found],
                 hoverinfo="text",
@@ -90,8 +91,10 @@ def figure(points: Sequence[SweepPoint]) -> go.Figure | None:
         ]
     )
     drawn.update_layout(barmode="stack", bargap=0.3)
-    drawn.update_yaxes(title="engine milliseconds per round", rangemode="tozero")
-    return legend_above(style(drawn, HEIGHT)).update_layout(legend={"traceorder": "normal"})
+    drawn.update_xaxes(title="engine milliseconds per round", rangemode="tozero")
+    drawn.update_yaxes(autorange="reversed")
+    in_rows(legend_above(style(drawn, HEIGHT)), len(found))
+    return drawn.update_layout(legend={"traceorder": "normal"})
 
 
 CHART = LabChart(

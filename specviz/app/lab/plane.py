@@ -15,9 +15,9 @@ from statistics import median
 
 import plotly.graph_objects as go
 
-from specviz.app.lab.cases import CaseRuns, Rows, Sums, cases, fraction, paired
+from specviz.app.lab.cases import CaseRuns, Rows, Sums, cases, fraction, leaders_first, leading, paired
 from specviz.app.lab.chart import NO_PLAIN, LabChart
-from specviz.app.lab.figure_parts import HEIGHT, hover, label, left_out, look
+from specviz.app.lab.figure_parts import HEIGHT, draw_few, hover, label, left_out, look
 from specviz.app.parts.style import TEXT, style
 from specviz.protocol.sweeps.points import SweepPoint
 
@@ -129,7 +129,8 @@ def figure(points: Sequence[SweepPoint]) -> go.Figure | None:
         return None
     drawn = go.Figure([_equal_speedup(line) for line in found.contours])
     drawn.add_trace(_labels(found))
-    series = list(dict.fromkeys(spot.series for spot in found.spots))
+    few = leading(points)
+    series = dict.fromkeys(spot.series for spot in leaders_first(found.spots, few))
     for place, name in enumerate(series):
         drawn.add_trace(_series([spot for spot in found.spots if spot.series == name], *look(place)))
     drawn.update_xaxes(
@@ -137,8 +138,9 @@ def figure(points: Sequence[SweepPoint]) -> go.Figure | None:
         exponentformat="none", dtick="D2",
     )  # fmt: skip
     drawn.update_yaxes(title="tokens per target pass", range=list(found.tokens_range))
+    draw_few(style(drawn, HEIGHT), few)
     left_out(drawn, found.without, "no measurable drafting time, so no place on an axis of powers of ten")
-    return style(drawn, HEIGHT)
+    return drawn
 
 
 def _equal_speedup(line: Contour) -> go.Scatter:
@@ -153,7 +155,7 @@ def _labels(found: Plane) -> go.Scatter:
     """Each line's speedup at the last place where it is inside the chart."""
     places = []
     for line in found.contours:
-        inside = [at for at, tokens in enumerate(line.tokens) if tokens < 0.97 * found.tokens_range[1]]
+        inside = [at for at, tokens in enumerate(line.tokens) if tokens < 0.94 * found.tokens_range[1]]
         at = min(inside[-1] if inside else 0, len(line.tokens) - 3)
         places.append((line, line.latencies[at], line.tokens[at]))
     return go.Scatter(
@@ -187,6 +189,7 @@ def _series(spots: Sequence[Spot], colour: str, mark: str) -> go.Scatter:
         y=[spot.tokens for spot in ordered],
         mode="lines+markers+text",
         name=label(ordered[0].series),
+        legendgroup=label(ordered[0].series),
         text=[*[""] * (len(ordered) - 1), "" if ordered[-1].gamma is None else f"γ={ordered[-1].gamma}"],
         textposition="bottom center",
         textfont={"size": 11, "color": TEXT},

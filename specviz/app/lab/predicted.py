@@ -19,9 +19,9 @@ from math import prod
 import plotly.graph_objects as go
 
 from specviz.app.lab.by_position import Place, places
-from specviz.app.lab.cases import CaseRuns, Rows, cases, paired, quantity
+from specviz.app.lab.cases import CaseRuns, Rows, cases, leaders_first, leading, paired, quantity
 from specviz.app.lab.chart import LabChart
-from specviz.app.lab.figure_parts import against_measured, left_out
+from specviz.app.lab.figure_parts import against_measured, draw_few, left_out
 from specviz.protocol.sweeps.points import SweepPoint
 from specviz.theory import formulas as theory
 
@@ -95,10 +95,11 @@ def rows(points: Sequence[SweepPoint]) -> Rows:
 
 def figure(points: Sequence[SweepPoint]) -> go.Figure | None:
     """Predicted against measured speedup: on the line the arithmetic explains the clock."""
-    found = predictions(points)
+    few = leading(points)
+    found = leaders_first(predictions(points), few)
     if not found:
         return None
-    drawn = against_measured(found, "predicted = measured", "predicted speedup (×)")
+    drawn = draw_few(against_measured(found, "predicted = measured", "predicted speedup (×)"), few)
     left_out(drawn, unpredicted(points), "the time of a drafter's step is not known")
     return drawn
 

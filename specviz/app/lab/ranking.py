@@ -12,12 +12,9 @@ import plotly.graph_objects as go
 
 from specviz.app.lab.cases import CaseRuns, Rows, cases, fastest
 from specviz.app.lab.chart import NO_DRAFTS, LabChart
-from specviz.app.lab.figure_parts import HEIGHT, hover, label
+from specviz.app.lab.figure_parts import HEIGHT, hover, in_rows, label
 from specviz.app.parts.style import SERIES, TEXT, style
 from specviz.protocol.sweeps.points import SweepPoint, summarise
-
-MANY = 16
-"""names in more lines than that are set smaller"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +72,10 @@ def figure(points: Sequence[SweepPoint]) -> go.Figure | None:
         if own:
             drawn.add_trace(_marks(own, verdict, colour, mark))
     drawn.add_vline(x=1.0, line={"color": TEXT, "width": 1.5, "dash": "dash"})
-    style(drawn, HEIGHT)
+    in_rows(style(drawn, HEIGHT), len(found))
     drawn.update_xaxes(title="× plain decoding (dashed: 1)", rangemode="tozero")
-    drawn.update_yaxes(
-        categoryorder="array", categoryarray=[label(one.name) for one in reversed(found)],
-        tickfont={"size": 10 if len(found) > MANY else 12}, dtick=1,
-    )  # fmt: skip
-    return drawn.update_layout(showlegend=True)
+    drawn.update_yaxes(categoryorder="array", categoryarray=[label(one.name) for one in reversed(found)])
+    return drawn.update_layout(showlegend=True, legend={"yref": "container", "y": 0, "yanchor": "bottom"})
 
 
 def _marks(own: Sequence[Ranked], verdict: str, colour: str, mark: str) -> go.Scatter:

@@ -125,6 +125,8 @@ def rows(points: Sequence[SweepPoint]) -> Rows:
 COLOURS = (SERIES[0], SERIES[1], SERIES[4], SERIES[3], SERIES[2])
 MOST = 8
 """drafters drawn; more would be too thin to point at"""
+FLAT, UPRIGHT = 5, 40
+"""more names than that stand upright on a phone, and take that much for each, in pixels, from the bars"""
 
 
 def figure(points: Sequence[SweepPoint]) -> go.Figure | None:
@@ -152,7 +154,7 @@ def figure(points: Sequence[SweepPoint]) -> go.Figure | None:
     break_even(drawn)
     drawn.update_layout(barmode="group", bargap=0.2, bargroupgap=0)
     drawn.update_yaxes(rangemode="tozero")
-    return legend_above(style(drawn, HEIGHT))
+    return legend_above(style(drawn, HEIGHT + UPRIGHT * max(0, len(found) - FLAT)))
 
 
 def _level(before: float, after: float) -> str:

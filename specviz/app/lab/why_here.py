@@ -12,10 +12,10 @@ from statistics import median
 
 import plotly.graph_objects as go
 
-from specviz.app.lab.cases import CaseRuns, Rows, Sums, cases, fastest, fraction, median_ratio
+from specviz.app.lab.cases import SHOWN, CaseRuns, Rows, Sums, cases, fastest, fraction, median_ratio
 from specviz.app.lab.chart import LabChart
 from specviz.app.lab.figure_parts import HEIGHT, hover, label, left_out, look
-from specviz.app.parts.style import TEXT, style
+from specviz.app.parts.style import TEXT, legend_below, style
 from specviz.protocol.sweeps.points import SweepPoint
 from specviz.theory.repetition import MOST as BOUND
 from specviz.theory.repetition import NGRAM, repeats
@@ -118,8 +118,11 @@ def figure(points: Sequence[SweepPoint]) -> go.Figure | None:
     drawn.update_layout(showlegend=True)
     drawn.update_xaxes(title="repetition: share of repeated 4-grams", rangemode="tozero")
     drawn.update_yaxes(title="output tokens per target pass", rangemode="tozero")
+    style(drawn, HEIGHT)
+    if len(found) > SHOWN:
+        legend_below(drawn, "", min(MOST, len(found)))
     left_out(drawn, [case.name for case, _ in found[MOST:]], "slower; the CSV has them")
-    return style(drawn, HEIGHT)
+    return drawn
 
 
 def _trace(name: str, own: Sequence[Mark], colour: str, mark: str) -> go.Scatter:

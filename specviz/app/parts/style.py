@@ -17,7 +17,8 @@ SERIES = ("#1a84bd", "#d55e00", "#009e73", "#cc79a7", "#b8860b", "#7f7f7f")
 MARKS = ("circle", "square", "diamond", "triangle-up", "cross", "x")
 """colour is never the only sign: each series has its own mark too"""
 
-
+LEGEND_LINE = 14
+"""pixels that a figure grows by for each name in a legend at its foot, of which two stand in a line on a phone"""
 LOSS_GAIN = ("rgba(213, 94, 0, 0.75)", "rgba(128, 128, 128, 0.12)", "rgba(26, 132, 189, 0.75)")
 """slower than the baseline, equal, faster: the second and the first of the series, with nothing between"""
 
@@ -25,6 +26,13 @@ LOSS_GAIN = ("rgba(213, 94, 0, 0.75)", "rgba(128, 128, 128, 0.12)", "rgba(26, 13
 def legend_above(figure: go.Figure) -> go.Figure:
     """For a chart with names below its axis: on a phone they stand upright, and a legend there would lie over them."""
     return figure.update_layout(legend={"x": 0, "y": 1.02, "yanchor": "bottom"}, margin={"t": 8, "b": 48})
+
+
+def legend_below(figure: go.Figure, title: str, names: int) -> go.Figure:
+    """For a legend of many names: at the foot, so that it moves the chart out of no screen; the figure grows by it."""
+    legend = {"title": {"text": title, "side": "top", "font": {"size": 13}},
+              "yref": "container", "y": 0.0, "yanchor": "bottom"}  # fmt: skip
+    return figure.update_layout(legend=legend, margin={"t": 8}, height=figure.layout.height + LEGEND_LINE * names)
 
 
 def style(figure: go.Figure, height: int = 420) -> go.Figure:

@@ -15,7 +15,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from specviz.app.lab.figure_parts import look
-from specviz.app.parts.style import GRID, TEXT, legend_above, style
+from specviz.app.parts.style import GRID, TEXT, legend_above, legend_below, style
 from specviz.app.speedup.view import Curve, Level, Measured, Series, SpeedupView
 
 HEIGHT = 460
@@ -25,8 +25,6 @@ CURVED = 3
 """of more series than that, those measured at so many lengths have a theory: fewer make no curve to hold it against"""
 SHOWN = 5
 """of more series so many are drawn, the others on a press of their names: twenty lines cannot be told apart"""
-LEGEND_LINE = 14
-"""pixels added for each name below a crowded chart, of which two stand in a line on a phone"""
 PRESS = f"drawn: {SHOWN} fastest drafters and fastest setting<br>dotted: theory; press a name to draw or hide it"
 MEASURED, THEORY = ", measured", ", theory"
 """how the names of traces end"""
@@ -89,12 +87,10 @@ def _drawn(series: Sequence[Series]) -> tuple[Sequence[Series], Sequence[Series]
 
 
 def _crowded(figure: go.Figure) -> None:
-    """A legend of many names stands at the foot, so that it moves the chart out of no screen; its names are short."""
+    """Many names are short ones, at the foot."""
     for trace in figure.data:
         trace.update(name=trace.name.removesuffix(MEASURED), showlegend=not trace.name.endswith(THEORY))
-    title = {"text": PRESS, "side": "top", "font": {"size": 13}}
-    legend = {"title": title, "yref": "container", "y": 0.0, "yanchor": "bottom"}
-    figure.update_layout(legend=legend, margin={"t": 8}, height=HEIGHT + LEGEND_LINE * len(figure.data))
+    legend_below(figure, PRESS, len(figure.data))
     figure.update_yaxes(title="× plain decoding, measured")
 
 

@@ -36,6 +36,8 @@ CHART_S = 2.0
 """shortest time between two charts: drawing takes the same processor that trains"""
 SHOWN = 6
 """how many components a training fills"""
+ASKED = 5
+"""how many controls say what to train"""
 EMPTY = "No training is recorded; press Train, where there is an engine."
 
 
@@ -84,16 +86,23 @@ class TrainActions(Cancellable):
     # --- showing -------------------------------------------------------------------------------------------------
 
     def open(self, held: Training | None) -> Updates:
-        """The page's own training, or the recorded one. Updates of (held, shown…)."""
+        """The page's own training, or the recorded one with the controls as they were for it. Updates of (held,
+        shown…, module, text, loss, minutes, prompt)."""
         if held is not None:
-            return (gr.skip(),) * (1 + SHOWN)
+            return (gr.skip(),) * (1 + SHOWN + ASKED)
         if not self._recorded.is_file():
-            return (None, notices.message(EMPTY), *(gr.skip(),) * (SHOWN - 1))
+            return (None, notices.message(EMPTY), *(gr.skip(),) * (SHOWN - 1 + ASKED))
         try:
             training = trainings.read(self._recorded)
         except TraceError as error:
-            return (None, notices.message(str(error), "error"), *(gr.skip(),) * (SHOWN - 1))
-        return (training, *shown(training))
+            return (None, notices.message(str(error), "error"), *(gr.skip(),) * (SHOWN - 1 + ASKED))
+        return (training, *shown(training), *self._asked(training.question))
+
+    def _asked(self, question: TrainingQuestion) -> Updates:
+        """Updates of (module, text, loss, minutes, prompt); a list that does not offer the value stays as it is."""
+        module = question.module if question.module in self.modules() else gr.skip()
+        prompt = question.prompt if question.prompt in dict(self.prompts()).values() else gr.skip()
+        return module, question.data, question.loss, question.minutes, prompt
 
     def at(self, held: Training | None, place: float) -> Updates:
         """Updates of (player, line) for a place of the slider over training time."""

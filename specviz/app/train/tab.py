@@ -70,14 +70,13 @@ def train_tab(
 
     picture = [message, acceptance, loss, written, place, player]
     own.upload(actions.own_prompts, own, [prompt, message], **QUIET)
-    tab.select(actions.open, held, [held, *picture], **QUIET)
+    asked = [module, data, aim, minutes, prompt]
+    tab.select(actions.open, held, [held, *picture, *asked], **QUIET)
     place.change(actions.at, [held, place], [player, line], **LATEST)
     stop.click(actions.stop, None, None, **QUIET)
     outputs = [held, *picture, run, stop, use, save]
     armed = [message, run, stop]
-    training = run.click(actions.arm, None, armed, **QUIET).then(
-        actions.train, [module, data, aim, minutes, prompt, held], outputs, **TRAINING
-    )
+    training = run.click(actions.arm, None, armed, **QUIET).then(actions.train, [*asked, held], outputs, **TRAINING)
     give_back(training, armed)
     drafter = [form["drafter"], form[options_name("drafter")]]
     use.click(actions.use, held, [tabs, *stage, form["prompt"], *drafter], **QUIET)

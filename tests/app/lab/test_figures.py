@@ -6,9 +6,11 @@ import json
 
 import pytest
 
+from specviz.app.lab.cases import leading
 from specviz.app.lab.chart import NOTHING, LabChart
 from specviz.app.lab.charts import CHARTS, chart
 from specviz.app.parts.style import HOVER
+from specviz.protocol.sweeps.points import Policies
 from tests.app.lab.sweeps import drafted, hasty, plain
 
 POINTS = [plain(), drafted(), hasty()]
@@ -76,7 +78,7 @@ def test_the_plane_has_a_power_axis_a_break_even_line_and_every_drafter() -> Non
 
 def test_winners_have_a_star() -> None:
     (table,) = chart("families").build(POINTS).data
-    assert [list(row) for row in table.text] == [["1.00×"], ["★ 1.33×"], ["1.20×"]]
+    assert [list(row) for row in table.text] == [["1.00"], ["★ 1.33"], ["1.20"]]
 
 
 def test_predictions_stand_beside_the_line_of_identity() -> None:
@@ -118,3 +120,52 @@ def test_results_that_did_not_count_repetition_are_shown_whole_and_the_chart_say
     old = [plain(), drafted(repetition=None, plain_repetition=None)]
     assert said(chart("why").build(old)) == chart("why").missing
     assert chart("families").of(old) == old
+
+
+MANY = [plain(), *(drafted(drafter=name, label=name, ratio=1.0 + place / 10) for place, name in enumerate("abcdefgh"))]
+"""h is the fastest"""
+
+
+@pytest.mark.parametrize("name", ["plane", "position", "lengths", "predicted", "mbsu"])
+def test_of_many_drafters_the_fastest_are_drawn_in_own_colours_and_a_name_brings_the_others(name: str) -> None:
+    figure = chart(name).build(MANY)
+    of_series = [trace for trace in figure.data if trace.legendgroup and trace.showlegend is not False]
+    drawn = [trace for trace in of_series if trace.visible != "legendonly"]
+    assert [trace.legendgroup for trace in drawn] == ["h", "g", "f", "e", "d"]
+    assert len({trace.marker.color for trace in drawn}) == 5
+    assert {trace.legendgroup for trace in of_series if trace.visible == "legendonly"} == {"a", "b", "c"}
+    assert "press a name to draw or hide it" in figure.layout.legend.title.text
+    assert all(trace.visible is None for trace in chart(name).build(MANY[:6]).data), "five are few"
+
+
+def test_of_a_drafter_the_series_with_the_most_lengths_is_drawn_and_the_fastest_setting_beside_it() -> None:
+    longer = drafted(drafter="h", label="h", gamma=4, ratio=1.0)
+    early = drafted(drafter="h", label="h", policies=Policies(stopping="hasty"), ratio=9.0)
+    assert leading([*MANY, longer, early]) == ["h", "g", "f", "e", "d", "h · hasty"]
+
+
+@pytest.mark.parametrize("name", ["ranking", "phases", "families"])
+def test_a_chart_of_rows_leaves_out_no_name_and_grows_with_them(name: str) -> None:
+    points = [plain(), *(drafted(drafter=f"d{number}", label=f"d{number}") for number in range(30))]
+    layout = chart(name).build(points).layout
+    assert layout.yaxis.dtick == 1
+    assert layout.height >= 30 * 20
+    assert chart(name).build(POINTS).layout.height == 460
+
+
+def test_of_many_settings_without_a_place_the_number_is_told_and_a_pointer_brings_the_names() -> None:
+    unknown = [drafted(drafter=name, label=name, draft_step_s=None) for name in ("k", "l", "m", "n")]
+    figure = chart("predicted").build([*POINTS, *unknown])
+    assert said(figure) == "not drawn: 4 settings (the time of a drafter's step is not known)"
+    assert "k γ=2, l γ=2, m γ=2, n γ=2" in figure.layout.annotations[0].hovertext
+
+
+def test_names_along_the_front_do_not_lie_over_one_another() -> None:
+    """a wastes nothing in 12 passes, b one candidate in 11.7, c two in 6: b's name would lie over a's."""
+    settings = (("a", 4, 4, 12), ("b", 5, 4, 11.7), ("c", 6, 4, 6))
+    points = [
+        drafted(drafter=name, label=name, drafted=offered, accepted=kept, rounds=rounds)
+        for name, offered, kept, rounds in settings
+    ]
+    (_, marks) = chart("economy").build([plain(), *points]).data
+    assert [text.strip() for text in marks.text] == ["a γ=2", "", "c γ=2"]

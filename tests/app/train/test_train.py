@@ -12,7 +12,7 @@ import pytest
 
 from specviz.app.parts.request import Limits, request_from
 from specviz.app.step.filling import asked_values
-from specviz.app.train.actions import SHOWN, TrainActions
+from specviz.app.train.actions import ASKED, SHOWN, TrainActions
 from specviz.app.train.view import compared, moment, runs_of, sentence, texts
 from specviz.errors import ModelError, OptionError, TraceError
 from specviz.protocol import trainings
@@ -142,6 +142,15 @@ def test_the_recorded_training_is_shown_and_named_as_such(tmp_path):
     held, message, *_ = actions(recorded=path).open(None)
     assert held == replace(training(), source="recorded")
     assert "Recorded. Eagle: 40,000 tokens" in message or "Recorded. eagle: 40,000 tokens" in message
+
+
+def test_the_controls_stand_as_they_were_for_the_recorded_training(tmp_path):
+    path, (known, *_) = tmp_path / "opening.json.gz", catalog().prompts
+    for prompt, offered in ((known.text, known.text), ("not offered", gr.skip())):
+        trainings.write(training(question=TrainingQuestion("eagle", "python", "tvd", 3.0, prompt)), path)
+        assert actions(recorded=path).open(None)[-ASKED:] == ("eagle", "python", "tvd", 3.0, offered)
+        settings = actions(ReplaySource(sample()), path).open(None)[-ASKED:]
+        assert settings[0] == gr.skip(), "a page that cannot train eagle does not offer it"
 
 
 def test_a_training_on_the_page_is_not_replaced_by_the_recorded_one(tmp_path):
