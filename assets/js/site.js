@@ -121,8 +121,9 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         box.append(h("h2", {}, chart.title), h("p", {}, chart.question), h("p", { class: "svp-small" }, chart.reading));
         box.append(plot);
         const settings = { displayModeBar: false, responsive: true }; // its tools would lie over the legend
-        const tall = innerWidth < NARROW ? { height: TALL } : {}; // legend and upright names take much of a phone
-        await globalThis.Plotly.newPlot(plot, chart.figure.data, { ...chart.figure.layout, ...tall }, settings);
+        const { data, layout } = chart.figure;
+        const least = innerWidth < NARROW ? TALL : 0; // legend and upright names take much of a phone
+        await globalThis.Plotly.newPlot(plot, data, { ...layout, height: Math.max(least, layout.height) }, settings);
       }
     }
   }

@@ -4,15 +4,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from threading import Event
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from specviz.app.race.actions import RaceActions
+from specviz.protocol.runs import Catalog
 from tests.app.doubles import ReplaySource, sample
 from tests.browser.page_server import served
 
 pytestmark = pytest.mark.browser
 HOSTILE = "#<b>${1+1}`{{x}}"
+
+
+class Telling(ReplaySource):
+    """Each drafter tells of its length in words of its own."""
+
+    def catalog(self) -> Catalog:
+        told = [
+            replace(one, options=tuple(replace(card, help=f"{card.name} of {one.name}") for card in one.options))
+            for one in super().catalog().drafters
+        ]
+        return replace(super().catalog(), drafters=tuple(told))
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +77,27 @@ def test_the_tab_opens_on_a_recorded_race_at_its_end(tab: Page) -> None:
     assert tab.evaluate("document.documentElement.scrollWidth") <= 390, "it fits a phone"
     table = "document.querySelector('.svr-table')"
     assert tab.evaluate(f"{table}.scrollWidth <= {table}.clientWidth"), "the table needs no sideways scrolling"
+
+
+def test_a_length_typed_while_the_answer_to_another_drafter_is_on_its_way_stays(
+    page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    typed, answer = Event(), RaceActions.another
+
+    def late(actions: RaceActions, drafter: str, standing: int | None) -> object:
+        assert typed.wait(30)
+        return answer(actions, drafter, standing)
+
+    monkeypatch.setattr(RaceActions, "another", late)
+    with served(Telling(sample()), tmp_path) as url:
+        tab = opened(page, url)
+        tab.locator("#sv-race-drafter-1 input").click()
+        tab.get_by_role("option", name="model").first.click()
+        beside = tab.locator(".row", has=tab.locator("#sv-race-drafter-1"), has_not=tab.locator(".row"))
+        beside.locator("input[type=number]").fill("7")
+        typed.set()
+        expect(beside).to_contain_text("of model")
+        expect(beside.locator("input[type=number]")).to_have_value("7")
 
 
 def test_a_finish_flag_stands_only_where_its_runner_has_arrived(tab: Page) -> None:

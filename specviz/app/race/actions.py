@@ -81,6 +81,14 @@ class RaceActions(Cancellable):
         usual = card.default if isinstance(card.default, int) else None
         return gr.Number(value=usual if length is None else length, visible=True, info=card.help)
 
+    def another(self, drafter: str, standing: int | None) -> Any:
+        """The same for a visitor's choice. Where its default stands already the value is not sent: another may have
+        been typed before the answer arrives."""
+        card = length_card(self.catalog, drafter)
+        if card is None or standing != card.default:
+            return self.choose(drafter)
+        return gr.Number(visible=True, info=card.help)
+
     def filled(self, fields: Mapping[str, Component]) -> Callable[[Mapping[str, Any]], dict[Any, Any]]:
         """What a link's values ask for beyond themselves: the length that belongs to each drafter it chooses."""
 

@@ -93,7 +93,7 @@ def _place(actions: RaceActions, fields: dict[str, Any], place: int, name: str) 
             info=None if card is None else card.help, visible=card is not None,
         )  # fmt: skip
     fields[place_key(place, "drafter")], fields[place_key(place, LENGTH)] = who, length
-    who.input(actions.choose, who, length, **QUIET)
+    who.input(actions.another, [who, length], length, **QUIET)
 
 
 def _settings(actions: RaceActions, fields: dict[str, Any]) -> None:

@@ -101,7 +101,7 @@ class TrainActions(Cancellable):
     def _asked(self, question: TrainingQuestion) -> Updates:
         """Updates of (module, text, loss, minutes, prompt); a list that does not offer the value stays as it is."""
         module = question.module if question.module in self.modules() else gr.skip()
-        prompt = question.prompt if question.prompt in dict(self.prompts()).values() else gr.skip()
+        prompt = question.prompt if question.prompt in [text for _, text in self.prompts()] else gr.skip()
         return module, question.data, question.loss, question.minutes, prompt
 
     def at(self, held: Training | None, place: float) -> Updates:

@@ -96,3 +96,11 @@ def test_the_length_belongs_to_the_chosen_drafter() -> None:
     actions = RaceActions(ReplaySource(sample()), Limits())
     assert (actions.choose("model").value, actions.choose("model").visible) == (4, True)
     assert actions.choose("").visible is False
+
+
+def test_a_length_typed_before_the_answer_to_another_drafter_arrives_stays() -> None:
+    actions = RaceActions(ReplaySource(sample()), Limits())
+    sent = {standing: actions.another("model", standing) for standing in (4, 2, None)}
+    assert [one.value for one in sent.values()] == [None, 4, 4], "its default is 4: where that stands, none is sent"
+    assert {one.visible for one in sent.values()} == {True}
+    assert actions.another("", 4).visible is False
