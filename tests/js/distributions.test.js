@@ -103,10 +103,20 @@ test("a later sibling's bars are p and Q of its own trial: they hold its numbers
 
 test("where two drafters proposed, the draft bars are the first one's, whatever the other thinks of its tokens", () => {
   const child = (id, token, source, draft_prob, target_prob) => ({
-    id, token, source, draft_prob, target_prob, parent: 0, depth: 1, kind: "without_replacement",
+    id,
+    token,
+    source,
+    draft_prob,
+    target_prob,
+    parent: 0,
+    depth: 1,
+    kind: "without_replacement",
   });
   const root = {
-    id: 0, parent: null, depth: 0, kind: "root",
+    id: 0,
+    parent: null,
+    depth: 0,
+    kind: "root",
     draft: { tokens: [5, 6], probs: [0.75, 0.2], rest: 0.05 },
     target: { tokens: [5, 6], probs: [0.3, 0.6], rest: 0.1 },
   };

@@ -63,10 +63,16 @@ def source() -> Echo:
 
 
 @pytest.fixture
-def page(source: Echo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[gr.Blocks]:
+def places() -> int:
+    """How many may wait."""
+    return 2
+
+
+@pytest.fixture
+def page(source: Echo, places: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[gr.Blocks]:
     monkeypatch.setenv("GRADIO_TEMP_DIR", str(tmp_path / "served"))
     (tmp_path / "recorded").mkdir()
-    with serving(source, tmp_path / "recorded", Limits(waiting=2)) as demo:
+    with serving(source, tmp_path / "recorded", Limits(waiting=places)) as demo:
         yield demo
 
 
@@ -92,6 +98,7 @@ def until(true: Callable[[], bool]) -> None:
         threading.Event().wait(0.02)
 
 
+@pytest.mark.parametrize("places", [3])  # who is done may come again before the queue calls the next of the other two
 def test_visitors_at_once_get_their_own_answers_and_leave_nothing_but_their_last_state(
     page: gr.Blocks, source: Echo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
