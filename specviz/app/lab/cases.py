@@ -10,15 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isclose
 from statistics import median
-from typing import Protocol, TypeVar
 
 from specviz.protocol.sweeps.points import BASELINE, SweepPoint, title
 
 Rows = list[dict[str, object]]
 """a chart's numbers for a file: every row has the same columns"""
 PLAIN = "plain decoding"
-SHOWN = 5
-"""of more series than that a chart draws so many: thirty lines cannot be told apart"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,36 +158,6 @@ def fastest(found: Sequence[CaseRuns]) -> list[CaseRuns]:
     """Of each series the case with the highest median ratio, the shorter one on a tie; the fastest series first."""
     best = [max(group, key=lambda case: case.median_ratio) for group in by_series(found).values()]
     return sorted(best, key=lambda case: -case.median_ratio)
-
-
-def leading(points: Sequence[SweepPoint]) -> list[str]:
-    """The series that a chart draws before a name is pressed: all of few, the fastest first; of more than `SHOWN` the
-    series with the most lengths of each of the fastest drafters, and the fastest series of all."""
-    found = cases(points)
-    best, lengths = fastest(found), {series: len(group) for series, group in by_series(found).items()}
-    if len(best) <= SHOWN:
-        return [case.series for case in best]
-    longest: dict[str, str] = {}
-    for case in best:
-        drafter, held = case.points[0].drafter, longest.get(case.points[0].drafter)
-        longest[drafter] = case.series if held is None or lengths[case.series] > lengths[held] else held
-    leaders = [case.series for case in best if case.series in longest.values()]
-    return list(dict.fromkeys([*leaders[:SHOWN], best[0].series]))
-
-
-class OfSeries(Protocol):
-    """Whatever a chart draws in the colour of a series."""
-
-    @property
-    def series(self) -> str: ...
-
-
-Drawn = TypeVar("Drawn", bound=OfSeries)
-
-
-def leaders_first(found: Sequence[Drawn], few: Sequence[str]) -> list[Drawn]:
-    """Those of these series in their order, then the others: what is drawn at first has colours of its own."""
-    return sorted(found, key=lambda one: few.index(one.series) if one.series in few else len(few))
 
 
 def fraction(

@@ -12,7 +12,7 @@ from typing import Protocol
 
 import plotly.graph_objects as go
 
-from specviz.app.lab.cases import SHOWN
+from specviz.app.lab.leading import DRAWN, PRESS
 from specviz.app.parts.style import MARKS, SERIES, TEXT, legend_below, style
 
 HEIGHT = 460
@@ -20,7 +20,6 @@ HOVER_WIDTH = 46
 """characters per line: a hover must fit a phone"""
 NAMED = 3
 """of more settings without a place their number is told, and their names under the pointer"""
-PRESS = f"drawn: {SHOWN} fastest drafters and fastest setting<br>press a name to draw or hide it"
 ROW, FRAME = 20, 150
 """pixels: a name in a line of its own, and all that is not lines"""
 
@@ -73,14 +72,15 @@ def left_out(figure: go.Figure, names: Sequence[str], reason: str) -> None:
 
 
 def draw_few(figure: go.Figure, few: Sequence[str]) -> go.Figure:
-    """Where there are more series than `few`, draw those; a press of its name draws another. Of a series are the traces
+    """Draw these series alone, all where none is named; a press of its name draws another. Of a series are the traces
     whose legend group is its label."""
+    if not few:
+        return figure
     shown = set(map(label, few))
-    others = [trace for trace in figure.data if trace.legendgroup and trace.legendgroup not in shown]
-    for trace in others:
-        trace.visible = "legendonly"
-    named = sum(trace.showlegend is not False for trace in figure.data)
-    return legend_below(figure, PRESS, named) if others else figure
+    for trace in figure.data:
+        if trace.legendgroup and trace.legendgroup not in shown:
+            trace.visible = "legendonly"
+    return legend_below(figure, f"{DRAWN}<br>{PRESS}", sum(trace.showlegend is not False for trace in figure.data))
 
 
 def in_rows(figure: go.Figure, rows: int) -> go.Figure:

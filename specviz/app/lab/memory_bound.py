@@ -13,9 +13,10 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from specviz.app.lab.cases import CaseRuns, Rows, cases, fraction, leaders_first, leading, paired
+from specviz.app.lab.cases import CaseRuns, Rows, cases, fraction, paired
 from specviz.app.lab.chart import LabChart
 from specviz.app.lab.figure_parts import against_measured, draw_few, left_out
+from specviz.app.lab.leading import leaders_first, leading
 from specviz.protocol.sweeps.points import SweepPoint, memory_ratio_of
 from specviz.theory.formulas import memory_bound_speedup
 

@@ -15,9 +15,10 @@ from statistics import median
 
 import plotly.graph_objects as go
 
-from specviz.app.lab.cases import CaseRuns, Rows, Sums, cases, fraction, leaders_first, leading, paired
+from specviz.app.lab.cases import CaseRuns, Rows, Sums, cases, fraction, paired
 from specviz.app.lab.chart import NO_PLAIN, LabChart
 from specviz.app.lab.figure_parts import HEIGHT, draw_few, hover, label, left_out, look
+from specviz.app.lab.leading import leaders_first, leading
 from specviz.app.parts.style import TEXT, style
 from specviz.protocol.sweeps.points import SweepPoint
 

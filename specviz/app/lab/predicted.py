@@ -19,9 +19,10 @@ from math import prod
 import plotly.graph_objects as go
 
 from specviz.app.lab.by_position import Place, places
-from specviz.app.lab.cases import CaseRuns, Rows, cases, leaders_first, leading, paired, quantity
+from specviz.app.lab.cases import CaseRuns, Rows, cases, paired, quantity
 from specviz.app.lab.chart import LabChart
 from specviz.app.lab.figure_parts import against_measured, draw_few, left_out
+from specviz.app.lab.leading import leaders_first, leading
 from specviz.protocol.sweeps.points import SweepPoint
 from specviz.theory import formulas as theory
 

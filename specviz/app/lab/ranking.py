@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 from specviz.app.lab.cases import CaseRuns, Rows, cases, fastest
 from specviz.app.lab.chart import NO_DRAFTS, LabChart
 from specviz.app.lab.figure_parts import HEIGHT, hover, in_rows, label
-from specviz.app.parts.style import SERIES, TEXT, style
+from specviz.app.parts.style import AT_FOOT, SERIES, TEXT, style
 from specviz.protocol.sweeps.points import SweepPoint, summarise
 
 
@@ -75,7 +75,7 @@ def figure(points: Sequence[SweepPoint]) -> go.Figure | None:
     in_rows(style(drawn, HEIGHT), len(found))
     drawn.update_xaxes(title="× plain decoding (dashed: 1)", rangemode="tozero")
     drawn.update_yaxes(categoryorder="array", categoryarray=[label(one.name) for one in reversed(found)])
-    return drawn.update_layout(showlegend=True, legend={"yref": "container", "y": 0, "yanchor": "bottom"})
+    return drawn.update_layout(showlegend=True, legend=AT_FOOT)
 
 
 def _marks(own: Sequence[Ranked], verdict: str, colour: str, mark: str) -> go.Scatter:

@@ -19,6 +19,8 @@ MARKS = ("circle", "square", "diamond", "triangle-up", "cross", "x")
 
 LEGEND_LINE = 14
 """pixels that a figure grows by for each name in a legend at its foot, of which two stand in a line on a phone"""
+AT_FOOT = {"yref": "container", "y": 0.0, "yanchor": "bottom"}
+"""a legend at the lower edge of the figure, however tall the chart is"""
 LOSS_GAIN = ("rgba(213, 94, 0, 0.75)", "rgba(128, 128, 128, 0.12)", "rgba(26, 132, 189, 0.75)")
 """slower than the baseline, equal, faster: the second and the first of the series, with nothing between"""
 
@@ -30,8 +32,7 @@ def legend_above(figure: go.Figure) -> go.Figure:
 
 def legend_below(figure: go.Figure, title: str, names: int) -> go.Figure:
     """For a legend of many names: at the foot, so that it moves the chart out of no screen; the figure grows by it."""
-    legend = {"title": {"text": title, "side": "top", "font": {"size": 13}},
-              "yref": "container", "y": 0.0, "yanchor": "bottom"}  # fmt: skip
+    legend = {"title": {"text": title, "side": "top", "font": {"size": 13}}, **AT_FOOT}
     return figure.update_layout(legend=legend, margin={"t": 8}, height=figure.layout.height + LEGEND_LINE * names)
 
 

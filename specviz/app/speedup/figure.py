@@ -15,6 +15,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from specviz.app.lab.figure_parts import look
+from specviz.app.lab.leading import DRAWN, PRESS, chosen
 from specviz.app.parts.style import GRID, TEXT, legend_above, legend_below, style
 from specviz.app.speedup.view import Curve, Level, Measured, Series, SpeedupView
 
@@ -23,9 +24,6 @@ FEW = 4
 """for so many series the theory is drawn at most; with more, the legend alone would fill a phone"""
 CURVED = 3
 """of more series than that, those measured at so many lengths have a theory: fewer make no curve to hold it against"""
-SHOWN = 5
-"""of more series so many are drawn, the others on a press of their names: twenty lines cannot be told apart"""
-PRESS = f"drawn: {SHOWN} fastest drafters and fastest setting<br>dotted: theory; press a name to draw or hide it"
 MEASURED, THEORY = ", measured", ", theory"
 """how the names of traces end"""
 HOVER_WIDTH = 48
@@ -35,7 +33,7 @@ NAME_WIDTH = 26
 def speedup_figure(view: SpeedupView) -> go.Figure:
     """The chart of a sweep; axes and break-even line only while nothing is measured yet."""
     figure = go.Figure()
-    theories, (drawn, others) = _theories(view.series), _drawn(view.series)
+    theories, (drawn, others) = _theories(view.series), chosen(view.series)
     for place, series in enumerate([*drawn, *others]):
         colour, mark = look(place)
         # A trace that is `legendonly` is drawn once its name is pressed; with its theory, whose group is the same.
@@ -71,26 +69,11 @@ def speedup_figure(view: SpeedupView) -> go.Figure:
     return figure
 
 
-def _drawn(series: Sequence[Series]) -> tuple[Sequence[Series], Sequence[Series]]:
-    """Those that are drawn, and the others. Of few all are, in the order of the sweep; of many the series with the most
-    lengths of each of the fastest drafters, and the fastest series of all, which the verdict names."""
-    if len(series) <= SHOWN:
-        return series, ()
-    fastest = sorted(series, key=lambda one: max(point.median for point in one.points), reverse=True)
-    longest: dict[str, Series] = {}
-    for one in fastest:
-        if one.drafter not in longest or len(one.points) > len(longest[one.drafter].points):
-            longest[one.drafter] = one
-    leaders = [one for one in fastest if longest[one.drafter] is one]
-    drawn = [*leaders[:SHOWN], *(one for one in fastest[:1] if one not in leaders)]
-    return drawn, sorted((one for one in fastest if one not in drawn), key=lambda one: one not in leaders)
-
-
 def _crowded(figure: go.Figure) -> None:
     """Many names are short ones, at the foot."""
     for trace in figure.data:
         trace.update(name=trace.name.removesuffix(MEASURED), showlegend=not trace.name.endswith(THEORY))
-    legend_below(figure, PRESS, len(figure.data))
+    legend_below(figure, f"{DRAWN}<br>dotted: theory; {PRESS}", len(figure.data))
     figure.update_yaxes(title="× plain decoding, measured")
 
 

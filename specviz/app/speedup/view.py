@@ -61,6 +61,16 @@ class Series:
     points: tuple[MeasuredPoint, ...]
     theory: Curve | None
 
+    @property
+    def lengths(self) -> int:
+        """How many were measured."""
+        return len(self.points)
+
+    @property
+    def best(self) -> float:
+        """Median speedup at the fastest of them."""
+        return max(point.median for point in self.points)
+
 
 @dataclass(frozen=True, slots=True)
 class SpeedupView:

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from specviz.app.lab.cases import leading
 from specviz.app.lab.chart import NOTHING, LabChart
 from specviz.app.lab.charts import CHARTS, chart
+from specviz.app.lab.leading import leading
 from specviz.app.parts.style import HOVER
 from specviz.protocol.sweeps.points import Policies
 from tests.app.lab.sweeps import drafted, hasty, plain
@@ -136,6 +136,13 @@ def test_of_many_drafters_the_fastest_are_drawn_in_own_colours_and_a_name_brings
     assert {trace.legendgroup for trace in of_series if trace.visible == "legendonly"} == {"a", "b", "c"}
     assert "press a name to draw or hide it" in figure.layout.legend.title.text
     assert all(trace.visible is None for trace in chart(name).build(MANY[:6]).data), "five are few"
+
+
+@pytest.mark.parametrize("name", ["plane", "position", "predicted", "mbsu"])
+def test_few_drafters_stand_in_the_order_of_the_sweep_as_in_the_speedup_chart(name: str) -> None:
+    """e, the last, is the fastest."""
+    groups = [trace.legendgroup for trace in chart(name).build(MANY[:6]).data if trace.legendgroup]
+    assert list(dict.fromkeys(groups)) == ["a", "b", "c", "d", "e"]
 
 
 def test_of_a_drafter_the_series_with_the_most_lengths_is_drawn_and_the_fastest_setting_beside_it() -> None:
