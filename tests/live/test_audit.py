@@ -65,6 +65,12 @@ SOUND: dict[str, dict[str, Any]] = {
     "tree without replacement": {"drafter_options": {"branching": [3, 2], "draw": "without_replacement"}},
     "tree, i.i.d.": {"drafter_options": {"branching": [3, 2], "draw": "iid"}, "verifier": "specinfer"},
     "traversal": {"drafter_options": {"branching": [2, 3, 2]}, "verifier": "traversal"},
+    "traversal, hardly anything left": {
+        "drafter_options": {"branching": [3, 2, 2]},
+        "temperature": 0.3,
+        "verifier": "traversal",
+    },
+    "traversal, drawn from what is not recomputed": {"drafter": "self_speculative", "verifier": "traversal"},
     "block": {"verifier": "block"},
     "kseq": {"drafter_options": {"branching": [3, 2], "draw": "iid"}, "verifier": "kseq"},
     "naive": {"verifier": "naive"},
@@ -261,6 +267,28 @@ def test_trials_and_last_tokens_are_judged_from_the_checkpoints_and_not_from_the
     assert wrong[VERDICTS] >= 1
     assert wrong[RESIDUALS] >= 1
     assert wrong[LAST_TOKENS] == 1
+
+
+@pytest.mark.parametrize("name", ["traversal, hardly anything left", "traversal, drawn from what is not recomputed"])
+def test_a_changed_reach_is_found_where_what_rejected_leaves_left_is_not_recomputed(
+    name: str, run: Run, folders: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By how much a path was reached before its last leaf was rejected is known all the same."""
+    monkeypatch.setattr("specviz.live.audit.audit.check", lambda trace: [])
+    trace = run(**SOUND[name])
+    this, place = next(
+        (this, place)
+        for this in trace.rounds
+        for place, trial in enumerate(this.judged.trials)
+        if "left" in trial.terms and trial.terms["reach"] < 0.9
+    )
+    trials = list(this.judged.trials)
+    terms = trials[place].terms
+    trials[place] = replace(trials[place], terms={**terms, "reach": terms["reach"] + 0.1})
+    lied = replace(this, judged=replace(this.judged, trials=trials))
+    rounds = [lied if one.index == this.index else one for one in trace.rounds]
+    found = audited(replace(trace, rounds=rounds), folders)
+    assert [one.place for one in found.differences] == [f"rounds[{this.index}].judged.trials[{place}].terms.reach"]
 
 
 def test_a_changed_text_is_found(run: Run, folders: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:

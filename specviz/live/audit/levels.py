@@ -15,6 +15,8 @@ from specviz.trace.declared_rule import OPERATIONS
 from specviz.trace.events import Node
 
 WHOLE = Number(1.0)
+ANY = Number(0.5, 0.5)
+"""a probability of which nothing is known"""
 ratio, end_here = OPERATIONS["ratio"], OPERATIONS["end_here"]
 
 
@@ -31,7 +33,9 @@ class Level:
     before: Number = WHOLE
     """A before the last rejected one"""
     mass: Number | None = None
-    """s: what the last rejected one left"""
+    """s: what the last rejected one left; None: not recomputed"""
+    unseen: bool = False
+    """a rejected one was drawn from what is not recomputed"""
     rejected: list[Node] = field(default_factory=list)
 
     def proposal(self, child: Node) -> Law | None:
@@ -42,16 +46,18 @@ class Level:
         return spread(lambda a, x, y: ratio(a * x, y), self.reach, p, q)
 
     def reject(self, child: Node, scales: bool) -> None:
-        """max(0, A p − Q), normalised, is what the next one is tried against; with `scales` A becomes s/(s + 1 − A)."""
+        """max(0, A p − Q), normalised, is what the next one is tried against; with `scales` A becomes s/(s + 1 − A),
+        and is as unknown as s where that is not recomputed."""
         drawn_from = self.proposal(child)
         self.rejected.append(child)
+        self.unseen = self.unseen or drawn_from is None
         if self.left is None or drawn_from is None:
             self.left = self.mass = None
-            return
-        self.left, self.mass = subtract(self.left, self.reach, drawn_from)
+        else:
+            self.left, self.mass = subtract(self.left, self.reach, drawn_from)
         if scales:
             self.before = self.reach
-            self.reach = spread(end_here, self.mass, self.reach)
+            self.reach = ANY if self.mass is None else spread(end_here, self.mass, self.reach)
 
 
 def subtract(p: Law, scale: Number, q: Law) -> tuple[Law | None, Number]:

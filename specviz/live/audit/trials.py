@@ -11,7 +11,7 @@ from math import exp
 import numpy as np
 
 from specviz.live.audit.laws import Law, Number, spread
-from specviz.live.audit.levels import WHOLE, Level, kseq_beta, kseq_left, ratio
+from specviz.live.audit.levels import ANY, WHOLE, Level, kseq_beta, kseq_left, ratio
 from specviz.live.audit.models_say import ModelsSay
 from specviz.live.audit.tally import Tally
 from specviz.protocol.audits import LAST_TOKENS, RESIDUALS, TRIALS, VERDICTS
@@ -24,6 +24,7 @@ from specviz.trace.uniform_draws import uniform
 
 UNKNOWN = "trials whose p or Q follows a candidate that was drawn from what is not recomputed"
 ROUNDING = "trials after a rejection that left nothing but rounding"
+SCALED = "reaches of paths above or beside such trials"
 
 
 @dataclass
@@ -59,7 +60,7 @@ class Trials:
         node = self.say.scene.round.nodes[node_id]
         above = self._level(node.parent)
         p, q = self._numbers(node, above, None)
-        return Number(0.5, 0.5) if p is None else above.probability(node, p, q)
+        return ANY if p is None else above.probability(node, p, q)
 
     def _numbers(self, node: Node, level: Level, trial: Trial | None) -> tuple[Number | None, Number]:
         """p and Q of a candidate at its level; the recorded Q where it is not recomputed."""
@@ -71,14 +72,16 @@ class Trials:
     def _trial(self, place: str, trial: Trial, node: Node, level: Level) -> None:
         p, q = self._numbers(node, level, trial)
         if p is None:
-            self.tally.skip(ROUNDING if level.mass is not None else UNKNOWN)
+            self.tally.skip(UNKNOWN if level.unseen else ROUNDING)
             return
         self.tally.number(TRIALS, f"{place}.target_prob", trial.target_prob, p, 0.0)
         if level.proposal(node) is not None:
             self.tally.number(TRIALS, f"{place}.draft_prob", trial.draft_prob, q, 0.0)
         terms = self._terms(trial, node, level, p, q)
         for name, due in terms.items():
-            if name in trial.terms:
+            if name in trial.terms and due == ANY:
+                self.tally.skip(SCALED)
+            elif name in trial.terms:
                 self.tally.number(TRIALS, f"{place}.terms.{name}", trial.terms[name], due, 0.0)
         threshold = self._threshold(trial, p, q, terms)
         self.tally.number(TRIALS, f"{place}.threshold", trial.threshold, threshold, 0.0)
@@ -178,7 +181,7 @@ class Trials:
         if judged.residual_mass is not None:
             law, mass = self._residual()
             if mass is None:
-                tally.skip("residuals of candidates that were drawn from what is not recomputed")
+                tally.skip("residuals behind trials that are not recomputed")
                 return
             tally.number(RESIDUALS, f"{place}.residual_mass", judged.residual_mass, mass, 0.0)
             if law is None:
