@@ -28,6 +28,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   }
 
   const PROMPT = 60; // characters of a prompt without a name that are shown
+  const BELIEVED =
+    "p and q are what the models believe before temperature 0, at which the target's first choice decides.";
   const HEAD = ["node", "parent", "token", "fate", "p (target)", "q (draft)", "acceptance probability", "u"];
   const textOf = (trace, token) => trace.vocab[String(token)].text;
   const methodsOf = (started) =>
@@ -39,6 +41,13 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return started.prompt_name || (signs.length > PROMPT ? "…" : "") + signs.slice(-PROMPT).join("");
   }
 
+  /** A token's probability in a head; what it can have at most where it is not listed. */
+  function believed(head, token) {
+    if (!head) return number(null);
+    const value = S.known(head, token);
+    return value === null ? `<${number(S.atMost(head))}` : number(value);
+  }
+
   /** Round `index` as a Markdown table, with the token that ends it. */
   function roundTable(trace, index) {
     const { started } = trace;
@@ -46,13 +55,15 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const trials = new Map(round.judged.trials.map((trial) => [trial.node, trial]));
     const rows = round.nodes.slice(1).map((node) => {
       const trial = trials.get(node.id);
+      const parent = round.nodes[node.parent];
+      const cold = S.cold(parent);
       return [
         node.id,
         node.parent === 0 ? "root" : node.parent,
         code(textOf(trace, node.token)),
         node.fate,
-        number((trial || node).target_prob),
-        number((trial || node).draft_prob),
+        cold ? believed(parent.target_raw, node.token) : number((trial || node).target_prob),
+        cold ? believed(parent.draft_raw, node.token) : number((trial || node).draft_prob),
         number(trial && trial.threshold),
         number(trial && trial.u),
       ];
@@ -70,6 +81,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         `${started.source} run ${started.run_id}.`,
       "",
       ...(rows.length ? table : ["Nothing was drafted."]),
+      ...(round.nodes.slice(1).some((node) => S.cold(round.nodes[node.parent])) ? ["", BELIEVED] : []),
       "",
       `The round ends with the ${judged.origin} ${code(textOf(trace, judged.token))}${mass}${drawn}; ` +
         `${count} token${count === 1 ? "" : "s"} from one target pass over ${round.scored.target_pass.rows} rows.`,

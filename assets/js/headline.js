@@ -27,13 +27,15 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       return `Nothing is guessed in this round: the big model's pass takes ${S.count(S.riding(round), "node")} along.`;
     if (!drafted) return "Nothing is guessed in this round: the big model's pass writes one token.";
     const { drafter } = trace.started;
-    const who = drafter.model ? "A small model" : `A drafter without a model of its own (${drafter.name})`;
+    const simulated = trace.started.source === "simulated";
+    const alone = `A drafter without a model of its own (${drafter.name})`;
+    const who = simulated ? "A simulated drafter" : drafter.model ? "A small model" : alone;
     const deepest = Math.max(...S.drafts(round).map((node) => node.depth));
     const guesses =
       deepest === drafted
         ? `${many(drafted, "token")} ahead`
         : `a tree of ${many(drafted, "token")}, up to ${deepest} ahead`;
-    return `${who} guesses ${guesses}. How many will the big one keep?`;
+    return `${who} guesses ${guesses}. How many will the ${simulated ? "simulated target" : "big one"} keep?`;
   }
 
   /** The answer, once the round's last token is drawn. */

@@ -15,6 +15,7 @@ from specviz.protocol.runs import Catalog, MethodDescription, Resume, RunRequest
 from specviz.trace.events import Node, Round, Trace, VocabEntry
 from specviz.trace.guard import shown
 from specviz.trace.header import Started
+from specviz.trace.summary import drafts
 
 Cancelled = Callable[[], bool]
 
@@ -72,6 +73,19 @@ def depth_first(nodes: Sequence[Node]) -> list[Node]:
         found.append(node)
         stack.extend(reversed(children.get(node.id, [])))
     return found
+
+
+def candidates(this: Round) -> list[Node]:
+    """What was drafted, each candidate followed by all below it; nodes that ride along are no guesses."""
+    guesses = {node.id for node in drafts(this)}
+    return [node for node in depth_first(this.nodes) if node.id in guesses]
+
+
+def riding_along(this: Round) -> str:
+    """How many nodes ride along in the target's pass, in words; empty where none do."""
+    count = len(this.drafted.riding)
+    which = "1 node rides" if count == 1 else f"{count} nodes ride"
+    return f"{which} along in the target's pass, not as a guess" if count else ""
 
 
 def _chosen(catalog: Catalog, started: Started, names: Sequence[str]) -> list[MethodDescription]:

@@ -12,6 +12,7 @@ const timed = (ratio) => {
 
 test("the question is of the round at hand: its chain, its tree, or that nothing is guessed", () => {
   const trace = sample();
+  trace.started.source = "recorded";
   const ask = (round) => S.question(trace, trace.rounds[round]);
   assert.equal(ask(4), "Nothing is guessed in this round: the big model's pass writes one token.");
   trace.started.drafter.model = { name: "drafter" };
@@ -19,6 +20,8 @@ test("the question is of the round at hand: its chain, its tree, or that nothing
   assert.match(ask(1), /^A small model guesses a tree of 15 tokens, up to 3 ahead\./);
   trace.started.drafter.model = null;
   assert.match(ask(5), /^A drafter without a model of its own \(sample\) guesses 4 tokens ahead/);
+  trace.started.source = "simulated";
+  assert.equal(ask(5), "A simulated drafter guesses 4 tokens ahead. How many will the simulated target keep?");
 });
 
 test("the answer says how many were kept and who wrote the last token", () => {
@@ -50,6 +53,7 @@ test("what is counted up to the cursor is what was committed", () => {
 
 test("nodes that only ride along are no guesses", () => {
   const trace = sample();
+  trace.started.source = "recorded";
   const round = trace.rounds[5];
   round.drafted.riding = [3, 4];
   assert.match(S.question(trace, round), /guesses 2 tokens ahead\./);

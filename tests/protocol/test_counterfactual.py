@@ -8,7 +8,7 @@ import pytest
 
 from specviz.errors import OptionError
 from specviz.live.source import LiveSource, collect
-from specviz.protocol.counterfactual import depth_first, others, request_for
+from specviz.protocol.counterfactual import candidates, depth_first, others, request_for, riding_along
 from specviz.protocol.runs import RunRequest
 from tests.app.doubles import ReplaySource, sample
 from tests.proof.letters import LetterTexts, toy_loader
@@ -111,3 +111,16 @@ def test_a_trace_without_weights_is_refused_for_what_it_is(source: str, told: st
     imported = replace(trace, started=started)
     with pytest.raises(OptionError, match=told):
         list(others(ReplaySource(trace), imported, 0))
+
+
+def test_nodes_that_ride_along_are_no_candidates_of_a_draft() -> None:
+    this = sample().rounds[1]
+    everything = list(range(1, 16))
+    assert sorted(node.id for node in candidates(this)) == everything
+    assert riding_along(this) == ""
+    window = [node.id for node in this.nodes if node.depth == 3]
+    riding = replace(this, drafted=replace(this.drafted, riding=window))
+    assert sorted(node.id for node in candidates(riding)) == [node for node in everything if node not in window]
+    assert riding_along(riding) == f"{len(window)} nodes ride along in the target's pass, not as a guess"
+    alone = replace(this, drafted=replace(this.drafted, riding=everything))
+    assert candidates(alone) == []

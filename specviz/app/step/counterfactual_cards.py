@@ -9,7 +9,7 @@ import base64
 from collections.abc import Sequence
 from html import escape
 
-from specviz.protocol.counterfactual import Other, depth_first
+from specviz.protocol.counterfactual import Other, candidates, riding_along
 from specviz.theory.metrics import accepted_drafts, drafts
 from specviz.trace.events import Node, Round, VocabEntry
 from specviz.trace.replay import display_pieces
@@ -43,11 +43,13 @@ def _card(other: Other) -> str:
 
 def _draft(other: Other) -> str:
     assert other.round is not None
-    shown = depth_first(other.round.nodes)[1 : MOST_NODES + 1]
-    lines = "".join(_line(node, other) for node in shown)
-    more = len(other.round.nodes) - 1 - len(shown)
+    drafted = candidates(other.round)
+    lines = "".join(_line(node, other) for node in drafted[:MOST_NODES])
+    more = len(drafted) - MOST_NODES
     rest = f'<li class="sv-note">and {more} more</li>' if more > 0 else ""
-    return f"<ul>{lines}{rest}</ul>" if lines else '<p class="sv-note">nothing was drafted</p>'
+    told = f"<ul>{lines}{rest}</ul>" if lines else '<p class="sv-note">nothing was drafted</p>'
+    aside = riding_along(other.round)
+    return f'{told}<p class="sv-note">{escape(aside)}</p>' if aside else told
 
 
 def _line(node: Node, other: Other) -> str:

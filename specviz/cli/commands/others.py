@@ -14,7 +14,7 @@ from pathlib import Path
 from specviz.cli.parts.sources import live_source
 from specviz.cli.parts.terminal import MARKS, Terminal, out, printable, visible
 from specviz.cli.parts.token_text import TokenTexts, label
-from specviz.protocol.counterfactual import Other, depth_first, others
+from specviz.protocol.counterfactual import Other, candidates, others, riding_along
 from specviz.theory.metrics import accepted_drafts, drafts
 
 MOST_NODES = 24
@@ -64,11 +64,13 @@ def show(terminal: Terminal, other: Other) -> None:
     this, vocab = other.round, dict(other.vocab)
     drafted, accepted = len(drafts(this)), accepted_drafts(this)
     terminal.line(f"{terminal.paint(name, 'bold')} · {drafted} drafted, {accepted} accepted")
-    for node in depth_first(this.nodes)[1 : MOST_NODES + 1]:
+    for node in candidates(this)[:MOST_NODES]:
         line = f"{'  ' * node.depth}{MARKS[node.fate]} {visible(label(vocab, node.token))}"
         terminal.line(terminal.paint(line, node.fate))
     if drafted > MOST_NODES:
         terminal.line(f"  … and {drafted - MOST_NODES} more")
+    if aside := riding_along(this):
+        terminal.line(f"  {aside}")
     pieces = TokenTexts(vocab)
     text = "".join(pieces.next(item.token) for item in this.committed.tokens) + pieces.rest()
     terminal.line(f"  = {terminal.paint(visible(text), 'bold')}")

@@ -9,25 +9,27 @@ import re
 from decimal import ROUND_HALF_UP, Decimal
 
 from specviz.errors import OptionError
-from specviz.trace.events import Node, Round, Trace, Trial
+from specviz.trace.events import Node, Round, TopK, Trace, Trial
 
 PROMPT = 60
 """characters of a prompt without a name that are shown"""
+BELIEVED = "p and q are what the models believe before temperature 0, at which the target's first choice decides."
 HEAD = ("node", "parent", "token", "fate", "p (target)", "q (draft)", "acceptance probability", "u")
 
 
 def round_table(trace: Trace, index: int) -> str:
     """Round `index` (the first is 0): its candidates with their verdicts, and the token that ends it.
 
-    p and q of a tried candidate are those of its trial: after the rejections before it. Raises OptionError where there
-    is no such round.
+    p and q of a tried candidate are those of its trial: after the rejections before it; at temperature 0 they are what
+    both models believe before it, as on the player's card. Raises OptionError where there is no such round.
     """
     this = picked(trace, index)
     trials = {trial.node: trial for trial in this.judged.trials}
     rows = [HEAD, ("---",) * len(HEAD)]
-    rows += [_row(trace, node, trials.get(node.id)) for node in this.nodes if node.id > 0]
+    rows += [_row(trace, this, node, trials.get(node.id)) for node in this.nodes if node.id > 0]
     lines = [f"## Round {index + 1} of {len(trace.rounds)}", "", _run(trace), ""]
     lines += [f"| {' | '.join(row)} |" for row in rows] if len(this.nodes) > 1 else ["Nothing was drafted."]
+    lines += ["", BELIEVED] if any(_cold(this.nodes[node.parent]) for node in this.nodes if node.id > 0) else []
     return "\n".join([*lines, "", _end(trace, this), ""])
 
 
@@ -54,18 +56,34 @@ def _prompt(trace: Trace) -> str:
     return started.prompt_name or f"{'…' * (len(started.prompt_text) > PROMPT)}{started.prompt_text[-PROMPT:]}"
 
 
-def _row(trace: Trace, node: Node, trial: Trial | None) -> tuple[str, ...]:
+def _row(trace: Trace, this: Round, node: Node, trial: Trial | None) -> tuple[str, ...]:
     p, q = (trial.target_prob, trial.draft_prob) if trial else (node.target_prob, node.draft_prob)
+    parent = this.nodes[node.parent]
+    cold = _cold(parent)
     return (
         str(node.id),
         "root" if node.parent == 0 else str(node.parent),
         code(trace.vocab[str(node.token)].text),
         node.fate,
-        number(p),
-        number(q),
+        _believed(parent.target_raw, node.token) if cold else number(p),
+        _believed(parent.draft_raw, node.token) if cold else number(q),
         number(trial.threshold if trial else None),
         number(trial.u if trial else None),
     )
+
+
+def _cold(parent: Node) -> bool:
+    """Temperature 0, and the trace says what the target believes before it."""
+    return parent.target_raw is not None and parent.target.probs[:1] == [1.0]
+
+
+def _believed(head: TopK | None, token: int) -> str:
+    """Its probability there; what it can have at most where it is not listed."""
+    if head is None:
+        return number(None)
+    if token in head.tokens:
+        return number(head.probs[head.tokens.index(token)])
+    return f"<{number(min([head.rest, *head.probs[-1:]]))}"
 
 
 def _end(trace: Trace, this: Round) -> str:

@@ -68,3 +68,15 @@ def test_tokens_names_and_reasons_reach_the_page_escaped():
     assert "<script>" not in html
     assert "&lt;b&gt;" in html
     assert "nothing was drafted" in html
+
+
+def test_nodes_that_ride_along_are_told_apart_from_what_was_drafted():
+    """Lookahead's window in a round without a guess: all of it is in the target's pass, none of it is a draft."""
+    this = TRACE.rounds[1]
+    window = [node.id for node in this.nodes[1:]]
+    riding = replace(this, drafted=replace(this.drafted, riding=window))
+    html = cards(1, [Other("lookahead", riding, TRACE.vocab)], waiting=False)
+    assert "0 drafted, <strong>0 accepted</strong>" in html
+    assert "<li" not in html
+    assert "nothing was drafted" in html
+    assert "15 nodes ride along in the target&#x27;s pass, not as a guess" in html
