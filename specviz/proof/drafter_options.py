@@ -89,6 +89,7 @@ OPTION_SETS: dict[str, tuple[dict[str, object], ...]] = {
         {"weights": "untrained", "gamma": 2},
         {"weights": "untrained", "branching": (2, 1)},
     ),
+    "random": ({"gamma": 2}, {"gamma": 1}),
     "ngram": ({"gamma": 2}, {"gamma": 3, "min_ngram": 2}, {"gamma": 2, "continuations": 2}),
     "merged": (
         {"gamma": 2, "branching": ()},

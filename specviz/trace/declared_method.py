@@ -25,6 +25,8 @@ class Candidates:
     merged: bool = False
     """several models draft, one mark each, and their trees are merged: what hangs below a candidate may depend on a
     later sibling, and siblings may come from several distributions"""
+    evenly: bool = False
+    """each is drawn i.i.d. from the whole vocabulary, every token as likely as any other, at any temperature"""
     planned: str = ""
     """the option that, where it is set, bounds them per round and makes them point masses of a shape of the drafter's
     own, whatever `gamma` and `draw` say"""

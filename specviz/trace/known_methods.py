@@ -37,6 +37,8 @@ class KnownDrafter:
     draws: bool
     """above temperature 0 its candidates are drawn from a model (`draw`, `branching` and `gamma` say how); False:
     they are point masses"""
+    evenly: bool
+    """they are drawn i.i.d. from the whole vocabulary at any temperature, every token as likely as any other"""
     passes: bool
     """it makes passes of its own"""
     model: bool

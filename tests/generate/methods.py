@@ -25,6 +25,7 @@ def drafter(kind: type[Drafter[Options]]) -> dict[str, Any]:
         "sources": sorted({*sources, *said.found}),
         "found": sorted(said.found),
         "draws": grows,
+        "evenly": said.evenly,
         "passes": grows,
         "model": issubclass(kind, UsesModel) and not said.hybrid,
         "most": said.most,

@@ -13,6 +13,7 @@ from specviz.trace.events import Node
 from specviz.trace.header import MethodCard
 from specviz.trace.known_methods import FALLBACK, FROM_TARGET, TREE_POLICIES, KnownDrafter, known_drafter
 from specviz.trace.problems import Problem
+from specviz.trace.rules.bounds import recorded
 from specviz.trace.rules.scene import SINGLE, Scene
 from specviz.trace.tree_paths import Path, families, read_paths
 
@@ -36,6 +37,8 @@ def candidates(scene: Scene) -> Iterator[Problem]:
             yield Problem(f"{place}.kind", f"is '{node.kind}', but by the header's options it is drawn as '{kind}'")
         elif drafter.hybrid and node.source == FALLBACK:
             continue  # drawn by the model, in the way that its kind says
+        elif drafter.evenly:
+            yield from _evenly(scene, place, node)
         elif (not drafter.draws or node.source in drafter.found) and node.kind != "point_mass":
             told = f"is '{node.kind}', but what '{started.drafter.name}' does not draw are point masses"
             yield Problem(f"{place}.kind", told)
@@ -47,6 +50,16 @@ def candidates(scene: Scene) -> Iterator[Problem]:
             yield from _shape(scene, [node for node in own if node.source == source], whole=False)
     elif drafter.draws:
         yield from _shape(scene, own, whole=not drafter.found)
+
+
+def _evenly(scene: Scene, place: str, node: Node) -> Iterator[Problem]:
+    """A candidate that any other token was as likely as: the i.i.d. draw of a q of 1/V."""
+    name, size = scene.started.drafter.name, scene.started.target.vocab_size
+    if node.kind != "iid":
+        yield Problem(f"{place}.kind", f"is '{node.kind}', but '{name}' draws its candidates as 'iid'")
+    elif node.draft_prob is not None and not recorded(node.draft_prob).holds(1 / size):
+        told = f"is {node.draft_prob:.6g}, but '{name}' draws each of {size} tokens with probability {1 / size:.6g}"
+        yield Problem(f"{place}.draft_prob", told)
 
 
 def _listed(names: Sequence[str] | frozenset[str]) -> str:

@@ -8,6 +8,13 @@ CROSS_KV = "tests/drafters/test_cross_kv.py"
 
 FAULTS: tuple[Fault, ...] = (
     Fault(
+        "random: every candidate of a round is drawn with one number",
+        "specviz/drafters/random.py",
+        '("draft", context.round, index)',
+        '("draft", context.round, 0)',
+        ("tests/drafters/test_random.py",),
+    ),
+    Fault(
         "siblings: the mass left to later ones assigned instead of multiplied",
         "specviz/tree_policies/parts/siblings.py",
         "self._left *= mass",
