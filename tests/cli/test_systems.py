@@ -23,8 +23,8 @@ OTHERS = [line for line in commands() if line not in RUNS]
 
 def test_a_recording_is_typed_with_every_setting_it_has() -> None:
     assert command(recordings()["opening"]) == (
-        "specviz run --prompt-id facts-capital-country --drafter model --temperature 0.0 --seed 7 --max-new-tokens 48 "
-        "--gamma 4"
+        "specviz run --prompt-id sums-346-183 --drafter model --temperature 0.0 --seed 7 --max-new-tokens 64 "
+        "--dtype bfloat16 --gamma 7"
     )
     assert "specviz run" not in OTHERS
     assert len(RUNS) > 40
