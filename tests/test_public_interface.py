@@ -94,6 +94,12 @@ def test_the_example_of_the_readme_runs(tmp_path: Path) -> None:
     assert (tmp_path / "mean.json.gz").is_file()
 
 
+def test_a_run_whose_settings_were_whole_numbers_is_sound_after_it_was_kept(tmp_path: Path) -> None:
+    trace = specviz.run("The capital of France is", drafter="ngram", temperature=0, top_p=1, max_new_tokens=2)
+    specviz.write(trace, tmp_path / "kept.json")
+    assert specviz.check(specviz.read(tmp_path / "kept.json")) == []
+
+
 def test_an_error_is_one_line_whatever_the_names_in_it_hold() -> None:
     """Control characters reach neither a terminal nor a page, nor half a surrogate pair a trace."""
     said = str(OptionError("there is no drafter '\x1b[2J\nübrig \ud83d'; choose one."))

@@ -74,7 +74,7 @@ def started(
             pass_reads=method.drafter.pass_reads,
         ),
         verifier=_card(method.verifier),
-        sampling=SamplingCard(method.sampling.temperature, method.sampling.top_k, method.sampling.top_p),
+        sampling=SamplingCard(float(method.sampling.temperature), method.sampling.top_k, float(method.sampling.top_p)),
         tokenizer=TokenizerCard(text.name, text.size, text.sha256, list(text.special_ids)),
         machine=machine(who.target.model.device, info.dtype),
         seed=request.seed,

@@ -39,7 +39,7 @@ def started(model: Any, drafter: Any, text: TextCodec, settings: Settings, promp
         target=target,
         drafter=MethodCard(settings.drafter, settings.options, True, None if drafter is None else model_card(drafter)),
         verifier=MethodCard(settings.rule, {}, True),
-        sampling=SamplingCard(sampling.temperature, sampling.top_k, sampling.top_p),
+        sampling=SamplingCard(float(sampling.temperature), sampling.top_k, float(sampling.top_p)),
         tokenizer=TokenizerCard(text.name, text.size, text.sha256, list(text.special_ids)),
         machine=machine(model.device, target.dtype),
         seed=torch.initial_seed() % (MAX_INTEGER + 1),

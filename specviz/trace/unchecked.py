@@ -17,6 +17,8 @@ NO_MODEL = (
     "that the models say what is recorded of them; no model at hand",
     "how long the passes really took; no clock at hand",
 )
+WIDE = 0.01
+"""share of a distribution outside its head"""
 
 
 def unchecked(trace: Trace) -> list[str]:
@@ -63,3 +65,6 @@ def _left_out(trace: Trace) -> Iterator[str]:
         yield f"uniform draws against the seed, and the header's id: written by {trace.started.producer!a}"
     if trace.rounds and not any(node.target.tokens for this in trace.rounds for node in this.nodes):
         yield "probabilities, residuals and draws: the trace kept no distributions"
+    rests = [head.rest for this in trace.rounds for node in this.nodes for head in (node.target, node.draft) if head]
+    if any(node.target.tokens for this in trace.rounds for node in this.nodes) and max(rests) > WIDE:
+        yield f"what the heads leave to their rests, up to {max(rests):.0%}: numbers behind it are held to bounds"

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from specviz.trace.events import Trial
 from specviz.trace.known_rules import first_reach
 from specviz.trace.problems import Problem
-from specviz.trace.rules.bounds import Range
+from specviz.trace.rules.bounds import ANYTHING, Range
 from specviz.trace.rules.residuals import Level, compare, compare_residual
 from specviz.trace.rules.scene import SINGLE, Scene
 
@@ -28,8 +28,7 @@ def scaled_residuals(scene: Scene) -> Iterator[Problem]:
         level = levels.setdefault(node.parent, Level(scene, nodes[node.parent]))
         if "parent_reach" not in trial.terms:
             continue
-        if level.rejected and level.mass is not None:
-            yield from _reach_after(place, level, trial.terms["parent_reach"], node.parent == 0)
+        yield from _handed_down(place, trial.terms["parent_reach"], _reach(scene, levels, node.parent))
         level.reach = trial.terms["parent_reach"]
         if rule.numbers == "scaled":
             yield from compare(place, trial, node, level)
@@ -51,10 +50,37 @@ def _left(place: str, trial: Trial, below: Level | None) -> Iterator[Problem]:
         yield Problem(f"{place}.terms", "have another reach than the rejected children were told")
 
 
-def _reach_after(place: str, level: Level, told: float, root: bool) -> Iterator[Problem]:
-    """A after a rejected child is s / (s + 1 − A); the root's stays 1."""
-    if root or level.mass is None:
-        return
-    low, high = (mass / (mass + 1 - level.reach) if mass + 1 > level.reach else 1.0 for mass in level.mass)
-    if not Range(low, high).holds(told):
-        yield Problem(f"{place}.terms", f"have parent_reach {told:.6g}, but the nodes give {Range(low, high)}")
+def _handed_down(place: str, told: float, due: Range) -> Iterator[Problem]:
+    if not due.holds(told):
+        yield Problem(f"{place}.terms", f"have parent_reach {told:.6g}, but the nodes give {due}")
+
+
+def _reach(scene: Scene, levels: dict[int, Level], node_id: int) -> Range:
+    """A of a node as its next child is tried: min(1, A p/Q) on the way down from the root, where it is 1, and
+    s / (s + 1 − A) once children were rejected, s being what the last of them left."""
+    if node_id == 0:
+        return Range(1.0, 1.0)
+    level = levels.get(node_id)
+    if level is not None and level.rejected:
+        return ANYTHING if level.mass is None else _over(level.mass, level.mass, level.reach)
+    node = scene.round.nodes[node_id]
+    above = levels.setdefault(node.parent, Level(scene, scene.round.nodes[node.parent]))
+    q, reached = above.proposal(node)[node.token], _reached(scene, levels, above, node.token)
+    return Range(reached.low / q.high if q.high > 0 else 0.0, reached.high / q.low if q.low > 0 else 1.0).capped()
+
+
+def _reached(scene: Scene, levels: dict[int, Level], above: Level, token: int) -> Range:
+    """A p of a token below a node. After rejected siblings p is (A p − Q) / s and A is s / (s + 1 − A), so that s,
+    which heads may leave wide, cancels."""
+    if above.rejected and above.mass is not None:
+        return _over(above.unscaled[token], above.mass, above.reach)
+    reach, p = _reach(scene, levels, above.parent.id), above.left[token]
+    return Range(reach.low * p.low, reach.high * p.high)
+
+
+def _over(part: Range, left: Range, reach: float) -> Range:
+    """part / (s + 1 − A); 0/0 is 1."""
+    low, high = left.low + 1 - reach, left.high + 1 - reach
+    if part is left:  # s / (s + 1 − A) rises with s
+        return Range(left.low / low if low > 0 else 0.0, left.high / high if high > 0 else 1.0).capped()
+    return Range(part.low / high if high > 0 else 0.0, part.high / low if low > 0 else 1.0).capped()

@@ -29,7 +29,7 @@ class Level:
     reach: float = 1.0
     """A: by how much the target is scaled before a rejected candidate is subtracted (bottom-up rules)"""
     _left: Bounds | None = None
-    _unscaled: Bounds = field(default_factory=Bounds)
+    unscaled: Bounds = field(default_factory=Bounds)
     """what the last rejected child left, before it was normalised"""
 
     @property
@@ -68,7 +68,7 @@ class Level:
         left, mass = self.left.minus(self.proposal(child), self.reach)
         nothing = mass.low <= 0.0  # then the whole target may have been kept instead (p equals Q up to rounding)
         self._left = Bounds() if nothing else left.over(mass)
-        self._unscaled = left
+        self.unscaled = left
         self.mass = mass
         self.rejected.append(child)
 
@@ -76,7 +76,7 @@ class Level:
         """What is wrong with a recorded distribution of this mass as that which the rejected children leave."""
         if not self.rejected or mass <= SINGLE:
             return  # nothing is left but rounding errors, or the target itself
-        yield from unlike(head, self._unscaled.over(Range(mass * (1 - SINGLE), mass * (1 + SINGLE))))
+        yield from unlike(head, self.unscaled.over(Range(mass * (1 - SINGLE), mass * (1 + SINGLE))))
 
 
 def unlike(head: TopK, bounds: Bounds) -> Iterator[str]:

@@ -13,7 +13,7 @@ from specviz.trace.header import SamplingCard
 from specviz.trace.problems import Problem
 from specviz.trace.rules.bounds import Bounds, Range, recorded
 from specviz.trace.rules.distributions import drawn_by
-from specviz.trace.rules.scene import SINGLE, Scene
+from specviz.trace.rules.scene import HALF_DIGIT, SINGLE, Scene
 
 
 def transformed(scene: Scene) -> Iterator[Problem]:
@@ -46,6 +46,10 @@ def _follows(place: str, head: TopK, raw: TopK, sampling: SamplingCard, size: in
             told = f"is token {head.tokens[0]}, but the model's own head has token {raw.tokens[0]} on top"
             yield Problem(place, told)
         return
+    wrong = next(_out_of_proportion(place, head, raw, sampling), None)
+    if wrong is not None:
+        yield wrong
+        return
     for token, derived in _sharpened(raw, sampling, size).items():
         if token in head.tokens:
             shown = recorded(head.probs[head.tokens.index(token)])
@@ -55,6 +59,24 @@ def _follows(place: str, head: TopK, raw: TopK, sampling: SamplingCard, size: in
         elif derived.low > min(head.probs[-1], max(head.rest, 0.0)) + 2 * SINGLE:
             yield Problem(place, f"leaves out token {token}, but the model's own head makes it {derived}")
             return
+
+
+def _out_of_proportion(place: str, head: TopK, raw: TopK, sampling: SamplingCard) -> Iterator[Problem]:
+    """Two tokens that nothing cut off stand to each other as (raw_i / raw_j)^(1/T), whatever the rest holds."""
+    now = dict(zip(head.tokens, map(recorded, head.probs), strict=True))
+    before = {token: recorded(prob) for token, prob in zip(raw.tokens, raw.probs, strict=True)}
+    known = next((token for token in raw.tokens if token in now), None)  # the most probable is known most exactly
+    if known is None or before[known].low <= 0:
+        return
+    cut, power = sampling.top_k > 0 or sampling.top_p < 1, 1 / sampling.temperature
+    outside = min(recorded(head.probs[-1]).high, head.rest + len(head.tokens) * HALF_DIGIT)
+    for token, there in before.items():
+        low = now[known].low * (there.low / before[known].high) ** power
+        high = now[known].high * (there.high / before[known].low) ** power
+        shown = now.get(token, Range(0.0, low if cut else outside))
+        if shown.high < low - SINGLE * low - 1e-9 or shown.low > high + SINGLE * high + 1e-9:
+            told = f"gives token {token} {shown} beside {now[known]} of token {known}"
+            yield Problem(place, f"{told}, but by the model's own head it is {Range(low, high)}")
 
 
 def _sharpened(raw: TopK, sampling: SamplingCard, size: int) -> dict[int, Range]:
