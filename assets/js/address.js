@@ -182,7 +182,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const drawn = () => {
       if (!handle.trace || !handle.trace.rounds.length || page.wanted || !handle.trace.finished) return;
       const seen = handle.trace.started.run_id + writeMoment(handle.cursor, handle.selected);
-      if (page.drawn && page.drawn !== seen) later();
+      if (page.drawn && page.drawn !== seen && !handle.alone) later(); // nobody stepped there
       page.drawn = seen;
       followLesson();
     };

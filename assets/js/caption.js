@@ -7,7 +7,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 
   const { h } = S;
 
-  /** Every sentence of a round. */
+  /** Pure: every sentence of a round. */
   function sentences(trace, index) {
     const round = trace.rounds[index];
     const labels = S.nodeLabels(trace, index);
@@ -49,17 +49,17 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       box.style.height = `${reserved.height}px`;
     }
 
-    /** `width`: of the box, in pixels, read before this step wrote anything. */
-    function draw(trace, head, text, width) {
+    /** `width`: of the box, in pixels, read before this step wrote anything; `quiet`: nothing is said aloud. */
+    function draw(trace, head, text, width, quiet = false) {
       reserve(trace, head, width);
       if (shown === head + text) return;
       shown = head + text;
       box.replaceChildren(...lines(head, trace.started.source, text));
-      announce(`${head}. ${text}`);
+      if (!quiet) announce(`${head}. ${text}`);
     }
 
     return { draw, announce };
   }
 
-  Object.assign(S, { captionPanel });
+  Object.assign(S, { captionPanel, sentences });
 })(globalThis.SpecViz);

@@ -88,10 +88,27 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const gained = h("p", { class: "sv-gained" });
     const box = h("div", { class: "sv-headline" }, asked, gained);
     root.prepend(box);
+    let reserved = null; // {run, rounds, width}
+
+    /** The first line is as tall as the run's longest, so that nothing below it moves from round to round. */
+    function reserve({ started, rounds }) {
+      const width = box.clientWidth;
+      const now = { run: started.run_id, rounds: rounds.length, width };
+      if (!width || (reserved && Object.keys(now).every((key) => now[key] === reserved[key]))) return;
+      reserved = now;
+      const all = new Set(rounds.flatMap((round) => [question({ started }, round), answer(round)]));
+      const ruler = h("div", { class: "svp-ruler", "aria-hidden": "true" }); // as the caption's
+      for (const text of all) ruler.append(h("p", { class: "sv-question" }, text));
+      box.append(ruler);
+      asked.style.minHeight = `${Math.max(...[...ruler.children].map((one) => one.offsetHeight))}px`;
+      ruler.remove();
+    }
+
     function draw() {
       const { trace, cursor } = handle;
       box.hidden = !trace || !trace.rounds.length;
       if (box.hidden) return;
+      reserve(trace);
       const round = trace.rounds[cursor.round];
       const told = S.view(round, cursor.beat).drawn && !root.dataset.guess;
       S.setText(asked, told ? answer(round) : question(trace, round));
@@ -105,6 +122,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     }
     handle.subscribe(draw);
     draw();
+    if (globalThis.ResizeObserver) new ResizeObserver(draw).observe(box);
   }
 
   let waiting = null;

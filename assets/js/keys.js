@@ -13,6 +13,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     ["b", "next bonus"],
     ["Home End", "start, end of the run"],
     ["Tab", "to the tree; there arrows walk from node to node, → opens what is folded"],
+    ["o", "the whole run at its own speed beside plain decoding"],
     ["f", "the whole tree, or its readable part"],
     ["p", "present: fill the window; Space then steps, Esc leaves"],
     ["?", "these keys"],
@@ -43,6 +44,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         return "start";
       case "End":
         return "end";
+      case "o":
+        return "ownSpeed";
       case "f":
         return "fit";
       case "p":

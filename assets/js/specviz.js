@@ -31,6 +31,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       lit: [], // areas that are pointed at
       found: null, // rounds to step through: {words, rounds}
       view: "", // "present" while the player fills the window
+      alone: false, // while it moves without being asked, or stands where that has ended
+      race: null, // the whole run at its own speed: {speed, seconds}
     };
     const watchers = new Set(); // called after each drawing
     const panels = [];
@@ -40,6 +42,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     root.append(empty, stage, help);
 
     const area = (name, attributes = {}) => stage.appendChild(h("section", { class: `svp-${name}`, ...attributes }));
+    const now = () => S.moment(own);
     const act = {
       now,
       go,
@@ -58,6 +61,10 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const badge = props.badge ? area("badge", { "aria-label": "where this run comes from" }) : null;
     const strip = area("text", { "aria-label": "text" });
     const text = S.textPanel(strip, act);
+    // in the order of the eye, which is that of Tab: what happens, play, the tree, the card
+    const caption = area("caption", { "aria-label": "what happens" });
+    const told = S.captionPanel(caption);
+    const transport = area("transport", { "aria-label": "transport" });
     const tree = S.treePanel(area("draft", { "aria-label": "draft tree" }), act);
     const card = area("card", { "aria-label": "selected node" });
     panels.push(
@@ -68,10 +75,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       S.columnsPanel(card, act),
       S.rejudgePanel(card, act),
     );
-    const caption = area("caption", { "aria-label": "what happens" });
-    const told = S.captionPanel(caption);
-    const transport = area("transport", { "aria-label": "transport" });
-    panels.push(S.transportPanel(transport, act), S.foundPanel(transport, act));
+    const bars = S.ownSpeedPanel(transport, root);
+    panels.push(S.transportPanel(transport, act), S.foundPanel(transport, act), bars);
     panels.push(S.exhibitsPanel(area("exhibits", { "aria-label": "what the drafter knew" }), act));
     const costs = area("costs", { "aria-label": "what it cost" });
     const cell = (name) => costs.appendChild(h("div", { class: `svp-${name}` }));
@@ -88,51 +93,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 
     panels.push(S.guessPanel(stage, act));
 
-    /** Everything the panels may draw from: trace, cursor, selection and what follows from them. */
-    function now() {
-      const round = own.trace.rounds[own.cursor.round];
-      if (!own.labels || own.labels.round !== round)
-        own.labels = { round, names: S.nodeLabels(own.trace, own.cursor.round) };
-      const names = own.labels.names;
-      const cursor = S.guessCursor(own); // one beat earlier while a verdict is asked
-      const at = S.guessView(own, S.view(round, cursor.beat));
-      const states = S.nodeStates(round, at, S.keepsSurvivors(own.trace, round));
-      const trials = new Map(round.judged.trials.map((trial) => [trial.node, trial]));
-      const said = new Set(round.judged.trials.slice(0, at.trials).map((trial) => trial.node));
-      const stateOf = (id) => (id === END ? (at.drawn ? round.judged.origin : "hidden") : states[id]);
-      if (stateOf(own.selected) === undefined || stateOf(own.selected) === "hidden")
-        own.selected = S.subject(round, at);
-      const nameOf = (id) => {
-        const node = id === END ? null : round.nodes[id];
-        const odds = node && node.id > 0 ? S.oddsWords(round, node, S.told(at)) : "";
-        const parent = id === END ? round.judged.final_node : node.parent;
-        const after = parent < 0 ? "" : `, after ${names[parent]}`;
-        const change = changes.has(id) ? `, ${S.CHANGES[changes.get(id)].words}` : "";
-        return `${names[id]}, ${S.FATES[stateOf(id)]}${odds}${change}${decided(id)}${after}`;
-      };
-      const tokenOf = (id) => (id === END ? round.judged.token : round.nodes[id].token);
-      const decided = (id) => (S.isGrounded(own.trace, tokenOf(id)) ? `, ${S.DECIDED}` : "");
-      const rejudged = own.moved && at.drawn ? S.rejudge(own.trace, round, own.moved) : null;
-      const changes = new Map(
-        rejudged ? [...rejudged.all.values()].filter(S.changeOf).map((one) => [one.node, S.changeOf(one)]) : [],
-      );
-      return {
-        ...own,
-        own,
-        asked: cursor !== own.cursor,
-        cursor,
-        round,
-        at,
-        labels: names,
-        stateOf,
-        nameOf,
-        rejudged,
-        changes,
-        trialOf: (id) => trials.get(id),
-        judged: (id) => said.has(id),
-      };
-    }
-
     function draw() {
       const there = !!own.trace && own.trace.rounds.length > 0;
       empty.hidden = there;
@@ -145,9 +105,11 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         const wide = caption.clientWidth;
         const scrolls = panels.map((panel) => panel(moment));
         const rounds = own.trace.rounds.length;
-        const sentence = S.guessCaption(own) || S.caption(own.trace, moment.round, moment.labels, moment.at);
+        const sentence = own.race
+          ? S.ownWords(own.race.speed)
+          : S.guessCaption(own) || S.caption(own.trace, moment.round, moment.labels, moment.at);
         const head = `Round ${own.cursor.round + 1} of ${rounds}${own.trace.finished ? "" : " so far"}`;
-        told.draw(own.trace, head, sentence, wide);
+        told.draw(own.trace, head, sentence, wide, own.alone); // nobody is told what nobody asked for
         for (const scroll of scrolls) if (scroll) scroll();
       }
       root.dataset.ready = "1";
@@ -207,6 +169,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 
     const pace = S.pacer({
       caption: () => caption.lastChild.textContent,
+      captions: () => S.sentences(own.trace, own.cursor.round),
       speed: () => own.speed,
       next: () => {
         const next = S.step(own.trace, own.cursor, 1);
@@ -218,6 +181,15 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         play(false);
         draw();
       },
+    });
+
+    const alone = S.byItself({
+      root,
+      own,
+      caption: () => caption.lastChild.textContent,
+      go,
+      draw,
+      race: () => bars({ race: own.race }),
     });
 
     function play(on) {
@@ -236,6 +208,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       active = own;
       if (name === "help") return help.open ? help.close() : help.showModal();
       if (!own.trace || !own.trace.rounds.length) return;
+      if (alone.stop() && name === "play") return draw(); // a pause
+      if (name === "ownSpeed") return ownSpeed();
       if (name === "fit") return tree.fit();
       if (name === "present") return set({ view: own.view === "present" ? "" : "present" });
       if (S.guessRun(own, name, act)) return;
@@ -248,6 +222,11 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       const found = S.jump(own.trace, own.cursor, name);
       if (found) go(found);
       else say(`no ${name.startsWith("next") ? "later" : "earlier"} ${name.endsWith("Bonus") ? "bonus" : "rejection"}`);
+    }
+
+    function ownSpeed() {
+      play(false);
+      if (own.guess || !alone.race()) say("no plain decoding was timed beside this run");
     }
 
     function say(text) {
@@ -278,6 +257,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     /** A new text arrived: another run, or the same one grown. */
     function load(source = props.value || "") {
       if (source === own.source) return;
+      alone.stop();
       const before = own.trace;
       own.source = source;
       own.trace = source ? JSON.parse(source) : null;
@@ -322,12 +302,18 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       event.preventDefault();
       run(name);
     });
+    const asked =
+      (does) =>
+      (...given) => {
+        alone.stop();
+        return does(...given);
+      };
     const handle = {
       root,
-      go,
+      go: asked(go),
       run,
-      select,
-      set,
+      select: asked(select),
+      set: asked(set),
       subscribe,
       load,
       get trace() {
@@ -345,6 +331,9 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       get view() {
         return own.view;
       },
+      get alone() {
+        return own.alone;
+      },
     };
     root.specviz = handle;
     if (watch) watch("value", () => load());
@@ -354,6 +343,10 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     set({ view: S.asksToPresent(location.search) ? "present" : "" });
     S.headline(root, handle);
     S.follow(handle);
+    const { search, hash, href } = location;
+    const reduced = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    const embedded = compact || href === "about:srcdoc"; // a notebook's frame
+    if (S.mayBegin({ first: own.id === 1, embedded, reduced, search, hash })) alone.open();
     return handle;
   }
 

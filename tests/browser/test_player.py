@@ -6,6 +6,7 @@ import gzip
 import json
 import re
 from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -217,16 +218,22 @@ def test_arrows_inside_the_tree_walk_from_node_to_node(player: Page) -> None:
     assert player.locator("[role=treeitem][tabindex='0']").count() == 1
 
 
-def test_play_walks_on_and_stops_at_the_end(page_at_own_time: Page, tmp_path: Path) -> None:
-    page = opened(page_at_own_time, tmp_path, SAMPLE)
+def test_play_walks_on_a_round_in_ten_seconds_at_most_and_stops_at_the_end(
+    page_at_own_time: Page, tmp_path: Path
+) -> None:
+    page = page_at_own_time
+    page.clock.pause_at(datetime.now() + timedelta(hours=1))
+    opened(page, tmp_path, SAMPLE)
     page.keyboard.press("Home")
     page.keyboard.press("Space")
     expect(page.locator(".svp-btn.is-play")).to_have_text("pause")
-    page.clock.run_for(1_000)  # too short for a sentence of four words
+    page.clock.run_for(200)  # too short for a sentence of four words
     expect(page.locator(".svp-caption")).to_contain_text("The drafter proposes")
-    page.clock.run_for(3_800)
-    expect(page.locator(".svp-caption")).to_contain_text("It goes on with ␣+.")
-    page.clock.run_for(400_000)
+    page.clock.run_for(9_600)
+    expect(page.locator(".svp-where")).to_contain_text("Round 1 of 8")
+    page.clock.run_for(400)
+    expect(page.locator(".svp-where")).to_contain_text("Round 2 of 8")
+    page.clock.run_for(80_000)
     expect(page.locator(".svp-where")).to_contain_text("Round 8 of 8")
     expect(page.locator(".svp-btn.is-play")).to_have_text("play")
 
