@@ -14,6 +14,7 @@ SpecVizError
 ├── RecordError              a run of another engine cannot be recorded
 ├── TrainingError            training cannot start or go on
 ├── BenchError               a measurement cannot be made
+├── JobError                 work was ended: its time is over, or nobody hears it
 ├── LessonError              a lesson is not written as it must be, or no run shows what it teaches
 └── ProofError               a run under proof does what no lossless method may do
 
@@ -81,6 +82,10 @@ class TrainingError(SpecVizError):
 
 class BenchError(SpecVizError):
     """A measurement cannot be made."""
+
+
+class JobError(SpecVizError):
+    """Work that a page's visitor asked for was ended: its time is over, or nobody hears it."""
 
 
 class ProofError(SpecVizError):

@@ -29,6 +29,9 @@ class Tier:
     prompt_chars: int
     import_bytes: int
     queue: int
+    engine_seconds: int
+    training_seconds: int
+    reading_seconds: int
 
 
 def settings(path: Path = SPACE_SETTINGS) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from typing import Any
 import httpx
 
 from specviz.trace import codec
+from tests.load import long_work
 from tests.load.visitor import Layout, PageError, TurnedAwayError, Visitor
 
 QUEUE_FULL = "queue"
@@ -87,6 +88,15 @@ class Guest:
     @property
     def notes(self) -> Notes:
         return self.room.notes
+
+    def number(self) -> int:
+        """One that nobody else has."""
+        return next(NUMBERS)
+
+    async def leave(self) -> None:
+        """Close the page; somebody else sits down."""
+        await self.visitor.leave()
+        self.gone = True
 
     async def act(self, name: str) -> None:
         """One thing; what went wrong is noted, in one line."""
@@ -186,15 +196,21 @@ async def leave(guest: Guest) -> None:
                         break
         except TimeoutError:
             pass
-    await page.leave()
-    guest.gone = True
+    await guest.leave()
     guest.notes.left[number] = time.monotonic()
 
 
 ACTIONS: dict[str, Callable[[Guest], Awaitable[None]]] = {
-    one.__name__: one for one in (step, run, sweep, upload, chart, leave)
-}
-LIKELY = {"step": 5, "run": 4, "sweep": 1, "upload": 2, "chart": 2, "leave": 1}
+    one.__name__: one
+    for one in (
+        step, run, sweep, upload, chart, leave, long_work.race, long_work.audit, long_work.others, long_work.train,
+        long_work.analyse, long_work.abandon_training, long_work.abandon_race, long_work.unheard,
+    )
+}  # fmt: skip
+LIKELY = {
+    "step": 10, "run": 8, "sweep": 2, "upload": 4, "chart": 4, "leave": 2, "race": 1, "audit": 2, "others": 2,
+    "train": 1, "analyse": 2, "abandon_training": 1, "abandon_race": 1, "unheard": 1,
+}  # fmt: skip
 """how often each is done, as weights"""
 
 

@@ -149,23 +149,28 @@ class Visitor:
     @asynccontextmanager
     async def waiting(self, event: dict[str, Any]) -> AsyncIterator[AsyncIterator[dict[str, Any]]]:
         """Join the queue; what the server says about the job, until the block is left."""
+        job = await self.join(event)
+        where = "/gradio_api/queue/data"
+        async with self._http.stream("GET", where, params={"session_hash": self.session}) as stream:
+            yield _messages(stream, job)
+
+    async def join(self, event: dict[str, Any]) -> str:
+        """Join the queue; the job's id. Raises TurnedAwayError where there is no place."""
         joined = await self._http.post("/gradio_api/queue/join", json=self._body(event))
         if joined.status_code == 503:
             raise TurnedAwayError(joined.json()["detail"])
         if joined.status_code != 200:
             raise PageError(f"{joined.status_code}: {joined.text[:300]}")
-        job = joined.json()["event_id"]
-        where = "/gradio_api/queue/data"
-        async with self._http.stream("GET", where, params={"session_hash": self.session}) as stream:
-            yield _messages(stream, job)
+        job: str = joined.json()["event_id"]
+        return job
 
-    async def upload(self, name: str, path: Path) -> None:
-        """Hand in a file through an upload button."""
+    async def upload(self, name: str, path: Path, several: bool = False) -> None:
+        """Hand in a file through an upload button, or through a control that takes `several`."""
         with path.open("rb") as file:
             answer = await self._http.post("/gradio_api/upload", files={"files": (path.name, file)})
         answer.raise_for_status()
         there = {"path": answer.json()[0], "orig_name": path.name, "meta": {"_type": "gradio.FileData"}}
-        self.put(name, there)
+        self.put(name, [there] if several else there)
         await self.do(name, "upload")
 
     async def download(self, file: dict[str, Any]) -> bytes:

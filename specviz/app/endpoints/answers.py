@@ -134,7 +134,9 @@ class Answers(Cancellable):
         if reason:
             raise OptionError(reason)
         self._cancellations.arm(key)
-        trace = assemble(self.source.run(request, self._cancellations.armed(key).is_set))
+        stop = self._cancellations.armed(key)
+        trace = assemble(self.source.run(request, stop.is_set))
+        stop.check()
         answer = {
             "text": trace.finished.text, "reason": trace.finished.reason, "message": trace.finished.message,
             "source": trace.started.source, "summary": asdict(trace.summary),

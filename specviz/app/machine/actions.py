@@ -113,6 +113,7 @@ class MachineActions(Cancellable):
                 last = curve or last
                 picture = _shown(_labelled({"": last}), None, None)[2:6] if fresh and last else (gr.skip(),) * 4
                 yield (line, gr.skip(), gr.skip(), gr.skip(), *picture, *(gr.skip(),) * 4)
+            stop.check()
         except SpecVizError as error:
             problem = str(error)
         except Exception as error:  # a fault of specviz: what was measured stays, the log keeps the rest

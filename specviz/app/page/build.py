@@ -24,6 +24,8 @@ from specviz.app.map.tab import map_tab
 from specviz.app.page.deferred import DeferredSource
 from specviz.app.page.events import QUIET
 from specviz.app.page.links import LinkParts, recorded_names, wire_links
+from specviz.app.page.queue import fair_queue
+from specviz.app.page.settings import on_a_space
 from specviz.app.parts import notices
 from specviz.app.parts.drafter_table import drafter_table
 from specviz.app.parts.gallery import Gallery
@@ -121,6 +123,7 @@ def build(source: TraceSource, gallery: Gallery, limits: Limits, sweeps: Path = 
         for left in (answers.leave, step.leave, race.leave, speedup.leave, train.leave, machine.leave, proof.leave):
             demo.unload(left)
     demo.queue(max_size=limits.waiting)
+    fair_queue(demo, limits, behind_proxy=on_a_space())
     return demo
 
 

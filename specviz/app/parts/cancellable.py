@@ -14,6 +14,7 @@ from gradio.events import Dependency
 from specviz.app.page.events import QUIET
 from specviz.app.parts import notices
 from specviz.app.parts.cancellation import Cancellations
+from specviz.app.parts.jobs import why_turned_away
 
 Updates = tuple[object, ...]
 TURNED_AWAY = (
@@ -22,9 +23,14 @@ TURNED_AWAY = (
 )
 
 
-def turned_away() -> Updates:
+def why_not(visitor: gr.Request) -> str:
+    """Why the queue did not take the visitor's work."""
+    return why_turned_away(visitor.session_hash or "") or TURNED_AWAY
+
+
+def turned_away(visitor: gr.Request) -> Updates:
     """The queue did not take the work, or lost it: updates of (message, Run on, Stop off)."""
-    return notices.message(TURNED_AWAY, "error"), gr.Button(interactive=True), gr.Button(interactive=False)
+    return notices.message(why_not(visitor), "error"), gr.Button(interactive=True), gr.Button(interactive=False)
 
 
 def give_back(work: Dependency, shown: Sequence[Component]) -> Dependency:

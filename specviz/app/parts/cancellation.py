@@ -4,8 +4,34 @@ from __future__ import annotations
 
 from threading import Event, Lock
 
+from specviz.app.parts.jobs import Job, current
+
 MOST_GONE = 256
 """visitors remembered as gone, the last ones; their work has long ended when as many others have left"""
+
+
+class Switch:
+    """Stops work: thrown by the visitor, or because the job that the work belongs to is over."""
+
+    def __init__(self, event: Event, job: Job) -> None:
+        self._event = event
+        self._job = job
+        self._ended = False
+        """by the job, while the visitor wanted more"""
+
+    def is_set(self) -> bool:
+        """Whether the work must end."""
+        if not self._event.is_set() and self._job.is_over():
+            self._ended = True
+        return self._ended or self._event.is_set()
+
+    def set(self) -> None:
+        self._event.set()
+
+    def check(self) -> None:
+        """After the work. Raises JobError where the job ended it, and not the visitor."""
+        if self._ended:
+            self._job.check()
 
 
 class Cancellations:
@@ -27,10 +53,11 @@ class Cancellations:
             event = self._events[visitor] = Event()
             return event
 
-    def armed(self, visitor: str) -> Event:
-        """The visitor's switch, armed on first use; of one who has left, the thrown one."""
+    def armed(self, visitor: str) -> Switch:
+        """The visitor's switch for the current job, armed on first use; of one who has left, the thrown one."""
         with self._lock:
-            return self._gone.get(visitor) or self._events.setdefault(visitor, Event())
+            event = self._gone.get(visitor) or self._events.setdefault(visitor, Event())
+        return Switch(event, current())
 
     def stop(self, visitor: str) -> None:
         with self._lock:

@@ -41,6 +41,11 @@ class Limits:
     max_tree_nodes: int = 256
     waiting: int = 16
     """runs that may wait for the engine; more are turned away"""
+    engine_seconds: float = 4 * 3600.0
+    """that one job of the engine may take: a run, a race, a sweep, an audit"""
+    training_seconds: float = 1800.0
+    reading_seconds: float = 600.0
+    """that one answer may take which counts or reads: traces of an analysis, a file that is handed in"""
     any_model: bool = True
     """models by folder or hub id, datastores by file; False: only those in the catalog"""
     shared_memory: bool = True

@@ -129,29 +129,31 @@ class ProofActions:
         visitor: gr.Request,
     ) -> Iterator[Updates]:
         """Counts as they come, for (summary, Run, Cancel)."""
-        stopped = self._samplings.armed(visitor.session_hash or "").is_set
+        stop = self._samplings.armed(visitor.session_hash or "")
 
         def answers() -> Iterator[str]:
             text = self._prompt(prompt) if where == PAIR else ""
             count = min(int(runs), MOST_PAIR_RUNS) if text else int(runs)
             asked = toy(p, q, verifier, candidates, draw, broken)
             question = SampleQuestion(asked, text, float(temperature), count, int(seed))
-            for found in self.source.prover().sample(question, stopped):
+            for found in self.source.prover().sample(question, stop.is_set):
                 yield (
                     sampled_summary(sampled_view(found)) if found.runs else notices.message("Stopped before any text.")
                 )
+            stop.check()
 
         yield from self._guarded(answers)
 
     def compare(self, drafter: str, prompt: str, tokens: float, visitor: gr.Request) -> Iterator[Updates]:
         """The badge as it grows, for (badge, Check, Cancel)."""
-        stopped = self._comparisons.armed(visitor.session_hash or "").is_set
+        stop = self._comparisons.armed(visitor.session_hash or "")
 
         def answers() -> Iterator[str]:
             wanted = max(1, min(int(tokens), self.limits.max_new_tokens))
             request = RunRequest(self._prompt(prompt), drafter=drafter, max_new_tokens=wanted)
-            for found in compare(self.source, request, stopped):
+            for found in compare(self.source, request, stop.is_set):
                 yield badge(drafter, found)
+            stop.check()
             if not found.finished:
                 yield equality_badge("stopped", "plain", "Nothing is claimed of a comparison that was stopped.")
 

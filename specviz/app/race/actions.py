@@ -108,7 +108,7 @@ class RaceActions(Cancellable):
         """Updates of (stage, message, Run, Stop)."""
 
         def record(given: Given, visitor: gr.Request) -> Iterator[Updates]:
-            stopped = self._cancellations.armed(visitor.session_hash or "")
+            stop = self._cancellations.armed(visitor.session_hash or "")
             laps: list[Lap] = []
             spec, problem = None, None
             try:
@@ -116,11 +116,12 @@ class RaceActions(Cancellable):
                 check(self.source, spec)
                 yield self._line(spec, 0)
                 done = -1
-                for found in Background(race(self.source, spec, stopped.is_set), stopped.set).look(PROGRESS_S):
+                for found in Background(race(self.source, spec, stop.is_set), stop.set).look(PROGRESS_S):
                     laps[:] = found
                     if len(laps) != done:
                         done = len(laps)
                         yield self._line(spec, done)
+                stop.check()
             except SpecVizError as error:
                 problem = str(error)
             except Exception as error:  # a fault of specviz: what was recorded stays, the log keeps the rest

@@ -19,7 +19,7 @@ from gradio.components import Component
 
 from specviz.app.lab.tab import Shown
 from specviz.app.parts import notices
-from specviz.app.parts.cancellable import TURNED_AWAY, Cancellable
+from specviz.app.parts.cancellable import Cancellable, why_not
 from specviz.app.parts.offered import served_folder
 from specviz.app.parts.prompts import families
 from specviz.app.parts.request import Limits
@@ -189,7 +189,7 @@ class SpeedupActions(Cancellable):
 
     def turned_away(self, visitor: gr.Request) -> Updates:
         """The queue did not take the sweep, or lost it: updates of OUTPUTS."""
-        return self._idle(visitor.session_hash or "", notices.message(TURNED_AWAY, "error"))
+        return self._idle(visitor.session_hash or "", notices.message(why_not(visitor), "error"))
 
     def leave(self, visitor: gr.Request) -> None:
         super().leave(visitor)

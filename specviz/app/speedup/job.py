@@ -8,10 +8,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from threading import Event
 
 from specviz.app.parts import notices
 from specviz.app.parts.background import Background
+from specviz.app.parts.cancellation import Switch
 from specviz.bench.sweep.runner import Keep, sweep
 from specviz.bench.sweep.warm_up import every_drafter, runnable, warm_up
 from specviz.protocol.runs import TraceSource
@@ -41,10 +41,10 @@ class Job:
 
 
 def measure(
-    job: Job, source: TraceSource, spec: SweepSpec, stop: Event, clock: Callable[[], float] = time.monotonic
+    job: Job, source: TraceSource, spec: SweepSpec, stop: Switch, clock: Callable[[], float] = time.monotonic
 ) -> Iterator[tuple[str, bool]]:
     """Progress as HTML each quarter of a second, and whether it is time for another chart; the job's points grow on
-    the way."""
+    the way. Raises JobError where the sweep was ended before its end and not by the visitor."""
     done = tuple(job.points)
     settings, chart_at = len(every_drafter(spec)), clock()
     began: float | None = None
@@ -63,9 +63,10 @@ def measure(
         drawn = fresh and now - chart_at >= CHART_S
         chart_at = now if drawn else chart_at
         yield notices.progress(len(job.points), total, left), drawn
+    stop.check()
 
 
-def _items(job: Job, source: TraceSource, spec: SweepSpec, stop: Event) -> Iterator[WarmUp | SweepPoint]:
+def _items(job: Job, source: TraceSource, spec: SweepSpec, stop: Switch) -> Iterator[WarmUp | SweepPoint]:
     """The warm-up and then the runs, in the thread beside the page."""
     done = tuple(job.points)
     warm_ups: list[WarmUp] = []

@@ -20,6 +20,7 @@ from specviz.app.parts.badges import badges
 from specviz.app.parts.cancellable import Cancellable
 from specviz.app.parts.cancellation import Cancellations
 from specviz.app.parts.gallery import Gallery
+from specviz.app.parts.jobs import current
 from specviz.app.parts.live_run import Frame, ending, frames
 from specviz.app.parts.methods import (
     Kind,
@@ -235,10 +236,12 @@ class StepActions(Cancellable):
         reason = self.source.explain(request)
         if reason:
             raise OptionError(reason)
-        for frame in frames(self.source, request, self._cancellations.armed(_name(visitor)).is_set, resume):
+        stop = self._cancellations.armed(_name(visitor))
+        for frame in frames(self.source, request, stop.is_set, resume):
             if frame.trace is not None and not frame.failed and not self._cancellations.gone(_name(visitor)):
                 self.retraining.keep(_name(visitor), frame.trace)
             yield frame
+        stop.check()
 
     def _guarded(self, start: Callable[[], Iterator[Frame]]) -> Iterator[Updates]:
         """Frames to updates of (player, badges, panels, message, Run, Stop); any error of the program to its
@@ -274,12 +277,14 @@ class StepActions(Cancellable):
             trace = codec.loads(player or "", UPLOAD)
             if trace.started.target.weights_sha256:  # without, no model is asked, and `others` says why
                 check_models(models_of_run(trace.started), self.catalog, self.limits)
-            for other in others(self.source, trace, index):
+            job = current()
+            for other in others(self.source, trace, index, cancelled=job.is_over):
                 found.append(other)
                 yield cards(index, found, waiting=True)
+            job.check()
             yield cards(index, found, waiting=False)
         except SpecVizError as error:
-            yield notices.message(str(error), "error")
+            yield (cards(index, found, waiting=False) if found else "") + notices.message(str(error), "error")
 
 
 def _frame_updates(frame: Frame) -> Updates:

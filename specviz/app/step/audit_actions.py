@@ -69,13 +69,15 @@ class AuditActions:
         found: Audit | None = None
         try:
             trace = codec.loads(player or "", UPLOAD)
-            stopped = self._stops.armed(visitor.session_hash or "").is_set
-            for found in self._offered(trace).audit(trace, stopped):
+            stop = self._stops.armed(visitor.session_hash or "")
+            for found in self._offered(trace).audit(trace, stop.is_set):
                 yield card(found), gr.skip(), gr.skip()
+            stop.check()
             said = notices.message("Stopped before anything was recomputed.") if found is None else card(found, True)
             yield said, *idle
         except SpecVizError as error:
-            yield notices.message(f"not audited: {error}", "error"), *idle
+            done = "" if found is None else card(found, True)
+            yield done + notices.message(f"not audited{' further' if done else ''}: {error}", "error"), *idle
         except Exception as error:  # a fault of specviz: the page must stay usable, the log keeps the rest
             log.exception("an audit failed")
             text = f"The audit failed ({type(error).__name__}); the server's log says more."

@@ -145,6 +145,7 @@ class TrainActions(Cancellable):
                 fresh, drawn = (True, now) if now - drawn >= CHART_S else (False, drawn)
                 picture = shown(last) if fresh else (_line(last, "busy"), *(gr.skip(),) * (SHOWN - 1))
                 yield (gr.skip(), *picture, *(gr.skip(),) * 4)
+            stop.check()
         except SpecVizError as error:
             problem = str(error)
         except Exception as error:  # a fault of specviz: what was learnt stays, the log keeps the rest

@@ -92,6 +92,9 @@ def _limits(machine: Tier) -> Limits:
         import_bytes=machine.import_bytes,
         max_tree_nodes=machine.max_tree_nodes,
         waiting=machine.queue,
+        engine_seconds=machine.engine_seconds,
+        training_seconds=machine.training_seconds,
+        reading_seconds=machine.reading_seconds,
         any_model=not on_a_space(),
         shared_memory=not on_a_space(),
     )

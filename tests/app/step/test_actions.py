@@ -15,6 +15,7 @@ import gradio as gr
 import pytest
 
 from specviz.app.parts.gallery import gallery
+from specviz.app.parts.jobs import CURRENT, Job
 from specviz.app.parts.methods import kinds
 from specviz.app.parts.request import Limits
 from specviz.app.speedup.actions import OUTPUTS, SpeedupActions
@@ -173,6 +174,17 @@ def test_stop_reaches_a_run_and_keeps_its_rounds(gallery_folder: Path) -> None:
     actions.stop(Visitor())
     (last,) = list(actions.run_live(controls)(given, Visitor()))
     assert json.loads(last[0])["finished"]["reason"] == "cancelled"
+
+
+def test_a_run_whose_time_is_over_keeps_its_rounds_and_says_what_a_job_may_take(gallery_folder: Path) -> None:
+    actions = StepActions(ReplaySource(sample(), Event()), gallery(gallery_folder), Limits())
+    controls, given = form_of(FORM)
+    token = CURRENT.set(Job(0.0))
+    shown, said = list(actions.run_live(controls)(given, Visitor()))
+    CURRENT.reset(token)
+    assert json.loads(shown[0])["finished"]["reason"] == "cancelled"
+    assert said[0] == gr.skip()
+    assert "The 0 s that this machine gives one job are over" in said[3]
 
 
 def test_another_visitors_stop_is_not_mine(actions: StepActions) -> None:

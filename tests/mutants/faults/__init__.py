@@ -16,10 +16,24 @@ from tests.mutants.faults import (
     passes,
     player,
     sampling,
+    serving,
     spreading,
     teaching,
 )
 from tests.mutants.faults.fault import Fault
 
-AREAS = (sampling, judging, passes, drafting, checking, player, spreading, analysing, batching, captioning, teaching)
+AREAS = (
+    sampling,
+    judging,
+    passes,
+    drafting,
+    checking,
+    player,
+    spreading,
+    analysing,
+    batching,
+    captioning,
+    teaching,
+    serving,
+)
 FAULTS: tuple[Fault, ...] = tuple(fault for area in AREAS for fault in area.FAULTS)

@@ -52,8 +52,8 @@ FAULTS = (
     Fault(
         "cancellation: work that begins after its visitor has left goes on unseen",
         "specviz/app/parts/cancellation.py",
-        "return self._gone.get(visitor) or self._events.setdefault(visitor, Event())",
-        "return self._events.setdefault(visitor, Event())",
+        "event = self._gone.get(visitor) or self._events.setdefault(visitor, Event())",
+        "event = self._events.setdefault(visitor, Event())",
         ("tests/app/test_building.py",),
     ),
 )
