@@ -94,3 +94,12 @@ class ProofError(SpecVizError):
 
 class LessonError(SpecVizError):
     """A lesson is not written as it must be, or no run shows what it teaches."""
+
+
+def shown(value: object, quote: bool = True) -> str:
+    """A foreign value inside a sentence: printable ASCII, at most 60 characters."""
+    try:
+        text = ascii(value) if quote or not isinstance(value, str) else ascii(value)[1:-1]
+    except (ValueError, RecursionError):  # more digits than Python writes, or lists within lists without end
+        return f"a value of type {type(value).__name__} too long to be shown"
+    return text if len(text) <= 60 else text[:57] + "…"

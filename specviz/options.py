@@ -10,10 +10,12 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, ClassVar, Protocol, TypeVar, get_args, get_origin, get_type_hints
 
-from specviz.errors import OptionError
+from specviz.errors import OptionError, shown
 
 Value = int | float | bool | str | tuple[int, ...]
 OptionsT = TypeVar("OptionsT", bound="Options")
+LARGEST_INTEGER = 2**53 - 1
+"""what every reader of JSON holds exactly"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,12 +200,12 @@ def _type_name(hint: Any) -> str:
 def _parse(description: OptionDescription, value: Any) -> Value:
     try:
         return _PARSERS[description.type](value)
-    except (TypeError, ValueError, KeyError):
+    except (TypeError, ValueError, KeyError, OverflowError):
         raise _wrong_type(description, value) from None
 
 
 def _wrong_type(description: OptionDescription, value: Any) -> OptionError:
-    return OptionError(f"{description.name} is {value!r}, but must be {_WANTED[description.type]}.")
+    return OptionError(f"{description.name} is {shown(value)}, but must be {_WANTED[description.type]}.")
 
 
 def _parse_int(value: Any) -> int:
@@ -267,11 +269,13 @@ def _check(description: OptionDescription, value: Any) -> None:
         near = difflib.get_close_matches(str(value), description.choices, n=1)
         hint = f"; did you mean '{near[0]}'?" if near else "."
         raise OptionError(
-            f"{description.name} is {str(value)[:60]!r}, but must be one of {', '.join(description.choices)}{hint}"
+            f"{description.name} is {shown(value)}, but must be one of {', '.join(description.choices)}{hint}"
         )
     if not isinstance(value, (bool, str)):
         for number in value if isinstance(value, tuple) else (value,):
             check_range(description.name, description.minimum, description.maximum, number)
+            if description.type != "float":
+                check_range(description.name, -LARGEST_INTEGER, LARGEST_INTEGER, number)
 
 
 def check_range(called: str, low: float | None, high: float | None, number: int | float) -> None:
@@ -283,4 +287,4 @@ def check_range(called: str, low: float | None, high: float | None, number: int 
     else:
         return
     limits = f"at least {low}" if high is None else f"at most {high}" if low is None else f"between {low} and {high}"
-    raise OptionError(f"{called} is {number}, but must be {limits}; the nearest legal value is {nearest}.")
+    raise OptionError(f"{called} is {shown(number)}, but must be {limits}; the nearest legal value is {nearest}.")

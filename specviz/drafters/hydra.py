@@ -38,7 +38,7 @@ class ReadingBlock(nn.Module):
         self.skip = nn.Linear((1 + tokens) * size, size, bias=False)
         self.linear = nn.Linear((1 + tokens) * size, size)
         with torch.no_grad():
-            self.skip.weight.copy_(torch.eye(size, (1 + tokens) * size))
+            self.skip.weight.zero_().fill_diagonal_(1.0)
             self.linear.weight.zero_()
             self.linear.bias.zero_()
 

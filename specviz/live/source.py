@@ -130,7 +130,7 @@ class LiveSource:
     def unpacked(self, path: Path) -> tuple[str, str]:
         """See `Trains.unpacked`."""
         request = RunRequest("")
-        return training.unpacked(path, self.models.get(request.target, request).info.weights_sha256)
+        return training.unpacked(path, self.models.get(request.target, request).model)
 
     def prover(self) -> Prover:
         """See `TraceSource.prover`."""

@@ -17,10 +17,12 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from specviz.drafters.parts import module_files
+from specviz.drafters.parts.head_drafter import reading
 from specviz.drafters.parts.module_files import write_module
 from specviz.engine.decode import Cancelled
-from specviz.errors import ModelError
+from specviz.errors import ModelError, SpecVizError
 from specviz.live.models import Models
+from specviz.lm.base import LanguageModel
 from specviz.lm.step_time import machine
 from specviz.protocol.runs import RunRequest
 from specviz.protocol.trainings import SHIPPED, TRAINED, WEIGHTS, HeldOut, LossMark, Stage, Training, TrainingQuestion
@@ -168,17 +170,12 @@ def packed(folder: str) -> Path:
     return module_files.pack(own_folder(folder))
 
 
-def unpacked(path: Path, target_sha256: str) -> tuple[str, str]:
+def unpacked(path: Path, target: LanguageModel) -> tuple[str, str]:
     """See `Trains.unpacked`."""
     folder = Path(mkdtemp(prefix=TRAINED))
     try:
-        card = module_files.unpack(path, folder)
-        if card.target_sha256 != target_sha256:
-            raise ModelError(
-                f"the weights in {path.name} were trained on the states of the target {card.target_sha256[:12]}, not "
-                f"of this one ({target_sha256[:12]}); train them on it."
-            )
-    except ModelError:
+        card = module_files.unpack(path, folder, reading(target, path.stem))
+    except SpecVizError:
         shutil.rmtree(folder, ignore_errors=True)
         raise
     return card.module, str(folder)

@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from specviz.errors import OptionError, SpecVizError
+from specviz.errors import OptionError, SpecVizError, shown
 from specviz.protocol.runs import Catalog, MethodDescription, Resume, RunRequest, TraceSource, request_of
 from specviz.trace.events import Node, Round, Trace, VocabEntry
-from specviz.trace.guard import shown
 from specviz.trace.header import Started
 from specviz.trace.summary import drafts
 

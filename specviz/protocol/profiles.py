@@ -16,8 +16,8 @@ from typing import Literal
 
 from pydantic import TypeAdapter, ValidationError
 
-from specviz.errors import TraceError
-from specviz.trace.guard import json_of, shown, text_of
+from specviz.errors import TraceError, shown
+from specviz.trace.guard import json_of, text_of
 from specviz.trace.header import Machine
 from specviz.trace.limits import UPLOAD, Limits
 from specviz.trace.validation import sentence_of

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from specviz.errors import TraceError
+from specviz.errors import TraceError, shown
 from specviz.trace import codec
 from specviz.trace.events import Trace
 from specviz.trace.files import read_file, write_file
-from specviz.trace.guard import json_of, shown, text_of
+from specviz.trace.guard import json_of, text_of
 from specviz.trace.limits import STANDARD, Limits
 
 FORMAT = "specviz-race"

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from math import isfinite
 from typing import Any, NoReturn
 
-from specviz.errors import TraceError
+from specviz.errors import TraceError, shown
 from specviz.trace.limits import MAX_INTEGER, Limits
 
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -162,9 +162,3 @@ def _strings(data: Any, place: str) -> Iterator[tuple[str, str]]:
 def _kind(data: Any) -> str:
     names = {list: "a list", str: "a string", bool: "true or false", int: "a number", float: "a number"}
     return names.get(type(data), "null")
-
-
-def shown(value: object, quote: bool = True) -> str:
-    """A foreign value inside a sentence: printable ASCII, at most 60 characters."""
-    text = ascii(value) if quote or not isinstance(value, str) else ascii(value)[1:-1]
-    return text if len(text) <= 60 else text[:57] + "…"

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-MAX_INTEGER = 2**53 - 1
+from specviz.options import LARGEST_INTEGER
+
+MAX_INTEGER = LARGEST_INTEGER
 """largest integer that every JSON reader, JavaScript's included, holds exactly"""
 
 

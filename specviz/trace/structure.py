@@ -12,10 +12,9 @@ from dataclasses import astuple
 from math import isfinite
 from typing import Any
 
-from specviz.errors import TraceError
+from specviz.errors import TraceError, shown
 from specviz.trace.events import Committed, Judged, Node, Round, TopK, Trace, VocabEntry
 from specviz.trace.exhibits import ExhibitRow
-from specviz.trace.guard import shown
 from specviz.trace.header import Started
 from specviz.trace.limits import Limits
 from specviz.trace.problems import Problem

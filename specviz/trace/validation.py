@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pydantic import ValidationError
 
-from specviz.trace.guard import shown
+from specviz.errors import shown
 
 Path = tuple[int | str, ...]
 """of a value in JSON data: keys and indices"""

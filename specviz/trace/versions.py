@@ -10,9 +10,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from specviz.errors import TraceError, TraceVersionError
+from specviz.errors import TraceError, TraceVersionError, shown
 from specviz.trace.events import FORMAT, VERSION
-from specviz.trace.guard import shown
 
 Migration = Callable[[dict[str, Any]], dict[str, Any]]
 

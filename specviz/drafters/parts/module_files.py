@@ -1,45 +1,44 @@
 """A trained drafter module as a folder: `model.safetensors.bz2` with its weights, `module.json` with what they are for.
 
-Matrices are stored in eight bits a number, a scale for each row (absmax quantisation, Dettmers et al. 2208.07339 §2):
-half of what sixteen bits take, and drafts need no more. They are computed with as with any others.
-
 Place in the flow: written by training, read by drafters and by the Train page. The weights are data: nothing in them
-is ever executed.
+is ever executed, and nothing is unpacked that does not fit the module the card describes (`stored_weights`).
 """
 
 from __future__ import annotations
 
-import bz2
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import torch
+from pydantic import TypeAdapter, ValidationError
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import load, load_file, save, save_file
+from safetensors.torch import save_file
 
-from specviz.drafters.parts.trained import MODULES, DrafterModule, TargetParts, check_target, fresh
-from specviz.errors import ModelError
+from specviz.drafters.parts.stored_weights import PACKED, as_written, fitting, packed, restored, stored
+from specviz.drafters.parts.trained import MODULES, DrafterModule, TargetParts, check_target, fresh, outline
+from specviz.errors import ModelError, TraceError
 from specviz.lm.base import GivesFeatures
 from specviz.options import Options, from_mapping, to_mapping
 from specviz.protocol.trainings import SHIPPED, UNTRAINED
 from specviz.resources import ROOT
+from specviz.trace.guard import json_of
+from specviz.trace.limits import STANDARD
+from specviz.trace.validation import sentence_of
 
 WEIGHTS_HELP = (
     "trained weights: 'shipped', 'untrained' (random, for comparison), or a folder `specviz train module` left"
 )
-WEIGHTS, CARD = "model.safetensors.bz2", "module.json"
-"""Numbers of eight bits lose a tenth to a third of their size to bz2; to unpack 5 MB takes half a second."""
-SCALE = ".row_scale"
-"""behind the name of a matrix of eight bits: what its rows are multiplied by"""
-LARGEST = 127
+WEIGHTS, CARD = f"model.safetensors{PACKED}", "module.json"
 UNPACKED = "model.safetensors"
 """weights that another program left, or an earlier version, which stored all in bfloat16"""
 CARD_KEY = "specviz_module"
 """of a packed module's card, in the header of its file"""
+_MOST_PACKED = 1 << 28
+"""bytes of weights that a page hands out as one file"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,33 +68,9 @@ def write_module(module: DrafterModule[Options], folder: Path, training: dict[st
     return card
 
 
-def stored(weights: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """As they are written; `restored` is its inverse but for the rounding."""
-    written: dict[str, torch.Tensor] = {}
-    for name, tensor in weights.items():
-        one = tensor.detach().cpu()
-        if one.is_floating_point() and one.ndim > 1:
-            scale = (one.float().abs().amax(-1, keepdim=True) / LARGEST).clamp_min(torch.finfo(torch.float32).tiny)
-            written[name + SCALE] = scale
-            one = (one.float() / scale).round().to(torch.int8)
-        elif one.is_floating_point():
-            one = one.to(torch.bfloat16)
-        written[name] = one.contiguous()
-    return written
-
-
-def restored(written: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """The weights to compute with. What has no scale is as it stands."""
-    return {
-        name: tensor * written[name + SCALE] if name + SCALE in written else tensor
-        for name, tensor in written.items()
-        if not name.endswith(SCALE)
-    }
-
-
 def _write(tensors: Mapping[str, torch.Tensor], card: ModuleCard, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / WEIGHTS).write_bytes(bz2.compress(save(dict(tensors))))
+    (folder / WEIGHTS).write_bytes(packed(tensors))
     (folder / UNPACKED).unlink(missing_ok=True)
     (folder / CARD).write_text(json.dumps(asdict(card), indent=1) + "\n", encoding="utf-8")
 
@@ -105,24 +80,29 @@ def _weights(folder: Path) -> Path:
     return packed if packed.is_file() else folder / UNPACKED
 
 
-def _tensors(folder: Path) -> dict[str, torch.Tensor]:
-    """As they are written. Raises ModelError where they cannot be read."""
-    path = _weights(folder)
-    try:
-        return load(bz2.decompress(path.read_bytes())) if path.suffix == ".bz2" else load_file(path)
-    except (OSError, EOFError, ValueError, SafetensorError) as error:
-        raise ModelError(f"the weights in {folder} cannot be read: {' '.join(str(error).split())}") from error
-
-
 def read_card(folder: Path) -> ModuleCard:
     """Raises ModelError where the folder holds no module."""
     try:
-        return ModuleCard(**json.loads((folder / CARD).read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError) as error:
+        return _card((folder / CARD).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, TraceError, ValidationError) as error:
         raise ModelError(
-            f"{folder} holds no trained drafter module ({type(error).__name__}: {error}); give a folder that "
-            "`specviz train module` wrote."
+            f"{folder} holds no trained drafter module ({_why(error)}); give a folder that `specviz train module` "
+            "wrote."
         ) from error
+
+
+def _card(text: str) -> ModuleCard:
+    return _CARDS.validate_json(json.dumps(json_of(text, _CARD_LIMITS)), strict=True)
+
+
+_CARDS = TypeAdapter(ModuleCard)
+_CARD_LIMITS = replace(STANDARD, what="a module's card")
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, ValidationError):
+        return sentence_of(error, "module's card").rstrip(".")
+    return f"{type(error).__name__}: {error}".rstrip(".")[:300]
 
 
 def read_module(folder: Path, target: GivesFeatures) -> DrafterModule[Options]:
@@ -130,11 +110,22 @@ def read_module(folder: Path, target: GivesFeatures) -> DrafterModule[Options]:
     another target."""
     card = read_card(folder)
     check_target(card.target_sha256, f"in {folder}", target.info)
-    kind = MODULES.get(card.module)
-    module = fresh(kind, TargetParts.of(target), from_mapping(kind.options_type, card.options))
-    _fill(module, folder)
+    parts = TargetParts.of(target)
+    kind, options, wanted = _described(card, parts)
+    written = fitting(_weights(folder), wanted, f"the weights in {folder}")
+    module = fresh(kind, parts, options)
+    module.load_state_dict(restored(written))
     module.check()
     return module
+
+
+def _described(
+    card: ModuleCard, target: TargetParts
+) -> tuple[type[DrafterModule[Options]], Options, dict[str, torch.Tensor]]:
+    """The module that a card is of, its options, and its tensors without their numbers. Raises SpecVizError."""
+    kind = MODULES.get(card.module)
+    options = from_mapping(kind.options_type, card.options)
+    return kind, options, outline(kind, target, options)
 
 
 def fill_from(folder: Path, module: DrafterModule[Options]) -> ModuleCard:
@@ -146,15 +137,9 @@ def fill_from(folder: Path, module: DrafterModule[Options]) -> ModuleCard:
             f"{folder} holds a '{card.module}' with options {card.options}, and a '{module.name}' with "
             f"{to_mapping(module.options)} is to be trained; give those options, or another folder."
         )
-    _fill(module, folder)
+    written = fitting(_weights(folder), module.state_dict(), f"the weights in {folder}")
+    module.load_state_dict(restored(written))
     return card
-
-
-def _fill(module: DrafterModule[Options], folder: Path) -> None:
-    try:
-        module.load_state_dict(restored(_tensors(folder)))
-    except RuntimeError as error:
-        raise ModelError(f"the weights in {folder} cannot be read: {' '.join(str(error).split())}") from error
 
 
 def module_for(
@@ -189,7 +174,9 @@ def _module_for(
     kind: type[DrafterModule[Options]], weights: str, target: GivesFeatures, shape: Mapping[str, Any]
 ) -> DrafterModule[Options]:
     if weights == UNTRAINED:
-        return fresh(kind, TargetParts.of(target), from_mapping(kind.options_type, shape))
+        parts, options = TargetParts.of(target), from_mapping(kind.options_type, shape)
+        outline(kind, parts, options)
+        return fresh(kind, parts, options)
     folder = _folder_of(kind, weights, shape)
     if weights == SHIPPED and not folder.is_dir():
         raise ModelError(
@@ -208,19 +195,22 @@ def pack(folder: Path) -> Path:
     """The module in `folder` as one file beside it, NAME.safetensors: its weights, and its card in their header."""
     card = read_card(folder)
     path = folder / f"{card.module}.safetensors"
-    save_file(_tensors(folder), path, metadata={CARD_KEY: json.dumps(asdict(card))})
+    written = as_written(_weights(folder), _MOST_PACKED, f"the weights in {folder}")
+    save_file(written, path, metadata={CARD_KEY: json.dumps(asdict(card))})
     return path
 
 
-def unpack(path: Path, folder: Path) -> ModuleCard:
-    """Write what `pack` made of a module into `folder`. Raises ModelError for any other file."""
+def unpack(path: Path, folder: Path, target: GivesFeatures) -> ModuleCard:
+    """Write what `pack` made of a module of this target into `folder`. Raises ModelError for any other file, before
+    anything in it is multiplied or written."""
     try:
         with safe_open(path, "pt") as file:
-            card = ModuleCard(**json.loads((file.metadata() or {})[CARD_KEY]))
-        tensors = load_file(path)
-    except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
+            card = _card((file.metadata() or {})[CARD_KEY])
+    except (OSError, SafetensorError, KeyError, TraceError, ValidationError) as error:
         raise ModelError(
-            f"{path.name} holds no drafter module ({type(error).__name__}); choose a file that the Train tab saved."
+            f"{path.name} holds no drafter module ({_why(error)}); choose a file that the Train tab saved."
         ) from error
-    _write(tensors, card, folder)
+    check_target(card.target_sha256, f"in {path.name}", target.info)
+    _, _, wanted = _described(card, TargetParts.of(target))
+    _write(fitting(path, wanted, f"the weights in {path.name}"), card, folder)
     return card

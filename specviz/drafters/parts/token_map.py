@@ -32,9 +32,10 @@ class TokenMap(nn.Module):
 
     def __init__(self, kept: int, vocab_size: int) -> None:
         super().__init__()
-        self.register_buffer("d2t", torch.zeros(kept, dtype=torch.int64))
-        self.register_buffer("t2d", torch.zeros(vocab_size, dtype=torch.bool))
-        self.register_buffer("digest", torch.zeros(32, dtype=torch.uint8))
+        # On the CPU even in a module that is only outlined: their numbers are checked as they are set.
+        self.register_buffer("d2t", torch.zeros(kept, dtype=torch.int64, device="cpu"))
+        self.register_buffer("t2d", torch.zeros(vocab_size, dtype=torch.bool, device="cpu"))
+        self.register_buffer("digest", torch.zeros(32, dtype=torch.uint8, device="cpu"))
         self.coverage: float | None = None
         self.keep(range(kept))
 
@@ -90,4 +91,4 @@ class TokenMap(nn.Module):
 def digest_of(kept: Tensor) -> Tensor:
     """SHA-256 of ids as little-endian int64 [32] uint8."""
     data = kept.cpu().numpy().astype("<i8").tobytes()
-    return torch.tensor(list(hashlib.sha256(data).digest()), dtype=torch.uint8)
+    return torch.tensor(list(hashlib.sha256(data).digest()), dtype=torch.uint8, device="cpu")

@@ -204,6 +204,8 @@ class DrafterModule(nn.Module, ABC, Generic[OptionsT_co]):
 
 MODULES: Registry[type[DrafterModule[Options]]] = Registry("drafter module", package="specviz.drafters")
 """Networks of drafters that learn, found with the drafters."""
+MOST_NUMBERS = 1 << 25
+"""of a module, or as many as its target has where those are more: the largest that is shipped has a tenth of it"""
 
 
 def fresh(
@@ -216,6 +218,25 @@ def fresh(
     reference = target.embedding
     moved: DrafterModule[Options] = module.to(device=reference.device, dtype=reference.dtype)
     return moved.eval()
+
+
+def outline(kind: type[DrafterModule[Options]], target: TargetParts, options: Options) -> dict[str, Tensor]:
+    """A module's tensors without their numbers, on torch's device `meta`: they take no memory, whatever sizes the
+    options name. Raises ModelError for a module that is too large to be one."""
+    try:
+        with torch.random.fork_rng(devices=[]), torch.device("meta"):
+            tensors = kind(target, options).state_dict()
+    except (RuntimeError, OverflowError, TypeError) as error:  # sizes beyond what torch counts in
+        raise ModelError(
+            f"no module '{kind.name}' can have the sizes {str(options)[:200]}; take smaller ones."
+        ) from error
+    numbers, most = sum(one.numel() for one in tensors.values()), max(MOST_NUMBERS, target.info.parameters)
+    if numbers > most:
+        raise ModelError(
+            f"a module '{kind.name}' of these sizes has {numbers:,} numbers, but at most {most:,} are taken beside "
+            f"{target.info.name}; take smaller sizes."
+        )
+    return tensors
 
 
 def check_target(made_for: str, called: str, target: ModelInfo) -> None:

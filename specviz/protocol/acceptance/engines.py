@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from specviz.errors import TraceError
+from specviz.errors import TraceError, shown
 from specviz.protocol.acceptance.counts import Acceptance, agrees, checked
-from specviz.trace.guard import shown
 
 Data = Mapping[str, Any]
 SGLANG_NAMES = {

@@ -14,13 +14,13 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from specviz.errors import BenchError, TraceError
+from specviz.errors import BenchError, TraceError, shown
 from specviz.protocol.sweeps.definition import fingerprint
 from specviz.protocol.sweeps.result import KIND, VERSION, SweepResult
 from specviz.protocol.sweeps.toml_file import checked
 from specviz.trace import limits as ceilings
 from specviz.trace.files import SUFFIXES, compressed, read_file, replace_whole
-from specviz.trace.guard import json_of, shown, text_of
+from specviz.trace.guard import json_of, text_of
 from specviz.trace.validation import sentence_of
 
 LIMITS = replace(ceilings.UPLOAD, what="a sweep result")

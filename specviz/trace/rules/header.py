@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from specviz.errors import shown
 from specviz.trace.events import Trace
-from specviz.trace.guard import shown
 from specviz.trace.header import ModelCard, Started
 from specviz.trace.known_methods import DRAFTERS, STOP_POLICIES, TREE_POLICIES, known_drafter
 from specviz.trace.known_rules import KNOWN
