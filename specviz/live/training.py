@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from queue import Queue
-from tempfile import gettempdir, mkdtemp
+from tempfile import mkdtemp
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,7 @@ from specviz.lm.step_time import machine
 from specviz.protocol.runs import RunRequest
 from specviz.protocol.trainings import SHIPPED, TRAINED, WEIGHTS, HeldOut, LossMark, Stage, Training, TrainingQuestion
 from specviz.resources import ROOT
+from specviz.scratch import scratch
 from specviz.trace.events import Trace
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class Trainer:
 
     def __init__(self, models: Models, run: Run, question: TrainingQuestion, cancelled: Cancelled) -> None:
         self._models, self._run, self._question, self._cancelled = models, run, question, cancelled
-        self._folder = Path(mkdtemp(prefix=TRAINED))
+        self._folder = Path(mkdtemp(prefix=TRAINED, dir=scratch()))
         self._news: Queue[Training | BaseException | None] = Queue()
         self._now: Training | None = None
         self._stages = list(STAGES_S)
@@ -155,7 +156,7 @@ class Trainer:
 def own_folder(folder: str) -> Path:
     """Raises ModelError for a folder that no training of a page made: nothing else is read or deleted."""
     path = Path(folder)
-    if path.parent != Path(gettempdir()) or not path.name.startswith(TRAINED):
+    if path.parent != scratch() or not path.name.startswith(TRAINED):
         raise ModelError(f"{path.name} is no folder of weights that were trained here.")
     return path
 
@@ -172,7 +173,7 @@ def packed(folder: str) -> Path:
 
 def unpacked(path: Path, target: LanguageModel) -> tuple[str, str]:
     """See `Trains.unpacked`."""
-    folder = Path(mkdtemp(prefix=TRAINED))
+    folder = Path(mkdtemp(prefix=TRAINED, dir=scratch()))
     try:
         card = module_files.unpack(path, folder, reading(target, path.stem))
     except SpecVizError:

@@ -49,7 +49,7 @@ SHIPPED, UNTRAINED = "shipped", "untrained"
 """weights that have a name instead of a folder"""
 NO_ENGINE = "there is no engine behind this page that could train; run `specviz train module` where there is one."
 TRAINED = "specviz-training-"
-"""how the folder of weights that a page trained begins, in the system's folder for temporary files"""
+"""how the folder of weights that a page trained begins, in the server's `scratch` folder"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import gradio as gr
 
 from specviz.app.acceptance.figure import acceptance_figure
 from specviz.app.acceptance.view import acceptance_table, sentence
-from specviz.app.page.events import QUIET
+from specviz.app.page.events import QUIET, READING
 from specviz.app.parts import notices
 from specviz.app.parts.request import Limits
 from specviz.errors import TraceError
@@ -49,7 +49,7 @@ def acceptance_fold(limits: Limits) -> None:
         table = gr.HTML("", elem_id="sv-acceptance-table")
         kept: gr.State = gr.State(())
     shown = [kept, message, plot, table]
-    upload.upload(lambda paths, runs: opened(paths, runs, limits.import_bytes), [upload, kept], shown, **QUIET)
+    upload.upload(lambda paths, runs: opened(paths, runs, limits.import_bytes), [upload, kept], shown, **READING)
     clear.click(lambda: picture((), []), None, shown, **QUIET)
 
 

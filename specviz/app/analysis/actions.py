@@ -17,6 +17,7 @@ from specviz.app.analysis.download import ZIP, names, tables_zip
 from specviz.app.analysis.library import MOST_NODES, ON_STAGE, Library, Named, Place
 from specviz.app.analysis.tables import agreement_table, comparison_table, drafters_table, pairs_table, rounds_list
 from specviz.app.parts import notices
+from specviz.app.parts.jobs import current
 from specviz.app.parts.offered import offered
 from specviz.app.parts.packed import pack
 from specviz.errors import SpecVizError, TraceError
@@ -101,17 +102,24 @@ class AnalysisActions:
 
     def _counted(self, of: str, named: Sequence[Named]) -> Counted:
         facts, refused, read, left = list[RunFacts](), list[str](), list[Named](), MOST_NODES
+        unread, job = self.library.most_text, current()
         terms: dict[str, None] = {}
         for place, one in enumerate(named):
             if left <= 0:
                 refused.append(f"{plural(len(named) - place, 'trace')} left out: more than {MOST_NODES:,} candidates.")
                 break
+            if unread <= 0:
+                most = self.library.most_text / 1e6
+                refused.append(f"{plural(len(named) - place, 'trace')} left out: more than {most:.3g} MB, unpacked.")
+                break
+            job.check()
             try:
-                trace = self.library.read(one.place)
+                trace, characters = self.library.measured(one.place)
             except TraceError as error:
                 refused.append(f"{one.name}: {str(error).removeprefix(f'{one.name}: ')}")
                 continue
             left -= sum(len(this.nodes) for this in trace.rounds)
+            unread -= characters
             facts.append(facts_of(one.name, trace))
             terms |= dict.fromkeys(term_columns(trace))
             read.append(one)
@@ -209,7 +217,13 @@ class AnalysisActions:
             yield notices.message("Nothing is counted yet, so there are no tables to take away.", "error"), None
             return
         yield notices.message(PACKING, "busy"), gr.skip()
-        read = ((one.name, self.library.read(one.place)) for one in counted.named.values())
+        job = current()
+
+        def again(one: Named) -> tuple[str, Trace]:
+            job.check()
+            return one.name, self.library.read(one.place)
+
+        read = map(again, counted.named.values())
         try:
             content = tables_zip(read, counted.terms)
         except SpecVizError as error:

@@ -20,6 +20,7 @@ from specviz.errors import TraceError
 from specviz.trace import codec
 from specviz.trace.events import Trace
 from specviz.trace.files import SUFFIXES
+from specviz.trace.guard import text_of
 from specviz.trace.limits import UPLOAD
 
 MOST_TRACES = 300
@@ -27,6 +28,12 @@ MOST_NODES = 400_000
 """in all traces of one analysis; what comes after is left out, and said to be"""
 ZIP_TIMES = 8
 """so many times as large as one trace may a zip of them be"""
+END, LONG_END = b"PK\x05\x06", b"PK\x06\x07"
+"""how a zip's last record begins, and the one before it in a zip of more than 65,535 members or 4 GB"""
+LAST_RECORD, MOST_COMMENT = 22, 65_535
+"""bytes of that record, and of the comment behind it"""
+MOST_LIST = 200_000
+"""bytes: 300 members, each with a long name, and their folders"""
 SWEEP_ZIP = "failures.traces.zip"
 """in assets/sweeps: `specviz bench sweep assets/sweeps/failures.toml --write-failures --zip-traces …` writes it"""
 ON_STAGE = "the run in Step"
@@ -86,12 +93,23 @@ class Library:
         names = list(_distinct(_stem(place.member or place.key) for place in found))
         return [Named(name, place) for name, place in zip(names, found, strict=True)]
 
+    @property
+    def most_text(self) -> int:
+        """Characters of all files of one analysis, unpacked."""
+        return ZIP_TIMES * self.limits.import_bytes
+
     def read(self, place: Place) -> Trace:
         """Raises TraceError with one sentence."""
+        return self.measured(place)[0]
+
+    def measured(self, place: Place) -> tuple[Trace, int]:
+        """The trace, and the characters that a file unpacked to; 0 of the page's own. Raises TraceError."""
         if place.kind == "recorded":
-            return self.gallery.read(place.key)
-        content = unpack(place.packed) if place.kind == "stage" else self._content(place)
-        return as_recorded(codec.loads(content, UPLOAD))
+            return self.gallery.read(place.key), 0
+        if place.kind == "stage":
+            return as_recorded(codec.loads(unpack(place.packed), UPLOAD)), 0
+        text = text_of(self._content(place), UPLOAD)
+        return as_recorded(codec.loads(text, UPLOAD)), len(text)
 
     def _places(self, path: str) -> Iterator[Place]:
         if not zipfile.is_zipfile(path):
@@ -102,6 +120,7 @@ class Library:
             most = ZIP_TIMES * self.limits.import_bytes / 1e6
             raise TraceError(f"{Path(path).name} is larger than the {most:g} MB of zip this machine takes.")
         try:
+            check_list(Path(path))
             with zipfile.ZipFile(path) as archive:
                 members = [one.filename for one in archive.infolist() if not one.is_dir()]
         except zipfile.BadZipFile:
@@ -126,6 +145,19 @@ class Library:
         if len(content) > most:
             raise TraceError(f"it is larger than the {most / 1e6:g} MB this machine takes.")
         return content
+
+
+def check_list(path: Path) -> None:
+    """Raises TraceError for a zip whose list of members is longer than what a zip of traces has: to read it alone would
+    take seconds and hundreds of megabytes. The list's length stands in the zip's last record (APPNOTE 4.3.16)."""
+    with path.open("rb") as file:
+        size = file.seek(0, 2)
+        file.seek(max(0, size - len(LONG_END) - LAST_RECORD - MOST_COMMENT))
+        tail = file.read()
+    at = tail.rfind(END)
+    listed = int.from_bytes(tail[at + 12 : at + 16], "little") if at >= 0 else 0
+    if listed > MOST_LIST or LONG_END in tail[:at]:
+        raise TraceError(f"{path.name} lists more members than {MOST_TRACES} traces need; pack the traces alone.")
 
 
 def shipped(folder: Path) -> Path | None:

@@ -12,7 +12,7 @@ import gradio as gr
 
 from specviz.app.machine.actions import IDLE, MachineActions
 from specviz.app.machine.heads_tab import heads_fold
-from specviz.app.page.events import ENGINE, QUIET
+from specviz.app.page.events import ENGINE, QUIET, READING
 from specviz.app.parts import notices
 from specviz.app.parts.cancellable import give_back
 from specviz.app.parts.kept import Kept
@@ -65,7 +65,7 @@ def machine_tab(actions: MachineActions, tab: gr.Tab) -> tuple[Kept, Kept]:
     tab.select(actions.open, [own, curve, setting], shown, **QUIET)
     curve.input(actions.choose, [own, curve], shown, **QUIET)
     setting.input(actions.open, [own, curve, setting], shown, **QUIET)
-    upload.upload(actions.load, [upload, own], [message, own, *shown], **QUIET)
+    upload.upload(actions.load, [upload, own], [message, own, *shown], **READING)
     armed = [message, measure, cancel]
     measuring = measure.click(actions.arm, None, armed, **QUIET).then(
         actions.measure, own, [message, own, *shown, measure, cancel], **ENGINE

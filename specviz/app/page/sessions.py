@@ -18,6 +18,7 @@ import gradio as gr
 from gradio.state_holder import SessionState, StateHolder
 
 from specviz.allocator import few_arenas, give_back
+from specviz.app.page.handed_in import HANDED_IN
 
 AFTER_LEAVING_S = 600.0
 """how long the state of a closed page is kept: a connection that is lost for some minutes loses nothing"""
@@ -29,7 +30,8 @@ GIVE_BACK_S = 60.0
 class Session(SessionState):
     """One visitor's state. What Gradio would keep for deep links is dropped."""
 
-    def __init__(self, blocks: gr.Blocks) -> None:
+    def __init__(self, blocks: gr.Blocks, name: str = "") -> None:
+        self._name = name
         # without blocks: their settings would be worked out and kept, a megabyte and a tenth of a second each time
         bare: Any = SimpleNamespace(default_config=blocks.default_config, blocks={})
         super().__init__(bare)
@@ -46,7 +48,8 @@ class Session(SessionState):
         """Nothing to keep."""
 
     def _update_value_in_config(self, key: int, value: Any) -> None:
-        """Nothing to keep."""
+        """Nothing to keep, but whose a file is."""
+        HANDED_IN.claim(self._name, value)
 
 
 def _settings(block: Any) -> dict[str, Any]:
@@ -71,12 +74,13 @@ class Sessions(StateHolder):
 
     def __getitem__(self, session_id: str) -> SessionState:
         if session_id not in self.session_data:
-            self.session_data[session_id] = Session(self.blocks)
+            self.session_data[session_id] = Session(self.blocks, session_id)
         return super().__getitem__(session_id)
 
     def delete_all_expired_state(self) -> None:
         """Gradio asks for this once a second."""
         super().delete_all_expired_state()  # type: ignore[no-untyped-call]
+        HANDED_IN.sweep(self.session_data)
         before = datetime.datetime.now() - datetime.timedelta(seconds=AFTER_LEAVING_S)
         expired = [one for one, state in self.session_data.items() if state.is_closed]
         for session_id in [one for one in expired if self.time_last_used.get(one, before) <= before]:

@@ -13,6 +13,7 @@ from starlette.middleware import Middleware
 
 from specviz.app.endpoints.wiring import mcp_installed
 from specviz.app.page.compressed import CompressedDocument
+from specviz.app.page.handed_in import Uploads
 from specviz.app.page.scripts import head
 from specviz.app.page.theme import page_theme
 from specviz.app.parts.request import Limits
@@ -40,7 +41,12 @@ def launch_settings(limits: Limits, environment: Mapping[str, str] = os.environ)
         "show_error": True,
         "state_session_capacity": 200,
         "mcp_server": mcp_installed(),
-        "app_kwargs": {"middleware": [Middleware(CompressedDocument, compresslevel=LEVEL)]},
+        "app_kwargs": {
+            "middleware": [
+                Middleware(Uploads, largest=limits.import_bytes, behind_proxy=on_a_space(environment)),
+                Middleware(CompressedDocument, compresslevel=LEVEL),
+            ]
+        },
     }
 
 

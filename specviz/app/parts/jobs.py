@@ -30,6 +30,9 @@ class Job:
         """Whoever asked for it has gone, or never came to hear it."""
         self._left.set()
 
+    def is_left(self) -> bool:
+        return self._left.is_set()
+
     def is_over(self) -> bool:
         return self._left.is_set() or self._clock() >= self._until
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import gradio as gr
 
-from specviz.app.page.events import QUIET
+from specviz.app.page.events import QUIET, READING
 from specviz.app.parts import notices
 from specviz.app.parts.request import Limits
 from specviz.errors import PromptError
@@ -52,7 +52,7 @@ def wire_own_prompts(parts: OwnPrompts, prompt: gr.Textbox, limits: Limits) -> N
     def opened(path: str | None) -> tuple[object, ...]:
         return open_prompts(path, limits)
 
-    parts.upload.upload(opened, parts.upload, [parts.choice, parts.line, parts.texts, prompt], **QUIET)
+    parts.upload.upload(opened, parts.upload, [parts.choice, parts.line, parts.texts, prompt], **READING)
     parts.choice.input(chosen, [parts.choice, parts.texts], prompt, **QUIET)
 
 

@@ -11,7 +11,6 @@ from itertools import accumulate
 from math import prod
 from operator import mul
 from pathlib import Path
-from tempfile import gettempdir
 from typing import Any
 
 from specviz.app.parts.methods import AUTO, kinds
@@ -20,6 +19,7 @@ from specviz.options import is_off
 from specviz.protocol.runs import MEMORY_WAYS, Catalog, MethodDescription, OptionCard, RunRequest
 from specviz.protocol.trainings import SHIPPED, TRAINED, UNTRAINED, WEIGHTS
 from specviz.scenes.scene import Scene
+from specviz.scratch import scratch
 from specviz.trace.events import Option
 from specviz.trace.header import Started
 from specviz.trace.limits import MAX_INTEGER
@@ -129,7 +129,7 @@ def check_named(options: Mapping[str, Option], catalog: Catalog, limits: Limits)
     weights = options.get(WEIGHTS)
     if isinstance(weights, str) and weights not in (SHIPPED, UNTRAINED) and not limits.any_model:
         folder = Path(weights)
-        if folder.parent != Path(gettempdir()) or not folder.name.startswith(TRAINED):
+        if folder.parent != scratch() or not folder.name.startswith(TRAINED):
             raise OptionError(
                 f"the weights '{weights[:60]}' are not offered here; choose {SHIPPED} or {UNTRAINED}, or train "
                 "some in the Train tab."

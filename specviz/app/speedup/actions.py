@@ -26,7 +26,7 @@ from specviz.app.parts.request import Limits
 from specviz.app.speedup.figure import speedup_figure
 from specviz.app.speedup.form import SweepControls, SweepForm, check_limits, definition_of
 from specviz.app.speedup.job import Job, measure
-from specviz.app.speedup.shown import ShownSweep, origin, write_results, write_settings
+from specviz.app.speedup.shown import ShownSweep, offer_results, offer_settings, origin
 from specviz.app.speedup.traces import ZIP, check_count, zip_keeper
 from specviz.app.speedup.view import drawn, drawn_note, speedup_view
 from specviz.bench.sweep.runner import Keep
@@ -124,17 +124,17 @@ class SpeedupActions(Cancellable):
             except SpecVizError as error:
                 return notices.message(str(error), "error"), gr.DownloadButton(interactive=False)
             runs = run_count(self.spec(definition))
-            path = write_settings(definition, self._folder(visitor.session_hash or ""))
+            path = offer_settings(definition)
             own = f" on your own {len(definition.own_prompts)} prompts" if definition.own_prompts else ""
             line = notices.message(f"Run sweep makes {runs} runs{own}, plain decoding among them.")
-            return line, gr.DownloadButton(value=str(path), interactive=True)
+            return line, gr.DownloadButton(value=path, interactive=True)
 
         return count
 
     def first_settings(self, form: SweepForm) -> str | None:
         """The untouched form as a sweep file; None where there is nothing to measure."""
         try:
-            return str(write_settings(definition_of(form, self.catalog, self.limits), self._folder("")))
+            return offer_settings(definition_of(form, self.catalog, self.limits))
         except OptionError:
             return None
 
@@ -264,11 +264,10 @@ class SpeedupActions(Cancellable):
 
     def _begin_traces(self, key: str, job: Job) -> None:
         """What was kept of another sweep goes; one that goes on keeps its own."""
-        path = self._folder(key) / ZIP
-        if job.kept is None:
-            path.unlink(missing_ok=True)
+        if job.kept is None and key in self._folders:
+            (self._folders[key] / ZIP).unlink(missing_ok=True)
         if job.keep is not None:
-            self._traces[key] = path
+            self._traces[key] = self._folder(key) / ZIP
         else:
             self._traces.pop(key, None)
 
@@ -293,7 +292,7 @@ class SpeedupActions(Cancellable):
             line = notices.message(f"{problem} What was measured before is shown.", "error")
         else:
             line = notices.message(f"{'Cancelled. ' if stopped else ''}{verdict}", "good")
-        as_json, as_csv = (str(path) for path in write_results(shown, self._folder(key)))
+        as_json, as_csv = offer_results(shown)
         return self._idle(
             key,
             line,
@@ -321,7 +320,7 @@ class SpeedupActions(Cancellable):
         )
 
     def _folder(self, key: str) -> Path:
-        """The visitor's own folder for files to take away; session hashes come from outside and name no folder."""
+        """The visitor's own folder for their runs' traces; session hashes come from outside and name no folder."""
         if key not in self._folders:
             self._folders[key] = Path(tempfile.mkdtemp(prefix="specviz-sweep-", dir=served_folder()))
         return self._folders[key]

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from specviz.app.parts.badges import SOURCES, Badge
+from specviz.app.parts.offered import offered
 from specviz.errors import BenchError
 from specviz.protocol.sweeps import store as sweep_store
 from specviz.protocol.sweeps.csv_file import sweep_csv
@@ -83,16 +84,12 @@ def _model(role: str, card: ModelCard) -> Badge:
     return Badge(f"{in_role(role, card.name)} {card.weights_sha256[:8]}", "plain", explanation)
 
 
-def write_results(shown: ShownSweep, folder: Path) -> tuple[Path, Path]:
-    """`sweep.json` and `sweep.csv`."""
-    as_json, as_csv = folder / "sweep.json", folder / "sweep.csv"
-    as_json.write_text(sweep_store.dumps(shown.result), encoding="utf-8")
-    as_csv.write_text(sweep_csv(points_of(shown.result)), encoding="utf-8")
-    return as_json, as_csv
+def offer_results(shown: ShownSweep) -> tuple[str, str]:
+    """Where `sweep.json` and `sweep.csv` lie."""
+    as_csv = sweep_csv(points_of(shown.result))
+    return offered("sweep.json", sweep_store.dumps(shown.result)), offered("sweep.csv", as_csv)
 
 
-def write_settings(definition: SweepDefinition, folder: Path) -> Path:
-    """`sweep.toml`, which runs the same from `specviz bench sweep` and from here."""
-    path = folder / "sweep.toml"
-    path.write_text(to_toml(definition), encoding="utf-8")
-    return path
+def offer_settings(definition: SweepDefinition) -> str:
+    """Where `sweep.toml` lies, which runs the same from `specviz bench sweep` and from here."""
+    return offered("sweep.toml", to_toml(definition))

@@ -12,7 +12,7 @@ import gradio as gr
 
 from specviz.app.acceptance.tab import acceptance_fold
 from specviz.app.lab.tab import Shown, lab_charts, picture_buttons
-from specviz.app.page.events import ENGINE, LATEST, QUEUED, QUIET
+from specviz.app.page.events import ENGINE, LATEST, QUEUED, QUIET, READING
 from specviz.app.parts import notices
 from specviz.app.parts.drafter_table import drafter_fold
 from specviz.app.parts.kept import Kept
@@ -105,7 +105,7 @@ def speedup_tab(actions: SpeedupActions, tab: gr.Tab, table: str) -> SpeedupPart
         sweep = parts[button].click(actions.arm, None, outputs, **QUIET).then(work, given, outputs, **ENGINE)
         sweep.failure(actions.turned_away, None, outputs, **QUIET)
     parts["cancel"].click(actions.stop, None, None, **QUIET)
-    upload.upload(actions.open_file, upload, outputs, **QUEUED)
+    upload.upload(actions.open_file, upload, outputs, **READING)
     changes = [control.change for control in fields.values()]
     gr.on(changes, actions.estimate(controls), inputs, [parts["message"], settings], **LATEST)
     kept = Kept("speedup", {**fields, "chart": choice}, message=parts["message"], said=FILLED)
@@ -126,7 +126,7 @@ def opens_sweeps(
             return (gr.skip(),) * (1 + len(outputs))
         return gr.Tabs(selected="speedup"), *actions.open_file(path, visitor)
 
-    upload.upload(open_sweep, upload, [tabs, *outputs], **QUEUED)
+    upload.upload(open_sweep, upload, [tabs, *outputs], **READING)
 
 
 def _sweep_controls(actions: SpeedupActions) -> dict[str, Any]:

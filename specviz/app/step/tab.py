@@ -12,7 +12,7 @@ import gradio as gr
 
 from specviz.app.components.method_options import CHOOSE
 from specviz.app.components.player import Player
-from specviz.app.page.events import ENGINE, LATEST, QUIET
+from specviz.app.page.events import ENGINE, LATEST, QUIET, READING
 from specviz.app.parts.cancellable import give_back
 from specviz.app.parts.methods import kinds
 from specviz.app.parts.own_prompts import wire_own_prompts
@@ -171,13 +171,13 @@ def _wire_openings(actions: StepActions, controls: form.Controls, parts: StepPar
     """Whatever opens a run shows it, fills the controls, and goes to the round it is about."""
     opens = OpeningActions.over(actions.gallery, actions.catalog, actions.limits, controls)
     shown = parts.opened()
-    for listener, action, source in (
-        (parts.bar.example.input, opens.open_example, parts.bar.example),
-        (parts.drawer.recorded.input, opens.open_recorded, parts.drawer.recorded),
-        (parts.drawer.upload.upload, opens.open_file, parts.drawer.upload),
-        (parts.before_again.click, opens.open_before, parts.pair),
+    for listener, action, source, lane in (
+        (parts.bar.example.input, opens.open_example, parts.bar.example, QUIET),
+        (parts.drawer.recorded.input, opens.open_recorded, parts.drawer.recorded, QUIET),
+        (parts.drawer.upload.upload, opens.open_file, parts.drawer.upload, READING),
+        (parts.before_again.click, opens.open_before, parts.pair, QUIET),
     ):
-        listener(action, source, shown, **QUIET).then(None, parts.moment, None, js=OPEN_AT, **QUIET)
+        listener(action, source, shown, **lane).then(None, parts.moment, None, js=OPEN_AT, **QUIET)
 
 
 def _wire_runs(actions: StepActions, controls: form.Controls, parts: StepParts) -> None:

@@ -10,6 +10,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from threading import Lock
 
 import gradio as gr
 
@@ -17,6 +18,8 @@ from specviz.app.components import method_options
 from specviz.app.parts import notices
 from specviz.app.parts.background import Background
 from specviz.app.parts.cancellable import Cancellable
+from specviz.app.parts.cancellation import Switch
+from specviz.app.parts.jobs import Job, current
 from specviz.app.parts.own_prompts import offer_prompts
 from specviz.app.parts.request import Limits
 from specviz.app.step.actions import stage_of
@@ -34,6 +37,8 @@ Updates = tuple[object, ...]
 LOOK_S = 0.5
 CHART_S = 2.0
 """shortest time between two charts: drawing takes the same processor that trains"""
+MOST_FOLDERS = 40
+"""of weights, of all visitors: megabytes each, and a page trains one after another for minutes"""
 SHOWN = 6
 """how many components a training fills"""
 ASKED = 5
@@ -55,16 +60,38 @@ class TrainActions(Cancellable):
         self._clock = clock
         self._folders: dict[str, list[str]] = {}
         """visitor → where the weights of their page lie"""
+        self._keeping = Lock()
 
     def leave(self, visitor: gr.Request) -> None:
         """The visitor closed the page: their training ends, and their weights go."""
-        super().leave(visitor)
-        for folder in self._folders.pop(visitor.session_hash or "", []):
-            if isinstance(self._source, Trains):
-                self._source.forget(folder)
+        with self._keeping:
+            super().leave(visitor)
+            for folder in self._folders.pop(visitor.session_hash or "", []):
+                if isinstance(self._source, Trains):
+                    self._source.forget(folder)
 
-    def _keep(self, visitor: gr.Request, folder: str) -> None:
-        self._folders.setdefault(visitor.session_hash or "", []).append(folder)
+    def _keep(self, visitor: gr.Request, folder: str, job: Job | None = None) -> None:
+        """Until the visitor leaves; not at all where they have left meanwhile. The oldest of all go where there are
+        too many."""
+        assert isinstance(self._source, Trains)
+        key = visitor.session_hash or ""
+        with self._keeping:
+            if self._cancellations.gone(key) or (job is not None and job.is_left()):
+                return self._source.forget(folder)
+            self._folders.setdefault(key, []).append(folder)
+            if sum(map(len, self._folders.values())) > MOST_FOLDERS:
+                oldest = next(iter(self._folders))
+                self._source.forget(self._folders[oldest].pop(0))
+                self._folders = {one: folders for one, folders in self._folders.items() if folders}
+
+    def _states(self, question: TrainingQuestion, stop: Switch, visitor: gr.Request) -> Iterator[Training]:
+        """The training's states. Its weights are seen to here, in the thread that trains: nobody may look any more."""
+        assert isinstance(self._source, Trains)
+        job = current()
+        for state in self._source.train(question, stop.is_set):
+            if state.folder:
+                self._keep(visitor, state.folder, job)
+            yield state
 
     @property
     def can_train(self) -> bool:
@@ -136,7 +163,7 @@ class TrainActions(Cancellable):
                 )
             question = TrainingQuestion(module, data, loss, float(minutes), prompt)
             trainings.check(question, self.modules())
-            looks = Background(self._source.train(question, stop.is_set), stop.set).look(LOOK_S)
+            looks = Background(self._states(question, stop, visitor), stop.set).look(LOOK_S)
             drawn = self._clock()
             for found in looks:
                 if not found or found[-1] is last:
@@ -151,8 +178,6 @@ class TrainActions(Cancellable):
         except Exception as error:  # a fault of specviz: what was learnt stays, the log keeps the rest
             log.exception("a training failed")
             problem = f"The training failed ({type(error).__name__}); the server's log says more."
-        if last is not None and last.folder:
-            self._keep(visitor, last.folder)
         yield self._ending(last, problem)
 
     def _ending(self, training: Training | None, problem: str | None) -> Updates:

@@ -12,7 +12,7 @@ import gradio as gr
 from gradio.components import Component
 
 from specviz.app.components.player import Player
-from specviz.app.page.events import LATEST, QUIET, TRAINING
+from specviz.app.page.events import LATEST, QUIET, READING, TRAINING
 from specviz.app.parts import notices
 from specviz.app.parts.cancellable import give_back
 from specviz.app.parts.own_prompts import upload_button
@@ -69,7 +69,7 @@ def train_tab(
     player = Player("", elem_id="sv-train-player")
 
     picture = [message, acceptance, loss, written, place, player]
-    own.upload(actions.own_prompts, own, [prompt, message], **QUIET)
+    own.upload(actions.own_prompts, own, [prompt, message], **READING)
     asked = [module, data, aim, minutes, prompt]
     tab.select(actions.open, held, [held, *picture, *asked], **QUIET)
     place.change(actions.at, [held, place], [player, line], **LATEST)
@@ -80,4 +80,4 @@ def train_tab(
     give_back(training, armed)
     drafter = [form["drafter"], form[options_name("drafter")]]
     use.click(actions.use, held, [tabs, *stage, form["prompt"], *drafter], **QUIET)
-    load.upload(actions.load, load, [message, *drafter], **QUIET)
+    load.upload(actions.load, load, [message, *drafter], **READING)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from specviz.errors import OptionError
+from specviz.scratch import scratch, sweep
 
 if TYPE_CHECKING:
     import gradio as gr
@@ -62,6 +63,8 @@ def load_page(watched: Callable[[TraceSource], TraceSource] = lambda source: sou
     """Build the page with this machine's limits. Gradio is imported only here: it takes seconds. `watched` may put
     something between the page and its engine."""
     os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"  # read when gradio is imported: no telemetry, no version check
+    sweep()
+    os.environ.setdefault("GRADIO_TEMP_DIR", str(scratch() / "served"))  # what it serves and is handed goes with us
     from specviz.app.page.build import build
     from specviz.app.page.deferred import DeferredSource
     from specviz.app.page.settings import launch_settings

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import zipfile
 from dataclasses import replace
@@ -15,6 +16,7 @@ from specviz.app.analysis.charts import CHARTS, chart
 from specviz.app.analysis.library import MOST_TRACES, SWEEP_ZIP, Library, shipped
 from specviz.app.analysis.tables import agreement_table, comparison_table, drafters_table, pairs_table, rounds_list
 from specviz.app.parts.gallery import gallery
+from specviz.app.parts.jobs import CURRENT, Job
 from specviz.app.parts.request import Limits
 from specviz.errors import TraceError
 from specviz.resources import ROOT
@@ -219,6 +221,43 @@ def test_a_member_that_unpacks_to_more_than_a_trace_may_be_is_refused(folder):
     actions = AnalysisActions(Library(gallery(folder), Limits(import_bytes=100_000)))
     with pytest.raises(TraceError, match=r"it is larger than the 0\.1 MB this machine takes"):
         actions.count(FILES, "", [str(bomb)])
+
+
+def packed(path, members):
+    """A zip of these names and contents."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        for name, content in members:
+            file.writestr(name, content)
+    return str(path)
+
+
+def test_of_a_zip_whose_members_unpack_to_more_than_is_read_the_first_are_counted_and_the_others_named(folder):
+    content = codec.dumps(sample())
+    many = packed(folder / "many.zip", [(f"{i}.json.gz", gzip.compress(content.encode())) for i in range(12)])
+    limits = Limits(import_bytes=len(content) // 2)  # eight times that, unpacked
+    counted = AnalysisActions(Library(gallery(folder), limits)).count(FILES, "", [many])
+    assert list(counted.named) == ["0", "1", "2", "3"]
+    (said,) = counted.refused
+    assert said == f"8 traces left out: more than {8 * (len(content) // 2) / 1e6:.3g} MB, unpacked."
+
+
+def test_an_analysis_ends_with_its_job(folder):
+    content = codec.dumps(sample())
+    two = packed(folder / "two.zip", [("a.json", content), ("b.json", content)])
+    actions = AnalysisActions(Library(gallery(folder), Limits()))
+    job = Job()
+    token = CURRENT.set(job)
+    job.leave()
+    *_, last = actions.choose(Counted(), FILES, "", [two], "depth", "surprise", 6.0)
+    CURRENT.reset(token)
+    assert "Nobody listens to this any more" in last[-2]
+
+
+def test_a_zip_that_lists_more_members_than_traces_need_is_refused_before_its_list_is_read(folder, monkeypatch):
+    long = packed(folder / "long.zip", [(f"{i}-{'x' * 200}.txt", "") for i in range(900)])
+    monkeypatch.setattr(zipfile, "ZipFile", None)
+    with pytest.raises(TraceError, match=r"long\.zip lists more members than 300 traces need"):
+        AnalysisActions(Library(gallery(folder), Limits())).count(FILES, "", [long])
 
 
 # --- where examples lead ---------------------------------------------------------------------------------------------

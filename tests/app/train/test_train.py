@@ -10,14 +10,17 @@ from types import SimpleNamespace
 import gradio as gr
 import pytest
 
+from specviz.app.parts.jobs import CURRENT, Job
 from specviz.app.parts.request import Limits, request_from
 from specviz.app.step.filling import asked_values
+from specviz.app.train import actions as train_actions
 from specviz.app.train.actions import ASKED, SHOWN, TrainActions
 from specviz.app.train.view import compared, moment, runs_of, sentence, texts
 from specviz.errors import ModelError, OptionError, TraceError
 from specviz.protocol import trainings
 from specviz.protocol.runs import MethodDescription, OptionCard, RunRequest
 from specviz.protocol.trainings import HeldOut, LossMark, Stage, Training, TrainingQuestion
+from specviz.scratch import scratch
 from tests.app.doubles import ReplaySource, catalog, sample
 
 WEIGHTS = OptionCard("weights", "str", "shipped", "trained weights")
@@ -136,6 +139,28 @@ def test_a_visitor_who_leaves_leaves_no_weights_behind():
     assert len(source.forgotten) == 2, "once"
 
 
+@pytest.mark.parametrize("leave", [lambda found, job: found.leave(VISITOR), lambda found, job: job.leave()])
+def test_weights_that_nobody_is_there_to_take_are_forgotten(leave):
+    source, job = TrainingSource(), Job()
+    found = actions(source)
+    token = CURRENT.set(job)
+    states = found._states(TrainingQuestion(), found._cancellations.armed("me"), VISITOR)
+    next(states)
+    leave(found, job)
+    list(states)
+    CURRENT.reset(token)
+    assert source.forgotten == ["/tmp/specviz-training-x"]
+
+
+def test_the_oldest_weights_go_where_there_are_too_many(monkeypatch):
+    monkeypatch.setattr(train_actions, "MOST_FOLDERS", 2)
+    source = TrainingSource()
+    found = actions(source)
+    for name in ("a", "b", "c"):
+        found._keep(SimpleNamespace(session_hash=name), f"/tmp/specviz-training-{name}")
+    assert source.forgotten == ["/tmp/specviz-training-a"]
+
+
 def test_the_recorded_training_is_shown_and_named_as_such(tmp_path):
     path = tmp_path / "opening.json.gz"
     trainings.write(training(), path)
@@ -221,7 +246,7 @@ def test_a_visitor_of_a_public_page_names_no_folder_of_the_server(weights):
 
 
 def test_weights_of_this_page_are_taken_on_a_public_page():
-    source, folder = TrainingSource(), "/tmp/specviz-training-x"
+    source, folder = TrainingSource(), str(scratch() / "specviz-training-x")
     asked = RunRequest("one", drafter="eagle", drafter_options={"weights": folder})
     values = {**asked_values(asked), "target": catalog().models[0].name, "drafter_model": catalog().models[0].name}
     assert request_from(values, source.catalog(), Limits(any_model=False)).drafter_options == {"weights": folder}
