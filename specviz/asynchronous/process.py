@@ -3,7 +3,8 @@
     orders, wake-ups and what the child did when, by pipe · texts, clock and rows by shared board
 
 The child (`child.py`) ends with its parent, and a child that is killed costs speed, not the text. Between two runs one
-child waits (`drafting_process`, `hand_back`): to begin and to load a model takes longer than a short text.
+child waits for some minutes (`drafting_process`, `hand_back`): to begin and to load a model takes longer than a short
+text.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from multiprocessing import get_all_start_methods, get_context
+from dataclasses import dataclass
+from multiprocessing import active_children, forkserver, get_all_start_methods, get_context
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerContext, SpawnContext
+from threading import Timer
 from types import ModuleType
 from typing import Any
 from weakref import finalize
@@ -30,6 +33,8 @@ from specviz.protocol.lanes import Span
 
 NEEDED = ["specviz.asynchronous.child", "specviz.lm.load"]
 """modules that take a child longer to import than everything else that it does before it drafts"""
+WAITS_S = 300.0
+"""for its next text: a child holds hundreds of megabytes"""
 READY_S = 120.0
 """longest wait for the child to have its model, or to have read a prompt"""
 
@@ -153,34 +158,65 @@ class DraftingProcess:
         return "it ended without a word" if not self._process.is_alive() else "it took too long"
 
 
-_waiting: list[DraftingProcess] = []
+@dataclass(frozen=True, slots=True, eq=False)
+class _Waiting:
+    """Between two texts."""
+
+    process: DraftingProcess
+    until: Timer
+    """which ends it"""
+
+    def close(self) -> None:
+        self.until.cancel()
+        self.process.close()
+
+
+_waiting: list[_Waiting] = []
 """the one that waits for its next text, if any"""
 
 
 def drafting_process(origin: Origin, weights_sha256: str) -> DraftingProcess:
     """The one that waits, where it has these weights, or a new one. Raises ModelError as `DraftingProcess` does."""
     with suppress(IndexError):
-        process = _waiting.pop()
-        if process.is_drafting and process.model == (origin, weights_sha256):
-            return process
-        process.close()
+        one = _waiting.pop()
+        if one.process.is_drafting and one.process.model == (origin, weights_sha256):
+            one.until.cancel()
+            return one.process
+        one.close()
     return DraftingProcess(origin, weights_sha256)
 
 
 def hand_back(process: DraftingProcess) -> None:
-    """Its text, for which `go` was called, is over: it waits for the next, and whichever waited before ends."""
+    """Its text, for which `go` was called, is over: it waits some minutes for the next, and whichever waited before
+    ends."""
     process.leave()
     end_waiting()
-    if process.is_drafting:
-        _waiting.append(process)
-    else:
+    if not process.is_drafting:
         process.close()
+        return
+    until = Timer(WAITS_S, lambda: _end_idle(one))
+    until.daemon = True
+    one = _Waiting(process, until)
+    _waiting.append(one)
+    until.start()
 
 
 def end_waiting() -> None:
     """End the one that waits, if any."""
     with suppress(IndexError):
         _waiting.pop().close()
+
+
+def _end_idle(one: _Waiting) -> None:
+    """End it where it still waits, and then the process that children begin as copies of, which holds as much, where no
+    child is left. Another begins with the next child."""
+    try:
+        _waiting.remove(one)
+    except ValueError:  # it was taken for a text at this very moment
+        return
+    one.close()
+    if not active_children() and "forkserver" in get_all_start_methods():
+        forkserver._forkserver._stop()  # type: ignore[attr-defined]  # nothing public ends it
 
 
 @contextmanager
