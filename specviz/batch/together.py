@@ -142,10 +142,11 @@ class _Text:
         written = self.written
         while session.finished is None:
             record = session.round()
+            candidates = set(record.proposal.candidates)
             written.rounds += 1
-            written.drafts += bool(record.proposal.tree.drafted)
-            written.drafted += len(record.proposal.candidates)
-            written.accepted += len(record.verdict.path)
+            written.drafts += bool(candidates)
+            written.drafted += len(candidates)
+            written.accepted += len(candidates.intersection(record.verdict.path))
         written.reason = session.finished
         written.tokens = session.tokens[start:]
 

@@ -36,7 +36,7 @@ class HeuristicStopPolicy(StopPolicy[HeuristicOptions]):
         if not drafted:
             return  # a round in which nothing could be drafted says nothing about length
         if accepted >= drafted:
-            self._levels = min(self._levels, drafted) + self.options.longer
+            self._levels = drafted + self.options.longer  # of a draft that had room for less, no more than it showed
         else:
             self._levels = max(1, self._levels - self.options.shorter)
 

@@ -8,7 +8,17 @@ from itertools import product
 import pytest
 
 from specviz.asynchronous.board import LocalBoard
-from specviz.asynchronous.machines import Draft, Reach, Verify, drafter, verifier
+from specviz.asynchronous.machines import (
+    Draft,
+    Reach,
+    RolledBack,
+    Verify,
+    Wait,
+    after,
+    drafter,
+    tail_of,
+    verifier,
+)
 from specviz.asynchronous.pearl import pearl
 from specviz.asynchronous.simulation import Clock, amusd, dsi, in_rounds, plainly, sequentially
 
@@ -85,6 +95,70 @@ def test_more_servers_never_slow_dsi_down():
     times = [dsi(guess, say, PROMPT, 40, 4, servers, slow).seconds for servers in (1, 2, 4, 8)]
     assert times == sorted(times, reverse=True)
     assert times[0] > times[-1]
+
+
+def test_the_drafter_may_be_ahead_by_so_much_and_never_at_the_texts_last_token():
+    """Three ahead of two tokens is 5; of a text of 4 the last is not drafted; a model that reads 3 drafts the fourth."""
+    limits = []
+    for reach in (Reach.of(10), Reach.of(4), Reach.of(10, context=3)):
+        board = LocalBoard(PROMPT)
+        assert isinstance(next(verifier(board, reach, 3, 9, lambda token: False, lambda: True)), Wait)
+        limits.append(board.limit())
+    assert limits == [5, 3, 4]
+
+
+def test_a_tail_is_what_a_draft_that_begins_with_the_text_has_behind_it():
+    board = LocalBoard(PROMPT)
+    board.write_draft(2, [3, 4, 5])
+    assert tail_of(board, [1, 2], reached=5, widest=9) == [3, 4, 5]
+    assert tail_of(board, [1, 2], reached=4, widest=9) == [3, 4], "what was not announced is not read"
+    assert tail_of(board, [1, 2], reached=5, widest=2) == [3, 4]
+    assert tail_of(board, [1, 2, 3], reached=3, widest=9) == []
+    assert tail_of(board, [1, 2, 4], reached=5, widest=9) == [], "another last token"
+    assert tail_of(board, [0, 2, 3], reached=5, widest=9) == [], "another first token"
+    assert tail_of(board, [1, 2, 3], reached=5, widest=-1) == []
+
+
+def told(board, own, want):
+    """Every wish of a verifier that is answered by `own`, its tails as they are asked for, until it is over."""
+    tails = []
+    while want is not None:
+        answer = None
+        if isinstance(want, Verify):
+            tails.append((list(want.text), list(want.tail)))
+            answer = [say([*want.text, *want.tail[:read]]) for read in range(len(want.tail) + 1)]
+        want = after(own, answer)
+    return tails
+
+
+def test_no_more_is_verified_than_the_text_has_room_for_and_a_wholly_right_tail_asks_for_no_rollback():
+    """A text of 6 tokens behind 2 of a prompt: 3 drafted ones and the target's own fill it."""
+    plain = plainly(say, PROMPT, 6, FLAT).text
+    board = LocalBoard(PROMPT)
+    board.write_draft(2, plain[2:])
+    own = verifier(board, Reach.of(6), 8, 9, lambda token: False, lambda: True)
+    assert told(board, own, next(own)) == [(PROMPT, list(plain[2:5]))]
+    assert (board.verified(0, 9), board.rollbacks_asked()) == (list(plain), 0)
+    wrong = LocalBoard(PROMPT)
+    wrong.write_draft(2, [plain[2], (plain[3] + 1) % 5])
+    own = verifier(wrong, Reach.of(6), 8, 9, lambda token: False, lambda: True)
+    want = next(own)
+    assert want == Verify(PROMPT, [plain[2], (plain[3] + 1) % 5])
+    assert isinstance(after(own, [say(plain[:2]), say(plain[:3]), 0]), Wait), "for the drafter to take it back"
+    assert (wrong.verified(0, 9), wrong.rollbacks_asked()) == (list(plain[:4]), 1)
+
+
+def test_a_drafter_throws_away_what_is_not_the_text_any_more():
+    board = LocalBoard(PROMPT)
+    board.allow(9)
+    own = drafter(board)
+    assert next(own) == Draft(PROMPT)
+    assert after(own, [3]) == Draft([1, 2, 3])
+    assert after(own, [4]) == Draft([1, 2, 3, 4])
+    board.ask_rollback()
+    board.append_verified([3, 0])
+    assert after(own, [4]) == RolledBack(2), "4, 4 of 3, 4, 4; 3 is the text's"
+    assert (board.draft(0, 9), board.rollbacks_done()) == ([1, 2, 3, 0], 1)
 
 
 class Shaky(LocalBoard):

@@ -7,11 +7,13 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+import torch
 
 from specviz.batch.together import Decoded, Model, SessionOf, Turn, decode_together
 from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
-from specviz.drafters.base import DRAFTERS
+from specviz.core.tree import DraftTree
+from specviz.drafters.base import DRAFTERS, DraftContext, Drafter, Proposal
 from specviz.drafters.capabilities import with_model
 from specviz.engine.session import Method, Session, Start
 from specviz.engine.termination import Ending, Limits
@@ -20,6 +22,7 @@ from specviz.lm.batch import OneByOne
 from specviz.lm.llama_batch import LlamaBatch
 from specviz.lm.load import load
 from specviz.lm.table import TableModel
+from specviz.options import Options
 from specviz.verifiers.base import VERIFIERS
 from tests.lm.conftest import checkpoint, one_thread
 
@@ -104,6 +107,63 @@ def test_all_drafts_share_their_passes_and_so_do_all_verifications(pair):
     assert decoded.passes == {Turn.TARGET: 2, Turn.DRAFTER: 6}
     assert decoded.shares == 8
     assert [(one.rounds, one.drafts, one.drafted, one.accepted) for one in decoded.texts] == [(2, 2, 6, 6)] * 4
+
+
+class Window(Drafter[Options]):
+    """Beside what a drafter says comes next a node that only rides along and says the same; at the end it drafts nothing
+    but lets one ride along still."""
+
+    name = "window"
+
+    def __init__(self, says: list[int]) -> None:
+        super().__init__(Options())
+        self.says = says
+
+    def propose(self, context: DraftContext) -> Proposal:
+        tree = DraftTree.from_root(context.tokens[-1])
+        if context.max_depth < 2:
+            return Proposal(tree)
+        token = self.says.pop(0)
+        first = tree.add(0, token, "point_mass", None, "window")
+        riding = tree.add(first, 3, "point_mass", None, "window")
+        return Proposal(tree, riding=[first, riding] if token == 9 else [riding])
+
+
+class Always(TableModel):
+    """Writes 3 whatever the text."""
+
+    def exact_logits(self, context):
+        return torch.tensor([float(token == 3) for token in range(10)], dtype=torch.float64)
+
+
+def test_counts_are_of_what_was_drafted_and_not_of_what_rode_along() -> None:
+    """9 tokens of a target that writes 3, 3, …: 3 is accepted and so is the node that rides below it, 4 is rejected,
+    9 rides along itself and is rejected, then 3 again; and in the last rounds nothing is drafted."""
+
+    def make(target, drafter) -> Session:
+        method = Method(Window([3, 4, 9, 3]), VERIFIERS.get("greedy").of({}), Sampling(), SeededRandom(1))
+        return Session(target, method, Start([1]), Ending(Limits(9), lambda token: b""))
+
+    (one,) = together((Always(10, 1), Always(10, 1)), [make], OneByOne).texts
+    assert one.tokens == [3] * 9
+    assert (one.rounds, one.drafts, one.drafted, one.accepted) == (5, 3, 3, 2)
+
+
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+def test_rounds_drafts_and_accepted_candidates_are_those_of_each_text_alone(pair, shape):
+    sessions = [session_of(number, shape, SAMPLINGS["sampled"]) for number in range(4)]
+    due = []
+    for make in sessions:
+        session, records = make(*pair), []
+        session.begin()
+        while session.finished is None:
+            records.append(session.round())
+        drafted = [record for record in records if len(record.proposal.tree) > 1]
+        accepted = sum(len(record.verdict.path) for record in records)
+        due.append((len(records), len(drafted), sum(len(one.proposal.tree) - 1 for one in drafted), accepted))
+    counts = [(one.rounds, one.drafts, one.drafted, one.accepted) for one in together(pair, sessions).texts]
+    assert counts == due
+    assert not shape or all(0 < accepted < drafted for _, _, drafted, accepted in counts)
 
 
 class Watched(LlamaBatch):

@@ -47,6 +47,35 @@ def test_probabilities_are_looked_up_again_after_the_tree_has_grown():
     assert tree.proposal_prob(5) == 0.5
 
 
+def test_arranged_nodes_keep_all_that_is_theirs_under_new_numbers():
+    """Node 1 and its child 3 are left out; 2, 4 and 5 become a chain 1, 2, 3."""
+    tree = DraftTree.from_root(9)
+    q, other = torch.tensor([0.25, 0.75]), torch.tensor([0.5, 0.5])
+    tree.add(0, 1, "iid", q, "first")
+    tree.add(0, 0, "without_replacement", q, "second")
+    tree.add(1, 7, "point_mass", None, "copied")
+    tree.add(2, 8, "point_mass", None, "copied")
+    tree.add(4, 1, "iid", other, "third")
+    assert tree.proposal_prob(1) == 0.75
+    tree.arrange([0, 2, 4, 5])
+    assert tree.tokens == [9, 0, 8, 1]
+    assert tree.parents == [-1, 0, 1, 2]
+    assert tree.depths == [0, 1, 2, 3]
+    assert tree.kinds == ["root", "without_replacement", "point_mass", "iid"]
+    assert tree.sources == ["root", "second", "copied", "third"]
+    assert [tree.proposals[1], tree.proposals[2], tree.proposals[3]] == [q, None, other]
+    assert [tree.proposal_prob(node) for node in range(4)] == [1.0, 0.25, 1.0, 0.5]
+
+
+def test_nodes_arranged_depth_first_stand_in_the_order_given_and_not_in_that_of_their_numbers():
+    tree = small()
+    assert [tree.proposal_prob(node) for node in range(5)] == [1.0, 0.75, 0.25, 1.0, 1.0]
+    tree.arrange([0, 1, 3, 4, 2])
+    assert (tree.tokens, tree.parents) == ([9, 1, 7, 8, 0], [-1, 0, 1, 1, 0])
+    assert tree.sources == ["root", "test", "copied", "copied", "test"]
+    assert [tree.proposal_prob(node) for node in range(5)] == [1.0, 0.75, 1.0, 1.0, 0.25], "looked up again"
+
+
 @pytest.mark.parametrize("parent", [-1, 1])
 def test_a_candidate_needs_a_parent_that_exists(parent):
     with pytest.raises(DraftError, match=f"names parent {parent}"):

@@ -12,6 +12,7 @@ from safetensors.torch import save_file
 from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
 from specviz.drafters.base import DRAFTERS
+from specviz.drafters.parts.block_network import BlockNetwork
 from specviz.drafters.parts.head_learning import FADE, RANKS, Accuracies
 from specviz.drafters.parts.module_files import write_module
 from specviz.drafters.parts.trained import MODULES, FeatureBatch, TargetParts, divergence, fresh
@@ -312,6 +313,8 @@ def test_refinement_shows_the_surest_slots_and_counts_what_each_pass_got_right(t
         assert record.proposal.note["right_by_pass"] == totals
         for earlier, later in pairwise(rows):
             assert all(later.tokens[slot] == earlier.tokens[slot] for slot in later.marks)
+            surest = sorted(range(4), key=lambda slot: -earlier.scores[slot])[: len(later.marks)]
+            assert later.marks == sorted(surest)
         assert [len(row.marks) for row in rows] == [0, 1, 2, 3]
         written = after[len(before) :]
         for number, row in enumerate(record.learned[0].rows):
@@ -322,6 +325,32 @@ def test_refinement_shows_the_surest_slots_and_counts_what_each_pass_got_right(t
             assert row.label == f"pass {number + 1}: {right} right"
             totals[number] += right
     assert this.method.drafter._right == totals
+
+
+def test_a_block_sees_nothing_where_the_text_has_not_begun_and_everything_that_is_there():
+    """Of a context of three places the first is absent: what stands there changes no slot, what stands elsewhere does."""
+    torch.manual_seed(1)
+    network = BlockNetwork(12, slots=2, window=3, layers=2)
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.add_(0.3 * torch.randn(parameter.shape))
+    states, words = torch.randn(1, 3, 12), torch.randn(1, 3, 12)
+    absent, known = torch.tensor([[True, False, False]]), torch.tensor([[True, False, False]])
+
+    def said(states, words=words):
+        with torch.inference_mode():
+            return network(network.context(states), torch.ones(1, 12), absent, words, known)
+
+    def changed(rows, place):
+        rows = rows.clone()
+        rows[0, place] += torch.randn(12)
+        return rows
+
+    torch.testing.assert_close(said(changed(states, 0)), said(states), atol=1e-6, rtol=0.0)
+    for place in (1, 2):
+        assert (said(changed(states, place)) - said(states)).abs().amax(-1).min() > 1e-3
+    assert (said(states, changed(words, 0)) - said(states)).abs().amax(-1).min() > 1e-3, "the root's token"
+    torch.testing.assert_close(said(states, changed(words, 2)), said(states), atol=1e-6, rtol=0.0, msg="a masked slot")
 
 
 def published(target, heads=2, layers=1, own=True) -> dict[str, torch.Tensor]:

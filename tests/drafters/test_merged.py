@@ -19,6 +19,7 @@ from specviz.live.source import LiveSource, collect
 from specviz.lm.table import TableModel
 from specviz.proof.exhaustive import WARM, ProofCase, branches, error
 from specviz.protocol.runs import RunRequest
+from specviz.stop_policies.heuristic import HeuristicOptions, HeuristicStopPolicy
 from specviz.trace.check import check
 from specviz.tree_policies.base import TREE_POLICIES
 from specviz.verifiers.base import VERIFIERS
@@ -96,6 +97,20 @@ def test_the_note_says_what_both_had_and_the_passes_are_those_of_both() -> None:
     found = propose(drafter(branching=(2, 1)), 0.0)
     assert found.tree.drafted == 2 * 4 - found.note["merged"]
     assert [one.depth for one in found.passes] == [1, 2, 1, 2]
+
+
+def test_each_model_has_a_stop_policy_of_its_own_that_learns_from_its_own_drafts() -> None:
+    """Nothing is accepted: five levels become four of both models, then three. One policy for both would be told twice."""
+    made = MergedDrafter.of({"branching": ()})
+    with_model(made, TableModel(6, seed=2), [TableModel(6, seed=3)])
+    made.follow(DraftPolicies(stop_policy=HeuristicStopPolicy(HeuristicOptions(start_levels=5))))
+    made.begin([1, 2])
+    text, seen = [1, 2], []
+    for number in range(3):
+        found = made.propose(DraftContext(text, number, 8, Sampling(0.0), SeededRandom(7)))
+        seen.append([found.note["stop_levels"], found.note["model_2_stop_levels"]])
+        text = [*text, 5]
+    assert seen == [[5, 5], [4, 4], [3, 3]]
 
 
 @pytest.mark.parametrize("others", ["", " , ", "a,b,c,d"])

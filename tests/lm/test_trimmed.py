@@ -43,6 +43,15 @@ def test_the_lean_forward_computes_the_kept_rows_alone(checkpoint):
     assert not TrimmedModel(TableModel(60, 1), KEPT).computes_less
 
 
+def test_a_head_of_other_rows_is_another_head(checkpoint):
+    """The last one made is kept for the next run, and only for a run that keeps the same rows."""
+    model = load(str(checkpoint("llama")), adapter="lean-llama").model
+    whole = model.forward([1, 2], model.new_cache())
+    for kept in (KEPT, [5, 1], KEPT[:2], [1, 5]):
+        smaller = model.with_head(kept)
+        torch.testing.assert_close(smaller.forward([1, 2], smaller.new_cache()), whole[:, kept], atol=1e-5, rtol=0.0)
+
+
 @pytest.mark.parametrize("routine", ["linear", "transposed", "packed"])
 def test_rows_are_read_exactly_from_every_form_a_head_is_kept_in(checkpoint, routine):
     model = load(str(checkpoint("llama")), adapter="lean-llama").model

@@ -81,6 +81,13 @@ def test_the_heuristic_adds_two_and_takes_one():
     assert seen == [7, 6, 5, 7]
 
 
+def test_the_heuristic_adds_to_what_was_drafted_where_there_was_room_for_less():
+    """Seven levels were wanted and three were left of the text: all three accepted say nothing of a fourth."""
+    stop = HeuristicStopPolicy(HeuristicOptions(start_levels=7))
+    stop.learn(3, 3)
+    assert stop.levels() == 5
+
+
 def test_a_round_in_which_nothing_could_be_drafted_teaches_the_heuristic_nothing():
     stop = HeuristicStopPolicy(HeuristicOptions(start_levels=5))
     stop.learn(0, 0)
@@ -201,6 +208,17 @@ def test_specdecpp_stops_where_the_risk_of_the_whole_path_is_too_high():
     patient = SpecDecPPStopPolicy(SpecDecPPOptions(threshold=0.4, least=3))
     patient.use(weights([log(3.0)]))
     assert all(patient.draws_at(view, node) for node in (0, 1, 2))
+
+
+def test_specdecpp_drafts_so_many_levels_in_any_case_and_goes_on_at_its_threshold():
+    """Each P(accepted) is sigmoid(0) = 1/2, so the risk is 1/2 behind the first candidate and 3/4 behind the second."""
+    view = View(probs=(1.0, 1.0, 1.0))
+    stop = SpecDecPPStopPolicy(SpecDecPPOptions(threshold=0.1, least=2))
+    stop.use(weights([0.0]))
+    assert [stop.draws_at(view, node) for node in (0, 1, 2)] == [True, True, False]
+    stop = SpecDecPPStopPolicy(SpecDecPPOptions(threshold=0.5, least=0))
+    stop.use(weights([0.0]))
+    assert [stop.draws_at(view, node) for node in (0, 1, 2)] == [True, True, False]
 
 
 def test_a_head_for_other_hidden_states_says_why_it_cannot_work():

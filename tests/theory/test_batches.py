@@ -61,9 +61,20 @@ def test_it_stops_paying_at_the_size_from_which_on_none_is_faster(speedups, stop
 
 def test_a_size_pays_only_where_its_lower_quartile_does() -> None:
     file = sample({1: 1.5})
-    slow = [(point(PLAIN, 1, 1.0, repeat), point(CHAIN, 1, 2.0, repeat)) for repeat in (1, 2)]
-    found = rows(replace(file, points=(*file.points, *(one for pair in slow for one in pair))))
-    assert "pays at no size measured" in sentence(found)
+    again = [(point(PLAIN, 1, 1.0, repeat), point(CHAIN, 1, seconds, repeat)) for repeat, seconds in ((1, 2.0), (2, 0.5))]
+    plain, found = rows(replace(file, points=(*file.points, *(one for pair in again for one in pair))))
+    assert found.speedup == (1.0, 1.5, 1.75), "0.5, 1.5 and 2: the median is faster than plain decoding"
+    assert "pays at no size measured" in sentence([plain, found])
+
+
+def test_texts_in_a_pass_and_texts_as_without_a_batch_are_over_all_repeats() -> None:
+    """40 texts' shares in 10 passes, then 30 in 20; one of the three texts is not what it is alone."""
+    file = sample({4: 2.0})
+    again = (point(PLAIN, 4, 1.0, 1), replace(point(CHAIN, 4, 0.5, 1), target_passes=20, shares=30))
+    texts = (*file.texts, text(CHAIN, 4, "c", same=False))
+    (_, chain) = rows(replace(file, points=file.points + again, texts=texts))
+    assert chain.texts_per_pass == (40 + 30) / (10 + 20)
+    assert (chain.same, chain.texts) == (2, 3)
 
 
 def test_each_shape_has_its_verdict_and_other_acceptance_is_said() -> None:

@@ -83,6 +83,18 @@ def test_tokens_per_target_pass_counts_every_round(rounds: list[Round]) -> None:
     assert metrics.tokens_per_target_pass(rounds) == (14 + 8) / 8
 
 
+def left_open(this: Round) -> Round:
+    """The round as one that leaves its last token to the next."""
+    return replace(this, committed=replace(this.committed, trimmed="open"))
+
+
+def test_a_token_left_to_the_next_round_is_counted_there_alone(rounds: list[Round]) -> None:
+    """The first round accepts 2 and leaves its last token open: 2; with the second one's 3 + 1 it is 6 in 2 passes."""
+    made = [left_open(rounds[0]), rounds[1]]
+    assert metrics.tokens_per_target_pass(made) == (2 + 0 + 3 + 1) / 2
+    assert metrics.tokens_per_target_pass([left_open(rounds[0])]) == 2
+
+
 def with_weights(trace: Trace, target: int, drafter: int) -> Started:
     """The header with models in bfloat16 and float32 whose passes read so many weights."""
     card = replace(trace.started.target, read_per_pass=target, dtype="bfloat16")
@@ -170,6 +182,26 @@ def test_time_shares(rounds: list[Round]) -> None:
 def test_cost_ratio(rounds: list[Round]) -> None:
     assert metrics.cost_ratio(rounds) == pytest.approx(0.002 / 0.010)
     assert metrics.cost_ratio(rounds[4:5]) is None, "no drafter pass in this round"
+
+
+def test_the_cost_ratio_is_of_one_token_passes_and_of_the_pass_alone(rounds: list[Round]) -> None:
+    """A prompt's pass of 9 rows and 60 ms is no step of a draft; scoring takes 25 ms, of which 10 in the pass."""
+    wide, one = Pass(rows=9, cached_rows=0, seconds=0.060, depth=1), Pass(rows=1, cached_rows=9, seconds=0.002, depth=1)
+    this = rounds[0]
+    made = [
+        replace(
+            this,
+            drafted=replace(this.drafted, passes=[wide, one, one]),
+            scored=replace(this.scored, seconds=0.025),
+        )
+    ]
+    assert metrics.cost_ratio(made) == pytest.approx(0.002 / 0.010)
+
+
+def test_where_verdicts_are_not_given_from_the_top_no_candidate_is_a_first_trial(rounds: list[Round]) -> None:
+    for order in ("bottom_up", "longest"):
+        made = [replace(this, judged=replace(this.judged, order=order)) for this in rounds]
+        assert metrics.alpha_expected(made) is None
 
 
 def test_nothing_drafted_gives_none_not_zero(rounds: list[Round]) -> None:

@@ -86,6 +86,19 @@ def test_elasticity_is_the_slope_of_throughput_over_drafter_latency() -> None:
     assert what_if.elasticity(shape, CLOCK) == pytest.approx(-4 / (4 + 14))
 
 
+def test_of_a_tree_only_the_levels_wait_for_the_drafter() -> None:
+    """Two levels of two and four candidates: 2 passes of 1 in a round of 2 + t(7) = 2 + 18."""
+    assert what_if.elasticity(Shape((2, 2)), CLOCK) == -2 / 20
+
+
+def test_a_round_of_depth_three_can_yield_any_number_up_to_four() -> None:
+    """0.5 + 0.25 + 0.125 accepted ones at 0.5, and the round's own token."""
+    assert what_if.alpha_for(1.875, Shape.chain(3)) == pytest.approx(0.5)
+    assert what_if.alpha_for(3.439, Shape.chain(3)) == pytest.approx(0.9), "0.9 + 0.81 + 0.729"
+    assert what_if.alpha_for(4.0, Shape.chain(3)) == pytest.approx(1.0)
+    assert what_if.alpha_for(4.1, Shape.chain(3)) is None
+
+
 def test_a_slower_drafter_ties_where_both_throughputs_are_equal() -> None:
     """Twice as slow at gamma 4: the round takes 22 instead of 18, so 3 tokens must become 3 x 22 / 18."""
     shape = Shape.chain(4)

@@ -100,6 +100,15 @@ def test_eagle2_never_keeps_a_child_without_its_parent():
     assert paths(propose(tree_policy, Fixed(1.0, 0.0, 0.0)).tree) == [(0,), (0, 0), (0, 0, 0)]
 
 
+def test_a_node_of_eagle2_is_worth_the_product_of_its_path_and_of_equal_ones_the_first_is_expanded_and_kept():
+    """0.5, 0.3; below them 0.25, 0.15, 0.15 and 0.09; below the best two of these, (0, 0) and (0, 1), 0.125, 0.075, …"""
+    model, scored = Fixed(0.5, 0.3, 0.2), [(0,), (1,), (0, 0), (0, 1), (1, 0), (0, 0, 0)]
+    for budget, kept in ((6, scored), (5, scored[:5]), (4, scored[:4]), (2, scored[:2])):
+        drawn = propose(Eagle2TreePolicy(Eagle2Options(budget=budget, depth=3, width=2)), model)
+        assert paths(drawn.tree) == kept
+        assert (drawn.note["scored"], [one.rows for one in drawn.passes]) == (10, [2, 2, 2])
+
+
 def test_eagle2_draws_nothing_at_any_temperature():
     assert set(propose(Eagle2TreePolicy(Eagle2Options()), sampling=WARM, randomness=None).tree.kinds[1:]) == {
         "point_mass"

@@ -1,8 +1,8 @@
 """A small sweep whose every number can be worked out by hand.
 
-Plain decoding: 12 tokens in 12 rounds of 10 ms, 8 ms of each in the pass. The drafter `model` at γ=2: 12 tokens in 6
-rounds of 15 ms: 4 ms drafting (3 of them in passes), 10 ms target (9 in the pass), half a millisecond judging and
-committing each; two passes a round of a model a quarter of the target's weight. Of its rounds 6 reach depth 1, 4 keep
+Plain decoding: 12 tokens in 12 rounds of 10 ms: 9 ms target (8 in the pass), 0.25 judging, 0.75 committing. The drafter `model` at γ=2: 12 tokens in 6
+rounds of 15 ms: 4 ms drafting (3 of them in passes), 10 ms target (9 in the pass), 0.2 ms judging and 0.8 committing;
+two passes a round of a model a quarter of the target's weight. Of its rounds 6 reach depth 1, 4 keep
 it, and 4 test depth 2, which 2 keep.
 """
 
@@ -22,7 +22,7 @@ def plain(prompt: str = "a", family: str = "code", repeat: int = 0) -> SweepPoin
         output_tokens=12, rounds=12, decode_s=0.12, tokens_per_s=100.0, baseline_tokens_per_s=100.0, ratio=1.0,
         same_output=True, drafted=0, accepted=0, acceptance_rate=None, mean_acceptance_length=None, alpha=None,
         step_times=FLAT, draft_step_s=None, temperature=0.0, accepted_lengths=(), by_depth=(), levels=(),
-        cost=RunCost(0.0, 0.108, 0.006, 0.006, 0, 0.0, 12, 0.096), repetition=0.1, plain_repetition=0.1,
+        cost=RunCost(0.0, 0.108, 0.003, 0.009, 0, 0.0, 12, 0.096), repetition=0.1, plain_repetition=0.1,
     )  # fmt: skip
 
 
@@ -34,7 +34,7 @@ def drafted(**changes: object) -> SweepPoint:
         same_output=True, drafted=12, accepted=6, acceptance_rate=0.5, mean_acceptance_length=2.0, alpha=0.6,
         step_times=FLAT, draft_step_s=0.001, temperature=0.0, accepted_lengths=(2, 2, 2),
         by_depth=((6, 4), (6, 2)), levels=((6, 4), (4, 2)),
-        cost=RunCost(0.024, 0.06, 0.003, 0.003, 12, 0.018, 18, 0.054), repetition=0.1, plain_repetition=0.1,
+        cost=RunCost(0.024, 0.06, 0.0012, 0.0048, 12, 0.018, 18, 0.054), repetition=0.1, plain_repetition=0.1,
         mbsu=4 / 3, memory_ratio=4.0,
     )  # fmt: skip
     return replace(point, **changes)

@@ -19,7 +19,7 @@ from specviz.app.lab import (
     ranking,
     waterfall,
 )
-from specviz.app.lab.cases import cases, fastest, fraction
+from specviz.app.lab.cases import by_series, cases, fastest, fraction
 from specviz.app.lab.files import rows_csv
 from tests.app.lab.sweeps import drafted, hasty, plain
 
@@ -48,6 +48,29 @@ def test_a_case_whose_plain_run_is_missing_has_no_ratio() -> None:
     (case,) = cases([plain("b"), drafted()])
     assert case.plain is None
     assert case.ratio is None
+
+
+def test_a_case_has_a_ratio_only_where_every_run_of_it_has_a_plain_run_of_its_repeat() -> None:
+    """The plain run of repeat 0 is no baseline of repeat 1."""
+    twice = [drafted(), drafted(repeat=1)]
+    assert cases([plain(), *twice])[0].plain is None
+    slow = replace(plain(repeat=1), decode_s=0.36)
+    assert cases([plain(), slow, *twice])[0].ratio == pytest.approx((24 / 0.18) / (24 / 0.48))
+
+
+def test_without_seconds_in_target_passes_nothing_is_divided() -> None:
+    untimed = replace(plain(), cost=replace(plain().cost, target_pass_s=0.0))
+    assert cases([untimed, drafted()])[0].plain is None
+    assert phases.mean_rounds([untimed]) == []
+
+
+def test_the_lengths_of_a_series_stand_from_the_shortest() -> None:
+    found = by_series(cases([drafted(gamma=4), drafted(gamma=1), drafted(gamma=2)]))
+    assert [case.gamma for case in found["model"]] == [1, 2, 4]
+
+
+def test_of_two_equally_fast_lengths_the_shorter_one_is_the_fastest() -> None:
+    assert [case.gamma for case in fastest(cases([drafted(gamma=4), drafted(gamma=2)]))] == [2]
 
 
 def test_a_plain_run_at_another_temperature_is_no_baseline_and_the_names_tell_them_apart() -> None:
@@ -168,10 +191,10 @@ def test_a_drafter_without_any_drafting_time_is_named_and_not_placed() -> None:
 
 
 def test_phases_add_up_to_the_mean_round() -> None:
-    """Plain: 9 ms of target, 8 of them in the pass. Drafted: 3 + 1, 9 + 1, 0.5 + 0.5 = 15 ms."""
+    """Plain: 9 ms of target, 8 of them in the pass. Drafted: 3 + 1, 9 + 1, 0.2 + 0.8 = 15 ms."""
     base, own = phases.mean_rounds(POINTS)
-    assert [base.milliseconds(phase) for phase in range(6)] == pytest.approx([0, 0, 8, 1, 0.5, 0.5])
-    assert [own.milliseconds(phase) for phase in range(6)] == pytest.approx([3, 1, 9, 1, 0.5, 0.5])
+    assert [base.milliseconds(phase) for phase in range(6)] == pytest.approx([0, 0, 8, 1, 0.25, 0.75])
+    assert [own.milliseconds(phase) for phase in range(6)] == pytest.approx([3, 1, 9, 1, 0.2, 0.8])
     assert own.explanation(0) == [
         "drafter's passes = seconds ÷ rounds = 0.018 s ÷ 6 rounds = 3 ms",
         "share of the round = its seconds ÷ all phases' seconds = 0.018 s ÷ 0.09 s = 0.2",

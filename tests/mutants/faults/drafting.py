@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from tests.mutants.faults.fault import PAIR, POLICIES, Fault, proved
 
+TREE = "tests/core/test_tree.py"
+STOPPING = "tests/stop_policies/test_stop_policies.py"
 CROSS_KV = "tests/drafters/test_cross_kv.py"
 
 FAULTS: tuple[Fault, ...] = (
@@ -209,5 +211,75 @@ FAULTS: tuple[Fault, ...] = (
         "return None if any(one.read is None for one in passes) else sum",
         "return sum",
         ("tests/theory/test_metrics.py",),
+    ),
+    Fault(
+        "tree: arranged nodes keep the sources of others",
+        "specviz/core/tree.py",
+        '("tokens", "depths", "kinds", "proposals", "sources")',
+        '("tokens", "depths", "kinds", "proposals")',
+        (TREE,),
+    ),
+    Fault(
+        "tree: arranged nodes keep the depths of others",
+        "specviz/core/tree.py",
+        '("tokens", "depths", "kinds", "proposals", "sources")',
+        '("tokens", "kinds", "proposals", "sources")',
+        (TREE,),
+    ),
+    Fault(
+        "tree: arranged nodes stand in the order of their old numbers",
+        "specviz/core/tree.py",
+        "setattr(self, name, [values[node] for node in nodes])",
+        "setattr(self, name, [values[node] for node in sorted(nodes)])",
+        (TREE,),
+    ),
+    Fault(
+        "tree: the probabilities of arranged nodes are those of before",
+        "specviz/core/tree.py",
+        "[values[node] for node in nodes])\n        self._drawn_probs = []",
+        "[values[node] for node in nodes])",
+        (TREE,),
+    ),
+    Fault(
+        "eagle2: the least probable of all that were scored are kept",
+        "specviz/tree_policies/eagle2.py",
+        "key=lambda node: (-scores[node], node))\n        draft.arrange",
+        "key=lambda node: (scores[node], node))\n        draft.arrange",
+        (POLICIES,),
+    ),
+    Fault(
+        "eagle2: of equally probable nodes the last is kept",
+        "specviz/tree_policies/eagle2.py",
+        "key=lambda node: (-scores[node], node))\n        draft.arrange",
+        "key=lambda node: (-scores[node], -node))\n        draft.arrange",
+        (POLICIES,),
+    ),
+    Fault(
+        "eagle2: a node is worth its own probability, without its path's",
+        "specviz/tree_policies/eagle2.py",
+        "scores[child] = scores[node] + gain",
+        "scores[child] = gain",
+        (POLICIES,),
+    ),
+    Fault(
+        "heuristic: a draft that had no room counts as long as it was meant",
+        "specviz/stop_policies/heuristic.py",
+        "self._levels = drafted + self.options.longer",
+        "self._levels = self._levels + self.options.longer",
+        (STOPPING,),
+    ),
+    Fault(
+        "specdecpp: a level more is drafted in any case",
+        "specviz/stop_policies/specdecpp.py",
+        "draft.depth(node) < self.options.least",
+        "draft.depth(node) <= self.options.least",
+        (STOPPING,),
+    ),
+    Fault(
+        "specdecpp: it stops at its threshold already",
+        "specviz/stop_policies/specdecpp.py",
+        "1.0 - self._survives[node] <= self.threshold",
+        "1.0 - self._survives[node] < self.threshold",
+        (STOPPING,),
     ),
 )

@@ -1,0 +1,104 @@
+"""The numbers of a bench's rows, by hand: what each is divided by, and over what a mean or a median is taken."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from specviz.bench.core.contest import ContestRun, Measured
+from specviz.bench.core.rows import beside_plain, decode_speed, engine_speed, ratios, statistics, whole_speed
+from specviz.bench.speed.rows import overhead, part
+from specviz.errors import BenchError
+from specviz.protocol.sweeps.points import Quartiles
+from specviz.trace.codec import read
+
+ROUNDS = tuple(read(Path(__file__).parents[2] / "golden" / "trace-1.0-sample.json").rounds)
+"""eight: drafted 4, 15, 3, 3, 0, 4, 4, 3 candidates and accepted 2, 3, 1, 0, -, 4, 1, 3"""
+
+
+def ran(tokens: int, seconds: float, **more: object) -> Measured:
+    return Measured(list(range(tokens)), seconds, **{"prefill_s": 0.0, "target_passes": tokens, **more})  # type: ignore[arg-type]
+
+
+def outcome(name: str, measured: Measured, prompt: str = "a", repeat: int = 0, family: str = "code") -> ContestRun:
+    return ContestRun(name, prompt, family, repeat, measured)
+
+
+def test_counts_are_divided_by_what_they_are_named_after() -> None:
+    """Rounds 0 and 1 drafted 4 + 15 and accepted 2 + 3, round 4 drafted nothing: 3 passes, of which 2 drafted."""
+    run = ran(8, 1.0, rounds=(ROUNDS[0], ROUNDS[1], ROUNDS[4]), target_passes=3)
+    row = statistics([outcome("x", run), outcome("x", run, repeat=1)])
+    assert (row.prompts, row.runs) == (1, 2)
+    assert row.acceptance_rate.value == 5 / 19
+    assert row.mean_acceptance_length.value == 1 + 5 / 2
+    assert row.acceptance_by_depth == (4 / 4, 4 / 4, 2 / 4, 0 / 2)
+    assert row.nodes_per_pass.value == 19 / 3
+    assert row.tokens_per_pass.value == 8 / 3
+    assert row.target_passes.value == 3
+    seconds = [sum(getattr(this, phase).seconds for this in run.rounds) for phase in ("drafted", "scored")]
+    assert row.draft_share == pytest.approx(seconds[0] / sum(this.seconds for this in run.rounds))
+
+
+def test_memory_bound_speedups_weigh_as_much_as_their_target_passes() -> None:
+    """2 × over 10 passes and 1 × over 30 are 1.25 ×, not 1.5 ×; one that nobody counted leaves none."""
+    runs = [outcome("x", ran(9, 1.0, mbsu=2.0, target_passes=10)), outcome("x", ran(9, 1.0, mbsu=1.0, target_passes=30))]
+    assert statistics(runs).mbsu.value == (2.0 * 10 + 1.0 * 30) / 40
+    assert statistics([*runs, outcome("x", ran(9, 1.0))]).mbsu is None
+
+
+def test_the_same_output_is_token_for_token_that_of_plain_decoding_on_its_prompt_and_repeat() -> None:
+    plain = {("a", 0): [Measured([1, 2, 3], 1.0, 0.0, 3)], ("a", 1): [Measured([4, 5, 6], 1.0, 0.0, 3)]}
+    runs = [outcome("x", Measured(ids, 1.0, 0.0, 3), repeat=repeat) for ids, repeat in (([1, 2, 3], 0), ([1, 2, 3], 1))]
+    assert statistics(runs, plain).same_output == 1
+    assert statistics(runs).same_output is None
+
+
+def test_a_run_is_compared_with_the_median_of_plain_decoding_on_its_prompt_in_its_repeat() -> None:
+    """Plain: 8 tokens in 8, 1 and 4 s: 1, 8 and 2 a second; in the other repeat 1. The drafter makes 4."""
+    plain = {("a", 0): [ran(8, 8.0), ran(8, 1.0), ran(8, 4.0)], ("a", 1): [ran(8, 8.0)]}
+    runs = [outcome("x", ran(8, 2.0)), outcome("x", ran(8, 2.0), repeat=1)]
+    assert ratios(runs, plain, whole_speed) == {"a": [4 / 2, 4 / 1]}
+
+
+def test_the_prompt_s_pass_is_in_the_whole_call_and_not_in_decoding() -> None:
+    """9 tokens in 5 s, of which the first came with the prompt's pass after 1 s; rounds took 3 s."""
+    run = ran(9, 5.0, prefill_s=1.0, prefill_tokens=1, engine_s=3.0)
+    assert (whole_speed(run), decode_speed(run), engine_speed(run)) == (9 / 5, 8 / 4, 9 / 3)
+    plain = outcome("plain", ran(8, 8.0, prefill_s=0.0))
+    (_, row) = part(0.0, [plain, outcome("x", ran(8, 4.0, prefill_s=2.0))], "plain").rows
+    assert row.ratio == Quartiles(2.0, 2.0, 2.0)
+    assert row.decode_ratio == Quartiles(4.0, 4.0, 4.0)
+    assert row.tokens_per_s == 2.0
+
+
+def test_a_family_s_number_is_over_its_own_prompts() -> None:
+    """`code` twice and `prose` four times as fast as plain decoding; tokens per second are the median over all."""
+    plain = [outcome("plain", ran(8, 8.0), prompt, family=family) for prompt, family in (("a", "code"), ("b", "prose"))]
+    quick = [outcome("x", ran(8, 4.0)), outcome("x", ran(8, 2.0), "b", family="prose")]
+    (_, row) = part(0.0, [*plain, *quick], "plain").rows
+    assert dict(row.by_family) == {"code": 2.0, "prose": 4.0}
+    assert row.ratio == Quartiles(2.5, 3.0, 3.5)
+    assert row.tokens_per_s == 3.0
+
+
+def test_the_baseline_s_row_comes_first_wherever_it_ran() -> None:
+    rows = part(0.0, [outcome("x", ran(8, 4.0)), outcome("plain", ran(8, 8.0))], "plain").rows
+    assert [row.name for row in rows] == ["plain", "x"]
+
+
+def test_runs_without_a_plain_run_of_their_repeat_are_left_out_and_all_of_them_is_an_error() -> None:
+    plain, alone = outcome("plain", ran(8, 8.0)), outcome("x", ran(8, 4.0), repeat=1)
+    paired, found = beside_plain([plain, outcome("x", ran(8, 4.0)), alone], "plain")
+    assert [(one.contestant, one.repeat) for one in paired] == [("plain", 0), ("x", 0)]
+    assert list(found) == [("a", 0)]
+    with pytest.raises(BenchError, match="not a single plain run"):
+        beside_plain([alone], "plain")
+
+
+def test_the_overhead_of_tracing_is_over_the_seconds_without_it() -> None:
+    """1 s of 5 s is a quarter of the other four."""
+    runs = [outcome("recorded", replace(ran(8, wall), record_s=1.0)) for wall in (5.0, 3.0, 2.0)]
+    assert overhead([*runs, outcome("x", ran(8, 1.0))], "recorded") == Quartiles(0.375, 0.5, 0.75)
+    assert overhead([outcome("x", ran(8, 1.0))], "recorded") is None

@@ -1,0 +1,140 @@
+"""Faults of numbers and of the charts that draw them: metrics, what-if, batches, and the lab's sums over a sweep."""
+
+from __future__ import annotations
+
+from tests.mutants.faults.fault import Fault
+
+METRICS = "tests/theory/test_metrics.py"
+WHAT_IF = "tests/theory/test_what_if.py"
+BATCHES = "tests/theory/test_batches.py"
+SUMS = "tests/app/lab/test_views.py"
+DRAWN = "tests/app/lab/test_drawn.py"
+
+FAULTS: tuple[Fault, ...] = (
+    Fault(
+        "metrics: a token left to the next round counts twice",
+        "specviz/theory/metrics.py",
+        "len(rounds) - num_left_open(rounds)",
+        "len(rounds)",
+        (METRICS,),
+    ),
+    Fault(
+        "metrics: a prompt's pass is a step of a draft",
+        "specviz/theory/metrics.py",
+        " for one in this.drafted.passes if one.rows == 1]",
+        " for one in this.drafted.passes]",
+        (METRICS,),
+    ),
+    Fault(
+        "metrics: the cost ratio is to all of scoring",
+        "specviz/theory/metrics.py",
+        "[this.scored.target_pass.seconds for this in rounds]",
+        "[this.scored.seconds for this in rounds]",
+        (METRICS,),
+    ),
+    Fault(
+        "metrics: verdicts from the leaves have first trials",
+        "specviz/theory/metrics.py",
+        'if this.judged.order != "top_down":',
+        'if this.judged.order == "longest":',
+        (METRICS,),
+    ),
+    Fault(
+        "what-if: a tree's candidates wait for the drafter one by one",
+        "specviz/theory/what_if.py",
+        "-shape.depth * clock.draft_step_s / clock.round_s(shape)",
+        "-shape.nodes * clock.draft_step_s / clock.round_s(shape)",
+        (WHAT_IF,),
+    ),
+    Fault(
+        "what-if: no alpha brings more tokens than a draft has levels",
+        "specviz/theory/what_if.py",
+        "if tokens > shape.depth + 1:",
+        "if tokens > shape.depth:",
+        (WHAT_IF,),
+    ),
+    Fault(
+        "batches: a size pays where its median does",
+        "specviz/theory/batches.py",
+        "self.speedup.low > 1.0",
+        "self.speedup.median > 1.0",
+        (BATCHES,),
+    ),
+    Fault(
+        "batches: a size pays where it is as fast as plain decoding",
+        "specviz/theory/batches.py",
+        "self.speedup.low > 1.0",
+        "self.speedup.low >= 1.0",
+        (BATCHES,),
+    ),
+    Fault(
+        "batches: texts in a pass are those of the first repeat",
+        "specviz/theory/batches.py",
+        "sum(one.shares for one in own) / sum(one.target_passes for one in own)",
+        "first.shares / first.target_passes",
+        (BATCHES,),
+    ),
+    Fault(
+        "batches: every text is what it is alone",
+        "specviz/theory/batches.py",
+        "same=sum(one.same for one in texts)",
+        "same=len(texts)",
+        (BATCHES,),
+    ),
+    Fault(
+        "lab: the bar of judging has the seconds of committing",
+        "specviz/app/lab/phases.py",
+        "lambda sums: sums.judge_s",
+        "lambda sums: sums.commit_s",
+        (DRAWN,),
+    ),
+    Fault(
+        "lab: the bar of committing has the seconds of judging",
+        "specviz/app/lab/phases.py",
+        "lambda sums: sums.commit_s",
+        "lambda sums: sums.judge_s",
+        (DRAWN,),
+    ),
+    Fault(
+        "lab: seconds of committing are added up as judging",
+        "specviz/app/lab/cases.py",
+        "judge_s=sum(cost.judge_s for",
+        "judge_s=sum(cost.commit_s for",
+        (DRAWN,),
+    ),
+    Fault(
+        "lab: seconds of judging are added up as committing",
+        "specviz/app/lab/cases.py",
+        "commit_s=sum(cost.commit_s for",
+        "commit_s=sum(cost.judge_s for",
+        (DRAWN,),
+    ),
+    Fault(
+        "lab: a case is divided by the plain runs of some of its prompts",
+        "specviz/app/lab/cases.py",
+        "if beside.runs == len(runs) and beside.timed else None",
+        "if beside.timed else None",
+        (SUMS,),
+    ),
+    Fault(
+        "lab: a run stands beside the plain run of another repeat",
+        "specviz/app/lab/cases.py",
+        "return point.prompt, point.repeat, point.temperature",
+        "return point.prompt, 0, point.temperature",
+        (SUMS,),
+    ),
+    Fault(
+        "lab: what has no seconds of passes is timed",
+        "specviz/app/lab/cases.py",
+        "min(self.decode_s, self.target_pass_s) > 0",
+        "max(self.decode_s, self.target_pass_s) > 0",
+        (SUMS,),
+    ),
+    Fault(
+        "lab: the lengths of a drafter stand from the longest",
+        "specviz/app/lab/cases.py",
+        "key=lambda case: case.gamma or 0",
+        "key=lambda case: -(case.gamma or 0)",
+        (SUMS,),
+    ),
+)
