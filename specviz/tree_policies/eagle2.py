@@ -54,7 +54,6 @@ class Eagle2TreePolicy(TreePolicy[Eagle2Options]):
                     found.append(child)
             frontier = sorted(sorted(found, key=lambda node: (-scores[node], node))[:width])
         draft.note["scored"] = draft.tree.drafted
-        # Ids rise from level to level, so that of equal scores the node nearer the root is kept, and no child without its
-        # parent.
+        # Ids rise from level to level: of equal scores the node nearer the root is kept, no child without its parent.
         ranked = sorted(range(1, len(draft.tree)), key=lambda node: (-scores[node], node))
         draft.arrange([ROOT, *sorted(ranked[: int(self.options.budget)])])

@@ -98,13 +98,13 @@ def test_more_servers_never_slow_dsi_down():
 
 
 def test_the_drafter_may_be_ahead_by_so_much_and_never_at_the_texts_last_token():
-    """Three ahead of two tokens is 5; of a text of 4 the last is not drafted; a model that reads 3 drafts the fourth."""
+    """Three ahead of two tokens is 5; of a text of 4 the last is not drafted; a model that reads 3 drafts a fourth."""
     limits = []
-    for reach in (Reach.of(10), Reach.of(4), Reach.of(10, context=3)):
+    for reach in (Reach.of(10), Reach.of(4), Reach.of(4, context=9), Reach.of(10, context=3)):
         board = LocalBoard(PROMPT)
         assert isinstance(next(verifier(board, reach, 3, 9, lambda token: False, lambda: True)), Wait)
         limits.append(board.limit())
-    assert limits == [5, 3, 4]
+    assert limits == [5, 3, 3, 4]
 
 
 def test_a_tail_is_what_a_draft_that_begins_with_the_text_has_behind_it():

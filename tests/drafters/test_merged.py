@@ -100,7 +100,7 @@ def test_the_note_says_what_both_had_and_the_passes_are_those_of_both() -> None:
 
 
 def test_each_model_has_a_stop_policy_of_its_own_that_learns_from_its_own_drafts() -> None:
-    """Nothing is accepted: five levels become four of both models, then three. One policy for both would be told twice."""
+    """Nothing is accepted: five levels become four of both models, then three. One for both would learn twice."""
     made = MergedDrafter.of({"branching": ()})
     with_model(made, TableModel(6, seed=2), [TableModel(6, seed=3)])
     made.follow(DraftPolicies(stop_policy=HeuristicStopPolicy(HeuristicOptions(start_levels=5))))

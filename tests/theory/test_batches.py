@@ -61,7 +61,9 @@ def test_it_stops_paying_at_the_size_from_which_on_none_is_faster(speedups, stop
 
 def test_a_size_pays_only_where_its_lower_quartile_does() -> None:
     file = sample({1: 1.5})
-    again = [(point(PLAIN, 1, 1.0, repeat), point(CHAIN, 1, seconds, repeat)) for repeat, seconds in ((1, 2.0), (2, 0.5))]
+    again = [
+        (point(PLAIN, 1, 1.0, repeat), point(CHAIN, 1, seconds, repeat)) for repeat, seconds in ((1, 2.0), (2, 0.5))
+    ]
     plain, found = rows(replace(file, points=(*file.points, *(one for pair in again for one in pair))))
     assert found.speedup == (1.0, 1.5, 1.75), "0.5, 1.5 and 2: the median is faster than plain decoding"
     assert "pays at no size measured" in sentence([plain, found])

@@ -101,7 +101,7 @@ def test_eagle2_never_keeps_a_child_without_its_parent():
 
 
 def test_a_node_of_eagle2_is_worth_the_product_of_its_path_and_of_equal_ones_the_first_is_expanded_and_kept():
-    """0.5, 0.3; below them 0.25, 0.15, 0.15 and 0.09; below the best two of these, (0, 0) and (0, 1), 0.125, 0.075, …"""
+    """0.5, 0.3; below them 0.25, 0.15, 0.15, 0.09; below the best two of these, (0, 0) and (0, 1), 0.125, 0.075, …"""
     model, scored = Fixed(0.5, 0.3, 0.2), [(0,), (1,), (0, 0), (0, 1), (1, 0), (0, 0, 0)]
     for budget, kept in ((6, scored), (5, scored[:5]), (4, scored[:4]), (2, scored[:2])):
         drawn = propose(Eagle2TreePolicy(Eagle2Options(budget=budget, depth=3, width=2)), model)

@@ -1,9 +1,9 @@
 """A small sweep whose every number can be worked out by hand.
 
-Plain decoding: 12 tokens in 12 rounds of 10 ms: 9 ms target (8 in the pass), 0.25 judging, 0.75 committing. The drafter `model` at γ=2: 12 tokens in 6
-rounds of 15 ms: 4 ms drafting (3 of them in passes), 10 ms target (9 in the pass), 0.2 ms judging and 0.8 committing;
-two passes a round of a model a quarter of the target's weight. Of its rounds 6 reach depth 1, 4 keep
-it, and 4 test depth 2, which 2 keep.
+Plain decoding: 12 tokens in 12 rounds of 10 ms: 9 ms target (8 in the pass), 0.25 judging, 0.75 committing. The
+drafter `model` at γ=2: 12 tokens in 6 rounds of 15 ms: 4 ms drafting (3 of them in passes), 10 ms target (9 in the
+pass), 0.2 ms judging and 0.8 committing; two passes a round of a model a quarter of the target's weight. Of its rounds
+6 reach depth 1, 4 keep it, and 4 test depth 2, which 2 keep.
 """
 
 from __future__ import annotations

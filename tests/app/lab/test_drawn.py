@@ -18,7 +18,8 @@ from tests.app.lab.sweeps import drafted, hasty, plain
 
 LONGER = drafted(
     gamma=4, rounds=4, drafted=16, accepted=8, decode_s=0.1, tokens_per_s=120.0, ratio=1.2,
-    accepted_lengths=(0, 2, 1, 0, 1), by_depth=((4, 4), (4, 2), (4, 1), (4, 1)), levels=((4, 4), (4, 2), (2, 1), (1, 1)),
+    accepted_lengths=(0, 2, 1, 0, 1), by_depth=((4, 4), (4, 2), (4, 1), (4, 1)),
+    levels=((4, 4), (4, 2), (2, 1), (1, 1)),
     cost=RunCost(0.04, 0.048, 0.004, 0.008, 16, 0.032, 12, 0.04),
 )  # fmt: skip
 NGRAM = drafted(

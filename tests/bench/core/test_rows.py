@@ -43,7 +43,10 @@ def test_counts_are_divided_by_what_they_are_named_after() -> None:
 
 def test_memory_bound_speedups_weigh_as_much_as_their_target_passes() -> None:
     """2 × over 10 passes and 1 × over 30 are 1.25 ×, not 1.5 ×; one that nobody counted leaves none."""
-    runs = [outcome("x", ran(9, 1.0, mbsu=2.0, target_passes=10)), outcome("x", ran(9, 1.0, mbsu=1.0, target_passes=30))]
+    runs = [
+        outcome("x", ran(9, 1.0, mbsu=2.0, target_passes=10)),
+        outcome("x", ran(9, 1.0, mbsu=1.0, target_passes=30)),
+    ]
     assert statistics(runs).mbsu.value == (2.0 * 10 + 1.0 * 30) / 40
     assert statistics([*runs, outcome("x", ran(9, 1.0))]).mbsu is None
 

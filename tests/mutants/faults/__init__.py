@@ -9,6 +9,7 @@ from __future__ import annotations
 from tests.mutants.faults import (
     analysing,
     batching,
+    benching,
     captioning,
     checking,
     drafting,
@@ -32,6 +33,7 @@ AREAS = (
     player,
     spreading,
     analysing,
+    benching,
     measuring,
     batching,
     captioning,

@@ -1,4 +1,4 @@
-"""Faults of batches: who sees whom, who is answered with what, who leaves."""
+"""Faults of batches and of drafting beside the target: who sees whom, who is answered with what, who leaves."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from tests.mutants.faults.fault import Fault
 
 PASSES = "tests/lm/test_llama_batch.py"
 TEXTS = "tests/batch/test_together.py"
+BESIDE = "tests/asynchronous/test_simulation.py"
 
 FAULTS: tuple[Fault, ...] = (
     Fault(
@@ -49,5 +50,75 @@ FAULTS: tuple[Fault, ...] = (
         "SeededRandom(plan.seed + number)",
         "SeededRandom(plan.seed)",
         ("tests/bench/batch/test_batch.py",),
+    ),
+    Fault(
+        "batch: a round that drafts nothing is a draft",
+        "specviz/batch/together.py",
+        "written.drafts += bool(candidates)",
+        "written.drafts += 1",
+        (TEXTS,),
+    ),
+    Fault(
+        "batch: a round in which all nodes ride along is a draft",
+        "specviz/batch/together.py",
+        "written.drafts += bool(candidates)",
+        "written.drafts += bool(record.proposal.tree.drafted)",
+        (TEXTS,),
+    ),
+    Fault(
+        "batch: what rode along counts as accepted",
+        "specviz/batch/together.py",
+        "len(candidates.intersection(record.verdict.path))",
+        "len(record.verdict.path)",
+        (TEXTS,),
+    ),
+    Fault(
+        "batch: what was drafted counts as accepted",
+        "specviz/batch/together.py",
+        "len(candidates.intersection(record.verdict.path))",
+        "len(candidates)",
+        (TEXTS,),
+    ),
+    Fault(
+        "amusd: a drafter may be as far ahead as the text is long",
+        "specviz/asynchronous/machines.py",
+        "min(len(text) + ahead, reach.draft)",
+        "reach.draft",
+        (BESIDE,),
+    ),
+    Fault(
+        "amusd: the text's last token is drafted",
+        "specviz/asynchronous/machines.py",
+        "min(len(text) + ahead, reach.draft)",
+        "len(text) + ahead",
+        (BESIDE,),
+    ),
+    Fault(
+        "amusd: a draft of another text is verified",
+        "specviz/asynchronous/machines.py",
+        " or board.draft(0, len(text)) != list(text):",
+        ":",
+        (BESIDE,),
+    ),
+    Fault(
+        "amusd: of a draft only the last token before its tail is compared",
+        "specviz/asynchronous/machines.py",
+        "board.draft(0, len(text)) != list(text)",
+        "board.draft(len(text) - 1, len(text)) != list(text)[-1:]",
+        (BESIDE,),
+    ),
+    Fault(
+        "amusd: a wholly right draft is taken back",
+        "specviz/asynchronous/machines.py",
+        "if accepted < len(tail):",
+        "if accepted <= len(tail):",
+        (BESIDE,),
+    ),
+    Fault(
+        "amusd: all of a draft is thrown away that differs at its end",
+        "specviz/asynchronous/machines.py",
+        "thrown = len(own) - same",
+        "thrown = len(own)",
+        (BESIDE,),
     ),
 )

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from tests.mutants.faults.fault import PAIR, POLICIES, Fault, proved
 
+HEADS = "tests/drafters/test_heads.py::test_{}"
+SUREST = HEADS.format("refinement_shows_the_surest_slots_and_counts_what_each_pass_got_right")
+BLOCK = HEADS.format("a_block_sees_nothing_where_the_text_has_not_begun_and_everything_that_is_there")
 TREE = "tests/core/test_tree.py"
 STOPPING = "tests/stop_policies/test_stop_policies.py"
 CROSS_KV = "tests/drafters/test_cross_kv.py"
@@ -281,5 +284,40 @@ FAULTS: tuple[Fault, ...] = (
         "1.0 - self._survives[node] <= self.threshold",
         "1.0 - self._survives[node] < self.threshold",
         (STOPPING,),
+    ),
+    Fault(
+        "masked block: the least sure guesses are kept",
+        "specviz/drafters/masked_block.py",
+        "probs.topk(keep).indices",
+        "probs.topk(keep, largest=False).indices",
+        (SUREST,),
+    ),
+    Fault(
+        "masked block: the first guesses are kept",
+        "specviz/drafters/masked_block.py",
+        "probs.topk(keep).indices",
+        "torch.arange(keep)",
+        (SUREST,),
+    ),
+    Fault(
+        "masked block: it looks at places before the text's beginning",
+        "specviz/drafters/parts/block_network.py",
+        'self.places.masked_fill(unseen, float("-inf"))',
+        "self.places",
+        (BLOCK,),
+    ),
+    Fault(
+        "merged: all models' drafts teach one stop policy",
+        "specviz/drafters/merged.py",
+        "*(deepcopy(shared) for _ in self._drafts[1:])",
+        "*(shared for _ in self._drafts[1:])",
+        ("tests/drafters/test_merged.py",),
+    ),
+    Fault(
+        "trimmed head: the last one serves for other tokens too",
+        "specviz/lm/llama.py",
+        "if self._last_trimmed is None or self._last_trimmed[0] != key:",
+        "if self._last_trimmed is None:",
+        ("tests/lm/test_trimmed.py",),
     ),
 )

@@ -1,0 +1,109 @@
+"""Faults of what a bench divides by what, and of the seconds that a round's phases are given."""
+
+from __future__ import annotations
+
+from tests.mutants.faults.fault import Fault
+
+ROWS_OF_BENCHES = "tests/bench/core/test_rows.py"
+TIMES = "tests/engine/test_round_times.py"
+
+FAULTS: tuple[Fault, ...] = (
+    Fault(
+        "session: nobody's time is spent on learning",
+        "specviz/engine/session.py",
+        "Times(draft + learning, target_s, judge, commit)",
+        "Times(draft, target_s, judge, commit)",
+        (TIMES,),
+    ),
+    Fault(
+        "session: judging and committing change places",
+        "specviz/engine/session.py",
+        "Times(draft + learning, target_s, judge, commit)",
+        "Times(draft + learning, target_s, commit, judge)",
+        (TIMES,),
+    ),
+    Fault(
+        "session: a round begins when the run has taken as long as it itself takes",
+        "specviz/engine/session.py",
+        "index, base_length, self.decode_s, proposal",
+        "index, base_length, times.total, proposal",
+        (TIMES,),
+    ),
+    Fault(
+        "bench: memory-bound speedups all weigh the same",
+        "specviz/bench/core/rows.py",
+        "(run.mbsu or 0.0) * run.target_passes, run.target_passes",
+        "(run.mbsu or 0.0), 1.0",
+        (ROWS_OF_BENCHES,),
+    ),
+    Fault(
+        "bench: a memory-bound speedup that nobody counted is nought",
+        "specviz/bench/core/rows.py",
+        "if any(one.measured.mbsu is None",
+        "if all(one.measured.mbsu is None",
+        (ROWS_OF_BENCHES,),
+    ),
+    Fault(
+        "bench: the fastest plain run is the baseline",
+        "specviz/bench/core/rows.py",
+        "median(map(speed, plain",
+        "max(map(speed, plain",
+        (ROWS_OF_BENCHES,),
+    ),
+    Fault(
+        "bench: the first plain run of a prompt is the baseline",
+        "specviz/bench/core/rows.py",
+        "median(map(speed, plain[one.prompt, one.repeat]))",
+        "speed(plain[one.prompt, one.repeat][0])",
+        (ROWS_OF_BENCHES,),
+    ),
+    Fault(
+        "bench: texts of one length are the same text",
+        "specviz/bench/core/rows.py",
+        "one.measured.output_ids == plain[one.prompt, one.repeat][0].output_ids",
+        "len(one.measured.output_ids) == len(plain[one.prompt, one.repeat][0].output_ids)",
+        (ROWS_OF_BENCHES,),
+    ),
+    Fault(
+        "bench: candidates per token are called candidates per pass",
+        "specviz/bench/core/rows.py",
+        "(drafted(run), run.target_passes)",
+        "(drafted(run), len(run.output_ids))",
+        (ROWS_OF_BENCHES,),
+    ),
+    Fault(
+        "bench: rounds without a draft are in the mean acceptance length",
+        "specviz/bench/core/rows.py",
+        "return accepted(run) + steps, steps",
+        "return accepted(run) + run.target_passes, run.target_passes",
+        (ROWS_OF_BENCHES,),
+    ),
+    Fault(
+        "bench: tracing's overhead is over the seconds with it",
+        "specviz/bench/speed/rows.py",
+        "one.record_s / (one.wall_s - one.record_s)",
+        "one.record_s / one.wall_s",
+        (ROWS_OF_BENCHES,),
+    ),
+    Fault(
+        "bench: the ratio of decoding has the prompt's pass in it",
+        "specviz/bench/speed/rows.py",
+        "decode_ratio=_over_pairs(group, plain, decode_speed)",
+        "decode_ratio=_over_pairs(group, plain, whole_speed)",
+        (ROWS_OF_BENCHES,),
+    ),
+    Fault(
+        "bench: the ratio of the whole call leaves the prompt's pass out",
+        "specviz/bench/speed/rows.py",
+        " ratio=_over_pairs(group, plain, whole_speed)",
+        " ratio=_over_pairs(group, plain, decode_speed)",
+        (ROWS_OF_BENCHES,),
+    ),
+    Fault(
+        "bench: every family has the number of all",
+        "specviz/bench/speed/rows.py",
+        "if one.family == family], plain, decode_speed)",
+        "if one.family], plain, decode_speed)",
+        (ROWS_OF_BENCHES,),
+    ),
+)
