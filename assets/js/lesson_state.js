@@ -19,7 +19,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 
   /** What the answer to a guess uncovers: the verdict itself, or the end of the round. */
   function revealed(at) {
-    return at.back ? { ...at, back: 0 } : { ...at, phase: "commit", trial: null, node: S.END };
+    if (at.back || at.phase === "verdicts") return { ...at, back: 0 };
+    return { ...at, phase: "commit", trial: null, node: S.END };
   }
 
   const FIELDS =

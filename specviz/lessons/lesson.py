@@ -81,6 +81,8 @@ class Beat:
     text: str
     run: str
     at: Place
+    claims: list[str] = field(default_factory=list)
+    """what its sentences take for granted, tested on the run: see `claims`; at least one"""
     exercise: bool = False
     guess: bool = False
     lit: list[str] = field(default_factory=list)
@@ -155,6 +157,8 @@ def _made(kind: type[T], given: Mapping[str, Any], where: str) -> T:
 def _check(beat: Beat, runs: Mapping[str, Runs], where: str) -> None:
     if beat.run not in runs:
         raise LessonError(f"{where} shows the run '{beat.run}'; there are {', '.join(runs)}.")
+    if not beat.claims:
+        raise LessonError(f"{where} claims nothing; write under `claims` what its run must show, as kept > 1.")
     if len(beat.text.split()) > WORDS:
         raise LessonError(f"{where} has {len(beat.text.split())} words; split it, {WORDS} are the most.")
     for area in (*beat.lit, *beat.hidden):

@@ -146,8 +146,14 @@ def nothing_accepted(trace: Trace) -> list[Moment]:
 
 @moment
 def rollback(trace: Trace) -> list[Moment]:
-    """The commit of a round after which rows of the target's cache are dropped."""
-    return _rounds(trace, lambda this: bool(drafts(this)) and this.committed.cache_dropped > 0, "commit")
+    """The commit of a round with a correction, after which rows of the target's cache are dropped; the text goes on."""
+    return _rounds(
+        trace,
+        lambda this: (
+            this.judged.origin == "correction" and this.committed.cache_dropped > 0 and not this.committed.trimmed
+        ),
+        "commit",
+    )
 
 
 @moment

@@ -39,6 +39,12 @@ def accepted(here: Here) -> Value:
 
 
 @answer
+def rejected(here: Here) -> Value:
+    """Candidates of the round that were rejected."""
+    return sum(node.fate == "rejected" for node in drafts(here.this))
+
+
+@answer
 def tried(here: Here) -> Value:
     """Trials of the round."""
     return len(here.this.judged.trials)

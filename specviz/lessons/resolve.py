@@ -7,13 +7,14 @@ on a static site.
 from __future__ import annotations
 
 import fnmatch
+import re
 import string
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from specviz.errors import LessonError
-from specviz.lessons import modelled, of_round, of_run, of_styles, trial_moments  # noqa: F401 - they register themselves
+from specviz.lessons import claims, modelled, of_round, of_run, of_styles, trial_moments  # noqa: F401 - they register
 from specviz.lessons.answers import Here, Value, computed
 from specviz.lessons.lesson import Beat, Lesson, Question, Spec
 from specviz.lessons.moments import found
@@ -103,11 +104,13 @@ def _played(beat: Beat, trace: Trace) -> dict[str, Any]:
     here = Here(trace, at)
     try:
         fill = _Fill(here, beat.values)
+        for claim in beat.claims:
+            claims.check(claim, fill.value, shown)
         return {
             "title": fill(beat.title), "text": fill(beat.text), "run": beat.run, "exercise": beat.exercise,
             "at": {**asdict(at), "back": beat.at.back}, "guess": beat.guess,
             "lit": beat.lit, "hidden": beat.hidden,
-            "question": None if beat.question is None else _asked(beat.question, fill, here),
+            "question": None if beat.question is None else _asked(beat, beat.question, fill, here),
             "live": None if beat.live is None else {"check": beat.live.check, "ask": fill(beat.live.ask)},
             "link": None if beat.link is None else asdict(beat.link),
         }  # fmt: skip
@@ -129,8 +132,12 @@ class _Fill:
         for before, name, form, _ in string.Formatter().parse(text):
             yield before
             if name is not None:
-                value = evaluate(self._here, self._values.get(name, name))
+                value = self.value(name)
                 yield format(value, form) if form else shown(value)
+
+    def value(self, name: str) -> Value:
+        """What a name stands for here: a value of the beat's own, or one of `answers.ANSWERS`."""
+        return evaluate(self._here, self._values.get(name, name))
 
 
 def evaluate(here: Here, spec: Spec) -> Value:
@@ -164,16 +171,27 @@ def shown(value: Value) -> str:
     return f"{value:.2f}" if abs(value) >= 0.1 else f"{value:.2g}"
 
 
-def _asked(question: Question, fill: _Fill, here: Here) -> dict[str, Any]:
+def _asked(beat: Beat, question: Question, fill: _Fill, here: Here) -> dict[str, Any]:
     right = evaluate(here, question.right)
     choices = _written(question, right, fill) if question.choices else _numbers(question, right, here)
-    return {"ask": fill(question.ask), "choices": choices, "why": fill(question.why)}
+    ask, answer = fill(question.ask), next(choice["text"] for choice in choices if choice["right"])
+    if stands_in(answer, f"{fill(beat.title)} {fill(beat.text)} {ask}"):
+        raise LessonError(f"the answer '{answer}' stands in its own text already; ask for something else.")
+    return {"ask": ask, "choices": choices, "why": fill(question.why)}
+
+
+def stands_in(answer: str, text: str) -> bool:
+    """Whether an answer can be read off a text: the number as a number of its own, or the very words."""
+    return re.search(rf"(?<![\w.,−-]){re.escape(answer)}(?![\w]|[.,]\d)", text, re.IGNORECASE) is not None
 
 
 def _written(question: Question, right: Value, fill: _Fill) -> list[dict[str, Any]]:
     if right not in question.choices:
         raise LessonError(f"the answer is '{right}', which is none of the choices {', '.join(question.choices)}.")
-    return [{"text": fill(text), "right": key == right} for key, text in question.choices.items()]
+    texts = {key: fill(text) for key, text in question.choices.items()}
+    if len(set(texts.values())) < len(texts):
+        raise LessonError(f"two choices of '{question.ask}' read the same here, so none of them is the answer.")
+    return [{"text": text, "right": key == right} for key, text in texts.items()]
 
 
 def _numbers(question: Question, right: Value, here: Here) -> list[dict[str, Any]]:

@@ -55,6 +55,7 @@ test("a beat stands where its name says, and a guess uncovers its verdict", () =
   const [before, after] = [S.lessonCursor(trace, at), S.lessonCursor(trace, S.revealed(at))];
   assert.equal(after.beat - before.beat, 1);
   assert.ok(S.isRejection(trace.rounds[round], S.beats(trace.rounds[round])[after.beat]));
+  assert.deepEqual(S.revealed({ ...at, back: 0 }), { ...at, back: 0 }, "a verdict that was asked is shown itself");
   const draft = { round, phase: "draft", trial: null, node: 1, back: 0 };
   assert.equal(S.lessonCursor(trace, S.revealed(draft)).beat, S.beats(trace.rounds[round]).length - 1);
 });

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -9,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from specviz.errors import LessonError
+from specviz.lessons.answers import Value
+from specviz.lessons.claims import check
 from specviz.lessons.lesson import Lesson, read_lesson
-from specviz.lessons.resolve import Read, lesson_json, lessons_json
+from specviz.lessons.resolve import Read, lesson_json, lessons_json, shown, stands_in
 from specviz.trace.events import Trace
 from tests.app.doubles import sample
 
@@ -24,9 +27,10 @@ kinds = ["drafted"]
 
 [[beat]]
 title = "One"
-text = "This round added {kept} tokens, {twice} with two more."
+text = "This round drafted {drafted} candidates; it added {twice} tokens with two more."
 run = "any"
 at = { kind = "rejection" }
+claims = ["rejected > 0"]
 values = { twice = { value = "kept", plus = 2 } }
 [beat.question]
 ask = "How many?"
@@ -53,7 +57,8 @@ def test_the_whole_one_is_read_and_filled(tmp_path: Path) -> None:
     kept = len(this.committed.tokens)
     assert played["id"] == "lesson"
     assert played["runs"]["any"] == {"file": "sample.json.gz", "run_id": trace.started.run_id}
-    assert beat["text"] == f"This round added {kept} tokens, {kept + 2} with two more."
+    drafted = len(this.nodes) - 1
+    assert beat["text"] == f"This round drafted {drafted} candidates; it added {kept + 2} tokens with two more."
     assert beat["at"]["round"] == this.index
     assert [choice["text"] for choice in beat["question"]["choices"] if choice["right"]] == [str(kept)]
 
@@ -64,10 +69,11 @@ def test_the_whole_one_is_read_and_filled(tmp_path: Path) -> None:
         ("title =", "titel =", "beat 1 has titel"),
         ("run = \"any\"", "run = \"other\"", "shows the run 'other'"),
         ("at = { kind = \"rejection\" }", "", "beat 1 is not whole"),
-        ("{kept} tokens,", "{kept} " + "word " * 60, "60 are the most"),
+        ("{drafted} candidates;", "{drafted} " + "word " * 60, "60 are the most"),
         ("run = \"any\"", "run = \"any\"\nlit = [\"sky\"]", "the area 'sky'"),
         ("run = \"any\"", "run = \"any\"\nlink = { tab = \"Sky\", label = \"up\" }", "the tab 'Sky'"),
         ("wrong = [", "choices = { a = \"b\" }\nwrong = [", "either wrong answers or choices"),
+        ("claims = [\"rejected > 0\"]", "claims = []", "beat 1 claims nothing"),
         ("minutes = 3", "minutes = ", "is no TOML"),
     ],
 )  # fmt: skip
@@ -91,7 +97,7 @@ def test_a_fault_in_the_file_is_named(tmp_path: Path, old: str, new: str, said: 
         ('right = "kept"', 'right = "weight"', "no value 'weight'"),
         ('right = "kept"', 'right = { value = "kept", rows = 3 }', "does not take ['rows']"),
         ('right = "kept"', 'right = "drafter"', "write choices for it"),
-        ("This round added {kept}", "This round added {shoes}", "no value 'shoes'"),
+        ("This round drafted {drafted}", "This round drafted {shoes}", "no value 'shoes'"),
         ('wrong = ["drafted", { value = "kept", plus = 1 }, 0]', 'wrong = ["kept"]', "different answers here"),
         ('wrong = ["drafted", { value = "kept", plus = 1 }, 0]', 'choices = { a = "b" }', "none of the choices"),
         ("values = {", 'values = { x = { value = "drafter", plus = 1 },', ""),
@@ -105,6 +111,72 @@ def test_what_no_run_shows_is_said_in_words(tmp_path: Path, old: str, new: str, 
     with pytest.raises(LessonError) as caught:
         lesson_json(lesson, runs())
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("claim", "said"),
+    [
+        ("rejected = 0", "it claims rejected = 0, but here rejected is 1."),
+        ("kept > drafted", "it claims kept > drafted, but here kept is 3 and drafted is 4."),
+        ("origin = 'bonus'", "it claims origin = 'bonus', but here origin is correction."),
+        ("origin != origin", "it claims origin != origin, but here origin is correction and origin is correction."),
+        ("twice < 5", "it claims twice < 5, but here twice is 5."),
+        ("shoes > 1", "there is no value 'shoes'"),
+        ("origin > 1", "are a word and a number"),
+        ("origin < 'bonus'", "are words; they are equal or not"),
+        ("kept", "'kept' is no claim"),
+        ("kept > 1 and more", "is no claim"),
+    ],
+)
+def test_a_claim_that_the_run_does_not_show_refuses_the_lesson(tmp_path: Path, claim: str, said: str) -> None:
+    lesson = written(tmp_path, WHOLE.replace('["rejected > 0"]', f'["rejected > 0", "{claim}"]'))
+    with pytest.raises(LessonError) as caught:
+        lesson_json(lesson, runs())
+    assert said in str(caught.value)
+
+
+def test_claims_that_the_run_shows_are_held(tmp_path: Path) -> None:
+    claims = ["rejected = 1", "kept < drafted", "kept <= 3", "twice >= 5", "origin = 'correction'", "origin != 'bonus'"]
+    assert lesson_json(written(tmp_path, WHOLE.replace('["rejected > 0"]', json.dumps(claims))), runs())
+
+
+def test_numbers_that_read_the_same_are_the_same() -> None:
+    values: dict[str, Value] = {"a": 1.0004, "b": 1, "c": 1.01}
+    check("a = b", values.__getitem__, shown)
+    check("c > b", values.__getitem__, shown)
+    for claim in ("a > b", "a != b", "b < a"):
+        with pytest.raises(LessonError, match="it claims"):
+            check(claim, values.__getitem__, shown)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (
+            "This round drafted {drafted}",
+            "This round kept {kept} of {drafted}",
+            "the answer '3' stands in its own text",
+        ),
+        ("How many?", "How many but {kept}?", "the answer '3' stands in its own text"),
+        (
+            'right = "kept"\nwrong = ["drafted", { value = "kept", plus = 1 }, 0]',
+            'right = "origin"\nchoices = { correction = "{round_number}", bonus = "{round_number}", target = "none" }',
+            "two choices of 'How many?' read the same here",
+        ),
+    ],
+)
+def test_a_question_that_answers_itself_is_refused(tmp_path: Path, old: str, new: str, said: str) -> None:
+    with pytest.raises(LessonError) as caught:
+        lesson_json(written(tmp_path, WHOLE.replace(old, new)), runs())
+    assert said in str(caught.value)
+
+
+def test_an_answer_is_found_as_a_number_or_words_of_its_own() -> None:
+    assert stands_in("3", "It kept 3 of 4.")
+    assert stands_in("0.35", "Together: 0.35, which is p.")
+    assert stands_in("from the target", "It comes From the target.")
+    assert not stands_in("3", "It kept 13 of 3.5, at p3.")
+    assert not stands_in("1", "min(p, q) = 0.1")
 
 
 def test_the_page_keeps_the_other_lessons(tmp_path: Path) -> None:

@@ -85,7 +85,11 @@ def test_moments_are_what_they_are_called() -> None:
     assert all(not this.judged.path for this, _ in every("nothing_accepted"))
     assert all(this.judged.residual is not None for this, _ in every("residual_correction"))
     assert all(this.nodes[int(one.node)].fate == "unreached" for this, one in every("unreached"))
-    assert all(this.committed.cache_dropped > 0 for this, _ in every("rollback"))
+    for this, _ in every("rollback"):
+        assert this.committed.cache_dropped > 0
+        assert any(not trial.accepted for trial in this.judged.trials), "accepted to its end, a round rejects nothing"
+        assert this.judged.origin == "correction"
+        assert not this.committed.trimmed, "at the end of a text rows are dropped without a rejection"
 
 
 def test_a_rejected_candidate_has_nothing_left_in_the_residual() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from specviz.lessons.resolve import lessons_json
 from specviz.protocol.proofs import BREAKS
 from specviz.resources import ROOT as ASSETS
 from specviz.trace import codec
+from specviz.trace.gain import gain
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ASSETS / "traces"
@@ -47,6 +49,33 @@ def test_seven_lessons_and_the_recorded_runs_teach_them_all() -> None:
     assert len(LESSONS) == 7
     assert resolved()["missing"] == []
     assert [one["id"] for one in resolved()["lessons"]] == [one.id for one in LESSONS]
+
+
+def test_no_beat_is_without_a_claim() -> None:
+    counted = [len(beat.claims) for lesson in LESSONS for beat in lesson.beats]
+    assert counted.count(0) == 0
+    assert len(counted) == 87
+
+
+@pytest.mark.parametrize("name", [one.id for one in LESSONS])
+def test_a_false_claim_takes_any_lesson_from_the_page(name: str) -> None:
+    files = sorted(FOLDER.glob("*.json.gz"))
+    told = next(one for one in LESSONS if one.id == name)
+    false = replace(told.beats[-1], claims=["passes > 100000"])
+    planted = replace(told, beats=[*told.beats[:-1], false])
+    missing = lessons_json([planted], {file.name: partial(codec.read, file) for file in files})["missing"]
+    assert [one["id"] for one in missing] == [name]
+    assert "it claims passes > 100000, but here passes is " in missing[0]["why"]
+
+
+def test_lessons_one_to_four_tell_one_sampled_story_faster_than_plain() -> None:
+    told = [lesson(one.id)["runs"]["chain"]["file"] for one in LESSONS[:4]]
+    assert set(told) == {"model-chain-story.json.gz"}
+    trace = codec.read(FOLDER / told[0])
+    assert trace.started.sampling.temperature == 0.8
+    assert trace.finished.text.startswith(" A rabbit sat there and looked friendly.")
+    assert trace.finished.text.endswith("The end.")
+    assert (gain(trace) or 0) > 1.3
 
 
 def test_every_placeholder_is_filled() -> None:
