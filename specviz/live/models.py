@@ -6,11 +6,11 @@ one thing.
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from threading import Lock
 
+from specviz.allocator import settle
 from specviz.engine.header import Participants
 from specviz.errors import ModelError
 from specviz.lm.load import LoadedModel
@@ -40,7 +40,7 @@ class Models:
                 self.status = f"loading {name}…"
                 try:
                     self._held[key] = self._load(name, device=request.device, dtype=request.dtype)
-                    _spare_the_collector()
+                    settle()
                 except ModelError as error:
                     self.status = f"{name} failed to load: {error}"
                     raise
@@ -78,9 +78,3 @@ def in_the_targets_tokens(target: LoadedModel, drafter: LoadedModel) -> LoadedMo
     if len(shared) == max(sizes):
         return drafter
     return replace(drafter, model=TranslatedModel(drafter.model, shared, shared, target.info.vocab_size))
-
-
-def _spare_the_collector() -> None:
-    """Take what was loaded (models, libraries) out of the garbage collector's rounds, which would stop runs with it."""
-    gc.collect()
-    gc.freeze()

@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
+from specviz.app.page.queue import fair_queue
 from specviz.app.page.sessions import Sessions
+from specviz.app.parts.request import Limits
 from specviz.cli.commands.app import Page
 
 Call = Callable[..., Any]
@@ -20,11 +22,15 @@ class FakePage:
     """What a page is made of, whose server only notes how it was started."""
 
     state_session_capacity = 1
+    max_threads = 1
 
     def __init__(self) -> None:
         self.launched: dict[str, Any] = {}
         self.calls: list[str] = []
         self.app = SimpleNamespace()
+        self.fns: dict[int, object] = {}
+        this: Any = self
+        fair_queue(this, Limits(), behind_proxy=False)
 
     def launch(self, **settings: Any) -> None:
         if settings.get("server_port") == 1:

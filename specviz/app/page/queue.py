@@ -122,6 +122,15 @@ class FairQueue(queueing.Queue):
             job.leave()
             del self._running[event._id]
 
+    @property
+    def begun(self) -> int:
+        """How many jobs have begun since the start."""
+        return self._turn
+
+    @property
+    def is_working(self) -> bool:
+        return bool(self._running)
+
     async def clean_events(self, *, session_hash: str | None = None, event_id: str | None = None) -> None:
         """As Gradio's, which asks for it where a stream was left; what runs learns of it at once."""
         for event in self._active():

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import datetime
 import time
+from collections.abc import Callable, Sequence
 from threading import Thread
 from types import SimpleNamespace
 from typing import Any
@@ -17,14 +18,17 @@ from typing import Any
 import gradio as gr
 from gradio.state_holder import SessionState, StateHolder
 
-from specviz.allocator import few_arenas, give_back
+from specviz.allocator import few_arenas, settle
 from specviz.app.page.handed_in import HANDED_IN
+from specviz.app.page.queue import FairQueue
 
 AFTER_LEAVING_S = 600.0
 """how long the state of a closed page is kept: a connection that is lost for some minutes loses nothing"""
 
-GIVE_BACK_S = 60.0
-"""memory of visitors who have left is handed back so often at most"""
+SETTLE_S = 60.0
+"""after jobs, or when visitors have left, memory is tidied so often at most, while nothing is measured"""
+SETTLE_AT_WORK_S = 300.0
+"""and so often where the engine never rests: a run is held up for some tenths of a second"""
 
 
 class Session(SessionState):
@@ -65,12 +69,19 @@ class _Dropped(dict[int, Any]):
 
 
 class Sessions(StateHolder):
-    """All visitors' states; those of closed pages go after a while."""
+    """All visitors' states; those of closed pages go after a while. What the tabs keep of a visitor goes with them: a
+    program that keeps no connection open never closes its page, and Gradio tells nobody when its state makes room."""
 
-    def __init__(self) -> None:
+    def __init__(self, queue: FairQueue, leave: Sequence[Callable[[Any], object]]) -> None:
+        """`leave`: what the page does when a visitor closes it, by their request."""
         super().__init__()  # type: ignore[no-untyped-call]
+        self._leave = leave
+        self._known: set[str] = set()
+        self._queue = queue
         self._freed = False
-        self._given_back_at = 0.0
+        self._settled_at = time.monotonic()
+        self._settled_after = 0
+        """jobs"""
 
     def __getitem__(self, session_id: str) -> SessionState:
         if session_id not in self.session_data:
@@ -81,6 +92,10 @@ class Sessions(StateHolder):
         """Gradio asks for this once a second."""
         super().delete_all_expired_state()  # type: ignore[no-untyped-call]
         HANDED_IN.sweep(self.session_data)
+        known, self._known = self._known, set(self.session_data)
+        for session_id in known - self._known:
+            for leave in self._leave:
+                leave(SimpleNamespace(session_hash=session_id))
         before = datetime.datetime.now() - datetime.timedelta(seconds=AFTER_LEAVING_S)
         expired = [one for one, state in self.session_data.items() if state.is_closed]
         for session_id in [one for one in expired if self.time_last_used.get(one, before) <= before]:
@@ -89,14 +104,22 @@ class Sessions(StateHolder):
                 self.session_data.pop(session_id, None)
                 self.time_last_used.pop(session_id, None)
             self._freed = True
-        if self._freed and time.monotonic() - self._given_back_at > GIVE_BACK_S:
-            self._freed, self._given_back_at = False, time.monotonic()
-            Thread(target=give_back, name="specviz-give-back", daemon=True).start()
+        self._settle()
+
+    def _settle(self) -> None:
+        """Where there is something to tidy, and then beside the server."""
+        rested_s = time.monotonic() - self._settled_at
+        news = self._freed or self._queue.begun != self._settled_after
+        if news and rested_s > (SETTLE_AT_WORK_S if self._queue.is_working else SETTLE_S):
+            self._freed, self._settled_at, self._settled_after = False, time.monotonic(), self._queue.begun
+            Thread(target=settle, name="specviz-settle", daemon=True).start()
 
 
 def keep_little(demo: gr.Blocks) -> None:
     """From now on the launched page keeps its visitors' states in this way. Call it before anyone can have come."""
     few_arenas()
     app = demo.app
-    app.state_holder = Sessions()
+    leave = [fn.fn for fn in demo.fns.values() if any(event == "unload" for _, event in fn.targets) and fn.fn]
+    assert isinstance(demo._queue, FairQueue), "`build` puts it there."
+    app.state_holder = Sessions(demo._queue, leave)
     app.state_holder.set_blocks(demo)

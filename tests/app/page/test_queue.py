@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import gradio as gr
+import httpx
 import pytest
 from gradio_client import Client
 from gradio_client.exceptions import AppError
@@ -241,3 +242,10 @@ def test_a_network_has_three_quarters_of_the_places_and_others_have_every_second
             await queue.clean_events(session_hash=one.session)
 
     play(page, tmp_path, scene)
+
+
+def test_a_program_that_posts_and_then_listens_by_its_jobs_name_gets_its_answer(page: gr.Blocks) -> None:
+    posted = httpx.post(f"{page.local_url}gradio_api/call/check", json={"data": [{}]}).json()
+    answer = httpx.get(f"{page.local_url}gradio_api/call/check/{posted['event_id']}", timeout=60.0).text
+    assert answer.startswith("event: complete")
+    assert '"verdict": "unreadable"' in answer or '"ok": false' in answer

@@ -7,6 +7,10 @@ from tests.mutants.faults.fault import Fault
 QUEUE = "tests/app/page/test_queue.py"
 NETWORK = "tests/app/page/test_network.py"
 JOBS = "tests/app/parts/test_jobs.py"
+HANDED_IN = "tests/app/page/test_handed_in.py"
+SCRATCH = "tests/test_scratch.py"
+TRAIN = "tests/app/train/test_train.py"
+ANALYSIS = "tests/app/analysis/test_analysis_tab.py"
 
 FAULTS: tuple[Fault, ...] = (
     Fault(
@@ -50,5 +54,61 @@ FAULTS: tuple[Fault, ...] = (
         "if not self._event.is_set() and self._job.is_over():",
         "if self._job.is_over():",
         (JOBS,),
+    ),
+    Fault(
+        "files: one goes with the first page that closes",
+        "specviz/app/page/handed_in.py",
+        "if not holders and (holders is not None or",
+        "if len(holders or ()) < 2 and (holders is not None or",
+        (HANDED_IN,),
+    ),
+    Fault(
+        "files: what is on its way takes no room",
+        "specviz/app/page/handed_in.py",
+        "self._arriving[network] = self._arriving.get(network, 0) + size",
+        "self._arriving[network] = 0",
+        (HANDED_IN,),
+    ),
+    Fault(
+        "scratch: a living process's folder is swept",
+        "specviz/scratch.py",
+        "fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)",
+        "fcntl.flock(file, fcntl.LOCK_UN)",
+        (SCRATCH,),
+    ),
+    Fault(
+        "training: weights stay where nobody listened to its end",
+        "specviz/app/train/actions.py",
+        "or (job is not None and job.is_left()):",
+        "and (job is not None and job.is_left()):",
+        (TRAIN,),
+    ),
+    Fault(
+        "analysis: what a zip unpacks to has no bound",
+        "specviz/app/analysis/actions.py",
+        "unread -= characters",
+        "unread -= 0",
+        (ANALYSIS,),
+    ),
+    Fault(
+        "analysis: it goes on when its visitor has left",
+        "specviz/app/analysis/actions.py",
+        "            job.check()\n            try:",
+        "            try:",
+        (ANALYSIS,),
+    ),
+    Fault(
+        "sessions: what tabs keep of a visitor stays when the state makes room",
+        "specviz/app/page/sessions.py",
+        "for session_id in known - self._known:",
+        "for session_id in self._known - known:",
+        ("tests/app/page/test_sessions.py",),
+    ),
+    Fault(
+        "drafting process: it waits for good",
+        "specviz/asynchronous/process.py",
+        "    one.close()\n    if not active_children()",
+        "    if not active_children()",
+        ("tests/asynchronous/test_waiting_process.py",),
     ),
 )
