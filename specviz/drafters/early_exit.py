@@ -15,6 +15,7 @@ from specviz.drafters.parts.shape import ShapeOptions
 from specviz.errors import OptionError
 from specviz.lm.base import Blocks, SplitModel
 from specviz.options import option
+from specviz.trace.declared_method import Candidates
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class EarlyExitDrafter(OwnLayersDrafter[EarlyExitOptions]):
     LayerSkip (Elhoushi et al., 2404.16710).
     """
 
+    candidates: ClassVar[Candidates] = Candidates(hands_over=True)
     needs: ClassVar[Needs | None] = Needs(
         guesses_from="the target's own first layers",
         training="none; a target trained to be read out early drafts better",

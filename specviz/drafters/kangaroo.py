@@ -35,6 +35,7 @@ from specviz.lm.rotary import turned
 from specviz.options import Options, option
 from specviz.protocol.trainings import SHIPPED, UNTRAINED
 from specviz.stop_policies.confidence import ConfidenceOptions, ConfidenceStopPolicy
+from specviz.trace.declared_method import Candidates
 from specviz.trace.exhibits import Exhibit
 
 ATTENTION_HEADS = 6
@@ -188,6 +189,7 @@ class KangarooDrafter(OwnLayersDrafter[KangarooOptions], ReadsFeatures, Observes
     Kangaroo (Liu et al., 2404.18911).
     """
 
+    candidates: ClassVar[Candidates] = Candidates(hands_over=True)
     needs: ClassVar[Needs | None] = Needs(
         guesses_from="the target's own first layers, through a trained adapter",
         training="the adapter, on the target's states",

@@ -37,7 +37,7 @@ class RandomDrafter(Drafter[RandomOptions], Attaches):
     (Leviathan et al., 2211.17192, hold for any q).
     """
 
-    candidates: ClassVar[Candidates] = Candidates(deepest="gamma", evenly=True)
+    candidates: ClassVar[Candidates] = Candidates(deepest="gamma", reaches=True, evenly=True)
     needs: ClassVar[Needs | None] = Needs(guesses_from="nothing: every token is as likely as any other")
 
     def kinds(self, sampling: Sampling) -> frozenset[CandidateKind]:

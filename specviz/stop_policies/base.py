@@ -15,6 +15,7 @@ from torch import Tensor
 from specviz.errors import OptionError
 from specviz.options import Options, option
 from specviz.registry import PlugIn, Registry
+from specviz.trace.declared_method import Stops
 from specviz.trace.events import Option
 
 
@@ -111,6 +112,8 @@ class StopPolicy(PlugIn[StopOptionsT_co]):
     the best stop policy could reach, and no speed is taken from them"""
     recipe: ClassVar[Recipe | None] = None
     """set where it goes by trained weights: shipped ones, or those of `use`"""
+    stops: ClassVar[Stops] = Stops()
+    """what a trace shows of where it ends a draft; the check goes by it"""
     needs_hidden: ClassVar[bool] = False
     """it looks at the drafter's hidden states"""
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from specviz.options import option
 from specviz.stop_policies.base import STOP_POLICIES, DraftView, StopOptions, StopPolicy
+from specviz.trace.declared_method import Stops
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,8 @@ class ConfidenceStopPolicy(StopPolicy[ConfidenceOptions]):
     Assisted generation in Hugging Face transformers (`assistant_confidence_threshold`, 0.4), a training-free form of
     DISCO (2405.04304). The unlikely token itself is submitted: taking it back would bias the text.
     """
+
+    stops: ClassVar[Stops] = Stops(score="prob", threshold="threshold")
 
     def goes_below(self, draft: DraftView, node: int) -> bool:
         return draft.prob(node) >= float(self.options.threshold)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from specviz.options import option
 from specviz.stop_policies.base import STOP_POLICIES, DraftView, StopOptions, StopPolicy
-from specviz.stop_policies.parts.moving import MovingThreshold
+from specviz.trace.declared_method import Stops
 from specviz.trace.events import Option
+from specviz.trace.moving_threshold import MovingThreshold
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,8 @@ class DraftVerifyStopPolicy(StopPolicy[DraftVerifyOptions]):
     step, otherwise down, unless the last draft was never stopped; the threshold itself is smoothed too. It remembers
     the rounds of its run; a run continued from a trace starts afresh.
     """
+
+    stops: ClassVar[Stops] = Stops(score="prob", threshold="first_threshold", noted="stop_threshold")
 
     def __init__(self, options: DraftVerifyOptions) -> None:
         super().__init__(options)

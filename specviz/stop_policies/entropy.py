@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import sqrt
+from typing import ClassVar
 
 from specviz.options import option
 from specviz.stop_policies.base import STOP_POLICIES, DraftView, StopOptions, StopPolicy
-from specviz.stop_policies.parts.moving import MovingThreshold
+from specviz.trace.declared_method import Stops
 from specviz.trace.events import Option
+from specviz.trace.moving_threshold import MovingThreshold
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,8 @@ class EntropyStopPolicy(StopPolicy[EntropyOptions]):
     otherwise; it then remembers the rounds of its run, and a run continued from a trace starts afresh. H is taken
     after temperature, top-k and top-p.
     """
+
+    stops: ClassVar[Stops] = Stops(score="bound", threshold="floor", noted="stop_floor", moves="moves", keeps="keep")
 
     def __init__(self, options: EntropyOptions) -> None:
         super().__init__(options)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from specviz.options import option
 from specviz.stop_policies.base import LONGEST, STOP_POLICIES, StopOptions, StopPolicy
+from specviz.trace.declared_method import Stops
 from specviz.trace.events import Option
 
 
@@ -27,6 +29,8 @@ class HeuristicStopPolicy(StopPolicy[HeuristicOptions]):
     shorter or longer than its own; a tree is cut there. It remembers the rounds of its run; a run continued from a
     trace starts afresh.
     """
+
+    stops: ClassVar[Stops] = Stops(score="none", levels="stop_levels")
 
     def __init__(self, options: HeuristicOptions) -> None:
         super().__init__(options)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from specviz.stop_policies.base import STOP_POLICIES, DraftView, StopOptions, StopPolicy, TargetSays
+from specviz.trace.declared_method import Stops
 from specviz.trace.events import Option
 
 
@@ -24,6 +25,7 @@ class OracleStopPolicy(StopPolicy[OracleOptions]):
     taken from its runs. At temperature 0 alone: above it, what is accepted is not settled before the draws are made.
     """
 
+    stops: ClassVar[Stops] = Stops(score="target")
     temperatures: ClassVar[str] = "zero"
     deployable: ClassVar[bool] = False
 

@@ -22,18 +22,22 @@ from specviz.trace.rules import (
     distributions,
     draft,
     ending,
+    exhibits,
     header,
     lanes,
     last_token,
     noise,
+    passes,
     residuals,
     run,
+    stops_learned,
     thresholds,
     times,
     transform,
     verdicts,
+    wholeness,
 )
-from specviz.trace.rules.scene import Scene
+from specviz.trace.rules.scene import scenes_of
 from specviz.trace.structure import structure
 
 __all__ = ["Problem", "check", "errors", "read_checked"]
@@ -44,8 +48,8 @@ _ROUND_RULES = (
     agreement.ranks,
     agreement.agreements,
     draft.candidates,
-    draft.passes,
-    draft.exhibits,
+    passes.passes,
+    exhibits.exhibits,
     verdicts.verdicts,
     thresholds.thresholds,
     thresholds.reaches,
@@ -60,6 +64,10 @@ _ROUND_RULES = (
     last_token.last_token,
     noise.last_drawn,
     commit.committed,
+)
+_RULES_OVER_ROUNDS = (
+    wholeness.alike,
+    stops_learned.learned,
 )
 _RUN_RULES = (
     header.header,
@@ -78,16 +86,11 @@ def check(trace: Trace) -> list[Problem]:
     broken = list(_identity(trace)) + list(structure(trace))
     if broken:
         return broken
-    in_rounds = chain.from_iterable(rule(scene) for scene in _scenes(trace) for rule in _ROUND_RULES)
+    scenes = list(scenes_of(trace))
+    in_rounds = chain.from_iterable(rule(scene) for scene in scenes for rule in _ROUND_RULES)
+    over_rounds = chain.from_iterable(rule(scenes) for rule in _RULES_OVER_ROUNDS)
     in_run = chain.from_iterable(rule(trace) for rule in _RUN_RULES)
-    return [*in_rounds, *in_run]
-
-
-def _scenes(trace: Trace) -> Iterator[Scene]:
-    text = tuple(trace.started.prompt_ids)
-    for index, this in enumerate(trace.rounds):
-        yield Scene(f"rounds[{index}]", trace.started, this, text)
-        text += tuple(token.token for token in this.committed.tokens)
+    return [*in_rounds, *over_rounds, *in_run]
 
 
 def errors(problems: list[Problem]) -> list[Problem]:

@@ -1,4 +1,4 @@
-"""What a drafter and a tree policy say of their drafts, as plain data: read by the check of a trace.
+"""What a drafter, a tree policy and a stop policy say of their drafts, as plain data: read by the check of a trace.
 
 Kept in `assets/methods.json`, which `make generate` writes from the methods' own files.
 """
@@ -6,6 +6,7 @@ Kept in `assets/methods.json`, which `make generate` writes from the methods' ow
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,10 @@ class Candidates:
     """the option that bounds them per round"""
     deepest: str = ""
     """the option that bounds their depth"""
+    reaches: bool = False
+    """every path is as deep as that option says, or as there is room"""
+    leaves: str = ""
+    """the option that bounds the number of paths"""
     hybrid: bool = False
     """it has a model, and candidates of it, where its option `fallback` says `model`"""
     merged: bool = False
@@ -34,6 +39,8 @@ class Candidates:
     """its passes read the target's states and keep no rows of their own"""
     pairs: bool = False
     """a row of its cache belongs to a token and the target's state before it: the first token has none"""
+    hands_over: bool = False
+    """its passes go over every node of the tree, and the target's goes on from there"""
     own_tokens: bool = False
     """its model reads the text in tokens of its own: its cached rows are not the text's"""
     riding: str = ""
@@ -53,3 +60,38 @@ class Trees:
     """the n-th candidate is the n-th draw of its round"""
     drops: bool = False
     """candidates below which the model was asked may be left out of the tree"""
+    fan: str = ""
+    """the option that bounds the children of one node, and the nodes of a level below which the model is asked"""
+    beam: bool = False
+    """a level has as many candidates as the option counted `per_level` says while anything is left to draw"""
+    forks: bool = False
+    """the first level is as wide as that option says, and a chain hangs below each of its candidates"""
+    static: bool = False
+    """the shape is the same in every round, as far as there is room"""
+    best_first: str = ""
+    """the budget goes to the places most probably reached, one after the other; where this option is above 0, to all
+    that are reached so probably, level by level"""
+    depth_first: bool = False
+    """nodes are numbered subtree by subtree"""
+    notes: tuple[str, ...] = ()
+    """what it notes with every draft; `rules.shapes` knows how they are worked out"""
+
+
+@dataclass(frozen=True, slots=True)
+class Stops:
+    """What a trace shows of where a stop policy ends a draft: a score, and the threshold that it has to reach."""
+
+    score: Literal["", "none", "prob", "bound", "target"] = ""
+    """what decides whether candidates are drawn below a node: nothing (`none`), the probability that the drafter gave
+    to it (`prob`), 1 - sqrt(scale H) with the entropy H of what the drafter says follows (`bound`), whether the target
+    would choose it (`target`); empty: something that a trace does not hold"""
+    threshold: str = ""
+    """the option with what the score must reach"""
+    noted: str = ""
+    """the note with that of a round, where it moves with the acceptance rate (`trace.moving_threshold`)"""
+    moves: str = ""
+    """the option under which it moves; empty: it always does, if it is noted"""
+    keeps: str = ""
+    """the option under which a candidate goes by the score of its parent"""
+    levels: str = ""
+    """the note with the most levels of a round"""

@@ -47,6 +47,12 @@ class KnownDrafter:
     """the option that bounds its candidates per round; empty: none does"""
     deepest: str
     """the option that bounds their depth; empty: none does"""
+    reaches: bool
+    """every path is as deep as that option says, or as there is room"""
+    leaves: str
+    """the option that bounds the number of its paths; empty: none does"""
+    pass_reads: str
+    """which weights `read` of its passes counts, in words"""
     hybrid: bool
     """it has a model, and candidates of it, where its option `fallback` says `model`"""
     planned: str
@@ -55,6 +61,8 @@ class KnownDrafter:
     """its passes read the target's states and keep no rows of their own"""
     pairs: bool
     """a row of its cache belongs to a token and the target's state before it: the first token has none"""
+    hands_over: bool
+    """its passes go over every node of the tree, and the target's goes on from there"""
     own_tokens: bool
     """its model reads the text in tokens of its own: its cached rows are not the text's"""
     riding: str
@@ -85,14 +93,27 @@ class KnownTreePolicy:
     """the option that bounds the depth; empty: none does"""
     stretches: bool
     """a budget makes the tree go on below that depth"""
+    fan: str
+    beam: bool
+    forks: bool
+    static: bool
+    best_first: str
+    depth_first: bool
+    notes: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
 class KnownStopPolicy:
-    """One stop policy, as a trace shows it."""
+    """One stop policy, as a trace shows it; see `declared_method.Stops`."""
 
     lossless: bool
     deployable: bool
+    score: str
+    threshold: str
+    noted: str
+    moves: str
+    keeps: str
+    levels: str
 
 
 EMPTY: Mapping[str, Any] = {"bool": False, "str": "", "frozenset[str]": frozenset()}

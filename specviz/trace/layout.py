@@ -44,3 +44,14 @@ def tidy_layout(parents: Sequence[int], depths: Sequence[int]) -> list[tuple[flo
         if children[node]:
             rows[node] = (rows[children[node][0]] + rows[children[node][-1]]) / 2
     return [(float(depth), row) for depth, row in zip(depths, rows, strict=True)]
+
+
+def touched_tiles(parents: Sequence[int], tile: int) -> int:
+    """How many tile × tile blocks of the ancestor mask (a node sees itself and its ancestors) hold anything."""
+    touched = set()
+    for node in range(len(parents)):
+        seen = node
+        while seen >= 0:
+            touched.add((node // tile, seen // tile))
+            seen = parents[seen]
+    return len(touched)

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from specviz.trace.events import Trace
-from specviz.trace.known_methods import DRAFTERS, STOP_POLICIES, TREE_POLICIES
+from specviz.trace.known_methods import DRAFTERS, STOP_POLICIES, TREE_POLICIES, known_drafter
 from specviz.trace.known_rules import KNOWN
-from specviz.trace.rules.scene import producer_of
+from specviz.trace.rules import stops
+from specviz.trace.rules.scene import producer_of, scenes_of
 
 NO_MODEL = (
     "that the models say what is recorded of them; no model at hand",
@@ -28,7 +29,7 @@ def unchecked(trace: Trace) -> list[str]:
 
 def gaps(trace: Trace) -> list[str]:
     """What could have been recomputed if the methods were known or the trace had kept more; often empty."""
-    return [*_verdicts(trace), *_methods(trace), *_left_out(trace)]
+    return [*_verdicts(trace), *_methods(trace), *_left_out(trace), *_unsettled(trace)]
 
 
 def outcome(trace: Trace) -> str:
@@ -68,3 +69,16 @@ def _left_out(trace: Trace) -> Iterator[str]:
     rests = [head.rest for this in trace.rounds for node in this.nodes for head in (node.target, node.draft) if head]
     if any(node.target.tokens for this in trace.rounds for node in this.nodes) and max(rests) > WIDE:
         yield f"what the heads leave to their rests, up to {max(rests):.0%}: numbers behind it are held to bounds"
+
+
+def _unsettled(trace: Trace) -> Iterator[str]:
+    """What known methods do by something that a trace does not hold, or what left no mark in this one."""
+    started, drafter = trace.started, known_drafter(trace.started.drafter)
+    if drafter is not None and (drafter.found or not drafter.draws) and drafter.sources:
+        yield f"whether '{started.drafter.name}' found, or knew, other candidates too: nothing was looked up anew"
+    if drafter is not None and drafter.merged:
+        yield "whether the trees of the single models are whole: they were merged"
+    policy = TREE_POLICIES.get(started.growth.name) if started.growth is not None else None
+    if started.growth is not None and policy is not None and policy.static:
+        yield f"whether the shape is the one that '{started.growth.name}' plans with these options"
+    yield from stops.unsettled(list(scenes_of(trace)))

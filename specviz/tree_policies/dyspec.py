@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from specviz.core.sampling import Sampling
 from specviz.core.tree import ROOT, DraftTree
 from specviz.options import option
+from specviz.trace.declared_method import Trees
 from specviz.trace.events import CandidateKind
+from specviz.trace.layout import touched_tiles
 from specviz.tree_policies.base import MOST_NODES, TREE_POLICIES, Draft, TreePolicy, TreePolicyOptions
 from specviz.tree_policies.parts.siblings import Siblings, sibling_kinds, siblings_of
 
@@ -37,6 +39,12 @@ class DySpecTreePolicy(TreePolicy[DySpecOptions]):
     drafter's probabilities down to it and of the rejections before it. With a threshold, level by level. Nodes are laid
     out subtree by subtree, and the blocks that the mask then touches are counted.
     """
+
+    trees: ClassVar[Trees] = Trees(
+        best_first="threshold",
+        depth_first=True,
+        notes=("mask_tiles", "mask_tiles_all", "mask_tiles_as_drawn"),
+    )
 
     def kinds(self, sampling: Sampling) -> frozenset[CandidateKind]:
         return sibling_kinds(sampling)
@@ -100,14 +108,3 @@ def depth_first(tree: DraftTree) -> list[int]:
         order.append(node)
         stack.extend(reversed(children[node]))
     return order
-
-
-def touched_tiles(parents: Sequence[int], tile: int) -> int:
-    """How many tile × tile blocks of the ancestor mask (a node sees itself and its ancestors) hold anything."""
-    touched = set()
-    for node in range(len(parents)):
-        seen = node
-        while seen >= 0:
-            touched.add((node // tile, seen // tile))
-            seen = parents[seen]
-    return len(touched)

@@ -30,7 +30,7 @@ class Eagle2TreePolicy(TreePolicy[Eagle2Options]):
     candidates are point masses at every temperature. The paper keeps 60 nodes of depth 6 from 10 per level.
     """
 
-    trees: ClassVar[Trees] = Trees(drops=True)
+    trees: ClassVar[Trees] = Trees(drops=True, fan="width", notes=("scored",))
 
     def kinds(self, sampling: Sampling) -> frozenset[CandidateKind]:
         return frozenset(["point_mass"])

@@ -11,12 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 
 from specviz.core.sampling import Sampling
 from specviz.core.tree import ROOT
 from specviz.options import option
+from specviz.trace.declared_method import Trees
 from specviz.trace.events import CandidateKind
 from specviz.tree_policies.base import DEEPEST, TREE_POLICIES, WIDEST, Draft, TreePolicy, TreePolicyOptions
 from specviz.tree_policies.parts.siblings import Siblings, sibling_kinds, siblings_of
@@ -93,6 +95,8 @@ class RsdSTreePolicy(TreePolicy[RsdSOptions]):
     RSD-S of Jeong et al. 2402.14160, §3.3, after Kool et al. 1903.06059. How many children a node gets is random;
     siblings stand in the order of their keys, so that the sequential rule holds. At temperature 0 beam search.
     """
+
+    trees: ClassVar[Trees] = Trees(beam=True)
 
     def kinds(self, sampling: Sampling) -> frozenset[CandidateKind]:
         return sibling_kinds(sampling)

@@ -103,7 +103,7 @@ class SequoiaTreePolicy(TreePolicy[SequoiaOptions]):
     without replacement with fresh noise every round; at temperature 0 the most probable.
     """
 
-    trees: ClassVar[Trees] = Trees(in_order=True)
+    trees: ClassVar[Trees] = Trees(in_order=True, static=True)
 
     settles_siblings: ClassVar[bool] = True
 

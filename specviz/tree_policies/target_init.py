@@ -12,6 +12,7 @@ from typing import ClassVar
 from specviz.core.sampling import Sampling, transform, without
 from specviz.core.tree import FROM_TARGET, ROOT
 from specviz.options import option
+from specviz.trace.declared_method import Trees
 from specviz.trace.events import CandidateKind
 from specviz.tree_policies.base import (
     DEEPEST,
@@ -50,6 +51,7 @@ class TargetInitTreePolicy(TreePolicy[TargetInitOptions]):
     Where the target's answer is not known (the first round, after a rejection of all) the drafter proposes.
     """
 
+    trees: ClassVar[Trees] = Trees(forks=True, notes=("from_target", "mask_side", "mask_side_largest"))
     lossless: ClassVar[bool] = False
     settles_siblings: ClassVar[bool] = True
     opens: ClassVar[bool] = True

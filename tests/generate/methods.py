@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import Any
 
 from specviz.core.sampling import Sampling
@@ -30,10 +31,14 @@ def drafter(kind: type[Drafter[Options]]) -> dict[str, Any]:
         "model": issubclass(kind, UsesModel) and not said.hybrid,
         "most": said.most,
         "deepest": said.deepest,
+        "reaches": said.reaches,
+        "leaves": said.leaves,
+        "pass_reads": kind.pass_reads,
         "hybrid": said.hybrid,
         "planned": said.planned,
         "from_states": said.from_states,
         "pairs": said.pairs,
+        "hands_over": said.hands_over,
         "own_tokens": said.own_tokens,
         "riding": said.riding,
         "merged": said.merged,
@@ -58,11 +63,19 @@ def tree_policy(kind: type[TreePolicy[Options]]) -> dict[str, Any]:
         "widest": counted.get("per_level", ""),
         "deepest": counted.get("levels", ""),
         "stretches": options["budget"].default == 0,
+        "fan": kind.trees.fan,
+        "beam": kind.trees.beam,
+        "forks": kind.trees.forks,
+        "static": kind.trees.static,
+        "best_first": kind.trees.best_first,
+        "depth_first": kind.trees.depth_first,
+        "notes": sorted(kind.trees.notes),
     }
 
 
 def stop_policy(kind: type[StopPolicy[StopOptions]]) -> dict[str, Any]:
-    return {"lossless": kind.lossless, "deployable": kind.deployable}
+    """One stop policy, with the fields of `KnownStopPolicy`."""
+    return {"lossless": kind.lossless, "deployable": kind.deployable, **asdict(kind.stops)}
 
 
 def text() -> str:

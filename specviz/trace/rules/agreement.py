@@ -70,12 +70,12 @@ def _own_heads(scene: Scene, node: Node) -> tuple[TopK, TopK | None]:
 
 def _of_heads(place: str, said: Agreement, target: TopK, draft: TopK | None, scene: Scene) -> Iterator[Problem]:
     size = scene.started.target.vocab_size
-    yield from _within(f"{place}.target_bits", said.target_bits, _entropy(target, size))
+    yield from _within(f"{place}.target_bits", said.target_bits, entropy(target, size))
     if (said.draft_bits is None) != (said.overlap is None) or (said.draft_bits is None and said.kl_bits is not None):
         yield Problem(place, "compares with a draft in part; entropy and overlap are given together or not at all")
     if said.draft_bits is None or said.overlap is None:
         return
-    yield from _within(f"{place}.draft_bits", said.draft_bits, _entropy(draft, size))
+    yield from _within(f"{place}.draft_bits", said.draft_bits, entropy(draft, size))
     _, distance = Bounds.of_head(target).minus(Bounds.of_head(draft))
     yield from _within(f"{place}.overlap", said.overlap, Range(1 - distance.high, 1 - distance.low).capped())
     least = 2 * max(0.0, 1 - said.overlap - ROUNDING) ** 2 / log(2)  # Pinsker's inequality, in bits
@@ -89,7 +89,7 @@ def _within(place: str, value: float, due: Range) -> Iterator[Problem]:
         yield Problem(place, f"is {value:.6g}, but the recorded distribution makes it {due}")
 
 
-def _entropy(head: TopK | None, size: int) -> Range:
+def entropy(head: TopK | None, size: int) -> Range:
     """In bits: the rest is least spread in lumps as large as the head's last, and most where all others share it."""
     if head is None or not head.tokens:
         return Range(0.0, log2(size))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from specviz.trace.events import Node, Round
+from specviz.trace.events import Node, Round, Trace
 from specviz.trace.header import Started
 from specviz.trace.known_rules import KNOWN, KnownRule, keeps_survivors
 from specviz.trace.layout import families_of, rows_of
@@ -89,3 +89,11 @@ class Scene:
         while node >= 0:
             yield node
             node = self.round.nodes[node].parent
+
+
+def scenes_of(trace: Trace) -> Iterator[Scene]:
+    """Every round with what was committed before it."""
+    text = tuple(trace.started.prompt_ids)
+    for index, this in enumerate(trace.rounds):
+        yield Scene(f"rounds[{index}]", trace.started, this, text)
+        text += tuple(token.token for token in this.committed.tokens)

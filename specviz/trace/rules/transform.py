@@ -50,7 +50,7 @@ def _follows(place: str, head: TopK, raw: TopK, sampling: SamplingCard, size: in
     if wrong is not None:
         yield wrong
         return
-    for token, derived in _sharpened(raw, sampling, size).items():
+    for token, derived in sharpened(raw, sampling, size).items():
         if token in head.tokens:
             shown = recorded(head.probs[head.tokens.index(token)])
             if shown.high < derived.low - SINGLE or shown.low > derived.high + SINGLE:
@@ -79,7 +79,7 @@ def _out_of_proportion(place: str, head: TopK, raw: TopK, sampling: SamplingCard
             yield Problem(place, f"{told}, but by the model's own head it is {Range(low, high)}")
 
 
-def _sharpened(raw: TopK, sampling: SamplingCard, size: int) -> dict[int, Range]:
+def sharpened(raw: TopK, sampling: SamplingCard, size: int) -> dict[int, Range]:
     """The raw head's tokens after temperature, top-k and nucleus, as ranges."""
     power = 1 / sampling.temperature
     ranges = [recorded(prob) for prob in raw.probs]

@@ -34,7 +34,7 @@ class Forged:
     trace: Trace
 
 
-Forgeries = Iterator[Forged]
+Maker = Callable[[], Iterator[Forged]]
 
 
 @dataclass(frozen=True)
@@ -42,22 +42,22 @@ class Class:
     """One class of forgeries, and what becomes of it."""
 
     name: str
-    make: Callable[[], Forgeries]
+    make: Maker
     made: int
     """at least so many"""
     found: int
     """at least so many of them are found"""
-    named: str = ""
+    named: tuple[str, ...] = ()
     """how what is said to be not recomputed begins, for those that are not; empty: all are found"""
 
 
 CLASSES: list[Class] = []
 
 
-def forgeries(name: str, made: int, found: int, named: str = "") -> Callable[[Callable[[], Forgeries]], Any]:
+def forgeries(name: str, made: int, found: int, named: tuple[str, ...] = ()) -> Callable[[Maker], Maker]:
     """Registers the decorated maker of a class."""
 
-    def register(make: Callable[[], Forgeries]) -> Callable[[], Forgeries]:
+    def register(make: Maker) -> Maker:
         CLASSES.append(Class(name, make, made, found, named))
         return make
 

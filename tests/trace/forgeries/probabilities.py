@@ -10,7 +10,7 @@ FACTORS = (0.5, 0.95, 1.05, 2.0)
 
 
 @forgeries(
-    "the probability of a path that was handed down", made=40, found=40, named="what the heads leave to their rests"
+    "the probability of a path that was handed down", made=40, found=40, named=("what the heads leave to their rests",)
 )
 def parent_reach() -> Iterator[Forged]:
     for name, data in [*shipped("verifier-traversal"), *kept("verifier-traversal")]:

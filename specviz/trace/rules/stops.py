@@ -1,0 +1,194 @@
+"""Rules about where drafts end: a stop policy's score of a node against its threshold, and how deep a draft may be.
+
+What the stop policies declare stands in `known_methods`. Scores of candidates follow from recorded heads, as ranges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import log, sqrt
+
+from specviz.trace.events import Node
+from specviz.trace.known_methods import FROM_TARGET, STOP_POLICIES, KnownStopPolicy, known_drafter
+from specviz.trace.problems import Problem
+from specviz.trace.rules.agreement import ROUNDING, entropy
+from specviz.trace.rules.bounds import ANYTHING, Bounds, Range, recorded
+from specviz.trace.rules.distributions import drawn_by
+from specviz.trace.rules.scene import SINGLE, Scene
+from specviz.trace.rules.transform import sharpened
+
+LONGEST = 32
+"""levels of a draft, whatever a policy asks for"""
+
+
+def policy_of(scene: Scene) -> KnownStopPolicy | None:
+    """None: the run has none, or one that is not known."""
+    card = scene.started.stopping
+    return None if card is None else STOP_POLICIES.get(card.name)
+
+
+def asks(scene: Scene) -> bool:
+    """Whether a stop policy may end the draft below single nodes."""
+    policy = policy_of(scene)
+    return scene.started.stopping is not None and (policy is None or policy.score != "none")
+
+
+def levels(scene: Scene) -> int | None:
+    """How many levels the stop policy allows in this round; None: as many as the shape has."""
+    card, policy = scene.started.stopping, policy_of(scene)
+    if card is None or policy is None:
+        return None
+    longest = card.options.get("longest")
+    most = longest if isinstance(longest, int) and longest > 0 else None
+    noted = scene.round.drafted.note.get(policy.levels) if policy.levels else None
+    return min(noted, most or LONGEST) if isinstance(noted, int) else most
+
+
+def deepest(scene: Scene) -> int:
+    """How deep a draft may be: in the text that was asked for, in the contexts, for the heads, by the stop policy."""
+    started, length = scene.started, scene.round.base_length
+    drafter = known_drafter(started.drafter)
+    rooms = [room_below(scene)]
+    if drafter is not None and (drafter.from_states or drafter.pairs):
+        if length == 1:
+            return 0  # the target has left no state yet
+        heads = started.drafter.options.get(drafter.deepest)
+        rooms += [heads] if isinstance(heads, int) else []
+    if started.drafter.model is not None:
+        rooms.append(started.drafter.model.context_length - length + 1)
+    if (most := levels(scene)) is not None:
+        rooms.append(most)
+    return min(rooms)
+
+
+def room_below(scene: Scene) -> int:
+    """How deep a draft may be in the text: the round's last token is committed too."""
+    from_text = scene.started.target.context_length - scene.round.base_length
+    asked = len(scene.started.prompt_ids) + scene.started.max_new_tokens - scene.round.base_length
+    return min(from_text, asked) - 1
+
+
+def prob(scene: Scene, node: Node) -> Range:
+    """What the drafter gave to a candidate, after temperature, top-k and nucleus; at temperature 0 by its softmax."""
+    if node.kind != "point_mass":
+        return ANYTHING if node.draft_prob is None else recorded(node.draft_prob)
+    raw, started = scene.round.nodes[node.parent].draft_raw, scene.started
+    if raw is None or not raw.tokens:
+        return ANYTHING
+    if scene.greedy:
+        return Bounds.of_head(raw)[node.token]
+    known = sharpened(raw, started.sampling, started.target.vocab_size)
+    return known.get(node.token, Range(0.0, min((one.high for one in known.values()), default=1.0)))
+
+
+def _bound(scene: Scene, node: Node) -> Range:
+    """1 - sqrt(c H), H in nats."""
+    said = node.agreement_raw if scene.greedy else node.agreement
+    plain = (scene.started.sampling.temperature, scene.started.sampling.top_k, scene.started.sampling.top_p)
+    if (said is None or said.draft_bits is None) and plain == (1.0, 0, 1.0):
+        said = node.agreement_raw
+    scale = scene.started.stopping.options.get("scale") if scene.started.stopping is not None else None
+    if not isinstance(scale, (int, float)):
+        return Range(-1e9, 1.0)
+    if said is not None and said.draft_bits is not None:
+        bits = Range(max(0.0, said.draft_bits - ROUNDING), said.draft_bits + ROUNDING)
+    else:  # not recorded before format 1.1
+        drawn = drawn_by(scene, node.id) not in (None, FROM_TARGET)
+        head = node.draft_raw if scene.greedy else node.draft if drawn else None
+        bits = entropy(head, scene.started.target.vocab_size)
+    return Range(1 - sqrt(scale * bits.high * log(2)), 1 - sqrt(scale * max(0.0, bits.low) * log(2)))
+
+
+def threshold(scene: Scene, policy: KnownStopPolicy) -> float | None:
+    """What a score of this round had to reach."""
+    card = scene.started.stopping
+    assert card is not None, "a run without a stop policy has no threshold."
+    if policy.score == "target":
+        return 0.5  # of what is 0 or 1
+    told = scene.round.drafted.note.get(policy.noted) if moves(scene, policy) else None
+    told = card.options.get(policy.threshold) if told is None else told
+    return float(told) if isinstance(told, (int, float)) else None
+
+
+def moves(scene: Scene, policy: KnownStopPolicy) -> bool:
+    card = scene.started.stopping
+    return card is not None and bool(policy.noted) and (not policy.moves or card.options.get(policy.moves) is True)
+
+
+def goes_on(scene: Scene, node: int) -> bool | None:
+    """Whether the stop policy lets candidates be drawn below a node; None where the trace does not say."""
+    card, policy = scene.started.stopping, policy_of(scene)
+    if card is None:
+        return True
+    if policy is None:
+        return None
+    if policy.score == "none" or (node == 0 and not _at_root(scene, policy)):
+        return True
+    found, bar = score(scene, policy, node), threshold(scene, policy)
+    if found is None or bar is None:
+        return None
+    slack = SINGLE * (1 + abs(bar))
+    return True if found.low >= bar + slack else False if found.high < bar - slack else None
+
+
+def _at_root(scene: Scene, policy: KnownStopPolicy) -> bool:
+    """Whether the draft may end before its first candidate."""
+    return policy.score == "bound" and not _keeps(scene, policy)
+
+
+def _keeps(scene: Scene, policy: KnownStopPolicy) -> bool:
+    card = scene.started.stopping
+    return card is not None and bool(policy.keeps) and card.options.get(policy.keeps) is True
+
+
+def score(scene: Scene, policy: KnownStopPolicy, node: int) -> Range | None:
+    """By what it is decided whether candidates are drawn below a node; None where a trace does not hold it."""
+    here = scene.round.nodes[node]
+    if policy.score == "bound":
+        return _bound(scene, scene.round.nodes[here.parent] if _keeps(scene, policy) else here)
+    if policy.score == "target":
+        head = scene.round.nodes[here.parent].target
+        said = float(bool(head.tokens) and here.token == head.tokens[0])
+        return Range(said, said) if head.tokens else None
+    return prob(scene, here) if policy.score == "prob" else None
+
+
+def stopped(scene: Scene) -> Iterator[Problem]:
+    """Nothing is drafted below a node where the stop policy ends the draft, and each round notes what it goes by."""
+    card, policy = scene.started.stopping, policy_of(scene)
+    if card is None or policy is None:
+        return
+    note = scene.round.drafted.note
+    wanted = [policy.levels] if policy.levels else []
+    wanted += [policy.noted] if moves(scene, policy) else []
+    for name in wanted:
+        if name not in note and len(scene.round.nodes) > 1:
+            yield Problem(f"{scene.place}.drafted.note", f"lacks {name}, which '{card.name}' notes with every draft")
+    for node in scene.round.nodes:
+        below = [child for child in scene.children(node.id) if child.source != FROM_TARGET]
+        if below and goes_on(scene, node.id) is False:
+            told = f"has {len(below)} children, but '{card.name}' with these options drafts nothing below it"
+            yield Problem(f"{scene.place}.nodes[{node.id}]", told)
+
+
+def unsettled(rounds: Sequence[Scene]) -> Iterator[str]:
+    """What of a stop policy left no trace in this run, in words."""
+    card, policy = (rounds[0].started.stopping, policy_of(rounds[0])) if rounds else (None, None)
+    if card is None or policy is None or policy.score == "none":
+        return
+    if not policy.score:
+        yield f"where drafts end: what the stop policy '{card.name}' goes by is not in a trace"
+        return
+    scenes = [scene for scene in rounds if scene.round.judged.origin != "forced"]
+    decided = [
+        (goes_on(scene, node.id), score(scene, policy, node.id))
+        for scene in scenes
+        for node in scene.round.nodes
+        if node.depth < deepest(scene) and (node.id or _at_root(scene, policy))
+    ]
+    if all(verdict for verdict, _ in decided):
+        yield f"whether the stop policy '{card.name}' was there at all: it ended no draft"
+    if policy.score != "target" and not moves(rounds[0], policy):
+        low = max((found.low for verdict, found in decided if verdict is False and found), default=0.0)
+        high = min((found.high for verdict, found in decided if verdict and found), default=1.0)
+        yield f"the {policy.threshold} of '{card.name}': any from {max(0.0, low):.3f} to {high:.3f} makes these drafts"
