@@ -12,6 +12,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const sum = S.counters(rounds);
     const none = "nothing was drafted";
     const alone = sum.passes - sum.spec;
+    const kept = sum.without ? `(${sum.accepted} − ${sum.without})` : sum.accepted;
     return [
       {
         name: "alpha (α)",
@@ -35,13 +36,14 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       {
         name: "mean acceptance length",
         formula: "1 + accepted ÷ rounds that drafted",
-        worked: sum.spec ? `1 + ${sum.accepted - sum.open} ÷ ${sum.spec}` : none,
+        worked: sum.spec ? `1 + ${kept} ÷ ${sum.spec}` : none,
         value: S.ratio(sum.length),
         counts:
           `per round that drafted; ` +
           (alone
             ? `${S.count(alone, "round")} without a draft ${alone === 1 ? "is" : "are"} left out`
-            : "rounds without a draft are left out (here there are none)"),
+            : "rounds without a draft are left out (here there are none)") +
+          (sum.without ? `; ${S.count(sum.without, "last token")} did not stay in the text` : ""),
       },
       {
         name: "tokens per target pass",

@@ -28,6 +28,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   }
 
   const PROMPT = 60; // characters of a prompt without a name that are shown
+  const BEHIND = "behind the end"; // in place of the fate of what was judged behind the end of the text
   const BELIEVED =
     "p and q are what the models believe before temperature 0, at which the target's first choice decides.";
   const HEAD = ["node", "parent", "token", "fate", "p (target)", "q (draft)", "acceptance probability", "u"];
@@ -53,6 +54,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const { started } = trace;
     const round = trace.rounds[index];
     const trials = new Map(round.judged.trials.map((trial) => [trial.node, trial]));
+    const behind = S.behindTheEnd(round);
     const rows = round.nodes.slice(1).map((node) => {
       const trial = trials.get(node.id);
       const parent = round.nodes[node.parent];
@@ -61,7 +63,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         node.id,
         node.parent === 0 ? "root" : node.parent,
         code(textOf(trace, node.token)),
-        node.fate,
+        behind.has(node.id) ? BEHIND : node.fate,
         cold ? believed(parent.target_raw, node.token) : number((trial || node).target_prob),
         cold ? believed(parent.draft_raw, node.token) : number((trial || node).draft_prob),
         number(trial && trial.threshold),
@@ -73,6 +75,11 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const mass = judged.residual_mass === null ? "" : ` from the residual (mass ${number(judged.residual_mass)})`;
     const drawn = judged.u === null ? "" : `, drawn with u ${number(judged.u)}`;
     const count = committed.tokens.length;
+    const made = `${count} token${count === 1 ? "" : "s"} from one target pass over ${round.scored.target_pass.rows} rows.`;
+    const last = committed.tokens.at(-1);
+    const ending = S.endsText(round)
+      ? `The text ends with ${code(textOf(trace, last.token))}: what was judged behind it is no text; ${made}`
+      : `The round ends with the ${judged.origin} ${code(textOf(trace, judged.token))}${mass}${drawn}; ${made}`;
     return [
       `## Round ${index + 1} of ${trace.rounds.length}`,
       "",
@@ -83,8 +90,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       ...(rows.length ? table : ["Nothing was drafted."]),
       ...(round.nodes.slice(1).some((node) => S.cold(round.nodes[node.parent])) ? ["", BELIEVED] : []),
       "",
-      `The round ends with the ${judged.origin} ${code(textOf(trace, judged.token))}${mass}${drawn}; ` +
-        `${count} token${count === 1 ? "" : "s"} from one target pass over ${round.scored.target_pass.rows} rows.`,
+      ending,
       "",
     ].join("\n");
   }
@@ -182,7 +188,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     let [drafted, accepted] = [0, 0];
     for (const round of trace.rounds) {
       const begin = first + round.start_s;
-      drafted += S.drafts(round).length;
+      drafted += S.counted(round).length;
       accepted += S.acceptedDrafts(round);
       const phases = [round.drafted, round.scored, round.judged, round.committed];
       const end = begin + phases.reduce((sum, phase) => sum + phase.seconds, 0);

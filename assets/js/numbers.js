@@ -68,18 +68,39 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return round.nodes.slice(1).filter((node) => !riding.has(node.id));
   };
   const riding = (round) => round.nodes.length - 1 - drafts(round).length;
-  const acceptedDrafts = (round) => drafts(round).filter((node) => round.judged.path.includes(node.id)).length;
 
-  /** What the whole run so far amounts to; definitions as in the trace format's summary. Null where nothing is to
-     divide by. */
+  /** Whether the text ended inside the round's accepted path. */
+  const endsText = ({ committed }) => !!committed.trimmed && committed.trimmed !== "open";
+
+  /** The nodes below the text's last token, where the text ended in this round: judged, but no part of the text
+      (`behind_the_end` in trace/summary.py). */
+  function behindTheEnd(round) {
+    const { path } = round.judged;
+    const kept = path.length + 1 - round.committed.trimmed_tokens;
+    const behind = new Set();
+    if (!endsText(round) || kept < 1 || kept > path.length) return behind;
+    const text = S.rowsOf(round);
+    for (const node of round.nodes.slice(1))
+      if (behind.has(node.parent) || text[node.parent] === text[path[kept - 1]]) behind.add(node.id);
+    return behind;
+  }
+
+  /** The candidates that are in a rate: all but those behind the end of the text. */
+  function counted(round) {
+    const behind = behindTheEnd(round);
+    return drafts(round).filter((node) => !behind.has(node.id));
+  }
+  const acceptedDrafts = (round) => counted(round).filter((node) => round.judged.path.includes(node.id)).length;
+
+  /** What the whole run so far amounts to; definitions as in theory/metrics.py. Null where nothing is to divide by. */
   function counters(rounds) {
     const spec = rounds.filter((round) => drafts(round).length > 0).length;
-    const drafted = rounds.reduce((sum, round) => sum + drafts(round).length, 0);
+    const drafted = rounds.reduce((sum, round) => sum + counted(round).length, 0);
     const accepted = rounds.reduce((sum, round) => sum + acceptedDrafts(round), 0);
-    const open = rounds.filter((round) => round.committed.trimmed === "open").length;
+    const without = rounds.filter((round) => round.committed.trimmed).length; // their last token is not in the text
     const walked = rounds.filter((round) => S.orderOf(round) === "top_down");
     const trials = walked.flatMap((round) => {
-      const own = new Set(drafts(round).map((node) => node.id));
+      const own = new Set(counted(round).map((node) => node.id));
       return round.judged.trials.filter((trial) => own.has(trial.node));
     });
     const tokens = rounds.reduce((sum, round) => sum + round.committed.tokens.length, 0);
@@ -90,13 +111,16 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       drafted,
       accepted,
       tokens,
-      open,
+      without,
       seconds: time,
       tested: walked.length === rounds.length ? trials.length : null, // elsewhere whole paths are tried
       passed: trials.filter((trial) => trial.accepted).length,
-      unreached: rounds.reduce((sum, round) => sum + drafts(round).filter((one) => one.fate === "unreached").length, 0),
+      unreached: rounds.reduce(
+        (sum, round) => sum + counted(round).filter((one) => one.fate === "unreached").length,
+        0,
+      ),
       rate: drafted ? accepted / drafted : null,
-      length: spec ? 1 + (accepted - open) / spec : null,
+      length: spec ? 1 + (accepted - without) / spec : null,
     };
   }
 
@@ -185,6 +209,9 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     count,
     drafts,
     riding,
+    endsText,
+    behindTheEnd,
+    counted,
     acceptedDrafts,
     counters,
     roundTimes,

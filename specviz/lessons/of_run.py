@@ -37,7 +37,7 @@ def tokens_per_pass(here: Here) -> Value:
 @answer
 def acceptance_rate(here: Here) -> Value:
     """accepted / drafted over the run; unreached candidates count as drafted."""
-    return known(here.trace.summary.draft_acceptance_rate, "an acceptance rate")
+    return known(metrics.acceptance_rate(here.trace.rounds), "an acceptance rate")
 
 
 @answer
@@ -49,19 +49,19 @@ def alpha(here: Here) -> Value:
 @answer
 def drafted_in_run(here: Here) -> Value:
     """Candidates drafted in the whole run."""
-    return here.trace.summary.num_draft_tokens
+    return metrics.num_draft_tokens(here.trace.rounds)
 
 
 @answer
 def accepted_in_run(here: Here) -> Value:
     """Candidates accepted in the whole run."""
-    return here.trace.summary.num_accepted_draft_tokens
+    return metrics.num_accepted_draft_tokens(here.trace.rounds)
 
 
 @answer
 def not_accepted_in_run(here: Here) -> Value:
     """Candidates drafted in vain: rejected or unreached."""
-    return here.trace.summary.num_draft_tokens - here.trace.summary.num_accepted_draft_tokens
+    return metrics.num_draft_tokens(here.trace.rounds) - metrics.num_accepted_draft_tokens(here.trace.rounds)
 
 
 @answer

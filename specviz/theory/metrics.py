@@ -20,6 +20,7 @@ from specviz.trace.summary import (
     acceptance_histogram,
     acceptance_rate,
     accepted_drafts,
+    counted,
     deployable,
     drafted_depth,
     drafts,
@@ -27,7 +28,6 @@ from specviz.trace.summary import (
     mean_acceptance_length,
     num_accepted_draft_tokens,
     num_draft_tokens,
-    num_left_open,
     num_spec_steps,
     summary,
 )
@@ -43,6 +43,7 @@ __all__ = [
     "alpha_reached",
     "conditional_rate_by_depth",
     "cost_ratio",
+    "counted",
     "draft_economy",
     "drafted_depth",
     "drafter_bytes",
@@ -86,10 +87,9 @@ def levels_by_depth(rounds: Sequence[Round]) -> tuple[tuple[int, int], ...]:
 
 
 def tokens_per_target_pass(rounds: Sequence[Round]) -> float | None:
-    """(lengths of the accepted paths + one per round that kept its last token) / rounds: every round counts, drafted or
-    not, and so does every token, whether its node was a draft or rode along."""
-    kept = len(rounds) - num_left_open(rounds)
-    return (sum(len(this.judged.path) for this in rounds) + kept) / len(rounds) if rounds else None
+    """tau = tokens of the text / target passes: every round counts, drafted or not, and so does every token that
+    stayed, whether its node was a draft or rode along; what was accepted behind the end of the text is none."""
+    return sum(len(this.committed.tokens) for this in rounds) / len(rounds) if rounds else None
 
 
 def alpha_reached(rounds: Sequence[Round]) -> float | None:
@@ -118,8 +118,8 @@ def first_trials(this: Round) -> list[Trial]:
         return []
     seen: set[int] = set()
     firsts = []
-    riding = set(this.drafted.riding)
-    for trial in (one for one in this.judged.trials if one.node not in riding):
+    candidates = {node.id for node in counted(this)}
+    for trial in (one for one in this.judged.trials if one.node in candidates):
         parent = this.nodes[trial.node].parent
         if parent not in seen:
             seen.add(parent)
@@ -128,8 +128,9 @@ def first_trials(this: Round) -> list[Trial]:
 
 
 def _levels(this: Round) -> list[tuple[int, bool]]:
-    """(depth, was a child accepted) for each visited node that has children; children that ride along are none."""
-    parents = {node.parent for node in drafts(this)}
+    """(depth, was a child accepted) for each visited node that has children; children that ride along, or lie behind
+    the end of the text, are none."""
+    parents = {node.parent for node in counted(this)}
     visited, accepted = [0, *this.judged.path], accepted_drafts(this)
     return [(depth, depth <= accepted) for depth, node in enumerate(visited, start=1) if node in parents]
 
@@ -197,8 +198,8 @@ def drafter_bytes(started: Started, rounds: Sequence[Round]) -> int | None:
 
 
 def mbsu(started: Started, rounds: Sequence[Round]) -> float | None:
-    """Memory-bound speedup (`formulas.memory_bound_speedup`): tokens per target pass, and in place of gamma the drafter
-    passes per round that the run really made, so that trees, early ends and catching up count as they are.
+    """Memory-bound speedup (`formulas.memory_bound_speedup`): tokens of the text per target pass, and in place of gamma
+    the drafter passes per round that the run really made, so that trees, early ends and catching up count as they are.
 
     A drafter without passes reads no weights: its MBSU is its tokens per target pass. None where it makes passes whose
     weights nobody counted, or makes them while the target makes its own."""

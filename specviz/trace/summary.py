@@ -1,18 +1,23 @@
 """The numbers that a trace states about itself: vLLM's per-request acceptance fields, each defined here once.
 
+In a rate only counts what came before the end of the text: candidates below the text's last token are neither drafted
+nor accepted in it (`behind_the_end`). The stored summary alone counts as vLLM's counters do, before the text was cut.
 Everything else that is measured on a trace is in `metrics`, which passes these on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from specviz.trace.events import Finished, Node, Round, Summary
 from specviz.trace.header import Started
 
 
 def summary(started: Started, rounds: Sequence[Round], finished: Finished) -> Summary:
-    """The stored summary. Drafts are counted as the verifier judged them, before any trimming at the end."""
+    """The stored summary. Drafts are counted as the verifier judged them, before any trimming at the end, which is when
+    vLLM counts them; what is shown of a run is counted without what lies behind the end of its text."""
+    rounds = list(map(as_judged, rounds))
     drafted = num_draft_tokens(rounds)
     accepted = num_accepted_draft_tokens(rounds)
     steps = num_spec_steps(rounds)
@@ -42,6 +47,38 @@ def drafts(this: Round) -> list[Node]:
     return [node for node in this.nodes[1:] if node.id not in riding]
 
 
+def as_judged(this: Round) -> Round:
+    """The round before its text was cut: what the verifier accepted behind the end counts."""
+    return replace(this, committed=replace(this.committed, trimmed=None)) if ends_text(this) else this
+
+
+def ends_text(this: Round) -> bool:
+    """Whether the text was cut in this round: it ended inside the accepted path."""
+    return this.committed.trimmed not in (None, "open")
+
+
+def behind_the_end(this: Round) -> frozenset[int]:
+    """Nodes below the text's last token, if the text was cut in this round: they, and the round's last token, were
+    judged and are no part of the text. Nodes of the same text are one."""
+    kept = len(this.judged.path) + 1 - this.committed.trimmed_tokens
+    if not ends_text(this) or not 1 <= kept <= len(this.judged.path):
+        return frozenset()
+    first: dict[tuple[int, int], int] = {}
+    text, behind = [0], set[int]()
+    for node in this.nodes[1:]:
+        text.append(first.setdefault((text[node.parent], node.token), node.id))
+    for node in this.nodes[1:]:
+        if node.parent in behind or text[node.parent] == text[this.judged.path[kept - 1]]:
+            behind.add(node.id)
+    return frozenset(behind)
+
+
+def counted(this: Round) -> list[Node]:
+    """The candidates that are in a rate: all but those behind the end of the text."""
+    behind = behind_the_end(this)
+    return [node for node in drafts(this) if node.id not in behind]
+
+
 def branches(this: Round) -> bool:
     """Whether two candidates of the round come after the same text."""
     parents = [node.parent for node in drafts(this)]
@@ -49,9 +86,9 @@ def branches(this: Round) -> bool:
 
 
 def accepted_drafts(this: Round) -> int:
-    """How many of the accepted path are candidates: its beginning, for below a node that rides along all do."""
-    riding = set(this.drafted.riding)
-    return sum(node not in riding for node in this.judged.path)
+    """How many candidates became text: the accepted path up to the text's end, less nodes that ride along."""
+    apart = behind_the_end(this) | set(this.drafted.riding)
+    return sum(node not in apart for node in this.judged.path)
 
 
 def drafts_beside(rounds: Sequence[Round]) -> bool:
@@ -70,12 +107,13 @@ def num_spec_steps(rounds: Sequence[Round]) -> int:
 
 
 def num_draft_tokens(rounds: Sequence[Round]) -> int:
-    """Candidates drafted: all nodes but the roots and those that only ride along in the target's pass."""
-    return sum(len(drafts(this)) for this in rounds)
+    """Candidates drafted: all nodes but the roots, those that only ride along in the target's pass, and those behind
+    the end of the text."""
+    return sum(len(counted(this)) for this in rounds)
 
 
 def num_accepted_draft_tokens(rounds: Sequence[Round]) -> int:
-    """Candidates accepted: those on the accepted paths, added up."""
+    """Candidates accepted: those on the accepted paths that became text, added up."""
     return sum(map(accepted_drafts, rounds))
 
 
@@ -88,19 +126,20 @@ def acceptance_rate(rounds: Sequence[Round]) -> float | None:
 def mean_acceptance_length(rounds: Sequence[Round]) -> float | None:
     """1 + accepted / spec steps: tokens a drafting round yields, its last token included; None without such rounds.
 
-    A last token that was left open is not counted: the next round's candidates stand in its place.
+    A last token that did not stay is not counted: it was left open, and the next round's candidates stand in its place,
+    or it lies behind the end of the text. So where every round drafted this is the tokens per target pass.
     """
     steps = num_spec_steps(rounds)
-    return 1 + (num_accepted_draft_tokens(rounds) - num_left_open(rounds)) / steps if steps else None
+    return 1 + (num_accepted_draft_tokens(rounds) - num_without_last(rounds)) / steps if steps else None
 
 
-def num_left_open(rounds: Sequence[Round]) -> int:
-    """Rounds whose last token was left to the next round."""
-    return sum(this.committed.trimmed == "open" for this in rounds)
+def num_without_last(rounds: Sequence[Round]) -> int:
+    """Rounds whose last token is no part of the text: left to the next round, or behind the end."""
+    return sum(this.committed.trimmed is not None for this in rounds)
 
 
 def acceptance_histogram(rounds: Sequence[Round]) -> list[int]:
-    """[j] = spec steps that accepted exactly j candidates, j = 0 … deepest draft; empty without spec steps."""
+    """[j] = spec steps of which exactly j candidates became text, j = 0 … deepest draft; empty without spec steps."""
     lengths = [accepted_drafts(this) for this in rounds if drafts(this)]
     if not lengths:
         return []
@@ -110,7 +149,8 @@ def acceptance_histogram(rounds: Sequence[Round]) -> list[int]:
 
 def acceptance_by_depth(rounds: Sequence[Round]) -> list[list[int]]:
     """[d-1] = [rounds that drafted to depth d, rounds that accepted depth d]."""
-    drafted, accepted = list(map(drafted_depth, rounds)), list(map(accepted_drafts, rounds))
+    drafted = [max((node.depth for node in counted(this)), default=0) for this in rounds]
+    accepted = list(map(accepted_drafts, rounds))
     return [
         [sum(depth >= d for depth in drafted), sum(length >= d for length in accepted)]
         for d in range(1, max(drafted, default=0) + 1)

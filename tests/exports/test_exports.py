@@ -14,6 +14,7 @@ import networkx as nx
 import pytest
 
 from specviz.errors import OptionError
+from specviz.theory import metrics
 from specviz.trace import codec
 from specviz.trace.events import Trace, VocabEntry
 from specviz.trace.exports.markdown import code, number, round_table
@@ -32,6 +33,7 @@ console.log(JSON.stringify({
   tables: trace.rounds.map((_, index) => S.roundTable(trace, index)),
   graphs: trace.rounds.map((_, index) => S.treeGraphml(trace, index)),
   lanes: S.chromeTrace(trace),
+  counters: S.counters(trace.rounds),
 }));
 """
 
@@ -72,6 +74,10 @@ def test_page_and_command_line_write_the_same(path: Path, bad: bool, tmp_path: P
         one, other = graph_of(page["graphs"][index]), graph_of(graphml(to_graph(this, trace)))
         assert dict(one.nodes(data=True)) == dict(other.nodes(data=True))
         assert dict(one.edges) == dict(other.edges)
+    counters = page["counters"]
+    assert counters["rate"] == pytest.approx(metrics.acceptance_rate(trace.rounds))
+    assert counters["length"] == pytest.approx(metrics.mean_acceptance_length(trace.rounds))
+    assert counters["tokens"] / counters["passes"] == metrics.tokens_per_target_pass(trace.rounds)
     lanes = chrome_trace(trace)
     assert lanes["otherData"] == page["lanes"]["otherData"]
     assert len(lanes["traceEvents"]) == len(page["lanes"]["traceEvents"])
@@ -102,7 +108,7 @@ def test_the_lanes_are_what_perfetto_reads(path: Path) -> None:
     assert sum(event["ph"] == "i" and event["cat"] == "rejection" for event in events) == rejected
     acceptance = [event["args"]["value"] for event in events if event["name"] == "running acceptance"]
     if acceptance:
-        assert acceptance[-1] == pytest.approx(trace.summary.draft_acceptance_rate)
+        assert acceptance[-1] == pytest.approx(metrics.acceptance_rate(trace.rounds))
     rows = [event["args"]["value"] for event in events if event["name"] == "cache rows"]
     assert rows[-1] == trace.rounds[-1].committed.cache_kept
     names = [event["args"]["name"] for event in events if event["ph"] == "M"]
@@ -142,6 +148,14 @@ def test_at_temperature_zero_p_and_q_are_those_of_the_card() -> None:
     ]
     assert "believe before temperature 0" in round_table(read(GOLDEN[1]), 0)
     assert "believe before temperature 0" not in round_table(read(GOLDEN[0]), 0)
+
+
+def test_what_was_judged_behind_the_end_of_the_text_is_no_text() -> None:
+    """A stop string ends the text with the second of the last round's three candidates."""
+    table = round_table(read(GOLDEN[0]), 7)
+    rows = [line.split(" | ") for line in table.splitlines() if line.startswith("| ")][2:]
+    assert [row[3] for row in rows] == ["accepted", "accepted", "behind the end"]
+    assert "The text ends with `END`: what was judged behind it is no text; 2 tokens from one target pass" in table
 
 
 def test_no_token_can_leave_its_cell() -> None:

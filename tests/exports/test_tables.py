@@ -26,11 +26,17 @@ def test_every_part_of_a_trace_has_its_lines(tables):
 
 def test_the_summary_follows_from_the_tables(tables):
     nodes, run = tables["nodes"], tables["runs"].iloc[0]
-    assert (nodes.fate == "accepted").sum() == run.accepted == 14
-    assert (nodes.kind != "root").sum() == run.drafted == 36
-    assert tables["rounds"].drafted.sum() == 36
+    text = nodes[~nodes.behind_end]
+    assert (text.fate == "accepted").sum() == run.accepted == 13
+    assert (text.kind != "root").sum() == run.drafted == 35
+    assert tables["rounds"].drafted.sum() == 35
     assert tables["trials"].accepted.sum() == 14
     assert "".join(tables["tokens"].query("position < 0").text) == run.prompt
+
+
+def test_a_node_behind_the_end_of_the_text_is_marked(tables):
+    """A stop string ends the text with the second of the last round's candidates."""
+    assert tables["nodes"].query("behind_end")[["round", "node"]].values.tolist() == [[7, 3]]
 
 
 def test_a_line_says_what_the_trace_says(tables):

@@ -54,17 +54,17 @@ test("seconds come in the unit that fits", () => {
   ]);
 });
 
-test("counters follow the definitions of the stored summary", () => {
-  const trace = sample();
+test("what lies behind the end of the text is in no counter", () => {
+  const trace = sample(); // a stop string ends it with the second of the last round's three candidates
   const sum = S.counters(trace.rounds);
-  const stored = trace.summary;
-  assert.equal(sum.drafted, stored.num_draft_tokens);
-  assert.equal(sum.accepted, stored.num_accepted_draft_tokens);
-  assert.equal(sum.spec, stored.num_spec_steps);
-  assert.equal(sum.tokens, stored.num_output_tokens);
-  assert.equal(sum.passes, stored.num_target_passes);
-  assert.equal(sum.rate, stored.draft_acceptance_rate);
-  assert.equal(sum.length, stored.mean_acceptance_length);
+  const counts = [sum.passes, sum.tokens, sum.spec, sum.drafted, sum.accepted, sum.tested, sum.passed];
+  assert.deepEqual(counts, [8, 20, 7, 35, 13, 21, 13]);
+  assert.equal(sum.rate, 13 / 35);
+  assert.equal(sum.length, 1 + (13 - 1) / 7);
+  const last = trace.rounds[7];
+  assert.deepEqual([...S.behindTheEnd(last)], [3]);
+  assert.deepEqual([S.drafts(last).length, S.counted(last).length, S.acceptedDrafts(last)], [3, 2, 2]);
+  assert.deepEqual([...S.behindTheEnd(trace.rounds[0])], [], "a round that did not end the text");
 });
 
 test("without drafting there is no rate, not a zero", () => {

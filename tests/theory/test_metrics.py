@@ -11,13 +11,15 @@ from specviz.theory import metrics
 from specviz.trace.codec import read
 from specviz.trace.events import Finished, Pass, Round, Trace
 from specviz.trace.header import MethodCard, Started
+from specviz.trace.summary import behind_the_end, counted, drafts
 
 SAMPLE = Path(__file__).parents[1] / "golden" / "trace-1.0-sample.json"
 
 
 @pytest.fixture(scope="module")
 def trace() -> Trace:
-    """Eight rounds: drafted 4, 15, 3, 3, 0, 4, 4, 3 candidates and accepted 2, 3, 1, 0, -, 4, 1, 3."""
+    """Eight rounds: drafted 4, 15, 3, 3, 0, 4, 4, 3 candidates and accepted 2, 3, 1, 0, -, 4, 1, 3; a stop string ends
+    the text with the second of the last round's three, so that the third and the bonus lie behind the end."""
     return read(SAMPLE)
 
 
@@ -28,8 +30,41 @@ def rounds(trace: Trace) -> list[Round]:
 
 def test_counts(rounds: list[Round]) -> None:
     assert metrics.num_spec_steps(rounds) == 7
-    assert metrics.num_draft_tokens(rounds) == 4 + 15 + 3 + 3 + 0 + 4 + 4 + 3 == 36
-    assert metrics.num_accepted_draft_tokens(rounds) == 2 + 3 + 1 + 0 + 4 + 1 + 3 == 14
+    assert metrics.num_draft_tokens(rounds) == 4 + 15 + 3 + 3 + 0 + 4 + 4 + 2 == 35
+    assert metrics.num_accepted_draft_tokens(rounds) == 2 + 3 + 1 + 0 + 4 + 1 + 2 == 13
+
+
+def test_what_was_accepted_behind_the_end_of_the_text_is_in_no_rate(rounds: list[Round]) -> None:
+    """Three candidates and a bonus, of which two are text."""
+    last = rounds[-1:]
+    assert behind_the_end(last[0]) == {3}
+    assert [len(drafts(last[0])), len(counted(last[0]))] == [3, 2]
+    assert metrics.tokens_per_target_pass(last) == 2
+    assert metrics.mean_acceptance_length(last) == 2
+    assert metrics.acceptance_rate(last) == 1
+    assert metrics.acceptance_histogram(last) == [0, 0, 1, 0]
+    assert metrics.acceptance_by_depth(last) == [[1, 1], [1, 1]]
+    assert metrics.conditional_rate_by_depth(last) == [1, 1]
+    assert metrics.alpha_reached(last) == 1
+    assert len(metrics.first_trials(last[0])) == 2
+    assert behind_the_end(rounds[0]) == frozenset(), "a round that did not end the text"
+
+
+def test_all_below_the_texts_last_token_lies_behind_its_end_and_nothing_beside_it(rounds: list[Round]) -> None:
+    """A tree of which the first token of its path ends the text: below it 8 and 9, and theirs."""
+    this = rounds[1]
+    cut = replace(this.committed, tokens=this.committed.tokens[:1], trimmed="eos", trimmed_tokens=3)
+    assert this.judged.path == [3, 8, 14]
+    assert behind_the_end(replace(this, committed=cut)) == {8, 9, 14, 15}
+    same = [replace(one, token=12) if one.id == 2 else one for one in this.nodes]
+    assert behind_the_end(replace(this, committed=cut, nodes=same)) == {6, 7, 8, 9, 12, 13, 14, 15}, "the same text"
+
+
+def test_the_stored_summary_counts_what_was_judged_as_vllm_does(trace: Trace) -> None:
+    stored = trace.summary
+    assert (stored.num_draft_tokens, stored.num_accepted_draft_tokens) == (36, 14)
+    assert stored.mean_acceptance_length == 1 + 14 / 7
+    assert stored.acceptance_histogram == [1, 2, 1, 2, 1]
 
 
 def riding(rounds: list[Round], *nodes: int) -> list[Round]:
@@ -57,35 +92,40 @@ def test_a_round_in_which_all_nodes_ride_along_drafted_nothing(rounds: list[Roun
 
 
 def test_acceptance_rate_counts_drafts_only(rounds: list[Round]) -> None:
-    assert metrics.acceptance_rate(rounds) == 14 / 36
+    assert metrics.acceptance_rate(rounds) == 13 / 35
 
 
 def test_mean_acceptance_length_counts_the_last_token_too(rounds: list[Round]) -> None:
-    assert metrics.mean_acceptance_length(rounds) == 1 + 14 / 7 == 3.0
+    """Of the last round it is cut off: six of the seven that drafted kept theirs. Then every round but one drafted."""
+    assert metrics.mean_acceptance_length(rounds) == (13 + 6) / 7
+    drafted = [this for this in rounds if len(this.nodes) > 1]
+    assert metrics.mean_acceptance_length(rounds) == metrics.tokens_per_target_pass(drafted)
 
 
 def test_histogram_of_accepted_lengths(rounds: list[Round]) -> None:
-    assert metrics.acceptance_histogram(rounds) == [1, 2, 1, 2, 1]
+    assert metrics.acceptance_histogram(rounds) == [1, 2, 2, 1, 1]
 
 
 def test_acceptance_by_depth(rounds: list[Round]) -> None:
-    """Depths drafted: 4, 3, 3, 3, 4, 2, 3."""
-    assert metrics.acceptance_by_depth(rounds) == [[7, 6], [7, 4], [6, 3], [2, 1]]
-    assert metrics.rate_by_depth(rounds) == [6 / 7, 4 / 7, 3 / 6, 1 / 2]
+    """Depths drafted: 4, 3, 3, 3, 4, 2, 2."""
+    assert metrics.acceptance_by_depth(rounds) == [[7, 6], [7, 4], [5, 2], [2, 1]]
+    assert metrics.rate_by_depth(rounds) == [6 / 7, 4 / 7, 2 / 5, 1 / 2]
 
 
 def test_conditional_rates_leave_unreached_levels_out(rounds: list[Round]) -> None:
-    """Tested at depth 1: all 7; at 2: the 6 that passed; at 3: the 4 that passed; at 4: one chain of four."""
-    assert metrics.conditional_rate_by_depth(rounds) == [6 / 7, 4 / 6, 3 / 4, 1 / 1]
+    """Tested at depth 1: all 7; at 2: the 6 that passed; at 3: three of the 4 that passed, for with one the text ended;
+    at 4: one chain of four."""
+    assert metrics.conditional_rate_by_depth(rounds) == [6 / 7, 4 / 6, 2 / 3, 1 / 1]
 
 
-def test_tokens_per_target_pass_counts_every_round(rounds: list[Round]) -> None:
-    assert metrics.tokens_per_target_pass(rounds) == (14 + 8) / 8
+def test_tokens_per_target_pass_counts_every_round(trace: Trace, rounds: list[Round]) -> None:
+    assert metrics.tokens_per_target_pass(rounds) == len(trace.finished.output_ids) / len(rounds) == 20 / 8
 
 
 def left_open(this: Round) -> Round:
     """The round as one that leaves its last token to the next."""
-    return replace(this, committed=replace(this.committed, trimmed="open"))
+    kept = this.committed.tokens[:-1]
+    return replace(this, committed=replace(this.committed, tokens=kept, trimmed="open", trimmed_tokens=1))
 
 
 def test_a_token_left_to_the_next_round_is_counted_there_alone(rounds: list[Round]) -> None:
@@ -109,12 +149,12 @@ def passes(rounds: list[Round], count: int) -> list[Round]:
 
 
 def test_memory_bound_speedup_counts_the_passes_that_were_made(trace: Trace, rounds: list[Round]) -> None:
-    """A target of 800 weights x 2 bytes, a drafter of 100 x 4: c = 4; 22 tokens in 8 rounds, 4 passes in each."""
+    """A target of 800 weights x 2 bytes, a drafter of 100 x 4: c = 4; 20 tokens in 8 rounds, 4 passes in each."""
     started = with_weights(trace, 800, 100)
     assert metrics.memory_ratio(started, passes(rounds, 4)) == 4.0
-    assert metrics.mbsu(started, passes(rounds, 4)) == pytest.approx(22 / 8 * 4 / (4 + 4))
-    assert metrics.mbsu(started, passes(rounds, 2)) == pytest.approx(22 / 8 * 4 / (2 + 4))
-    assert metrics.mbsu(started, passes(rounds, 0)) == 22 / 8, "without passes it reads nothing"
+    assert metrics.mbsu(started, passes(rounds, 4)) == pytest.approx(20 / 8 * 4 / (4 + 4))
+    assert metrics.mbsu(started, passes(rounds, 2)) == pytest.approx(20 / 8 * 4 / (2 + 4))
+    assert metrics.mbsu(started, passes(rounds, 0)) == 20 / 8, "without passes it reads nothing"
 
 
 def test_memory_bound_speedup_is_none_where_nobody_counted(trace: Trace, rounds: list[Round]) -> None:
@@ -145,10 +185,10 @@ def test_memory_bound_speedup_goes_by_what_each_pass_says_that_it_reads(trace: T
     no_model = replace(counted, drafter=replace(counted.drafter, model=None))
     for started in (counted, several, no_model):
         assert metrics.memory_ratio(started, reading(rounds, 300, 100)) == 8.0
-        assert metrics.mbsu(started, reading(rounds, 300, 100)) == pytest.approx(22 / 8 * 1600 / 2000)
-    assert metrics.mbsu(no_model, reading(rounds, 400, 0)) == pytest.approx(22 / 8 * 1600 / 2000)
+        assert metrics.mbsu(started, reading(rounds, 300, 100)) == pytest.approx(20 / 8 * 1600 / 2000)
+    assert metrics.mbsu(no_model, reading(rounds, 400, 0)) == pytest.approx(20 / 8 * 1600 / 2000)
     assert (metrics.mbsu(no_model, reading(rounds, 0)), metrics.memory_ratio(no_model, reading(rounds, 0))) == (
-        22 / 8,
+        20 / 8,
         None,
     ), "these drafts read nothing"
     assert metrics.mbsu(counted, reading(rounds, 300, None)) is None, "nobody counted one of them"
@@ -156,8 +196,8 @@ def test_memory_bound_speedup_goes_by_what_each_pass_says_that_it_reads(trace: T
 
 
 def test_alpha_leaves_never_reached_candidates_out(rounds: list[Round]) -> None:
-    """14 levels accepted; 4 rejected: rounds 0, 2, 3 and 6."""
-    assert metrics.alpha_reached(rounds) == pytest.approx(14 / 18)
+    """13 levels accepted; 4 rejected: rounds 0, 2, 3 and 6."""
+    assert metrics.alpha_reached(rounds) == pytest.approx(13 / 17)
 
 
 def test_expected_alpha_averages_thresholds_of_first_siblings(rounds: list[Round]) -> None:
@@ -167,7 +207,7 @@ def test_expected_alpha_averages_thresholds_of_first_siblings(rounds: list[Round
 
 
 def test_both_alphas_lie_on_the_same_levels(rounds: list[Round]) -> None:
-    assert sum(len(metrics.first_trials(one)) for one in rounds) == 18
+    assert sum(len(metrics.first_trials(one)) for one in rounds) == 17
 
 
 def test_time_shares(rounds: list[Round]) -> None:

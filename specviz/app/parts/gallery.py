@@ -16,7 +16,7 @@ from specviz.errors import TraceError
 from specviz.trace import codec
 from specviz.trace.events import Trace
 from specviz.trace.gain import gain
-from specviz.trace.summary import branches
+from specviz.trace.summary import acceptance_rate, branches, mean_acceptance_length
 
 INDEX = "index.json"
 SUFFIX = ".json.gz"
@@ -85,8 +85,8 @@ def card_of(trace: Trace, file: str) -> GalleryCard:
         drafter=_methods(trace),
         temperature=started.sampling.temperature,
         source="simulated" if started.source == "simulated" else "recorded",
-        rate=trace.summary.draft_acceptance_rate,
-        length=trace.summary.mean_acceptance_length,
+        rate=acceptance_rate(trace.rounds),
+        length=mean_acceptance_length(trace.rounds),
         gain=gain(trace),
     )
 

@@ -1,13 +1,15 @@
 """How much of the draft survived, by position, as bars: the two small pictures below the player.
 
-Reads a trace's summary; the numbers are defined in `metrics`.
+Reads a trace's rounds; the numbers are defined in `metrics`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from specviz.trace.events import Summary
+from specviz.theory import metrics
+from specviz.trace.events import Round
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +34,10 @@ class BarPanel:
 NOTHING_DRAFTED = "Nothing was drafted in this run, so there is nothing to accept: this is plain decoding."
 
 
-def acceptance_by_depth(summary: Summary) -> BarPanel:
+def acceptance_by_depth(rounds: Sequence[Round]) -> BarPanel:
     """Per depth: rounds that accepted it / rounds that drafted to it."""
     bars = []
-    for depth, (drafted, accepted) in enumerate(summary.acceptance_by_depth, start=1):
+    for depth, (drafted, accepted) in enumerate(metrics.acceptance_by_depth(rounds), start=1):
         share = accepted / drafted if drafted else 0.0
         bars.append(
             Bar(
@@ -48,16 +50,16 @@ def acceptance_by_depth(summary: Summary) -> BarPanel:
     return BarPanel("Accepted, by depth in the draft", "depth", tuple(bars), NOTHING_DRAFTED)
 
 
-def accepted_lengths(summary: Summary) -> BarPanel:
+def accepted_lengths(rounds: Sequence[Round]) -> BarPanel:
     """Per number of accepted tokens: how many rounds ended with it."""
-    counts = summary.acceptance_histogram if summary.num_spec_steps else []
+    counts, steps = metrics.acceptance_histogram(rounds), metrics.num_spec_steps(rounds)
     most = max(counts, default=0)
     bars = tuple(
         Bar(
             str(length),
             count / most if most else 0.0,
             str(count),
-            f"{count} of {summary.num_spec_steps} rounds accepted {length}",
+            f"{count} of {steps} rounds accepted {length}",
         )
         for length, count in enumerate(counts)
     )

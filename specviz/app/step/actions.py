@@ -82,7 +82,7 @@ def badges_of(started: Started) -> str:
 def panels_of(trace: Trace) -> str:
     """The run as a whole: how much was accepted, and where the drafter shows such things, how it converged and what
     its matrix holds."""
-    bars = bar_panels([acceptance_by_depth(trace.summary), accepted_lengths(trace.summary)])
+    bars = bar_panels([acceptance_by_depth(trace.rounds), accepted_lengths(trace.rounds)])
     return bars + heat_map(iterations(trace)) + matrix_table(matrix_of(trace), trace.vocab)
 
 

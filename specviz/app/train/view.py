@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from specviz.protocol.trainings import Stage, Training
+from specviz.theory import metrics
 from specviz.trace.events import Trace
 from specviz.trace.gain import gain
 
@@ -33,8 +34,15 @@ def moment(stage: Stage) -> str:
     when = "before any training" if not stage.tokens else f"after {stage.seconds:.0f} s, {stage.tokens:,} tokens"
     return (
         f"{when[:1].upper() + when[1:]}: {summary.num_output_tokens} tokens in {summary.num_target_passes} target "
-        f"passes, {summary.num_accepted_draft_tokens} of {summary.num_draft_tokens} drafted tokens accepted."
+        f"passes, {accepted(stage)}."
     )
+
+
+def accepted(stage: Stage) -> str:
+    """How much of the stage's drafts became text."""
+    rounds = stage.trace.rounds
+    kept, drafted = metrics.num_accepted_draft_tokens(rounds), metrics.num_draft_tokens(rounds)
+    return f"{kept} of {drafted} drafted tokens accepted"
 
 
 def compared(training: Training) -> list[tuple[str, Stage]]:
@@ -56,7 +64,7 @@ def _card(label: str, stage: Stage) -> str:
     speed = "" if measured is None else f", {measured:.2f}× plain decoding, measured"
     return (
         f'<section class="sv-trained-one"><h4>{escape(label)}</h4>'
-        f"<p>{summary.num_accepted_draft_tokens} of {summary.num_draft_tokens} drafted tokens accepted; "
+        f"<p>{accepted(stage)}; "
         f"{summary.num_output_tokens} tokens in {summary.num_target_passes} target passes{escape(speed)}.</p>"
         f'<p class="sv-trained-text">{_marked(stage.trace)}</p></section>'
     )

@@ -76,8 +76,8 @@ def statistics(group: Sequence[ContestRun], plain: Plain | None = None, seed: in
 
 def lengths(run: Measured) -> tuple[float, float]:
     """Numerator and denominator of the mean acceptance length."""
-    steps = metrics.num_spec_steps(run.rounds)
-    return accepted(run) + steps, steps
+    steps, length = metrics.num_spec_steps(run.rounds), metrics.mean_acceptance_length(run.rounds)
+    return (0.0 if length is None else length * steps), steps
 
 
 def accepted(run: Measured) -> int:

@@ -22,6 +22,7 @@ from specviz.protocol import trainings
 from specviz.protocol.runs import Catalog, PromptCard, RunRequest, TraceSource
 from specviz.protocol.trainings import TrainingQuestion, Trains
 from specviz.trace.events import Trace
+from specviz.trace.summary import mean_acceptance_length
 
 FOLDER = Path("assets") / "traces"
 LIST = "recordings.toml"
@@ -99,7 +100,7 @@ def run(args: argparse.Namespace) -> int:
     for one, made in zip(wanted, progress(traces, "recording", len(wanted)), strict=True):
         trace = as_recorded(made)
         codec.write(trace, args.folder / f"{one.name}.json.gz")
-        length = trace.summary.mean_acceptance_length
+        length = mean_acceptance_length(trace.rounds)
         tau = "nothing drafted" if length is None else f"mean acceptance length {length:.2f}"
         out().line(f"{printable(one.name, keep='')}: {trace.summary.num_output_tokens} tokens, {tau}")
     write_index(args.folder, first if (args.folder / (first or "")).is_file() else None)

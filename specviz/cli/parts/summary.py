@@ -77,13 +77,12 @@ def _rows(trace: Trace) -> list[tuple[str, str]]:
         ("output", f"{summary.num_output_tokens} tokens in {summary.num_target_passes} target passes"),
         ("repetition", f"{repetition(finished.output_ids):.0%} of its {NGRAM}-grams came before in it"),
     ]
-    if summary.draft_acceptance_rate is not None and summary.mean_acceptance_length is not None:
-        accepted, drafted = summary.num_accepted_draft_tokens, summary.num_draft_tokens
-        rows.append(
-            ("acceptance rate", f"{summary.draft_acceptance_rate:.3f} ({accepted} of {drafted} drafted tokens)")
-        )
-        rows.append(("mean acceptance length", f"{summary.mean_acceptance_length:.2f} tokens per drafting round"))
-        depths = [f"{kept / asked:.2f}" for asked, kept in summary.acceptance_by_depth if asked]
+    rate, length = metrics.acceptance_rate(trace.rounds), metrics.mean_acceptance_length(trace.rounds)
+    if rate is not None and length is not None:
+        accepted, drafted = metrics.num_accepted_draft_tokens(trace.rounds), metrics.num_draft_tokens(trace.rounds)
+        rows.append(("acceptance rate", f"{rate:.3f} ({accepted} of {drafted} drafted tokens)"))
+        rows.append(("mean acceptance length", f"{length:.2f} tokens per drafting round"))
+        depths = [f"{kept / asked:.2f}" for asked, kept in metrics.acceptance_by_depth(trace.rounds) if asked]
         rows.append(("by position", " ".join(depths)))
     rows += [("context", sentence) for sentence in full_contexts(trace)]
     rows += _memory_bound(trace)

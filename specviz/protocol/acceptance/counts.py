@@ -11,7 +11,7 @@ from itertools import zip_longest
 
 from specviz.errors import TraceError
 from specviz.trace.events import Trace
-from specviz.trace.summary import accepted_drafts, branches, drafts
+from specviz.trace.summary import accepted_drafts, as_judged, branches, drafts
 
 CLOSE = 1e-6
 """how far a reported fraction may lie from the one its counts give"""
@@ -113,8 +113,9 @@ def _added(histograms: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
 
 
 def of_trace(trace: Trace) -> Acceptance:
-    """A trace's counts; `longest` is the drafter's γ where the whole draft is one chain of that length."""
-    steps = [this for this in trace.rounds if drafts(this)]
+    """A trace's counts, as a serving engine has them: before the text was cut, what was accepted behind its end too.
+    `longest` is the drafter's γ where the whole draft is one chain of that length."""
+    steps = [as_judged(this) for this in trace.rounds if drafts(this)]
     per_step = tuple((len(drafts(this)), accepted_drafts(this)) for this in steps)
     gamma = trace.started.drafter.options.get("gamma")
     chains = trace.started.growth is None and not any(branches(this) for this in steps)

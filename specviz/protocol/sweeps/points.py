@@ -107,7 +107,8 @@ class SweepPoint:
     plain_repetition: float | None = None
     """the same of the plain run's output beside it"""
     mbsu: float | None = None
-    """memory-bound speedup (`theory.metrics.mbsu`); None where the weights that its drafter reads are not known"""
+    """memory-bound speedup (`theory.metrics.mbsu`), τ being `output_tokens` / `rounds`; None where the weights that its
+    drafter reads are not known"""
     memory_ratio: float | None = None
     """its c, target bytes / drafter bytes, in the mean over its drafter passes; None where they read no weights, or
     nobody counted them"""
@@ -230,6 +231,15 @@ def _row(points: Sequence[SweepPoint]) -> SweepRow:
         memory_ratio=memory_ratio_of(points),
         pass_reads=points[0].pass_reads,
     )
+
+
+def by_output(point: SweepPoint) -> float | None:
+    """MBSU of a run (`theory.formulas.memory_bound_speedup`) from its counts: files of releases that counted tokens
+    behind the end of the text in τ hold a larger one."""
+    if point.mbsu is None or point.rounds == 0:
+        return point.mbsu
+    tau, passes = point.output_tokens / point.rounds, point.cost.draft_passes / point.rounds
+    return tau if point.memory_ratio is None else tau * point.memory_ratio / (passes + point.memory_ratio)
 
 
 def memory_ratio_of(points: Sequence[SweepPoint]) -> float | None:

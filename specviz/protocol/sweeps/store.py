@@ -16,6 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from specviz.errors import BenchError, TraceError, shown
 from specviz.protocol.sweeps.definition import fingerprint
+from specviz.protocol.sweeps.points import by_output
 from specviz.protocol.sweeps.result import KIND, VERSION, SweepResult
 from specviz.protocol.sweeps.toml_file import checked
 from specviz.trace import limits as ceilings
@@ -56,7 +57,7 @@ def loads(raw: bytes) -> SweepResult:
     except ValidationError as error:
         raise BenchError(sentence_of(error, "sweep result")) from None
     check(result)
-    return result
+    return replace(result, points=tuple(replace(point, mbsu=by_output(point)) for point in result.points))
 
 
 def check(result: SweepResult) -> None:

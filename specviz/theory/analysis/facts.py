@@ -1,6 +1,7 @@
 """One trace as flat facts: a line per candidate and a line per round, from which every table is counted.
 
-Nodes that only ride along are no candidates and have no line. A number that the trace does not carry is None.
+Nodes that only ride along are no candidates and have no line, nor have those behind the end of the text. A number that
+the trace does not carry is None.
 """
 
 from __future__ import annotations

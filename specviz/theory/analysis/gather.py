@@ -10,9 +10,10 @@ from math import log2
 
 from specviz.theory.analysis.facts import Candidate, RoundFacts, RunFacts, drafter_of
 from specviz.theory.analysis.token_class import token_class
-from specviz.theory.metrics import accepted_drafts, drafted_depth, drafts
+from specviz.theory.metrics import accepted_drafts, counted
 from specviz.trace.events import Node, Round, TopK, Trace
 from specviz.trace.replay import decoded, token_bytes
+from specviz.trace.summary import behind_the_end, ends_text
 
 BEFORE = 2
 """a token is copied where it stood before in the text after the same two tokens"""
@@ -52,8 +53,9 @@ class _Place:
 
     def __init__(self, name: str, trace: Trace, this: Round, text: Sequence[int], seen: set[tuple[int, ...]]) -> None:
         self.name, self.trace, self.this, self.text, self.seen = name, trace, this, text, seen
-        self.visited = [0, *this.judged.path]
-        self.drafts = drafts(this)
+        behind = behind_the_end(this)
+        self.visited = [0, *(node for node in this.judged.path if node not in behind)]
+        self.drafts = counted(this)
         self.start = this.base_length - len(trace.started.prompt_ids)
 
     def candidates(self) -> list[Candidate]:
@@ -112,7 +114,7 @@ class _Place:
             position=self.start,
             room=self.trace.started.max_new_tokens - self.start,
             drafted=len(self.drafts),
-            deepest=drafted_depth(this),
+            deepest=max((node.depth for node in self.drafts), default=0),
             tested=fates.count("accepted") + fates.count("rejected"),
             accepted=accepted_drafts(this),
             committed=len(this.committed.tokens),
@@ -129,8 +131,8 @@ class _Place:
         """What became text where the candidate stands: the next accepted one, or the round's last token."""
         if node.parent not in self.visited:
             return None
-        path, place = self.this.judged.path, self.visited.index(node.parent)
-        return self.this.nodes[path[place]].token if place < len(path) else self.this.judged.token
+        place = self.visited.index(node.parent) + 1
+        return self.this.nodes[self.visited[place]].token if place < len(self.visited) else self.this.judged.token
 
     def _in_draft(self, node: Node, parent: Node) -> tuple[float | None, int | None]:
         """The drafter's probability of a candidate, and its rank there, as far as they are recorded."""
@@ -145,7 +147,7 @@ class _Place:
         end = self.this.nodes[self.this.judged.final_node]
         head = end.draft_raw or (end.draft if self._drawn(end) else None)
         token = self.this.judged.token
-        if head is None or not head.tokens:
+        if head is None or not head.tokens or ends_text(self.this):
             return None, False
         if token in head.tokens:
             return -log2(max(head.probs[head.tokens.index(token)], LEAST)), False

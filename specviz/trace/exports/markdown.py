@@ -10,9 +10,12 @@ from decimal import ROUND_HALF_UP, Decimal
 
 from specviz.errors import OptionError
 from specviz.trace.events import Node, Round, TopK, Trace, Trial
+from specviz.trace.summary import behind_the_end, ends_text
 
 PROMPT = 60
 """characters of a prompt without a name that are shown"""
+BEHIND = "behind the end"
+"""in place of the fate of what was judged behind the end of the text"""
 BELIEVED = "p and q are what the models believe before temperature 0, at which the target's first choice decides."
 HEAD = ("node", "parent", "token", "fate", "p (target)", "q (draft)", "acceptance probability", "u")
 
@@ -24,9 +27,9 @@ def round_table(trace: Trace, index: int) -> str:
     both models believe before it, as on the player's card. Raises OptionError where there is no such round.
     """
     this = picked(trace, index)
-    trials = {trial.node: trial for trial in this.judged.trials}
+    trials, behind = {trial.node: trial for trial in this.judged.trials}, behind_the_end(this)
     rows = [HEAD, ("---",) * len(HEAD)]
-    rows += [_row(trace, this, node, trials.get(node.id)) for node in this.nodes if node.id > 0]
+    rows += [_row(trace, this, node, trials.get(node.id), node.id in behind) for node in this.nodes if node.id > 0]
     lines = [f"## Round {index + 1} of {len(trace.rounds)}", "", _run(trace), ""]
     lines += [f"| {' | '.join(row)} |" for row in rows] if len(this.nodes) > 1 else ["Nothing was drafted."]
     lines += ["", BELIEVED] if any(_cold(this.nodes[node.parent]) for node in this.nodes if node.id > 0) else []
@@ -56,7 +59,7 @@ def _prompt(trace: Trace) -> str:
     return started.prompt_name or f"{'…' * (len(started.prompt_text) > PROMPT)}{started.prompt_text[-PROMPT:]}"
 
 
-def _row(trace: Trace, this: Round, node: Node, trial: Trial | None) -> tuple[str, ...]:
+def _row(trace: Trace, this: Round, node: Node, trial: Trial | None, behind: bool) -> tuple[str, ...]:
     p, q = (trial.target_prob, trial.draft_prob) if trial else (node.target_prob, node.draft_prob)
     parent = this.nodes[node.parent]
     cold = _cold(parent)
@@ -64,7 +67,7 @@ def _row(trace: Trace, this: Round, node: Node, trial: Trial | None) -> tuple[st
         str(node.id),
         "root" if node.parent == 0 else str(node.parent),
         code(trace.vocab[str(node.token)].text),
-        node.fate,
+        BEHIND if behind else node.fate,
         _believed(parent.target_raw, node.token) if cold else number(p),
         _believed(parent.draft_raw, node.token) if cold else number(q),
         number(trial.threshold if trial else None),
@@ -91,10 +94,11 @@ def _end(trace: Trace, this: Round) -> str:
     mass = "" if judged.residual_mass is None else f" from the residual (mass {number(judged.residual_mass)})"
     drawn = "" if judged.u is None else f", drawn with u {number(judged.u)}"
     count = len(committed.tokens)
-    return (
-        f"The round ends with the {judged.origin} {code(trace.vocab[str(judged.token)].text)}{mass}{drawn}; "
-        f"{count} token{'' if count == 1 else 's'} from one target pass over {this.scored.target_pass.rows} rows."
-    )
+    made = f"{count} token{'' if count == 1 else 's'} from one target pass over {this.scored.target_pass.rows} rows."
+    if ends_text(this):
+        last = code(trace.vocab[str(committed.tokens[-1].token)].text)
+        return f"The text ends with {last}: what was judged behind it is no text; {made}"
+    return f"The round ends with the {judged.origin} {code(trace.vocab[str(judged.token)].text)}{mass}{drawn}; {made}"
 
 
 def number(value: float | None) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 
 from specviz.trace.events import Round, Trace
 from specviz.trace.lane_span import IN_TURN, LaneSpan
-from specviz.trace.summary import accepted_drafts, drafts
+from specviz.trace.summary import accepted_drafts, counted, drafts
 
 Event = dict[str, Any]
 PROCESS = 1
@@ -33,7 +33,7 @@ def chrome_trace(trace: Trace) -> dict[str, Any]:
     accepted = drafted = 0
     for this in trace.rounds:
         begin = first + this.start_s
-        drafted += len(drafts(this))
+        drafted += len(counted(this))
         accepted += accepted_drafts(this)
         events += _round(trace, this, begin, "wait" if waits else "draft")
         events += [_span(one, first, beside[one.lane]) for one in this.drafted.lanes]

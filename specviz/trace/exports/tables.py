@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 from specviz.errors import TraceError
 from specviz.trace.agreement import Agreement
-from specviz.trace.summary import accepted_drafts, drafted_depth, drafts
+from specviz.trace.summary import (
+    acceptance_rate,
+    accepted_drafts,
+    behind_the_end,
+    counted,
+    drafted_depth,
+    mean_acceptance_length,
+    num_accepted_draft_tokens,
+    num_draft_tokens,
+)
 
 if TYPE_CHECKING:
     from specviz.trace.events import Round, Trace
@@ -39,8 +48,8 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
     },
     "nodes": {
         "run": TEXT, "round": INT, "node": INT, "parent": INT, "depth": INT, "position": INT, "token": INT,
-        "text": TEXT, "kind": TEXT, "fate": TEXT, "source": TEXT, "riding": FLAG, "draft_prob": FLOAT,
-        "target_prob": FLOAT, "rank": INT, **dict.fromkeys(AGREEMENT, FLOAT),
+        "text": TEXT, "kind": TEXT, "fate": TEXT, "source": TEXT, "riding": FLAG, "behind_end": FLAG,
+        "draft_prob": FLOAT, "target_prob": FLOAT, "rank": INT, **dict.fromkeys(AGREEMENT, FLOAT),
         **{f"raw_{name}": FLOAT for name in AGREEMENT},
     },
     "trials": {
@@ -97,7 +106,7 @@ def _frame(columns: Mapping[str, str], rows: list[Row]) -> Any:
 
 
 def _run(trace: Trace) -> Row:
-    started, finished, summary = trace.started, trace.finished, trace.summary
+    started, finished = trace.started, trace.finished
     return {
         "run": started.run_id,
         "created": started.created,
@@ -120,19 +129,19 @@ def _run(trace: Trace) -> Row:
         "output": finished.text,
         "output_tokens": len(finished.output_ids),
         "rounds": len(trace.rounds),
-        "drafted": summary.num_draft_tokens,
-        "accepted": summary.num_accepted_draft_tokens,
-        "acceptance_rate": summary.draft_acceptance_rate,
-        "mean_acceptance_length": summary.mean_acceptance_length,
+        "drafted": num_draft_tokens(trace.rounds),
+        "accepted": num_accepted_draft_tokens(trace.rounds),
+        "acceptance_rate": acceptance_rate(trace.rounds),
+        "mean_acceptance_length": mean_acceptance_length(trace.rounds),
         "decode_s": finished.decode_s,
-        "tokens_per_second": summary.tokens_per_second,
+        "tokens_per_second": trace.summary.tokens_per_second,
         "finish_reason": finished.reason,
     }
 
 
 def _round(trace: Trace, this: Round) -> Row:
     judged, committed = this.judged, this.committed
-    fates = [node.fate for node in drafts(this)]
+    fates = [node.fate for node in counted(this)]
     return {
         "run": trace.started.run_id,
         "round": this.index,
@@ -167,7 +176,7 @@ def _round(trace: Trace, this: Round) -> Row:
 def _nodes(trace: Trace) -> Iterator[Row]:
     prompt = len(trace.started.prompt_ids)
     for this in trace.rounds:
-        riding = set(this.drafted.riding)
+        riding, behind = set(this.drafted.riding), behind_the_end(this)
         for node in this.nodes:
             yield {
                 "run": trace.started.run_id,
@@ -182,6 +191,7 @@ def _nodes(trace: Trace) -> Iterator[Row]:
                 "fate": node.fate,
                 "source": node.source,
                 "riding": node.id in riding,
+                "behind_end": node.id in behind,
                 "draft_prob": node.draft_prob,
                 "target_prob": node.target_prob,
                 "rank": node.rank,

@@ -83,8 +83,8 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "analysis: what was wanted is the token after it",
         "specviz/theory/analysis/gather.py",
-        "return self.this.nodes[path[place]].token if place < len(path) else self.this.judged.token",
-        "return self.this.nodes[path[place]].token if place + 1 < len(path) else self.this.judged.token",
+        "self.visited.index(node.parent) + 1",
+        "self.visited.index(node.parent) + 2",
         (ANALYSIS,),
     ),
     Fault(

@@ -74,8 +74,8 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "bench: rounds without a draft are in the mean acceptance length",
         "specviz/bench/core/rows.py",
-        "return accepted(run) + steps, steps",
-        "return accepted(run) + run.target_passes, run.target_passes",
+        "return (0.0 if length is None else length * steps), steps",
+        "return (0.0 if length is None else length * steps), run.target_passes",
         (ROWS_OF_BENCHES,),
     ),
     Fault(
