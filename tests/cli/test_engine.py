@@ -224,14 +224,15 @@ def test_a_bench_without_time_says_so(specviz: Call) -> None:
 def test_recording_writes_traces_and_the_index(specviz: Call, tmp_path: Path) -> None:
     (tmp_path / "recordings.toml").write_text(
         'first = "one"\n[[recording]]\nname = "one"\nprompt = "code-uuid-fields"\ndrafter = "ngram"\n'
-        "options = { gamma = 2 }\nmax_new_tokens = 5\n"
+        'options = { gamma = 2 }\nmax_new_tokens = 5\ncomment = "made up"\n'
     )
     result = specviz("record", "--folder", tmp_path)
     assert result.code == 0, result.err
     trace = codec.read(tmp_path / "one.json.gz")
     assert trace.started.source == "recorded"
     assert specviz("check", tmp_path / "one.json.gz").code == 0
-    assert json.loads((tmp_path / "index.json").read_text())["first"] == "one.json.gz"
+    index = json.loads((tmp_path / "index.json").read_text())
+    assert (index["first"], index["traces"][0]["comment"]) == ("one.json.gz", "made up")
 
 
 @pytest.mark.parametrize(

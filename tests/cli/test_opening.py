@@ -62,6 +62,8 @@ def test_a_story_is_short_plain_and_shows_the_three_ends_early() -> None:
     assert tells(story())
     assert not tells(story(text="x = [1, 2]"))
     assert not tells(story(reason="length"))
+    assert not tells(story(text="It is true that 3 + 4 = 8."))
+    assert tells(story(text="It is true that 3 + 4 = 7."))
     assert not tells(story(output_ids=list(range(80))))
     assert not tells(replace(story(), rounds=story().rounds[:1]))
     assert not tells(replace(story(), rounds=story().rounds[1:]))
@@ -69,7 +71,7 @@ def test_a_story_is_short_plain_and_shows_the_three_ends_early() -> None:
     assert not is_prose("def add(a, b):")
 
 
-def test_the_shortest_story_that_is_faster_is_taken_greedy_before_sampled() -> None:
+def test_the_shortest_story_that_is_twice_as_fast_is_taken_greedy_before_sampled() -> None:
     source = Storyteller({("A cat", 0.0): 20, ("A dog", 0.0): 15, ("A cat", 0.6): 12, ("def f(x):", 0.0): 12})
     found = find_opening(source)
     assert (found.card.id, found.request.temperature, len(found.trace.finished.output_ids)) == ("b", 0.0, 15)
@@ -77,7 +79,7 @@ def test_the_shortest_story_that_is_faster_is_taken_greedy_before_sampled() -> N
     assert all(request.prompt != "def f(x):" for request, _ in source.requests)
 
 
-def test_a_story_that_is_not_faster_opens_nothing() -> None:
+def test_a_story_that_is_not_twice_as_fast_opens_nothing() -> None:
     with pytest.raises(OptionError, match="none of the 2 prompts in plain English"):
         find_opening(Storyteller({("A cat", 0.0): 20}, faster=False))
 
@@ -94,4 +96,5 @@ def test_the_list_gets_the_opening_once_and_keeps_the_rest(tmp_path: Path) -> No
     assert (content["first"], [one["name"] for one in content["recording"]]) == (OPENING, [OPENING, "other"])
     entry = content["recording"][0]
     assert (entry["prompt"], entry["temperature"], entry["seed"], entry["options"]) == ("b", 0.6, 1, {"gamma": 4})
+    assert entry["dtype"] == "bfloat16"
     assert once.startswith("# list\n")

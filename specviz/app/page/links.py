@@ -26,7 +26,7 @@ from specviz.app.parts.live_run import Frame
 from specviz.app.parts.methods import kinds
 from specviz.app.parts.request import request_from
 from specviz.app.step import filling
-from specviz.app.step.actions import StepActions, stage_of
+from specviz.app.step.actions import StepActions, shown_as, stage_of
 from specviz.app.step.filling import GAMMA
 from specviz.errors import SpecVizError, TraceError
 from specviz.protocol.links import read_request, text_hash, unpack
@@ -154,7 +154,8 @@ class LinkActions:
         """The recorded run of that name. Raises TraceError where there is none."""
         trace = self.step.gallery.read(f"{name}{SUFFIX}")
         remade = bool(expected) and text_hash(trace.finished.text) != expected
-        shown = stage_of(trace, REMADE if remade else "")
+        said = shown_as(trace, self.step.gallery.comment(f"{name}{SUFFIX}"))
+        shown = stage_of(trace, REMADE if remade else said)
         # Filled as the gallery fills it: methods that this page does not know stay out of its controls.
         values = filling.values_of(trace.started, self.step.catalog, self.step.limits)
         held = filling.by_control(values)

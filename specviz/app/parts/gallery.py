@@ -7,12 +7,14 @@ makes it.
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from specviz.app.parts.examples import Example, found
 from specviz.errors import TraceError
+from specviz.resources import RECORDINGS
 from specviz.trace import codec
 from specviz.trace.events import Trace
 from specviz.trace.gain import gain
@@ -38,6 +40,8 @@ class GalleryCard:
     """mean acceptance length"""
     gain: float | None = None
     """measured, over plain decoding timed beside it; None: not timed"""
+    comment: str = ""
+    """what is wrong in its text, as the list of recordings says it; empty: nothing known"""
 
     @property
     def label(self) -> str:
@@ -46,6 +50,7 @@ class GalleryCard:
         parts = [f"{self.drafter}: {self.prompt}, temperature {self.temperature:g}", tau]
         parts += [] if self.gain is None else [f"{self.gain:.2f}×"]
         parts += ["simulated"] if self.source == "simulated" else []
+        parts += [self.comment] if self.comment else []
         return " · ".join(parts)
 
 
@@ -64,6 +69,10 @@ class Gallery:
             raise TraceError(f"there is no recorded run '{file[:60]}' here; choose one from the list.")
         return as_recorded(codec.read(self.folder / file))
 
+    def comment(self, file: str | None) -> str:
+        """What is to be said of a run's text beside it; empty: nothing."""
+        return next((card.comment for card in self.cards if card.file == file), "")
+
 
 def as_recorded(trace: Trace) -> Trace:
     """A stored live run is a recorded one from now on; a simulated one stays simulated."""
@@ -77,7 +86,7 @@ def name_of(file: str) -> str:
     return file.removesuffix(SUFFIX)
 
 
-def card_of(trace: Trace, file: str) -> GalleryCard:
+def card_of(trace: Trace, file: str, comment: str = "") -> GalleryCard:
     started = trace.started
     return GalleryCard(
         file=file,
@@ -88,6 +97,7 @@ def card_of(trace: Trace, file: str) -> GalleryCard:
         rate=acceptance_rate(trace.rounds),
         length=mean_acceptance_length(trace.rounds),
         gain=gain(trace),
+        comment=comment,
     )
 
 
@@ -119,12 +129,21 @@ def write_index(folder: Path, first: str | None = None) -> Gallery:
 def index_text(folder: Path, first: str | None = None) -> str:
     """What `index.json` must say of the traces at `folder`; the page opens on `first` (default: the first by name)."""
     traces = {path.name: codec.read(path) for path in sorted(folder.glob(f"*{SUFFIX}"))}
+    said = _comments(folder / RECORDINGS)
     content = {
         "first": first or next(iter(traces), None),
-        "traces": [asdict(card_of(trace, file)) for file, trace in traces.items()],
+        "traces": [asdict(card_of(trace, file, said.get(name_of(file), ""))) for file, trace in traces.items()],
         "examples": [asdict(example) for example in found(traces)],
     }
     return json.dumps(content, indent=1) + "\n"
+
+
+def _comments(path: Path) -> dict[str, str]:
+    """Name of a recording → its comment, as the list of what is recorded says it."""
+    if not path.is_file():
+        return {}
+    entries = tomllib.loads(path.read_text(encoding="utf-8")).get("recording", [])
+    return {str(one["name"]): str(one.get("comment", "")) for one in entries}
 
 
 def _index(folder: Path) -> Gallery:

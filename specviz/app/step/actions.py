@@ -110,7 +110,10 @@ class StepActions(Cancellable):
         if trace is None:
             return FirstView("", "", "", EMPTY_GALLERY)
         values = values_of(trace.started, self.catalog, self.limits)
-        return FirstView(codec.dumps(trace), badges_of(trace.started), panels_of(trace), "", values, Pair(shown(trace)))
+        said = self.gallery.comment(self.gallery.first)
+        return FirstView(
+            codec.dumps(trace), badges_of(trace.started), panels_of(trace), said, values, Pair(shown(trace))
+        )
 
     # --- the form ------------------------------------------------------------------------------------------------
 
@@ -299,8 +302,10 @@ def stage_of(trace: Trace, message: str = "") -> tuple[str, str, str, str]:
     return codec.dumps(trace), badges_of(trace.started), panels_of(trace), notices.message(message or shown_as(trace))
 
 
-def shown_as(trace: Trace) -> str:
-    return f"Showing a {trace.started.source} run: {ending(trace)}"
+def shown_as(trace: Trace, comment: str = "") -> str:
+    """`comment`: what a recorded run's text is to be read with."""
+    said = f"Showing a {trace.started.source} run: {ending(trace)}"
+    return f"{said} Read its text with care: {comment}." if comment else said
 
 
 def _name(visitor: gr.Request) -> str:

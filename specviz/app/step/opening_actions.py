@@ -55,15 +55,21 @@ class OpeningActions:
         if example is None:
             return self._refused(f"there is no example '{str(title)[:60]}' here; choose one from the list.")
         try:
-            return self._stage(self.gallery.read(example.file), example.round, listed=(example.title, example.file))
+            return self._listed(example.file, example.round, example.title)
         except TraceError as error:
             return self._refused(str(error))
 
     def open_recorded(self, file: str | None) -> Updates:
         try:
-            return self._stage(self.gallery.read(file or ""), listed=(None, file))
+            return self._listed(file or "")
         except TraceError as error:
             return self._refused(str(error))
+
+    def _listed(self, file: str, round_index: int = 0, title: str | None = None) -> Updates:
+        """A run of the gallery with what is to be said of its text. Raises TraceError where there is no such run."""
+        trace = self.gallery.read(file)
+        said = shown_as(trace, self.gallery.comment(file))
+        return self._stage(trace, round_index, message=said, listed=(title, file))
 
     def open_file(self, path: str | None) -> Updates:
         """An imported trace, read with the limits for strangers' files; a sweep is the Speedup tab's."""

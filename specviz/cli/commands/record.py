@@ -21,11 +21,11 @@ from specviz.errors import OptionError, TraceError
 from specviz.protocol import trainings
 from specviz.protocol.runs import Catalog, PromptCard, RunRequest, TraceSource
 from specviz.protocol.trainings import TrainingQuestion, Trains
+from specviz.resources import RECORDINGS
 from specviz.trace.events import Trace
 from specviz.trace.summary import mean_acceptance_length
 
 FOLDER = Path("assets") / "traces"
-LIST = "recordings.toml"
 TRAINING = Path("assets") / "trainings" / "opening.json.gz"
 TRAINING_PROMPT = "story-looked-sleepy"
 
@@ -38,7 +38,11 @@ class Recording:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--folder", type=Path, default=FOLDER, metavar="DIR", help=f"holds {LIST}, gets the traces (default {FOLDER})"
+        "--folder",
+        type=Path,
+        default=FOLDER,
+        metavar="DIR",
+        help=f"holds {RECORDINGS}, gets the traces (default {FOLDER})",
     )
     parser.add_argument("--only", action="append", metavar="NAME", help="record this one alone; may be repeated")
     parser.add_argument(
@@ -63,9 +67,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--find-opening",
         action="store_true",
-        help="search the prompts in plain English and some seeds for the run that opens the page (a short text, in its "
-        "first three rounds an acceptance, a rejection and a bonus, faster than plain decoding), write it into "
-        f"{LIST} and record it alone",
+        help="search the prompts in plain English, some γ and seeds for the run that opens the page (a short, true "
+        "text, in its first three rounds an acceptance, a rejection and a bonus, twice as fast as plain decoding), "
+        f"write it into {RECORDINGS} and record it alone",
     )
 
 
@@ -81,14 +85,16 @@ def run(args: argparse.Namespace) -> int:
         return _record_training(source, args.training, args.minutes)
     if args.find_opening:
         found = find_opening(source)
-        write_opening(args.folder / LIST, found)
+        write_opening(args.folder / RECORDINGS, found)
         out().line(printable(found.sentence, keep=""))
         args.only = [OPENING]
     overrides = {name: getattr(args, name) for name in ("target", "drafter_model") if getattr(args, name) is not None}
-    first, recordings = read_list(args.folder / LIST, source.catalog(), overrides)
+    first, recordings = read_list(args.folder / RECORDINGS, source.catalog(), overrides)
     unknown = sorted(set(args.only or []) - {one.name for one in recordings})
     if unknown:
-        raise OptionError(f"--only is '{unknown[0]}', but {LIST} has: {', '.join(one.name for one in recordings)}.")
+        raise OptionError(
+            f"--only is '{unknown[0]}', but {RECORDINGS} has: {', '.join(one.name for one in recordings)}."
+        )
     wanted = [one for one in recordings if not args.only or one.name in args.only]
     if args.fill_in:
         return _fill_in(source, args.folder, wanted)
@@ -160,6 +166,7 @@ def read_list(path: Path, catalog: Catalog, overrides: Mapping[str, Any]) -> tup
 
 def _recording(entry: dict[str, Any], catalog: Catalog, overrides: Mapping[str, Any]) -> Recording:
     name, prompt = entry.pop("name", "?"), entry.pop("prompt", "" if "scene" in entry else "?")
+    entry.pop("comment", None)  # of the text, for whoever reads it: it changes no run
     card = (
         PromptCard("", "", "", "", "")
         if not prompt

@@ -1,4 +1,4 @@
-"""The run that opens the page: the shortest true story among the prompts in plain English.
+"""The run that opens the page: the shortest that is right, shows the method and is twice as fast as plain decoding.
 
 Place in the flow: called by `specviz record --find-opening`; asks a trace source, writes `recordings.toml`.
 """
@@ -9,8 +9,10 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 
+from specviz.corpus.plain_english.truth import untrue
 from specviz.errors import OptionError
 from specviz.protocol.plain import WHOLE, run_beside_plain
 from specviz.protocol.runs import PromptCard, RunRequest, TraceSource
@@ -20,14 +22,17 @@ from specviz.trace.gain import gain
 
 OPENING = "opening"
 """name of the recording"""
-GAMMA = 4
+GAMMAS = (4, 5, 6, 7)
+DTYPE = "bfloat16"
+"""number format of the run and of plain decoding beside it: a pass over a draft costs less beside one over one token"""
+LEAST_GAIN = 2.0
 WAYS = ((0.0, (7,)), (0.6, tuple(range(1, 9))), (1.0, tuple(range(1, 9))))
 """temperatures, the plainest story first, and the seeds tried at each; at 0 the seed changes nothing"""
-TOKENS = 48
-FEWEST, MOST = 12, 40
+TOKENS = 64
+FEWEST, MOST = 12, 48
 """tokens of a story: enough for a few rounds, few enough to be read at once"""
 TIMED = 12
-"""so many of the shortest stories are timed beside plain decoding, until one is faster"""
+"""so many of the shortest stories are timed beside plain decoding, until one is fast enough"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +53,8 @@ class Opening:
 
 
 def find_opening(source: TraceSource) -> Opening:
-    """The shortest run that tells the story and is faster than plain decoding, the plainest temperature first. Raises
-    OptionError where the prompts and seeds give none."""
+    """The shortest run that tells the story and is twice as fast as plain decoding, the plainest temperature first.
+    Raises OptionError where the prompts and seeds give none."""
     cards = [card for card in source.catalog().prompts if is_prose(card.text)]
     for temperature, seeds in WAYS:
         stories = sorted(
@@ -57,52 +62,55 @@ def find_opening(source: TraceSource) -> Opening:
         )
         for story in stories[:TIMED]:
             timed = replace(story, trace=run_beside_plain(source, story.request))
-            if (gain(timed.trace) or 0) > 1:
+            if (gain(timed.trace) or 0) >= LEAST_GAIN:
                 return timed
     raise OptionError(
-        f"none of the {len(cards)} prompts in plain English gives a short run with an acceptance, a rejection and a "
-        "bonus in its first three rounds that is faster than plain decoding; add prompts, or record another opening."
+        f"none of the {len(cards)} prompts in plain English gives a short, true run with an acceptance, a rejection "
+        f"and a bonus in its first three rounds that is {LEAST_GAIN:g} times as fast as plain decoding; add prompts, "
+        "or record another opening."
     )
 
 
 def _stories(
     source: TraceSource, cards: Sequence[PromptCard], temperature: float, seeds: Sequence[int]
 ) -> Iterator[Opening]:
-    for card in cards:
-        for seed in seeds:
-            request = RunRequest(
-                prompt=card.text, prompt_name=card.id, drafter_options={"gamma": GAMMA}, temperature=temperature,
-                seed=seed, max_new_tokens=TOKENS,
-            )  # fmt: skip
-            trace = assemble(source.run(request))
-            if tells(trace):
-                yield Opening(card, request, trace)
+    for card, gamma, seed in product(cards, GAMMAS, seeds):
+        request = RunRequest(
+            prompt=card.text, prompt_name=card.id, drafter_options={"gamma": gamma}, temperature=temperature,
+            seed=seed, max_new_tokens=TOKENS, dtype=DTYPE,
+        )  # fmt: skip
+        trace = assemble(source.run(request))
+        if tells(trace):
+            yield Opening(card, request, trace)
 
 
 def is_prose(text: str) -> bool:
-    """Whether a prompt is one short line of plain English: words and their punctuation, no code, no table."""
-    return len(text) <= 160 and re.fullmatch(r"[A-Za-z ,.;:'’\"!?\-\n]+", text) is not None and text.count("\n") <= 2
+    """Whether a prompt is one short line of plain English: words, sums and their punctuation, no code, no table."""
+    plain = re.fullmatch(r"[A-Za-z0-9 ,.;:'’\"!?+=\-\n]+", text) is not None
+    return plain and len(text) <= 160 and text.count("\n") <= 2
 
 
 def tells(trace: Trace) -> bool:
-    """Whether the run is short, ends by itself, and shows a full acceptance, some acceptance and a rejection in its
-    first three rounds, none of them cut."""
+    """Whether the run is short and true, ends by itself, and shows a full acceptance, some acceptance and a rejection
+    in its first three rounds, none of them cut."""
     length = len(trace.finished.output_ids)
     if trace.finished.reason not in WHOLE[:2] or not FEWEST <= length <= MOST:
         return False
     early = [this for this in trace.rounds[:3] if not this.committed.trimmed]
     ends = {this.judged.origin for this in early}
     kept_some = any(this.judged.origin == "correction" and this.judged.path for this in early)
+    if untrue(trace.started.prompt_text, trace.finished.text):
+        return False
     return is_prose(trace.finished.text) and kept_some and {"bonus", "correction"} <= ends
 
 
 def write_opening(path: Path, opening: Opening) -> None:
     """Put the run into the list as its first entry, in place of an earlier one, and let it open the page."""
-    request = opening.request
+    request, gamma = opening.request, opening.request.drafter_options["gamma"]
     entry = (
         f'[[recording]]\nname = "{OPENING}"\nprompt = {json.dumps(opening.card.id)}\ndrafter = "{request.drafter}"\n'
-        f"options = {{ gamma = {GAMMA} }}\ntemperature = {request.temperature}\nseed = {request.seed}\n"
-        f"max_new_tokens = {request.max_new_tokens}\n\n"
+        f"options = {{ gamma = {gamma} }}\ntemperature = {request.temperature}\nseed = {request.seed}\n"
+        f'max_new_tokens = {request.max_new_tokens}\ndtype = "{request.dtype}"\n\n'
     )
     text = path.read_text(encoding="utf-8")
     text = re.sub(rf'\[\[recording\]\]\nname = "{OPENING}"\n(?:[^\[\n][^\n]*\n)*\n*', "", text)

@@ -87,6 +87,17 @@ def test_an_example_opens_at_the_round_that_shows_it(tmp_path: Path) -> None:
     assert "There is no example" in str(actions.open_example("nothing like it")[3])
 
 
+def test_a_recording_whose_text_is_wrong_opens_with_its_comment(tmp_path: Path) -> None:
+    actions = actions_over(tmp_path, run_of(4), Example("corrected", "a.json.gz", 2))
+    assert "Read its text with care" not in str(actions.open_recorded("a.json.gz")[3])
+    (card,) = actions.gallery.cards
+    wrong = replace(card, comment="the model is wrong here: 2 + 2 is 4")
+    actions = replace(actions, gallery=replace(actions.gallery, cards=(wrong,)))
+    for opened in (actions.open_recorded("a.json.gz"), actions.open_example("corrected")):
+        assert "Read its text with care: the model is wrong here: 2 + 2 is 4." in str(opened[3])
+    assert wrong.label.endswith(" · the model is wrong here: 2 + 2 is 4")
+
+
 def test_the_run_before_stays_beside_with_both_totals_and_can_be_shown_again(tmp_path: Path) -> None:
     actions = actions_over(tmp_path, run_of(2, gain=1.37))
     opened = actions.open_recorded("a.json.gz")
