@@ -145,6 +145,13 @@ def test_the_counts_are_those_of_the_text() -> None:
         assert drafted < stored["num_draft_tokens"] if ended else drafted == stored["num_draft_tokens"]
 
 
+def test_tokens_per_pass_are_the_tokens_over_the_passes_named_beside_them() -> None:
+    for trace in traces():
+        here = Here(trace, MOMENTS["end"](trace)[0])
+        tokens, passes = float(computed(here, "tokens", {})), float(computed(here, "passes", {}))
+        assert computed(here, "tokens_per_pass", {}) == pytest.approx(tokens / passes)
+
+
 def test_the_gain_is_the_headlines_or_plain_time_over_the_runs_own() -> None:
     timed = [trace for trace in traces() if KINDS["timed"](trace)]
     assert timed
