@@ -1,0 +1,105 @@
+"""Faults of charts: what stands where, and how far its whiskers reach."""
+
+from __future__ import annotations
+
+from tests.mutants.faults.fault import Fault
+
+DRAWN = "tests/app/test_drawn.py::test_{}"
+BATCHES = DRAWN.format("batches_stand_beside_each_other_at_their_size_with_whiskers_to_their_quartiles")
+LANES = DRAWN.format("spans_of_lanes_begin_where_they_began_and_are_as_long_in_milliseconds")
+MACHINE = DRAWN.format("pass_times_have_their_quartiles_and_the_knee_stands_at_its_width")
+TRAINING = DRAWN.format("a_training_is_drawn_over_its_seconds_with_the_shipped_module_dotted")
+
+FAULTS: tuple[Fault, ...] = (
+    Fault(
+        "batch chart: a whisker is as long as its end is high",
+        "specviz/app/batch/figure.py",
+        "high - middle for _, (middle, _, high)",
+        "high for _, (middle, _, high)",
+        (BATCHES,),
+    ),
+    Fault(
+        "batch chart: the lower whisker is as long as its end is high",
+        "specviz/app/batch/figure.py",
+        "middle - low for _, (middle, low, _)",
+        "low for _, (middle, low, _)",
+        (BATCHES,),
+    ),
+    Fault(
+        "batch chart: only the second shape stands aside",
+        "specviz/app/batch/figure.py",
+        "APART ** (place - (len(shapes) - 1) / 2)",
+        "APART ** place",
+        (BATCHES,),
+    ),
+    Fault(
+        "lanes: a bar is as long as its span ends late",
+        "specviz/app/lanes/figure.py",
+        "x=[1000 * (span.end_s - span.start_s) for",
+        "x=[1000 * span.end_s for",
+        (LANES,),
+    ),
+    Fault(
+        "lanes: a bar begins where its span ends",
+        "specviz/app/lanes/figure.py",
+        "base=[1000 * span.start_s for",
+        "base=[1000 * span.end_s for",
+        (LANES,),
+    ),
+    Fault(
+        "lanes: every verification is wholly accepted",
+        "specviz/app/lanes/figure.py",
+        "span.accepted == span.tokens",
+        "span.accepted <= span.tokens",
+        (LANES,),
+    ),
+    Fault(
+        "lanes: the first method is at the foot",
+        "specviz/app/lanes/figure.py",
+        "categoryarray=labels[::-1]",
+        "categoryarray=labels",
+        (LANES,),
+    ),
+    Fault(
+        "pass times: a whisker is the whole interval",
+        "specviz/app/machine/figure.py",
+        "one.high_ms - one.median_ms",
+        "one.high_ms - one.low_ms",
+        (MACHINE,),
+    ),
+    Fault(
+        "pass times: the knee stands a row before its width",
+        "specviz/app/machine/figure.py",
+        "_upright(view.knee, low, high,",
+        "_upright(view.knee - 1, low, high,",
+        (MACHINE,),
+    ),
+    Fault(
+        "pass times: the knee's limit is that of the widest pass",
+        "specviz/app/machine/figure.py",
+        "limit = times[0] * (1 + SLACK)",
+        "limit = times[-1] * (1 + SLACK)",
+        (MACHINE,),
+    ),
+    Fault(
+        "training: agreement is drawn as acceptance",
+        "specviz/app/train/figure.py",
+        "y=[one.acceptance[depth] for one in marks]",
+        "y=[one.agreement[depth] for one in marks]",
+        (TRAINING,),
+    ),
+    Fault(
+        "training: the shipped module's agreement is its acceptance",
+        "specviz/app/train/figure.py",
+        "figure.add_hline(shipped.acceptance[depth]",
+        "figure.add_hline(shipped.agreement[depth]",
+        (TRAINING,),
+    ),
+    Fault(
+        "training: the largest term is the sum",
+        "specviz/app/train/figure.py",
+        "[one.total for one in marks]",
+        "[max(one.terms.values()) for one in marks]",
+        (TRAINING,),
+    ),
+)
