@@ -65,7 +65,13 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       if (child)
         return h(
           "button",
-          { type: "button", class: "svp-name", onclick: () => act.select(child.id), title: text },
+          {
+            type: "button",
+            class: "svp-name",
+            onclick: () => act.select(child.id),
+            title: text,
+            "aria-label": `${S.spoken(text)}: to its node`,
+          },
           sign,
           S.short(text, 14),
         );
@@ -76,6 +82,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
             type: "button",
             class: "svp-name",
             title: `continue the run from here with ${text}`,
+            "aria-label": `${S.spoken(text)}: continue the run from here with it`,
             onclick: () => act.branch(row.token),
           },
           sign,
@@ -83,7 +90,12 @@ globalThis.SpecViz = globalThis.SpecViz || {};
           h("span", { class: "svp-go", "aria-hidden": "true" }, "↪"),
         );
       }
-      return h("span", { class: "svp-name", title: text }, sign, S.short(text, 14));
+      return h(
+        "span",
+        { class: "svp-name", title: text, role: "img", "aria-label": S.spoken(text) },
+        sign,
+        S.short(text, 14),
+      );
     };
     const line = (row, label) =>
       h(

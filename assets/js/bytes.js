@@ -71,6 +71,18 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       .join("");
   }
 
+  const HEARD = { "␣": "space", "⏎": "line break", "␍": "carriage return", "⇥": "tab", "⍽": "no-break space" };
+
+  /** How a token, or a sentence with tokens, is said: of ␣M "space M", of ␣×8 "8 spaces". */
+  function spoken(text) {
+    const words = (run, sign, times) => {
+      const count = times ? Number(times) : Array.from(run).length;
+      return ` ${count > 1 ? `${count} ${HEARD[sign]}s` : HEARD[sign]} `;
+    };
+    const said = text.replace(/([␣⏎␍⇥⍽])(?:×(\d+)|\1*)/gu, words);
+    return said.replace(/(^|[\u2068“]) +| +(?=$|[\u2069”,.])/g, "$1").replace(/ {2,}/g, " ");
+  }
+
   /** How a token reads by itself (in lists, where nothing stands before it). */
   function label(trace, token, pending = new Uint8Array()) {
     const bytes = tokenBytes(trace, token);
@@ -83,5 +95,5 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return chars.length <= length ? text : chars.slice(0, length - 1).join("") + "…";
   }
 
-  Object.assign(S, { tokenBytes, complete, pieces, signs, visible, label, short });
+  Object.assign(S, { tokenBytes, complete, pieces, signs, visible, spoken, label, short });
 })(globalThis.SpecViz);

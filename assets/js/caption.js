@@ -22,7 +22,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 
     /** Said aloud, once: the only place of the player that screen readers watch. */
     function announce(text) {
-      S.setText(speech, text.replaceAll("\u2068", "\u201c").replaceAll("\u2069", "\u201d"));
+      S.setText(speech, S.spoken(text).replaceAll("\u2068", "\u201c").replaceAll("\u2069", "\u201d"));
     }
 
     const lines = (head, source, text) => [

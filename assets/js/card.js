@@ -139,7 +139,13 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       const fate = now.stateOf(node);
       const name = h(
         "button",
-        { type: "button", class: "svp-name", title: now.nameOf(node), onclick: () => act.select(node) },
+        {
+          type: "button",
+          class: "svp-name",
+          title: now.nameOf(node),
+          "aria-label": now.nameOf(node),
+          onclick: () => act.select(node),
+        },
         S.glyph(fate),
         S.short(now.labels[node], 10),
       );
@@ -217,6 +223,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return function draw(now) {
       const id = now.selected;
       title.replaceChildren(S.glyph(now.stateOf(id)), h("span", { class: "svp-mono" }, S.short(now.labels[id], 32)));
+      S.set(title, "aria-label", S.spoken(now.labels[id]));
       S.setText(kind, place(now, id));
       const parent = id === END ? now.round.judged.final_node : id === 0 ? 0 : now.round.nodes[id].parent;
       chart.replaceChildren(S.barsPanel(now, parent, id, act));

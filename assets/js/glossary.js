@@ -107,6 +107,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     explained.set(element, entries);
     element.classList.toggle("sv-term", entries.length > 0);
     if (entries.length && !element.hasAttribute("tabindex")) element.setAttribute("tabindex", "0");
+    const letter = element.textContent.trim();
+    if (entries.length && /^[a-z]$/i.test(letter)) S.set(element, "aria-label", `${letter}: ${entries[0].meaning}`);
   }
 
   const matching = (root, selector) => [...(root.matches(selector) ? [root] : []), ...root.querySelectorAll(selector)];

@@ -76,6 +76,12 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return score;
   }
 
+  /** Whether the question that waits has answers that are not shown yet. */
+  function counted(own) {
+    const open = own.guess ? waiting(own) : null;
+    return !!open && open.answer.yes + open.answer.no > 0;
+  }
+
   function answer(own, change, close) {
     const open = waiting(own);
     if (!open) return;
@@ -98,10 +104,11 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 
   /** Does what a key or button of guess mode asks for; whether it was one. */
   function guessRun(own, name, act) {
-    if (!own.guess || !["guessYes", "guessNo", "guessOn", "play"].includes(name)) return false;
-    const open = waiting(own);
+    const open = own.guess ? waiting(own) : null;
+    const on = name === "next" && counted(own); // hands that were counted are not passed over
+    if (!own.guess || !(on || ["guessYes", "guessNo", "guessOn", "play"].includes(name))) return false;
     if (name === "guessYes" || name === "guessNo") vote(own, name === "guessYes" ? "yes" : "no");
-    else if (open && open.answer.yes + open.answer.no > 0) answer(own, {}, true);
+    else if (counted(own)) answer(own, {}, true);
     else if (!open) act.run("next");
     act.draw();
     return true;
@@ -241,6 +248,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     guessView,
     guessCaption,
     guessScore,
+    guessCounted: counted,
     guessKey,
     guessRun,
     guessPanel,

@@ -66,25 +66,28 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     "[contenteditable], [role=slider]:not(.svp-rounds, .svp-clockwork), [role=spinbutton], [role=textbox], " +
     "[role=combobox], [role=listbox], [role=option], [role=menu], dialog";
   const CHOOSING = "input, [role=radio]"; // these use arrows and Space, not the keys of a presenter's remote
-  const PRESSING = "button, a, summary, label, [role=button], [role=tab]";
+  const OPEN_TAB = "[role=tab][aria-selected=true]"; // to press it does nothing, so Space there is the player's
+  const PRESSING = `button:not(${OPEN_TAB}), a, summary, label, [role=button], [role=tab]:not(${OPEN_TAB})`;
+  const COUNTING = ".svp-guess-row"; // fields for a class's hands, filled with a presenter's remote in the other hand
   const REMOTE = ["PageUp", "PageDown"];
 
   let pressed = null; // the control that was last clicked: its focus was no choice of keys
   if (globalThis.document) {
-    const control = (at) => (at instanceof Element ? at.closest(`${PRESSING}, ${CHOOSING}`) : null);
+    const control = (at) => (at instanceof Element ? at.closest(`${PRESSING}, ${CHOOSING}, [role=tab]`) : null);
     document.addEventListener("pointerdown", (event) => (pressed = control(event.target)), true);
     document.addEventListener("keydown", (event) => event.key === "Tab" && (pressed = null), true);
   }
+
+  const clicked = (at) => pressed !== null && (pressed.contains(at) || at.contains(pressed));
 
   /** Whether a key belongs to what has the focus and not to the player. A button that was clicked keeps the focus, but
       Space presses it again only where the focus came by keys. */
   function taken(event) {
     const at = event.target instanceof Element ? event.target : null;
     if (!at) return false;
-    if (at.closest(TYPING)) return true;
-    const clicked = pressed !== null && (pressed.contains(at) || at.contains(pressed));
-    if (at.closest(CHOOSING)) return !REMOTE.includes(event.key) && !(event.key === " " && clicked);
-    return event.key === " " && !!at.closest(PRESSING) && !clicked;
+    if (at.closest(TYPING)) return !(REMOTE.includes(event.key) && at.closest(COUNTING));
+    if (at.closest(CHOOSING)) return !REMOTE.includes(event.key) && !(event.key === " " && clicked(at));
+    return event.key === " " && !!at.closest(PRESSING) && !clicked(at);
   }
 
   function helpDialog() {
@@ -116,5 +119,5 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return dialog;
   }
 
-  Object.assign(S, { helpDialog, command, taken });
+  Object.assign(S, { helpDialog, command, taken, clicked });
 })(globalThis.SpecViz);

@@ -55,7 +55,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       at most `most` nodes, folds nothing else. */
   function unfolded(round, at, { selected = 0, opened = new Map(), most = MOST.across } = {}) {
     const families = familiesOf(round);
-    const small = round.nodes.length - 1 <= most || families.every((family) => family.length < 2);
+    const small = round.nodes.length - 1 <= most || isChain(round);
     const open = small ? null : openNodes(round, at, selected);
     const [shown, folded, stack] = [[], new Map(), [[0, false]]]; // with each node, whether opening its parent opens it
     const below = (id) =>
@@ -145,10 +145,13 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return { spots, width: room, height: Math.max(high, 24 + count * row), row, down: false, marks };
   }
 
+  const isChain = (round) => familiesOf(round).every((family) => family.length < 2);
+
   /** Where everything stands: {spots: [{id, parent, depth, x, y, label, wide, clear, folded}], width, height, row,
-      down}, in pixels. `room` is the width there is (0: as much as it takes), `most` the width of a tree that runs
-      down, `row` the height of a row, `odds` the widest text of a node's odds, `high` the height of the box if the
-      whole tree is wanted in it, `nodes` how many times as many nodes as usual are shown without folding. */
+      down, bare}, in pixels; `bare`: a chain that fits across only where one node at a time shows its odds. `room` is
+      the width there is (0: as much as it takes), `most` the width of a tree that runs down, `row` the height of a row,
+      `odds` the widest text of a node's odds, `high` the height of the box if the whole tree is wanted in it, `nodes`
+      how many times as many nodes as usual are shown without folding. */
   function layout(round, labels, options = {}) {
     const { room = 0, odds = () => "", high = 0, withEnd = true, row = ROW, most = Infinity, nodes = 1 } = options;
     const all = round.nodes.length;
@@ -158,6 +161,10 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const tree = (shown) => unfolded(round, at, { selected, opened, most: high ? all : shown });
     const set = { odds, withEnd, row };
     const whole = across(round, labels, tree(all), { ...set, room }); // which way it runs does not hang on the moment
+    if (room && whole.width > room && isChain(round)) {
+      const bare = across(round, labels, tree(all), { ...set, room, odds: () => "" });
+      if (bare.width <= room) return { ...bare, bare: true };
+    }
     if (room && whole.width > room)
       return down(round, labels, tree(MOST.down * nodes), { ...set, room: Math.min(room, most) });
     return across(round, labels, tree(MOST.across * nodes), { ...set, room });

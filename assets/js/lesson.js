@@ -72,7 +72,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     }
 
     function show(place) {
-      Object.assign(open, { place, chosen: null, checked: false, ended: false, good: false, live: "" });
+      const fresh = { chosen: null, typed: "", checked: false, asking: false, ended: false, good: false, live: "" };
+      Object.assign(open, { place, ...fresh });
       remember({ beat: place, done: !!progress[open.lesson.id]?.done });
       const now = beat();
       handle().set(now.live ? CLEAR : { guess: now.guess, hidden: now.hidden, lit: now.lit });
@@ -132,12 +133,18 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       if (open.live !== before) draw();
     }
 
-    function next() {
+    /** Go on. `gives`: where nobody has answered, show the answer; else only say that one is wanted. Hands that a class
+        has shown are counted first. */
+    function next(gives = true) {
+      if (handle()?.guessCounted) return handle().run("guessOn");
       if (open.ended) {
         const following = followingLesson();
         return following ? start(following.id, 0) : leave();
       }
-      if (beat().question && !open.checked) return check();
+      if (beat().question && !open.checked) {
+        open.asking = true;
+        return gives || open.chosen !== null ? check() : draw();
+      }
       if (open.place + 1 < open.lesson.beats.length) return turn(open.place + 1);
       remember({ beat: 0, done: true });
       open.ended = true;
@@ -162,6 +169,13 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       if (!beat().question || open.checked || open.ended || place >= beat().question.choices.length) return;
       open.chosen = place;
       draw();
+    }
+
+    function type(key) {
+      if (open.checked || open.ended) return;
+      const { place, typed } = S.chosenBy(beat().question.choices, open.typed, key);
+      open.typed = typed;
+      if (place !== null) choose(place);
     }
 
     function check() {
@@ -221,12 +235,13 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         if (!open || event.defaultPrevented || !panel.box.getClientRects().length) return;
         if (document.querySelector("dialog[open]")) return;
         const command = S.lessonCommand(event, event.target instanceof Element ? event.target : null);
-        if (!command || (command.does === "choose" && !beat().question)) return;
+        const asks = beat().question && !open.checked && !open.ended;
+        if (!command || (command.does === "choose" && !asks)) return;
         event.preventDefault();
         event.stopPropagation(); // or the player would step, too
-        if (command.does === "next") next();
+        if (command.does === "next") next(command.gives);
         else if (command.does === "back") back();
-        else choose(command.place);
+        else type(command.typed);
       },
       true,
     );

@@ -7,6 +7,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 
   const { h } = S;
   const HINT = "Space or PageDown goes on, PageUp back";
+  const ANSWER_FIRST = "Choose an answer by its letter or with a click, or press “Show the answer”.";
 
   function lessonPanel(act) {
     const button = (words, does, extra = {}) =>
@@ -65,6 +66,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       const { beat, checked, chosen } = shown;
       if (shown.waiting) return "Loading the run of this beat …";
       if (beat.live) return shown.live;
+      if (beat.question && !checked && chosen === null && shown.asking) return ANSWER_FIRST;
       if (!beat.question || !checked) return "";
       const start = chosen === null ? "" : beat.question.choices[chosen].right ? "Right. " : "Not quite. ";
       return start + beat.question.why.replace(/[\u2068\u2069]/g, "");
@@ -76,7 +78,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
           "label",
           { class: "svl-choice" },
           h("input", { type: "radio", name: "svl-answer", value: index, onchange: () => act.choose(index) }),
-          h("span", { class: "svl-number", "aria-hidden": "true" }, `${index + 1}`),
+          h("span", { class: "svl-number", "aria-hidden": "true" }, S.LETTERS_OF_ANSWERS[index]),
           h("span", { class: "svl-words" }, ...S.sentence(choice.text)),
           h("span", { class: "svl-mark", role: "img" }),
         ),

@@ -28,18 +28,43 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     "[role=listbox], [role=option], [role=menu], dialog, " +
     "input:not([type=radio]):not([type=checkbox]):not([type=button])";
 
-  /** What a key does to an open lesson, if anything: next, back, or choose with its place from 0. */
+  const COUNTING = ".svp-guess-row"; // fields for a class's hands: a presenter's remote goes on from there
+  const PRESSING = "button:not([role=tab][aria-selected=true]), a, summary, [role=button]";
+
+  /** What a key does to an open lesson, if anything: next, back, or choose what is typed. `gives`: it also shows the
+      answer to a question that nobody has answered. */
   function lessonCommand(event, focus) {
     if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return null;
-    if (focus && focus.closest(FIELDS)) return null;
-    if (event.key === "PageDown") return { does: "next" };
-    if (event.key === "PageUp") return { does: "back" };
-    if (/^[1-9]$/.test(event.key)) return { does: "choose", place: Number(event.key) - 1 };
+    const turns = { PageDown: { does: "next", gives: true }, PageUp: { does: "back" } }[event.key];
+    if (focus && focus.closest(FIELDS)) return turns && focus.closest(COUNTING) ? turns : null;
+    if (turns) return turns;
+    if (/^[a-i0-9.]$/i.test(event.key)) return { does: "choose", typed: event.key.toUpperCase() };
     if (event.key !== " ") return null;
     // who walks with Tab presses buttons with Space; who clicked one and goes on does not mean it
-    const walked = focus && focus.matches(":focus-visible") && focus.closest("button, a, summary, [role=button]");
+    const walked = focus && focus.matches(":focus-visible") && focus.closest(PRESSING);
     const choosing = focus && focus.matches("input") && !focus.checked;
-    return walked || choosing ? null : { does: "next" };
+    return walked || choosing ? null : { does: "next", gives: false };
+  }
+
+  const LETTERS = "ABCDEFGHI";
+  const NUMBER = /^[\u2068]?(\d+(?:\.\d+)?)/;
+
+  /** What a text that was typed chooses among answers: {place, typed}; `place` null while it chooses none, `typed` what
+      the next key goes on from. A letter is the answer's place, from A. Digits are the number that an answer begins
+      with; where no answer begins with one, they are places, from 1. */
+  function chosenBy(choices, typed, key) {
+    const letter = LETTERS.indexOf(key);
+    if (letter >= 0) return { place: letter < choices.length ? letter : null, typed: "" };
+    const numbers = choices.map((choice) => NUMBER.exec(choice.text)?.[1] ?? null);
+    if (numbers.every((number) => number === null)) {
+      const place = Number(key) - 1;
+      return { place: place >= 0 && place < choices.length ? place : null, typed: "" };
+    }
+    const begins = (text) =>
+      numbers.flatMap((number, place) => (number !== null && number.startsWith(text) ? place : []));
+    const now = begins(typed + key).length ? typed + key : begins(key).length ? key : "";
+    const [whole, open] = [numbers.indexOf(now), now ? begins(now) : []];
+    return { place: whole >= 0 ? whole : open.length === 1 ? open[0] : null, typed: now };
   }
 
   /** What was remembered of lessons, from anything: {id: {beat, done, right: [places of beats]}}. */
@@ -76,5 +101,14 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return `at ${one.beat + 1} of ${lesson.beats.length}`;
   }
 
-  Object.assign(S, { lessonCursor, revealed, lessonCommand, readProgress, exercises, progressText });
+  Object.assign(S, {
+    lessonCursor,
+    revealed,
+    lessonCommand,
+    chosenBy,
+    LETTERS_OF_ANSWERS: LETTERS,
+    readProgress,
+    exercises,
+    progressText,
+  });
 })(globalThis.SpecViz);

@@ -26,7 +26,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       const parent = id === END ? round.judged.final_node : node.parent;
       const after = parent < 0 ? "" : `, after ${names[parent]}`;
       const change = changes.has(id) ? `, ${S.CHANGES[changes.get(id)].words}` : "";
-      return `${names[id]}, ${S.FATES[stateOf(id)]}${odds}${change}${decided(id)}${after}`;
+      return S.spoken(`${names[id]}, ${S.FATES[stateOf(id)]}${odds}${change}${decided(id)}${after}`);
     };
     const tokenOf = (id) => (id === END ? round.judged.token : round.nodes[id].token);
     const decided = (id) => (S.isGrounded(own.trace, tokenOf(id)) ? `, ${S.DECIDED}` : "");

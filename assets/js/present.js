@@ -21,7 +21,9 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     let before = 0;
 
     function size() {
-      root.style.zoom = on ? String(scaleOf(innerWidth, innerHeight)) : "";
+      const scale = scaleOf(innerWidth, innerHeight);
+      root.style.zoom = on ? String(scale) : "";
+      root.style.setProperty("--half", `${innerHeight / 2 / scale}px`); // of the window, as lengths are counted inside
     }
 
     function set(wanted) {

@@ -328,6 +328,9 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       get guessScore() {
         return S.guessScore(own);
       },
+      get guessCounted() {
+        return S.guessCounted(own);
+      },
       get view() {
         return own.view;
       },

@@ -5,7 +5,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   "use strict";
 
   const { h, svg, END } = S;
-  const BOX = { least: 100, most: 440, narrow: 320 }; // height of the box, in pixels
+  const BOX = { least: 100, most: 440, narrow: 264 }; // height of the box, in pixels; a phone has no more
   const NARROW = 560;
   const DOWN_MOST = 520; // a wider list of nodes would set odds too far from their tokens
   const ZOOMS = [0.6, 0.8, 1, 1.3, 1.6];
@@ -240,7 +240,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         S.set(part.group, "aria-hidden", state === "hidden");
         S.set(part.group, "tabindex", id === now.selected ? 0 : -1);
         S.setText(part.title, now.nameOf(id));
-        if (part.numbers) S.setText(part.numbers, odds(now, id));
+        const bare = built.plan.bare && id !== now.selected;
+        if (part.numbers) S.setText(part.numbers, bare ? "" : odds(now, id));
         const changed = now.changes.get(id);
         S.setText(part.change, changed ? S.CHANGES[changed].sign : "");
         if (changed) S.set(part.group, "data-changed", changed);

@@ -133,9 +133,9 @@ def test_an_arrow_takes_over_and_steps_from_there(lively: Page, tmp_path: Path) 
 
 def test_nothing_is_said_aloud_that_nobody_asked_for_and_the_address_stays_empty(lively: Page, tmp_path: Path) -> None:
     page = moving(lively, tmp_path, timed())
-    assert page.evaluate(HEARD) == "Round 1 of 8. The drafter proposes “␣␣␣␣”."
+    assert page.evaluate(HEARD) == "Round 1 of 8. The drafter proposes “4 spaces”."
     page.clock.run_for(30_000)
-    assert page.evaluate(HEARD) == "Round 1 of 8. The drafter proposes “␣␣␣␣”."
+    assert page.evaluate(HEARD) == "Round 1 of 8. The drafter proposes “4 spaces”."
     assert page.evaluate("location.hash") == ""
     page.keyboard.press("ArrowLeft")
     assert page.evaluate(HEARD).startswith("Round 8 of 8. ")

@@ -79,7 +79,7 @@ def test_a_lesson_is_played_to_its_end_by_keys_alone(home: Page, name: str) -> N
             standing(page, one, beat)
         if beat["question"]:
             right = [choice["right"] for choice in beat["question"]["choices"]].index(True)
-            page.keyboard.press(str(right + 1))
+            page.keyboard.press("abcdefghi"[right])
             page.keyboard.press("Space")
             expect(page.locator(".svl-verdict")).to_contain_text("Right.")
             expect(page.locator(".svl-choice.is-right")).to_have_count(1)
@@ -98,7 +98,7 @@ def test_a_wrong_answer_is_said_to_be_wrong_and_a_skipped_one_is_shown(home: Pag
     for _ in range(place):
         home.keyboard.press("Space")
     wrong = [choice["right"] for choice in one["beats"][place]["question"]["choices"]].index(False)
-    home.keyboard.press(str(wrong + 1))
+    home.keyboard.press("abcdefghi"[wrong])
     home.keyboard.press("Space")
     expect(home.locator(".svl-verdict")).to_contain_text("Not quite.")
     expect(home.locator(".svl-choice.is-wrong")).to_have_count(1)

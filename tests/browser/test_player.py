@@ -131,7 +131,7 @@ def test_a_click_on_a_node_shows_its_card_everywhere(player: Page) -> None:
     expect(player.locator(".svp-tok.is-selected")).to_have_text("rejected: -")
     expect(player.locator(".svp-cell.is-selected")).to_have_attribute("data-node", "2")
     expect(player.locator(".svp-bar.is-marked .svp-name")).to_contain_text("-")
-    card.get_by_role("button", name="␣+").first.click()
+    card.get_by_role("button", name="space +: to its node").first.click()
     expect(node(player, 3)).to_have_attribute("aria-selected", "true")
 
 
@@ -362,8 +362,8 @@ def test_every_method_stands_in_the_badge_and_a_lossy_one_is_marked(page: Page, 
 def test_the_tree_is_a_tree_to_a_screen_reader(player: Page) -> None:
     at(player, "#round=1&beat=9")
     tree = player.get_by_role("tree", name="draft tree of round 1")
-    expect(tree.get_by_role("treeitem", name="␣c, rejected, draft 0.50, target 0.10")).to_be_visible()
-    expect(tree.get_by_role("treeitem", name="␣a, correction")).to_be_visible()
+    expect(tree.get_by_role("treeitem", name="space c, rejected, draft 0.50, target 0.10")).to_be_visible()
+    expect(tree.get_by_role("treeitem", name="space a, correction")).to_be_visible()
     player.get_by_text("as a table").click()
     expect(player.get_by_role("row", name="3 ␣c 2 3 0.50 0.10 rejected")).to_be_visible()
 

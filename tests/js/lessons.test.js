@@ -11,10 +11,11 @@ const focus = (matches, more = {}) => ({
 });
 
 test("a presenter's keys go on and back from anywhere", () => {
-  assert.deepEqual(S.lessonCommand(key("PageDown"), null), { does: "next" });
+  assert.deepEqual(S.lessonCommand(key("PageDown"), null), { does: "next", gives: true });
   assert.deepEqual(S.lessonCommand(key("PageUp"), focus(["button"])), { does: "back" });
-  assert.deepEqual(S.lessonCommand(key(" "), null), { does: "next" });
-  assert.deepEqual(S.lessonCommand(key("3"), null), { does: "choose", place: 2 });
+  assert.deepEqual(S.lessonCommand(key(" "), null), { does: "next", gives: false });
+  assert.deepEqual(S.lessonCommand(key("3"), null), { does: "choose", typed: "3" });
+  assert.deepEqual(S.lessonCommand(key("b"), null), { does: "choose", typed: "B" });
   assert.equal(S.lessonCommand(key("ArrowRight"), null), null);
   assert.equal(S.lessonCommand(key(" ", { ctrlKey: true }), null), null);
 });
@@ -24,11 +25,49 @@ test("keys in a field or on a slider stay there", () => {
     for (const name of [" ", "PageDown", "2"]) assert.equal(S.lessonCommand(key(name), focus([where])), null);
 });
 
+test("from a field for a class's hands a remote goes on, and nothing else does", () => {
+  const field = "input:not([type=radio]):not([type=checkbox]):not([type=button])";
+  const hands = focus([field, ".svp-guess-row"]);
+  assert.deepEqual(S.lessonCommand(key("PageDown"), hands), { does: "next", gives: true });
+  for (const name of [" ", "2", "a"]) assert.equal(S.lessonCommand(key(name), hands), null);
+});
+
+/** Which answers keys choose, one after the other. */
+function chosen(texts, keys) {
+  let typed = "";
+  return Array.from(keys, (one) => {
+    const now = S.chosenBy(
+      texts.map((text) => ({ text })),
+      typed,
+      one,
+    );
+    typed = now.typed;
+    return now.place;
+  });
+}
+
+test("a numeric answer is chosen by its own digits, and any answer by its letter", () => {
+  assert.deepEqual(chosen(["3", "2", "1"], "123"), [2, 1, 0]);
+  assert.deepEqual(chosen(["3", "2", "1"], "ABCD"), [0, 1, 2, null]);
+  assert.deepEqual(chosen(["4 tokens", "none", "2 tokens"], "24"), [2, 0]);
+  assert.deepEqual(chosen(["5", "14", "15"], "14"), [null, 1]);
+  assert.deepEqual(chosen(["5", "14", "15"], "155"), [null, 2, 0]);
+  assert.deepEqual(chosen(["0.62", "0.29"], "0.29"), [null, null, 1, 1]);
+  assert.deepEqual(chosen(["3", "2", "1"], "49"), [null, null]);
+});
+
+test("digits are places where no answer begins with a number", () => {
+  assert.deepEqual(chosen(["the target", "the drafter"], "213A"), [1, 0, null, 0]);
+});
+
 test("Space presses a button reached with Tab, and goes on after one that was clicked", () => {
-  assert.equal(S.lessonCommand(key(" "), focus(["button", ":focus-visible"])), null);
-  assert.deepEqual(S.lessonCommand(key(" "), focus(["button"])), { does: "next" });
+  const button = "button:not([role=tab][aria-selected=true])";
+  const goesOn = { does: "next", gives: false };
+  assert.equal(S.lessonCommand(key(" "), focus([button, ":focus-visible"])), null);
+  assert.deepEqual(S.lessonCommand(key(" "), focus([button])), goesOn);
+  assert.deepEqual(S.lessonCommand(key(" "), focus(["button", ":focus-visible"])), goesOn); // the open tab
   assert.equal(S.lessonCommand(key(" "), focus(["input"], { checked: false })), null);
-  assert.deepEqual(S.lessonCommand(key(" "), focus(["input"], { checked: true })), { does: "next" });
+  assert.deepEqual(S.lessonCommand(key(" "), focus(["input"], { checked: true })), goesOn);
 });
 
 test("progress is read from anything", () => {

@@ -228,6 +228,19 @@ test("small trees and chains are whole, and the map of a large one fits its box"
   assert.ok(map.spots.every((spot) => spot.x <= 360 && spot.y <= 320));
 });
 
+test("a chain too long for the room with its odds runs across without them, and down where not even that fits", () => {
+  const chain = { nodes: [{ id: 0, parent: -1, depth: 0 }], judged: { final_node: 7 } };
+  for (let id = 1; id <= 7; id += 1) chain.nodes.push({ id, parent: id - 1, depth: id });
+  const labels = Object.assign(Array(8).fill("word"), { end: "word" });
+  const way = (room) => {
+    const { down, bare } = S.layout(chain, labels, { room, odds: () => ">0.9999 → 0.9999" });
+    return [down, bare];
+  };
+  assert.deepEqual(way(1600), [false, undefined]);
+  assert.deepEqual(way(780), [false, true]);
+  assert.deepEqual(way(370), [true, undefined]);
+});
+
 test("a beat stands as long as its sentence takes to be read", () => {
   const words = Array(25).fill("word").join(" ");
   assert.ok(S.dwell(words, 1) > 6000 && S.dwell(words, 1) < 8000);

@@ -1,0 +1,63 @@
+/* Walking the page by keys: a link past everything before the player, and a row of tabs as one stop. */
+globalThis.SpecViz = globalThis.SpecViz || {};
+// needs: nothing
+(function (S) {
+  "use strict";
+
+  const TABS = "[role=tab]";
+  const HOME = "[role=tab][data-tab-id=step]"; // the tab that the player is in
+
+  /** Pure: the place of the tab that a key leads to, of `count`; null where it leads nowhere. */
+  function tabAt(key, place, count) {
+    const to = { ArrowRight: place + 1, ArrowLeft: place - 1, Home: 0, End: count - 1 }[key];
+    return to === undefined ? null : (to + count) % count;
+  }
+
+  /** Of a row of tabs the chosen one can be reached with Tab; the first, where the chosen one is behind a menu. */
+  function oneStop(row) {
+    const tabs = [...row.querySelectorAll(TABS)].filter((tab) => tab.closest("[role=tablist]") === row);
+    const chosen = tabs.find((tab) => tab.getAttribute("aria-selected") === "true") || tabs[0];
+    for (const tab of tabs) S.set(tab, "tabindex", tab === chosen ? 0 : -1);
+  }
+
+  const allRows = () => document.querySelectorAll("[role=tablist]").forEach(oneStop);
+
+  /** Arrows walk the row that was reached by Tab; after a click they belong to the player. */
+  function walk(event) {
+    const at = event.target instanceof Element ? event.target.closest(TABS) : null;
+    if (!at || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey || S.clicked(at)) return;
+    const tabs = [...at.closest("[role=tablist]").querySelectorAll(TABS)].filter((tab) => !tab.disabled);
+    const to = tabAt(event.key, tabs.indexOf(at), tabs.length);
+    if (to === null) return;
+    event.preventDefault();
+    event.stopPropagation();
+    tabs[to].focus();
+  }
+
+  function toPlayer(event) {
+    event.preventDefault(); // the address is the player's
+    document.querySelector(HOME)?.click();
+    requestAnimationFrame(() => document.querySelector("#sv-player .svp-btn.is-play")?.focus());
+  }
+
+  function start() {
+    if (!document.querySelector("gradio-app, .gradio-container")) return; // elsewhere the player is all there is
+    const skip = S.h("a", { class: "sv-skip", href: "#sv-player", onclick: toPlayer }, "skip to the player");
+    document.body.prepend(skip);
+    document.addEventListener("keydown", walk, true);
+    const ofTabs = (record) => record.type === "attributes" || [...record.addedNodes].some((one) => one.querySelector);
+    new MutationObserver((records) => records.some(ofTabs) && allRows()).observe(document.body, {
+      subtree: true,
+      childList: true,
+      attributeFilter: ["aria-selected"],
+    });
+    allRows();
+  }
+
+  if (globalThis.document) {
+    if (document.readyState === "loading") addEventListener("DOMContentLoaded", start);
+    else start();
+  }
+
+  Object.assign(S, { tabAt });
+})(globalThis.SpecViz);

@@ -1,0 +1,181 @@
+"""The page without a mouse: how far it is to the player, what Space does, what is heard, and lessons on a projector."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from specviz.resources import ROOT as ASSETS
+from tests.app.doubles import ReplaySource, sample
+from tests.browser.page_server import served
+from tests.browser.test_player import SAMPLE, opened
+
+pytestmark = pytest.mark.browser
+HANDLE = "document.querySelector('#sv-player .sv-player').specviz"
+BUSY = "() => document.querySelector('.svl').getAttribute('aria-busy') === 'false'"
+NEXT_FRAME = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+OPEN_TAB = "[role=tab][aria-selected=true]"
+NODE = "#sv-player [role=treeitem][tabindex='0']"
+NAMES = """(root) => [...document.querySelectorAll(`${root} :is(button, a, [tabindex='0'], [role=treeitem])`)]
+  .filter((one) => one.checkVisibility({ visibilityProperty: true }) && one.role !== "region")
+  .map((one) => (one.getAttribute("aria-label") ?? one.textContent).trim())"""
+"""what each control of the player is called"""
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    with served(ReplaySource(sample()), ASSETS / "traces") as url:
+        yield url
+
+
+@pytest.fixture
+def home(page: Page, address: str) -> Page:
+    page.set_viewport_size({"width": 1280, "height": 720})
+    page.goto(address)
+    expect(page.locator("#sv-player [data-ready]").first).to_be_attached()
+    expect(page.locator("#sv-run")).to_be_enabled()
+    expect(page.locator(".sv-learn")).to_be_visible()
+    return page
+
+
+def question(page: Page) -> tuple[str, int, dict[str, Any]]:
+    """Lesson, place and content of the first beat that asks."""
+    for lesson in page.evaluate("() => SpecViz.lesson.data.lessons"):
+        for place, beat in enumerate(lesson["beats"]):
+            if beat["question"]:
+                return lesson["id"], place, beat["question"]
+    raise AssertionError("no lesson asks anything")
+
+
+def lesson(page: Page, name: str, place: int) -> None:
+    page.evaluate("([name, place]) => SpecViz.lesson.open(name, place)", [name, place])
+    page.wait_for_function(BUSY)
+
+
+def test_the_first_stop_leads_to_play(home: Page) -> None:
+    home.keyboard.press("Tab")
+    expect(home.get_by_role("link", name="skip to the player")).to_be_focused()
+    home.keyboard.press("Enter")
+    expect(home.locator("#sv-player .svp-btn.is-play")).to_be_focused()
+
+
+def test_a_row_of_tabs_is_one_stop_and_arrows_walk_it(home: Page) -> None:
+    rows = "all => all.map(row => row.querySelectorAll(':scope > [role=tab][tabindex=\"0\"]').length)"
+    assert set(home.locator("[role=tablist]:visible").evaluate_all(rows)) == {1}
+    tabs = home.locator("[role=tablist]").first.get_by_role("tab")
+    home.locator(OPEN_TAB).first.focus()
+    home.keyboard.press("ArrowRight")
+    expect(tabs.nth(1)).to_be_focused()
+    home.keyboard.press("Enter")
+    expect(tabs.nth(1)).to_have_attribute("aria-selected", "true")
+    expect(tabs.nth(1)).to_have_attribute("tabindex", "0")
+    expect(tabs.nth(0)).to_have_attribute("tabindex", "-1")
+
+
+@pytest.mark.parametrize("where", [OPEN_TAB, NODE])
+def test_space_plays_on_the_open_tab_and_on_a_node(home: Page, where: str) -> None:
+    home.keyboard.press("Tab")
+    home.locator(where).first.focus()
+    home.keyboard.press("Space")
+    expect(home.locator("#sv-player .svp-btn.is-play")).to_have_text("pause")
+
+
+@pytest.mark.parametrize("where", [OPEN_TAB, NODE, ".svl-title"])
+def test_space_goes_on_in_a_presented_lesson_from_wherever_the_focus_is(home: Page, where: str) -> None:
+    lesson(home, "trees", 0)
+    home.evaluate(f"{HANDLE}.set({{ view: 'present' }})")
+    home.keyboard.press("Tab")
+    home.locator(where).first.evaluate("one => one.focus()")
+    home.keyboard.press("Space")
+    expect(home.locator(".svl-where")).to_contain_text("· 2 of")
+
+
+def test_tab_goes_the_way_of_the_eye_and_reaches_play_before_the_card(page: Page, tmp_path: Path) -> None:
+    opened(page, tmp_path, SAMPLE)
+    order = page.locator(".svp > section").evaluate_all("all => all.map(one => one.className.split('-')[1])")
+    wanted = ["text", "caption", "transport", "draft", "card"]
+    assert [name for name in order if name in wanted] == wanted
+
+
+def test_no_control_is_called_by_a_sign_or_a_single_letter(page: Page, tmp_path: Path) -> None:
+    opened(page, tmp_path, SAMPLE, "#round=2&beat=9&node=2")
+    names = page.evaluate(NAMES, ".sv-player")
+    assert len(names) > 30
+    assert [name for name in names if name.isalpha() and len(name) == 1] == []
+    assert [name for name in names if set(name) & set("␣⏎⇥")] == []
+    assert any(name.startswith("space ") for name in names)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_list_that_has_the_focus_shows_a_ring(home: Page, scheme: str) -> None:
+    if scheme == "dark":
+        home.locator(".sv-top .sv-light").click()
+    home.locator("#sv-drafter input").focus()
+    ring = home.locator("#sv-drafter .wrap:has(> .wrap-inner)").evaluate(
+        "one => [getComputedStyle(one).outlineStyle, getComputedStyle(one).outlineWidth]"
+    )
+    assert ring == ["solid", "2px"]
+
+
+def test_space_at_an_unanswered_question_asks_for_an_answer_and_gives_nothing_away(home: Page) -> None:
+    name, place, asked = question(home)
+    lesson(home, name, place)
+    home.keyboard.press("Space")
+    expect(home.locator(".svl-verdict")).to_have_text(
+        "Choose an answer by its letter or with a click, or press “Show the answer”."
+    )
+    expect(home.locator(".svl-choice.is-right")).to_have_count(0)
+    right = [choice["right"] for choice in asked["choices"]].index(True)
+    home.keyboard.press("abcdefghi"[right])
+    home.keyboard.press("Space")
+    expect(home.locator(".svl-verdict")).to_contain_text("Right.")
+
+
+def test_page_down_counts_the_hands_of_a_class_before_it_goes_on(page: Page, tmp_path: Path) -> None:
+    opened(page, tmp_path, SAMPLE, "#round=1&beat=5")
+    page.get_by_role("button", name="guess mode: predict each verdict").click()
+    page.get_by_role("button", name="count a class's hands").click()
+    page.keyboard.press("PageDown")
+    page.get_by_label("hands for yes").fill("12")
+    page.get_by_label("hands for no").fill("8")
+    page.keyboard.press("PageDown")
+    expect(page.locator(".svp-guess-told")).to_contain_text("Kept: 12 of 20 hands had it.")
+    page.keyboard.press("PageDown")
+    assert page.evaluate("document.querySelector('.sv-player').specviz.cursor") == {"round": 0, "beat": 6}
+
+
+def test_page_down_in_a_lesson_counts_the_hands_before_it_turns_the_page(home: Page) -> None:
+    lesson(home, "trees", 0)
+    home.evaluate(f"{HANDLE}.set({{ guess: true }})")
+    home.evaluate(
+        f"{HANDLE}.go({{ round: 0, beat: SpecViz.beats({HANDLE}.trace.rounds[0]).findIndex(one => one.trial === 0) }})"
+    )
+    home.get_by_role("button", name="count a class's hands").click()
+    home.keyboard.press("y")
+    home.keyboard.press("y")
+    home.keyboard.press("PageDown")
+    expect(home.locator(".svp-guess-told")).to_contain_text("2 hands had it.")
+    expect(home.locator(".svl-where")).to_contain_text("· 1 of")
+    home.keyboard.press("PageDown")
+    expect(home.locator(".svl-where")).to_contain_text("· 2 of")
+
+
+@pytest.mark.parametrize("size", [(1280, 720), (390, 844)])
+def test_the_tree_of_a_presented_lesson_has_half_the_screen_on_every_page(home: Page, size: tuple[int, int]) -> None:
+    home.set_viewport_size({"width": size[0], "height": size[1]})
+    home.evaluate(f"{HANDLE}.set({{ view: 'present' }})")
+    low = []
+    for one in home.evaluate("() => SpecViz.lesson.data.lessons"):
+        for place in range(len(one["beats"])):
+            lesson(home, one["id"], place)
+            home.evaluate(NEXT_FRAME)
+            box = home.locator("#sv-player .svp-scroll").bounding_box()
+            assert box is not None
+            if box["height"] < size[1] / 2 or box["y"] < 0 or box["y"] + box["height"] > size[1]:
+                low.append((one["id"], place + 1, box))
+            assert home.locator(".svl-btn.is-next").bounding_box()["y"] < size[1] - 20  # type: ignore[index]
+    assert low == []
