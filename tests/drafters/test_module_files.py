@@ -257,3 +257,16 @@ def test_a_card_nested_too_deeply_is_one_sentence(target, folder):
     (folder / "module.json").write_text('{"options":' + "[" * 100_000)
     with pytest.raises(ModelError, match="nested deeper"):
         read_module(folder, target)
+
+
+def test_of_modules_that_were_trained_here_the_three_asked_for_last_are_kept(target, tmp_path):
+    folders = [tmp_path / str(number) for number in range(4)]
+    for one in folders:
+        one.mkdir()
+        write_module(fresh(EagleModule, TargetParts.of(target), EagleShape()), one, {})
+    first, *others = [module_for(EagleModule, str(one), target) for one in folders[:3]]
+    assert module_for(EagleModule, str(folders[0]), target) is first
+    module_for(EagleModule, str(folders[3]), target)
+    assert module_for(EagleModule, str(folders[0]), target) is first, "asked for again before the fourth"
+    assert module_for(EagleModule, str(folders[2]), target) is others[1]
+    assert module_for(EagleModule, str(folders[1]), target) is not others[0], "it had made room"

@@ -147,16 +147,23 @@ def module_for(
 ) -> DrafterModule[Options]:
     """The module that a drafter's option `weights` names; `shape` is that of an untrained one. Raises ModelError where
     there is none for this target, or the folder holds a module of another kind. The same one each time while target,
-    shape and files are the same."""
+    shape and files are the same, and not too many others were asked for in between."""
     known = _KNOWN.setdefault(target, {})
     shape = shape or {}
     key = kind.name, weights, _written_at(_folder_of(kind, weights, shape)), repr(sorted(shape.items()))
-    if key not in known:
-        known[key] = _module_for(kind, weights, target, shape)
-    return known[key]
+    found = known[key] = known.pop(key, None) or _module_for(kind, weights, target, shape)
+    passing = [one for one in known if one[1] != SHIPPED]
+    for one in passing[:-MOST_PASSING]:
+        known.pop(one, None)
+    return found
 
 
-_KNOWN: WeakKeyDictionary[GivesFeatures, dict[object, DrafterModule[Options]]] = WeakKeyDictionary()
+MOST_PASSING = 3
+"""modules of a target that are kept beside the shipped ones, those asked for last: a page trains one after the other,
+and each is put to work several times on the way"""
+Asked = tuple[str, str, int, str]
+"""kind, weights, when they were written, shape"""
+_KNOWN: WeakKeyDictionary[GivesFeatures, dict[Asked, DrafterModule[Options]]] = WeakKeyDictionary()
 
 
 def _folder_of(kind: type[DrafterModule[Options]], weights: str, shape: Mapping[str, Any]) -> Path:
