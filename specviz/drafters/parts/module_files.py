@@ -151,7 +151,8 @@ def module_for(
     known = _KNOWN.setdefault(target, {})
     shape = shape or {}
     key = kind.name, weights, _written_at(_folder_of(kind, weights, shape)), repr(sorted(shape.items()))
-    found = known[key] = known.pop(key, None) or _module_for(kind, weights, target, shape)
+    found = known.pop(key) if key in known else _module_for(kind, weights, target, shape)
+    known[key] = found
     passing = [one for one in known if one[1] != SHIPPED]
     for one in passing[:-MOST_PASSING]:
         known.pop(one, None)
