@@ -23,6 +23,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     let open = null; // {lesson, place, chosen, checked, ended}
     let waiting = null; // the run_id that the player does not show yet
     let unsubscribe = null;
+    const own = S.ownRuns();
+    const asked = new Set(); // runs that lessons showed: they fill none of the page's controls
 
     const learn = h("button", { type: "button", class: "sv-learn", onclick: press }, "Learn");
     element.replaceChildren(learn);
@@ -49,6 +51,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       if (!lesson || !handle()) return false;
       const files = filesOf(lesson).filter((file) => !texts.has(file));
       if (files.length && options.gather) options.gather(files);
+      if (handle().trace && !asked.has(handle().trace.started.run_id)) own.fill(handle().trace.started);
       if (unsubscribe) unsubscribe();
       player().prepend(panel.box);
       unsubscribe = handle().subscribe(arrived);
@@ -99,6 +102,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 
     /** Ask for a run until it is there: a page drops a request that comes while an earlier one is under way. */
     function ask(run) {
+      asked.add(run.run_id);
       options.load(run.file);
       setTimeout(() => {
         if (open && waiting === run.run_id) ask(run);
@@ -120,10 +124,11 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 
     function look() {
       const trace = handle().trace;
-      const own = trace && trace.finished && trace.rounds.length && !recorded.has(trace.started.run_id);
+      const mine = trace && trace.finished && trace.rounds.length && !recorded.has(trace.started.run_id);
       const before = open.live;
       if (options.live === false) open.live = "This exercise needs the page with its engine; skip it here.";
-      else if (!own) open.live = "Waiting for a run of yours.";
+      else if (!mine) open.live = "Waiting for a run of yours.";
+      else if (!own.changed(trace.started)) open.live = S.SAME_AS_BEFORE;
       else {
         const { done, said } = S.LIVE_CHECKS[beat().live.check](trace);
         open.good = open.good || done;

@@ -103,7 +103,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     }
 
     function live(beat) {
-      return [h("p", { class: "svl-live" }, beat.live.ask)];
+      return [h("p", { class: "svl-live" }, beat.live.ask), ...S.ownRunBox()];
     }
 
     return { box, draw, focus: () => title.focus({ preventScroll: true }) };

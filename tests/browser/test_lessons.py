@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from specviz.app.parts.gallery import gallery
 from specviz.app.site.build import write_site
 from specviz.lessons.lesson import read
 from specviz.resources import ROOT as ASSETS
+from specviz.trace import codec
 from tests.app.doubles import ReplaySource, sample
 from tests.browser.page_server import served
 
@@ -144,10 +146,30 @@ def test_a_run_of_ones_own_ticks_the_exercise_off_and_the_lesson_goes_on(home: P
     last = len(one["beats"]) - 1
     home.evaluate("(place) => SpecViz.lesson.open('guess_and_check', place)", last)
     expect(home.locator(".svl-verdict")).to_have_text("Waiting for a run of yours.")
-    home.locator("#sv-run").click()
+    home.get_by_role("textbox", name="prompt of your run").fill("def add(a, b):")
+    home.locator(".svl").get_by_role("button", name="Run", exact=True).click()
+    expect(home.locator("#sv-prompt textarea")).to_have_value("def add(a, b):")
     expect(home.locator(".svl-verdict")).to_contain_text(re.compile(r"Your run: 20 tokens in 8 passes .* Done\."))
+    home.locator(".svl-title").focus()
     home.keyboard.press("PageUp")
     standing(home, one, one["beats"][last - 1])
+
+
+def test_run_pressed_unchanged_solves_no_exercise(home: Page) -> None:
+    opening = codec.read(ASSETS / "traces" / "opening.json.gz")
+
+    def made(run_id: str, prompt: str) -> str:
+        started = replace(opening.started, run_id=run_id, source="live", prompt_text=prompt, seed=99)
+        return codec.dumps(replace(opening, started=started))
+
+    load = "(text) => document.querySelector('#sv-player .sv-player').specviz.load(text)"
+    home.evaluate("() => SpecViz.lesson.open('guess_and_check', 10)")
+    home.evaluate(load, made("mine", opening.started.prompt_text))
+    expect(home.locator(".svl-verdict")).to_have_text(
+        "Your run was asked for as before: change the prompt or a setting, and run again."
+    )
+    home.evaluate(load, made("another", "What is 346 minus 184?"))
+    expect(home.locator(".svl-verdict")).to_contain_text("Your run: 42 tokens in 6 passes of the target. Done.")
 
 
 def test_keys_typed_into_a_field_stay_there(home: Page) -> None:

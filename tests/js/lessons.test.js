@@ -138,3 +138,17 @@ test("a candidate is saved by a sibling only where one was rejected beside it", 
   assert.equal(S.LIVE_CHECKS.saved_by_sibling(run(trial(1, true))).done, false);
   assert.equal(S.LIVE_CHECKS.saved_by_sibling(run(trial(2, true), trial(3, false))).done, false);
 });
+
+test("a run asked for as before solves nothing, whatever its seed, and each run is judged once", () => {
+  const before = sample().started;
+  const own = S.ownRuns();
+  own.fill(before);
+  assert.equal(own.changed({ ...before, run_id: "1", seed: 99 }), false);
+  const warmer = { ...before, run_id: "2", sampling: { ...before.sampling, temperature: 1.5 } };
+  assert.equal(own.changed(warmer), true);
+  assert.equal(own.changed(warmer), true, "drawn again, it is the same run");
+  assert.equal(own.changed({ ...warmer, run_id: "3" }), false, "and the next one is held against it");
+  assert.equal(own.changed({ ...warmer, run_id: "4", prompt_text: "A cat" }), true);
+  const wider = { ...before.drafter, options: { ...before.drafter.options, gamma: 20 } };
+  assert.equal(own.changed({ ...warmer, run_id: "5", prompt_text: "A cat", drafter: wider }), true);
+});
