@@ -38,6 +38,13 @@ def test_the_page_builds_with_every_event_private(tmp_path: Path) -> None:
     assert public == []
 
 
+def test_whatever_is_handed_in_is_read_in_the_lane_for_reading(tmp_path: Path) -> None:
+    codec.write(sample(), tmp_path / "sample.json.gz")
+    demo = build(ReplaySource(sample()), gallery(tmp_path), Limits())
+    lanes = {fn.concurrency_id for fn in demo.fns.values() if any(event == "upload" for _, event in fn.targets)}
+    assert lanes == {"reading"}
+
+
 def test_every_tab_of_the_page_can_be_linked_to(tmp_path: Path) -> None:
     codec.write(sample(), tmp_path / "sample.json.gz")
     demo = build(ReplaySource(sample()), gallery(tmp_path), Limits())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import runpy
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +14,8 @@ import pytest
 from specviz.app.page.queue import fair_queue
 from specviz.app.page.sessions import Sessions
 from specviz.app.parts.request import Limits
-from specviz.cli.commands.app import Page
+from specviz.cli.commands.app import Page, load_page
+from specviz.scratch import scratch
 
 Call = Callable[..., Any]
 
@@ -90,3 +92,16 @@ def test_a_missing_extra_is_named(specviz: Call, monkeypatch: pytest.MonkeyPatch
     answer = specviz("app")
     assert answer.err == "specviz: this needs gradio, which is not installed: pip install 'specviz[app]'.\n"
     assert answer.code == 2
+
+
+def test_a_page_that_starts_sweeps_what_killed_ones_left_and_writes_into_a_folder_of_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    swept: list[str] = []
+    monkeypatch.setattr("specviz.cli.commands.app.sweep", lambda: swept.append("swept"))
+    monkeypatch.setattr("specviz.app.page.build.build", lambda *given: None)
+    monkeypatch.setenv("GRADIO_TEMP_DIR", "of another test")
+    monkeypatch.delenv("GRADIO_TEMP_DIR")
+    load_page()
+    assert swept == ["swept"]
+    assert Path(os.environ["GRADIO_TEMP_DIR"]).parent == scratch()
