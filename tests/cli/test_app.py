@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from specviz.app.page import build as specviz_build
 from specviz.app.page.queue import fair_queue
 from specviz.app.page.sessions import Sessions
 from specviz.app.parts.request import Limits
@@ -18,6 +19,7 @@ from specviz.cli.commands.app import Page, load_page
 from specviz.scratch import scratch
 
 Call = Callable[..., Any]
+OPEN, CLOSED = Limits(any_model=True, shared_memory=True), Limits(any_model=False, shared_memory=False)
 
 
 class FakePage:
@@ -52,7 +54,7 @@ def page(monkeypatch: pytest.MonkeyPatch) -> FakePage:
     fake = FakePage()
     settings = {"server_name": "127.0.0.1", "show_error": True}
     made: Any = Page(fake, fake, settings)  # type: ignore[arg-type]
-    monkeypatch.setattr("specviz.cli.commands.app.load_page", lambda: made)
+    monkeypatch.setattr("specviz.cli.commands.app.load_page", lambda **_: made)
     return fake
 
 
@@ -67,6 +69,47 @@ def test_it_serves_this_machine_alone_unless_told_otherwise(specviz: Call, page:
 def test_host_and_port_reach_the_server(specviz: Call, page: FakePage) -> None:
     specviz("app", "--host", "0.0.0.0", "--port", "8080")
     assert (page.launched["server_name"], page.launched["server_port"]) == ("0.0.0.0", 8080)
+
+
+@pytest.mark.parametrize(
+    ("flags", "environment", "expected"),
+    [
+        ([], {}, OPEN),
+        (["--host", "127.0.0.1"], {}, OPEN),
+        (["--host", "127.8.9.1"], {}, OPEN),
+        (["--host", "localhost"], {}, OPEN),
+        (["--host", "::1"], {}, OPEN),
+        (["--host", "0.0.0.0"], {}, CLOSED),
+        (["--host", "::"], {}, CLOSED),
+        (["--host", "192.168.1.7"], {}, CLOSED),
+        (["--host", "workshop.example"], {}, CLOSED),
+        ([], {"SPACE_ID": "a/b"}, CLOSED),
+        ([], {"SPECVIZ_TIER": "cpu-basic"}, CLOSED),
+        (["--host", "127.0.0.1"], {"SPECVIZ_TIER": "local"}, CLOSED),
+        (["--host", "0.0.0.0", "--trust-visitors"], {}, OPEN),
+        (["--trust-visitors"], {"SPECVIZ_TIER": "gpu"}, OPEN),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_where_strangers_may_come_no_model_of_the_machine_is_theirs_to_name(
+    specviz: Call, monkeypatch: pytest.MonkeyPatch, flags: list[str], environment: dict[str, str], expected: Limits
+) -> None:
+    for name in ("SPACE_ID", "SPECVIZ_TIER"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    built: list[Limits] = []
+    fake: Any = FakePage()
+
+    def build(source: object, gallery: object, limits: Limits) -> FakePage:
+        built.append(limits)
+        return fake  # type: ignore[no-any-return]
+
+    monkeypatch.setattr(specviz_build, "build", build)
+    monkeypatch.setattr("specviz.app.page.deferred.DeferredSource.start", lambda self: None)
+    assert specviz("app", *flags).code == 0
+    assert [(one.any_model, one.shared_memory) for one in built] == [(expected.any_model, expected.shared_memory)]
+    assert fake.launched["share"] is False
 
 
 def test_a_port_that_is_taken_or_impossible_is_a_sentence(specviz: Call, page: FakePage) -> None:
@@ -85,7 +128,7 @@ def test_app_py_is_the_same_command(page: FakePage, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_missing_extra_is_named(specviz: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    def without() -> None:
+    def without(**_: object) -> None:
         raise ModuleNotFoundError("No module named 'gradio'", name="gradio.themes")
 
     monkeypatch.setattr("specviz.cli.commands.app.load_page", without)

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.fuzz.doors import FaultError, Kind, World, kinds, through
+from tests.fuzz.events import everything
 
 
 def mutation(number: int, seed: int, all_kinds: dict[str, Kind]) -> tuple[str, Kind, bytes]:
@@ -42,14 +43,31 @@ def outcomes(
                 yield number, name, door, fault
 
 
+def through_events(times: int, seed: int) -> int:
+    """Every fault of what is posted to the page's events."""
+    logging.getLogger("specviz").propagate = False
+    posted = faults = 0
+    with tempfile.TemporaryDirectory(prefix="specviz-fuzz-") as folder:
+        for event, wrong in everything(Path(folder), times, seed):
+            posted += 1
+            if wrong:
+                faults += 1
+                print(f"{event}\n    {wrong}", flush=True)
+    print(f"{posted} posted, {faults} faults")
+    return 1 if faults else 0
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz")
     parser.add_argument("--count", type=int, default=10_000, metavar="N", help="mutations (default %(default)s)")
     parser.add_argument("--seed", type=int, default=7, metavar="S", help="of all of them (default %(default)s)")
     parser.add_argument("--only", type=int, metavar="NUMBER", help="this mutation alone, with its traceback")
+    parser.add_argument("--events", type=int, metavar="N", help="post N times to every event of the page instead")
     args = parser.parse_args()
     # the page logs what it hides; here it is found by its sentence
-    logging.getLogger("specviz").setLevel(logging.CRITICAL)
+    logging.getLogger("specviz").setLevel(logging.CRITICAL if not args.events else logging.WARNING)
+    if args.events:
+        return through_events(args.events, args.seed)
     numbers = range(args.count) if args.only is None else range(args.only, args.only + 1)
     counts: Counter[tuple[str, str, str]] = Counter()
     faults: Counter[str] = Counter()

@@ -20,6 +20,7 @@ from specviz.app.parts import notices
 from specviz.app.parts.jobs import current
 from specviz.app.parts.offered import offered
 from specviz.app.parts.packed import pack
+from specviz.app.parts.sent import carried, sent
 from specviz.errors import SpecVizError, TraceError
 from specviz.theory.analysis.analyse import Analysis, analyses
 from specviz.theory.analysis.compare import compare
@@ -238,15 +239,16 @@ class AnalysisActions:
         self, counted: Counted, drafter: str | None, pattern: str, bits: float | None, event: gr.EventData
     ) -> Asked:
         """What a pressed button opens. Raises TraceError where there is no such place."""
-        name, at = str(event.run), int(event.round)
+        name, at = sent(event, "run", str), sent(event, "round", int)
         place = self._place(counted, name)
         trace = self.library.read(place)
         if not 0 <= at < len(trace.rounds):
             raise TraceError(f"{name[:60]} has no round {at + 1}; count the runs again.")
-        node = event.node if isinstance(event.node, int) and 0 < event.node < len(trace.rounds[at].nodes) else None
+        chosen = carried(event, "node")
+        node = chosen if type(chosen) is int and 0 < chosen < len(trace.rounds[at].nodes) else None
         moment: dict[str, Any] = {"run": trace.started.run_id, "round": at, "node": node}
         one = counted.of_drafter(drafter)
-        if event.found and one is not None:
+        if carried(event, "found") and one is not None:
             found = matching(counted.rounds[one.drafter], pattern, _bits(bits))
             moment["found"] = {"words": pattern, "rounds": [this.index for this in found if this.run == name]}
         return Asked(trace, place.key if place.kind == RECORDED else None, moment)

@@ -16,6 +16,7 @@ from gradio.components import Component
 from specviz.app.page.events import LATEST, QUIET
 from specviz.app.parts import notices
 from specviz.app.parts.gallery import Gallery
+from specviz.app.parts.sent import sent, sent_texts
 from specviz.app.step.actions import stage_of
 from specviz.errors import TraceError
 from specviz.lessons.lesson import read
@@ -68,14 +69,14 @@ def wire_learn(learn: Learn, gallery: Gallery, tabs: gr.Tabs, stage: Sequence[Co
 
     def show(event: gr.EventData) -> Any:
         try:
-            trace = gallery.read(str(event.file))
+            trace = gallery.read(sent(event, "file", str))
         except TraceError as error:
             return gr.skip(), gr.skip(), gr.skip(), gr.skip(), notices.message(str(error), "error")
         return gr.Tabs(selected="step"), *stage_of(trace)
 
     def texts(event: gr.EventData) -> Any:
         try:
-            return texts_of(gallery, [str(file) for file in event.files])
+            return texts_of(gallery, sent_texts(event, "files"))
         except TraceError:  # the page asked for a run that was taken away; its player says so when it is shown
             return gr.skip()
 

@@ -23,6 +23,7 @@ from specviz.app.machine.tab import machine_tab
 from specviz.app.map.tab import map_tab
 from specviz.app.page.deferred import DeferredSource
 from specviz.app.page.events import QUIET
+from specviz.app.page.guarded import Guarded
 from specviz.app.page.links import LinkParts, recorded_names, wire_links
 from specviz.app.page.queue import fair_queue
 from specviz.app.page.settings import on_a_space
@@ -75,7 +76,7 @@ def build(source: TraceSource, gallery: Gallery, limits: Limits, sweeps: Path = 
     train = TrainActions(source, limits, ROOT / "trainings" / "opening.json.gz")
     machine, proof = MachineActions(source), ProofActions(source, limits)
     answers = Answers(source, limits)
-    demo: gr.Blocks = gr.Blocks(title=TITLE, analytics_enabled=False, fill_width=True, delete_cache=CACHE_S)
+    demo: gr.Blocks = Guarded(title=TITLE, analytics_enabled=False, fill_width=True, delete_cache=CACHE_S)
     with demo:
         named_endpoints(answers)  # first: gradio gives a taken name a number, and private events take theirs too
         with gr.Row(elem_classes="sv-top"):
@@ -122,7 +123,7 @@ def build(source: TraceSource, gallery: Gallery, limits: Limits, sweeps: Path = 
         demo.load(restore, None, [tabs, sweep.chart], **QUIET)
         for left in (answers.leave, step.leave, race.leave, speedup.leave, train.leave, machine.leave, proof.leave):
             demo.unload(left)
-    demo.queue(max_size=limits.waiting)
+    demo.queue(max_size=limits.waiting, api_open=False)  # whoever posts to an event past the queue is not counted there
     fair_queue(demo, limits, behind_proxy=on_a_space())
     return demo
 

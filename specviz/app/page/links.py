@@ -25,6 +25,7 @@ from specviz.app.parts.kept import Kept
 from specviz.app.parts.live_run import Frame
 from specviz.app.parts.methods import kinds
 from specviz.app.parts.request import request_from
+from specviz.app.parts.sent import carried
 from specviz.app.step import filling
 from specviz.app.step.actions import StepActions, shown_as, stage_of
 from specviz.app.step.filling import GAMMA
@@ -202,7 +203,7 @@ class LinkActions:
 
 
 def _text(event: gr.EventData, name: str) -> str:
-    value = getattr(event, name, None)
+    value = carried(event, name)
     return value if isinstance(value, str) else ""
 
 

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from ipaddress import ip_address
 from typing import Any
 
 from starlette.middleware import Middleware
 
 from specviz.app.endpoints.wiring import mcp_installed
 from specviz.app.page.compressed import CompressedDocument
+from specviz.app.page.door import Door
 from specviz.app.page.handed_in import Uploads
 from specviz.app.page.scripts import head
 from specviz.app.page.theme import page_theme
@@ -28,10 +30,29 @@ def on_a_space(environment: Mapping[str, str] = os.environ) -> bool:
     return bool(environment.get("SPACE_ID"))
 
 
+def address(environment: Mapping[str, str] = os.environ) -> str:
+    """Where the page listens unless it is told otherwise. On a Space the server must listen on every address."""
+    return "0.0.0.0" if on_a_space(environment) else "127.0.0.1"
+
+
+def is_public(host: str | None = None, environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether strangers may come: the page listens on more than this machine alone, or a tier is set for it, as it is
+    for one that stands behind a proxy."""
+    return bool(environment.get("SPECVIZ_TIER")) or not _is_loopback(host or address(environment))
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:  # a name: what it stands for is the resolver's to say, but for this one
+        return host == "localhost"
+
+
 def launch_settings(limits: Limits, environment: Mapping[str, str] = os.environ) -> dict[str, Any]:
-    """Keyword arguments for `Blocks.launch`. On a Space the server must listen on every address."""
+    """Keyword arguments for `Blocks.launch`."""
     return {
-        "server_name": "0.0.0.0" if on_a_space(environment) else "127.0.0.1",
+        "server_name": address(environment),
+        "share": False,  # else a variable of Gradio's opens a tunnel
         "theme": page_theme(),
         "head": head() + page_style(),
         "max_file_size": limits.import_bytes,
@@ -44,6 +65,7 @@ def launch_settings(limits: Limits, environment: Mapping[str, str] = os.environ)
         "app_kwargs": {
             "middleware": [
                 Middleware(Uploads, largest=limits.import_bytes, behind_proxy=on_a_space(environment)),
+                Middleware(Door),
                 Middleware(CompressedDocument, compresslevel=LEVEL),
             ]
         },

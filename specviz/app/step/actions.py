@@ -35,6 +35,7 @@ from specviz.app.parts.methods import (
 )
 from specviz.app.parts.prompts import next_prompt
 from specviz.app.parts.request import Limits, check_models, model_of, models_of_run, request_from
+from specviz.app.parts.sent import carried, sent
 from specviz.app.step import controls as form
 from specviz.app.step.acceptance import acceptance_by_depth, accepted_lengths
 from specviz.app.step.acceptance_figure import bar_panels
@@ -264,10 +265,11 @@ class StepActions(Cancellable):
 
     def offer_branch(self, player: str, event: gr.EventData) -> Updates:
         """The player asked to continue from a round with a token of the visitor's choice."""
-        round_index, token = int(event.round), event.token
-        word = "the engine's own choice" if token is None else f"“{token_text(player, int(token))}”"
+        round_index = sent(event, "round", int)
+        token = None if carried(event, "token") is None else sent(event, "token", int)
+        word = "the engine's own choice" if token is None else f"“{token_text(player, token)}”"
         text = f"Continue from round {round_index + 1} with {word} as its next token, using the settings in the bar."
-        return gr.Row(visible=True), notices.message(text), (round_index, None if token is None else int(token))
+        return gr.Row(visible=True), notices.message(text), (round_index, token)
 
     def drop_branch(self) -> Updates:
         return gr.Row(visible=False), "", None

@@ -43,12 +43,17 @@ class Page:
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--host", metavar="ADDRESS", help="listen there (default: this machine alone)")
     parser.add_argument("--port", type=int, metavar="N", help="listen on this port (default: the first free from 7860)")
+    parser.add_argument(
+        "--trust-visitors",
+        action="store_true",
+        help="on a page that others can reach: let them name any model, folder and file of this machine, as you can",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     if args.port is not None and not 0 < args.port < 65536:
         raise OptionError(f"--port is {args.port}, but must lie between 1 and 65535.")
-    page = load_page()
+    page = load_page(host=args.host, trust_visitors=args.trust_visitors)
     chosen: dict[str, Any] = {"server_name": args.host, "server_port": args.port}
     try:
         page.launch(**{name: value for name, value in chosen.items() if value is not None})
@@ -59,22 +64,27 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def load_page(watched: Callable[[TraceSource], TraceSource] = lambda source: source) -> Page:
-    """Build the page with this machine's limits. Gradio is imported only here: it takes seconds. `watched` may put
-    something between the page and its engine."""
+def load_page(
+    watched: Callable[[TraceSource], TraceSource] = lambda source: source,
+    host: str | None = None,
+    trust_visitors: bool = False,
+) -> Page:
+    """Build the page with this machine's limits for the address `host`, by default the usual one. Gradio is imported
+    only here: it takes seconds. `watched` may put something between the page and its engine."""
     os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"  # read when gradio is imported: no telemetry, no version check
     sweep()
     os.environ.setdefault("GRADIO_TEMP_DIR", str(scratch() / "served"))  # what it serves and is handed goes with us
     from specviz.app.page.build import build
     from specviz.app.page.deferred import DeferredSource
-    from specviz.app.page.settings import launch_settings
+    from specviz.app.page.settings import is_public, launch_settings
     from specviz.app.parts.gallery import gallery
     from specviz.app.space import hub_models, tier
     from specviz.live import catalog
     from specviz.resources import ROOT
 
     machine = tier(os.environ)
-    limits, offered = _limits(machine), hub_models(os.environ)
+    limits = _limits(machine, trusted=trust_visitors or not is_public(host))
+    offered = hub_models(os.environ)
 
     def engine() -> TraceSource:
         from specviz.live.source import LiveSource  # only when called: torch takes longer than the whole page
@@ -85,8 +95,7 @@ def load_page(watched: Callable[[TraceSource], TraceSource] = lambda source: sou
     return Page(build(source, gallery(ROOT / "traces"), limits), source, launch_settings(limits))
 
 
-def _limits(machine: Tier) -> Limits:
-    from specviz.app.page.settings import on_a_space
+def _limits(machine: Tier, trusted: bool) -> Limits:
     from specviz.app.parts.request import Limits
 
     return Limits(
@@ -98,6 +107,6 @@ def _limits(machine: Tier) -> Limits:
         engine_seconds=machine.engine_seconds,
         training_seconds=machine.training_seconds,
         reading_seconds=machine.reading_seconds,
-        any_model=not on_a_space(),
-        shared_memory=not on_a_space(),
+        any_model=trusted,
+        shared_memory=trusted,
     )
