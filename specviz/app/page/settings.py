@@ -16,6 +16,7 @@ from specviz.app.endpoints.wiring import mcp_installed
 from specviz.app.page.compressed import CompressedDocument
 from specviz.app.page.door import Door
 from specviz.app.page.handed_in import Uploads
+from specviz.app.page.policy import Policy
 from specviz.app.page.scripts import head
 from specviz.app.page.theme import page_theme
 from specviz.app.parts.request import Limits
@@ -65,6 +66,7 @@ def launch_settings(limits: Limits, environment: Mapping[str, str] = os.environ)
         "app_kwargs": {
             "middleware": [
                 Middleware(Uploads, largest=limits.import_bytes, behind_proxy=on_a_space(environment)),
+                Middleware(Policy, on_a_space=on_a_space(environment)),
                 Middleware(Door),
                 Middleware(CompressedDocument, compresslevel=LEVEL),
             ]

@@ -1,0 +1,100 @@
+"""The content security policy in a real browser: every tab opens under it without a violation, and what a text might
+smuggle in is neither loaded nor run nor sent anywhere."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from threading import Thread
+
+import httpx
+import pytest
+from playwright.sync_api import Page, expect
+
+from specviz.app.page.policy import policy
+from tests.app.doubles import ReplaySource, sample
+from tests.browser.page_server import served
+
+pytestmark = pytest.mark.browser
+LISTEN = """addEventListener('securitypolicyviolation', event => {
+  (window.violations ??= []).push(`${event.violatedDirective} ${event.blockedURI}`)})"""
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with served(ReplaySource(sample()), tmp_path_factory.mktemp("recorded")) as address:
+        yield address
+
+
+@pytest.fixture
+def elsewhere() -> Iterator[tuple[str, list[bytes]]]:
+    """A server of another origin on this machine, and what it was asked for."""
+    asked: list[bytes] = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(60)
+
+        def listen() -> None:
+            while True:
+                try:
+                    connection, _ = server.accept()
+                except OSError:
+                    return
+                with connection:
+                    asked.append(connection.recv(4096).partition(b"\\r\\n")[0])
+                    connection.sendall(b"HTTP/1.1 200 OK\\r\\ncontent-length: 0\\r\\n\\r\\n")
+
+        Thread(target=listen, daemon=True).start()
+        yield f"http://127.0.0.1:{server.getsockname()[1]}", asked
+
+
+def violations(page: Page) -> list[str]:
+    found: list[str] = page.evaluate("window.violations ?? []")
+    return found
+
+
+def test_every_answer_carries_the_policy(url: str) -> None:
+    for path in ("", "config", "gradio_api/info"):
+        assert httpx.get(url + path, timeout=60).headers["content-security-policy"] == policy(on_a_space=False)
+    assert "huggingface.co" not in policy(on_a_space=False).partition("frame-ancestors")[0]
+    assert policy(on_a_space=True).endswith("frame-ancestors 'self' https://huggingface.co https://*.hf.space")
+
+
+def test_every_tab_opens_without_a_violation(page: Page, url: str) -> None:
+    page.add_init_script(LISTEN)
+    page.goto(url)
+    expect(page.locator("[data-ready]").first).to_be_attached()
+    tabs = page.get_by_role("tab")
+    for number in range(tabs.count()):
+        tab = tabs.nth(number)
+        if tab.is_visible():
+            tab.click()
+            expect(tab).to_have_attribute("aria-selected", "true")
+    page.locator(".js-plotly-plot").first.wait_for(state="attached")
+    assert violations(page) == []
+
+
+MAKE = "const make = (kind, fields, place) => place.append(Object.assign(document.createElement(kind), fields)); "
+SMUGGLED = {
+    "script": "make('script', {src: URL}, document.head)",
+    "image": "make('img', {src: URL}, document.body)",
+    "text in a page": "make('div', {innerHTML: `<img src='${URL}'>`}, document.body)",
+    "style": "make('link', {rel: 'stylesheet', href: URL}, document.head)",
+    "frame": "make('iframe', {src: URL}, document.body)",
+    "request": "fetch(URL, {method: 'POST', body: 'secret', mode: 'no-cors'}).catch(() => {})",
+    "beacon": "navigator.sendBeacon(URL, 'secret')",
+    "object": "make('object', {data: URL}, document.body)",
+}
+
+
+@pytest.mark.parametrize("way", SMUGGLED)
+def test_nothing_is_loaded_from_elsewhere_or_sent_there(
+    context: object, url: str, elsewhere: tuple[str, list[bytes]], way: str
+) -> None:
+    address, asked = elsewhere
+    page = context.new_page()  # type: ignore[attr-defined]  # not the watched one: a violation is an error there
+    page.add_init_script(LISTEN)
+    page.goto(f"{url}gradio_api/info")
+    page.evaluate(f"URL = {address!r} + '/smuggled'; {MAKE}{SMUGGLED[way]}")
+    page.wait_for_function("(window.violations ?? []).length > 0")
+    assert [one for one in violations(page) if address not in one] == []
+    assert asked == []
