@@ -1,6 +1,7 @@
 """The Space's card, its limits and the pins agree with each other."""
 
 import re
+import subprocess
 import tomllib
 import unicodedata
 from dataclasses import fields
@@ -8,6 +9,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.version import Version
 
 from specviz.app import space
 from specviz.app.parts.models import model_choices
@@ -66,6 +69,48 @@ def test_every_runtime_requirement_stands_alike_in_both_files():
     declared = {*project["dependencies"], *extras["engine"], *extras["app"]}
     assert requirements - declared == {"pytest>=9"}
     assert declared <= requirements
+
+
+BOUNDED = ("numpy", "scipy", "networkx", "pydantic", "tokenizers", "safetensors", "torch", "transformers")
+
+
+@pytest.mark.parametrize("package", BOUNDED)
+def test_what_reads_weights_and_numbers_is_bounded_above_by_what_the_suite_ran_on(package):
+    """A new minor version is taken when the suite has passed on it, not when a Space is rebuilt."""
+    lines = (ROOT / "requirements.txt").read_text().splitlines()
+    [asked] = [Requirement(line.partition("#")[0]) for line in lines if re.match(rf"{package}\b", line)]
+    major, minor = Version(version(package)).release[:2]
+    assert asked.specifier.contains(f"{major}.{minor}"), "the bound excludes what the suite runs on"
+    assert not asked.specifier.contains(f"{major + 1}.0")
+    if package != "transformers":  # its minor versions come weekly; what is used of it is held by contracts
+        assert not asked.specifier.contains(f"{major}.{minor + 1}")
+
+
+a_clone = pytest.mark.skipif(not (ROOT / ".git").exists(), reason="this is no clone of the repository")
+HUB_BYTES = 10_000_000
+"""of a file that the hub takes without LFS"""
+
+
+@a_clone
+def test_every_file_that_the_hub_takes_through_lfs_alone_is_marked_so_and_no_other():
+    tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout
+    files = [name for name in tracked.decode().split("\0") if name and (ROOT / name).is_file()]
+    large = [name for name in files if (ROOT / name).stat().st_size > HUB_BYTES]
+    told = subprocess.run(
+        ["git", "check-attr", "-z", "--stdin", "filter"], cwd=ROOT, capture_output=True, check=True,
+        input="\0".join(files).encode(),
+    ).stdout.decode().split("\0")  # fmt: skip
+    marked = [name for name, _, value in zip(told[::3], told[1::3], told[2::3], strict=False) if value == "lfs"]
+    assert large == ["assets/models/target/model.safetensors"]
+    assert marked == large
+
+
+@a_clone
+def test_a_clone_without_git_lfs_has_the_files_themselves():
+    """They are committed as they are, and not as pointers to somewhere else."""
+    name = "assets/models/target/model.safetensors"
+    size = subprocess.run(["git", "cat-file", "-s", f":{name}"], cwd=ROOT, capture_output=True, check=True).stdout
+    assert int(size) == (ROOT / name).stat().st_size
 
 
 def test_the_app_file_exists(card):
