@@ -9,6 +9,7 @@ bundled set, which are held out, are not looked up in their own source.
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from threading import Lock
@@ -22,6 +23,8 @@ from specviz.datastore.built import ENDING, cache_folder
 from specviz.datastore.store import Datastore, read, write
 from specviz.errors import DatastoreError
 from specviz.lm.place import bundled_models
+
+log = logging.getLogger(__name__)
 
 SAMPLE_BYTES = 1_500_000
 """of Python in a datastore built on first use: seconds, where the whole library takes half a minute or more"""
@@ -50,11 +53,7 @@ class Datastores:
         path = Path(file) if file else place_of(codec)
         with self._lock:
             if path not in self._open:
-                if not file and not path.is_file():
-                    documents = library(target, SAMPLE_BYTES)
-                    built = build("a sample of the training text", documents, codec, _as_status(status))
-                    write(built, path)
-                self._open[path] = read(path)
+                self._open[path] = read(path) if file else _own(path, target, codec, status)
         store = self._open[path]
         if store.tokenizer_sha256 != codec.sha256:
             raise DatastoreError(
@@ -62,6 +61,18 @@ class Datastores:
                 f"`specviz datastore build --tokenizer {target}`."
             )
         return store
+
+
+def _own(path: Path, target: str, codec: Encoder, status: Status) -> Datastore:
+    """The tokenizer's own, built where it is not there; built anew where it is damaged: it is only a cache."""
+    if path.is_file():
+        try:
+            return read(path)
+        except DatastoreError as error:
+            log.warning("%s It is built anew.", error)
+    documents = library(target, SAMPLE_BYTES)
+    write(build("a sample of the training text", documents, codec, _as_status(status)), path)
+    return read(path)
 
 
 def place_of(codec: Encoder) -> Path:

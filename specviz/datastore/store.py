@@ -6,6 +6,7 @@ bytes. Looking up costs a few dozen comparisons, whatever the size.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
@@ -22,6 +23,8 @@ from specviz.trace.exhibits import DatastoreCard
 
 FORMAT = "specviz-datastore 1"
 ALIGNED = 64
+CHECKED_BYTES = 1 << 28
+"""up to this size every byte of a file is looked at as it is opened"""
 LONGEST_HEAD = 64 * 2**20
 
 
@@ -108,6 +111,7 @@ def write(store: Datastore, path: Path) -> None:
         "ids": len(store.ids),
         "id_bytes": store.ids.dtype.itemsize,
         "sha256": store.card.sha256,
+        "order": hashlib.sha256(store.suffixes.tobytes()).hexdigest(),
         "names": list(store.names),
         "begins": [int(begin) for begin in store.begins],
     }
@@ -156,8 +160,16 @@ def _mapped(path: Path, head: dict[str, Any], head_bytes: int) -> Datastore:
     size = path.stat().st_size
     if len(names) != len(begins) or not names or size != begin + suffixes.nbytes + -suffixes.nbytes % ALIGNED:
         raise ValueError
+    if size <= CHECKED_BYTES and not _is_as_written(head, ids, suffixes):
+        raise ValueError
     card = DatastoreCard(str(head["name"]), count, len(names), size, str(head["sha256"]))
     return Datastore(card, str(head["tokenizer"]), int(head["vocab_size"]), ids, suffixes, names, begins)
+
+
+def _is_as_written(head: dict[str, Any], ids: Ids, suffixes: npt.NDArray[np.uint32]) -> bool:
+    """By its hashes; files of earlier releases have none of the order."""
+    order = hashlib.sha256(suffixes.tobytes()).hexdigest()
+    return bool(hashlib.sha256(ids.tobytes()).hexdigest() == head["sha256"] and head.get("order", order) == order)
 
 
 def _part(path: Path, kind: Any, begin: int, count: int) -> Any:

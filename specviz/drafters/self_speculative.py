@@ -5,7 +5,6 @@ Which sub-layers can be missed is found by a search (`specviz/training/skips.py`
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -17,6 +16,7 @@ from specviz.errors import OptionError
 from specviz.lm.base import Blocks, SplitModel
 from specviz.options import option
 from specviz.resources import ROOT as ASSETS
+from specviz.resources import read_json
 
 SKIPS_FILE = ASSETS / "skips.json"
 
@@ -87,5 +87,5 @@ def found_by_search(weights_sha256: str) -> tuple[tuple[int, ...], tuple[int, ..
     """The shipped result for these weights, if there is one."""
     if not SKIPS_FILE.is_file():
         return None
-    entry = json.loads(SKIPS_FILE.read_text(encoding="utf-8")).get(weights_sha256)
+    entry = read_json(SKIPS_FILE).get(weights_sha256)
     return None if entry is None else (tuple(entry["skip_attention"]), tuple(entry["skip_mlp"]))

@@ -19,10 +19,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from specviz.datastore.built import built, cache_folder
-from specviz.errors import SpecVizError
 from specviz.options import OptionDescription, Options, describe
 from specviz.protocol.runs import Catalog, FamilyCard, MethodDescription, ModelDescription, OptionCard, PromptCard
-from specviz.resources import ROOT, asset_path
+from specviz.resources import ROOT, read_json, without
 
 CAPTIONS = {
     "captioner": "captioner",
@@ -32,6 +31,9 @@ CAPTIONS = {
 EXPECTED_MODELS = {"target": "target", "drafter": "drafter", "drafter-weak": "drafter"}
 """bundled name → role; listed as not available where the weights are missing"""
 
+PROMPTS = ROOT / "prompts" / "prompts.json"
+MOST_HEADER = 100_000_000
+"""bytes of a safetensors file's header; those who write them keep to it"""
 OWN = "specviz"
 FOLDERS = {
     "drafters": "drafters",
@@ -70,7 +72,7 @@ def build() -> Catalog:
 
 def saved() -> Catalog:
     """The catalog without importing any method: the saved methods, and what lies in the assets now."""
-    data = json.loads(asset_path("catalog.json").read_text(encoding="utf-8"))
+    data = read_json(ROOT / "catalog.json")
     return Catalog(
         models=bundled_models(),
         drafters=tuple(_method_from(one) for one in data["drafters"]),
@@ -87,7 +89,8 @@ def at_once() -> Catalog:
     """The catalog to draw a page from: the saved one, which needs no torch; where other packages have plug-ins, the
     built one, for their sake."""
     has_plug_ins = any(entry_points(group=f"{OWN}.{folder}") for folder in FOLDERS)
-    return build() if has_plug_ins else saved()
+    kept = None if has_plug_ins else without(ROOT / "catalog.json", lambda _: saved(), None)
+    return kept or build()
 
 
 def beside(catalog: Catalog, models: Sequence[ModelDescription]) -> Catalog:
@@ -159,7 +162,15 @@ def _describe_model(name: str, folder: Path | None) -> ModelDescription:
     weights = sorted(folder.glob("*.safetensors")) if folder is not None else []
     if folder is None or not weights:
         return ModelDescription(name, role, "not trained yet", 0, available=False)
-    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    return without(
+        folder / "config.json",
+        lambda path: _described(name, role, path, weights),
+        ModelDescription(name, role, "damaged, and left out", 0, available=False),
+    )
+
+
+def _described(name: str, role: str, path: Path, weights: Sequence[Path]) -> ModelDescription:
+    config = json.loads(path.read_text(encoding="utf-8"))
     summary = (
         f"{config.get('model_type', 'model')}, {config.get('num_hidden_layers', '?')} layers of width "
         f"{config.get('hidden_size', '?')}, vocabulary {config.get('vocab_size', '?')}"
@@ -171,25 +182,26 @@ def count_parameters(path: Path) -> int:
     """Numbers in a safetensors file, from its header alone (8 bytes of length, then JSON)."""
     with path.open("rb") as file:
         (length,) = struct.unpack("<Q", file.read(8))
+        if length > MOST_HEADER:
+            raise ValueError(f"{path.name} is damaged")
         header = json.loads(file.read(length))
     return sum(prod(entry["shape"]) for key, entry in header.items() if key != "__metadata__")
 
 
 def bundled_prompts() -> tuple[PromptCard, ...]:
     """The prompt set; empty where it is not there."""
-    entries = _prompt_set().get("prompts", ())
+    return without(PROMPTS, _prompts, ())
+
+
+def _prompts(path: Path) -> tuple[PromptCard, ...]:
+    entries = json.loads(path.read_text(encoding="utf-8"))["prompts"]
     return tuple(PromptCard(**{name: one[name] for name in PromptCard.__dataclass_fields__}) for one in entries)
 
 
 def prompt_families() -> tuple[FamilyCard, ...]:
     """Its families; empty where it is not there."""
-    return tuple(FamilyCard(**one) for one in _prompt_set().get("families", ()))
+    return without(PROMPTS, _families, ())
 
 
-def _prompt_set() -> Mapping[str, Any]:
-    try:
-        path = asset_path("prompts", "prompts.json")
-    except SpecVizError:
-        return {}
-    bundle: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return bundle
+def _families(path: Path) -> tuple[FamilyCard, ...]:
+    return tuple(FamilyCard(**one) for one in json.loads(path.read_text(encoding="utf-8"))["families"])

@@ -23,6 +23,7 @@ from specviz.lm.place import DTYPES, choose_dtype, fetch_weights, is_folder, loc
 from specviz.lm.spread import Spread, read_spread
 from specviz.lm.stored_tensors import StoredTensors
 from specviz.lm.text import TextCodec
+from specviz.resources import altered
 
 ADAPTERS = ("auto", "lean-llama", "transformers")
 
@@ -50,6 +51,8 @@ def load(name: str, *, device: str = "auto", dtype: str = "auto", adapter: str =
     asked, folder = name, locate(name)
     if is_folder(name):
         name = folder.resolve().name  # a trace must not carry paths of this machine
+    if problem := next(filter(None, map(altered, sorted(folder.glob("*")))), ""):
+        raise ModelError(problem)
     config = read_config(folder, name)
     reason = why_not_lean(config) or ("it is to be spread over several places" if spread.spread else None)
     if adapter == "lean-llama" and reason:

@@ -16,7 +16,7 @@ from pathlib import Path
 from specviz.errors import OptionError
 from specviz.protocol import profiles as hardware
 from specviz.protocol.profiles import HardwareCurve, ModelSizes, PassTime
-from specviz.resources import ROOT
+from specviz.resources import ROOT, without
 from specviz.theory.formulas import StepTimes
 
 FOLDER = ROOT / "hardware"
@@ -26,8 +26,9 @@ SLACK = 0.10
 
 @cache
 def curves(folder: Path = FOLDER) -> dict[str, HardwareCurve]:
-    """The shipped curves by file name without its ending, in order. Raises TraceError for a damaged file. Read once."""
-    return {path.stem: hardware.read(path) for path in sorted(folder.glob("*.json"))}
+    """The shipped curves by file name without its ending, in order; a damaged one is left out. Read once."""
+    found = {path.stem: without(path, hardware.read, None) for path in sorted(folder.glob("*.json"))}
+    return {name: curve for name, curve in found.items() if curve is not None}
 
 
 def settings(curve: HardwareCurve) -> tuple[tuple[int, int], ...]:

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from specviz.errors import OptionError
-from specviz.resources import ROOT, asset_path
+from specviz.resources import ROOT, read_json
 
 FORMAT = "specviz-frequencies 1"
 FOLDER = ROOT / "frequencies"
@@ -111,7 +111,7 @@ class MeasuredAcceptance:
 
 def measured_acceptance() -> MeasuredAcceptance:
     """The shipped measurement. Raises SpecVizError where it is missing."""
-    data = json.loads(asset_path(ACCEPTANCE_FILE).read_text(encoding="utf-8"))
+    data = read_json(ROOT / ACCEPTANCE_FILE)
     alpha = {
         float(temperature): {name: {int(size): one for size, one in found[name].items()} for name in CALIBRATIONS}
         for temperature, found in data["alpha"].items()
@@ -137,7 +137,7 @@ def read(path: Path) -> FrequencyTable:
         table = FrequencyTable(data["tokenizer"], data["name"], tuple(data["special_ids"]), texts)
         is_whole = data["format"] == FORMAT and {*CALIBRATIONS, HELD_OUT} <= set(texts)
         is_whole = is_whole and len({len(text.counts) for text in texts.values()}) == 1
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         is_whole = False
     if not is_whole:
         raise OptionError(f"'{path.name}' is no frequency table; write it anew with `specviz frequencies --write`.")

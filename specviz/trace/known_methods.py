@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from typing import Any, TypeVar
 
-from specviz.resources import asset_path
+from specviz.resources import ROOT, without
 from specviz.trace.header import MethodCard
 
 METHODS_FILE = "methods.json"
@@ -129,7 +130,16 @@ def known(kind: type[KnownT], declared: Mapping[str, Any]) -> KnownT:
     return kind(**values)
 
 
-_DECLARED: Mapping[str, Mapping[str, Any]] = json.loads(asset_path(METHODS_FILE).read_text(encoding="utf-8"))
+def _read(path: Path) -> Mapping[str, Mapping[str, Any]]:
+    found: Mapping[str, Mapping[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
+    for kind in ("drafters", "tree_policies", "stop_policies"):
+        for one in found[kind].values():
+            one.keys()
+    return found
+
+
+_NOTHING: Mapping[str, Mapping[str, Any]] = {"drafters": {}, "tree_policies": {}, "stop_policies": {}}
+_DECLARED = without(ROOT / METHODS_FILE, _read, _NOTHING)
 DRAFTERS: Mapping[str, KnownDrafter] = {name: known(KnownDrafter, one) for name, one in _DECLARED["drafters"].items()}
 TREE_POLICIES: Mapping[str, KnownTreePolicy] = {
     name: known(KnownTreePolicy, one) for name, one in _DECLARED["tree_policies"].items()

@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from specviz.resources import asset_path
+from specviz.resources import ROOT, without
 from specviz.trace.declared_rule import Expression, Numbers, evaluate
 from specviz.trace.events import CandidateKind, Option, Order, Trial
 
@@ -53,8 +54,15 @@ class KnownRule:
 
 
 def declarations() -> dict[str, dict[str, Any]]:
-    """The shipped file: name of the verifier → what it declares. Raises SpecVizError where it is missing."""
-    found: dict[str, dict[str, Any]] = json.loads(asset_path(RULES_FILE).read_text(encoding="utf-8"))
+    """The shipped file: name of the verifier → what it declares. Nothing where it is damaged: no rule is known then,
+    and nothing is recomputed by one."""
+    return without(ROOT / RULES_FILE, _declared, {})
+
+
+def _declared(path: Path) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
+    for declared in found.values():
+        _known(declared)
     return found
 
 

@@ -106,6 +106,16 @@ def test_a_missing_or_damaged_file_is_refused_in_one_sentence(tmp_path):
             read(tmp_path / "a")
 
 
+@pytest.mark.parametrize("back", [64, 128], ids=["a place of the suffix array", "a token"])
+def test_a_flipped_bit_of_the_text_or_its_order_is_refused(tmp_path, back):
+    write(store_of([1, 2, 3]), tmp_path / "a")
+    content = bytearray((tmp_path / "a").read_bytes())
+    content[-back] ^= 1
+    (tmp_path / "a").write_bytes(content)
+    with pytest.raises(DatastoreError, match="'a' is no datastore of this release, or damaged"):
+        read(tmp_path / "a")
+
+
 def test_the_built_datastores_are_listed_newest_first_and_nothing_damaged(tmp_path):
     for number, name in enumerate(("old", "new")):
         write(from_ids(name, [("one", [1, 2, 3])], "1e77e25", 6), tmp_path / f"{name}.datastore")
@@ -172,6 +182,25 @@ def test_the_first_run_builds_what_later_ones_open(tmp_path, monkeypatch):
     told.clear()
     assert Datastores().get(codec, "target", "", told.append).card.sha256 == first.card.sha256
     assert told == []
+
+
+@pytest.mark.parametrize("damage", [lambda raw: raw[:-70], lambda raw: b"", lambda raw: b"[7]\n" + raw])
+def test_a_damaged_datastore_of_the_cache_is_built_anew(tmp_path, monkeypatch, damage, caplog):
+    monkeypatch.setenv("SPECVIZ_CACHE", str(tmp_path))
+    monkeypatch.setattr("specviz.datastore.retrieval.SAMPLE_BYTES", 100_000)
+    codec = Small(6)
+    first = Datastores().get(codec, "target", "", lambda _: None)
+    place_of(codec).write_bytes(damage(place_of(codec).read_bytes()))
+    assert Datastores().get(codec, "target", "", lambda _: None).card.sha256 == first.card.sha256
+    assert read(place_of(codec)).card.sha256 == first.card.sha256
+    assert "or damaged; build it anew" in caplog.text
+
+
+def test_a_damaged_datastore_that_was_asked_for_by_name_is_left_as_it_is(tmp_path):
+    (tmp_path / "mine").write_bytes(b"damaged")
+    with pytest.raises(DatastoreError, match="or damaged"):
+        Datastores().get(Small(6), "target", str(tmp_path / "mine"), lambda _: None)
+    assert (tmp_path / "mine").read_bytes() == b"damaged"
 
 
 def test_a_datastore_of_another_tokenizer_is_refused(tmp_path):

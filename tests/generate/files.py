@@ -17,6 +17,7 @@ from specviz.cli.parts import failures_page
 from specviz.live import catalog
 from specviz.proof.document import filled
 from specviz.protocol.sweeps import schema as sweep_schema
+from specviz.resources import HASHES, hashes_text
 from specviz.resources import ROOT as ASSETS
 from specviz.trace import schema as trace_schema
 from specviz.trace.known_methods import METHODS_FILE
@@ -42,6 +43,11 @@ def schemas() -> Files:
 def rules() -> Files:
     """What every verifier declares of its rule, for the check of a trace and the player."""
     return {ASSETS / RULES_FILE: declarations.text()}
+
+
+def hashes() -> Files:
+    """What the shipped weights are, so that a damaged file is not run."""
+    return {ASSETS / HASHES: hashes_text()}
 
 
 def glossary() -> Files:
@@ -117,8 +123,8 @@ def pair_in_short() -> Files:
 
 
 PARTS: tuple[Callable[[], Files], ...] = (
-    catalogue, schemas, rules, glossary, declared_methods, space_card, recorded_runs, why_drafts_failed, planted_bugs,
-    imports, method_flags, pages_of_methods, list_of_systems, predictions, pair_in_short,
+    catalogue, schemas, rules, hashes, glossary, declared_methods, space_card, recorded_runs, why_drafts_failed,
+    planted_bugs, imports, method_flags, pages_of_methods, list_of_systems, predictions, pair_in_short,
 )  # fmt: skip
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from html import escape
 
 import gradio as gr
 
-from specviz.app.parts.glossary import GLOSSARY_FILE
-from specviz.resources import asset_path
+from specviz.app.parts.glossary import shipped
 
 WHAT = """
 ### What you are looking at
@@ -53,7 +51,7 @@ DRAFTERS = """
 
 def words() -> str:
     """The glossary as a table; the same entries that terms on the page explain themselves with."""
-    entries = json.loads(asset_path(GLOSSARY_FILE).read_text(encoding="utf-8"))
+    entries = shipped()
     rows = "".join(
         f'<tr><th scope="row">{escape(one["term"])}</th><td>{escape(one["meaning"])}</td>'
         f"<td>{escape(one['others'])}</td></tr>"

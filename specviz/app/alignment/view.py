@@ -63,7 +63,7 @@ class AlignmentView:
 
 def shipped(file: Path = FILE) -> AlignmentStudy | None:
     """The shipped result; None where there is none. A damaged one is only logged: the page can do without."""
-    return read_shipped(file, alignments.read, "the recorded alignment study")
+    return read_shipped(file, alignments.read)
 
 
 def temperatures(study: AlignmentStudy) -> list[str]:

@@ -21,7 +21,7 @@ class BatchView:
 
 def shipped(file: Path = BATCHES) -> BatchFile | None:
     """The shipped measurement; None where there is none. A damaged file is only logged: the page can do without."""
-    return read_shipped(file, batches.read, "the recorded batches")
+    return read_shipped(file, batches.read)
 
 
 def batch_view(file: BatchFile) -> BatchView:

@@ -93,7 +93,7 @@ class DepthWidthView:
 
 def shipped(file: Path = FILE) -> DepthWidths | None:
     """The shipped result; None where there is none. A damaged one is only logged: the page can do without."""
-    return read_shipped(file, depth_widths.read, "the recorded study of depth against width")
+    return read_shipped(file, depth_widths.read)
 
 
 def opening_gamma(study: DepthWidths) -> int:

@@ -66,7 +66,7 @@ class LanesView:
 
 def shipped(file: Path = FILE) -> LanesFile | None:
     """The shipped lanes; None where there are none. A damaged file is only logged: the page can do without."""
-    return read_shipped(file, lanes.read, "the recorded lanes")
+    return read_shipped(file, lanes.read)
 
 
 def case_names(file: LanesFile) -> list[str]:

@@ -19,8 +19,9 @@ from specviz.app.parts.gallery import Gallery
 from specviz.app.parts.sent import sent, sent_texts
 from specviz.app.step.actions import stage_of
 from specviz.errors import TraceError
-from specviz.lessons.lesson import read
+from specviz.lessons.lesson import FOLDER, read_lesson
 from specviz.lessons.resolve import Read, lessons_json
+from specviz.resources import without
 from specviz.trace import codec
 
 TEMPLATE = '<div class="sv-learn-box"></div>'
@@ -53,7 +54,8 @@ class Learn(gr.HTML):
 def lessons_of(gallery: Gallery) -> str:
     """All lessons as JSON text, resolved against the gallery's runs."""
     traces: Mapping[str, Read] = {card.file: partial(gallery.read, card.file) for card in gallery.cards}
-    return json.dumps(lessons_json(read(), traces), separators=(",", ":"))
+    lessons = (without(path, read_lesson, None) for path in sorted(FOLDER.glob("*.toml")))
+    return json.dumps(lessons_json([one for one in lessons if one is not None], traces), separators=(",", ":"))
 
 
 def texts_of(gallery: Gallery, files: Sequence[str]) -> str:

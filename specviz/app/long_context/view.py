@@ -66,7 +66,7 @@ class LongContextView:
 
 def shipped(file: Path = FILE) -> LongContexts | None:
     """The shipped result; None where there is none. A damaged one is only logged: the page can do without."""
-    return read_shipped(file, long_contexts.read, "the recorded study of long contexts")
+    return read_shipped(file, long_contexts.read)
 
 
 def numbers(study: LongContexts) -> tuple[Number, ...]:

@@ -12,13 +12,15 @@ from typing import Any
 import gradio as gr
 import plotly.graph_objects as go
 
-from specviz.app.machine.heads import HeadsView, heads_view, vocab_size
+from specviz.app.machine.heads import BUNDLED, HeadsView, heads_view, vocab_size
 from specviz.app.page.events import LATEST
 from specviz.app.parts import notices
 from specviz.app.parts.kept import Kept
 from specviz.app.parts.style import MARKS, SERIES, TEXT, style
 from specviz.errors import SpecVizError
-from specviz.theory.token_frequencies import CALIBRATIONS, RAW, TITLES
+from specviz.resources import ROOT, without
+from specviz.theory import token_frequencies as frequencies
+from specviz.theory.token_frequencies import ACCEPTANCE_FILE, CALIBRATIONS, RAW, TITLES
 
 INTRO = (
     "The drafter `vocabtrim` keeps the rows of the most frequent tokens only. Lines are **counted**: the share of the "
@@ -34,12 +36,18 @@ DASHES = ("solid", "dash", "dot")
 
 def heads_fold() -> Kept:
     """Build the fold inside the current Blocks. Returns what a link holds of it."""
-    opening = heads_view(START, RAW)
+    tables = frequencies.FOLDER / BUNDLED
+    if not without(tables, frequencies.read, None) or not without(
+        ROOT / ACCEPTANCE_FILE, lambda _: frequencies.measured_acceptance(), None
+    ):
+        gr.HTML(notices.note("Smaller draft heads are not shown: what was measured of them is damaged."))
+        return Kept("heads", {}, (), lambda values: {})
+    opening, most = heads_view(START, RAW), vocab_size()
     with gr.Accordion("A smaller draft head: what it covers, what it costs", open=False, elem_id="sv-heads"):
         gr.Markdown(INTRO)
         with gr.Row():
             size = gr.Slider(
-                STEP, vocab_size(), value=START, step=STEP, label="head size: tokens that can be drafted",
+                STEP, most, value=START, step=STEP, label="head size: tokens that can be drafted",
                 min_width=260, elem_id="sv-heads-size",
             )  # fmt: skip
             source = gr.Dropdown(

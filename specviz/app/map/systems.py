@@ -10,13 +10,14 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from specviz.app.step.filling import AUTO_VERIFIERS
 from specviz.errors import OptionError
 from specviz.protocol.links import pack
 from specviz.protocol.runs import RunRequest
-from specviz.resources import asset_path
+from specviz.resources import ROOT, without
 
 FACETS = {"drafts": "what drafts", "shape": "what shape", "verifies": "what verifies", "needs": "what it needs"}
 """facet → its name on the page"""
@@ -69,8 +70,13 @@ class System:
 
 @cache
 def systems() -> tuple[System, ...]:
-    """All rows, in the order of the file. Raises OptionError for a row that lacks a facet."""
-    content = tomllib.loads(asset_path("method_map.toml").read_text(encoding="utf-8"))
+    """All rows, in the order of the file; none where it is damaged, or a row lacks a facet."""
+    return without(ROOT / "method_map.toml", read, ())
+
+
+def read(path: Path) -> tuple[System, ...]:
+    """Raises OptionError for a row that lacks a facet."""
+    content = tomllib.loads(path.read_text(encoding="utf-8"))
     return tuple(_system(dict(row)) for row in content["system"])
 
 
@@ -86,9 +92,12 @@ def _system(row: dict[str, Any]) -> System:
 
 @cache
 def recordings() -> Mapping[str, Mapping[str, Any]]:
-    """Name of a recording → its settings, as `specviz record` reads them."""
-    content = tomllib.loads(asset_path("traces", "recordings.toml").read_text(encoding="utf-8"))
-    return {str(one["name"]): one for one in content["recording"]}
+    """Name of a recording → its settings, as `specviz record` reads them; none where the list is damaged."""
+    return without(ROOT / "traces" / "recordings.toml", _recordings, {})
+
+
+def _recordings(path: Path) -> dict[str, dict[str, Any]]:
+    return {str(one["name"]): dict(one) for one in tomllib.loads(path.read_text(encoding="utf-8"))["recording"]}
 
 
 def methods_of(preset: Preset) -> dict[str, Any]:

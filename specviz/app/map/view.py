@@ -16,6 +16,7 @@ from specviz.app.map.systems import (
     page_link,
     preset_link,
     recording_link,
+    recordings,
 )
 
 NOTHING = '<p class="sv-note">No system has all of these; take one of the choices back.</p>'
@@ -61,7 +62,9 @@ def _paper(number: str) -> str:
 
 
 def _preset(preset: Preset, recorded: frozenset[str]) -> str:
-    links = [_link(preset_link(preset), f"choose it in Step: {preset.label}", preset.label)]
+    links = []
+    if recordings():  # else the list of what each preset chooses is damaged, and left out
+        links.append(_link(preset_link(preset), f"choose it in Step: {preset.label}", preset.label))
     if preset.recording in recorded:
         links.append(_link(recording_link(preset), f"recorded run of {preset.label}", "recording"))
     links.append(_link(page_link(preset), f"the page of {preset.label}", "page"))

@@ -6,6 +6,7 @@ makes no difference here.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 import gradio as gr
@@ -50,7 +51,7 @@ from specviz.app.what_if.actions import WhatIfActions
 from specviz.app.what_if.tab import what_if_tab
 from specviz.protocol.runs import TraceSource
 from specviz.protocol.sweeps.result import points_of
-from specviz.resources import ROOT
+from specviz.resources import LEFT_OUT, ROOT
 
 TITLE = "SpecViz"
 SENTENCES = (
@@ -62,6 +63,8 @@ LIGHT = '<button type="button" class="sv-light" aria-label="switch between light
 HEADER = f'<div class="sv-header"><h1>{TITLE}</h1><p>{SENTENCES}</p></div>'
 POLL_S = 0.7
 """how often the status line asks while the models load; it stops asking when they are there"""
+MOST_NAMED = 8
+"""damaged files that are named on the page; the log names all"""
 CACHE_S = (3600, 24 * 3600)
 """uploaded and offered files are swept hourly and live a day at most"""
 
@@ -84,6 +87,7 @@ def build(source: TraceSource, gallery: Gallery, limits: Limits, sweeps: Path = 
             status = gr.HTML(_status(source), scale=1, min_width=200, elem_id="sv-status")
             learn = Learn(lessons_of(gallery), scale=0, min_width=84, elem_id="sv-learn")
             gr.HTML(LIGHT, scale=0, min_width=84, elem_classes="sv-light-box")
+        damage = gr.HTML(visible=False, elem_id="sv-damage")
         with gr.Tabs() as tabs:
             with gr.Tab("Step", id="step"):
                 parts = step_tab(step, table)
@@ -123,9 +127,29 @@ def build(source: TraceSource, gallery: Gallery, limits: Limits, sweeps: Path = 
         demo.load(restore, None, [tabs, sweep.chart], **QUIET)
         for left in (answers.leave, step.leave, race.leave, speedup.leave, train.leave, machine.leave, proof.leave):
             demo.unload(left)
+    _finish(demo, limits, damage)
+    return demo
+
+
+def _finish(demo: gr.Blocks, limits: Limits, damage: gr.HTML) -> None:
+    """The queue, and what was found damaged as the page was built."""
+    damage.value, damage.visible = damaged(LEFT_OUT), bool(LEFT_OUT)
     demo.queue(max_size=limits.waiting, api_open=False)  # whoever posts to an event past the queue is not counted there
     fair_queue(demo, limits, behind_proxy=on_a_space())
-    return demo
+
+
+def damaged(names: Collection[str]) -> str:
+    """One sentence about shipped files that could not be used; empty where all could."""
+    if not names:
+        return ""
+    listed = ", ".join(sorted(names)[:MOST_NAMED]) + (
+        f" and {len(names) - MOST_NAMED} more" * (len(names) > MOST_NAMED)
+    )
+    return notices.message(
+        f"Left out, because it is missing or damaged: {listed}; `git checkout assets` restores it, or install SpecViz "
+        "again.",
+        "error",
+    )
 
 
 def _status_events(demo: gr.Blocks, source: TraceSource, status: gr.HTML) -> None:

@@ -14,9 +14,9 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 from specviz.app.components.frame import FRAME
-from specviz.app.parts.glossary import GLOSSARY_FILE
+from specviz.app.parts.glossary import shipped
 from specviz.errors import SpecVizError
-from specviz.resources import asset_path
+from specviz.resources import asset_path, read_text
 from specviz.trace.known_rules import declarations
 
 NEEDS = re.compile(r"^// needs: (.+)$", re.MULTILINE)
@@ -45,21 +45,21 @@ def script_names() -> tuple[str, ...]:
 
 def _needs(file: Path) -> list[str] | None:
     """The names that a script's line gives, without `.js`; None where there is no such line."""
-    line = NEEDS.search(file.read_text(encoding="utf-8"))
+    line = NEEDS.search(read_text(file))
     return None if line is None else [name for name in re.findall(r"\w+", line[1]) if name != NOTHING]
 
 
 @cache
 def scripts() -> str:
     """All scripts, joined, after what the verifiers declare of their rules."""
-    return "\n".join([_declared(), *(asset_path("js", name).read_text(encoding="utf-8") for name in script_names())])
+    return "\n".join([_declared(), *(read_text(asset_path("js", name)) for name in script_names())])
 
 
 def _declared() -> str:
     """What scripts read: the rules, the glossary, the frame of a page that stands alone. No `<`, so that nothing in
     it can end the script element."""
     rules = json.dumps(declarations(), separators=(",", ":"))
-    words = asset_path(GLOSSARY_FILE).read_text(encoding="utf-8").strip()
+    words = json.dumps(shipped(), ensure_ascii=False)
     said = f"{{ DECLARED: {rules}, GLOSSARY: {words}, FRAME: {json.dumps(FRAME)} }}"
     return f"globalThis.SpecViz = {said};".replace("<", "\\u003c")
 
@@ -67,7 +67,7 @@ def _declared() -> str:
 @cache
 def styles() -> str:
     """Colours and the player's looks; the page's own style sheet is not part of it."""
-    return "\n".join(asset_path("css", name).read_text(encoding="utf-8") for name in style_names())
+    return "\n".join(read_text(asset_path("css", name)) for name in style_names())
 
 
 @cache

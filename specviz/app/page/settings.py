@@ -20,7 +20,7 @@ from specviz.app.page.policy import Policy
 from specviz.app.page.scripts import head
 from specviz.app.page.theme import page_theme
 from specviz.app.parts.request import Limits
-from specviz.resources import asset_path
+from specviz.resources import asset_path, read_text
 
 LEVEL = 6
 """of gzip: higher takes longer and saves one per cent"""
@@ -76,4 +76,4 @@ def launch_settings(limits: Limits, environment: Mapping[str, str] = os.environ)
 
 def page_style() -> str:
     """The page's own style sheet; in the head, because Gradio loses the media rules of what it is given as CSS."""
-    return f"<style>\n{asset_path('css', 'page.css').read_text(encoding='utf-8')}</style>\n"
+    return f"<style>\n{read_text(asset_path('css', 'page.css'))}</style>\n"

@@ -14,10 +14,12 @@ from pathlib import Path
 
 from specviz.app.parts.examples import Example, found
 from specviz.errors import TraceError
-from specviz.resources import RECORDINGS
+from specviz.resources import RECORDINGS, without
 from specviz.trace import codec
 from specviz.trace.events import Trace
 from specviz.trace.gain import gain
+from specviz.trace.guard import text_of
+from specviz.trace.limits import STANDARD
 from specviz.trace.summary import acceptance_rate, branches, mean_acceptance_length
 
 INDEX = "index.json"
@@ -111,7 +113,8 @@ def _methods(trace: Trace) -> str:
 
 def gallery(folder: Path) -> Gallery:
     """The gallery at `folder`. Cards come from its index; a trace that is not in it is read, a broken one left out."""
-    files = sorted(path.name for path in folder.glob(f"*{SUFFIX}")) if folder.is_dir() else []
+    found = sorted(folder.glob(f"*{SUFFIX}")) if folder.is_dir() else []
+    files = [path.name for path in found if without(path, _is_whole, False)]
     index = _index(folder)
     known = {card.file: card for card in index.cards}
     cards = [card for card in (known.get(file) or _read_card(folder, file) for file in files) if card is not None]
@@ -150,16 +153,24 @@ def _index(folder: Path) -> Gallery:
     path = folder / INDEX
     if not path.is_file():
         return Gallery(folder, (), None)
+    return without(path, _read_index, Gallery(folder, (), None))
+
+
+def _read_index(path: Path) -> Gallery:
     content = json.loads(path.read_text(encoding="utf-8"))
     examples = tuple(Example(**one) for one in content.get("examples", []))
-    return Gallery(folder, tuple(GalleryCard(**card) for card in content["traces"]), content.get("first"), examples)
+    return Gallery(
+        path.parent, tuple(GalleryCard(**card) for card in content["traces"]), content.get("first"), examples
+    )
+
+
+def _is_whole(path: Path) -> bool:
+    """A packed file knows whether each of its bytes is as it was written; what it says is read when it is shown."""
+    return bool(text_of(path.read_bytes(), STANDARD))
 
 
 def _read_card(folder: Path, file: str) -> GalleryCard | None:
-    try:
-        return card_of(codec.read(folder / file), file)
-    except TraceError:
-        return None
+    return without(folder / file, lambda path: card_of(codec.read(path), file), None)
 
 
 def labelled_files(cards: Sequence[GalleryCard]) -> list[tuple[str, str]]:

@@ -8,6 +8,10 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from specviz.resources import ROOT, without
 
 GLOSSARY_FILE = "glossary.json"
 """under assets"""
@@ -39,6 +43,18 @@ def entries(table: str) -> list[Entry]:
     ]
     if not found:
         raise ValueError("the glossary has no rows of the form `| **term** | meaning | other names |`; write some.")
+    return found
+
+
+def shipped() -> list[dict[str, Any]]:
+    """The entries that the page explains terms from; none where the file is damaged."""
+    return without(ROOT / GLOSSARY_FILE, _read, [])
+
+
+def _read(path: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
+    for one in found:
+        Entry(**one)
     return found
 
 

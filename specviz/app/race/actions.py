@@ -27,7 +27,7 @@ from specviz.errors import SpecVizError, TraceError
 from specviz.protocol import races as race_file
 from specviz.protocol.races import Race
 from specviz.protocol.runs import Catalog, TraceSource
-from specviz.resources import ROOT
+from specviz.resources import ROOT, leave_out
 
 log = logging.getLogger(__name__)
 
@@ -59,6 +59,7 @@ class RaceActions(Cancellable):
         try:
             stored = race_file.read(self._opening)
         except TraceError as error:
+            leave_out(self._opening, error)
             return "", str(error), first
         runners = tuple(replace(one, trace=as_recorded(one.trace)) for one in stored.runners)
         prompt = runners[0].trace.started.prompt_text

@@ -83,7 +83,7 @@ def request_for(scene: Scene, drafter: str, temperature: float) -> RunRequest:
 
 def shipped(file: Path = FILE) -> CaptionReport | None:
     """The shipped report; None where there is none. A damaged one is only logged: the page can do without."""
-    return read_shipped(file, read, "the report on captions")
+    return read_shipped(file, read)
 
 
 def rows_of(report: CaptionReport, split: str) -> list[CaptionRow]:

@@ -5,23 +5,20 @@ Names in a result may come from strangers; they are escaped where they are drawn
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
 from pathlib import Path
 
 from specviz.app.parts.badges import SOURCES, Badge
 from specviz.app.parts.offered import offered
-from specviz.errors import BenchError
 from specviz.protocol.sweeps import store as sweep_store
 from specviz.protocol.sweeps.csv_file import sweep_csv
 from specviz.protocol.sweeps.definition import SweepDefinition
 from specviz.protocol.sweeps.result import SweepResult, points_of
 from specviz.protocol.sweeps.toml_file import to_toml
+from specviz.resources import without
 from specviz.trace.files import SUFFIXES
 from specviz.trace.header import ModelCard
 from specviz.trace.naming import in_role
-
-log = logging.getLogger(__name__)
 
 RECORDED = "all_drafters"
 """the result that the tab opens with, by its name in assets/sweeps"""
@@ -37,14 +34,11 @@ class ShownSweep:
 
 
 def recorded(folder: Path) -> ShownSweep | None:
-    """The shipped result; None where there is none yet. A damaged one is only logged: the page can do without."""
+    """The shipped result; None where there is none yet. A damaged one is left out: the page can do without."""
     for suffix in SUFFIXES:
         path = folder / f"{RECORDED}{suffix}"
         if path.is_file():
-            try:
-                return ShownSweep(sweep_store.read(path), live=False)
-            except BenchError:
-                log.exception("the recorded sweep cannot be shown")
+            return without(path, lambda file: ShownSweep(sweep_store.read(file), live=False), None)
     return None
 
 

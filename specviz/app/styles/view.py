@@ -30,7 +30,7 @@ class StylesView:
 
 def shipped(file: Path = STYLES) -> StyleFile | None:
     """The shipped measurement; None where there is none. A damaged file is only logged: the page can do without."""
-    return read_shipped(file, styles.read, "the recorded prompt styles")
+    return read_shipped(file, styles.read)
 
 
 def styles_view(file: StyleFile, name: str) -> StylesView:

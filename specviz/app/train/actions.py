@@ -29,6 +29,7 @@ from specviz.errors import ModelError, OptionError, SpecVizError, TraceError
 from specviz.protocol import trainings
 from specviz.protocol.runs import TraceSource, trainable
 from specviz.protocol.trainings import NO_ENGINE, WEIGHTS, Training, TrainingQuestion, Trains
+from specviz.resources import leave_out
 from specviz.trace import codec
 
 log = logging.getLogger(__name__)
@@ -122,6 +123,7 @@ class TrainActions(Cancellable):
         try:
             training = trainings.read(self._recorded)
         except TraceError as error:
+            leave_out(self._recorded, error)
             return (None, notices.message(str(error), "error"), *(gr.skip(),) * (SHOWN - 1 + ASKED))
         return (training, *shown(training), *self._asked(training.question))
 

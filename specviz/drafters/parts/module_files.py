@@ -24,7 +24,7 @@ from specviz.errors import ModelError, TraceError
 from specviz.lm.base import GivesFeatures
 from specviz.options import Options, from_mapping, to_mapping
 from specviz.protocol.trainings import SHIPPED, UNTRAINED
-from specviz.resources import ROOT
+from specviz.resources import ROOT, altered
 from specviz.trace.guard import json_of
 from specviz.trace.limits import STANDARD
 from specviz.trace.validation import sentence_of
@@ -108,6 +108,8 @@ def _why(error: Exception) -> str:
 def read_module(folder: Path, target: GivesFeatures) -> DrafterModule[Options]:
     """The module, on the target's device and in its dtype. Raises ModelError where the files are damaged, or made for
     another target."""
+    if problem := altered(folder / CARD) or altered(_weights(folder)):
+        raise ModelError(problem)
     card = read_card(folder)
     check_target(card.target_sha256, f"in {folder}", target.info)
     parts = TargetParts.of(target)

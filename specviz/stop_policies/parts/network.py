@@ -15,8 +15,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from specviz.errors import OptionError
-from specviz.resources import ROOT
+from specviz.errors import OptionError, SpecVizError
+from specviz.resources import ROOT, read_json
 
 Layers = Sequence[tuple[Tensor, Tensor]]
 """(weight [out, in], bias [out]) of each layer; the last has one output"""
@@ -73,13 +73,12 @@ def shipped(policy: str) -> Network:
     """The weights in `assets/stops/`. Raises OptionError where there are none."""
     path = ROOT / "stops" / f"{policy}.json"
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        return Network(read_json(path))
+    except (SpecVizError, KeyError, TypeError, ValueError) as error:
         raise OptionError(
-            f"the stop policy '{policy}' has no weights (assets/stops/{path.name}: {error}); make them with "
-            "`specviz learn`."
+            f"the stop policy '{policy}' has no weights (assets/stops/{path.name}: {error}) `specviz learn` makes them "
+            "anew."
         ) from None
-    return Network(data)
 
 
 def sized(network: Network, inputs: int) -> Network:

@@ -6,7 +6,6 @@ distributions at many places of a text.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -17,7 +16,7 @@ from torch import Tensor
 from specviz.core.randomness import RandomSource
 from specviz.core.sampling import residual, without
 from specviz.errors import OptionError
-from specviz.resources import ACCEPTANCE_VECTOR, asset_path
+from specviz.resources import ACCEPTANCE_VECTOR, ROOT, read_json
 from specviz.tree_policies.base import Pair
 
 
@@ -34,7 +33,7 @@ class MeasuredVector:
 @cache
 def measured_vectors() -> tuple[MeasuredVector, ...]:
     """The shipped measurements. Raises SpecVizError where the file is missing, OptionError where one is no vector."""
-    data = json.loads(asset_path(ACCEPTANCE_VECTOR).read_text(encoding="utf-8"))
+    data = read_json(ROOT / ACCEPTANCE_VECTOR)
     target, drafter = (data[role]["weights_sha256"] for role in ("target", "drafter"))
     return tuple(
         MeasuredVector(target, drafter, one["temperature"], parse_vector(",".join(map(str, one["vector"]))))

@@ -1,0 +1,200 @@
+"""Shipped files that are damaged: the page starts, names what it leaves out, and runs no weights that it was not
+shipped with."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from specviz import resources
+from specviz.drafters.eagle import EagleModule
+from specviz.drafters.parts.eagle_trunk import EagleShape
+from specviz.drafters.parts.module_files import read_module, write_module
+from specviz.drafters.parts.trained import TargetParts, fresh
+from specviz.errors import ModelError, SpecVizError
+from specviz.lm.load import load
+from specviz.proof.exhaustive import TARGET_SEED, toy
+from specviz.resources import LEFT_OUT, altered, hashes_text, leave_out, read_json, without
+
+ROOT = Path(__file__).resolve().parents[2]
+SKIPPED = (
+    "rules.json", "methods.json", "catalog.json", "glossary.json", "method_map.toml", "models/target/config.json",
+    "models/captioner/config.json", "prompts/prompts.json", "traces/index.json", "traces/recordings.toml",
+    "traces/opening.json.gz", "traces/eagle-story.json.gz", "sweeps/all_drafters.json.gz",
+    "lessons/1_guess_and_check.toml", "races/opening.json.gz", "lanes/opening.json.gz", "studies/depth_width.json",
+    "batches/opening.json.gz", "studies/alignment.json", "studies/long_context.json", "studies/captions.json",
+    "hardware/cpu-2-core-amd-epyc.json", "frequencies/target.json",
+)  # fmt: skip
+"""one of each kind that the page reads as it is built"""
+MAP, RECORDINGS = "method_map.toml", "traces/recordings.toml"
+"""the second is read where the first is there alone"""
+
+
+def truncated(raw: bytes) -> bytes:
+    return raw[: len(raw) // 2]
+
+
+def flipped(raw: bytes) -> bytes:
+    """One bit in the second half of the file, where the numbers are."""
+    changed = bytearray(raw)
+    changed[len(raw) * 2 // 3] ^= 0x40
+    return bytes(changed)
+
+
+def of_another_type(raw: bytes) -> bytes:
+    return b"[7]\n"
+
+
+def missing(raw: bytes) -> None:
+    return None
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """The package, and the assets as links."""
+    shutil.copytree(ROOT / "specviz", tmp_path / "specviz", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "spaces_config.yaml", tmp_path)
+    for path in sorted((ROOT / "assets").rglob("*")):
+        place = tmp_path / "assets" / path.relative_to(ROOT / "assets")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        if path.is_file():
+            place.symlink_to(path)
+    return tmp_path
+
+
+def damaged(copy: Path, damage: Callable[[bytes], bytes | None], spared: str) -> dict[str, Any]:
+    """What the page says with all of `SKIPPED` damaged at once but one."""
+    for name in set(SKIPPED) - {spared}:
+        place = copy / "assets" / name
+        content = damage(place.read_bytes())
+        place.unlink()
+        if content is not None:
+            place.write_bytes(content)
+    script = Path(__file__).with_name("damaged_page.py")
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    run = subprocess.run(
+        [sys.executable, "-P", str(script), str(copy)], cwd=copy, env=environment, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr[-2000:]
+    assert "Traceback" not in run.stderr
+    told: dict[str, Any] = json.loads(run.stdout)
+    for name in told["left_out"]:
+        assert f"{name} is missing or damaged, and left out" in run.stderr, "the log names it"
+    return told
+
+
+@pytest.mark.slow
+def test_with_half_of_every_kind_of_file_cut_off_the_page_starts_and_names_them(copy: Path) -> None:
+    told = damaged(copy, truncated, RECORDINGS)
+    assert told["left_out"] == sorted({*SKIPPED} - {RECORDINGS})
+    assert told["visible"] is True
+    assert "Left out, because it is missing or damaged: batches/opening.json.gz, catalog.json," in told["said"]
+    assert f"and {len(SKIPPED) - 9} more; `git checkout assets` restores it" in told["said"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("damage", [of_another_type, flipped, missing], ids=lambda damage: damage.__name__)
+def test_whatever_happened_to_them_the_page_starts(copy: Path, damage: Callable[[bytes], bytes | None]) -> None:
+    """A flipped bit within a word of a text, or a trace that is not there, breaks nothing and is not told."""
+    spared = MAP if damage is of_another_type else RECORDINGS
+    told = damaged(copy, damage, spared)
+    packed = {name for name in SKIPPED if name.endswith(".gz")}
+    expected = {of_another_type: set(SKIPPED) - {MAP}, flipped: packed, missing: {"catalog.json", "rules.json"}}[damage]
+    assert expected <= set(told["left_out"]) <= set(SKIPPED)
+
+
+# --- weights -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder of assets of its own, with a small model in it."""
+    monkeypatch.setattr(resources, "ROOT", tmp_path)
+    shutil.copytree(ROOT / "assets" / "models" / "caption-drafter-text", tmp_path / "models" / "small")
+    resources._hashes.cache_clear()
+    yield tmp_path
+    resources._hashes.cache_clear()
+
+
+def take_over(folder: Path) -> None:
+    """As `make generate` does."""
+    (folder / "hashes.json").write_text(hashes_text())
+    resources._hashes.cache_clear()
+
+
+@pytest.mark.parametrize("file", ["model.safetensors", "config.json", "tokenizer.json"])
+def test_a_model_with_a_flipped_bit_is_not_run(shipped: Path, file: str) -> None:
+    take_over(shipped)
+    folder = shipped / "models" / "small"
+    assert load(str(folder)).info.parameters > 0
+    (folder / file).write_bytes(flipped((folder / file).read_bytes()))
+    with pytest.raises(
+        ModelError, match=rf"assets/models/small/{file} is not the file that was shipped: it is damaged"
+    ):
+        load(str(folder))
+
+
+def test_a_module_with_a_flipped_bit_is_not_run(shipped: Path) -> None:
+    target, folder = toy(3, TARGET_SEED), shipped / "modules" / "eagle"
+    write_module(fresh(EagleModule, TargetParts.of(target), EagleShape()), folder, {})
+    take_over(shipped)
+    assert read_module(folder, target).name == "eagle"
+    card = (folder / "module.json").read_text()
+    (folder / "module.json").write_text(card.replace('"parameters": ', '"parameters": 1'))
+    with pytest.raises(ModelError, match=r"modules/eagle/module\.json is not the file that was shipped"):
+        read_module(folder, target)
+
+
+def test_what_was_changed_on_purpose_is_taken_over(shipped: Path) -> None:
+    take_over(shipped)
+    config = shipped / "models" / "small" / "config.json"
+    config.write_text(config.read_text() + "\n")
+    assert "is not the file that was shipped" in altered(config)
+    take_over(shipped)
+    assert altered(config) == ""
+
+
+def test_a_folder_of_ones_own_has_no_hashes(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    assert altered(tmp_path / "config.json") == ""
+
+
+def test_every_shipped_weight_has_its_hash() -> None:
+    known = json.loads((ROOT / "assets" / "hashes.json").read_text())
+    weights = [*(ROOT / "assets").rglob("*.safetensors"), *(ROOT / "assets").rglob("*.bz2")]
+    assert len(weights) > 30
+    assert [path for path in weights if path.relative_to(ROOT / "assets").as_posix() not in known] == []
+
+
+def test_a_small_file_that_is_needed_is_a_sentence_where_it_is_damaged(shipped: Path) -> None:
+    (shipped / "skips.json").write_text("{")
+    with pytest.raises(SpecVizError, match=r"^skips\.json cannot be read \(JSONDecodeError\); restore it with"):
+        read_json(shipped / "skips.json")
+    (shipped / "skips.json").write_text("{}")
+    take_over(shipped)
+    (shipped / "skips.json").write_text("[]")
+    with pytest.raises(SpecVizError, match=r"skips\.json is not the file that was shipped"):
+        read_json(shipped / "skips.json")
+
+
+def test_what_is_left_out_is_told_once(
+    shipped: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(resources, "LEFT_OUT", {})
+    for _ in range(2):
+        assert without(shipped / "rules.json", lambda path: path.read_text(), "nothing") == "nothing"
+    assert [one.getMessage().partition(" (")[0] for one in caplog.records] == [
+        "rules.json is missing or damaged, and left out"
+    ]
+    leave_out(Path("elsewhere/other.json"), ValueError("x"))
+    assert list(resources.LEFT_OUT) == ["rules.json"]
+    assert "other.json" not in LEFT_OUT
