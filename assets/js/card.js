@@ -12,6 +12,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     now.trace.started.scene ? ` · ${S.isGrounded(now.trace, token) ? S.DECIDED : "grammar"}` : "";
 
   function place(now, id) {
+    if (id === END && S.endsText(now.round)) return S.FATES.behind;
     if (id === END) return `${S.FATES[now.stateOf(END)]} · ends the round${bywhat(now, now.round.judged.token)}`;
     const node = now.round.nodes[id];
     if (id === 0) return "the last committed token · root of this round's tree";
@@ -64,6 +65,11 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         code: rule.code,
       };
     }
+    if (state === "behind")
+      return {
+        words: `${S.quote(labels[id])} lies behind the end of the text: it is no text, and in no rate.`,
+        numbers: odds,
+      };
     if (state === "unreached")
       return {
         words: `${S.unreached(now.trace, round, labels, id)} The pass had scored it all the same.`,
@@ -129,6 +135,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       judged.trials.findLast((trial) => now.round.nodes[trial.node].parent === judged.final_node) ||
       judged.trials.at(-1);
     const steps = last ? rule.steps(S.trialFacts(now.trace, now.round, now.labels, last), now.at.trials) : null;
+    if (S.endsText(now.round)) return { words: S.ending(now.round, now.labels), numbers };
     return { words: S.ending(now.round, now.labels), numbers, steps, formula, code };
   }
 

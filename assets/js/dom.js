@@ -57,6 +57,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     accepted: "M-7,0a7,7 0 1,0 14,0a7,7 0 1,0 -14,0",
     rejected: "M-5.5,-5.5L5.5,5.5M5.5,-5.5L-5.5,5.5",
     unreached: "M-4.5,0a4.5,4.5 0 1,0 9,0a4.5,4.5 0 1,0 -9,0",
+    behind: "M-6,-3H6M-6,3H6",
     correction: "M-6,-6H6V6H-6Z",
     bonus: "M0,-8.5L8.5,0L0,8.5L-8.5,0Z",
     target: "M0,-7.5L7,5H-7Z",

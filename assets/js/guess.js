@@ -24,7 +24,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const at = S.beats(round)[own.cursor.beat];
     if (!at || at.trial === undefined) return null;
     const trial = round.judged.trials[at.trial];
-    if (!S.drafts(round).some((node) => node.id === trial.node)) return null; // it rides along and is no guess
+    if (!S.counted(round).some((node) => node.id === trial.node)) return null; // it rides along, or the text is over
     const key = `${own.cursor.round}.${own.cursor.beat}`;
     return { key, round, trial, answer: sheet(own).given.get(key) || { yes: 0, no: 0, closed: false } };
   }

@@ -11,15 +11,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   const many = (count, thing) => `${count} ${thing}${count === 1 ? "" : "s"}`;
   const passesOf = (count) => `${count} pass${count === 1 ? "" : "es"}`;
 
-  /** Tokens per second over those of plain decoding timed beside the run; null where none was (trace/gain.py). */
-  function gain(trace) {
-    const plain = trace.finished && trace.finished.plain;
-    const { source, stopping } = trace.started;
-    if (!plain || source === "simulated" || (stopping && stopping.deployable === false)) return null;
-    const theirs = plain.output_tokens * trace.finished.decode_s;
-    return theirs > 0 ? (trace.finished.output_ids.length * plain.decode_s) / theirs : null;
-  }
-
   /** "A small model guesses 4 words ahead. How many will the big one keep?" of any round. */
   function question(trace, round) {
     const drafted = S.drafts(round).length;
@@ -40,29 +31,41 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 
   /** The answer, once the round's last token is drawn. */
   function answer(round) {
-    const drafted = S.drafts(round).length;
+    const drafted = S.counted(round).length;
     const kept = S.acceptedDrafts(round);
     if (!drafted) return question(null, round);
     const own = { bonus: "adds one of its own", correction: "writes the next one itself" }[round.judged.origin];
     const last = round.committed.trimmed ? "and the text ends there" : `and ${own || "writes one itself"}`;
     const total = round.committed.tokens.length;
-    const keeps = kept === 0 ? "none" : kept === drafted ? `all ${drafted}` : `${kept}`;
-    const share = kept && kept < drafted ? ` of ${drafted}` : "";
+    const over = S.endsText(round); // of what lies behind the end nobody can say that it was kept, or that it was not
+    const keeps = kept === 0 ? "none" : kept === drafted && !over ? `all ${drafted}` : `${kept}`;
+    const share = kept && kept < drafted && !over ? ` of ${drafted}` : "";
     return `It keeps ${keeps}${share} ${last}: ${many(total, "token")} from one pass.`;
   }
 
-  /** The whole run in a sentence; what no plain decoding was timed beside speaks of passes alone. */
+  /** The whole run in a sentence, its passes first: they are counted, times are only measured. What no plain decoding was
+      timed beside speaks of passes alone, and a gain that noise could have made is not told. */
   function outcome(trace) {
     const tokens = trace.rounds.reduce((sum, round) => sum + round.committed.tokens.length, 0);
-    const head = `${many(tokens, "token")} in ${passesOf(trace.rounds.length)} of the big model`;
-    if (!trace.finished) return { text: `${head} so far` };
-    const ratio = gain(trace);
-    if (ratio === null) return { text: `${head} instead of ${tokens}` };
+    if (!trace.finished)
+      return { text: `${passesOf(trace.rounds.length)} of the big model for ${many(tokens, "token")} so far` };
+    const drafted = trace.rounds.some((round) => S.drafts(round).length);
+    if (!drafted)
+      return { text: `${passesOf(trace.rounds.length)} of the big model, one token each: nothing was guessed` };
+    const text = `${passesOf(trace.rounds.length)} of the big model instead of ${tokens}`;
+    const ratio = S.gain(trace);
+    if (ratio === null) return { text };
     const plain = trace.finished.plain;
+    const turns = plain.runs === 1 ? "once" : `${plain.runs} times in turn with it`;
     const note =
       `${S.seconds(trace.finished.decode_s)} of engine time; ` +
-      `plain decoding beside it: ${many(plain.output_tokens, "token")} ` +
-      `in ${S.seconds(plain.decode_s)}, timed ${plain.runs === 1 ? "once" : `${plain.runs} times in turn with it`}`;
+      `plain decoding beside it: ${many(plain.output_tokens, "token")} in ${S.seconds(plain.decode_s)}, timed ${turns}`;
+    const between = S.gainInterval(trace);
+    const spread = between && plain.runs > 1 ? ` (${between.map((one) => one.toFixed(2)).join(" to ")})` : "";
+    if (S.isNoisy(trace)) {
+      const seen = spread || ` (${ratio.toFixed(2)}×, timed ${turns})`;
+      return { text, said: `how much faster is too noisy to say here${seen}`, noisy: true, slower: false, note };
+    }
     const speed = `${ratio.toFixed(2)}×`;
     const said =
       Math.abs(ratio - 1) < EQUAL
@@ -70,7 +73,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         : ratio > 1
           ? `${speed} as fast as plain decoding, measured`
           : `${speed} as fast: slower than plain decoding, measured`;
-    return { text: `${head} instead of ${tokens}`, said, slower: ratio < 1 - EQUAL, note };
+    return { text, said: said + spread, slower: ratio < 1 - EQUAL, note };
   }
 
   /** Tokens and passes up to the cursor, the round at hand once it is committed; empty before the first. */
@@ -112,11 +115,13 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       const round = trace.rounds[cursor.round];
       const told = S.view(round, cursor.beat).drawn && !root.dataset.guess;
       S.setText(asked, told ? answer(round) : question(trace, round));
-      const { text, said, slower, note } = outcome(trace);
+      const { text, said, slower, noisy, note } = outcome(trace);
       gained.replaceChildren(
         h("span", { class: "sv-origin" }, trace.started.source),
         ` ${text}${said ? ": " : " "}`,
-        ...(said ? [h("b", { class: slower ? "sv-loss" : "sv-win", title: note }, said), " "] : []),
+        ...(said
+          ? [h("b", { class: noisy ? "sv-noisy" : slower ? "sv-loss" : "sv-win", title: note }, said), " "]
+          : []),
         h("span", { class: "sv-sofar" }, upTo(trace, cursor)),
       );
     }
@@ -160,5 +165,5 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     if (!arrived()) waiting = handle.subscribe(arrived);
   }
 
-  Object.assign(S, { gain, question, answer, outcome, upTo, headline, openAt });
+  Object.assign(S, { question, answer, outcome, upTo, headline, openAt });
 })(globalThis.SpecViz);

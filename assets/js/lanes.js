@@ -57,9 +57,9 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       const plain = S.plainToken(now.trace);
       const tokens = now.round.committed.tokens.length;
       const steps = plain ? tokens * plain.seconds : null;
-      const against = plain
-        ? ` · ${S.count(tokens, "plain step")}: about ${S.seconds(steps)}${total > steps ? ", so slower here" : ""}`
-        : "";
+      const claims = S.drafts(now.round).length > 0 && !S.isNoisy(now.trace);
+      const slower = claims && total > steps ? ", so slower here" : "";
+      const against = plain ? ` · ${S.count(tokens, "plain step")}: about ${S.seconds(steps)}${slower}` : "";
       S.setText(words, `this round, ${clock}: ${S.seconds(total)} for ${S.count(tokens, "token")}${against}`);
       words.title = !plain
         ? ""

@@ -18,7 +18,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const states = S.nodeStates(round, at, S.keepsSurvivors(own.trace, round));
     const trials = new Map(round.judged.trials.map((trial) => [trial.node, trial]));
     const said = new Set(round.judged.trials.slice(0, at.trials).map((trial) => trial.node));
-    const stateOf = (id) => (id === END ? (at.drawn ? round.judged.origin : "hidden") : states[id]);
+    const stateOf = (id) =>
+      id === END ? (at.drawn ? (S.endsText(round) ? "behind" : round.judged.origin) : "hidden") : states[id];
     if (stateOf(own.selected) === undefined || stateOf(own.selected) === "hidden") own.selected = S.subject(round, at);
     const nameOf = (id) => {
       const node = id === END ? null : round.nodes[id];

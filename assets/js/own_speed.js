@@ -26,7 +26,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       was timed beside it: {commits: [{seconds, tokens so far}], tokens, seconds, plain: {tokens, each, seconds}, slow}.
       Of plain decoding only its whole time is recorded, so its tokens stand evenly. Null where none was timed. */
   function ownSpeed(trace) {
-    if (!trace.finished || S.gain(trace) === null) return null;
+    if (!S.isTimed(trace)) return null;
     const { output_tokens: count } = trace.finished.plain;
     const { seconds: each } = S.plainToken(trace);
     let tokens = 0;

@@ -43,7 +43,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   /** How a round's trials go through its tree: `top_down` (a walk), `bottom_up` (whole paths) or `longest`. */
   const orderOf = (round) => round.judged.order || "top_down";
 
-  /** Node → hidden, root, drafted, accepted, rejected or unreached, as far as the view has got. With `survivors`,
+  /** Node → hidden, root, drafted, accepted, rejected, unreached, or behind the end of the text once that is known, as
+      far as the view has got. With `survivors`,
       nodes of the same text stand and fall together: what hangs below one of them is unreached only where none of them
       was accepted. */
   function nodeStates(round, at, survivors = false) {
@@ -59,6 +60,9 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         for (let up = round.nodes[node].parent; up > 0; up = round.nodes[up].parent) verdicts.set(up, true);
     }
     const unreached = [];
+    const behind = S.behindTheEnd(round);
+    const last = S.endsText(round) ? round.judged.path[round.committed.tokens.length - 1] : null;
+    const over = at.drawn || (last !== null && verdicts.get(last) === true);
     return round.nodes.map((node) => {
       const parent = node.parent;
       const above = place[parent];
@@ -68,6 +72,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         !kept.has(above) &&
         (!survivors || chosen.has(place[round.nodes[parent].parent]));
       unreached[node.id] = node.id > 0 && order !== "bottom_up" && (unreached[parent] || fallen || passed);
+      if (over && behind.has(node.id)) return "behind";
       if (at.drawn || node.id === 0) return node.fate;
       if (node.depth > at.level) return "hidden";
       if (verdicts.has(node.id)) return verdicts.get(node.id) ? "accepted" : "rejected";
@@ -162,30 +167,31 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   }
 
   /** The tokens of a run as the text shows them up to a moment, each with its mark; rejected ones stay where they
-     was rejected. */
+     was rejected, and what was judged behind the end of the text stands there as that. */
   function tokens(trace, cursor) {
     const list = [];
     let pending = S.pieces(trace, trace.started.prompt_ids).pending;
     for (let index = 0; index <= cursor.round && index < trace.rounds.length; index++) {
       const round = trace.rounds[index];
       const at = index < cursor.round ? view(round, Infinity) : view(round, cursor.beat);
-      const kept = round.committed.tokens.length;
+      const kept = S.endsText(round) ? round.committed.tokens.length : Infinity;
       let place = 0;
       const put = (token, node, mark) => {
         const bytes = S.tokenBytes(trace, token);
         const step = S.complete(pending, bytes);
-        const cut = mark !== "rejected" && at.committed && place >= kept;
-        if (mark !== "rejected") {
-          place += 1;
-          pending = step.pending;
-        }
-        list.push({ round: index, node, token, text: step.text, bytes, mark, cut, current: index === cursor.round });
+        const fate = place >= kept ? "behind" : mark;
+        if (mark !== "rejected") place += 1;
+        if (S.isText(fate)) pending = step.pending;
+        list.push({ round: index, node, token, text: step.text, bytes, mark: fate, current: index === cursor.round });
       };
       for (const [node, mark] of alongPath(round, at)) put(round.nodes[node].token, node, mark);
       if (at.drawn) put(round.judged.token, END, round.judged.origin);
     }
     return list;
   }
+
+  /** Whether a token with this mark is a part of the text. */
+  const isText = (mark) => mark !== "rejected" && mark !== "behind";
 
   /** How each node of a round reads, after the bytes before it. */
   function nodeLabels(trace, index) {
@@ -220,6 +226,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     isBonus,
     jump,
     lastBeat,
+    isText,
     tokens,
     nodeLabels,
   });

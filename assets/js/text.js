@@ -1,5 +1,5 @@
-/* The text strip: the prompt, quiet, then every token with its origin; rejected ones stay in their place, boxed and
-   said to be rejected, so that nobody reads them as text. */
+/* The text strip: the prompt, quiet, then every token with its origin; rejected ones, and those behind the end of the
+   text, stay in their place, boxed and said to be that, so that nobody reads them as text. */
 globalThis.SpecViz = globalThis.SpecViz || {};
 // needs: dom
 (function (S) {
@@ -27,10 +27,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const text =
       token.text === ""
         ? [h("span", { class: "svp-sign", text: S.visible("", token.bytes) })]
-        : S.tokenText(token.text, {
-            spaces: token.current || token.mark === "rejected",
-            breaks: token.mark !== "rejected",
-          });
+        : S.tokenText(token.text, { spaces: token.current || !S.isText(token.mark), breaks: S.isText(token.mark) });
     const settled = token.text === "" && !token.current; // its bytes show in the character that a later token completes
     const end = text.at(-1) === "\n" ? text.pop() : "";
     const span = h(
@@ -38,17 +35,17 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       {
         class:
           `svp-tok ` +
-          `is-${token.mark}${token.cut ? " is-cut" : ""}${decided ? " is-decided" : ""}` +
+          `is-${token.mark}${decided ? " is-decided" : ""}` +
           (token.current && !text.includes("\n") ? " is-whole" : ""),
         "data-round": token.round,
         "data-node": token.node,
         "data-letter": token.current ? LETTERS[token.mark] : null,
         title: describe(token) + (decided ? ` · ${S.DECIDED}` : ""),
         // heard as what it is in its own round; later the text is read without it
-        "aria-hidden": token.mark === "rejected" && !token.current ? "true" : null,
+        "aria-hidden": !S.isText(token.mark) && !token.current ? "true" : null,
       },
-      token.mark === "rejected" ? h("span", { class: "svp-aloud" }, "rejected: ") : [],
-      settled && token.mark !== "rejected" ? [] : text,
+      S.isText(token.mark) ? [] : h("span", { class: "svp-aloud" }, `${S.FATES[token.mark]}: `),
+      settled && S.isText(token.mark) ? [] : text,
     );
     return [span, end];
   }
@@ -108,7 +105,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       const rounds = new Map();
       let index = given;
       for (const token of S.tokens(now.trace, now.cursor)) {
-        if (token.mark !== "rejected") {
+        if (S.isText(token.mark)) {
           token.cited = index >= from && index < to;
           index += 1;
         }

@@ -26,7 +26,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       list.append(h("li", {}, S.glyph(fate), words, sign));
     }
     const decided = h("li", { hidden: true }, h("i", { class: "svp-decided-sign" }), S.DECIDED);
-    list.append(h("li", {}, "draft q → target p"), decided);
+    const behind = h("li", { hidden: true }, S.glyph("behind"), S.FATES.behind);
+    list.append(behind, h("li", {}, "draft q → target p"), decided);
     const scroll = h("div", { class: "svp-scroll" });
     const table = h(
       "details",
@@ -217,6 +218,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 
     function draw(now) {
       decided.hidden = !now.trace.started.scene;
+      behind.hidden = !S.endsText(now.round);
       reserve(now);
       const drawn = plan(now);
       const key = keyOf(now, drawn);
@@ -225,7 +227,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       for (const [id, part] of built.parts) {
         const state = rank.get(id);
         const before = part.group.dataset.state;
-        const faded = now.at.committed && (state === "rejected" || state === "unreached");
+        const faded = now.at.committed && ["rejected", "unreached", "behind"].includes(state);
         S.set(part.group, "data-state", state);
         S.set(
           part.group,

@@ -7,7 +7,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 
   const { h, svg } = S;
   const HIGH = 64; // pixels
-  const STATES = ["drafted", "unreached", "rejected", "accepted", "root"]; // later ones lie over earlier ones
+  const STATES = ["drafted", "behind", "unreached", "rejected", "accepted", "root"]; // later ones lie over earlier ones
 
   /** Pure: where every node of a round stands in a strip of `width` × `high` pixels: leaves side by side, a parent over
       the middle of its children. */

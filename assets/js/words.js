@@ -24,6 +24,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     accepted: "accepted",
     rejected: "rejected",
     unreached: "unreached",
+    behind: "behind the end of the text",
     correction: "correction",
     bonus: "bonus",
     target: "the target's own",
@@ -65,6 +66,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 
   /** How the round's last token came about. */
   function ending(round, labels) {
+    if (S.endsText(round)) return overWith(round, labels);
     const { origin, residual, residual_mass: mass } = round.judged;
     const token = q(labels[S.END]);
     const { trials, path } = round.judged;
@@ -86,6 +88,17 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     if (residual)
       return `${none}. The correction ${token} is drawn from what is left of the target (${S.prob(mass)} of its mass).`;
     return `${none}: the target's own ${token} corrects the draft.`;
+  }
+
+  /** Where the text ended inside the accepted path: with which token, and that what follows is none of it. */
+  function overWith(round, labels) {
+    const { path } = round.judged;
+    const kept = round.committed.tokens.length;
+    const behind = [...path.slice(kept).map((node) => labels[node]), labels[S.END]].map(q);
+    return (
+      `The text is over with ${q(labels[path[kept - 1]])}. What the pass says behind its end, ${list(behind)}, ` +
+      "is no text and counts nowhere."
+    );
   }
 
   function drafting(trace, round, labels, at) {
@@ -145,9 +158,13 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return `${how}${path ? `: ${path} accepted and ${last}` : ""}.${rows}`;
   }
 
-  /** Of a node that only rides along: that its verdict counts nowhere. */
+  /** Of a node that only rides along, or lies behind the end of the text: that its verdict counts nowhere. */
   const aside = (round, id) =>
-    (round.drafted.riding || []).includes(id) ? " It rides along and counts as no draft." : "";
+    (round.drafted.riding || []).includes(id)
+      ? " It rides along and counts as no draft."
+      : S.behindTheEnd(round).has(id)
+        ? " But the text is over before it: it is no text and counts nowhere."
+        : "";
 
   /** One sentence for where the cursor stands. */
   function caption(trace, round, labels, at) {

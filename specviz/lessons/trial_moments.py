@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from specviz.lessons.moments import END, Moment, moment
 from specviz.trace.events import Round, Trace, Trial
+from specviz.trace.summary import behind_the_end, ends_text
 
 PARTED = 1e-9
 """probabilities that differ by more are different ones"""
@@ -28,7 +29,7 @@ def _trials(trace: Trace, holds: Callable[[Round, int, Trial], bool]) -> list[Mo
         for index, this in enumerate(trace.rounds)
         if is_walk(this)
         for place, trial in enumerate(this.judged.trials)
-        if holds(this, place, trial)
+        if trial.node not in behind_the_end(this) and holds(this, place, trial)
     ]
 
 
@@ -126,7 +127,12 @@ def loosened_acceptance(trace: Trace) -> list[Moment]:
 
 
 def _draws(trace: Trace, holds: Callable[[Round], bool]) -> list[Moment]:
-    return [Moment(index, "verdicts", None, END) for index, this in enumerate(trace.rounds) if holds(this)]
+    """Last tokens that are text: none where it ended inside the accepted path."""
+    return [
+        Moment(index, "verdicts", None, END)
+        for index, this in enumerate(trace.rounds)
+        if holds(this) and not ends_text(this)
+    ]
 
 
 @moment

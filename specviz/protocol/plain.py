@@ -1,11 +1,12 @@
-"""Plain decoding timed beside a run: the same request without a drafter, in the same process, right after it.
+"""Plain decoding timed beside a run: the same request without a drafter, in the same process, in turns with it.
 
 Place in the flow: asks any trace source for the second run; what it measured goes into the trace as `Finished.plain`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from specviz.protocol.runs import RunRequest, TraceSource
@@ -16,6 +17,10 @@ from specviz.trace.events import Finished, Trace
 PLAIN = "none"
 REPEATS = 3
 """of a recording: its trace is the median of so many runs, each with plain decoding right after it"""
+TURNS = 5
+"""of a live run: so often it and plain decoding are timed one after the other"""
+TURNS_S = 4.0
+"""no turn of a live run begins later than so many seconds after the first"""
 WHOLE = ("eos", "stop", "length")
 """reasons of a run that came to its end"""
 
@@ -41,6 +46,55 @@ def plain_beside(
     return PlainDecoding(len(ended.output_ids), ended.decode_s, 1, ended.output_ids == finished.output_ids)
 
 
+def in_turns(
+    source: TraceSource,
+    request: RunRequest,
+    finished: Finished,
+    cancelled: Callable[[], bool] = lambda: False,
+    clock: Callable[[], float] = time.monotonic,
+) -> PlainDecoding | None:
+    """Plain decoding beside a run that was just shown: once, and where it can be run again (a warm drafter would have
+    learnt from itself) both in further turns, no distributions kept, bounded by `TURNS` and `TURNS_S`. The first turn
+    is left out of `ratios`: its run was cold, and shown while it went on."""
+    began = clock()
+    first = plain_beside(source, request, finished, cancelled)
+    if first is None or request.memory != "cold":
+        return first
+    plains, ratios = list[PlainDecoding](), list[float]()
+    turns = _turns(source, replace(request, record=False), cancelled)
+    while len(ratios) < TURNS and clock() - began <= TURNS_S:
+        ended, plain = next(turns, (None, None))
+        if ended is None or plain is None or ended.output_ids != finished.output_ids:
+            break
+        if not ended.decode_s or not plain.output_tokens:
+            break
+        plains.append(plain)
+        ratios.append(_ratio(ended, plain))
+    return replace(_middle(plains), runs=len(ratios), ratios=ratios) if ratios else first
+
+
+def _turns(
+    source: TraceSource, request: RunRequest, cancelled: Callable[[], bool]
+) -> Iterator[tuple[Finished, PlainDecoding]]:
+    """The run and plain decoding, one after the other, until one of them is stopped."""
+    while True:
+        ended = next((one.event for one in source.run(request, cancelled) if isinstance(one.event, Finished)), None)
+        plain = None if ended is None else plain_beside(source, request, ended, cancelled)
+        if ended is None or plain is None:
+            return
+        yield ended, plain
+
+
+def _ratio(finished: Finished, plain: PlainDecoding) -> float:
+    """Tokens per second of a run over those of plain decoding right after it."""
+    return len(finished.output_ids) * plain.decode_s / (plain.output_tokens * finished.decode_s)
+
+
+def _middle(plains: list[PlainDecoding]) -> PlainDecoding:
+    """The one with the median time per token."""
+    return sorted(plains, key=lambda one: one.decode_s / max(1, one.output_tokens))[len(plains) // 2]
+
+
 def run_beside_plain(source: TraceSource, request: RunRequest, repeats: int = REPEATS) -> Trace:
     """The run and plain decoding in turn, `repeats` times: the trace with the median time per token, with the plain
     decoding of the median time per token in it. A run that fails is handed back as it is."""
@@ -54,5 +108,8 @@ def run_beside_plain(source: TraceSource, request: RunRequest, repeats: int = RE
             return trace
         plains.append(plain)
     trace = sorted(traces, key=lambda one: one.finished.decode_s / max(1, len(one.finished.output_ids)))[repeats // 2]
-    plain = sorted(plains, key=lambda one: one.decode_s / max(1, one.output_tokens))[repeats // 2]
-    return replace(trace, finished=replace(trace.finished, plain=replace(plain, runs=repeats)))
+    pairs = [(one.finished, plain) for one, plain in zip(traces, plains, strict=True)]
+    ratios = [_ratio(*pair) for pair in pairs if pair[0].decode_s and pair[1].output_tokens]
+    ratios = ratios if len(ratios) == repeats else []
+    plain = replace(_middle(plains), runs=repeats, ratios=ratios)
+    return replace(trace, finished=replace(trace.finished, plain=plain))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,3 +16,6 @@ class PlainDecoding:
     """how often it ran, each time beside one run of the traced kind; the trace is the median of those"""
     same_text: bool
     """whether it wrote the same tokens: at temperature 0 a lossless run must, but for ties of rounding"""
+    ratios: list[float] = field(default_factory=list)
+    """tokens per second of the traced kind of run over those of plain decoding, one for each turn in which both ran one
+    after the other; empty: their spread was not kept"""

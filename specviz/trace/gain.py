@@ -1,19 +1,47 @@
-"""What a run gained over plain decoding, where both were timed in the same run of the program.
+"""What a run gained over plain decoding, where both were timed in the same run of the program, and how sure that is.
 
-Reads a trace. A run without such a measurement has no gain: passes can be counted, time cannot be guessed.
+Reads a trace. A run without such a measurement has no gain: passes can be counted, time cannot be guessed. The player's
+headline says the same (`assets/js/gain.js`).
 """
 
 from __future__ import annotations
 
+from statistics import median
+
 from specviz.trace.events import Trace
-from specviz.trace.summary import deployable
+from specviz.trace.summary import deployable, drafts
+
+FEWEST = 3
+"""turns that a spread is told from; as many stand behind the gain of recordings of before, whose spread was not kept"""
 
 
 def gain(trace: Trace) -> float | None:
-    """Tokens per second of the run over those of plain decoding beside it; below 1: slower. None where nothing was
-    timed beside it, or where its own times say nothing (simulated, an oracle)."""
+    """Tokens per second of the run over those of plain decoding beside it, the median of the turns where several were
+    timed; below 1: slower. None where nothing was timed beside it, where its own times say nothing (simulated, an
+    oracle), and where nothing was drafted: that is plain decoding itself."""
     plain, finished = trace.finished.plain, trace.finished
     if plain is None or trace.started.source == "simulated" or not deployable(trace.started):
         return None
+    if not any(drafts(this) for this in trace.rounds):
+        return None
+    if plain.ratios:
+        return median(plain.ratios)
     traced, plainly = len(finished.output_ids) * plain.decode_s, plain.output_tokens * finished.decode_s
     return traced / plainly if plainly > 0 else None
+
+
+def interval(trace: Trace) -> tuple[float, float] | None:
+    """The least and the largest ratio of the turns; None where no gain was timed, or its spread not kept."""
+    plain = trace.finished.plain
+    return (min(plain.ratios), max(plain.ratios)) if gain(trace) is not None and plain and plain.ratios else None
+
+
+def is_noisy(trace: Trace) -> bool:
+    """Whether a gain was timed and cannot be told from noise: too few turns, an interval that holds 1, or one that
+    passes the tokens per target pass, which no drafting can gain."""
+    ratio, plain = gain(trace), trace.finished.plain
+    if ratio is None or plain is None:
+        return False
+    low, high = interval(trace) or (ratio, ratio)
+    most = len(trace.finished.output_ids) / len(trace.rounds)
+    return plain.runs < FEWEST or (low <= 1 <= high and low < high) or high > most

@@ -93,6 +93,8 @@ def structure(trace: Trace) -> Iterator[Problem]:
         yield from _times("finished.plain", finished.plain, ("decode_s",))
         if finished.plain.output_tokens < 0 or finished.plain.runs < 1:
             yield Problem("finished.plain", "must count 0 or more tokens and 1 or more runs")
+        if not all(ratio > 0 and isfinite(ratio) for ratio in finished.plain.ratios):
+            yield Problem("finished.plain.ratios", "must be ratios above 0")
 
 
 def _started(started: Started, vocabulary: _Vocabulary) -> Iterator[Problem]:

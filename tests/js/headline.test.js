@@ -30,11 +30,18 @@ test("the answer says how many were kept and who wrote the last token", () => {
   assert.equal(told(5), "It keeps all 4 and adds one of its own: 5 tokens from one pass.");
   assert.equal(told(3), "It keeps none and writes the next one itself: 1 token from one pass.");
   assert.equal(told(2), "It keeps 1 of 3 and writes the next one itself: 2 tokens from one pass.");
+  assert.equal(told(7), "It keeps 2 and the text ends there: 2 tokens from one pass.");
 });
 
-test("a gain is said only where plain decoding was timed, and slower as plainly as faster", () => {
+const turns = (...ratios) => {
+  const trace = timed(1);
+  Object.assign(trace.finished.plain, { ratios, runs: ratios.length });
+  return trace;
+};
+
+test("passes come first, and a gain is said only where plain decoding was timed, slower as plainly as faster", () => {
   assert.equal(S.outcome(sample()).said, undefined);
-  assert.equal(S.outcome(sample()).text, "20 tokens in 8 passes of the big model instead of 20");
+  assert.equal(S.outcome(sample()).text, "8 passes of the big model instead of 20");
   assert.equal(S.outcome(timed(1.5)).said, "1.50× as fast as plain decoding, measured");
   const slow = S.outcome(timed(0.85));
   assert.deepEqual([slow.said, slow.slower], ["0.85× as fast: slower than plain decoding, measured", true]);
@@ -42,6 +49,30 @@ test("a gain is said only where plain decoding was timed, and slower as plainly 
   const simulated = timed(1.5);
   simulated.started.source = "simulated";
   assert.equal(S.gain(simulated), null);
+});
+
+test("a gain is the median of its turns, with the least and the largest", () => {
+  const { said, noisy } = S.outcome(turns(1.4, 1.2, 1.9, 1.5));
+  assert.deepEqual([said, noisy], ["1.45× as fast as plain decoding, measured (1.20 to 1.90)", undefined]);
+});
+
+test("what noise could have made is no gain: turns on both sides of 1, more than tokens per pass, too few of them", () => {
+  const words = "how much faster is too noisy to say here";
+  assert.equal(S.outcome(turns(0.9, 1.4, 1.6)).said, `${words} (0.90 to 1.60)`);
+  assert.equal(S.outcome(turns(2.1, 2.2, 2.6)).said, `${words} (2.10 to 2.60)`, "20 tokens in 8 passes: at most 2.5");
+  assert.equal(S.outcome(turns(1.4, 1.5)).said, `${words} (1.40 to 1.50)`);
+  const once = timed(1.3);
+  once.finished.plain.runs = 1;
+  assert.equal(S.outcome(once).said, `${words} (1.30×, timed once)`);
+  assert.ok(S.outcome(once).noisy);
+});
+
+test("a run that drafted nothing claims no speedup", () => {
+  const trace = timed(1.04);
+  for (const round of trace.rounds) Object.assign(round, { nodes: round.nodes.slice(0, 1) });
+  const { text, said } = S.outcome(trace);
+  assert.deepEqual([text, said], ["8 passes of the big model, one token each: nothing was guessed", undefined]);
+  assert.equal(S.gain(trace), null);
 });
 
 test("what is counted up to the cursor is what was committed", () => {

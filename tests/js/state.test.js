@@ -39,7 +39,7 @@ test("after the last verdict every node's state is the fate in the trace", () =>
     for (const round of trace.rounds) {
       assert.deepEqual(
         S.nodeStates(round, S.view(round, S.lastBeat(round))),
-        round.nodes.map((node) => node.fate),
+        round.nodes.map((node) => (S.behindTheEnd(round).has(node.id) ? "behind" : node.fate)),
       );
     }
   }
@@ -84,11 +84,31 @@ test("the text keeps rejected tokens in their place", () => {
   assert.deepEqual(S.tokens(trace, { round: 0, beat: 0 }), []);
 });
 
-test("the tokens of a whole run, rejected and cut ones left out, are its output", () => {
+test("where the text ends inside a draft, what was judged behind it is that, in tree and text alike", () => {
+  const trace = sample(); // a stop string ends it with the second of the last round's three candidates
+  const round = trace.rounds[7];
+  const trial = (node) =>
+    S.beats(round).findIndex((beat) => beat.trial !== undefined && round.judged.trials[beat.trial].node === node);
+  const states = (beat) => S.nodeStates(round, S.view(round, beat));
+  assert.deepEqual(states(trial(1)), ["root", "accepted", "drafted", "drafted"]);
+  assert.deepEqual(states(trial(2)), ["root", "accepted", "accepted", "behind"], "the text is over");
+  assert.deepEqual(states(S.lastBeat(round)), ["root", "accepted", "accepted", "behind"]);
+  const marks = S.tokens(trace, { round: 7, beat: S.lastBeat(round) }).filter((token) => token.round === 7);
+  assert.deepEqual(
+    marks.map((token) => token.mark),
+    ["accepted", "accepted", "behind", "behind"],
+  );
+  assert.match(
+    S.caption(trace, round, S.nodeLabels(trace, 7), S.view(round, S.lastBeat(round) - 1)),
+    /^The text is over with/,
+  );
+});
+
+test("the tokens of a whole run, without rejected ones and those behind its end, are its output", () => {
   for (const trace of [sample(), greedy()]) {
     const last = trace.rounds.length - 1;
-    const list = S.tokens(trace, { round: last, beat: S.lastBeat(trace.rounds[last]) }).filter(
-      (token) => token.mark !== "rejected" && !token.cut,
+    const list = S.tokens(trace, { round: last, beat: S.lastBeat(trace.rounds[last]) }).filter((token) =>
+      S.isText(token.mark),
     );
     assert.deepEqual(
       list.map((token) => token.token),

@@ -7,12 +7,13 @@ from dataclasses import replace
 import pytest
 
 from specviz.errors import TraceError
-from specviz.protocol.plain import plain_beside, run_beside_plain
+from specviz.protocol.plain import TURNS, in_turns, plain_beside, run_beside_plain
 from specviz.protocol.runs import RunRequest
 from specviz.trace import codec
 from specviz.trace.beside import PlainDecoding
 from specviz.trace.check import check
-from specviz.trace.gain import gain
+from specviz.trace.events import Trace
+from specviz.trace.gain import gain, interval, is_noisy
 from tests.app.doubles import ReplaySource, sample
 
 
@@ -39,7 +40,7 @@ def test_a_recording_is_the_median_of_runs_in_turn_with_plain_decoding() -> None
     trace = run_beside_plain(source, RunRequest("x"), repeats=3)
     assert [request.drafter for request, _ in source.requests] == ["model", "none"] * 3
     assert trace.finished.plain is not None
-    assert trace.finished.plain.runs == 3
+    assert (trace.finished.plain.runs, trace.finished.plain.ratios) == (3, pytest.approx([2.0] * 3))
     assert gain(trace) == pytest.approx(2.0)
     assert codec.loads(codec.dumps(trace)) == trace
 
@@ -53,6 +54,54 @@ def test_what_stands_beside_a_run_is_checked() -> None:
     assert wrong() == []
     assert wrong(output_tokens=19) == ["finished.plain.output_tokens"]
     assert wrong(output_tokens=10_000, same_text=False) == ["finished.plain.output_tokens"]
+    assert wrong(ratios=[1.2], runs=2) == ["finished.plain.ratios"]
     broken = replace(sample(), finished=replace(sample().finished, plain=PlainDecoding(20, -1.0, 1, True)))
     with pytest.raises(TraceError, match=r"finished\.plain\.decode_s"):
         codec.loads(codec.dumps(broken))
+
+
+def test_a_live_run_and_plain_decoding_take_turns_a_few_times_and_each_turn_is_kept() -> None:
+    source = ReplaySource(sample())
+    plain = in_turns(source, RunRequest("x"), sample().finished, clock=lambda: 0.0)
+    assert plain is not None
+    assert [request.drafter for request, _ in source.requests] == ["none", *["model", "none"] * TURNS]
+    assert not any(request.record for request, _ in source.requests)
+    assert (plain.runs, plain.ratios) == (TURNS, pytest.approx([2.0] * TURNS))
+
+
+def test_turns_end_when_their_time_is_over_and_a_drafter_that_learns_is_timed_once() -> None:
+    moments = iter([0.0, 1.0, 3.9, 4.1])
+    plain = in_turns(ReplaySource(sample()), RunRequest("x"), sample().finished, clock=lambda: next(moments))
+    assert plain is not None
+    assert plain.runs == 2
+    warm = in_turns(ReplaySource(sample()), RunRequest("x", memory="warm"), sample().finished)
+    assert warm is not None
+    assert (warm.runs, warm.ratios) == (1, [])
+
+
+def turned(*ratios: float, runs: int | None = None) -> Trace:
+    """The sample, 20 tokens in 8 passes, as a recorded run with these turns."""
+    plain = PlainDecoding(20, 1.5 * sample().finished.decode_s, runs or len(ratios), True, list(ratios))
+    started = replace(sample().started, source="recorded")
+    return replace(sample(), started=started, finished=replace(sample().finished, plain=plain))
+
+
+def test_a_gain_is_the_median_of_its_turns() -> None:
+    trace = turned(1.4, 1.2, 1.9, 1.5)
+    assert (gain(trace), interval(trace), is_noisy(trace)) == (1.45, (1.2, 1.9), False)
+    assert codec.loads(codec.dumps(trace)) == trace
+
+
+def test_a_gain_that_noise_could_have_made_is_none_to_speak_of() -> None:
+    assert is_noisy(turned(0.9, 1.4, 1.6)), "on both sides of 1"
+    assert is_noisy(turned(2.1, 2.2, 2.6)), "no drafting gains more than its 2.5 tokens per pass"
+    assert is_noisy(turned(1.4, 1.5)), "two turns show no spread"
+    assert is_noisy(turned(runs=1))
+    assert not is_noisy(turned(runs=3)), "a recording of before: the median of three, its spread not kept"
+    assert not is_noisy(turned(0.6, 0.7, 0.8)), "slower for sure"
+
+
+def test_a_run_that_drafted_nothing_gains_nothing() -> None:
+    trace = turned(1.04, 1.05, 1.06)
+    bare = replace(trace, rounds=[replace(this, nodes=this.nodes[:1]) for this in trace.rounds])
+    assert (gain(bare), interval(bare), is_noisy(bare)) == (None, None, False)

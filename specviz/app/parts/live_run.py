@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from specviz.protocol.plain import has_plain, plain_beside
+from specviz.protocol.plain import has_plain, in_turns
 from specviz.protocol.runs import Resume, RunRequest, TraceSource
 from specviz.trace.assemble import assemble
 from specviz.trace.beside import PlainDecoding
@@ -25,7 +25,7 @@ FRAME_S = 0.05
 
 CHEAP_S = 5.0
 """plain decoding is timed beside a run where it will take no longer"""
-TIMING = "Timing plain decoding of the same prompt beside it…"
+TIMING = "Timing it and plain decoding of the same prompt in turns…"
 
 REASONS = {
     "eos": "the target ended the text",
@@ -117,7 +117,7 @@ def frames(
             yield growing.frame()
     if resume is None and growing.compares(request):
         yield growing.frame(TIMING)
-        growing.compare(lambda finished: plain_beside(source, request, finished, cancelled))
+        growing.compare(lambda finished: in_turns(source, request, finished, cancelled, clock))
     yield growing.last()
 
 

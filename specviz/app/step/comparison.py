@@ -12,7 +12,7 @@ from html import escape
 from specviz.app.parts.packed import pack
 from specviz.trace import codec
 from specviz.trace.events import Trace
-from specviz.trace.gain import gain
+from specviz.trace.gain import gain, is_noisy
 from specviz.trace.header import MethodCard, Started
 
 BAR, GAP, TALL = 5, 2, 22
@@ -27,7 +27,7 @@ class Shown:
     settings: Mapping[str, str]
     """what was asked for, by the name it has in a sentence"""
     total: str
-    """`1.37×` where plain decoding was timed beside it, tokens per pass otherwise"""
+    """`1.37×` where plain decoding was timed beside it and the ratio is no noise, tokens per pass otherwise"""
     lengths: tuple[int, ...]
     """tokens of each round"""
     run: bytes
@@ -53,7 +53,7 @@ def shown(trace: Trace) -> Shown:
     """What is kept of a run."""
     ratio, summary = gain(trace), trace.summary
     per_pass = summary.num_output_tokens / max(1, summary.num_target_passes)
-    total = f"{per_pass:.2f} tokens per pass" if ratio is None else f"{ratio:.2f}×"
+    total = f"{per_pass:.2f} tokens per pass" if ratio is None or is_noisy(trace) else f"{ratio:.2f}×"
     lengths = tuple(len(this.committed.tokens) for this in trace.rounds)
     return Shown(settings_of(trace.started), total, lengths, pack(codec.dumps(trace)))
 

@@ -6,7 +6,7 @@ Place in the flow: reads one file through the codec and prints.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from specviz.theory.metrics import accepted_drafts, drafts
 from specviz.trace import lossy
 from specviz.trace.events import Node, Round, Trace, Trial
 from specviz.trace.lane_span import LaneSpan
+from specviz.trace.summary import behind_the_end, ends_text
 
 if TYPE_CHECKING:
     from networkx import DiGraph
@@ -91,20 +92,25 @@ def show_round(terminal: Terminal, trace: Trace, one: Round) -> None:
     children: dict[int, list[Node]] = {}
     for node in one.nodes[1:]:
         children.setdefault(node.parent, []).append(node)
-    stack, riding = [one.nodes[0]], set(one.drafted.riding)
+    stack, riding, behind = [one.nodes[0]], set(one.drafted.riding), behind_the_end(one)
     while stack:
         node = stack.pop()
-        terminal.line(_node_line(terminal, trace, node, trials.get(node.id), node.id in riding))
+        terminal.line(_node_line(terminal, trace, node, trials.get(node.id), _aside(node, riding, behind)))
         stack.extend(reversed(children.get(node.id, [])))
     _show_lanes(terminal, one)
     _show_end(terminal, trace, one)
 
 
-def _node_line(terminal: Terminal, trace: Trace, node: Node, trial: Trial | None, rides: bool) -> str:
+def _aside(node: Node, riding: Set[int], behind: Set[int]) -> str:
+    """What a verdict counts nowhere for; empty where it counts."""
+    return "behind the end of the text" if node.id in behind else "rides along" if node.id in riding else ""
+
+
+def _node_line(terminal: Terminal, trace: Trace, node: Node, trial: Trial | None, aside: str) -> str:
     mark = f"{'  ' * (node.depth + 1)}{MARKS[node.fate]} {visible(label(trace.vocab, node.token))}"
     if node.fate == "root":
         return terminal.paint(mark, "root")
-    said = ["rides along", FATES[node.fate]] if rides else [FATES[node.fate]]
+    said = [aside, FATES[node.fate]] if aside else [FATES[node.fate]]
     p, q = (trial.target_prob, trial.draft_prob) if trial else (node.target_prob, node.draft_prob)
     said += [f"{name} {value:.4f}" for name, value in (("p", p), ("q", q)) if value is not None]
     if trial:
@@ -133,7 +139,7 @@ def _when(span: LaneSpan, start_s: float) -> str:
 def _show_end(terminal: Terminal, trace: Trace, one: Round) -> None:
     judged = one.judged
     token = visible(label(trace.vocab, judged.token))
-    said = [f"{judged.origin} {token}"]
+    said = [f"{'behind the end of the text: ' if ends_text(one) else ''}{judged.origin} {token}"]
     if judged.origin == "correction":
         said.append("from the residual" if judged.residual else "from the target's distribution")
     if judged.residual_mass is not None:

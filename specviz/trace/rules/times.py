@@ -48,6 +48,8 @@ def _plain(trace: Trace) -> Iterator[Problem]:
     elif plain.output_tokens > trace.started.max_new_tokens:
         told = f"is {plain.output_tokens}, but at most {trace.started.max_new_tokens} were to be written"
         yield Problem("finished.plain.output_tokens", told)
+    if plain.ratios and len(plain.ratios) != plain.runs:
+        yield Problem("finished.plain.ratios", f"has {len(plain.ratios)} turns, but {plain.runs} are said to have run")
     if trace.started.drafter.name == "none":
         yield Problem("finished.plain", "stands beside a run that is plain decoding itself")
 

@@ -36,7 +36,7 @@ def run_of(gamma: int, gain: float | None = None, **started: Any) -> Trace:
     made = replace(trace, started=replace(trace.started, source="recorded", drafter=drafter, **started))
     if gain is None:
         return made
-    plain = PlainDecoding(20, gain * made.finished.decode_s, 1, True)
+    plain = PlainDecoding(20, gain * made.finished.decode_s, 3, True)
     return replace(made, finished=replace(made.finished, plain=plain))
 
 

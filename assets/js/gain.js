@@ -1,0 +1,44 @@
+/* What a run gained over plain decoding timed beside it, and whether that can be told from noise; the same as
+   `specviz/trace/gain.py` in Python. Pure. */
+globalThis.SpecViz = globalThis.SpecViz || {};
+// needs: nothing
+(function (S) {
+  "use strict";
+
+  const FEWEST = 3; // turns that a spread is told from; so many stand behind a recording whose spread was not kept
+
+  /** Whether plain decoding was timed beside a run whose own times say something. */
+  function isTimed({ started: { source, stopping }, finished }) {
+    return !!(finished && finished.plain) && source !== "simulated" && !(stopping && stopping.deployable === false);
+  }
+
+  /** Tokens per second over those of plain decoding, the median of the turns; null where none was timed, where the run's
+      own times say nothing, and where nothing was drafted. */
+  function gain(trace) {
+    if (!isTimed(trace) || !trace.rounds.some((round) => S.drafts(round).length)) return null;
+    const { plain } = trace.finished;
+    const ratios = [...(plain.ratios || [])].sort((one, other) => one - other);
+    const half = ratios.length >> 1;
+    if (ratios.length) return ratios.length % 2 ? ratios[half] : (ratios[half - 1] + ratios[half]) / 2;
+    const theirs = plain.output_tokens * trace.finished.decode_s;
+    return theirs > 0 ? (trace.finished.output_ids.length * plain.decode_s) / theirs : null;
+  }
+
+  /** [least, largest] ratio of the turns; null where their spread was not kept. */
+  function gainInterval(trace) {
+    const ratios = (gain(trace) !== null && trace.finished.plain.ratios) || [];
+    return ratios.length ? [Math.min(...ratios), Math.max(...ratios)] : null;
+  }
+
+  /** Whether a gain was timed and cannot be told from noise: too few turns, an interval that holds 1, or one that passes
+      the tokens per target pass, which no drafting can gain. */
+  function isNoisy(trace) {
+    const ratio = gain(trace);
+    if (ratio === null) return false;
+    const [low, high] = gainInterval(trace) || [ratio, ratio];
+    const most = trace.finished.output_ids.length / trace.rounds.length;
+    return trace.finished.plain.runs < FEWEST || (low <= 1 && high >= 1 && low < high) || high > most;
+  }
+
+  Object.assign(S, { isTimed, gain, gainInterval, isNoisy });
+})(globalThis.SpecViz);
