@@ -198,3 +198,23 @@ def test_a_type_that_no_flag_can_carry_is_refused():
 
     with pytest.raises(OptionError, match=r"an option may be int, float, bool, str or tuple\[int, \.\.\.\], not "):
         describe(Odd)
+
+
+@dataclass(frozen=True)
+class Wide(Options):
+    width: int = option(1, help="of anything", minimum=0)
+    share: float = option(1.0, help="of anything")
+
+
+@pytest.mark.parametrize("width", [2**53, 16**5_000], ids=["one digit too many", "thousands"])
+def test_an_integer_that_not_every_reader_holds_is_refused_in_a_sentence_that_can_be_written(width):
+    with pytest.raises(OptionError) as refused:
+        Wide(width=width)
+    assert "must be between -9007199254740991 and 9007199254740991" in str(refused.value)
+    assert len(str(refused.value)) < 300
+    assert Wide(width=2**53 - 1, share=1e300).share == 1e300
+
+
+def test_a_long_value_is_shown_by_its_beginning():
+    with pytest.raises(OptionError, match=r"^width is '1{56}…, but must be a whole number\.$"):
+        from_mapping(Wide, {"width": "1" * 5_000})

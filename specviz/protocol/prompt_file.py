@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from specviz.errors import PromptError
+from specviz.errors import PromptError, shown
 from specviz.protocol.runs import PromptCard
 
 MOST_BYTES = 5_000_000
@@ -78,7 +78,7 @@ def _word(data: dict[str, Any], name: str, number: int) -> str:
     if name == "id" and isinstance(value, int) and not isinstance(value, bool):
         value = str(value)
     if not isinstance(value, str):
-        raise PromptError(f"line {number}: {name} is {str(value)[:40]!r}, but must be text.")
+        raise PromptError(f"line {number}: {name} is {shown(value)}, but must be text.")
     if name in ("id", "family") and len(value) > MOST_NAME:
         raise PromptError(f"line {number}: {name} has {len(value)} characters, but at most {MOST_NAME} are taken.")
     return value

@@ -16,7 +16,7 @@ from specviz.app.parts.cancellable import Cancellable
 from specviz.app.parts.request import Limits, option_key, request_from
 from specviz.app.speedup.form import check_limits
 from specviz.app.speedup.job import Job, measure
-from specviz.errors import BenchError, OptionError, SpecVizError, TraceError
+from specviz.errors import BenchError, OptionError, SpecVizError, TraceError, shown
 from specviz.protocol.runs import MethodDescription, TraceSource
 from specviz.protocol.sweeps import store
 from specviz.protocol.sweeps.definition import expand
@@ -92,6 +92,8 @@ class Answers(Cancellable):
             return report_of(codec.loads(json.dumps(trace), UPLOAD))
         except TraceError as error:
             return unreadable(str(error))
+        except (ValueError, RecursionError) as error:  # numbers and nesting that even to write takes too much
+            return unreadable(f"the trace cannot be written as JSON ({type(error).__name__}).")
 
     def sweep(self, visitor: gr.Request, settings: str) -> Iterator[dict[str, Any]]:
         """Measure drafters side by side against plain decoding: progress while it runs, the whole result at the end.
@@ -145,6 +147,8 @@ class Answers(Cancellable):
 
 
 def _known(method: MethodDescription, options: dict[str, Any]) -> list[str]:
+    if not isinstance(options, dict):
+        raise OptionError(f'drafter_options is {shown(options)}, but must be an object, such as {{"gamma": 4}}.')
     names = [card.name for card in method.options]
     wrong = [name for name in options if name not in names]
     if wrong:

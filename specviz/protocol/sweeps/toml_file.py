@@ -69,6 +69,8 @@ def definition_of(text: str) -> SweepDefinition:
         raise BenchError(f"this is no valid TOML: {error}.") from None
     except RecursionError:
         raise BenchError("this is nested too deeply for a sweep file; lists of lists are the most it needs.") from None
+    except ValueError:  # the reader takes no decimal number of so many digits
+        raise BenchError(f"this holds a number of thousands of digits; {MOST_NUMBER:,} is the largest taken.") from None
     entries = data.get("drafters")
     if isinstance(entries, list):
         data["drafters"] = [{"name": one} if isinstance(one, str) else one for one in entries]
@@ -77,11 +79,19 @@ def definition_of(text: str) -> SweepDefinition:
         for one in data["drafters"] if isinstance(entries, list) else ():
             if isinstance(one, dict):
                 _check_keys(one, DrafterEntry, "key of a drafter called")
-        return checked(_ADAPTER.validate_json(json.dumps(data, default=str), strict=True))
+        return checked(_ADAPTER.validate_json(_as_json(data), strict=True))
     except OptionError as error:
         raise BenchError(str(error)) from None
     except ValidationError as error:
         raise BenchError(sentence_of(error, "sweep file")) from None
+
+
+def _as_json(data: Mapping[str, Any]) -> str:
+    """Raises BenchError for a number that TOML has in other digits than ten and that nobody writes in ten."""
+    try:
+        return json.dumps(data, default=str)
+    except ValueError:
+        raise BenchError(f"this holds a number of thousands of digits; {MOST_NUMBER:,} is the largest taken.") from None
 
 
 def checked(definition: SweepDefinition) -> SweepDefinition:

@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import gradio as gr
 import pytest
 from gradio_client import Client
 from gradio_client.exceptions import AppError
 
+from specviz.app.endpoints.answers import Answers
 from specviz.app.endpoints.wiring import mcp_installed
 from specviz.app.parts.request import Limits
 from specviz.protocol.sweeps import store
@@ -148,3 +150,16 @@ def test_the_same_are_mcp_tools(address: str) -> None:
     assert "speculative decoding" in run.description
     assert {"prompt", "drafter", "seed"} <= set(run.inputSchema["properties"])
     assert "num_accepted_draft_tokens" in answer.content[0].text
+
+
+@pytest.mark.parametrize("options", [[1], "gamma", 4], ids=str)
+def test_options_that_are_no_object_are_a_sentence_without_a_traceback(options: Any) -> None:
+    answers = Answers(ReplaySource(sample()), Limits())
+    with pytest.raises(gr.Error, match="but must be an object, such as") as refused:
+        answers.run(gr.Request(session_hash="a"), "x", drafter_options=options)
+    assert refused.value.print_exception is False
+
+
+def test_a_trace_that_cannot_even_be_written_is_a_sentence() -> None:
+    told = Answers(ReplaySource(sample()), Limits()).check({"rounds": 16**5_000})
+    assert (told["ok"], told["problems"][0]["sentence"]) == (False, "the trace cannot be written as JSON (ValueError).")

@@ -14,6 +14,7 @@ from tests.mutants.faults import (
     checking,
     drafting,
     drawing,
+    guarding,
     judging,
     measuring,
     passes,
@@ -41,5 +42,6 @@ AREAS = (
     captioning,
     teaching,
     serving,
+    guarding,
 )
 FAULTS: tuple[Fault, ...] = tuple(fault for area in AREAS for fault in area.FAULTS)

@@ -93,6 +93,8 @@ def test_what_is_written_reads_the_same_and_the_title_changes_no_hash() -> None:
         ("drafters = [3]", r"drafters\[0\] is 3"),
         ("drafters = [{ label = 'x' }]", "name"),
         ("gammas = [1", "no valid TOML"),
+        ("gammas = [" + "9" * 5_000 + "]", "holds a number of thousands of digits; 100,000 is the largest taken"),
+        ("gammas = [0x" + "f" * 5_000 + "]", "holds a number of thousands of digits; 100,000 is the largest taken"),
         ("x = " + "[" * 5000, "nested too deeply|no valid TOML"),
     ],
 )

@@ -1,0 +1,99 @@
+"""Faults of what keeps a page safe: files that lie about their size, damaged ones, events that anybody posts."""
+
+from __future__ import annotations
+
+from tests.mutants.faults.fault import Fault
+
+MODULE_FILES = "tests/drafters/test_module_files.py"
+DOOR = "tests/app/page/test_door.py"
+GUARDED = "tests/app/page/test_guarded.py"
+SERVED = "tests/cli/test_app.py"
+DAMAGED = "tests/app/test_damaged_assets.py"
+DATASTORE = "tests/datastore/test_datastore.py"
+
+FAULTS: tuple[Fault, ...] = (
+    Fault(
+        "stored weights: shapes are not compared before they are multiplied",
+        "specviz/drafters/parts/stored_weights.py",
+        "if one.shape != expected.shape:",
+        "if one.ndim != expected.ndim:",
+        (MODULE_FILES,),
+    ),
+    Fault(
+        "stored weights: a packed file is unpacked to its end",
+        "specviz/drafters/parts/stored_weights.py",
+        "unpacker.decompress(raw, most + 1)",
+        "unpacker.decompress(raw, -1)",
+        (MODULE_FILES,),
+    ),
+    Fault(
+        "modules: a card may ask for any size",
+        "specviz/drafters/parts/trained.py",
+        "if numbers > most:",
+        "if numbers > most**2:",
+        (MODULE_FILES,),
+    ),
+    Fault(
+        "options: an integer may have any number of digits",
+        "specviz/options.py",
+        "check_range(description.name, -LARGEST_INTEGER, LARGEST_INTEGER, number)",
+        "check_range(description.name, None, None, number)",
+        ("tests/test_options.py",),
+    ),
+    Fault(
+        "page: a tier alone does not make it public",
+        "specviz/app/page/settings.py",
+        'bool(environment.get("SPECVIZ_TIER")) or not',
+        "not",
+        (SERVED,),
+    ),
+    Fault(
+        "page: visitors of an open address are trusted",
+        "specviz/cli/commands/app.py",
+        "trust_visitors or not is_public(host)",
+        "trust_visitors or not is_public()",
+        (SERVED,),
+    ),
+    Fault(
+        "page: what waits can be posted past the queue",
+        "specviz/app/page/build.py",
+        "api_open=False",
+        "api_open=True",
+        (DOOR,),
+    ),
+    Fault(
+        "door: true is the event number 1",
+        "specviz/app/page/door.py",
+        "if type(number) is not int or number not in functions:",
+        "if number not in functions:",
+        (DOOR,),
+    ),
+    Fault(
+        "guarded: true is a number",
+        "specviz/app/page/guarded.py",
+        "isinstance(value, int | float) and not isinstance(value, bool) and",
+        "isinstance(value, int | float) and",
+        (GUARDED,),
+    ),
+    Fault(
+        "shipped files: a hash is made and not compared",
+        "specviz/resources.py",
+        "stat.st_size) == expected:",
+        "stat.st_size):",
+        (DAMAGED,),
+    ),
+    Fault(
+        "datastore: a damaged one of the cache stays",
+        "specviz/datastore/retrieval.py",
+        'log.warning("%s It is built anew.", error)',
+        "raise error",
+        (DATASTORE,),
+    ),
+    Fault(
+        "datastore: a flipped bit in its order is not seen",
+        "specviz/datastore/store.py",
+        'head.get("order", order) == order',
+        'len(head.get("order", order)) == len(order)',
+        (DATASTORE,),
+    ),
+)
