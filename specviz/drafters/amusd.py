@@ -44,7 +44,7 @@ class AmusdDrafter(BesideDrafter[AmusdOptions]):
     are point masses. McDanel 2410.17375.
     """
 
-    candidates: ClassVar[Candidates] = Candidates(deepest="widest", beside=True)
+    candidates: ClassVar[Candidates] = Candidates(deepest="widest", beside=True, in_turn="drafts_per_pass")
     needs: ClassVar[Needs | None] = Needs(
         guesses_from="a smaller language model, while the target's pass runs",
         training="the small model's",

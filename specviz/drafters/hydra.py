@@ -114,7 +114,7 @@ class HydraDrafter(HeadDrafter[HydraOptions]):
     Hydra (Ankner et al., 2402.05109), trained to the target's distribution as Hydra++ is, without its prefix layer.
     """
 
-    candidates: ClassVar[Candidates] = Candidates(planned="nodes", deepest="gamma", from_states=True)
+    candidates: ClassVar[Candidates] = Candidates(shows=True, planned="nodes", deepest="gamma", from_states=True)
     needs: ClassVar[Needs | None] = Needs(
         guesses_from="the target's last state and the tokens drafted so far, one trained head per place",
         training="the heads, on the target's states",

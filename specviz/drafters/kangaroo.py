@@ -189,7 +189,7 @@ class KangarooDrafter(OwnLayersDrafter[KangarooOptions], ReadsFeatures, Observes
     Kangaroo (Liu et al., 2404.18911).
     """
 
-    candidates: ClassVar[Candidates] = Candidates(hands_over=True)
+    candidates: ClassVar[Candidates] = Candidates(shows=True, hands_over=True)
     needs: ClassVar[Needs | None] = Needs(
         guesses_from="the target's own first layers, through a trained adapter",
         training="the adapter, on the target's states",

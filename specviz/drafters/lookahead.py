@@ -172,7 +172,7 @@ class LookaheadDrafter(Drafter[LookaheadOptions], Remembers, Begins, Observes):
     Fu et al. 2402.02057, lookahead decoding (§3; window, n-gram pool and verification branch).
     """
 
-    candidates: ClassVar[Candidates] = Candidates(sources=("window", "pool"), riding="window")
+    candidates: ClassVar[Candidates] = Candidates(sources=("window", "pool"), riding="window", shows=True)
     needs: ClassVar[Needs | None] = Needs(
         guesses_from="n-grams that the target wrote ahead of the text", memory="a pool of n-grams"
     )

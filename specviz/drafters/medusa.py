@@ -55,7 +55,7 @@ class MedusaDrafter(HeadDrafter[MedusaOptions]):
     `typical` is chosen, the paper's own rule. Medusa (Cai et al., 2401.10774).
     """
 
-    candidates: ClassVar[Candidates] = Candidates(planned="nodes", deepest="gamma", from_states=True)
+    candidates: ClassVar[Candidates] = Candidates(shows=True, planned="nodes", deepest="gamma", from_states=True)
     needs: ClassVar[Needs | None] = Needs(
         guesses_from="the target's last state, one trained head per place",
         training="the heads, on the target's states",

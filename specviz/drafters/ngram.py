@@ -87,7 +87,7 @@ class NgramDrafter(Drafter[NgramOptions], Begins):
     Prompt lookup decoding (Saxena 2023); LLMA (Yang et al., 2304.04487).
     """
 
-    candidates: ClassVar[Candidates] = Candidates(deepest="gamma", reaches=True, leaves="continuations")
+    candidates: ClassVar[Candidates] = Candidates(deepest="gamma", reaches=True, leaves="continuations", shows=True)
     needs: ClassVar[Needs | None] = Needs(guesses_from="the text so far", memory="an index of the text's n-grams")
 
     def __init__(self, options: NgramOptions) -> None:

@@ -45,7 +45,7 @@ class PearlDrafter(BesideDrafter[PearlOptions]):
     Liu et al. 2408.11850: pre-verify and post-verify.
     """
 
-    candidates: ClassVar[Candidates] = Candidates(deepest="gamma", beside=True)
+    candidates: ClassVar[Candidates] = Candidates(deepest="gamma", beside=True, in_turn="in_turn")
     needs: ClassVar[Needs | None] = Needs(
         guesses_from="a smaller language model, while the target's pass runs",
         training="the small model's",

@@ -29,7 +29,7 @@ from specviz.lm.base import LanguageModel
 from specviz.options import option
 from specviz.trace.declared_method import Candidates
 from specviz.trace.events import CandidateKind
-from specviz.trace.exhibits import Exhibit, ExhibitRow
+from specviz.trace.exhibits import SEEN_BEFORE, Exhibit, ExhibitRow
 
 MODEL, TEXT, DATASTORE = "model", "text", "datastore"
 CONSIDERED = 64
@@ -126,7 +126,7 @@ class RasdDrafter(GrowingDrafter[RasdOptions], UsesModel, Retrieves, Begins):
     and a datastore are searched. RASD (2503.03434); pruning criterion and ranking are our reading of it.
     """
 
-    candidates: ClassVar[Candidates] = Candidates(sources=(MODEL,), found=(TEXT, DATASTORE))
+    candidates: ClassVar[Candidates] = Candidates(sources=(MODEL,), found=(TEXT, DATASTORE), shows=True)
     needs: ClassVar[Needs | None] = Needs(
         guesses_from="a smaller language model, the text and a datastore",
         training="the small model's",
@@ -218,7 +218,7 @@ def _after_root(proposal: Proposal) -> Tensor | None:
 def _from_text(
     branches: Branches, text: SuffixAutomaton, length: int, state: int, tokens: Sequence[int]
 ) -> Iterator[Exhibit]:
-    yield Exhibit("the end of the text, seen before", [matched_before(text, state, length, tokens)])
+    yield Exhibit(SEEN_BEFORE, [matched_before(text, state, length, tokens)])
     times = sum(count for _, count, _ in text.after(state))
     found = branches.found
     yield Exhibit(

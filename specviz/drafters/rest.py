@@ -50,7 +50,7 @@ class RestDrafter(Drafter[RestOptions], Retrieves, Begins):
     is built by `specviz datastore build`. REST (He et al., 2311.08252).
     """
 
-    candidates: ClassVar[Candidates] = Candidates(most="max_nodes")
+    candidates: ClassVar[Candidates] = Candidates(most="max_nodes", shows=True)
     needs: ClassVar[Needs | None] = Needs(guesses_from="a datastore of other texts", memory="a datastore")
 
     def __init__(self, options: RestOptions) -> None:

@@ -25,7 +25,7 @@ from specviz.lm.base import LanguageModel
 from specviz.options import Options, from_mapping, option, to_mapping
 from specviz.trace.declared_method import Candidates
 from specviz.trace.events import CandidateKind, Option
-from specviz.trace.exhibits import Exhibit, ExhibitRow
+from specviz.trace.exhibits import SEEN_BEFORE, Exhibit, ExhibitRow
 from specviz.tree_policies.levels import LevelsOptions, LevelsTreePolicy
 
 MOST_REMEMBERED = 20_000
@@ -92,7 +92,7 @@ class SuffixDrafter(Drafter[SuffixOptions], Remembers, Begins, Observes):
     texts repeat. SuffixDecoding (Oliaro et al., 2411.04975).
     """
 
-    candidates: ClassVar[Candidates] = Candidates(most="max_nodes", hybrid=True)
+    candidates: ClassVar[Candidates] = Candidates(most="max_nodes", hybrid=True, shows=True)
     needs: ClassVar[Needs | None] = Needs(
         guesses_from="the text so far and earlier outputs", memory="suffix trees of the text and of earlier outputs"
     )
@@ -230,7 +230,7 @@ def _exhibits(best: Match, nodes: Mapping[int, int], tokens: Sequence[int]) -> I
     span = matched_before(best.automaton, best.state, best.length, tokens)
     if best.source == MEMORY:
         span = ExhibitRow("in an earlier output", span.tokens)
-    yield Exhibit("the end of the text, seen before", [span])
+    yield Exhibit(SEEN_BEFORE, [span])
     yield Exhibit(
         "what followed, by frequency",
         rows(best.found, nodes, lambda end: f"{best.found[end].count} of {_times(best)}"),

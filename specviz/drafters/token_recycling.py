@@ -163,7 +163,7 @@ class TokenRecyclingDrafter(Drafter[TokenRecyclingOptions], Attaches, Tunes, Rem
     point masses. Token Recycling (Luo et al., 2408.08696).
     """
 
-    candidates: ClassVar[Candidates] = Candidates(most="nodes")
+    candidates: ClassVar[Candidates] = Candidates(most="nodes", shows=True)
     needs: ClassVar[Needs | None] = Needs(
         guesses_from="what the target found probable after each token before",
         memory="a matrix of followers, one row per token of the vocabulary",

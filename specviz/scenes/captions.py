@@ -15,12 +15,7 @@ from collections.abc import Sequence
 from random import Random
 
 from specviz.scenes.scene import COLOURS, RADII, SHAPES, SIDE, PlacedShape, Scene
-
-NUMBERS = ("one", "two", "three")
-PLACES = ("top", "bottom", "left", "right", "middle")
-RELATIONS = ("left", "right", "above", "below")
-GROUNDED = frozenset({*RADII, *COLOURS, *SHAPES, *NUMBERS, *PLACES, *RELATIONS})
-"""words that the picture decides"""
+from specviz.trace.scene_card import GROUNDED as GROUNDED
 
 OPENINGS = (
     ("there is", 5),

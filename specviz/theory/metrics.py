@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
-from typing import Protocol
 
 from specviz.theory.formulas import memory_bound_speedup
 from specviz.trace.events import Round, Trace, Trial
@@ -31,6 +30,7 @@ from specviz.trace.summary import (
     num_spec_steps,
     summary,
 )
+from specviz.trace.weights import bytes_per_pass
 
 __all__ = [
     "DraftEconomy",
@@ -165,19 +165,6 @@ def cost_ratio(rounds: Sequence[Round]) -> float | None:
     return fmean(drafts) / fmean(targets) if drafts and fmean(targets) > 0 else None
 
 
-class Weighed(Protocol):
-    """A model by its card, in a trace or of one that is loaded."""
-
-    @property
-    def dtype(self) -> str: ...
-    @property
-    def read_per_pass(self) -> int: ...
-
-
-NUMBER_BYTES = {"float64": 8, "float32": 4, "bfloat16": 2, "float16": 2}
-"""of a model card's dtype"""
-
-
 def memory_ratio(started: Started, rounds: Sequence[Round]) -> float | None:
     """c of MBSU: bytes of weights that a target pass reads / bytes that a drafter pass reads, in the mean over the
     run's; None where it made none, none of them reads any, or where one of the sizes was not counted."""
@@ -210,11 +197,6 @@ def mbsu(started: Started, rounds: Sequence[Round]) -> float | None:
         return tau
     ratio, passes = memory_ratio(started, rounds), sum(len(this.drafted.passes) for this in rounds)
     return None if ratio is None else memory_bound_speedup(tau, passes / len(rounds), ratio)
-
-
-def bytes_per_pass(card: Weighed) -> int:
-    """Of weights that one of its passes reads; 0 where it is not known."""
-    return card.read_per_pass * NUMBER_BYTES.get(card.dtype, 0)
 
 
 def tokens_per_second(trace: Trace) -> float | None:

@@ -28,6 +28,7 @@ from specviz.trace.rules import (
     last_token,
     noise,
     passes,
+    reads,
     residuals,
     run,
     stops_learned,
@@ -67,6 +68,7 @@ _ROUND_RULES = (
 )
 _RULES_OVER_ROUNDS = (
     wholeness.alike,
+    exhibits.matrices,
     stops_learned.learned,
 )
 _RUN_RULES = (
@@ -76,6 +78,7 @@ _RUN_RULES = (
     run.chain,
     times.times,
     lanes.lanes,
+    reads.reads,
     ending.output,
     run.summary,
 )

@@ -45,6 +45,10 @@ class Candidates:
     """its model reads the text in tokens of its own: its cached rows are not the text's"""
     riding: str = ""
     """mark of the nodes that ride along in the target's pass and are no drafts"""
+    shows: bool = False
+    """every candidate that no model drafted is in a row of what it shows"""
+    in_turn: str = ""
+    """the option under which a drafter that works beside the target drafts between its passes instead"""
     beside: bool = False
     """its passes are made beside the target's: they stand on the lanes of its rounds, and not among their passes"""
 

@@ -10,6 +10,12 @@ from dataclasses import dataclass, field
 
 ITERATIONS = "guesses by iteration"
 """title of what a parallel decoding shows; a page draws such a run as a whole"""
+LOOKED_UP = "looked up in the datastore"
+SEEN_BEFORE = "the end of the text, seen before"
+"""titles of the end of the text that was looked for"""
+HOLDS_PROBABLE = "holds probable"
+"""in the title of what a model holds probable after one node: its rows have that distribution's probabilities as
+scores"""
 MATRIX_AT_START = "the matrix before the first round"
 MATRIX_BEHIND = "matrix rows behind the tree"
 MATRIX_REWRITTEN = "matrix rows rewritten by this round"

@@ -70,6 +70,10 @@ class KnownDrafter:
     """source of the nodes that ride along in the target's pass and are no drafts; empty: none do"""
     merged: bool
     """several models draft, one mark each, and their trees are merged into one"""
+    shows: bool
+    """every candidate that no model drafted is in a row of what it shows"""
+    in_turn: str
+    """the option under which it drafts between the target's passes instead of beside them"""
     beside: bool
     """its passes are made beside the target's: they stand on lanes"""
 

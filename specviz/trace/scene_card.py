@@ -14,6 +14,11 @@ COLOURS = ("red", "green", "blue", "yellow", "white", "purple")
 SHAPES = ("circle", "square", "triangle", "cross")
 RADII = {"small": 3, "large": 6}
 """size → pixels from a shape's centre to its edge; it covers twice that and one"""
+NUMBERS = ("one", "two", "three")
+PLACES = ("top", "bottom", "left", "right", "middle")
+RELATIONS = ("left", "right", "above", "below")
+GROUNDED = frozenset({*RADII, *COLOURS, *SHAPES, *NUMBERS, *PLACES, *RELATIONS})
+"""words that the picture decides"""
 
 
 @dataclass(frozen=True, slots=True)

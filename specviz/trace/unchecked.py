@@ -82,3 +82,22 @@ def _unsettled(trace: Trace) -> Iterator[str]:
     if started.growth is not None and policy is not None and policy.static:
         yield f"whether the shape is the one that '{started.growth.name}' plans with these options"
     yield from stops.unsettled(list(scenes_of(trace)))
+    yield from _weights(trace)
+    if any(this.drafted.knew or this.drafted.learned for this in trace.rounds):
+        yield "what exhibits show beyond the tree, the text and the heads, such as rows that no candidate came of"
+    if drafter is not None and drafter.beside:
+        yield "how many tokens were drafted beside the last passes: nothing after them reads the draft"
+    if started.scene is not None:
+        yield "that the picture is the one that the target saw: its sizes, colours, shapes and places"
+
+
+def _weights(trace: Trace) -> Iterator[str]:
+    """What no card of the header gives of the weights that passes read."""
+    card = trace.started.drafter
+    passes = [one for this in trace.rounds for one in this.drafted.passes]
+    if passes and all(one.read is None for one in passes):
+        yield "how many bytes of weights the drafter's passes read: nobody counted them"
+    elif passes and card.model is None:
+        yield f"how many bytes of weights '{card.name}' has of its own; every pass reads as many as the same one before"
+    if trace.started.target.read_per_pass:
+        yield "that the models have so many weights as their cards say"

@@ -42,6 +42,8 @@ def drafter(kind: type[Drafter[Options]]) -> dict[str, Any]:
         "own_tokens": said.own_tokens,
         "riding": said.riding,
         "merged": said.merged,
+        "shows": said.shows,
+        "in_turn": said.in_turn,
         "beside": said.beside,
     }
 

@@ -6,7 +6,7 @@ import pytest
 
 from specviz.trace.check import check, errors
 from specviz.trace.unchecked import unchecked
-from tests.trace.forgeries import drafts, probabilities  # noqa: F401 - they register their classes
+from tests.trace.forgeries import beside, drafts, probabilities  # noqa: F401 - they register their classes
 from tests.trace.forgeries.forging import CLASSES, Class
 
 

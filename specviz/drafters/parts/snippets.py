@@ -15,7 +15,7 @@ import numpy.typing as npt
 from specviz.datastore.store import Datastore, Match
 from specviz.datastore.suffix_array import Ids
 from specviz.drafters.parts.continuations import Found, rows
-from specviz.trace.exhibits import Exhibit, ExhibitRow
+from specviz.trace.exhibits import LOOKED_UP, Exhibit, ExhibitRow
 
 Range = tuple[int, int, int]
 """rows from, rows to, and how many tokens of them have been read"""
@@ -71,7 +71,7 @@ class Snippets:
     def exhibits(self, tokens: Sequence[int], found: Sequence[Found], nodes: Mapping[int, int]) -> Iterator[Exhibit]:
         """What was looked up, and what was drafted from it, each with its number of places and one file it is in."""
         matched = list(tokens[len(tokens) - self.match.length :])
-        yield Exhibit("looked up in the datastore", [ExhibitRow(f"at {self.match.count} places", matched)])
+        yield Exhibit(LOOKED_UP, [ExhibitRow(f"at {self.match.count} places", matched)])
         shown = rows(found, nodes, lambda end: f"{found[end].count} of {len(self.ids)}")
         yield Exhibit("what followed there", [self._with_file(row) for row in shown])
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from specviz.lm.base import Blocks, LanguageModel, SplitModel
-from specviz.theory.metrics import bytes_per_pass
+from specviz.trace.weights import bytes_per_pass
 
 
 def bytes_of(*weights: Tensor | nn.Module | None) -> int:

@@ -15,7 +15,7 @@ from specviz.trace.known_methods import DRAFTERS, STOP_POLICIES, TREE_POLICIES, 
 from specviz.trace.known_rules import KNOWN
 from specviz.trace.problems import Problem
 from specviz.trace.rules.scene import producer_of
-from specviz.trace.scene_card import COLOURS, MOST_SHAPES, RADII, SHAPES, SIDE
+from specviz.trace.scene_card import COLOURS, GROUNDED, MOST_SHAPES, RADII, SHAPES, SIDE
 from specviz.trace.seal import seal
 
 _HEX = re.compile(r"[0-9a-f]*")
@@ -26,7 +26,7 @@ def header(trace: Trace) -> Iterator[Problem]:
     started = trace.started
     yield from _marks(started)
     yield from _models(started)
-    yield from _scene(started)
+    yield from _scene(trace)
     if started.source == "simulated" and producer_of(started) == "engine":
         yield Problem("started.source", "is 'simulated', but the header was written by the engine, which computes")
     if started.source != "simulated" and producer_of(started) == "simulation":
@@ -70,6 +70,16 @@ def _models(started: Started) -> Iterator[Problem]:
         for name in ("parameters", "layers", "hidden_size", "vocab_size", "context_length"):
             if getattr(card, name) < 0:
                 yield Problem(f"{place}.{name}", f"is {getattr(card, name)}, but counts start at 0")
+        if card.read_per_pass > card.parameters:
+            told = f"is {card.read_per_pass:,}, but the model has {card.parameters:,} parameters"
+            yield Problem(f"{place}.read_per_pass", told)
+        whole = (card.parameters, card.parameters - card.vocab_size * card.hidden_size)
+        lean = card.adapter == "lean-llama" and started.scene is None and place == "started.target"
+        if lean and card.read_per_pass and card.read_per_pass not in whole:
+            told = (
+                f"is {card.read_per_pass:,}, but {card.parameters:,} parameters, with or without an embedding, are read"
+            )
+            yield Problem(f"{place}.read_per_pass", told)
     if len(cards) == 2 and cards[0][1].weights_sha256 == cards[1][1].weights_sha256 != "":
         same = ("parameters", "layers", "hidden_size", "vocab_size")
         if any(getattr(cards[0][1], name) != getattr(cards[1][1], name) for name in same):
@@ -85,9 +95,9 @@ def _models(started: Started) -> Iterator[Problem]:
             yield from _hash(f"started.{what}.sha256", card_with_hash.sha256)
 
 
-def _scene(started: Started) -> Iterator[Problem]:
+def _scene(trace: Trace) -> Iterator[Problem]:
     """A picture can be drawn, the prompt begins with it, and the words it decides are tokens of the target."""
-    scene = started.scene
+    started, scene = trace.started, trace.started.scene
     if scene is None:
         return
     if not 1 <= len(scene.shapes) <= MOST_SHAPES:
@@ -103,6 +113,12 @@ def _scene(started: Started) -> Iterator[Problem]:
     ids, size = scene.grounded, started.target.vocab_size
     if ids != sorted(set(ids)) or (ids and not 0 <= ids[0] <= ids[-1] < size):
         yield Problem("started.scene.grounded", f"is not an ascending list of ids below {size}")
+    decided = set(ids)
+    for key, entry in trace.vocab.items():
+        if (int(key) in decided) != (entry.text.strip() in GROUNDED):
+            told = "is in it" if int(key) in decided else "is missing"
+            yield Problem("started.scene.grounded", f"says otherwise of token {key} ({shown(entry.text)}): it {told}")
+            return
 
 
 def _hash(place: str, told: str) -> Iterator[Problem]:

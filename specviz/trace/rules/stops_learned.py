@@ -70,7 +70,7 @@ def _threshold_learned(drafts: Sequence[Scene], policy: KnownStopPolicy) -> Iter
     given = [float(value) for name in names if isinstance(value := card.options.get(name), (int, float))]
     if len(given) != len(names):
         return
-    states = [MovingThreshold(*given)]
+    states = [MovingThreshold(given[0], given[1], given[2], given[3], given[4])]
     for scene in drafts:
         told = scene.round.drafted.note.get(policy.noted)
         if isinstance(told, (int, float)):

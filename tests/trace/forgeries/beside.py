@@ -1,0 +1,171 @@
+"""What stands beside the numbers of a run: bytes read, exhibits, lanes, the picture."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from tests.trace.forgeries.forging import Data, Forged, forged, forgeries, shipped
+
+READS = ("model-tree-story", "eagle-story", "medusa-story", "drafter-early-exit", "drafter-merged", "drafter-vocabtrim")
+OWN = ("how many bytes of weights",)
+
+
+def _all_reads(data: Data, worked: Callable[[int], int | None]) -> None:
+    for this in data["rounds"]:
+        for one in this["drafted"]["passes"]:
+            one["read"] = None if one["read"] is None else worked(one["read"])
+
+
+@forgeries("fewer bytes of weights than the passes read", made=18, found=15, named=OWN)
+def fewer_bytes() -> Iterator[Forged]:
+    for name, data in shipped(*READS):
+        for what, worked in (("half", lambda read: read // 2), ("none", lambda read: 0), ("untold", lambda read: None)):
+            yield forged(f"{name}: {what}", data, lambda data, worked=worked: _all_reads(data, worked))
+
+
+@forgeries("fewer bytes of weights in one round alone", made=6, found=6)
+def fewer_in_one_round() -> Iterator[Forged]:
+    for name, data in shipped(*READS):
+
+        def change(data: Data) -> None:
+            one = [this for this in data["rounds"] if this["drafted"]["passes"]][1]["drafted"]["passes"][0]
+            one["read"] //= 2
+
+        yield forged(name, data, change)
+
+
+@forgeries("other words for what passes read", made=12, found=12)
+def other_words() -> Iterator[Forged]:
+    for name, data in shipped(*READS):
+        for words in ("", "next to nothing"):
+
+            def change(data: Data, words: str = words) -> None:
+                data["started"]["drafter"]["pass_reads"] = words
+
+            yield forged(f"{name}: {words!r}", data, change)
+
+
+@forgeries("a target of which a pass reads more, or less", made=4, found=4)
+def target_reads() -> Iterator[Forged]:
+    for name, data in shipped("model-tree-story", "medusa-story"):
+        for factor in (0.5, 2):
+
+            def change(data: Data, factor: float = factor) -> None:
+                card = data["started"]["target"]
+                card["read_per_pass"] = int(card["read_per_pass"] * factor)
+
+            yield forged(f"{name}: × {factor}", data, change)
+
+
+SHOWN = (
+    "ngram-copy-timer", "drafter-rest", "drafter-suffix", "drafter-rasd", "drafter-lookahead", "kangaroo-story",
+    "drafter-token-recycling", "medusa-story", "hydra-story", "markov-story", "masked-block-story", "drafter-jacobi",
+)  # fmt: skip
+BEYOND = ("what exhibits show beyond",)
+
+
+def _exhibits(data: Data) -> list[tuple[int, str, int]]:
+    """(round, part, number) of every third exhibit."""
+    found = [
+        (r, part, number)
+        for r, this in enumerate(data["rounds"])
+        for part in ("knew", "learned")
+        for number in range(len(this["drafted"][part]))
+    ]
+    return found[:: max(1, len(found) // 4)][:5]
+
+
+def _each(name: str, data: Data, what: str, change: Callable[[Data, Any], None]) -> Iterator[Forged]:
+    for r, part, number in _exhibits(data):
+        tried = copy.deepcopy(data["rounds"][r])
+        change(tried, tried["drafted"][part][number])
+        if tried == data["rounds"][r]:
+            continue
+
+        def whole(data: Data, at: tuple[int, str, int] = (r, part, number)) -> None:
+            this = data["rounds"][at[0]]
+            change(this, this["drafted"][at[1]][at[2]])
+
+        yield forged(f"{name} round {r} {part}[{number}]: {what}", data, whole)
+
+
+@forgeries("all scores of an exhibit 0.5", made=20, found=12, named=BEYOND)
+def scores() -> Iterator[Forged]:
+    def change(this: Data, exhibit: Data) -> None:
+        for row in exhibit["rows"]:
+            row["scores"] = [0.5 for _ in row["scores"]]
+
+    for name, data in shipped(*SHOWN):
+        if any(row["scores"] for this in data["rounds"] for one in this["drafted"]["knew"] for row in one["rows"]):
+            yield from _each(name, data, "scores", change)
+
+
+@forgeries("tokens of an exhibit replaced", made=50, found=40, named=BEYOND)
+def tokens() -> Iterator[Forged]:
+    def change(this: Data, exhibit: Data) -> None:
+        for row in exhibit["rows"]:
+            new = next(
+                one for one in (this["nodes"][0]["token"], this["judged"]["token"], 0) if one != row["tokens"][0]
+            )
+            row["tokens"] = [new for _ in row["tokens"]]
+
+    for name, data in shipped(*SHOWN):
+        yield from _each(name, data, "tokens", change)
+
+
+@forgeries("rows of an exhibit removed", made=50, found=15, named=BEYOND)
+def rows() -> Iterator[Forged]:
+    def change(this: Data, exhibit: Data) -> None:
+        exhibit["rows"] = []
+
+    for name, data in shipped(*SHOWN):
+        yield from _each(name, data, "rows", change)
+
+
+@forgeries("the name of a lane", made=2, found=2)
+def lane_names() -> Iterator[Forged]:
+    for name, data in shipped("amusd-story", "pearl-story"):
+
+        def change(data: Data) -> None:
+            for this in data["rounds"]:
+                for one in this["drafted"]["lanes"]:
+                    one["lane"] = "drafter, in turn" if one["lane"] == "drafter" else "drafter"
+
+        yield forged(name, data, change)
+
+
+@forgeries("a lane emptied for one round", made=28, found=22, named=("how many tokens were drafted beside the last",))
+def lane_emptied() -> Iterator[Forged]:
+    for name, data in shipped("amusd-story", "pearl-story"):
+        for r, this in enumerate(data["rounds"]):
+            if this["drafted"]["lanes"]:
+
+                def change(data: Data, r: int = r) -> None:
+                    data["rounds"][r]["drafted"]["lanes"] = []
+
+                yield forged(f"{name} round {r}", data, change)
+
+
+@forgeries("words that the picture decides", made=8, found=8)
+def grounded() -> Iterator[Forged]:
+    for name, data in shipped("scene-eyes", "scene-text"):
+        told = data["started"]["scene"]["grounded"]
+        for ids in ([], told[1:], told[:-1], sorted({*told, 18})):
+
+            def change(data: Data, ids: list[int] = ids) -> None:
+                data["started"]["scene"]["grounded"] = ids
+
+            yield forged(f"{name}: {len(ids)} of {len(told)}", data, change)
+
+
+@forgeries("what the picture shows, and where", made=8, found=2, named=("that the picture is the one",))
+def picture() -> Iterator[Forged]:
+    for name, data in shipped("scene-eyes", "scene-text"):
+        for field, value in (("colour", "green"), ("shape", "cross"), ("size", "huge"), ("x", 14)):
+
+            def change(data: Data, field: str = field, value: object = value) -> None:
+                data["started"]["scene"]["shapes"][0][field] = value
+
+            yield forged(f"{name}: {field} {value}", data, change)
