@@ -210,7 +210,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       Object.assign(page.fields, momentFields(handle.cursor, handle.selected));
       if (handle.view !== undefined) page.fields.view = handle.view;
     }
-    const tab = document.querySelector("[role=tab][aria-selected=true]");
+    const tab = shownTab();
     if (tab && page.fields.tab) page.fields.tab = tabName(tab); // a button may have changed it since
     if (page.keptChanged) {
       page.keptChanged = false;
@@ -249,15 +249,30 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     });
   }
 
-  const tabName = (tab) => tab.textContent.trim().toLowerCase().replace(/\s+/g, "-");
+  const slug = (name) => name.trim().toLowerCase().replace(/\s+/g, "-");
+  const tabName = (tab) => slug(tab.textContent);
+  const tabs = () => [...document.querySelectorAll("[role=tab]")];
+  /** The chosen tab; where a second row of them is shown, that row's. */
+  const shownTab = () =>
+    tabs()
+      .filter((tab) => tab.getAttribute("aria-selected") === "true" && tab.getClientRects().length)
+      .pop();
 
-  /** In the page with tabs: the chosen one belongs to the address. */
+  /** In the page with tabs: the chosen one belongs to the address. Those without room wait in a menu. */
   function followTabs() {
     const clicked = (event) => {
-      const tab = event.target instanceof Element ? event.target.closest("[role=tab]") : null;
+      const at = event.target instanceof Element ? event.target : null;
+      const tab = at ? at.closest("[role=tab], .overflow-dropdown button") : null;
       if (tab && event.isTrusted) setAddress({ tab: tabName(tab) });
     };
     document.addEventListener("click", clicked, true); // gradio keeps some clicks to itself
+  }
+
+  /** Show the page's tab of this name, in whichever row it is; the server knows, as of a link. */
+  function openTab(name) {
+    const there = tabs().find((tab) => tabName(tab) === slug(name) && tab.getClientRects().length);
+    if (there) return there.click();
+    for (const open of page.opens) open({ tab: slug(name) });
   }
 
   /** The tabs' values that a link brings stay in the address although their controls are not drawn yet. */
@@ -308,6 +323,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     follow,
     openLinks,
     followTabs,
+    openTab,
     followLesson,
     setAddress,
     copyAddress,

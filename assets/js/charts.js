@@ -44,7 +44,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 
   /** Put the chart into the page's address and onto the clipboard; the sentence says which of the two worked. */
   async function shareChart(name) {
-    const url = linkTo(location.href, { tab: "speedup", chart: name });
+    const url = linkTo(location.href, { tab: "when-it-pays", chart: name });
     history.replaceState(history.state, "", url);
     if (window.parent !== window) window.parent.postMessage({ queryString: new URL(url).search.slice(1) }, SPACES);
     try {

@@ -1,5 +1,6 @@
-/* Lessons: the Learn button, the open lesson, and how it drives the player.
-   `SpecViz.mountLearn(element, {data, load, player, live, gather})` is all a page needs: `data` the resolved lessons as
+/* Lessons: their list, the open lesson, and how it drives the player.
+   `SpecViz.mountLearn(element, {data, load, player, live, gather, button})` is all a page needs; with `button` false no
+   button opens the list, and `SpecViz.showLessons(element)` draws it as cards: `data` the resolved lessons as
    JSON text, `load(file)` what shows a recorded run in the player, `player()` the player's element, `live` false where
    no run can be made, `gather(files)` what asks for runs as text (`keep` takes them). Others reach it as
    `SpecViz.lesson`: data, open(id, beat), state(), leave(), next(), back(), subscribe(fn), whole(); a beat is counted
@@ -27,7 +28,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const asked = new Set(); // runs that lessons showed: they fill none of the page's controls
 
     const learn = h("button", { type: "button", class: "sv-learn", onclick: press }, "Learn");
-    element.replaceChildren(learn);
+    if (options.button !== false) element.replaceChildren(learn);
     const panel = S.lessonPanel({ next, back, leave, choose, link: follow });
 
     const filesOf = (lesson) => [...new Set(Object.values(lesson.runs).map((run) => run.file))];
@@ -70,7 +71,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       unsubscribe = null;
       panel.box.remove();
       handle()?.set(CLEAR);
-      learn.focus({ preventScroll: true });
+      const left = learn.isConnected ? learn : document.querySelector("[role=tab][aria-selected=true]");
+      left?.focus({ preventScroll: true });
       tell();
     }
 
@@ -226,12 +228,23 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const state = () => (open ? { id: open.lesson.id, beat: open.place } : null);
 
     function follow() {
-      tab(beat().link.tab);
+      S.openTab(beat().link.tab);
     }
 
     function showPlayer(block = "nearest") {
-      if (!player().getClientRects().length) tab("Step");
-      panel.box.scrollIntoView({ block });
+      if (player().getClientRects().length) return panel.box.scrollIntoView({ block });
+      S.openTab("Watch");
+      requestAnimationFrame(() => {
+        panel.box.scrollIntoView({ block });
+        panel.focus(); // which only what is shown can take
+      });
+    }
+
+    /** The lessons as cards in `place`, kept up with what the visitor has done. */
+    function cards(place) {
+      const draw = () => place.replaceChildren(...S.lessonRows(data, progress, start));
+      watchers.add(draw);
+      draw();
     }
 
     document.addEventListener(
@@ -259,6 +272,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     S.lesson = {
       data,
       keep,
+      cards,
       /** The open lesson with all its runs, for a file that plays it alone; null without one or before they came. */
       whole() {
         const files = open ? filesOf(open.lesson) : [];
@@ -279,16 +293,16 @@ globalThis.SpecViz = globalThis.SpecViz || {};
         return () => watchers.delete(watcher);
       },
     };
+    if (waitingPlace) cards(waitingPlace);
     return S.lesson;
   }
 
-  /** Press the tab of this name, wherever the page keeps it. */
-  function tab(name) {
-    const named = (where) => [...document.querySelectorAll(where)].find((one) => one.textContent.trim() === name);
-    const shown = named("[role=tab]");
-    if (shown) return shown.click();
-    document.querySelector(".overflow-menu > button")?.click(); // on a narrow screen the others wait behind it
-    requestAnimationFrame(() => named(".overflow-dropdown button")?.click());
+  let waitingPlace = null;
+
+  /** Draw the lessons as cards in `place`, as soon as they are mounted. */
+  function showLessons(place) {
+    if (S.lesson) S.lesson.cards(place);
+    else waitingPlace = place;
   }
 
   /** In a page that stands alone: play a lesson that `whole()` gave, or `lesson_file` of specviz/lessons. */
@@ -305,5 +319,5 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     S.lesson.open(lesson.id, lesson.beat);
   }
 
-  Object.assign(S, { mountLearn, playLesson, lessonAtHand: () => (S.lesson ? S.lesson.whole() : null) });
+  Object.assign(S, { mountLearn, showLessons, playLesson, lessonAtHand: () => (S.lesson ? S.lesson.whole() : null) });
 })(globalThis.SpecViz);

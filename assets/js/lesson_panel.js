@@ -109,8 +109,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return { box, draw, focus: () => title.focus({ preventScroll: true }) };
   }
 
-  /** The list of all lessons as a dialog. `lessons` in order; `progress` by id; `open(id)` begins or goes on. */
-  function lessonList(data, progress, open) {
+  /** All lessons in order, as [a line on them, their list]; `progress` by id; `open(id, beat)` begins or goes on. */
+  function lessonRows(data, progress, open) {
     const rows = data.lessons.map((lesson, place) => {
       const one = progress[lesson.id];
       const words = !one ? "Start" : one.done ? "Again" : "Go on";
@@ -132,12 +132,19 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       h("li", { class: "svl-row is-missing" }, h("h3", {}, one.title), h("p", {}, `Not playable here: ${one.why}`)),
     );
     const minutes = data.lessons.reduce((sum, lesson) => sum + lesson.minutes, 0);
+    return [
+      h("p", {}, `${S.count(data.lessons.length, "lesson")}, about ${minutes} minutes. Nothing leaves this page.`),
+      h("ol", {}, rows, missing),
+    ];
+  }
+
+  /** The same as a dialog. */
+  function lessonList(data, progress, open) {
     const dialog = h(
       "dialog",
       { class: "svl-list", "aria-label": "lessons" },
       h("h2", {}, "Learn speculative decoding"),
-      h("p", {}, `${S.count(data.lessons.length, "lesson")}, about ${minutes} minutes. Nothing leaves this page.`),
-      h("ol", {}, rows, missing),
+      ...lessonRows(data, progress, open),
       h("form", { method: "dialog" }, h("button", { class: "svl-btn" }, "Close")),
     );
     dialog.addEventListener("click", (event) => {
@@ -147,5 +154,5 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return dialog;
   }
 
-  Object.assign(S, { lessonPanel, lessonList });
+  Object.assign(S, { lessonPanel, lessonRows, lessonList });
 })(globalThis.SpecViz);

@@ -198,14 +198,10 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 
   const PICTURES = { mask: (now) => S.maskPicture(now), caches: cachesPicture };
 
-  /** The page's tab of that name, where there is one. */
-  const tabOf = (name) =>
-    [...document.querySelectorAll("[role=tab]")].find((tab) => tab.textContent.trim() === name) || null;
-
   /** The same as elements. */
   function whyLines(now) {
     return why(now).map((one) => {
-      const tab = one.link ? tabOf(one.link.tab) : null;
+      const link = document.querySelector("[role=tab]") ? one.link : null; // a page that stands alone has no tabs
       return h(
         "div",
         { class: "svp-why" },
@@ -215,8 +211,10 @@ globalThis.SpecViz = globalThis.SpecViz || {};
           h("b", {}, one.title),
           " ",
           ...S.sentence(one.text),
-          tab ? " " : null,
-          tab ? h("button", { type: "button", class: "svp-link", onclick: () => tab.click() }, one.link.text) : null,
+          link ? " " : null,
+          link
+            ? h("button", { type: "button", class: "svp-link", onclick: () => S.openTab(link.tab) }, link.text)
+            : null,
         ),
         one.picture ? PICTURES[one.picture](now) : null,
       );

@@ -14,7 +14,7 @@ from specviz.resources import ROOT
 FOLDER = ROOT / "lessons"
 AREAS = ("badge", "text", "draft", "card", "caption", "transport", "exhibits", "costs", "counters", "tools")
 """areas of the player that a beat may light or hide"""
-TABS = ("Race", "Speedup", "Studies", "Machine", "What if", "Proof", "About")
+TABS = ("Race", "When it pays", "Studies", "Machine", "What if", "Proof", "About")
 """tabs that a beat may lead to"""
 WORDS = 60
 """a beat's text has at most so many"""

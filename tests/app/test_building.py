@@ -16,11 +16,11 @@ from starlette.routing import Route
 
 from specviz.app.page.build import build, settled
 from specviz.app.page.deferred import LOADING, DeferredSource
-from specviz.app.page.links import TABS
 from specviz.app.page.settings import launch_settings
 from specviz.app.parts.cancellation import MOST_GONE, Cancellations
 from specviz.app.parts.gallery import gallery, write_index
 from specviz.app.parts.request import Limits
+from specviz.app.parts.tab_rows import FRONT, IN_LAB, is_tab, opening
 from specviz.errors import ModelError
 from specviz.protocol.runs import RunRequest, TraceSource
 from specviz.resources import ROOT as ASSETS
@@ -48,7 +48,25 @@ def test_whatever_is_handed_in_is_read_in_the_lane_for_reading(tmp_path: Path) -
 def test_every_tab_of_the_page_can_be_linked_to(tmp_path: Path) -> None:
     codec.write(sample(), tmp_path / "sample.json.gz")
     demo = build(ReplaySource(sample()), gallery(tmp_path), Limits())
-    assert [block.id for block in demo.blocks.values() if isinstance(block, gr.Tab)] == list(TABS)
+    named = [str(block.id) for block in demo.blocks.values() if isinstance(block, gr.Tab)]
+    assert named == [*FRONT, *IN_LAB]
+    assert all(map(is_tab, named))
+
+
+@pytest.mark.parametrize(
+    ("name", "rows"),
+    [
+        ("race", ("race", None)),
+        ("lab", ("lab", None)),
+        ("machine", ("lab", "machine")),
+        ("step", ("watch", None)),
+        ("speedup", ("when-it-pays", None)),
+        ("nothing", (None, None)),
+    ],
+    ids=["of the first row", "the lab", "of the lab", "once Step", "once Speedup", "of none"],
+)
+def test_a_name_opens_its_tab_in_either_row(name: str, rows: tuple[str | None, str | None]) -> None:
+    assert tuple(getattr(row, "selected", None) for row in opening(name)) == rows
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""What the Speedup tab makes of points: which texts and temperatures its numbers and charts are about."""
+"""What the When-it-pays tab makes of points: which texts and temperatures its numbers and charts are about."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Pictures for the README and the docs: `python -m tests.browser.pictures docs/img`.
 
-All are of what is shipped: `player` of a recorded run, `waterfall` and `plane` of the sweep that the Speedup tab opens
-with, `batch` of the fold of the Machine tab. Needs Chromium, as the browser tests do. Names after the folder choose
-these or other charts of the lab.
+All are of what is shipped: `player` of a recorded run, `waterfall` and `plane` of the sweep that the When-it-pays tab
+opens with, `batch` of the fold of the Machine tab. Needs Chromium, as the browser tests do. Names after the folder
+choose these or other charts of the lab.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from playwright.sync_api import Page, expect
 from specviz.trace import codec
 from tests.app.doubles import ReplaySource, sample
 from tests.browser.page_server import served
+from tests.browser.tabs import is_open, open_tab
 from tests.browser.test_page import opened, pick
 
 pytestmark = pytest.mark.browser
@@ -27,7 +28,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture
 def analysis(page: Page, address: str) -> Page:
     opened(page, address)
-    page.get_by_role("tab", name="Analysis").click()
+    open_tab(page, "Analysis")
     expect(page.locator("#sv-analysis-answer .sv-answer")).to_contain_text("Why are the tokens of")
     return page
 
@@ -45,7 +46,7 @@ def test_an_example_opens_the_player_at_that_verdict(analysis: Page) -> None:
     example = analysis.locator("#sv-analysis-answer .sv-open[data-node]:not([data-node=''])").first
     round_index, node = example.get_attribute("data-round"), example.get_attribute("data-node")
     example.click()
-    expect(analysis.get_by_role("tab", name="Step")).to_have_attribute("aria-selected", "true")
+    is_open(analysis, "Watch")
     expect(analysis.locator("#sv-player .svp-where")).to_have_text(f"Round {int(round_index) + 1} of 8")
     chosen = analysis.locator(f"#sv-player [role=treeitem][data-node='{node}']")
     expect(chosen).to_have_attribute("aria-selected", "true")
@@ -100,12 +101,12 @@ def test_the_tables_of_what_is_counted_are_saved_as_one_zip(analysis: Page) -> N
         analysis.locator("#sv-analysis-csv").click()
     assert saved.value.suggested_filename == "specviz-analysis.zip"
     with zipfile.ZipFile(saved.value.path()) as archive:
-        assert archive.read("runs.csv").count(b"\nthe run in Step,") == 1
+        assert archive.read("runs.csv").count(b"\nthe run in Watch,") == 1
     expect(analysis.locator("#sv-analysis-packed")).to_contain_text("Tables of 1 run")
 
 
 def test_the_kept_traces_of_a_sweep_are_analysed_with_one_press(analysis: Page) -> None:
-    analysis.get_by_role("tab", name="Speedup").click()
+    open_tab(analysis, "When it pays")
     analysis.get_by_role("button", name="What to measure").click()
     analysis.locator("#sv-sweep-gammas input, #sv-sweep-gammas textarea").fill("1")
     analysis.locator("#sv-sweep-keep input").check()
@@ -114,6 +115,6 @@ def test_the_kept_traces_of_a_sweep_are_analysed_with_one_press(analysis: Page) 
         analysis.locator("#sv-sweep-run").click()
         expect(analysis.locator("#sv-sweep-analyse")).to_be_enabled()
         analysis.locator("#sv-sweep-analyse").click()
-        expect(analysis.get_by_role("tab", name="Analysis")).to_have_attribute("aria-selected", "true")
+        is_open(analysis, "Analysis")
         expect(analysis.locator("#sv-analysis-message")).to_contain_text("Counted: 6 runs")
-        analysis.get_by_role("tab", name="Speedup").click()
+        open_tab(analysis, "When it pays")

@@ -11,6 +11,7 @@ from playwright.sync_api import BrowserContext, Page, Route, expect
 from specviz.app.parts.cancellable import TURNED_AWAY
 from tests.app.doubles import ReplaySource, sample
 from tests.browser.page_server import served
+from tests.browser.tabs import open_tab
 
 pytestmark = pytest.mark.browser
 
@@ -39,16 +40,16 @@ def page(context: BrowserContext, address: str) -> Page:
 @pytest.mark.parametrize(
     ("tab", "run", "stop", "message"),
     [
-        ("Step", "#sv-run", "#sv-stop", "#sv-message"),
+        ("Watch", "#sv-run", "#sv-stop", "#sv-message"),
         ("Race", "#sv-race-run", "#sv-race-stop", "#sv-race-message"),
-        ("Speedup", "#sv-sweep-run", "#sv-sweep-cancel", "#sv-sweep-message"),
+        ("When it pays", "#sv-sweep-run", "#sv-sweep-cancel", "#sv-sweep-message"),
         ("Proof", "#sv-proof-sample", "#sv-proof-sample-cancel", "#sv-proof-sampled"),
     ],
 )
 def test_the_buttons_come_back_with_a_sentence_and_the_next_press_runs(
     page: Page, tab: str, run: str, stop: str, message: str
 ) -> None:
-    page.get_by_role("tab", name=tab, exact=True).click()
+    open_tab(page, tab)
     expect(page.locator(run)).to_be_enabled()
     page.route("**/queue/join*", full)
     page.locator(run).click()

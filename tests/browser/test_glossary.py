@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.app.doubles import ReplaySource, sample
 from tests.browser.page_server import served
+from tests.browser.tabs import open_tab
 from tests.browser.test_player import SAMPLE, at, opened
 
 pytestmark = pytest.mark.browser
@@ -88,7 +89,7 @@ def test_labels_and_tables_of_the_page_explain_themselves_too(page: Page, addres
     label.focus()
     expect(page.locator(POPOVER)).to_contain_text("the most probable token is taken")
     page.keyboard.press("Escape")
-    page.get_by_role("tab", name="About").click()
+    open_tab(page, "About")
     expect(page.locator("#sv-drafters th.sv-term", has_text="drafter").first).to_be_visible()
     typed = page.locator("#sv-prompt textarea")
     assert typed.evaluate("field => field.closest('.sv-term')") is None

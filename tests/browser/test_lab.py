@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 from specviz.app.lab.waterfall import STEPS
 from tests.app.doubles import ReplaySource, sample
 from tests.browser.page_server import served
+from tests.browser.tabs import is_open
 from tests.browser.test_page import message, open_form, opened, speedup
 
 pytestmark = pytest.mark.browser
@@ -45,14 +46,14 @@ def test_a_chart_is_chosen_read_saved_and_found_again_by_its_link(page: Page, tm
 
         page.locator("#sv-lab-link").click()
         expect(page.locator("#sv-lab-note")).to_contain_text("address bar")
-        assert "?tab=speedup&chart=position" in page.url
+        assert "?tab=when-it-pays&chart=position" in page.url
         with page.expect_download() as download:
             page.get_by_text("Results as JSON").first.click()
         download.value.save_as(tmp_path / "all_drafters.json")
         query = page.url.partition("?")[2]
     with served(ReplaySource(sample()), tmp_path) as url:
         page.goto(f"{url}?{query}")
-        expect(page.get_by_role("tab", name="Speedup")).to_have_attribute("aria-selected", "true")
+        is_open(page, "When it pays")
         expect(page.get_by_label("Acceptance by position")).to_be_checked()
         expect(page.locator("#sv-sweep-origin .sv-badge-recorded")).to_be_visible()
         expect(page.locator("#sv-lab-plot .legendtext")).to_have_text(["model", "ngram"])

@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from specviz.app.components.standalone import standalone_html
-from specviz.app.learn.button import lessons_of
+from specviz.app.learn.lessons import lessons_of
 from specviz.app.parts.gallery import gallery
 from specviz.app.site.build import write_site
 from specviz.lessons.lesson import read
@@ -21,6 +21,7 @@ from specviz.resources import ROOT as ASSETS
 from specviz.trace import codec
 from tests.app.doubles import ReplaySource, sample
 from tests.browser.page_server import served
+from tests.browser.tabs import is_open, open_tab
 
 pytestmark = pytest.mark.browser
 LESSONS = [lesson.id for lesson in read()]
@@ -48,7 +49,7 @@ def opened(page: Page, address: str) -> Page:
     page.goto(address)
     expect(page.locator("#sv-player [data-ready]").first).to_be_attached()
     expect(page.locator("#sv-run")).to_be_enabled()
-    expect(page.locator(".sv-learn")).to_be_visible()
+    expect(page.locator(".sv-learn-box")).to_be_attached()
     return page
 
 
@@ -59,8 +60,13 @@ def lessons(page: Page) -> list[dict[str, Any]]:
 
 
 def start(page: Page, name: str) -> dict[str, Any]:
+    open_tab(page, "Learn")
+    return begun(page, name)
+
+
+def begun(page: Page, name: str) -> dict[str, Any]:
+    """The lesson, once its button in the list of lessons was pressed."""
     one = next(lesson for lesson in lessons(page) if lesson["id"] == name)
-    page.locator(".sv-learn").click()
     page.get_by_role("button", name=f"Start: {one['title']}").click()
     return one
 
@@ -119,7 +125,7 @@ def test_a_lesson_goes_on_where_it_was_left(home: Page, address: str) -> None:
     home.get_by_role("button", name="Leave the lesson").click()
     expect(home.locator(".svl")).to_have_count(0)
     opened(home, address)
-    home.locator(".sv-learn").click()
+    open_tab(home, "Learn")
     expect(home.get_by_text(f"at 4 of {len(one['beats'])}")).to_be_visible()
     home.get_by_role("button", name=f"Go on: {one['title']}").click()
     expect(home.locator(".svl-where")).to_contain_text(f"4 of {len(one['beats'])}")
@@ -182,15 +188,15 @@ def test_keys_typed_into_a_field_stay_there(home: Page) -> None:
     expect(home.locator(".svl-where")).to_contain_text("· 1 of")
 
 
-def test_a_link_leads_to_its_tab_and_the_button_back(home: Page) -> None:
+def test_a_link_leads_to_its_tab_and_the_first_tab_back(home: Page) -> None:
     one = start(home, "the_law_stays")
     place = next(index for index, beat in enumerate(one["beats"]) if beat["link"])
     for _ in range(place):
         home.keyboard.press("PageDown")
     home.locator(".svl-link:not(.is-leave)").click()
-    expect(home.get_by_role("tab", name="Proof")).to_have_attribute("aria-selected", "true")
+    is_open(home, "Proof")
     home.keyboard.press("PageDown")  # the lesson is out of sight: not its key
-    home.locator(".sv-learn").click()
+    open_tab(home, "Watch")
     expect(home.locator(".svl")).to_be_visible()
     expect(home.locator(".svl-where")).to_contain_text(f"{place + 1} of {len(one['beats'])}")
 
@@ -276,7 +282,8 @@ def test_the_static_site_plays_a_lesson_from_disk(home: Page, tmp_path: Path) ->
     recordings = gallery(ASSETS / "traces")
     write_site(tmp_path / "site", recordings, ASSETS / "sweeps", json.loads(lessons_of(recordings)))
     alone = from_disk(home, tmp_path / "site" / "index.html")
-    one = start(alone, "trees")
+    alone.locator(".sv-learn").click()  # without tabs a button opens the list
+    one = begun(alone, "trees")
     played_on(alone, one, 0)
     alone.context.close()
 

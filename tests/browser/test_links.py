@@ -22,6 +22,7 @@ from specviz.trace.events import Trace
 from tests.app.doubles import ReplaySource, sample
 from tests.browser.conftest import PATIENCE_MS
 from tests.browser.page_server import served
+from tests.browser.tabs import is_open, open_tab
 
 pytestmark = pytest.mark.browser
 
@@ -195,7 +196,7 @@ def choose(page: Page, control: str, option: str) -> None:
 
 def test_tab_and_what_if_values_come_back(page: Page, address: str, browser: Browser) -> None:
     opened(page, address)
-    page.get_by_role("tab", name="What if").click()
+    open_tab(page, "What if")
     expect(page).to_have_url(re.compile("[#&]tab=what-if"))
     page.locator("#sv-what-if-tree input, #sv-what-if-tree textarea").fill("3,2")
     choose(page, "#sv-what-if-clock", "measured curve")
@@ -208,7 +209,7 @@ def test_tab_and_what_if_values_come_back(page: Page, address: str, browser: Bro
     assert set(set_values(page)["what-if"]) == {"tree", "clock", "place"}
     said = page.locator("#sv-what-if-verdict").inner_text()
     other = fresh(browser, page.url)
-    expect(other.get_by_role("tab", name="What if")).to_have_attribute("aria-selected", "true")
+    is_open(other, "What if")
     expect(other.locator("#sv-what-if-tree input, #sv-what-if-tree textarea")).to_have_value("3,2")
     expect(other.get_by_label("context and batch")).to_have_value(chosen)
     expect(other.locator("#sv-what-if-verdict")).to_have_text(said, use_inner_text=True)
@@ -219,7 +220,7 @@ def test_race_settings_come_back_and_nothing_runs(
     page: Page, address: str, browser: Browser, source: ReplaySource
 ) -> None:
     opened(page, address)
-    page.get_by_role("tab", name="Race").click()
+    open_tab(page, "Race")
     page.locator("#sv-race-prompt textarea").fill("two words")
     choose(page, "#sv-race-drafter-1", "model")
     page.locator("#sv-race-drafter-1 ~ * input[type=number]").first.fill("7")
@@ -236,7 +237,7 @@ def test_race_settings_come_back_and_nothing_runs(
     expect(other.locator("#sv-race-message")).to_contain_text("Run race records it here")
     assert len(source.requests) == before
     # Going on: the race stays in the address while another tab's value joins it.
-    other.get_by_role("tab", name="Proof").click()
+    open_tab(other, "Proof")
     other.locator("#sv-proof-p input, #sv-proof-p textarea").fill("0.2, 0.2, 0.6")
     other.locator("#sv-proof-p input, #sv-proof-p textarea").blur()
     settled(other, lambda values: values == {"race": wanted, "proof": {"p": "0.2, 0.2, 0.6"}})
@@ -256,11 +257,11 @@ def test_machine_speedup_and_map_come_back(page: Page, address: str, browser: Br
     expect(page.locator("#sv-machine-curve input")).to_have_value(label)
     expect(page.locator("#sv-machine-setting input")).to_have_value(setting)
     expect(page.locator("#sv-machine-plot .js-plotly-plot")).to_be_visible()
-    page.get_by_role("tab", name="Speedup").click()
+    open_tab(page, "When it pays")
     expect(page.locator("#sv-lab-choice input:checked")).to_have_value("plane")
     page.locator("#sv-sweep-form button").first.click()
     expect(page.locator("#sv-sweep-gammas input, #sv-sweep-gammas textarea")).to_have_value("3,5")
-    page.get_by_role("tab", name="Map").click()
+    open_tab(page, "Map")
     expect(page.locator("#sv-map article")).to_have_count(len(matching({"drafts": [facet]})))
 
 
@@ -271,8 +272,8 @@ def test_values_that_no_control_could_have_are_left_out(page: Page, address: str
         "speedup": {"drafters": ["unknown"], "families": "x"}, "map": {"drafts": [{}]}, "proof": {"candidates": True},
     }  # fmt: skip
     opened(page, f"{address}#set={pack(values)}")
-    for tab in ("Race", "Machine", "Speedup", "Map", "Proof"):
-        page.get_by_role("tab", name=tab).click()
+    for tab in ("Race", "Machine", "When it pays", "Map", "Proof"):
+        open_tab(page, tab)
     expect(page.locator("#sv-proof-summary")).to_be_visible()
     expect(page.locator("#sv-machine-message")).to_contain_text("is not in the link")
     assert page.locator(".toast-body").count() == 0
@@ -284,7 +285,7 @@ def test_a_simulated_run_is_drawn_again(page: Page, address: str, browser: Brows
     page.get_by_role("button", name="Step through a simulated run").click()
     expect(page.locator("#sv-message")).to_contain_text("no model ran")
     page.evaluate("document.querySelector('#sv-player .sv-player').specviz.go({round: 3, beat: 1}, true)")
-    expect(page).to_have_url(re.compile("#run=simulated&round=4&beat=2.*&tab=step&set="))
+    expect(page).to_have_url(re.compile("#run=simulated&round=4&beat=2.*&tab=watch&set="))
     there = page.locator("#sv-player .sv-player").inner_text()
     other = fresh(browser, page.url)
     expect(other.locator("#sv-message")).to_contain_text("no model ran")

@@ -18,6 +18,7 @@ from specviz.protocol.sweeps.toml_file import read_definition
 from specviz.trace import codec
 from tests.app.doubles import SAMPLE, ReplaySource, sample
 from tests.browser.page_server import served
+from tests.browser.tabs import FRONT, LAB, is_open, open_tab
 
 pytestmark = pytest.mark.browser
 expect.set_options(timeout=20_000)
@@ -32,7 +33,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture
 def step(page: Page, address: str) -> Page:
-    """The Step tab of a freshly opened page."""
+    """The Watch tab of a freshly opened page."""
     return opened(page, address)
 
 
@@ -192,7 +193,7 @@ def test_a_sweep_file_opens_in_its_own_tab_and_a_trace_leaves_no_old_name_in_the
         step.locator("#sv-upload").click()
     chooser.value.set_files(file)
     expect(step.locator("#sv-sweep-message")).to_contain_text("Own: Run sweep makes its 14 runs")
-    expect(step.get_by_role("tab", name="Speedup")).to_have_attribute("aria-selected", "true")
+    is_open(step, "When it pays")
 
 
 def test_a_bad_file_is_refused_with_its_place_and_the_stage_stays(step: Page, tmp_path: Path) -> None:
@@ -217,7 +218,7 @@ def test_hostile_names_in_a_file_stay_text(step: Page, tmp_path: Path) -> None:
 
 
 def test_the_fold_of_smaller_heads_draws_and_answers_its_slider(step: Page) -> None:
-    step.get_by_role("tab", name="Machine").click()
+    open_tab(step, "Machine")
     step.locator("#sv-heads").get_by_text("A smaller draft head").click()
     step.locator("#sv-heads-plot .main-svg").first.wait_for(state="visible")
     box = step.locator("#sv-heads-plot .main-svg").first.bounding_box()
@@ -229,7 +230,7 @@ def test_the_fold_of_smaller_heads_draws_and_answers_its_slider(step: Page) -> N
 
 
 def test_a_study_draws_the_shipped_measurement_and_is_in_the_address(step: Page) -> None:
-    step.get_by_role("tab", name="Studies").click()
+    open_tab(step, "Studies")
     step.locator("#sv-lanes-plot .main-svg").first.wait_for(state="visible")
     step.get_by_label("How large a batch?").check()
     expect(step.locator("#sv-study-asynchronous")).to_be_hidden()
@@ -246,7 +247,7 @@ def test_a_study_draws_the_shipped_measurement_and_is_in_the_address(step: Page)
 
 
 def test_the_machine_tab_draws_a_shipped_curve_when_it_is_opened(step: Page) -> None:
-    step.get_by_role("tab", name="Machine").click()
+    open_tab(step, "Machine")
     expect(step.locator("#sv-machine-sentence")).to_contain_text("Free means at most 10% more time")
     expect(step.locator("#sv-machine-plot .legendtext").first).to_have_text("t(n), measured")
     expect(step.locator("#sv-machine-table tbody tr").first).to_contain_text("1.00")
@@ -276,11 +277,11 @@ def test_a_sweep_runs_and_shows_measured_points_with_theory(step: Page) -> None:
 
 
 def test_a_modelled_setting_is_stepped_through_as_a_simulated_run(step: Page) -> None:
-    step.get_by_role("tab", name="What if").click()
+    open_tab(step, "What if")
     step.locator("#sv-what-if-tree input, #sv-what-if-tree textarea").fill("2,1")
     expect(step.locator("#sv-what-if-verdict")).to_contain_text("with tree 2,1 (4 candidates) at α 0.70")
     step.locator("#sv-what-if-play").click()
-    expect(step.get_by_role("tab", name="Step")).to_have_attribute("aria-selected", "true")
+    is_open(step, "Watch")
     expect(step.locator("#sv-badges")).to_contain_text("times modelled")
     expect(step.locator("#sv-player")).to_contain_text("[simulated: no model, no text]")
     message(step).to_contain_text("95 % of such runs lie between")
@@ -327,7 +328,7 @@ def test_a_cancelled_sweep_keeps_its_points_goes_on_by_resume_and_opens_again_as
 
 
 def speedup(page: Page) -> Page:
-    page.get_by_role("tab", name="Speedup").click()
+    open_tab(page, "When it pays")
     expect(page.locator("#sv-sweep-plot .plot-container")).to_be_visible()
     return page
 
@@ -379,36 +380,13 @@ def test_policies_say_what_they_set_aside_and_stand_on_their_fold(step: Page) ->
     expect(step.locator("#sv-growth")).to_be_hidden()
 
 
-TABS = (
-    "Step",
-    "Analysis",
-    "Race",
-    "Speedup",
-    "Studies",
-    "Train",
-    "Machine",
-    "What if",
-    "Proof",
-    "Scenes",
-    "Map",
-    "About",
-)
-
-
 @pytest.mark.parametrize("width", [1280, 390])
 def test_no_tab_scrolls_sideways(page: Page, address: str, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 844})
     opened(page, address)
-    if width == 1280:  # a narrow page keeps the last ones in a menu
-        assert page.get_by_role("tab").all_inner_texts() == [*TABS], "another tab is not looked at here"
-    for name in TABS:
-        tab = page.get_by_role("tab", name=name)
-        if not tab.is_visible():
-            page.locator(".overflow-menu > button").click()
-            page.locator(".overflow-dropdown button", has_text=name).click()
-        else:
-            tab.click()
-        expect(tab).to_have_attribute("aria-selected", "true")
+    assert page.get_by_role("tab").all_inner_texts() == [*FRONT], "another tab is not looked at here"
+    for name in (*FRONT, *LAB):
+        open_tab(page, name)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 

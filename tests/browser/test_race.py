@@ -15,6 +15,7 @@ from specviz.app.race.actions import RaceActions
 from specviz.protocol.runs import Catalog
 from tests.app.doubles import ReplaySource, sample
 from tests.browser.page_server import served
+from tests.browser.tabs import open_tab
 
 pytestmark = pytest.mark.browser
 HOSTILE = "#<b>${1+1}`{{x}}"
@@ -45,7 +46,7 @@ def tab(page: Page, address: str) -> Page:
 
 def opened(page: Page, address: str) -> Page:
     page.goto(address)
-    page.get_by_role("tab", name="Race").click()
+    open_tab(page, "Race")
     expect(page.locator("#sv-race .sv-race[data-ready]")).to_be_attached()
     return page
 
@@ -111,7 +112,7 @@ def test_a_finish_flag_stands_only_where_its_runner_has_arrived(tab: Page) -> No
 
 
 def test_keys_work_after_a_click_on_a_tab(tab: Page) -> None:
-    tab.get_by_role("tab", name="Race").click()
+    open_tab(tab, "Race")
     tab.keyboard.press("Home")
     assert clock_of(tab) == 0
     tab.keyboard.press("ArrowRight")

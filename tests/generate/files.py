@@ -111,7 +111,7 @@ def list_of_systems() -> Files:
 
 
 def predictions() -> Files:
-    """Predicted beside measured speedups, from the sweep that the Speedup tab opens with."""
+    """Predicted beside measured speedups, from the sweep that the When-it-pays tab opens with."""
     page = ROOT / "docs" / "theory.md"
     return {page: filled(page.read_text(encoding="utf-8"), {predicted.SECTION: predicted.section()})}
 

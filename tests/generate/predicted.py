@@ -25,9 +25,10 @@ def section() -> str:
     off = [one.expected / one.measured for one in chains]
     return "\n".join(
         (
-            f"On the sweep that the Speedup tab opens with (temperature 0, the {len({one.prompt for one in points})} "
-            f"prompts whose text does not repeat itself, {sweep.result.provenance.machine.dtype}, "
-            f"{sweep.result.provenance.machine.processor}) chains come out {_missed(median(off))} in the median, "
+            f"On the sweep that the When-it-pays tab opens with (temperature 0, the "
+            f"{len({one.prompt for one in points})} prompts whose text does not repeat itself, "
+            f"{sweep.result.provenance.machine.dtype}, {sweep.result.provenance.machine.processor}) "
+            f"chains come out {_missed(median(off))} in the median, "
             f"{_missed(max(off))} at worst:",
             "",
             f"| {' | '.join(('γ', *(one.name.rpartition('=')[2] for one in chains)))} |",

@@ -142,4 +142,4 @@ def test_the_page_is_served_with_its_scripts_and_its_tabs(installed: Path, tmp_p
         page = json.load(response)
     assert page["title"] == "SpecViz"
     assert (ROOT / "assets" / "js" / "tree.js").read_text(encoding="utf-8") in page["head"]
-    assert {"step", "race", "proof"} <= {part["props"].get("id") for part in page["components"]}
+    assert {"watch", "race", "proof"} <= {part["props"].get("id") for part in page["components"]}

@@ -1,4 +1,5 @@
-"""A fold of the Speedup tab: acceptance records of other engines beside traces; what was opened stays with its visitor.
+"""A fold of the When-it-pays tab: acceptance records of other engines beside traces; what was opened stays with
+its visitor.
 
 Lays out and answers uploads; reading is `protocol.acceptance`.
 """

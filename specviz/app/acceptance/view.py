@@ -39,7 +39,7 @@ def sentence(runs: Sequence[AcceptanceRun]) -> str:
     """What of the comparison has a tree to step through."""
     counted = [run.name for run in runs if not run.traced]
     if not counted:
-        return "All of these are whole traces: open them in Step to see their trees."
+        return "All of these are whole traces: open them in Watch to see their trees."
     return (
         f"Summary only: {', '.join(counted)}. The engine tells how many drafts were accepted, not which, so there is "
         "no tree, no p, q or verdict to step through."

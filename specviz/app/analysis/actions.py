@@ -32,7 +32,7 @@ from specviz.trace.exports.tables import term_columns
 
 STAGE, RECORDED, SWEPT, FILES = "stage", "recorded", "sweep", "files"
 WORDS = {
-    STAGE: "the run in Step", RECORDED: "all recorded runs", SWEPT: "a sweep of every drafter", FILES: "my traces",
+    STAGE: "the run in Watch", RECORDED: "all recorded runs", SWEPT: "a sweep of every drafter", FILES: "my traces",
 }  # fmt: skip
 SHARED = (RECORDED, SWEPT)
 """the same for every visitor: counted once"""

@@ -36,7 +36,7 @@ MOST_LIST = 200_000
 """bytes: 300 members, each with a long name, and their folders"""
 SWEEP_ZIP = "failures.traces.zip"
 """in assets/sweeps: `specviz bench sweep assets/sweeps/failures.toml --write-failures --zip-traces …` writes it"""
-ON_STAGE = "the run in Step"
+ON_STAGE = "the run in Watch"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Library:
     def stage(self, player: str) -> list[Named]:
         """Raises TraceError where nothing is on the stage."""
         if not player:
-            raise TraceError("no run is on the stage; open or run one in Step, or choose other runs here.")
+            raise TraceError("no run is on the stage; open or run one in Watch, or choose other runs here.")
         return [Named(ON_STAGE, Place("stage", packed=pack(player)))]
 
     def files(self, paths: Sequence[str]) -> list[Named]:

@@ -20,13 +20,14 @@ from specviz.app.lab.tab import picture_buttons
 from specviz.app.page.events import LATEST, QUEUED, QUIET, READING
 from specviz.app.parts import notices
 from specviz.app.parts.kept import Kept
+from specviz.app.parts.tab_rows import ANALYSIS, WATCH, TabRows, opening
 from specviz.app.step.opening_actions import OpeningActions
 from specviz.app.step.tab import OPEN_AT, StepParts
 from specviz.errors import SpecVizError
 from specviz.theory.analysis.patterns import PATTERNS, SURPRISING
 
 INTRO = (
-    "Why are my drafter's tokens rejected? Counted over the run in *Step*, over all recorded runs, over a sweep of "
+    "Why are my drafter's tokens rejected? Counted over the run in *Watch*, over all recorded runs, over a sweep of "
     "every drafter, or over traces of yours. A press on an example opens the player at that very verdict."
 )
 EVERYONE = "Every drafter and its three kinds"
@@ -110,7 +111,7 @@ def analysis_tab(
 def opens_traces(
     button: gr.Button,
     traces: Callable[[str], Path | None],
-    tabs: gr.Tabs,
+    tabs: TabRows,
     parts: AnalysisParts,
     message: gr.HTML,
 ) -> None:
@@ -120,13 +121,13 @@ def opens_traces(
     def open_traces(of: str, again: int, visitor: gr.Request) -> tuple[object, ...]:
         path = traces(visitor.session_hash or "")
         if path is None:
-            return (*[gr.skip()] * 4, notices.message(NO_TRACES, "error"))
+            return (*[gr.skip()] * 5, notices.message(NO_TRACES, "error"))
         files = gr.File(value=[str(path)], visible=True)
         # Another choice of what is counted is news by itself; the same with other files is not.
         chosen = (gr.skip(), again + 1) if of == FILES else (FILES, gr.skip())
-        return (gr.Tabs(selected="analysis"), files, *chosen, gr.skip())
+        return (*opening(ANALYSIS), files, *chosen, gr.skip())
 
-    outputs = [tabs, parts.files, parts.of, parts.again, message]
+    outputs = [*tabs.outputs(), parts.files, parts.of, parts.again, message]
     button.click(open_traces, [parts.of, parts.again], outputs, **QUEUED)
 
 
@@ -215,7 +216,7 @@ def _wire_openings(
             return [gr.skip(), notices.message(str(error), "error"), *[gr.skip()] * len(stage)]
         shown = list(opens.open_trace(asked.trace, asked.file))
         shown[len(step.stage())] = json.dumps(asked.moment)
-        return [gr.Tabs(selected="step"), gr.skip(), *shown]
+        return [gr.Tabs(selected=WATCH), gr.skip(), *shown]
 
     for place in (parts.answer, parts.everyone, parts.pairs, parts.rounds, parts.compared):
         place.opened(show, found, [tabs, parts.message, *stage], **QUIET).then(

@@ -1,1 +1,1 @@
-"""The charts below the Speedup tab."""
+"""The charts below the When-it-pays tab."""

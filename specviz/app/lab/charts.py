@@ -1,7 +1,7 @@
 """The lab's charts, read off the files beside this one: each file with a `CHART` is a chart.
 
-Place in the flow: read by the Speedup tab and by whoever exports pictures. Adding a chart is one file with `figure`,
-`rows` and a `CHART`, and nothing else to edit.
+Place in the flow: read by the When-it-pays tab and by whoever exports pictures. Adding a chart is one file with
+`figure`, `rows` and a `CHART`, and nothing else to edit.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""The lab below the Speedup tab's chart: one chart of the visitor's choice over the same points, and its downloads.
+"""The lab below the When-it-pays tab's chart: one chart of the visitor's choice over the same points, and its
+downloads.
 
 Only the chosen chart is drawn. Pictures and links are made in the browser (`assets/js/charts.js`); a link restores tab
 and chart.
@@ -17,6 +18,7 @@ from specviz.app.lab.figure_parts import sentence
 from specviz.app.lab.files import rows_csv
 from specviz.app.page.events import LATEST, QUIET
 from specviz.app.parts.offered import offered
+from specviz.app.parts.tab_rows import opening
 from specviz.protocol.sweeps.points import SweepPoint
 
 PLOT = "sv-lab-plot"
@@ -88,10 +90,9 @@ def explanation(name: str) -> str:
     return f'<p class="sv-lab-question">{escape(one.question)}</p><p class="sv-note">{escape(one.reading)}</p>'
 
 
-def restore(visitor: gr.Request) -> tuple[object, object]:
-    """Tab and chart that the page's address asks for; an address that names none, or none of the page's, changes
-    nothing."""
+def restore(visitor: gr.Request) -> tuple[object, object, object]:
+    """Tab, in either row, and chart that the page's address asks for; an address that names none, or none of the
+    page's, changes nothing."""
     asked = dict(visitor.query_params) if visitor else {}
-    tab = gr.Tabs(selected="speedup") if asked.get("tab") == "speedup" else gr.skip()
     known = {one.name for one in CHARTS}
-    return tab, asked["chart"] if asked.get("chart") in known else gr.skip()
+    return *opening(str(asked.get("tab", ""))), asked["chart"] if asked.get("chart") in known else gr.skip()

@@ -50,7 +50,7 @@ class System:
     comparison: bool = False
     """it does not speculate, and stands here for what it shares with those that do"""
     commands: tuple[str, ...] = ()
-    """what to type for it, where no choice in the Step tab runs it"""
+    """what to type for it, where no choice in the Watch tab runs it"""
     shares: str = ""
     """of one that stands for comparison: what it has in common with those that speculate"""
     differs: str = ""
@@ -118,11 +118,11 @@ def methods_of(preset: Preset) -> dict[str, Any]:
 
 def preset_link(preset: Preset) -> str:
     """The address that opens Step with the preset's methods chosen, and runs nothing."""
-    return f"#tab=step&choose={pack({'prompt': '', **methods_of(preset)})}"
+    return f"#tab=watch&choose={pack({'prompt': '', **methods_of(preset)})}"
 
 
 def recording_link(preset: Preset) -> str:
-    return f"#tab=step&run={preset.recording}"
+    return f"#tab=watch&run={preset.recording}"
 
 
 def page_link(preset: Preset) -> str:

@@ -14,8 +14,8 @@ from specviz.resources import INSTALLED, ROOT
 
 INTRO = (
     "Every published system that SpecViz aims at, by what drafts, what shape its drafts have, what verifies them and "
-    "what it needs. A preset's name chooses its methods in *Step*; a command belongs into a terminal. *For comparison* "
-    "stand those that are fast without drafting and verifying."
+    "what it needs. A preset's name chooses its methods in *Watch*; a command belongs into a terminal. *For "
+    "comparison* stand those that are fast without drafting and verifying."
 )
 PAGES = ROOT.parent / "docs" / "methods"
 MISSING = "The pages of the methods are in the repository's `docs/methods`; this installation came without them."

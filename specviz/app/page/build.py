@@ -18,7 +18,8 @@ from specviz.app.analysis.tab import analysis_tab, opens_traces
 from specviz.app.endpoints.answers import Answers
 from specviz.app.endpoints.wiring import named_endpoints
 from specviz.app.lab.tab import restore
-from specviz.app.learn.button import Learn, lessons_of, wire_learn
+from specviz.app.learn.lessons import Learn, lessons_of, wire_learn
+from specviz.app.learn.tab import learn_tab
 from specviz.app.machine.actions import MachineActions
 from specviz.app.machine.tab import machine_tab
 from specviz.app.map.tab import map_tab
@@ -32,6 +33,7 @@ from specviz.app.parts import notices
 from specviz.app.parts.drafter_table import drafter_table
 from specviz.app.parts.gallery import Gallery
 from specviz.app.parts.request import Limits
+from specviz.app.parts.tab_rows import LAB, LEARN, PAYS, RACE, WATCH, TabRows
 from specviz.app.proof.actions import ProofActions
 from specviz.app.proof.tab import proof_tab
 from specviz.app.race.actions import RaceActions
@@ -85,46 +87,50 @@ def build(source: TraceSource, gallery: Gallery, limits: Limits, sweeps: Path = 
         with gr.Row(elem_classes="sv-top"):
             gr.HTML(HEADER, scale=4, min_width=280)
             status = gr.HTML(_status(source), scale=1, min_width=200, elem_id="sv-status")
-            learn = Learn(lessons_of(gallery), scale=0, min_width=84, elem_id="sv-learn")
             gr.HTML(LIGHT, scale=0, min_width=84, elem_classes="sv-light-box")
         damage = gr.HTML(visible=False, elem_id="sv-damage")
-        with gr.Tabs() as tabs:
-            with gr.Tab("Step", id="step"):
+        learn = Learn(lessons_of(gallery))
+        with gr.Tabs(elem_id="sv-tabs") as front:
+            with gr.Tab("Watch", id=WATCH):
                 parts = step_tab(step, table)
-            with gr.Tab("Analysis", id="analysis") as analysis_page:
-                opens = OpeningActions(gallery, source.catalog(), limits, tuple(parts.form))
-                analysed, analysis = analysis_tab(
-                    AnalysisActions(Library(gallery, limits, shipped(sweeps))), analysis_page, tabs, parts, opens
-                )
-            with gr.Tab("Race", id="race"):
+            with gr.Tab("Learn", id=LEARN):
+                learn_tab()
+            with gr.Tab("Race", id=RACE):
                 raced = race_tab(race, table)
-            with gr.Tab("Speedup", id="speedup") as speedup_page:
-                sweep = speedup_tab(speedup, speedup_page, table)
-            with gr.Tab("Studies", id="studies"):
-                studied = studies_tab()
-            with gr.Tab("Train", id="train") as train_page:
-                train_tab(train, train_page, tabs, parts.stage(), parts.form)
-            with gr.Tab("Machine", id="machine") as machine_page:
-                curves, heads = machine_tab(machine, machine_page)
-            with gr.Tab("What if", id="what-if"):
-                what_if = what_if_tab(simulating, tabs, parts.stage())
-            with gr.Tab("Proof", id="proof") as proof_page:
-                proved = proof_tab(proof, proof_page)
-            with gr.Tab("Scenes", id="scenes"):
-                scenes_tab(ScenesActions(step), Stage.of(tabs, parts))
-            with gr.Tab("Map", id="map"):
-                doc, filters = map_tab(frozenset(names.values()))
-            with gr.Tab("About", id="about"):
-                about_tab(table)
-        opens_sweeps(parts.drawer.upload, speedup, tabs, sweep.shown, limits.import_bytes)
+            with gr.Tab("When it pays", id=PAYS) as pays_page:
+                sweep = speedup_tab(speedup, pays_page, table)
+            with gr.Tab("Lab", id=LAB), gr.Tabs(elem_id="sv-lab-tabs") as lab:
+                with gr.Tab("Analysis", id="analysis") as analysis_page:
+                    opens = OpeningActions(gallery, source.catalog(), limits, tuple(parts.form))
+                    analysed, analysis = analysis_tab(
+                        AnalysisActions(Library(gallery, limits, shipped(sweeps))), analysis_page, front, parts, opens
+                    )
+                with gr.Tab("Studies", id="studies"):
+                    studied = studies_tab()
+                with gr.Tab("Train", id="train") as train_page:
+                    train_tab(train, train_page, front, parts.stage(), parts.form)
+                with gr.Tab("Machine", id="machine") as machine_page:
+                    curves, heads = machine_tab(machine, machine_page)
+                with gr.Tab("What if", id="what-if"):
+                    what_if = what_if_tab(simulating, front, parts.stage())
+                with gr.Tab("Proof", id="proof") as proof_page:
+                    proved = proof_tab(proof, proof_page)
+                with gr.Tab("Scenes", id="scenes"):
+                    scenes_tab(ScenesActions(step), Stage.of(front, parts))
+                with gr.Tab("Map", id="map"):
+                    doc, filters = map_tab(frozenset(names.values()))
+                with gr.Tab("About", id="about"):
+                    about_tab(table)
+        tabs = TabRows(front, lab)
+        opens_sweeps(parts.drawer.upload, speedup, front, sweep.shown, limits.import_bytes)
         opens_traces(sweep.analyse, speedup.traces, tabs, analysis, sweep.message)
-        wire_learn(learn, gallery, tabs, parts.stage())
+        wire_learn(learn, gallery, front, parts.stage())
         kept = [analysed, raced, sweep.kept, *studied, curves, heads, what_if, proved, filters]
         bar = parts.bar
         linked = LinkParts(tabs, parts.stage(), bar.run, bar.stop, parts.form, simulating.simulated, kept, [doc])
         wire_links(step, names, linked)
         _status_events(demo, source, status)
-        demo.load(restore, None, [tabs, sweep.chart], **QUIET)
+        demo.load(restore, None, [*tabs.outputs(), sweep.chart], **QUIET)
         for left in (answers.leave, step.leave, race.leave, speedup.leave, train.leave, machine.leave, proof.leave):
             demo.unload(left)
     _finish(demo, limits, damage)

@@ -26,6 +26,7 @@ from specviz.app.parts.live_run import Frame
 from specviz.app.parts.methods import kinds
 from specviz.app.parts.request import request_from
 from specviz.app.parts.sent import carried
+from specviz.app.parts.tab_rows import WATCH, TabRows, is_tab
 from specviz.app.step import filling
 from specviz.app.step.actions import StepActions, shown_as, stage_of
 from specviz.app.step.filling import GAMMA
@@ -36,20 +37,6 @@ from specviz.protocol.runs import RunRequest
 HEAD_BYTES = 400
 """of a trace, in which its run id stands"""
 RUN_ID = re.compile(rb'"run_id":"([^"]+)"')
-TABS = (
-    "step",
-    "analysis",
-    "race",
-    "speedup",
-    "studies",
-    "train",
-    "machine",
-    "what-if",
-    "proof",
-    "scenes",
-    "map",
-    "about",
-)
 SIMULATED, SIMULATED_IN = "simulated", "what-if"
 """the name in links of a simulated run, and the tab whose values it has"""
 AGAIN = "This link is a live run; running it again…"
@@ -75,9 +62,9 @@ def recorded_names(gallery: Gallery) -> dict[str, str]:
 class LinkParts:
     """What links write to."""
 
-    tabs: gr.Tabs
+    tabs: TabRows
     stage: Sequence[Component]
-    """the Step tab's player, badges, panels and message"""
+    """the Watch tab's player, badges, panels and message"""
     run: gr.Button
     stop: gr.Button
     form: Mapping[str, Component]
@@ -91,7 +78,7 @@ class LinkParts:
 
     def outputs(self) -> list[Any]:
         others = [one for kept in self.kept for one in kept.outputs()]
-        return [self.tabs, *self.stage, self.run, self.stop, *self.form.values(), *others, *self.doc]
+        return [*self.tabs.outputs(), *self.stage, self.run, self.stop, *self.form.values(), *others, *self.doc]
 
 
 class LinkActions:
@@ -104,9 +91,7 @@ class LinkActions:
     def asked(self, event: gr.EventData) -> Updates:
         """Show what a link names: its tab, its recorded run, the methods it chooses, the values of other tabs."""
         parts, message = self.parts, self.parts.stage[3]
-        updates: Updates = {parts.tabs: gr.skip()}
-        if (tab := _text(event, "tab")) in TABS:
-            updates[parts.tabs] = gr.Tabs(selected=tab)
+        updates: Updates = parts.tabs.opening(_text(event, "tab"))
         try:
             name = _text(event, "run")
             if name == SIMULATED:
@@ -132,9 +117,9 @@ class LinkActions:
         except SpecVizError as error:
             yield {message: notices.message(str(error), "error")}
             return
-        tab = _text(event, "tab") if _text(event, "tab") in TABS else "step"
+        tab = _text(event, "tab")
         yield {
-            parts.tabs: gr.Tabs(selected=tab),
+            **parts.tabs.opening(tab if is_tab(tab) else WATCH),
             message: notices.message(AGAIN, "busy"),
             **self._fill(asked, prompt=True),
             **elsewhere,

@@ -1,6 +1,6 @@
 """What the Scenes tab's controls do: draw the scene that is composed, and run the captioner on it in the player.
 
-The run is the Step tab's own, so it is stopped, continued and shared as any other.
+The run is the Watch tab's own, so it is stopped, continued and shared as any other.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import gradio as gr
 from gradio.components import Component
 
 from specviz.app.parts import notices
+from specviz.app.parts.tab_rows import WATCH
 from specviz.app.scenes.view import Row, doubt, drawn, request_for, scene_from
 from specviz.app.step import filling
 from specviz.app.step.actions import StepActions
@@ -47,7 +48,7 @@ class Composer:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Where a run is shown: the Step tab."""
+    """Where a run is shown: the Watch tab."""
 
     tabs: gr.Tabs
     shown: Sequence[Component]
@@ -61,7 +62,7 @@ class Stage:
 
 
 class ScenesActions:
-    """Over the Step tab's actions, which run."""
+    """Over the Watch tab's actions, which run."""
 
     def __init__(self, step: StepActions) -> None:
         self.step = step
@@ -79,7 +80,7 @@ class ScenesActions:
         return show
 
     def run(self, composer: Composer, stage: Stage, message: gr.HTML) -> Callable[..., Iterator[Updates]]:
-        """Fill the Step tab's controls with the run, show that tab and run."""
+        """Fill the Watch tab's controls with the run, show that tab and run."""
 
         def start(given: Given, visitor: gr.Request) -> Iterator[Updates]:
             try:
@@ -93,7 +94,7 @@ class ScenesActions:
                 return
             values = filling.by_control(filling.asked_values(request))
             filled = {stage.form[name]: value for name, value in values.items() if name in stage.form}
-            yield {stage.tabs: gr.Tabs(selected="step"), message: notices.message(""), **filled}
+            yield {stage.tabs: gr.Tabs(selected=WATCH), message: notices.message(""), **filled}
             self.step.arm(visitor)
             for update in self.step.run_again(request, visitor, lambda frame: frame.message):
                 yield dict(zip(stage.shown, update, strict=True))

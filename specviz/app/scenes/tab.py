@@ -31,7 +31,7 @@ CHART = (
 
 
 def scenes_tab(actions: ScenesActions, stage: Stage) -> None:
-    """Build the tab's content inside the current Blocks; runs show in the Step tab."""
+    """Build the tab's content inside the current Blocks; runs show in the Watch tab."""
     gr.Markdown(INTRO, elem_classes="sv-intro")
     with gr.Row(elem_classes="sv-composer"):
         with gr.Column(scale=0, min_width=200):

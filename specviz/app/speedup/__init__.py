@@ -1,1 +1,1 @@
-"""The Speedup tab: a sweep as a chart with theory over it."""
+"""The When-it-pays tab: a sweep as a chart with theory over it."""

@@ -1,4 +1,5 @@
-"""What the Speedup tab's controls do: plan a sweep, run it with progress, stop it, go on with it, hand out the results.
+"""What the When-it-pays tab's controls do: plan a sweep, run it with progress, stop it, go on with it, hand out the
+results.
 
 What was measured before a stop or an error stays on the page.
 """

@@ -1,4 +1,4 @@
-"""The Speedup tab's controls as a sweep definition, and what this machine lets a visitor ask for.
+"""The When-it-pays tab's controls as a sweep definition, and what this machine lets a visitor ask for.
 
 Knows no method by name; what the definition means is `specviz.protocol.sweeps.definition`'s.
 """

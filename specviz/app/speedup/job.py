@@ -23,7 +23,7 @@ from specviz.protocol.sweeps.spec import SweepSpec
 PROGRESS_S = 0.25
 CHART_S = 5.0
 """shortest time between two charts: drawing takes the same processor that is being measured"""
-COMMAND = "the page's Speedup tab"
+COMMAND = "the page's When-it-pays tab"
 
 
 @dataclass(slots=True)

@@ -1,4 +1,5 @@
-"""The Speedup tab: choose drafters, lengths and prompts, run the sweep, read the measured chart with theory over it.
+"""The When-it-pays tab: choose drafters, lengths and prompts, run the sweep, read the measured chart with theory over
+it.
 
 Lays out and wires; what the buttons do is in `speedup_actions`.
 """
@@ -19,6 +20,7 @@ from specviz.app.parts.kept import Kept
 from specviz.app.parts.methods import labelled
 from specviz.app.parts.models import model_fields
 from specviz.app.parts.prompts import chip_label, families
+from specviz.app.parts.tab_rows import PAYS
 from specviz.app.speedup.actions import IDLE, OPENING, OUTPUTS, SpeedupActions
 from specviz.app.speedup.figure import speedup_figure
 from specviz.app.speedup.form import SweepControls, early_stop_policies, measurable_tree_policies, sweepable
@@ -124,7 +126,7 @@ def opens_sweeps(
     def open_sweep(path: str | None, visitor: gr.Request) -> tuple[object, ...]:
         if path is None or not is_sweep(path, most_bytes):
             return (gr.skip(),) * (1 + len(outputs))
-        return gr.Tabs(selected="speedup"), *actions.open_file(path, visitor)
+        return gr.Tabs(selected=PAYS), *actions.open_file(path, visitor)
 
     upload.upload(open_sweep, upload, [tabs, *outputs], **READING)
 

@@ -82,7 +82,7 @@ class SpeedupView:
 
 
 def speedup_view(points: Sequence[SweepPoint]) -> SpeedupView:
-    """Everything the Speedup tab shows, from the points measured so far (none is fine); texts that repeat
+    """Everything the When-it-pays tab shows, from the points measured so far (none is fine); texts that repeat
     themselves are left out and counted."""
     held = varied(points)
     apart = len({(one.prompt, one.repeat, one.temperature) for one in points if repeats_itself(one)})

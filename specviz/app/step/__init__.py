@@ -1,1 +1,1 @@
-"""The Step tab: one run in the player, and the form that runs another."""
+"""The Watch tab: one run in the player, and the form that runs another."""

@@ -1,4 +1,4 @@
-"""What the Step tab's controls do: show a recorded or imported run, run live, stop, branch, explain.
+"""What the Watch tab's controls do: show a recorded or imported run, run live, stop, branch, explain.
 
 Every action returns what the page should show; an error becomes one sentence beside the buttons and nothing typed is
 lost.
@@ -10,6 +10,7 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
+from types import MappingProxyType
 from typing import Any
 
 import gradio as gr
@@ -194,9 +195,17 @@ class StepActions(Cancellable):
         self.retraining.leave(_name(visitor))
         self.audits.leave(_name(visitor))
 
-    def run_live(self, controls: form.Controls) -> Callable[..., Iterator[Updates]]:
+    def run_live(
+        self, controls: form.Controls, changes: Mapping[str, object] = MappingProxyType({})
+    ) -> Callable[..., Iterator[Updates]]:
+        """`changes`: values by name that the run has in place of what stands in the controls."""
+
         def run(given: Given, visitor: gr.Request) -> Iterator[Updates]:
-            yield from self._guarded(lambda: self._frames(self.request(controls, given), None, visitor))
+            def start() -> Iterator[Frame]:
+                values = {**controls.values(given), **changes}
+                return self._frames(request_from(values, self.catalog, self.limits), None, visitor)
+
+            yield from self._guarded(start)
 
         return run
 

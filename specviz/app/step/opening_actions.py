@@ -14,6 +14,7 @@ import gradio as gr
 
 from specviz.app.parts import notices
 from specviz.app.parts.gallery import Gallery
+from specviz.app.parts.notices import NO_CHOICE
 from specviz.app.parts.packed import unpack
 from specviz.app.parts.request import Limits
 from specviz.app.step.actions import shown_as, stage_of
@@ -30,8 +31,8 @@ from specviz.trace.limits import UPLOAD
 from specviz.trace.unchecked import outcome
 
 Updates = tuple[object, ...]
-Listed = tuple[str | None, str | None]
-"""the example and the recorded run that are shown, by which the lists name them; None: another run is"""
+Listed = tuple[str, str | None]
+"""the example and the recorded run that are shown, by which the lists name them; NO_CHOICE, None: another run is"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,8 @@ class OpeningActions:
 
     def open_example(self, title: str | None) -> Updates:
         """The recording that shows it, at the round that does."""
+        if title == NO_CHOICE:
+            return self.unchanged()
         example = next((one for one in self.gallery.examples if one.title == title), None)
         if example is None:
             return self._refused(f"there is no example '{str(title)[:60]}' here; choose one from the list.")
@@ -65,27 +68,27 @@ class OpeningActions:
         except TraceError as error:
             return self._refused(str(error))
 
-    def _listed(self, file: str, round_index: int = 0, title: str | None = None) -> Updates:
+    def _listed(self, file: str, round_index: int = 0, title: str = NO_CHOICE) -> Updates:
         """A run of the gallery with what is to be said of its text. Raises TraceError where there is no such run."""
         trace = self.gallery.read(file)
         said = shown_as(trace, self.gallery.comment(file))
         return self._stage(trace, round_index, message=said, listed=(title, file))
 
     def open_file(self, path: str | None) -> Updates:
-        """An imported trace, read with the limits for strangers' files; a sweep is the Speedup tab's."""
+        """An imported trace, read with the limits for strangers' files; a sweep is the When-it-pays tab's."""
         try:
             trace = imported(path, self.limits.import_bytes)
         except TraceError as error:
             if path is not None and is_sweep(path, self.limits.import_bytes):
                 return self._refused(
-                    f"{Path(path).name} is a sweep, no single run; it is opened in the Speedup tab.", "plain"
+                    f"{Path(path).name} is a sweep, no single run; it is opened under When it pays.", "plain"
                 )
             return self._refused(str(error))
         return self._stage(trace, message=f"{shown_as(trace)} {outcome(trace)}")
 
     def open_trace(self, trace: Trace, file: str | None = None) -> Updates:
         """A run that was read elsewhere; `file` of the gallery, if it is from there."""
-        return self._stage(trace, listed=(None, file))
+        return self._stage(trace, listed=(NO_CHOICE, file))
 
     def open_before(self, pair: Pair) -> Updates:
         """The run before, again; the one shown now becomes the one before."""
@@ -107,7 +110,7 @@ class OpeningActions:
         round_index: int = 0,
         message: str = "",
         pair: Pair | None = None,
-        listed: Listed = (None, None),
+        listed: Listed = (NO_CHOICE, None),
     ) -> Updates:
         pair = pair or Pair(shown(trace))
         values = values_of(trace.started, self.catalog, self.limits)
@@ -124,6 +127,10 @@ class OpeningActions:
     def _filled(self, values: Mapping[str, Any]) -> list[object]:
         held = by_control(values)
         return [held.get(name, gr.skip()) for name in self.names]
+
+    def unchanged(self) -> Updates:
+        """An answer that changes nothing."""
+        return (gr.skip(),) * (10 + len(self.names))
 
     def _refused(self, sentence: str, tone: str = "error") -> Updates:
         kept = [gr.skip()] * (6 + len(self.names))

@@ -22,6 +22,7 @@ from specviz.app.parts.cancellation import Switch
 from specviz.app.parts.jobs import Job, current
 from specviz.app.parts.own_prompts import offer_prompts
 from specviz.app.parts.request import Limits
+from specviz.app.parts.tab_rows import WATCH
 from specviz.app.step.actions import stage_of
 from specviz.app.train.figure import acceptance_figure, loss_figure
 from specviz.app.train.view import moment, sentence, stage_at, texts
@@ -202,16 +203,16 @@ class TrainActions(Cancellable):
     # --- using it ------------------------------------------------------------------------------------------------
 
     def use(self, held: Training | None) -> Updates:
-        """Its last run in the Step tab, and the module in that tab's form. Updates of (tabs, stage…, prompt, drafter,
+        """Its last run in the Watch tab, and the module in that tab's form. Updates of (tabs, stage…, prompt, drafter,
         the drafters' options)."""
         if held is None or not held.folder:
             raise gr.Error("there are no weights yet; train first.")
         module = held.question.module
         stage = stage_of(held.stages[-1].trace, f"{module} as it was just trained; Run goes on with it.")
-        return (gr.Tabs(selected="step"), *stage, held.question.prompt, module, _with_weights(module, held.folder))
+        return (gr.Tabs(selected=WATCH), *stage, held.question.prompt, module, _with_weights(module, held.folder))
 
     def load(self, path: str | None, visitor: gr.Request) -> Updates:
-        """Weights from a file into the Step tab's form. Updates of (message, drafter, the drafters' options)."""
+        """Weights from a file into the Watch tab's form. Updates of (message, drafter, the drafters' options)."""
         try:
             if path is None or not isinstance(self._source, Trains):
                 raise ModelError(NO_ENGINE if path else "no file arrived; choose one that Save wrote.")
@@ -219,7 +220,7 @@ class TrainActions(Cancellable):
         except SpecVizError as error:
             return (notices.message(str(error), "error"), gr.skip(), gr.skip())
         self._keep(visitor, folder)
-        line = notices.message(f"Loaded {module}: the Step tab drafts with it now.", "good")
+        line = notices.message(f"Loaded {module}: the Watch tab drafts with it now.", "good")
         return (line, module, _with_weights(module, folder))
 
 

@@ -30,7 +30,7 @@ INTRO = (
 def train_tab(
     actions: TrainActions, tab: gr.Tab, tabs: gr.Tabs, stage: Sequence[Component], form: Mapping[str, Any]
 ) -> None:
-    """Build the tab's content inside the current Blocks. `stage`: the Step tab's player, badges, panels and message;
+    """Build the tab's content inside the current Blocks. `stage`: the Watch tab's player, badges, panels and message;
     `form`: its controls, by the name of their value."""
     gr.Markdown(INTRO, elem_classes="sv-intro")
     usual = TrainingQuestion()
@@ -51,7 +51,7 @@ def train_tab(
     with gr.Row(elem_classes="sv-actions"):
         run = gr.Button("Train", variant="primary", min_width=120, interactive=actions.can_train, elem_id="sv-train")
         stop = gr.Button("Stop", variant="stop", min_width=90, interactive=False, elem_id="sv-train-stop")
-        use = gr.Button("Use it in Step", min_width=130, interactive=False, elem_id="sv-train-use")
+        use = gr.Button("Use it in Watch", min_width=130, interactive=False, elem_id="sv-train-use")
         save = gr.DownloadButton("Save weights", min_width=120, interactive=False, elem_id="sv-train-save")
         load = gr.UploadButton(
             "Load weights", min_width=120, file_types=[".safetensors"], interactive=actions.can_train

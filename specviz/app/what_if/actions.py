@@ -15,6 +15,7 @@ from gradio.components import Component
 from specviz.app.parts import notices
 from specviz.app.parts.gallery import Gallery, labelled_files
 from specviz.app.parts.live_run import ending
+from specviz.app.parts.tab_rows import WATCH
 from specviz.app.step.actions import stage_of
 from specviz.app.what_if.figure import number_list, speedup_by_alpha_and_gamma, speedup_by_gamma
 from specviz.app.what_if.view import LONGEST, Setting, WhatIfView, what_if_view
@@ -73,11 +74,13 @@ class WhatIfActions:
         return [("a pass costs the same at any width", FLAT), ("step times of the recorded run", OWN), *names]
 
     def presets(self) -> list[tuple[str, str]]:
-        """The gallery's first run that drafted, with its rates and its clock; then the printed rows."""
+        """What the list is for; the gallery's first run that drafted, with rates and clock; the printed rows."""
         drafted = [card for card in self.gallery.cards if card.length]
         first = next((card for card in drafted if card.file == self.gallery.first), drafted[0] if drafted else None)
         own = [] if first is None else [(f"recorded here: {first.label}", first.file)]
-        return own + [(f"Leviathan et al.: {row.label}", str(place)) for place, row in enumerate(LEVIATHAN_SPEEDUPS)]
+        return [("choose one to fill in", notices.NO_CHOICE), *own] + [
+            (f"Leviathan et al.: {row.label}", str(place)) for place, row in enumerate(LEVIATHAN_SPEEDUPS)
+        ]
 
     def places(self, clock: str, place: str | None = None) -> Any:
         """The curve's contexts and batches, where one is chosen; `place` stays chosen where the curve has it."""
@@ -158,14 +161,14 @@ class WhatIfActions:
     # --- a simulated run -------------------------------------------------------------------------------------------
 
     def step_through(self, controls: WhatIfFields) -> Callable[[Given], Updates]:
-        """Updates of (tabs, player, badges, panels, message of the Step tab, sentence here)."""
+        """Updates of (tabs, player, badges, panels, message of the Watch tab, sentence here)."""
 
         def open_run(given: Given) -> Updates:
             try:
                 stage = self.simulated(controls.values(given))
             except SpecVizError as error:
                 return (*(gr.skip(),) * 5, notices.message(str(error), "error"))
-            return (gr.Tabs(selected="step"), *stage, gr.skip())
+            return (gr.Tabs(selected=WATCH), *stage, gr.skip())
 
         return open_run
 

@@ -169,7 +169,7 @@ def _recorded() -> tuple[Step, ...]:
         Step("training", "the recorded training of a module", (*SPECVIZ, "record", "--training", "eagle"),
              (Output(TRAINING),), 3, rests_on=("target",)),
         Step("race", "the recorded race", (*SPECVIZ, "race", *race), (Output(RACE),), 1, rests_on=("target",)),
-        Step("sweep", "the sweep that the Speedup tab opens with",
+        Step("sweep", "the sweep that the When-it-pays tab opens with",
              (*SPECVIZ, "bench", "sweep", f"{SWEEP}.toml", *files), (Output(f"{SWEEP}.json.gz"),), 8),
     )  # fmt: skip
 

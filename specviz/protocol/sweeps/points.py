@@ -1,7 +1,7 @@
 """What a sweep found: one point per run, one row per case.
 
-Place in the flow: filled by `sweep.py`, read by the Speedup tab, by charts and by the bench's report. Plain data and
-order statistics.
+Place in the flow: filled by `sweep.py`, read by the When-it-pays tab, by charts and by the bench's report. Plain data
+and order statistics.
 """
 
 from __future__ import annotations

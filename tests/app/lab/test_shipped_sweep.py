@@ -1,4 +1,4 @@
-"""The recorded sweep that the Speedup tab opens with: does the theory explain its chains?"""
+"""The recorded sweep that the When-it-pays tab opens with: does the theory explain its chains?"""
 
 from __future__ import annotations
 

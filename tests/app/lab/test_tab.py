@@ -29,12 +29,12 @@ def test_while_results_are_on_their_way_only_the_explanation_changes() -> None:
     assert others == [gr.skip(), gr.skip()]
 
 
-def asked(**query: str) -> tuple[object, object]:
+def asked(**query: str) -> tuple[object, object, object]:
     return restore(SimpleNamespace(query_params=query))  # type: ignore[arg-type]
 
 
 def test_a_link_opens_its_tab_on_its_chart_and_an_unknown_one_changes_nothing() -> None:
-    tab, chart = asked(tab="speedup", chart="plane")
-    assert (tab.selected, chart) == ("speedup", "plane")  # type: ignore[attr-defined]
-    assert asked(tab="<b>", chart="../etc") == (gr.skip(), gr.skip())
-    assert asked() == (gr.skip(), gr.skip())
+    tab, lab, chart = asked(tab="speedup", chart="plane")
+    assert (tab.selected, lab, chart) == ("when-it-pays", gr.skip(), "plane")  # type: ignore[attr-defined]
+    assert asked(tab="<b>", chart="../etc") == (gr.skip(), gr.skip(), gr.skip())
+    assert asked() == (gr.skip(), gr.skip(), gr.skip())

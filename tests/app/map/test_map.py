@@ -69,12 +69,12 @@ def test_every_preset_resolves(one: object, preset: object) -> None:
     assert preset.recording in recordings()
     assert (PAGES / f"{preset.page}.md").is_file()
     assert method_page(preset.page).startswith("#")
-    chosen = re.fullmatch(r"#tab=step&choose=([\w-]+)", preset_link(preset))
+    chosen = re.fullmatch(r"#tab=watch&choose=([\w-]+)", preset_link(preset))
     assert chosen is not None
     values = {**asked_values(read_request(chosen[1])), "prompt": "one"}
     request = request_from(values, saved(), Limits())
     assert request.drafter == methods_of(preset)["drafter"]
-    assert recording_link(preset) == f"#tab=step&run={preset.recording}"
+    assert recording_link(preset) == f"#tab=watch&run={preset.recording}"
     assert page_link(preset) == f"#tab=map&doc={preset.page}"
 
 

@@ -143,7 +143,7 @@ def test_run_fills_the_steps_form_shows_that_tab_and_runs_the_scene() -> None:
     first, *rest = actions.run(composer, stage, "message")(given, VISITOR)
     assert first["form scene"] == "large red circle at 10,10; small blue square at 21,21"
     assert first["form target"] == "captioner"
-    assert first["tabs"].selected == "step"
+    assert first["tabs"].selected == "watch"
     assert source.asked[0].scene == first["form scene"]
     assert "tokens in" in rest[-1]["4"]
     assert rest[-1]["5"].interactive

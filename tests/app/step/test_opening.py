@@ -118,8 +118,9 @@ def test_the_run_before_stays_beside_with_both_totals_and_can_be_shown_again(tmp
 def test_the_lists_name_what_is_shown_and_nothing_after_a_file_was_opened(tmp_path: Path) -> None:
     actions = actions_over(tmp_path, run_of(4), Example("corrected", "a.json.gz", 2))
     assert actions.open_example("corrected")[8:10] == ("corrected", "a.json.gz")
-    assert actions.open_recorded("a.json.gz")[8:10] == (None, "a.json.gz")
-    assert actions.open_file(str(SAMPLE))[8:10] == (None, None)
+    assert actions.open_recorded("a.json.gz")[8:10] == ("", "a.json.gz")
+    assert actions.open_file(str(SAMPLE))[8:10] == ("", None)
+    assert all(one == gr.skip() for one in actions.open_example("")), "what says what the list is for is no example"
     (tmp_path / "bad.json").write_text("{")
     assert actions.open_file(str(tmp_path / "bad.json"))[8:10] == (gr.skip(), gr.skip())  # the old run is still shown
 
@@ -131,7 +132,7 @@ def test_a_sweep_is_sent_to_its_tab_and_the_run_stays(tmp_path: Path, name: str,
     actions = actions_over(tmp_path, run_of(4))
     (tmp_path / name).write_text(content)
     update = actions.open_file(str(tmp_path / name))
-    assert "is a sweep, no single run; it is opened in the Speedup tab." in str(update[3])
+    assert "is a sweep, no single run; it is opened under When it pays." in str(update[3])
     assert "sv-message-error" not in str(update[3])
     assert update[0] == gr.skip()
 

@@ -191,7 +191,7 @@ def test_the_slider_shows_the_network_as_it_was():
 
 def test_use_hands_weights_prompt_and_drafter_to_the_step_tab():
     tabs, *_, prompt, drafter, options = actions().use(training(folder="/tmp/specviz-training-x"))
-    assert (tabs.selected, prompt, drafter) == ("step", "def first():\n", "eagle")
+    assert (tabs.selected, prompt, drafter) == ("watch", "def first():\n", "eagle")
     assert json.loads(options) == {"method": "eagle", "options": {"eagle.weights": "/tmp/specviz-training-x"}}
 
 

@@ -84,9 +84,10 @@ def test_a_recorded_run_lends_its_rates_and_its_clock(actions: WhatIfActions) ->
     assert speed.arithmetic.endswith("/ 15.6 ms")
 
 
-def test_the_first_recorded_run_is_the_first_preset(actions: WhatIfActions) -> None:
+def test_the_list_of_presets_says_what_it_is_for_and_begins_with_the_first_recorded_run(actions: WhatIfActions) -> None:
     """The golden run drafts four levels deep at most."""
-    label, file = actions.presets()[0]
+    assert actions.presets()[0] == ("choose one to fill in", "")
+    label, file = actions.presets()[1]
     assert label.startswith("recorded here: sample tree + sequential: run, temperature 1")
     acceptance, _, gamma, tree, _, clock = actions.fill(file)
     assert (acceptance, gamma, tree, clock) == ("run.json.gz", 4, "", OWN)
@@ -132,7 +133,7 @@ def test_a_simulated_run_goes_to_the_player_with_its_labels(actions: WhatIfActio
     given = {fields[name]: value for name, value in {**FORM, "tree": "2,1"}.items()}
     tabs, player, badges, _, message, _ = actions.step_through(controls)(given)
     trace = codec.loads(str(player).encode())
-    assert (tabs.selected, trace.started.source, check(trace)) == ("step", "simulated", [])  # type: ignore[attr-defined]
+    assert (tabs.selected, trace.started.source, check(trace)) == ("watch", "simulated", [])  # type: ignore[attr-defined]
     assert json.loads(str(player))["started"]["target"]["name"] == "no model"
     assert "times modelled" in str(badges)
     assert "no model ran" in str(message)

@@ -55,7 +55,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="measure nothing: the tables of a result, the shipped one where none is named")  # fmt: skip
     add("--prompts", type=Path, metavar="FILE.jsonl",
         help="measure nothing: write the prompts, a family for each style, for `specviz bench sweep --own-prompts`, "
-        "the Speedup tab and whatever else takes prompts of one's own")  # fmt: skip
+        "the When-it-pays tab and whatever else takes prompts of one's own")  # fmt: skip
     add_pair_flags(parser)
 
 

@@ -1,7 +1,7 @@
 """`specviz bench sweep FILE`: a declared sweep, measured, kept after every prompt, and continued where it stopped.
 
-Place in the flow: an experiment of `specviz bench`; the same runs as the page's Speedup tab, in this process or, with
-`--ray`, on workers.
+Place in the flow: an experiment of `specviz bench`; the same runs as the page's When-it-pays tab, in this process or,
+with `--ray`, on workers.
 """
 
 from __future__ import annotations

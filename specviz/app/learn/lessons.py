@@ -1,4 +1,4 @@
-"""The Learn button: the lessons resolved against the gallery's runs, and what shows a lesson's run in the player.
+"""The lessons behind the page: resolved against the gallery's runs, and what shows a lesson's run in the player.
 
 Everything else happens in `assets/js/lesson.js`, which drives the player by its handle.
 """
@@ -17,6 +17,7 @@ from specviz.app.page.events import LATEST, QUIET
 from specviz.app.parts import notices
 from specviz.app.parts.gallery import Gallery
 from specviz.app.parts.sent import sent, sent_texts
+from specviz.app.parts.tab_rows import WATCH
 from specviz.app.step.actions import stage_of
 from specviz.errors import TraceError
 from specviz.lessons.lesson import FOLDER, read_lesson
@@ -24,10 +25,10 @@ from specviz.lessons.resolve import Read, lessons_json
 from specviz.resources import without
 from specviz.trace import codec
 
-TEMPLATE = '<div class="sv-learn-box"></div>'
+TEMPLATE = '<div class="sv-learn-box" hidden></div>'
 """fixed: whatever stood here from the data would be evaluated"""
 ON_LOAD = (
-    "const learn = SpecViz.mountLearn(element.querySelector('.sv-learn-box'), { data: props.value, "
+    "const learn = SpecViz.mountLearn(element.querySelector('.sv-learn-box'), { data: props.value, button: false, "
     "load: (file) => trigger('lesson', { file }), gather: (files) => trigger('texts', { files }) });"
     "watch('value', () => learn.keep(props.value));"
 )
@@ -38,7 +39,8 @@ MOST_FILES = 8
 
 
 class Learn(gr.HTML):
-    """The button with the list of lessons behind it. Listeners: `lesson` (it wants a recorded run shown) and
+    """Nothing to see: what plays lessons stands outside the tabs, whose content is mounted when they are first opened;
+    `learn.tab` shows the list. Listeners: `lesson` (it wants a recorded run shown) and
     `texts` (it wants runs as text, to be answered by the value)."""
 
     def __init__(self, value: str, **settings: Any) -> None:
@@ -66,7 +68,7 @@ def texts_of(gallery: Gallery, files: Sequence[str]) -> str:
 def wire_learn(learn: Learn, gallery: Gallery, tabs: gr.Tabs, stage: Sequence[Component]) -> None:
     """A lesson's run becomes the value of the player like any other, so that the rest of the page knows what is shown.
 
-    `stage`: the Step tab's player, badges, panels and message.
+    `stage`: the Watch tab's player, badges, panels and message.
     """
 
     def show(event: gr.EventData) -> Any:
@@ -74,7 +76,7 @@ def wire_learn(learn: Learn, gallery: Gallery, tabs: gr.Tabs, stage: Sequence[Co
             trace = gallery.read(sent(event, "file", str))
         except TraceError as error:
             return gr.skip(), gr.skip(), gr.skip(), gr.skip(), notices.message(str(error), "error")
-        return gr.Tabs(selected="step"), *stage_of(trace)
+        return gr.Tabs(selected=WATCH), *stage_of(trace)
 
     def texts(event: gr.EventData) -> Any:
         try:

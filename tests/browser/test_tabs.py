@@ -1,0 +1,106 @@
+"""Two rows of tabs in a real browser: what a first visitor sees, what is behind *Lab*, and every way to get there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from specviz.resources import ROOT as ASSETS
+from tests.app.doubles import ReplaySource, sample
+from tests.browser.page_server import served
+from tests.browser.tabs import FRONT, LAB, is_open, open_tab, tab
+
+pytestmark = pytest.mark.browser
+PLAYER = "#sv-player [data-ready]"
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    with served(ReplaySource(sample()), ASSETS / "traces") as url:
+        yield url
+
+
+def opened(page: Page, url: str) -> Page:
+    page.goto(url)
+    expect(page.locator(PLAYER).first).to_be_attached()
+    return page
+
+
+def test_a_first_visitor_sees_five_tabs_and_the_rest_behind_the_last(page: Page, address: str) -> None:
+    opened(page, address)
+    expect(page.get_by_role("tab")).to_have_text(list(FRONT))
+    is_open(page, "Watch")
+    tab(page, "Lab").click()
+    expect(page.get_by_role("tab")).to_have_text([*FRONT, *LAB])
+    is_open(page, "Analysis")
+    expect(page.locator("#sv-analysis-of")).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    ("link", "name", "seen"),
+    [
+        ("?tab=speedup&chart=plane", "When it pays", "#sv-lab-plot .main-svg"),
+        ("#tab=step", "Watch", PLAYER),
+        ("#tab=machine", "Machine", "#sv-machine-plot .main-svg"),
+        ("?tab=train", "Train", "#sv-train-player [data-ready]"),
+        ("#tab=analysis", "Analysis", "#sv-analysis-of"),
+        ("#tab=learn", "Learn", ".sv-lessons .svl-row"),
+    ],
+)
+def test_a_link_of_any_release_opens_its_tab_and_what_it_shows_is_drawn(
+    page: Page, address: str, link: str, name: str, seen: str
+) -> None:
+    opened(page, f"{address}{link}")
+    is_open(page, name)
+    expect(page.locator(seen).first).to_be_visible()
+
+
+def test_the_address_names_the_tab_that_is_seen_in_the_second_row(page: Page, address: str) -> None:
+    opened(page, address)
+    open_tab(page, "Proof")
+    page.wait_for_url("**/*tab=proof*")
+    open_tab(page, "Watch")
+    page.wait_for_url("**/*tab=watch*")
+    tab(page, "Lab").click()  # where it was left
+    is_open(page, "Proof")
+    page.keyboard.press("Escape")
+    page.evaluate("() => SpecViz.address()")
+    assert "tab=proof" in page.url
+
+
+def test_a_script_opens_a_tab_of_the_lab_that_was_never_mounted(page: Page, address: str) -> None:
+    """As the links of lessons and of the card do."""
+    opened(page, address)
+    page.evaluate("() => SpecViz.openTab('What if')")
+    is_open(page, "What if")
+    expect(page.locator("#sv-what-if-plot .main-svg").first).to_be_visible()
+    page.evaluate("() => SpecViz.openTab('Race')")
+    is_open(page, "Race")
+
+
+def test_a_card_of_learn_begins_its_lesson_in_watch_and_says_how_far_one_is(page: Page, address: str) -> None:
+    opened(page, address)
+    open_tab(page, "Learn")
+    cards = page.locator(".sv-lessons .svl-row")
+    expect(cards).to_have_count(page.evaluate("() => SpecViz.lesson.data.lessons.length"))
+    cards.nth(4).get_by_role("button").click()
+    is_open(page, "Watch")
+    expect(page.locator(".svl-where")).to_contain_text("1 of")
+    expect(page.locator(".svl-title")).to_be_focused()
+    page.keyboard.press("PageDown")
+    expect(page.locator(".svl-where")).to_contain_text("2 of")
+    page.get_by_role("button", name="Leave the lesson").click()
+    expect(tab(page, "Watch")).to_be_focused()
+    open_tab(page, "Learn")
+    expect(cards.nth(4)).to_contain_text("at 2 of")
+    expect(cards.nth(4).get_by_role("button")).to_contain_text("Go on")
+
+
+def test_a_narrow_page_holds_the_first_row_without_a_menu(page: Page, address: str) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    opened(page, address)
+    for name in FRONT:
+        expect(tab(page, name)).to_be_visible()
+    expect(page.locator("#sv-tabs > .tab-wrapper .overflow-menu")).to_be_hidden()
