@@ -23,6 +23,7 @@ from specviz.live.plan import make_plan
 from specviz.live.profile import profiled
 from specviz.live.prove import prover
 from specviz.live.run import Runs
+from specviz.live.surprise import surprise
 from specviz.live.train import learned
 from specviz.lm.load import load as load_by_name
 from specviz.lm.spread import read_spread
@@ -93,6 +94,10 @@ class LiveSource:
     def rendered(self, request: RunRequest) -> str:
         """See `Renders.rendered`."""
         return rendered(request)
+
+    def surprise(self, request: RunRequest) -> float | None:
+        """See `Surprised.surprise`."""
+        return surprise(self.models, request)
 
     def run(
         self, request: RunRequest, cancelled: Cancelled = lambda: False, resume: Resume | None = None

@@ -277,6 +277,16 @@ class Renders(Protocol):
         ...
 
 
+@runtime_checkable
+class Surprised(Protocol):
+    """A trace source that knows how surprising a prompt is to a target; recordings and simulations do not."""
+
+    def surprise(self, request: RunRequest) -> float | None:
+        """Mean nats per token of the prompt, by the target of `request`; None where the prompt is too short or too long
+        to say. Raises SpecVizError where there is no such model."""
+        ...
+
+
 class TraceSource(Protocol):
     """The one door from the screen to whatever produces traces."""
 

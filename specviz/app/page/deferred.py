@@ -15,7 +15,7 @@ from specviz.errors import ModelError, SpecVizError
 from specviz.protocol.audits import Audit, Audits
 from specviz.protocol.profiles import Profiled, ProfileRequest
 from specviz.protocol.proofs import Prover
-from specviz.protocol.runs import Catalog, Learned, Profiles, Renders, Resume, RunRequest, TraceSource
+from specviz.protocol.runs import Catalog, Learned, Profiles, Renders, Resume, RunRequest, Surprised, TraceSource
 from specviz.protocol.trainings import NO_ENGINE, Training, TrainingQuestion, Trains
 from specviz.trace.events import Trace
 from specviz.trace.steps import Step
@@ -85,6 +85,10 @@ class DeferredSource:
         if not isinstance(source, Renders):
             raise ModelError("what the target reads is known once the engine is loaded; look again in a moment.")
         return source.rendered(request)
+
+    def surprise(self, request: RunRequest) -> float | None:
+        """See `Surprised.surprise`; None as long as nobody is there to ask."""
+        return self._source.surprise(request) if isinstance(self._source, Surprised) else None
 
     def run(
         self, request: RunRequest, cancelled: Callable[[], bool] = lambda: False, resume: Resume | None = None

@@ -35,6 +35,8 @@ TABLE_HEAD = (
     ("tokens/s", "median, engine time only"),
     ("same text", "runs whose output equals plain decoding token for token"),
 )
+NO_CHOICE = ""
+"""value of the first choice of a list that is for choosing from, not for standing in: the choice says so"""
 SPEEDUP_COLUMN = [name for name, _ in TABLE_HEAD].index("speedup")
 
 

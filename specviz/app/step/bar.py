@@ -14,6 +14,7 @@ import gradio as gr
 from specviz.app.parts import notices
 from specviz.app.parts.gallery import Gallery
 from specviz.app.parts.methods import choices, kinds
+from specviz.app.parts.notices import NO_CHOICE
 from specviz.app.parts.prompts import Family, described
 from specviz.app.parts.request import acts
 from specviz.app.step.controls import Controls
@@ -42,7 +43,8 @@ def bar(controls: Controls, gallery: Gallery, catalog: Catalog, message: str) ->
     with gr.Column(elem_classes="sv-bar"):
         with gr.Row(elem_classes="sv-bar-row"):
             example = gr.Dropdown(
-                [(one.title, one.title) for one in gallery.examples], value=None, label="example", scale=2,
+                [("choose one to watch", NO_CHOICE), *((one.title, one.title) for one in gallery.examples)],
+                value=NO_CHOICE, label="example", scale=2,
                 min_width=196, visible=bool(gallery.examples), elem_id="sv-example",
             )  # fmt: skip
             bar_controls(controls, catalog)

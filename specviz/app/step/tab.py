@@ -1,4 +1,4 @@
-"""The Step tab: the bar, the player under it, the drawer of all other controls beside it.
+"""The Watch tab: the bar, the player under it, the drawer of all other controls beside it.
 
 Lays out and wires; what the controls do is in `actions` and `opening_actions`.
 """
@@ -6,6 +6,7 @@ Lays out and wires; what the controls do is in `actions` and `opening_actions`.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import gradio as gr
@@ -13,6 +14,7 @@ import gradio as gr
 from specviz.app.components.method_options import CHOOSE
 from specviz.app.components.player import Player
 from specviz.app.page.events import ENGINE, LATEST, QUIET, READING
+from specviz.app.parts import notices
 from specviz.app.parts.cancellable import give_back
 from specviz.app.parts.methods import kinds
 from specviz.app.parts.own_prompts import wire_own_prompts
@@ -23,7 +25,10 @@ from specviz.app.step.bar import BarParts, bar
 from specviz.app.step.drawer import DrawerParts, drawer
 from specviz.app.step.filling import GAMMA
 from specviz.app.step.opening_actions import OpeningActions
+from specviz.app.step.outside import OutsideParts, looks_outside, outside_row
+from specviz.app.step.questions import QuestionActions, QuestionParts, question_chips
 from specviz.app.step.retraining_actions import RetrainingActions, wire_retraining
+from specviz.protocol.runs import Catalog
 
 TO_STAGE = "() => document.querySelector('#sv-player').scrollIntoView({block: 'nearest'})"
 """a run begins where the visitor can see it"""
@@ -60,6 +65,8 @@ class StepParts:
     others_round: gr.Number
     others_shown: gr.HTML
     audit: AuditParts
+    questions: QuestionParts
+    outside: OutsideParts
     form: dict[str, Any] = field(default_factory=dict)
     """the run's controls by the name of their value"""
 
@@ -85,15 +92,17 @@ def step_tab(actions: StepActions, table: str = "") -> StepParts:
     with gr.Column(elem_classes="sv-step"):
         the_bar = bar(controls, actions.gallery, actions.catalog, opening.message)
         the_drawer = drawer(controls, actions.gallery, actions.catalog, actions.limits, table)
-        parts = _stage(opening, the_bar, the_drawer)
+        parts = _stage(opening, the_bar, the_drawer, actions.catalog)
     parts.form = controls.fields
     _wire_form(actions, controls, parts)
     _wire_openings(actions, controls, parts)
     _wire_runs(actions, controls, parts)
+    _wire_questions(actions, controls, parts)
     return parts
 
 
-def _stage(opening: FirstView, the_bar: BarParts, the_drawer: DrawerParts) -> StepParts:
+def _stage(opening: FirstView, the_bar: BarParts, the_drawer: DrawerParts, catalog: Catalog) -> StepParts:
+    outside = outside_row(catalog)
     with gr.Row(visible=False, elem_classes="sv-before", elem_id="sv-before") as before_row:
         before = gr.HTML("")
         before_again = gr.Button("Show the run before again", size="sm", min_width=170, scale=0, elem_id="sv-again")
@@ -103,6 +112,7 @@ def _stage(opening: FirstView, the_bar: BarParts, the_drawer: DrawerParts) -> St
             branch_text = gr.HTML()
             branch_run = gr.Button("Run from here", variant="primary", size="sm", min_width=120)
             branch_drop = gr.Button("Never mind", size="sm", min_width=100)
+    questions = question_chips(catalog)
     badges = gr.HTML(opening.badges, elem_id="sv-badges")
     with gr.Row(elem_classes="sv-actions"):
         others = gr.Button(
@@ -119,6 +129,7 @@ def _stage(opening: FirstView, the_bar: BarParts, the_drawer: DrawerParts) -> St
         before_row=before_row, before=before, before_again=before_again, branch_row=branch_row,
         branch_text=branch_text, branch_state=gr.State(None), branch_run=branch_run, branch_drop=branch_drop,
         others=others, others_round=others_round, others_shown=others_shown, audit=audit,
+        questions=questions, outside=outside,
     )  # fmt: skip
 
 
@@ -177,7 +188,9 @@ def _wire_openings(actions: StepActions, controls: form.Controls, parts: StepPar
         (parts.drawer.upload.upload, opens.open_file, parts.drawer.upload, READING),
         (parts.before_again.click, opens.open_before, parts.pair, QUIET),
     ):
-        listener(action, source, shown, **lane).then(None, parts.moment, None, js=OPEN_AT, **QUIET)
+        listener(action, source, shown, **lane).then(None, parts.moment, None, js=OPEN_AT, **QUIET).then(
+            lambda: gr.Row(visible=False), None, parts.outside.row, **QUIET
+        )
 
 
 def _wire_runs(actions: StepActions, controls: form.Controls, parts: StepParts) -> None:
@@ -186,14 +199,21 @@ def _wire_runs(actions: StepActions, controls: form.Controls, parts: StepParts) 
     running = [*parts.stage(), run, stop]
     compare = {"fn": opens.compare, "inputs": [parts.player, parts.pair], "outputs": parts.beside(), **QUIET}
     armed = [parts.bar.message, run, stop]
+    asked = {controls.fields[name] for name in ("prompt", "target", "chat", "scene")}
+    looks = {"fn": looks_outside(actions.source, controls), "inputs": asked, "outputs": parts.outside.row, **QUIET}
+    for text, prompt in parts.outside.prompts:
+        prompt.click(partial(lambda text: (text, gr.Row(visible=False)), text), None,
+                     [controls.fields["prompt"], parts.outside.row], **QUIET)  # fmt: skip
     live = run.click(actions.arm, None, armed, **QUIET).then(
         actions.run_live(controls), controls.inputs(), running, **ENGINE
     )
-    give_back(live, armed).then(**compare)
+    give_back(live, armed).then(**compare).then(**looks)
     lists = [parts.bar.example, parts.drawer.recorded]
     for button in (run, parts.branch_run):
         button.click(None, None, None, js=TO_STAGE, **QUIET)
-        button.click(lambda: (None, None), None, lists, **QUIET)  # what they name is no longer what is shown
+        button.click(
+            lambda: (notices.NO_CHOICE, None), None, lists, **QUIET
+        )  # what they name is no longer what is shown
     stop.click(actions.stop, None, None, **QUIET)
 
     branch = [parts.branch_row, parts.branch_text, parts.branch_state]
@@ -213,3 +233,21 @@ def _wire_runs(actions: StepActions, controls: form.Controls, parts: StepParts) 
         actions.ask_others, [parts.player, parts.others_round], parts.others_shown, js=WITH_ROUND, **ENGINE
     )
     wire_audit(AuditActions(actions.source, actions.limits, actions.audits), parts.audit, parts.player)
+
+
+def _wire_questions(actions: StepActions, controls: form.Controls, parts: StepParts) -> None:
+    """A chip says its line; then, one after the other, its runs, each beside the one before."""
+    opens = OpeningActions.over(actions.gallery, actions.catalog, actions.limits, controls)
+    asks = QuestionActions(actions, opens, controls)
+    armed = [parts.bar.message, parts.bar.run, parts.bar.stop]
+    running = [*parts.stage(), parts.bar.run, parts.bar.stop]
+    for question, chip in parts.questions.chips:
+        done = chip.click(partial(asks.said, question), None, parts.questions.line, **QUIET)
+        if question.steps:
+            done = done.then(partial(asks.open_recording, question), None, parts.opened(), **QUIET)
+        for changes in question.steps:
+            filled = done.then(asks.fill(changes), None, list(controls.fields.values()), **QUIET)
+            run = filled.then(asks.arm, None, armed, **QUIET).then(
+                asks.run(changes), controls.inputs(), running, **ENGINE
+            )
+            done = give_back(run, armed).then(opens.compare, [parts.player, parts.pair], parts.beside(), **QUIET)

@@ -13,6 +13,7 @@ from gradio.components import Component
 
 from specviz.app.page.events import LATEST, QUIET
 from specviz.app.parts.kept import Kept
+from specviz.app.parts.notices import NO_CHOICE
 from specviz.app.what_if.actions import FLAT, OPENING, SLIDER, START, WhatIfActions, WhatIfFields, shown
 from specviz.app.what_if.view import LONGEST, what_if_view
 
@@ -24,7 +25,7 @@ INTRO = (
 
 
 def what_if_tab(actions: WhatIfActions, tabs: gr.Tabs, stage: Sequence[Component]) -> Kept:
-    """Build the tab's content inside the current Blocks. `stage`: the Step tab's player, badges, panels and message.
+    """Build the tab's content inside the current Blocks. `stage`: the Watch tab's player, badges, panels and message.
     Returns what a link holds of it: the controls that make up a setting."""
     gr.Markdown(INTRO, elem_classes="sv-intro")
     fields = _controls(actions)
@@ -62,8 +63,8 @@ def _controls(actions: WhatIfActions) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     with gr.Row():
         fields["preset"] = gr.Dropdown(
-            actions.presets(), value=None, label="preset: a recorded run, or a row of a paper", scale=2, min_width=240,
-            elem_id="sv-what-if-preset",
+            actions.presets(), value=NO_CHOICE, label="preset: a recorded run, or a row of a paper", scale=2,
+            min_width=240, elem_id="sv-what-if-preset",
         )  # fmt: skip
         fields["acceptance"] = gr.Dropdown(
             actions.acceptances(), value=SLIDER, label="acceptance from", scale=2, min_width=240,

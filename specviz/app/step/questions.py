@@ -1,0 +1,167 @@
+"""What a class asks of the page, as chips under the player: each fills the controls and runs, with a line on what to
+look for.
+
+    chip ─► the line ─► per step: the controls filled ─► the run ─► beside the run before
+                    └► no engine behind the page: the recording that answers it, or why there is none
+
+Lays out and answers; how a run is made and shown is the tab's own business (`actions`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import gradio as gr
+from gradio.components import Component
+
+from specviz.app.page.deferred import DeferredSource
+from specviz.app.parts import notices
+from specviz.app.parts.gallery import SUFFIX
+from specviz.app.parts.methods import AUTO
+from specviz.app.step.actions import StepActions, Updates
+from specviz.app.step.controls import Controls
+from specviz.app.step.filling import by_control
+from specviz.app.step.opening_actions import OpeningActions
+from specviz.protocol.runs import Catalog
+
+Values = Mapping[str, Any]
+"""of the form, by name"""
+USUAL: Values = {"growth": AUTO, "stopping": "fixed", "verifier": AUTO}
+CHAIN: Values = {**USUAL, "drafter": "model", "drafter.model.branching": ""}
+NO_RECORDING = "The engine behind this page did not load, and no recorded run answers this: {line}"
+NO_ENGINE = "The engine behind this page did not load; this run was recorded. {line}"
+ANY_MODEL = (
+    "Choose Settings, Models: type a folder, or a hub name such as HuggingFaceTB/SmolLM2-135M-Instruct, as target "
+    "model; where both have one vocabulary a smaller relative of it drafts, and any drafter without a model does. In a "
+    "terminal: specviz run --target FOLDER --chat."
+)
+OWN_MODELS_ONLY = (
+    "A public page runs its own small models alone; on a machine of yours specviz app takes any folder or hub name "
+    "as target model (Settings, Models), and so does specviz run --target FOLDER --chat."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One chip."""
+
+    label: str
+    line: str
+    """what to look for"""
+    steps: tuple[Values, ...] = ()
+    """what each run changes in the controls; none: the line is the whole answer"""
+    recording: str = ""
+    """the recorded run that answers it where nothing can run, by its name"""
+
+
+QUESTIONS = (
+    Question(
+        "random drafter",
+        "Every token is as likely to be drafted as any other, so nearly all are rejected and a round is one token: "
+        "slower than plain decoding, and the text still has the target's law. At temperature 2, where the "
+        "target is nearly as undecided, that changes.",
+        ({**USUAL, "drafter": "random", "drafter.random.gamma": 4},),
+        "drafter-random",
+    ),
+    Question(
+        "γ 20",
+        "Twenty guesses ahead, all in one pass: see how deep they hold. What stands below the first rejection was "
+        "drafted and scored in vain.",
+        ({**CHAIN, "drafter.model.gamma": 20},),
+    ),
+    Question(
+        "temperature 2",
+        "Both models spread over the vocabulary: fewer guesses hold than at 0.8, and the text goes to pieces. That is "
+        "no fault of the drafting: this is the target's own law at temperature 2.",
+        ({**CHAIN, "temperature": 2.0},),
+    ),
+    Question(
+        "chain against tree",
+        "The same prompt twice: one guess per place, then three, two and one. The first run stays above the player: "
+        "compare the tokens per pass, and what a wider pass costs.",
+        ({**CHAIN, "drafter.model.gamma": 3}, {**CHAIN, "drafter.model.branching": "3,2,1"}),
+        "model-tree-story",
+    ),
+    Question(
+        "what would Medusa do",
+        "No second model: heads on the target's last state guess several places at once, blind of each other. See how "
+        "wide the tree is, how little of the round its drafting takes, and where its words do not fit together.",
+        ({**USUAL, "drafter": "medusa"},),
+        "medusa-story",
+    ),
+    Question("with a real model", ""),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionParts:
+    """The chips and the line below them."""
+
+    chips: Sequence[tuple[Question, gr.Button]]
+    line: gr.HTML
+
+
+def question_chips(catalog: Catalog) -> QuestionParts:
+    """Build them inside the current Blocks: those whose drafters there are."""
+    known = {method.name for method in catalog.drafters}
+    asked = [one for one in QUESTIONS if all(step["drafter"] in known for step in one.steps)]
+    with gr.Row(elem_classes="sv-actions sv-questions", elem_id="sv-questions"):
+        gr.HTML('<span class="sv-note">What happens with …</span>', min_width=0, elem_classes="sv-ask")
+        chips = [(one, gr.Button(one.label, size="sm", min_width=80, scale=0, elem_classes="sv-chip")) for one in asked]
+    return QuestionParts(chips, gr.HTML("", elem_id="sv-question-line"))
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionActions:
+    """Answers of the chips over the tab's own actions."""
+
+    step: StepActions
+    opens: OpeningActions
+    controls: Controls
+
+    def can_run(self) -> bool:
+        """Whether an engine is there, or on its way."""
+        return not (isinstance(self.step.source, DeferredSource) and self.step.source.failed)
+
+    def said(self, question: Question) -> str:
+        """The line, as HTML."""
+        line = question.line or (ANY_MODEL if self.step.limits.any_model else OWN_MODELS_ONLY)
+        if question.steps and not self.can_run():
+            line = (NO_ENGINE if self._recorded(question) else NO_RECORDING).format(line=line)
+        return notices.message(line)
+
+    def _recorded(self, question: Question) -> str:
+        """File of the recording, where the gallery has it; empty."""
+        file = f"{question.recording}{SUFFIX}"
+        return file if any(card.file == file for card in self.step.gallery.cards) else ""
+
+    def open_recording(self, question: Question) -> Updates:
+        """As `OpeningActions` answers; nothing where the chip runs, or no recording answers it."""
+        file = "" if self.can_run() else self._recorded(question)
+        return self.opens.open_recorded(file) if file else self.opens.unchanged()
+
+    def fill(self, changes: Values) -> Callable[[], list[object]]:
+        """The controls as the run will have them."""
+
+        def filled() -> list[object]:
+            held: Mapping[str, Any] = by_control(changes) if self.can_run() else {}
+            return [held.get(name, gr.skip()) for name in self.controls.fields]
+
+        return filled
+
+    def arm(self, visitor: gr.Request) -> Updates:
+        return self.step.arm(visitor) if self.can_run() else (gr.skip(),) * 3
+
+    def run(self, changes: Values) -> Callable[..., Iterator[Updates]]:
+        """The run of the controls' values with these changes, whatever of them the browser has filled in by now."""
+        live = self.step.run_live(self.controls, changes)
+
+        def start(given: Mapping[Component, Any], visitor: gr.Request) -> Iterator[Updates]:
+            if self.can_run():
+                yield from live(given, visitor)
+            else:
+                yield (gr.skip(),) * 6
+
+        return start

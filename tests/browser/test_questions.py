@@ -1,0 +1,109 @@
+"""The chips under the player and the kind sentence about a prompt, in a real browser over a source of a test."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from specviz.protocol.runs import Catalog, PromptCard, RunRequest
+from specviz.trace import codec
+from specviz.trace.header import Started
+from specviz.trace.steps import Step
+from tests.app.doubles import ReplaySource, catalog, sample
+from tests.browser.page_server import served
+from tests.browser.tabs import open_tab
+
+pytestmark = pytest.mark.browser
+WORKING = PromptCard("sums-346-183", "sums", "Difference", "Two numbers.", "What is 346 minus 183?")
+
+
+class SurprisedSource(ReplaySource):
+    """Its target knows nothing but sums; its runs say which options they were asked with."""
+
+    def run(self, request: RunRequest, *others: Any) -> Iterator[Step]:
+        for step in super().run(request, *others):
+            event = step.event
+            if isinstance(event, Started):
+                event = replace(event, drafter=replace(event.drafter, options=dict(request.drafter_options)))
+            yield replace(step, event=event)
+
+    def catalog(self) -> Catalog:
+        return replace(catalog(), prompts=(*catalog().prompts, WORKING))
+
+    def surprise(self, request: RunRequest) -> float | None:
+        return 1.0 if "minus" in request.prompt else 6.0
+
+
+@pytest.fixture(scope="module")
+def source() -> ReplaySource:
+    return SurprisedSource(sample())
+
+
+@pytest.fixture(scope="module")
+def address(source: ReplaySource, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    recorded, run = tmp_path_factory.mktemp("recorded"), sample()
+    own = replace(run.started, target=replace(run.started.target, name="target"))
+    codec.write(replace(run, started=own), recorded / "sample.json.gz")
+    with served(source, recorded) as url:
+        yield url
+
+
+@pytest.fixture
+def home(page: Page, address: str) -> Page:
+    page.goto(address)
+    expect(page.locator("#sv-player [data-ready]").first).to_be_attached()
+    expect(page.locator("#sv-run")).to_be_enabled()
+    return page
+
+
+def test_chain_against_tree_runs_both_and_shows_them_side_by_side(home: Page, source: ReplaySource) -> None:
+    home.locator("#sv-questions").get_by_role("button", name="chain against tree").click()
+    expect(home.locator("#sv-question-line")).to_contain_text("The same prompt twice")
+    expect(home.locator("#sv-before")).to_contain_text(re.compile(r"before γ 3: .*now γ tree 3,2,1: ", re.DOTALL))
+    expect(home.locator("#sv-run")).to_be_enabled()
+    drafted = [request for request, _ in source.requests if request.drafter == "model"]  # plain decoding is timed too
+    chain, tree = drafted[-2:]
+    assert (chain.prompt, chain.drafter_options["gamma"]) == (tree.prompt, 3)
+    assert not chain.drafter_options.get("branching")
+    assert list(tree.drafter_options["branching"]) == [3, 2, 1]  # type: ignore[arg-type]
+    expect(home.locator("#sv-drafter input")).to_have_value("model")
+
+
+def test_a_question_about_a_real_model_is_answered_and_nothing_runs(home: Page, source: ReplaySource) -> None:
+    before = len(source.requests)
+    home.locator("#sv-questions").get_by_role("button", name="with a real model").click()
+    expect(home.locator("#sv-question-line")).to_contain_text("as target model")
+    assert len(source.requests) == before
+
+
+def test_a_prompt_of_the_wide_world_gets_a_kind_sentence_and_prompts_that_work(
+    home: Page, source: ReplaySource
+) -> None:
+    prompt, outside = home.locator("#sv-prompt textarea"), home.locator("#sv-outside")
+    expect(outside).to_be_hidden()
+    prompt.fill("Why is the sky blue?")
+    home.locator("#sv-run").click()
+    expect(outside).to_contain_text("unlike anything these two small models have learnt")
+    assert source.requests[-1][0].prompt == "Why is the sky blue?"
+    outside.get_by_role("button", name=WORKING.text).click()
+    expect(prompt).to_have_value(WORKING.text)
+    expect(outside).to_be_hidden()
+    home.locator("#sv-run").click()
+    expect(home.locator("#sv-message")).to_contain_text("20 tokens")
+    expect(outside).to_be_hidden()
+
+
+def test_no_box_of_the_bar_is_empty_and_the_list_of_presets_says_what_it_is_for(home: Page, tmp_path: Path) -> None:
+    home.locator("#sv-run").click()  # after which no example is shown
+    expect(home.locator("#sv-message")).to_contain_text("20 tokens")
+    boxes = home.locator(".sv-bar-row input:visible, .sv-bar-row textarea:visible")
+    assert boxes.count() >= 4
+    assert all(boxes.nth(place).input_value() for place in range(boxes.count()))
+    open_tab(home, "What if")
+    expect(home.locator("#sv-what-if-preset input")).to_have_value("choose one to fill in")
