@@ -84,10 +84,7 @@ def build(source: TraceSource, gallery: Gallery, limits: Limits, sweeps: Path = 
     demo: gr.Blocks = Guarded(title=TITLE, analytics_enabled=False, fill_width=True, delete_cache=CACHE_S)
     with demo:
         named_endpoints(answers)  # first: gradio gives a taken name a number, and private events take theirs too
-        with gr.Row(elem_classes="sv-top"):
-            gr.HTML(HEADER, scale=4, min_width=280)
-            status = gr.HTML(_status(source), scale=1, min_width=200, elem_id="sv-status")
-            gr.HTML(LIGHT, scale=0, min_width=84, elem_classes="sv-light-box")
+        status = _header(source)
         damage = gr.HTML(visible=False, elem_id="sv-damage")
         learn = Learn(lessons_of(gallery))
         with gr.Tabs(elem_id="sv-tabs") as front:
@@ -126,8 +123,9 @@ def build(source: TraceSource, gallery: Gallery, limits: Limits, sweeps: Path = 
         opens_traces(sweep.analyse, speedup.traces, tabs, analysis, sweep.message)
         wire_learn(learn, gallery, front, parts.stage())
         kept = [analysed, raced, sweep.kept, *studied, curves, heads, what_if, proved, filters]
-        bar = parts.bar
-        linked = LinkParts(tabs, parts.stage(), bar.run, bar.stop, parts.form, simulating.simulated, kept, [doc])
+        linked = LinkParts(
+            tabs, parts.stage(), parts.bar.run, parts.bar.stop, parts.form, simulating.simulated, kept, [doc]
+        )
         wire_links(step, names, linked)
         _status_events(demo, source, status)
         demo.load(restore, None, [*tabs.outputs(), sweep.chart], **QUIET)
@@ -156,6 +154,15 @@ def damaged(names: Collection[str]) -> str:
         "again.",
         "error",
     )
+
+
+def _header(source: TraceSource) -> gr.HTML:
+    """What stands above the tabs; returns the line that says how far the models are."""
+    with gr.Row(elem_classes="sv-top"):
+        gr.HTML(HEADER, scale=4, min_width=280)
+        status = gr.HTML(_status(source), scale=1, min_width=200, elem_id="sv-status")
+        gr.HTML(LIGHT, scale=0, min_width=84, elem_classes="sv-light-box")
+    return status
 
 
 def _status_events(demo: gr.Blocks, source: TraceSource, status: gr.HTML) -> None:
