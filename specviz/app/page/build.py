@@ -123,9 +123,7 @@ def build(source: TraceSource, gallery: Gallery, limits: Limits, sweeps: Path = 
         opens_traces(sweep.analyse, speedup.traces, tabs, analysis, sweep.message)
         wire_learn(learn, gallery, front, parts.stage())
         kept = [analysed, raced, sweep.kept, *studied, curves, heads, what_if, proved, filters]
-        linked = LinkParts(
-            tabs, parts.stage(), parts.bar.run, parts.bar.stop, parts.form, simulating.simulated, kept, [doc]
-        )
+        linked = LinkParts(tabs, parts.stage(), *parts.bar.buttons(), parts.form, simulating.simulated, kept, [doc])
         wire_links(step, names, linked)
         _status_events(demo, source, status)
         demo.load(restore, None, [*tabs.outputs(), sweep.chart], **QUIET)

@@ -37,6 +37,10 @@ class BarParts:
     families: list[tuple[Family, gr.Button]]
     prompt_note: gr.HTML
 
+    def buttons(self) -> tuple[gr.Button, gr.Button]:
+        """Run and Stop."""
+        return self.run, self.stop
+
 
 def bar(controls: Controls, gallery: Gallery, catalog: Catalog, message: str) -> BarParts:
     """Build the bar inside the current Blocks; `message` stands below it."""
