@@ -5,7 +5,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   "use strict";
 
   const TABS = "[role=tab]";
-  const HOME = "[role=tab][data-tab-id=step]"; // the tab that the player is in
+  const HOME = "[role=tab][data-tab-id=watch]"; // the tab that the player is in
 
   /** Pure: the place of the tab that a key leads to, of `count`; null where it leads nowhere. */
   function tabAt(key, place, count) {

@@ -38,7 +38,7 @@ def home(page: Page, address: str) -> Page:
     page.goto(address)
     expect(page.locator("#sv-player [data-ready]").first).to_be_attached()
     expect(page.locator("#sv-run")).to_be_enabled()
-    expect(page.locator(".sv-learn")).to_be_visible()
+    expect(page.locator(".sv-learn-box")).to_be_attached()
     return page
 
 
