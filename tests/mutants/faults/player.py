@@ -197,15 +197,15 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "counters: a token left open lengthens the mean acceptance length",
         "assets/js/numbers.js",
-        "1 + (accepted - open) / spec",
+        "1 + (accepted - without) / spec",
         "1 + accepted / spec",
         (SCRIPTS,),
     ),
     Fault(
         "counters: rounds without a draft are in the mean acceptance length",
         "assets/js/numbers.js",
-        "1 + (accepted - open) / spec",
-        "1 + (accepted - open) / rounds.length",
+        "1 + (accepted - without) / spec",
+        "1 + (accepted - without) / rounds.length",
         (SCRIPTS,),
     ),
     Fault(
@@ -225,7 +225,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "counters: nodes that ride along are unreached",
         "assets/js/numbers.js",
-        'drafts(round).filter((one) => one.fate === "unreached")',
+        'counted(round).filter((one) => one.fate === "unreached")',
         'round.nodes.filter((one) => one.fate === "unreached")',
         (SCRIPTS,),
     ),
