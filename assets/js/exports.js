@@ -75,7 +75,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const mass = judged.residual_mass === null ? "" : ` from the residual (mass ${number(judged.residual_mass)})`;
     const drawn = judged.u === null ? "" : `, drawn with u ${number(judged.u)}`;
     const count = committed.tokens.length;
-    const made = `${count} token${count === 1 ? "" : "s"} from one target pass over ${round.scored.target_pass.rows} rows.`;
+    const { rows: scored } = round.scored.target_pass;
+    const made = `${count} token${count === 1 ? "" : "s"} from one target pass over ${scored} rows.`;
     const last = committed.tokens.at(-1);
     const ending = S.endsText(round)
       ? `The text ends with ${code(textOf(trace, last.token))}: what was judged behind it is no text; ${made}`

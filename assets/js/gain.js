@@ -12,8 +12,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return !!(finished && finished.plain) && source !== "simulated" && !(stopping && stopping.deployable === false);
   }
 
-  /** Tokens per second over those of plain decoding, the median of the turns; null where none was timed, where the run's
-      own times say nothing, and where nothing was drafted. */
+  /** Tokens per second over those of plain decoding, the median of the turns; null where none was timed, where the
+      run's own times say nothing, and where nothing was drafted. */
   function gain(trace) {
     if (!isTimed(trace) || !trace.rounds.some((round) => S.drafts(round).length)) return null;
     const { plain } = trace.finished;
@@ -30,8 +30,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return ratios.length ? [Math.min(...ratios), Math.max(...ratios)] : null;
   }
 
-  /** Whether a gain was timed and cannot be told from noise: too few turns, an interval that holds 1, or one that passes
-      the tokens per target pass, which no drafting can gain. */
+  /** Whether a gain was timed and cannot be told from noise: too few turns, an interval that holds 1, or one that
+      passes the tokens per target pass, which no drafting can gain. */
   function isNoisy(trace) {
     const ratio = gain(trace);
     if (ratio === null) return false;

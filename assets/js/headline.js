@@ -43,8 +43,8 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return `It keeps ${keeps}${share} ${last}: ${many(total, "token")} from one pass.`;
   }
 
-  /** The whole run in a sentence, its passes first: they are counted, times are only measured. What no plain decoding was
-      timed beside speaks of passes alone, and a gain that noise could have made is not told. */
+  /** The whole run in a sentence, its passes first: they are counted, times are only measured. What no plain decoding
+      was timed beside speaks of passes alone, and a gain that noise could have made is not told. */
   function outcome(trace) {
     const tokens = trace.rounds.reduce((sum, round) => sum + round.committed.tokens.length, 0);
     if (!trace.finished)

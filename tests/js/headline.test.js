@@ -56,7 +56,7 @@ test("a gain is the median of its turns, with the least and the largest", () => 
   assert.deepEqual([said, noisy], ["1.45× as fast as plain decoding, measured (1.20 to 1.90)", undefined]);
 });
 
-test("what noise could have made is no gain: turns on both sides of 1, more than tokens per pass, too few of them", () => {
+test("what noise could have made is no gain: both sides of 1, more than tokens per pass, too few turns", () => {
   const words = "how much faster is too noisy to say here";
   assert.equal(S.outcome(turns(0.9, 1.4, 1.6)).said, `${words} (0.90 to 1.60)`);
   assert.equal(S.outcome(turns(2.1, 2.2, 2.6)).said, `${words} (2.10 to 2.60)`, "20 tokens in 8 passes: at most 2.5");

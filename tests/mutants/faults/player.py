@@ -6,6 +6,20 @@ from tests.mutants.faults.fault import SCRIPTS, Fault
 
 FAULTS: tuple[Fault, ...] = (
     Fault(
+        "counters: what lies behind the end of the text is counted",
+        "assets/js/numbers.js",
+        "return drafts(round).filter((node) => !behind.has(node.id));",
+        "return drafts(round);",
+        (SCRIPTS,),
+    ),
+    Fault(
+        "headline: a gain whose turns lie on both sides of 1 is told",
+        "assets/js/gain.js",
+        "(low <= 1 && high >= 1 && low < high) || ",
+        "",
+        (SCRIPTS,),
+    ),
+    Fault(
         "player: the probability of a path may exceed one",
         "assets/js/sibling_rules.js",
         "const atMostOne = (x) => Math.min(1, x);",
