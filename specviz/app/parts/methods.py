@@ -78,10 +78,21 @@ def labelled(methods: Sequence[MethodDescription]) -> list[tuple[str, str]]:
     return [(_label(method), method.name) for method in methods]
 
 
+IN_WORDS = {
+    "amusd": "drafting beside verifying",
+    "fspad": "EAGLE on sampled features",
+    "pearl": "the next draft during the pass",
+    "rasd": "a model's tree and what is looked up",
+    "rest": "looked up in a datastore",
+}
+"""methods whose names are letters to who meets them first"""
+
+
 def _label(method: MethodDescription) -> str:
+    words = f" ({IN_WORDS[method.name]})" if method.name in IN_WORDS else ""
     lossy = "" if method.lossless else " · lossy"
     bound = "" if method.deployable else " · upper bound, not deployable"
-    return f"{method.name}{lossy}{' · temperature 0' if method.temperatures == 'zero' else ''}{bound}"
+    return f"{method.name}{words}{lossy}{' · temperature 0' if method.temperatures == 'zero' else ''}{bound}"
 
 
 def note(kind: Kind, name: str) -> str:
