@@ -16,6 +16,7 @@ from transformers import GenerationConfig, LlamaForCausalLM, PreTrainedTokenizer
 
 from specviz.errors import TrainingError
 from specviz.lm.hub_cache import cache_argument, returned_cache
+from specviz.resources import take_over
 from specviz.training.loop import Report
 from specviz.training.target import held_out_loss, losses_by_layer, moved
 from specviz.training.windows import TokenStream, held_out_batches
@@ -48,6 +49,7 @@ def export_model(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, fo
     tokenizer.save_pretrained(folder)
     for file in folder.iterdir():
         file.chmod(0o644)  # safetensors files are otherwise readable by their owner only
+    take_over(folder)
 
 
 def load_exported(folder: Path) -> LlamaForCausalLM:

@@ -22,6 +22,7 @@ import torch
 from specviz.errors import TrainingError
 from specviz.lm.base import Blocks, Cache, SplitModel
 from specviz.lm.load import load
+from specviz.resources import take_over
 from specviz.training.loop import Report
 from specviz.training.options import TrainOptions
 from specviz.training.stages import target_batches
@@ -101,6 +102,7 @@ def search_skips(options: TrainOptions, report: Report) -> None:
         "seed": options.seed,
     }
     write(path, with_entry(known, loaded.info.weights_sha256, entry))
+    take_over(path)
     report({"skips": entry})
 
 

@@ -163,6 +163,20 @@ def test_what_was_changed_on_purpose_is_taken_over(shipped: Path) -> None:
     assert altered(config) == ""
 
 
+def test_weights_that_are_trained_into_the_assets_are_the_ones_expected_from_then_on(shipped: Path) -> None:
+    resources.take_over(shipped / "models" / "small")
+    target, folder = toy(3, TARGET_SEED), shipped / "modules" / "eagle"
+    for seed in (0, 1):
+        write_module(fresh(EagleModule, TargetParts.of(target), EagleShape(), seed), folder, {})
+        assert read_module(folder, target).name == "eagle"
+    assert "modules/eagle/module.json" in json.loads((shipped / "hashes.json").read_text())
+
+
+def test_weights_that_are_trained_elsewhere_change_no_hashes(shipped: Path, tmp_path_factory: Any) -> None:
+    resources.take_over(tmp_path_factory.mktemp("elsewhere"))
+    assert not (shipped / "hashes.json").exists()
+
+
 def test_a_folder_of_ones_own_has_no_hashes(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{}")
     assert altered(tmp_path / "config.json") == ""

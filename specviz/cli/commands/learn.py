@@ -18,6 +18,7 @@ from specviz.cli.parts.terminal import out, printable
 from specviz.cli.parts.trace_files import trace_files
 from specviz.errors import OptionError
 from specviz.protocol.runs import Learned, RunRequest, TraceSource
+from specviz.resources import take_over
 from specviz.trace.events import Trace
 
 FOLDER = Path("assets") / "stops"
@@ -118,4 +119,5 @@ def write(learned: Learned, folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{learned.policy}.json"
     path.write_text(json.dumps(learned.weights, separators=(",", ":")) + "\n", encoding="utf-8")
+    take_over(path)
     return path

@@ -24,7 +24,7 @@ from specviz.errors import ModelError, TraceError
 from specviz.lm.base import GivesFeatures
 from specviz.options import Options, from_mapping, to_mapping
 from specviz.protocol.trainings import SHIPPED, UNTRAINED
-from specviz.resources import ROOT, altered
+from specviz.resources import ROOT, altered, take_over
 from specviz.trace.guard import json_of
 from specviz.trace.limits import STANDARD
 from specviz.trace.validation import sentence_of
@@ -73,6 +73,7 @@ def _write(tensors: Mapping[str, torch.Tensor], card: ModuleCard, folder: Path) 
     (folder / WEIGHTS).write_bytes(packed(tensors))
     (folder / UNPACKED).unlink(missing_ok=True)
     (folder / CARD).write_text(json.dumps(asdict(card), indent=1) + "\n", encoding="utf-8")
+    take_over(folder)
 
 
 def _weights(folder: Path) -> Path:

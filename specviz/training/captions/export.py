@@ -20,6 +20,7 @@ from torch import Tensor
 from specviz.lm.checkpoint import EYES as EYES_FILE
 from specviz.lm.eyes import PREFIX, Eyes
 from specviz.lm.load import load
+from specviz.resources import take_over
 from specviz.scenes.vocabulary import END
 from specviz.training.captions.accuracy import accuracy
 from specviz.training.captions.card import card
@@ -87,6 +88,7 @@ def write_checkpoint(training: CaptionTraining, role: str, folder: Path) -> None
     _write(folder / "tokenizer_config.json", settings)
     for file in folder.iterdir():
         file.chmod(0o644)  # safetensors files are otherwise readable by their owner only
+    take_over(folder)
 
 
 def _eyes_tensors(eyes: Eyes) -> dict[str, Tensor]:

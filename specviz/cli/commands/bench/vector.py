@@ -14,7 +14,7 @@ from specviz.bench.core.contest import first_prompts
 from specviz.bench.core.provenance import now_utc
 from specviz.cli.parts.bench import add_count, add_pair_flags, at_least_one, deliver, numbers
 from specviz.cli.parts.sources import SharedModels, live_source
-from specviz.resources import ACCEPTANCE_VECTOR, ROOT
+from specviz.resources import ACCEPTANCE_VECTOR, ROOT, take_over
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -97,4 +97,6 @@ def _deliver(
         f"T={temperature:g}: " + ", ".join(f"{value:.3f}" for value in vector)
         for temperature, vector in vectors.items()
     ]
-    return deliver(args.json, data, "\n".join([*rows, f"{places} places of {prompts} prompts", ""]))
+    code = deliver(args.json, data, "\n".join([*rows, f"{places} places of {prompts} prompts", ""]))
+    take_over(args.json)
+    return code
