@@ -73,13 +73,14 @@ class Trainer:
 
     def _train(self) -> None:
         # Imported only here: with it comes what transformers generates with, half of all that a source imports.
-        from specviz.training.modules.train import ModuleTraining, Wanted
-        from specviz.training.modules.train import Training as Loop
-
+        # In the lane, because an audit imports it too, and what two threads import of it at once is not all there.
         question, lane = self._question, self._models.lane
         request = RunRequest(question.prompt)
         target = self._models.get(request.target, request)
         with lane:
+            from specviz.training.modules.train import ModuleTraining, Wanted
+            from specviz.training.modules.train import Training as Loop
+
             loop = Loop(
                 ModuleTraining(
                     (Wanted(question.module),), target=request.target, minutes=question.minutes, seed=question.seed,
