@@ -17,6 +17,7 @@ KINDS = (
     RESIDUALS := "residuals",
     LAST_TOKENS := "last tokens",
     TEXT := "text",
+    HEADER := "header",
 )
 """kinds of recorded values, in the order in which they are shown"""
 MOST_DIFFERENCES = 50

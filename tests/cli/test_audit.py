@@ -49,7 +49,7 @@ def test_a_run_that_the_checkpoints_give_passes(specviz: Call, golden: Path, aud
     auditor()
     result = specviz("audit", golden)
     assert result.code == 0
-    assert "audited, 8 of 8 rounds: 8 values compared, 0 wrong" in result.out
+    assert "audited, 8 of 8 rounds: 9 values compared, 0 wrong" in result.out
     assert "verdicts: 1 compared, 0 wrong" in result.out
     assert "not recomputed: q of" in result.out
     assert "\x1b" not in result.out
@@ -63,7 +63,7 @@ def test_a_difference_is_printed_with_both_values_and_the_code_is_1(
     result = specviz("audit", golden)
     assert result.code == 1
     assert "differs: rounds[0].nodes[0].target.probs[0] is 0.5, but the checkpoints give 0.25." in result.err
-    assert "8 values compared, 1 wrong" in result.err
+    assert "9 values compared, 1 wrong" in result.err
 
 
 def test_an_audit_that_was_stopped_early_does_not_pass(
@@ -89,7 +89,7 @@ def test_json_holds_counts_differences_and_gaps(specviz: Call, golden: Path, aud
     report = json.loads(result.out)
     assert (result.code, report["ok"]) == (1, False)
     (file,) = report["files"]
-    assert (file["compared"], file["wrong"], file["recomputed"], file["rounds"]) == (8, 2, 8, 8)
+    assert (file["compared"], file["wrong"], file["recomputed"], file["rounds"]) == (9, 2, 8, 8)
     assert file["counts"]["verdicts"] == {"compared": 1, "wrong": 0}
     assert file["differences"][0]["recomputed"] == "0.25"
     assert file["refused"] is None
@@ -120,7 +120,7 @@ def test_what_was_found_in_a_folder_is_written_into_the_page_with_the_weights(
     auditor(wrong=1)
     assert specviz("audit", runs, "--write", page).code == 1
     text = page.read_text(encoding="utf-8")
-    assert "all 2 recorded runs with the bundled models: 16 values compared, 2 wrong." in text
+    assert "all 2 recorded runs with the bundled models: 18 values compared, 2 wrong." in text
     assert part_of(text, "audit").count("sha256") == 2
     assert bundled(ROOT / "models")["target"] in named(page, "audit")
     auditor(refused="the run was made with other weights.")

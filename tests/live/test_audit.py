@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from specviz.live.source import LiveSource, collect
 from specviz.protocol.audits import DRAFT_HEADS, KINDS, LAST_TOKENS, RESIDUALS, TARGET_HEADS, TRIALS, VERDICTS, Audit
 from specviz.protocol.runs import RunRequest
 from specviz.trace.check import check, errors
+from specviz.trace.codec import read
 from specviz.trace.events import Node, Trace
 from specviz.trace.seal import seal
 from tests.lm.tiny_models import random_model, write_tokenizer
@@ -313,3 +315,58 @@ def test_a_simulated_run_is_refused(run: Run, folders: dict[str, str]) -> None:
 def test_a_cancelled_audit_ends_with_what_it_has(run: Run, folders: dict[str, str]) -> None:
     steps = list(LiveSource(measure=False).audit(run(), lambda: True, folders))
     assert [(one.done, one.complete) for one in steps] == [(0, False)]
+
+
+def shipped(name: str) -> Trace:
+    return read(Path(__file__).parents[2] / "assets" / "traces" / f"{name}.json.gz")
+
+
+def with_header(trace: Trace, **fields: Any) -> Trace:
+    """The same run under another header, sealed anew."""
+    started = replace(trace.started, **fields)
+    return replace(trace, started=replace(started, run_id=seal(started)))
+
+
+def drafter_options(trace: Trace, **options: Any) -> Trace:
+    card = trace.started.drafter
+    return with_header(trace, drafter=replace(card, options={**card.options, **options}))
+
+
+@pytest.mark.parametrize("name", ["drafter-early-exit", "drafter-vocabtrim"])
+def test_what_a_drafter_makes_of_a_checkpoint_by_its_options_is_recomputed(name: str) -> None:
+    found = audited(shipped(name), {})
+    assert (found.wrong, found.counts[DRAFT_HEADS].compared > 100) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "option"), [("drafter-early-exit", {"exit_layer": 3}), ("drafter-vocabtrim", {"head_size": 64})]
+)
+def test_another_exit_layer_or_head_size_is_found(name: str, option: dict[str, int]) -> None:
+    assert audited(drafter_options(shipped(name), **option), {}).counts[DRAFT_HEADS].wrong > 10
+
+
+def test_other_end_ids_are_found() -> None:
+    trace = shipped("growth-eagle2")
+    assert trace.started.eos_ids == [0]
+    found = audited(with_header(trace, eos_ids=[0, 3000]), {})
+    assert [one.place for one in found.differences] == ["started.eos_ids"]
+
+
+def test_a_drafter_that_is_said_to_weigh_less_is_found() -> None:
+    trace = shipped("growth-eagle2")
+    model = trace.started.drafter.model
+    assert model is not None
+    lighter = replace(trace.started.drafter, model=replace(model, read_per_pass=model.read_per_pass // 2))
+    rounds = [
+        replace(this, drafted=replace(this.drafted, passes=[replace(one, read=(one.read or 0) // 2) for one in passes]))
+        for this in trace.rounds
+        for passes in [this.drafted.passes]
+    ]
+    found = audited(with_header(replace(trace, rounds=rounds), drafter=lighter), {})
+    assert [one.place for one in found.differences] == ["started.drafter.model.read_per_pass"]
+
+
+def test_lanes_and_exhibits_are_named_as_held_against_the_trace_alone() -> None:
+    found = audited(shipped("pearl-story"), {})
+    assert any("lanes are held against the trace alone" in gap for gap in found.not_recomputed)
+    assert found.wrong == 0

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
 from specviz.errors import ModelError, TraceError
 from specviz.live.audit.agreement import agreements
 from specviz.live.audit.checkpoints import Checkpoint, tokenizer_of
+from specviz.live.audit.header import header
 from specviz.live.audit.heads import heads
 from specviz.live.audit.laws import SLACKS
 from specviz.live.audit.models_say import DRAWS_AS_THEY_ARE, ModelsSay
 from specviz.live.audit.tally import Tally
 from specviz.live.audit.text import text
 from specviz.live.audit.trials import Trials
+from specviz.live.audit.views import Says, drafts_through
 from specviz.protocol.audits import Audit
 from specviz.trace.check import check, errors
 from specviz.trace.events import Trace
@@ -32,13 +34,15 @@ def audit(
     lane = lane if lane is not None else nullcontext()
     with lane:
         target = _checkpoint(trace.started.target, places or {})
-        drafters = _drafters(trace.started, places or {})
+        own = _own(trace.started, places or {})
         if trace.started.scene is not None:
-            for one in (target, *drafters.values()):
+            for one in (target, *own):
                 one.see(trace.started.scene)
+        drafters = _drafters(trace.started, target, own)
         codec = tokenizer_of(target, trace.started.tokenizer)
     tally = Tally(len(trace.rounds), how(trace.started))
     text(trace, codec, tally)
+    header(trace, codec, target, own, tally)
     yield tally.so_far(0)
     context = tuple(trace.started.prompt_ids)
     for index, this in enumerate(trace.rounds):
@@ -69,13 +73,16 @@ def refuse_what_cannot_be(trace: Trace) -> None:
         raise TraceError(f"it contradicts itself before anything is recomputed: {problem} See `specviz check`.")
 
 
-def _drafters(started: Started, places: Mapping[str, str]) -> dict[str, Checkpoint]:
-    """What candidates are marked with → the checkpoint they were drawn from. All that the header names are held
-    against their hashes, those too that the drafter changed before it drew."""
+def _own(started: Started, places: Mapping[str, str]) -> list[Checkpoint]:
+    """The drafter's models, held against their hashes, also where the drafter changed them before it drew."""
     card = started.drafter
-    cards = [one for one in (card.model, *card.further_models) if one is not None]
-    found = [_checkpoint(one, places) for one in cards]
-    return dict(zip(DRAWS_AS_THEY_ARE.get(card.name, ()), found, strict=False))
+    return [_checkpoint(one, places) for one in (card.model, *card.further_models) if one is not None]
+
+
+def _drafters(started: Started, target: Checkpoint, own: Sequence[Checkpoint]) -> dict[str, Says]:
+    """What candidates are marked with → what they were drawn from."""
+    as_they_are: dict[str, Says] = dict(zip(DRAWS_AS_THEY_ARE.get(started.drafter.name, ()), own, strict=False))
+    return as_they_are or drafts_through(started, target, own)
 
 
 def _checkpoint(card: ModelCard, places: Mapping[str, str]) -> Checkpoint:

@@ -58,9 +58,26 @@ class Checkpoint:
         with torch.inference_mode():
             self._model.get_input_embeddings().weight[shape.token_ids] = eyes(picture[None])[0]
 
-    def logits(self, text: Sequence[int], tails: Sequence[Sequence[int]]) -> list[Tensor]:
+    @property
+    def has_norm(self) -> bool:
+        """Whether layers can be read out through a norm of its own."""
+        return hasattr(self._model.base_model, "norm")
+
+    def weights(self) -> tuple[int, int] | None:
+        """(parameters, those that a pass reads: all but an input embedding that is no head too); None where the plain
+        model is not all that the checkpoint holds."""
+        config = read_config(self.folder, self.card.name)
+        if "eyes" in config or "quantization_config" in config or self.card.adapter == "table":
+            return None
+        embedding, head = self._model.get_input_embeddings(), self._model.get_output_embeddings()
+        parameters = int(self._model.num_parameters())
+        return parameters, parameters - (0 if head.weight is embedding.weight else embedding.weight.numel())
+
+    def logits(self, text: Sequence[int], tails: Sequence[Sequence[int]], after: int | None = None) -> list[Tensor]:
         """Per tail the logits [1 + len(tail), V] after `text` and after each token of the tail, in float64: one full
-        forward per text and tail, without a cache, shorter ones filled up behind their end, where nothing looks."""
+        forward per text and tail, without a cache, shorter ones filled up behind their end, where nothing looks.
+
+        `after`: read out after so many layers."""
         found: list[Tensor] = []
         for first in range(0, len(tails), BATCH):
             batch = tails[first : first + BATCH]
@@ -68,10 +85,18 @@ class Checkpoint:
             rows = [[*text, *tail, *[0] * (longest - len(tail))] for tail in batch]
             ids = torch.tensor(rows, device=self._model.device)
             with torch.inference_mode():
-                out = self._model(input_ids=ids, use_cache=False, logits_to_keep=longest + 1).logits
+                out = self._said(ids, longest + 1, after)
             wide = out[..., : self.card.vocab_size].double().cpu()
             found += [row[: len(tail) + 1] for row, tail in zip(wide, batch, strict=True)]
         return found
+
+    def _said(self, ids: Tensor, last: int, after: int | None) -> Tensor:
+        if after is None:
+            logits: Tensor = self._model(input_ids=ids, use_cache=False, logits_to_keep=last).logits
+            return logits
+        states = self._model(input_ids=ids, use_cache=False, output_hidden_states=True).hidden_states[after]
+        read_out: Tensor = self._model.get_output_embeddings()(self._model.base_model.norm(states[:, -last:]))
+        return read_out
 
 
 def _loaded(folder: Path, name: str) -> Any:

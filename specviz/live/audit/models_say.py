@@ -11,6 +11,7 @@ from torch import Tensor
 from specviz.live.audit.checkpoints import Checkpoint
 from specviz.live.audit.laws import SLACKS, Law, belief, law
 from specviz.live.audit.levels import proposal
+from specviz.live.audit.views import Says
 from specviz.trace.events import Node, TopK
 from specviz.trace.rules.distributions import drawn_by
 from specviz.trace.rules.scene import Scene
@@ -29,13 +30,13 @@ TARGET = "target"
 class ModelsSay:
     """One round's distributions, worked out on demand."""
 
-    def __init__(self, scene: Scene, target: Checkpoint, drafters: Mapping[str, Checkpoint]) -> None:
+    def __init__(self, scene: Scene, target: Checkpoint, drafters: Mapping[str, Says]) -> None:
         """`drafters`: what candidates are marked with → the checkpoint they were drawn from."""
         self.scene = scene
         self.size = target.card.vocab_size
         self.drafters = drafters
         self._slack = SLACKS.get(target.card.dtype, SLACKS["bfloat16"])
-        self._models = {TARGET: target, **drafters}
+        self._models: dict[str, Says] = {TARGET: target, **drafters}
         self._target: dict[int, Law] = {}
         self._draft: dict[tuple[int, str], Law] = {}
 

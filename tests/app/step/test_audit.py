@@ -66,7 +66,7 @@ def test_the_run_that_the_player_shows_is_recomputed_round_by_round(source: Audi
     first, second, last = list(actions(source).audit(PLAYER, Visitor()))
     assert source.audited == sample()
     assert "1 of 2 rounds recomputed" in first[0]
-    assert "Audited: 80 recorded values compared with the checkpoints, 0 wrong." in second[0]
+    assert "Audited: 90 recorded values compared with the checkpoints, 0 wrong." in second[0]
     assert last[0] == second[0]
     assert [button.interactive for button in last[1:]] == [True, False]
 
@@ -78,7 +78,7 @@ def test_stop_ends_it_with_what_was_recomputed(source: AuditingSource) -> None:
     next(steps)
     audits.stop(Visitor())
     (last,) = list(steps)
-    assert "Stopped after 1 of 2 rounds: 80 recorded values compared" in last[0]
+    assert "Stopped after 1 of 2 rounds: 90 recorded values compared" in last[0]
     assert [button.interactive for button in last[1:]] == [True, False]
 
 

@@ -1,0 +1,55 @@
+"""What a header says of its checkpoints: where a text ends, how many weights a pass reads, words a picture decides.
+
+Lanes and exhibits are no model's answers: `specviz check` holds them against the trace, and here they are named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from specviz.live.audit.checkpoints import Checkpoint
+from specviz.live.audit.tally import Tally
+from specviz.lm.text import TextCodec
+from specviz.protocol.audits import HEADER
+from specviz.trace.events import Trace
+from specviz.trace.scene_card import GROUNDED
+
+TRIMS = "vocabtrim"
+"""its model's head is smaller than the checkpoint's"""
+
+
+def header(trace: Trace, codec: TextCodec, target: Checkpoint, drafters: Sequence[Checkpoint], tally: Tally) -> None:
+    """End ids, sizes of the models, ids that a picture decides."""
+    started = trace.started
+    ends = sorted(set(codec.eos_ids))
+    tally.compare(HEADER, "started.eos_ids", sorted(started.eos_ids) == ends, started.eos_ids, ends)
+    _sizes("started.target", target, tally)
+    for index, one in enumerate(drafters):
+        place = "started.drafter.model" if index == 0 else f"started.drafter.further_models[{index - 1}]"
+        _sizes(place, one, tally, trimmed=started.drafter.name == TRIMS)
+    if started.scene is not None:
+        ids = [token for token in range(codec.size) if codec.token_text(token).strip() in GROUNDED]
+        tally.compare(HEADER, "started.scene.grounded", started.scene.grounded == ids, started.scene.grounded, ids)
+    _named(trace, tally)
+
+
+def _sizes(place: str, one: Checkpoint, tally: Tally, trimmed: bool = False) -> None:
+    counted = one.weights()
+    if counted is None:
+        tally.skip(f"how many weights {one.card.name} has: parts of it are no part of the plain model")
+        return
+    parameters, read = counted
+    tally.compare(HEADER, f"{place}.parameters", one.card.parameters == parameters, one.card.parameters, parameters)
+    if one.card.read_per_pass and not trimmed:
+        same = one.card.read_per_pass == read
+        tally.compare(HEADER, f"{place}.read_per_pass", same, one.card.read_per_pass, read)
+
+
+def _named(trace: Trace, tally: Tally) -> None:
+    drafted = [this.drafted for this in trace.rounds]
+    if any(one.lanes for one in drafted):
+        tally.skip("when a drafter beside the target drafted: its lanes are held against the trace alone")
+    if any(one.knew or one.learned for one in drafted):
+        tally.skip("what a drafter shows of what it knew and learnt: exhibits are held against the trace alone")
+    if trace.started.drafter.model is None and any(one.passes for one in drafted):
+        tally.skip(f"how many weights '{trace.started.drafter.name}' has of its own, and what its options make of them")
