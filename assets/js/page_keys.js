@@ -5,7 +5,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   "use strict";
 
   const TABS = "[role=tab]";
-  const HOME = "[role=tab][data-tab-id=watch]"; // the tab that the player is in
+  const HOME = "[role=tablist] > [role=tab]"; // the player is in the first of all tabs
 
   /** Pure: the place of the tab that a key leads to, of `count`; null where it leads nowhere. */
   function tabAt(key, place, count) {
@@ -36,7 +36,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 
   function toPlayer(event) {
     event.preventDefault(); // the address is the player's
-    document.querySelector(HOME)?.click();
+    if (!document.querySelector("#sv-player")?.getClientRects().length) document.querySelector(HOME)?.click();
     requestAnimationFrame(() => document.querySelector("#sv-player .svp-btn.is-play")?.focus());
   }
 

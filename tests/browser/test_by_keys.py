@@ -61,6 +61,11 @@ def test_the_first_stop_leads_to_play(home: Page) -> None:
     expect(home.get_by_role("link", name="skip to the player")).to_be_focused()
     home.keyboard.press("Enter")
     expect(home.locator("#sv-player .svp-btn.is-play")).to_be_focused()
+    home.locator("[role=tablist] > [role=tab]").nth(2).click()
+    expect(home.locator("#sv-player .svp-btn.is-play")).to_be_hidden()
+    home.get_by_role("link", name="skip to the player").focus()
+    home.keyboard.press("Enter")
+    expect(home.locator("#sv-player .svp-btn.is-play")).to_be_focused()
 
 
 def test_a_row_of_tabs_is_one_stop_and_arrows_walk_it(home: Page) -> None:
