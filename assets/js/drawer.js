@@ -1,5 +1,6 @@
-/* The page's drawer of controls, beside the player: opens and closes without a server, by button and by Escape; and the
-   place of what the page offers about a node: at the card that was clicked. */
+/* The page's drawer of controls, beside the player: opens and closes without a server, by button and by Escape; the
+   bar, which on a phone shows all of itself once something in it has had the focus; and the place of what the page
+   offers about a node: at the card that was clicked. */
 globalThis.SpecViz = globalThis.SpecViz || {};
 // needs: nothing
 (function (S) {
@@ -42,6 +43,12 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     if (!isOpen || isChoosing || document.querySelector("dialog[open]")) return;
     toggleDrawer(false);
   }
+
+  if (globalThis.document)
+    document.addEventListener("focusin", (event) => {
+      const bar = event.target instanceof Element ? event.target.closest(".sv-bar") : null;
+      if (bar) bar.dataset.open = "1"; // and it stays so: nothing may move under a finger that leaves it
+    });
 
   Object.assign(S, { toggleDrawer, placeOffer });
 })(globalThis.SpecViz);

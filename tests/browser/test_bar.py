@@ -61,6 +61,12 @@ def test_the_question_the_gain_and_the_bar_stand_in_the_first_screen(
     opened(page, address, width, height)
     expect(page.locator(".sv-question")).to_contain_text("How many will the big one keep?")
     expect(page.locator(".sv-win")).to_have_text("1.37× as fast as plain decoding, measured")
+    run = page.locator("#sv-run").bounding_box()
+    if width == 390:  # where prompt and Run stand alone, and stay where they are when the rest comes
+        expect(page.locator("#sv-drafter")).to_be_hidden()
+        page.locator("#sv-prompt textarea").focus()
+        page.locator("#sv-prompt textarea").blur()
+    assert page.locator("#sv-run").bounding_box() == run
     for part in ("#sv-example", "#sv-prompt", "#sv-drafter", "#sv-gamma", "#sv-temperature", "#sv-run", ".sv-gained"):
         box = page.locator(part).bounding_box()
         assert box is not None

@@ -29,8 +29,8 @@ def test_the_draft_tree_is_in_the_first_screen(page: Page, address: str, size: t
     expect(page.locator("#sv-player [data-ready]").first).to_be_attached()
     expect(page.locator("#sv-run")).to_be_enabled()
     page.evaluate("beat => document.querySelector('#sv-player .sv-player').specviz.go({ round: 0, beat })", beat)
-    for part in (".svp-caption", ".svp-btn.is-play"):
-        expect(page.locator(f"#sv-player {part}")).to_be_in_viewport(ratio=1)
+    for part in ("#sv-player .svp-caption", "#sv-player .svp-btn.is-play", "#sv-prompt", "#sv-run"):
+        expect(page.locator(part)).to_be_in_viewport(ratio=1)
     box = page.locator("#sv-player .svp-scroll").bounding_box()
     assert box is not None
     assert page.evaluate("scrollY") == 0
