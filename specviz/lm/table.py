@@ -66,7 +66,7 @@ class TableModel:
         self.seed = seed
         self.spread = spread
         self.order = order
-        self._exit: TableModel | None = None
+        self._partial: dict[Blocks, TableModel] = {}
         self._identity = f"table {vocab_size} {seed} {spread} {order}".encode()
         self._logits: dict[tuple[int, ...], Tensor] = {}
         self._info = ModelInfo(
@@ -171,10 +171,10 @@ class TableModel:
         """See `SplitModel.why_not_split`: there is nothing to run."""
 
     def partial(self, tokens: Sequence[int], cache: Cache, parents: Sequence[int] | None, blocks: Blocks) -> Tensor:
-        """See `SplitModel.partial`: whatever the blocks, another table answers, that of `exit`; its logits are the
-        states."""
+        """See `SplitModel.partial`: another table answers, one for each choice of blocks; its logits are the states."""
         own, placement = self._append(tokens, cache, parents)
-        return self._states([self._attended(own, placement, row) for row in range(placement.start, placement.stop)], 1)
+        texts = [self._attended(own, placement, row) for row in range(placement.start, placement.stop)]
+        return torch.stack([self.running(blocks).exact_logits(text) for text in texts])
 
     def block_bytes(self, blocks: Blocks) -> None:
         """See `SplitModel.block_bytes`: it has no weights to count."""
@@ -186,11 +186,23 @@ class TableModel:
     @property
     def exit(self) -> TableModel:
         """What this model says when it stops early: a table of its own."""
-        if self._exit is None:
-            self._exit = TableModel(
-                self.vocab_size, EXIT_SEED + self.seed, self._info.context_length, spread=self.spread, order=self.order
+        return self.running(Blocks.first(1))
+
+    def running(self, blocks: Blocks) -> TableModel:
+        """What it says when these blocks run alone: stopping early is one such choice, skipping layers are others."""
+        if blocks not in self._partial:
+            run = sum(1 << layer for layer in blocks.attention) + sum(
+                1 << self._info.layers + one for one in blocks.mlp
             )
-        return self._exit
+            choice = 1 if blocks == Blocks.first(len(blocks.mlp)) else 2 + run
+            self._partial[blocks] = TableModel(
+                self.vocab_size,
+                choice * EXIT_SEED + self.seed,
+                self._info.context_length,
+                spread=self.spread,
+                order=self.order,
+            )
+        return self._partial[blocks]
 
     def set_aside(self, cache: Cache, rows: Sequence[int], states: Tensor, layers: int) -> Unfinished:
         """See `SplitModel.set_aside`; kept is each row's text [its length]."""

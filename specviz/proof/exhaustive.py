@@ -27,6 +27,7 @@ from specviz.lm.table import TableModel
 from specviz.options import Options
 from specviz.proof.enumerated_randomness import EnumeratedRandom
 from specviz.proof.policy_options import toy_weights
+from specviz.proof.toy_heads import move_weights
 from specviz.proof.toy_texts import toy_texts
 from specviz.stop_policies.base import STOP_POLICIES
 from specviz.tree_policies.base import TREE_POLICIES
@@ -129,6 +130,8 @@ def session_of(
     if case.memory:
         assert isinstance(drafting, Remembers), f"'{case.drafter}' remembers nothing."
         drafting.recall(case.memory)
+    if models is None:
+        move_weights(drafting, case.models()[0])
     method = Method(
         drafting,
         verifier.of({}),

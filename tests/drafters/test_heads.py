@@ -350,6 +350,7 @@ def test_a_block_sees_nothing_where_the_text_has_not_begun_and_everything_that_i
     for place in (1, 2):
         assert (said(changed(states, place)) - said(states)).abs().amax(-1).min() > 1e-3
     assert (said(states, changed(words, 0)) - said(states)).abs().amax(-1).min() > 1e-3, "the root's token"
+    assert (said(states[:, [0, 2, 1]]) - said(states)).abs().max() > 1e-3, "in another order"
     masked = said(states, changed(words, 2))
     torch.testing.assert_close(masked, said(states), atol=1e-6, rtol=0.0)
 

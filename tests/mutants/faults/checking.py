@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from tests.mutants.faults.fault import AUDIT, CHECK, PAIRINGS, Fault
 
+TOYS = "tests/proof/test_toys.py::test_{}"
+
 FAULTS: tuple[Fault, ...] = (
     Fault(
         "checker: accepted at equality is let pass",
@@ -95,5 +97,19 @@ FAULTS: tuple[Fault, ...] = (
         "if steps != counts.spec_steps:",
         "if steps > counts.spec_steps:",
         ("tests/protocol/acceptance/test_acceptance.py",),
+    ),
+    Fault(
+        "proof: the toys' heads all say what the target said",
+        "specviz/proof/exhaustive.py",
+        "        move_weights(drafting, case.models()[0])\n",
+        "        pass\n",
+        (TOYS.format("no_two_kinds_of_heads_say_the_same_and_one_alone_says_what_the_target_said"),),
+    ),
+    Fault(
+        "proof: a toy that skips layers is one that stops early",
+        "specviz/lm/table.py",
+        "choice = 1 if blocks == Blocks.first(len(blocks.mlp)) else 2 + run",
+        "choice = 1",
+        (TOYS.format("a_toy_that_skips_layers_says_something_else_than_one_that_stops_early"),),
     ),
 )

@@ -320,4 +320,11 @@ FAULTS: tuple[Fault, ...] = (
         "if self._last_trimmed is None:",
         ("tests/lm/test_trimmed.py",),
     ),
+    Fault(
+        "masked block: a slot does not know how far what it looks at is",
+        "specviz/drafters/parts/block_network.py",
+        'scores = self.places.masked_fill(unseen, float("-inf"))',
+        'scores = torch.zeros_like(self.places).masked_fill(unseen, float("-inf"))',
+        (BLOCK,),
+    ),
 )
