@@ -17,6 +17,7 @@ from specviz.app.learn.lessons import lessons_of
 from specviz.app.parts.gallery import gallery
 from specviz.app.site.build import write_site
 from specviz.lessons.lesson import read
+from specviz.lessons.resolve import stands_in
 from specviz.resources import ROOT as ASSETS
 from specviz.trace import codec
 from tests.app.doubles import ReplaySource, sample
@@ -87,6 +88,9 @@ def test_a_lesson_is_played_to_its_end_by_keys_alone(home: Page, name: str) -> N
             standing(page, one, beat)
         if beat["question"]:
             right = [choice["right"] for choice in beat["question"]["choices"]].index(True)
+            said = re.sub(r"Round \d+ of \d+", "", page.locator("#sv-player .svp-caption").inner_text())
+            answer = beat["question"]["choices"][right]["text"]
+            assert not stands_in(answer, said), f"beside “{beat['title']}” the picture says the answer: {said}"
             page.keyboard.press("abcdefghi"[right])
             page.keyboard.press("Space")
             expect(page.locator(".svl-verdict")).to_contain_text("Right.")
