@@ -89,7 +89,7 @@ def _fits(control: Component, value: object) -> bool:
     if isinstance(control, gr.Slider | gr.Number):
         return _is_number(value) and _within(control, value)
     if choices:
-        return value in choices
+        return any(value == one and type(value) is type(one) for one in choices)  # True is 1 to Python, not to a page
     return isinstance(value, str) and len(value) <= MOST_TEXT
 
 
