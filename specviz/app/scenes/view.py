@@ -12,6 +12,7 @@ from itertools import combinations
 from pathlib import Path
 
 from specviz.app.parts.shipped_file import read_shipped
+from specviz.errors import PromptError, shown
 from specviz.protocol.captions import DRAFTERS, CaptionReport, CaptionRow, read
 from specviz.protocol.runs import RunRequest
 from specviz.resources import ROOT
@@ -32,6 +33,8 @@ OPENING: tuple[Row, ...] = (
 )
 """what stands in the controls before anybody touches them"""
 MOST_TOKENS = 48
+PLACES = tuple(str(step) for step in range(1, STEPS + 1))
+"""of the grid, from left to right and from top to bottom"""
 
 
 def place(step: int, radius: int) -> int:
@@ -45,6 +48,9 @@ def scene_from(rows: Sequence[Row]) -> Scene:
     for shape, colour, size, column, line in rows[:MOST_SHAPES]:
         if shape != NO_SHAPE:
             radius = RADII.get(size, 0)
+            for one in (column, line):
+                if one not in PLACES:
+                    raise PromptError(f"a shape's place is {shown(one)}, but must be one of {', '.join(PLACES)}.")
             x, y = (place(int(one), radius) for one in (column, line))
             shapes.append(PlacedShape(size, colour, shape, x, y))
     return Scene(tuple(shapes))

@@ -229,3 +229,9 @@ def test_the_sentence_says_how_fast_captions_came_where_both_drafters_were_timed
     ending = " When this was recorded, captions came 1.25 and 1.25 times as fast as by plain decoding."
     assert sentence([tuned, eyes]).endswith(ending)
     assert "recorded" not in sentence([tuned, replace(eyes, speedup=None)])
+
+
+@pytest.mark.parametrize("column", ["3.5", "0", "6", "x", "9" * 5_000])
+def test_a_place_that_the_grid_has_not_is_one_sentence(column: str) -> None:
+    with pytest.raises(PromptError, match=r"^a shape's place is '.+, but must be one of 1, 2, 3, 4, 5\.$"):
+        scene_from([("circle", "red", "small", column, "1")])
