@@ -32,7 +32,7 @@ def test_a_living_process_keeps_its_folder_and_a_killed_ones_is_swept(temporary:
     process, folder = started("input()")
     (temporary / "specviz-scratch-of-nobody").mkdir()
     (temporary / "others").mkdir()
-    assert scratch.sweep() == [], "one lives, one has no lock yet, one is not ours"
+    assert scratch.sweep() == [], "one lives, one has no lock yet, one is not of SpecViz"
     process.kill()
     process.wait()
     assert folder.is_dir()

@@ -1,6 +1,6 @@
 """What lies outside the small world of the bundled models, by the target's own surprise: measured on both sides.
 
-The line was drawn between the prompts of the set and the first half of the questions; the second half was asked after.
+The line was drawn with the prompts of the set and all the questions below in sight, so their counts are no forecast.
 """
 
 from __future__ import annotations

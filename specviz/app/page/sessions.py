@@ -19,8 +19,8 @@ import gradio as gr
 from gradio.state_holder import SessionState, StateHolder
 
 from specviz.allocator import few_arenas, settle
-from specviz.app.page.handed_in import HANDED_IN
 from specviz.app.page.queue import FairQueue
+from specviz.app.page.uploaded import UPLOADED
 
 AFTER_LEAVING_S = 600.0
 """how long the state of a closed page is kept: a connection that is lost for some minutes loses nothing"""
@@ -53,7 +53,7 @@ class Session(SessionState):
 
     def _update_value_in_config(self, key: int, value: Any) -> None:
         """Nothing to keep, but whose a file is."""
-        HANDED_IN.claim(self._name, value)
+        UPLOADED.claim(self._name, value)
 
 
 def _settings(block: Any) -> dict[str, Any]:
@@ -91,7 +91,7 @@ class Sessions(StateHolder):
     def delete_all_expired_state(self) -> None:
         """Gradio asks for this once a second."""
         super().delete_all_expired_state()  # type: ignore[no-untyped-call]
-        HANDED_IN.sweep(self.session_data)
+        UPLOADED.sweep(self.session_data)
         known, self._known = self._known, set(self.session_data)
         for session_id in known - self._known:
             for leave in self._leave:

@@ -7,7 +7,7 @@ from tests.mutants.faults.fault import Fault
 QUEUE = "tests/app/page/test_queue.py"
 NETWORK = "tests/app/page/test_network.py"
 JOBS = "tests/app/parts/test_jobs.py"
-HANDED_IN = "tests/app/page/test_handed_in.py"
+UPLOADED = "tests/app/page/test_uploaded.py"
 SCRATCH = "tests/test_scratch.py"
 TRAIN = "tests/app/train/test_train.py"
 ANALYSIS = "tests/app/analysis/test_analysis_tab.py"
@@ -57,17 +57,17 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "files: one goes with the first page that closes",
-        "specviz/app/page/handed_in.py",
+        "specviz/app/page/uploaded.py",
         "if not holders and (holders is not None or",
         "if len(holders or ()) < 2 and (holders is not None or",
-        (HANDED_IN,),
+        (UPLOADED,),
     ),
     Fault(
         "files: what is on its way takes no room",
-        "specviz/app/page/handed_in.py",
+        "specviz/app/page/uploaded.py",
         "self._arriving[network] = self._arriving.get(network, 0) + size",
         "self._arriving[network] = 0",
-        (HANDED_IN,),
+        (UPLOADED,),
     ),
     Fault(
         "scratch: a living process's folder is swept",

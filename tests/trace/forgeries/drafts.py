@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tests.trace.forgeries.forging import Data, Forged, forged, forgeries, kept, options, shipped
 
-STOPS = ("stop-confidence", "stop-draft-verify", "stop-entropy", "kangaroo-story")
+STOPPED = ("stop-confidence", "stop-draft-verify", "stop-entropy", "kangaroo-story")
 
 
 @forgeries(
@@ -17,7 +17,7 @@ STOPS = ("stop-confidence", "stop-draft-verify", "stop-entropy", "kangaroo-story
     named=("the threshold of", "the floor of", "the first_threshold of"),
 )
 def thresholds() -> Iterator[Forged]:
-    for name, data in [*shipped(*STOPS), *kept("stop-entropy")]:
+    for name, data in [*shipped(*STOPPED), *kept("stop-entropy")]:
         said = data["started"]["stopping"]["options"]
         option = next(one for one in ("threshold", "first_threshold", "floor") if one in said)
         for value in (0.0, 0.05, 0.1, 0.9, 0.95, 0.99, 1.0):

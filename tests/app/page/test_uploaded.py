@@ -9,8 +9,8 @@ from pathlib import Path
 import gradio as gr
 import pytest
 
-from specviz.app.page import handed_in, sessions
-from specviz.app.page.handed_in import OF_A_NETWORK, OF_ALL, UNCLAIMED_S, HandedIn
+from specviz.app.page import sessions, uploaded
+from specviz.app.page.uploaded import OF_A_NETWORK, OF_ALL, UNCLAIMED_S, UploadedFiles
 from specviz.app.parts.offered import served_folder
 from specviz.app.parts.request import Limits
 from tests.app.doubles import SAMPLE
@@ -38,11 +38,11 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def files(clock: Clock) -> HandedIn:
-    return HandedIn(clock)
+def files(clock: Clock) -> UploadedFiles:
+    return UploadedFiles(clock)
 
 
-def handed(files: HandedIn, path: Path, network: str = "8.8.8.8", size: int = 4) -> str:
+def handed(files: UploadedFiles, path: Path, network: str = "8.8.8.8", size: int = 4) -> str:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(b"x" * size)
     assert files.refusal(network, size, LARGEST) is None
@@ -51,7 +51,7 @@ def handed(files: HandedIn, path: Path, network: str = "8.8.8.8", size: int = 4)
 
 
 def test_a_network_may_hand_in_twenty_of_the_largest_files_and_all_together_sixty(
-    files: HandedIn, tmp_path: Path
+    files: UploadedFiles, tmp_path: Path
 ) -> None:
     for network in range(OF_ALL // OF_A_NETWORK):
         assert files.refusal(str(network), OF_A_NETWORK * 10, 10) is None
@@ -63,7 +63,7 @@ def test_a_network_may_hand_in_twenty_of_the_largest_files_and_all_together_sixt
     assert files.refusal("0", 1, 10) is None, "what did not arrive takes no room"
 
 
-def test_a_file_goes_with_the_last_page_that_uses_it(files: HandedIn, tmp_path: Path) -> None:
+def test_a_file_goes_with_the_last_page_that_uses_it(files: UploadedFiles, tmp_path: Path) -> None:
     path = handed(files, tmp_path / "sha" / "trace.json")
     files.claim("first", {"path": path})
     files.claim("second", [{"path": path}, {"path": "/etc/passwd"}])
@@ -75,7 +75,7 @@ def test_a_file_goes_with_the_last_page_that_uses_it(files: HandedIn, tmp_path: 
     assert files.refusal("8.8.8.8", OF_A_NETWORK * LARGEST, LARGEST) is None, "its room is free again"
 
 
-def test_what_no_page_uses_goes_after_ten_minutes(files: HandedIn, clock: Clock, tmp_path: Path) -> None:
+def test_what_no_page_uses_goes_after_ten_minutes(files: UploadedFiles, clock: Clock, tmp_path: Path) -> None:
     path = handed(files, tmp_path / "sha" / "trace.json")
     clock.now = UNCLAIMED_S
     files.sweep(["somebody"])
@@ -121,4 +121,4 @@ def test_a_served_page_refuses_what_is_too_much_and_removes_a_file_when_its_page
     run_to_the_end(scene())
     monkeypatch.setattr(sessions, "AFTER_LEAVING_S", 0.0)
     until(lambda: not lying())
-    assert handed_in.HANDED_IN._sizes, "those that no page claimed stay for some minutes"
+    assert uploaded.UPLOADED._sizes, "those that no page claimed stay for some minutes"

@@ -31,7 +31,7 @@ UNCLAIMED_S = 600.0
 """until a file goes that no page uses"""
 
 
-class HandedIn:
+class UploadedFiles:
     """The files of one server, by their paths."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -109,14 +109,14 @@ def _remove(path: Path) -> None:
         path.parent.rmdir()
 
 
-HANDED_IN = HandedIn()
+UPLOADED = UploadedFiles()
 """of this server"""
 
 
 class Uploads:
     """Between the server and Gradio: lets an upload through where there is room for it, and keeps the account."""
 
-    def __init__(self, app: ASGIApp, largest: int, behind_proxy: bool, files: HandedIn = HANDED_IN) -> None:
+    def __init__(self, app: ASGIApp, largest: int, behind_proxy: bool, files: UploadedFiles = UPLOADED) -> None:
         """`largest`: bytes of one file at most."""
         self.app = app
         self._largest = largest
