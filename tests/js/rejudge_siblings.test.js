@@ -118,7 +118,7 @@ test("a token outside the stored row has its recorded probability, taken back to
   const trial = { node: 1, target_prob: 0.04 / 0.38, draft_prob: 1, u: 0.15, accepted: false };
   const trace = {
     started: {
-      sampling: { temperature: 0.5, top_k: 0, top_p: 1 },
+      sampling: { temperature: 0.5, top_k: 3, top_p: 1 }, // a cut row says nothing at another temperature
       verifier: { name: "sequential", options: {} },
       target: { vocab_size: 3 },
       drafter: {},
