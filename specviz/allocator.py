@@ -32,17 +32,22 @@ def give_back() -> None:
         trim(0)
 
 
-def settle() -> None:
+def set_aside() -> None:
     """Collect garbage, take what stays (models, libraries) out of the collector's further rounds, which would stop runs
     with it, and hand back what is free; some tenths of a second, in which Python stands still.
 
-    What was taken out before is looked at again: what was at work then, such as a training with its model, is garbage
-    by now, and in circles that nobody else would ever find.
+    What was set aside before is not looked at again, so that the next model of many costs no more than the first.
     """
-    gc.unfreeze()
     gc.collect()
     gc.freeze()
     give_back()
+
+
+def settle() -> None:
+    """`set_aside`, with all that was set aside before: what was at work then, such as a training with its model, is
+    garbage by now, and in circles that nobody else would ever find."""
+    gc.unfreeze()
+    set_aside()
 
 
 def _call(name: str) -> Callable[..., int] | None:

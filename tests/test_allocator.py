@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import weakref
 
-from specviz.allocator import settle
+from specviz.allocator import set_aside, settle
 
 
 class Knot:
@@ -18,10 +18,10 @@ class Knot:
 def test_what_was_at_work_when_memory_was_tidied_is_found_the_next_time() -> None:
     at_work = Knot()
     alive = weakref.ref(at_work)
-    settle()
+    set_aside()
     assert alive() is not None
     del at_work
-    gc.collect()
+    set_aside()
     assert alive() is not None, "out of the collector's sight"
     settle()
     assert alive() is None

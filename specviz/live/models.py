@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from threading import Lock
 
-from specviz.allocator import settle
+from specviz.allocator import set_aside
 from specviz.engine.header import Participants
 from specviz.errors import ModelError
 from specviz.lm.load import LoadedModel
@@ -40,7 +40,7 @@ class Models:
                 self.status = f"loading {name}…"
                 try:
                     self._held[key] = self._load(name, device=request.device, dtype=request.dtype)
-                    settle()
+                    set_aside()
                 except ModelError as error:
                     self.status = f"{name} failed to load: {error}"
                     raise
