@@ -120,7 +120,7 @@ def test_a_damaged_result_is_logged_and_left_out(tmp_path: Path, caplog: pytest.
     assert read.cells[0] == STUDY.cells[0]
     path.write_text(path.read_text(encoding="utf-8")[:200], encoding="utf-8")
     assert shipped(path) is None
-    assert "cannot be shown" in caplog.text
+    assert "is missing or damaged, and left out" in caplog.text
 
 
 def test_the_shipped_study_is_small_and_its_mbsu_follows_from_its_tau() -> None:

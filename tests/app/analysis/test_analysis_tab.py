@@ -6,8 +6,8 @@ import gzip
 import json
 import zipfile
 from dataclasses import replace
-from types import SimpleNamespace
 
+import gradio as gr
 import pytest
 
 from specviz.app.analysis.actions import FILES, OUTPUTS, RECORDED, STAGE, SWEPT, AnalysisActions, Counted
@@ -49,7 +49,7 @@ def one():
 
 
 def pressed(run="sample", round=0, node=None, found=False):
-    return SimpleNamespace(run=run, round=round, node=node, found=found)
+    return gr.EventData(None, {"run": run, "round": round, "node": node, "found": found})
 
 
 # --- what is said ----------------------------------------------------------------------------------------------------

@@ -73,7 +73,7 @@ def test_a_missing_or_damaged_file_costs_the_page_its_fold_alone(
     assert shipped(file) == STUDY
     file.write_text(json.dumps({"networks": 3}))
     assert shipped(file) is None
-    assert "cannot be shown" in caplog.text
+    assert "is missing or damaged, and left out" in caplog.text
     write(replace(STUDY, passes={1: STUDY.passes[1]}), file)
     with pytest.raises(BenchError, match="the target's passes over their drafts, are missing"):
         read(file)

@@ -139,7 +139,7 @@ def test_a_missing_or_damaged_file_costs_the_page_its_fold_alone(
     assert shipped(file) == STUDY
     file.write_text(json.dumps({"costs": 3}))
     assert shipped(file) is None
-    assert "cannot be shown" in caplog.text
+    assert "is missing or damaged, and left out" in caplog.text
 
 
 def test_the_study_draws_what_is_chosen() -> None:

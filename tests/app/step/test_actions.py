@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from html import unescape
 from pathlib import Path
 from threading import Event
-from types import SimpleNamespace
 from typing import Any
 
 import gradio as gr
@@ -207,7 +206,7 @@ def test_an_error_is_one_sentence_and_the_stage_stays(actions: StepActions, prom
 
 def test_a_branch_continues_the_shown_run_with_its_own_prompt(actions: StepActions) -> None:
     shown = SAMPLE.read_text(encoding="utf-8")
-    row, text, place = actions.offer_branch(shown, SimpleNamespace(round=2, token=14))
+    row, text, place = actions.offer_branch(shown, gr.EventData(None, {"round": 2, "token": 14}))
     assert (row.visible, place, "round 3 with “${1+1}” as its next token" in text) == (True, (2, 14), True)
     controls, given = form_of({**FORM, "prompt": "typed meanwhile"})
     with gr.Blocks():
