@@ -12,12 +12,10 @@ from specviz.app.step.acceptance import acceptance_by_depth, accepted_lengths
 from specviz.app.step.acceptance_figure import bar_panels
 from specviz.protocol.sweeps.csv_file import sweep_csv
 from specviz.protocol.sweeps.points import Policies, RunCost, SweepPoint
-from specviz.trace.events import Summary
 from specviz.trace.exhibits import MemoryCard
 from specviz.trace.header import MethodCard, StepTime
 from tests.app.doubles import sample
 
-SUMMARY = Summary(4, 8, 3, 0.375, 1.75, [2, 1, 1], [[4, 2], [4, 1]], 5, 9, 100.0)
 FLAT = (StepTime(1, 100, 0.010, 0.010, 0.010), StepTime(16, 100, 0.010, 0.010, 0.010))
 
 
@@ -33,13 +31,15 @@ def point(ratio: float, gamma: int | None = 2, label: str = "model", prompt: str
 
 
 def test_acceptance_by_depth_is_accepted_over_drafted_per_depth() -> None:
-    assert [bar.value for bar in acceptance_by_depth(SUMMARY).bars] == ["0.50", "0.25"]
-    assert [bar.value for bar in accepted_lengths(SUMMARY).bars] == ["2", "1", "1"]
-    assert accepted_lengths(SUMMARY).bars[0].explanation == "2 of 4 rounds accepted 0"
+    """Four rounds that drafted 4, 3, 3 and 3 deep, and accepted 2, 3, 1 and 0."""
+    rounds = sample().rounds[:4]
+    assert [bar.value for bar in acceptance_by_depth(rounds).bars] == ["0.75", "0.50", "0.25", "0.00"]
+    assert [bar.value for bar in accepted_lengths(rounds).bars] == ["1", "1", "1", "1", "0"]
+    assert accepted_lengths(rounds).bars[0].explanation == "1 of 4 rounds accepted 0"
 
 
 def test_plain_decoding_has_no_bars_but_a_sentence() -> None:
-    plain = replace(SUMMARY, num_spec_steps=0, acceptance_histogram=[], acceptance_by_depth=[])
+    plain = sample().rounds[4:5]
     assert bar_panels([acceptance_by_depth(plain), accepted_lengths(plain)]).count("plain decoding") == 2
 
 

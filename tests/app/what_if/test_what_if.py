@@ -76,9 +76,10 @@ def test_a_printed_row_shows_prediction_and_measurement_beside_the_formula(actio
 
 
 def test_a_recorded_run_lends_its_rates_and_its_clock(actions: WhatIfActions) -> None:
-    """The golden run accepted 4 of 7, 4 of 6, 3 of 4, 1 of 1; its drafter passes take 2 ms, t(4) is 8 + 3 x 8/15 ms."""
+    """The golden run accepted 4 of 7, 4 of 6, 2 of 3, 1 of 1 in its text; its drafter passes take 2 ms,
+    t(4) is 8 + 3 x 8/15 ms."""
     shown = view(actions, acceptance="run.json.gz", clock=OWN)
-    assert shown.chosen.label == "rates by depth 0.57, 0.67, 0.75, 1.00"
+    assert shown.chosen.label == "rates by depth 0.57, 0.67, 0.67, 1.00"
     assert "own 8 rounds on this clock: modelled" in shown.notes[1]
     speed = next(one for one in shown.numbers if one.name == "tokens per second")
     assert speed.arithmetic.endswith("/ 15.6 ms")
