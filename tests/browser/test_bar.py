@@ -105,7 +105,7 @@ def test_the_run_before_stays_beside_greyed_and_comes_back(page: Page, address: 
 
 def test_an_example_is_chosen_by_keys_and_opens_at_its_round(page: Page, address: str) -> None:
     opened(page, address)
-    page.locator("#sv-example input").focus()
+    page.locator("#sv-example input").select_text()  # as Tab does
     page.keyboard.type("rejected")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
