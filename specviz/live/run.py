@@ -82,6 +82,7 @@ class Runs:
         if tree_policy is not None and who.drafter is not None:
             target, draft = (one.info.weights_sha256 for one in (who.target, who.drafter))
             tree_policy.prepare(Pair(target, draft, request.temperature))
+        who.drafting = model_of(drafter)
         if self._measure:
             with self._models.lane:
                 who.measure(model_of(drafter))

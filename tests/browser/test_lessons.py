@@ -144,7 +144,7 @@ def test_after_leaving_the_page_works_as_before(home: Page) -> None:
     player = home.locator("#sv-player .sv-player")
     assert player.get_attribute("data-guess") in ("", None)
     before = home.evaluate("() => document.querySelector('#sv-player .sv-player').specviz.cursor")
-    home.keyboard.press("ArrowRight")
+    home.keyboard.press("ArrowLeft")
     after = home.evaluate("() => document.querySelector('#sv-player .sv-player').specviz.cursor")
     assert before != after
     home.locator("#sv-run").click()

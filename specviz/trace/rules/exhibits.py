@@ -20,11 +20,13 @@ from specviz.trace.exhibits import (
 )
 from specviz.trace.known_methods import known_drafter
 from specviz.trace.problems import Problem
-from specviz.trace.rules.bounds import Bounds, recorded
+from specviz.trace.rules.bounds import Bounds, Range, recorded
 from specviz.trace.rules.scene import EXACT, HALF_DIGIT, Scene
 
 PARTS = ("drafted", "in this pass")
 """what a mark means where nodes were made of the marked tokens"""
+ROUNDED = {"bfloat16": 2**-8, "float16": 2**-11}
+"""by what share a score may differ that was worked out in these, from the head, which was worked out in float32"""
 _OF = re.compile(r"(\d+) of (\d+)")
 """how often, in a label"""
 
@@ -67,12 +69,14 @@ def _scores(scene: Scene, place: str, exhibit: Exhibit, row: ExhibitRow) -> Iter
     parents = {scene.round.nodes[node].parent for node in row.nodes}
     head = scene.round.nodes[min(parents)].draft_raw if len(parents) == 1 else None
     if HOLDS_PROBABLE in exhibit.title:
-        bounds = Bounds.of_head(head)
+        bounds, rounded = Bounds.of_head(head), ROUNDED.get(scene.started.target.dtype, 0.0)
         for token, score in zip(row.tokens, row.scores, strict=True):
-            if head is not None and head.tokens and not bounds[token].holds(score):
-                yield Problem(f"{place}.scores", f"give token {token} {score}, but the head there {bounds[token]}")
+            there = bounds[token]
+            as_worked_out = Range(there.low * (1 - rounded), there.high * (1 + rounded))
+            if head is not None and head.tokens and not as_worked_out.holds(score):
+                yield Problem(f"{place}.scores", f"give token {token} {score}, but the head there {there}")
                 return
-            if not 0 <= score <= 1 + EXACT or sum(row.scores) > 1 + len(row.scores) * HALF_DIGIT:
+            if not 0 <= score <= 1 + EXACT or sum(row.scores) > 1 + rounded + len(row.scores) * HALF_DIGIT:
                 yield Problem(f"{place}.scores", "are no probabilities of one distribution")
                 return
     elif (told := _OF.match(row.label)) and int(told[2]):
