@@ -86,7 +86,7 @@ def _unsettled(trace: Trace) -> Iterator[str]:
     if any(this.drafted.knew or this.drafted.learned for this in trace.rounds):
         yield "what exhibits show beyond the tree, the text and the heads, such as rows that no candidate came of"
     if drafter is not None and drafter.beside:
-        yield "how many tokens were drafted beside the last passes: nothing after them reads the draft"
+        yield "how many tokens were drafted beside the passes, and which of them were thrown away"
     if started.scene is not None:
         yield "that the picture is the one that the target saw: its sizes, colours, shapes and places"
 

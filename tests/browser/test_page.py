@@ -138,7 +138,7 @@ def test_a_token_of_ones_own_choice_continues_the_run(step: Page) -> None:
     step.locator("#sv-player [role=treeitem][aria-level='2']").first.click()
     step.locator("#sv-player button[title^='continue the run from here']").first.click()
     expect(step.locator(".sv-branch")).to_contain_text("as its next token, using the settings in the bar")
-    step.get_by_role("button", name="Run from here").click()
+    step.get_by_role("button", name="Run from here", exact=True).click()
     message(step).to_contain_text("20 tokens in 8 target passes")
     expect(step.locator(".sv-branch")).to_be_hidden()
     expect(step.locator(".sv-badge-live")).to_be_visible()

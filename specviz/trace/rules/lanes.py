@@ -35,8 +35,6 @@ def lanes(trace: Trace) -> Iterator[Problem]:
         proposed += len(drafts(this))
         if drafted if drafter is None else drafter.beside:
             yield from _in_time(place, this, drafted, proposed)
-    if drafter is not None and drafter.beside:
-        yield from _own_text(trace)
 
 
 def _in_order(place: str, this: Round, free: dict[str, float]) -> Iterator[Problem]:
@@ -77,41 +75,3 @@ def _named(trace: Trace, place: str, this: Round, option: str) -> Iterator[Probl
             yield Problem(f"{place}[{number}].lane", told)
         elif in_turn and one.what == "draft" and reading + EXACT < one.end_s and one.start_s < scored - EXACT:
             yield Problem(f"{place}[{number}]", "lies in the target's pass, but this lane drafts between its passes")
-
-
-def _own_text(trace: Trace) -> Iterator[Problem]:
-    """The drafter's own text, by its spans: as long as what the target reads of it, and after a roll back the verified
-    text. So many tokens were thrown away as it had beyond the first one that differs: the last of those committed with
-    the last draft, or of the rounds without candidates since. The clock alone does not always tell which text it knew,
-    so its length is a set."""
-    own, differs = {len(trace.started.prompt_ids)}, 0
-    for this in trace.rounds:
-        place, proposed = f"rounds[{this.index}].drafted.lanes", len(this.nodes) - 1
-        reading, passed = this.start_s + this.drafted.seconds, this.start_s + this.scored.seconds
-        after = this.base_length + len(this.committed.tokens)
-        differs = this.base_length if proposed else (differs or this.base_length)
-        read = False
-        for number, one in enumerate(this.drafted.lanes):
-            answered = one.what == "roll back" and one.start_s >= passed - EXACT
-            if not read and (answered or one.end_s > reading + EXACT):
-                read = True
-                yield from _long_enough(place, own, this, proposed)
-            if one.what == "draft":
-                own = {length + one.tokens for length in own}
-                continue
-            known = {this.base_length, after} if answered else {this.base_length}
-            left = {length - one.tokens for length in own}
-            own = {length for length in known if any(differs - 1 <= kept < length for kept in left)}
-            if not own:
-                told = f"leave {min(left)} tokens of the draft, but the text differs from it behind {max(known) - 1}"
-                yield Problem(f"{place}[{number}].tokens", told)
-                return
-        if not read:
-            yield from _long_enough(place, own, this, proposed)
-
-
-def _long_enough(place: str, own: set[int], this: Round, proposed: int) -> Iterator[Problem]:
-    read = this.base_length + proposed
-    if proposed and max(own) < read:
-        told = f"make the draft {max(own)} tokens long, but the target read {proposed} of it, up to token {read}"
-        yield Problem(place, told)

@@ -136,7 +136,7 @@ def lane_names() -> Iterator[Forged]:
         yield forged(name, data, change)
 
 
-@forgeries("a lane emptied for one round", made=28, found=22, named=("how many tokens were drafted beside the last",))
+@forgeries("a lane emptied for one round", made=28, found=2, named=("how many tokens were drafted beside the passes",))
 def lane_emptied() -> Iterator[Forged]:
     for name, data in shipped("amusd-story", "pearl-story"):
         for r, this in enumerate(data["rounds"]):
