@@ -218,7 +218,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
 
     function draw(now) {
       decided.hidden = !now.trace.started.scene;
-      behind.hidden = !S.endsText(now.round);
+      behind.hidden = !now.trace.rounds.some(S.endsText); // of the whole run: the stage keeps its height
       reserve(now);
       const drawn = plan(now);
       const key = keyOf(now, drawn);
