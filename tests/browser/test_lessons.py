@@ -143,8 +143,9 @@ def test_after_leaving_the_page_works_as_before(home: Page) -> None:
     assert home.evaluate(STATE) is None
     player = home.locator("#sv-player .sv-player")
     assert player.get_attribute("data-guess") in ("", None)
+    home.evaluate("() => document.querySelector('#sv-player .sv-player').specviz.go({ round: 1, beat: 0 })")
     before = home.evaluate("() => document.querySelector('#sv-player .sv-player').specviz.cursor")
-    home.keyboard.press("ArrowLeft")
+    home.keyboard.press("ArrowRight")
     after = home.evaluate("() => document.querySelector('#sv-player .sv-player').specviz.cursor")
     assert before != after
     home.locator("#sv-run").click()
