@@ -145,6 +145,7 @@ def test_after_leaving_the_page_works_as_before(home: Page) -> None:
     assert player.get_attribute("data-guess") in ("", None)
     home.evaluate("() => document.querySelector('#sv-player .sv-player').specviz.go({ round: 1, beat: 0 })")
     before = home.evaluate("() => document.querySelector('#sv-player .sv-player').specviz.cursor")
+    home.locator("#sv-player .svp-btn.is-play").focus()  # on the tab an arrow leads to the next tab
     home.keyboard.press("ArrowRight")
     after = home.evaluate("() => document.querySelector('#sv-player .sv-player').specviz.cursor")
     assert before != after
