@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+
+from specviz import resources
 
 if TYPE_CHECKING:
     from specviz.corpus.standard_library import Corpus
@@ -29,3 +32,11 @@ def mini_corpus() -> Corpus:
     from tests.mini_corpus import mini_corpus
 
     return mini_corpus()
+
+
+@pytest.fixture(autouse=True)
+def nothing_shipped_is_left_out() -> Iterator[None]:
+    """A page says for the rest of its process which shipped files it could not use, so a test that makes one fail
+    forgets it again (`monkeypatch.setattr(resources, "LEFT_OUT", {})`)."""
+    yield
+    assert resources.LEFT_OUT == {}

@@ -119,6 +119,7 @@ def test_whatever_happened_to_them_the_page_starts(copy: Path, damage: Callable[
 def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder of assets of its own, with a small model in it."""
     monkeypatch.setattr(resources, "ROOT", tmp_path)
+    monkeypatch.setattr(resources, "LEFT_OUT", {})
     shutil.copytree(ROOT / "assets" / "models" / "caption-drafter-text", tmp_path / "models" / "small")
     resources._hashes.cache_clear()
     yield tmp_path
@@ -200,10 +201,7 @@ def test_a_small_file_that_is_needed_is_a_sentence_where_it_is_damaged(shipped: 
         read_json(shipped / "skips.json")
 
 
-def test_what_is_left_out_is_told_once(
-    shipped: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(resources, "LEFT_OUT", {})
+def test_what_is_left_out_is_told_once(shipped: Path, caplog: pytest.LogCaptureFixture) -> None:
     for _ in range(2):
         assert without(shipped / "rules.json", lambda path: path.read_text(), "nothing") == "nothing"
     assert [one.getMessage().partition(" (")[0] for one in caplog.records] == [
