@@ -70,9 +70,15 @@ def row_attention(
 ) -> tuple[torch.Tensor, None]:
     """Attention [rows, heads, queries, size] -> [rows, queries, heads, size] without padding: of one query per row on
     all keys, or of a whole text from its beginning. The stock routine would build a mask at every step."""
-    is_text = query.shape[2] > 1
-    found = functional.scaled_dot_product_attention(query, key, value, is_causal=is_text, scale=scaling)
-    return found.transpose(1, 2), None
+    rows, heads, queries, size = query.shape
+    if queries > 1:
+        found = functional.scaled_dot_product_attention(
+            query, key, value, is_causal=True, scale=scaling, enable_gqa=key.shape[1] < heads
+        )
+    else:  # heads that share a key head become its queries, so that no key is copied
+        shared = query.reshape(rows, key.shape[1], -1, size)
+        found = functional.scaled_dot_product_attention(shared, key, value, scale=scaling)
+    return found.reshape(rows, heads, queries, size).transpose(1, 2), None
 
 
 ROW_ATTENTION = "specviz_rows"

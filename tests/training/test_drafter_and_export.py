@@ -15,7 +15,7 @@ from specviz.training import drafter_stages, publication, stages
 from specviz.training.acceptance import Acceptance, greedy_text, replay_rounds
 from specviz.training.drafter import drafter_from
 from specviz.training.drafter_stages import save_rows, train_drafter, train_weak
-from specviz.training.generation import LARGEST_SHARE, Beginnings, continue_batch, corpus_rows
+from specviz.training.generation import LARGEST_SHARE, Beginnings, continue_batch, corpus_rows, row_attention
 from specviz.training.options import TrainOptions
 from specviz.training.target import layer_outputs, model_config, new_model
 
@@ -35,6 +35,18 @@ def test_the_drafter_starts_from_the_target(target) -> None:
     own, source = drafter.model.layers[0], target.model.layers[0]
     assert torch.equal(own.self_attn.q_proj.weight, source.self_attn.q_proj.weight)
     assert drafter.config.intermediate_size == 16
+
+
+@pytest.mark.parametrize("queries", [1, 3])
+def test_a_key_head_serves_its_query_heads(queries: int) -> None:
+    """As if every key head were copied for each of its query heads: two key heads for six query heads."""
+    generator = torch.Generator().manual_seed(0)
+    query = torch.randn(2, 6, queries, 4, generator=generator)
+    key, value = torch.randn(2, 2, 2, 3, 4, generator=generator)
+    copied = (states.repeat_interleave(3, dim=1) for states in (key, value))
+    expected = torch.nn.functional.scaled_dot_product_attention(query, *copied, is_causal=queries > 1)
+    found, _ = row_attention(torch.nn.Module(), query, key, value, None)
+    assert torch.allclose(found, expected.transpose(1, 2), atol=1e-6)
 
 
 def test_generated_text_keeps_the_state_of_every_token(target) -> None:
