@@ -117,8 +117,8 @@ def predictions() -> Files:
 
 
 def pair_in_short() -> Files:
-    """What the README says of the bundled pair."""
-    page = ROOT / "README.md"
+    """The bundled pair in two sentences."""
+    page = ROOT / "docs" / "pair.md"
     return {page: filled(page.read_text(encoding="utf-8"), {pair.SECTION: pair.section()})}
 
 

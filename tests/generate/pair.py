@@ -1,4 +1,4 @@
-"""What the README says in numbers of the bundled pair, from the figures that lie beside the weights."""
+"""The bundled pair in two sentences, from the figures that lie beside the weights."""
 
 from __future__ import annotations
 
@@ -29,8 +29,7 @@ def section(models: Path = ROOT / "models") -> str:
         f"{share('sums_three_digits_bare')} of the bare ones (`34 + 28 =`).\n"
         f"Greedily and at speculation length {drafter['draft_length']} it accepts {_range(drafter, ENGLISH)} of what "
         f"the drafter proposes in the families of plain English and {_range(drafter, PYTHON)} in those of Python, of "
-        f"the weaker drafter's {_range(weaker, ENGLISH)} and {_range(weaker, PYTHON)}: "
-        "[what the pair knows](docs/pair.md)."
+        f"the weaker drafter's {_range(weaker, ENGLISH)} and {_range(weaker, PYTHON)}."
     )
 
 

@@ -60,14 +60,6 @@ def markdown(report: DrafterReport) -> str:
     return _joined(report, parts)
 
 
-def summary(report: DrafterReport) -> str:
-    """The fastest of every family, and at each temperature the table over all prompts alone."""
-    parts = [_winners(report)]
-    for part in report.parts:
-        parts += [f"**Temperature {part.temperature:g}**", _table(part.sections[0])]
-    return _joined(report, parts)
-
-
 def _winners(report: DrafterReport) -> str:
     """Family by family the fastest at each temperature, and how many different ones there are."""
     head = ["family", *(f"fastest, temperature {part.temperature:g}" for part in report.parts)]

@@ -5,6 +5,7 @@ Place in the flow: last step of `specviz bench`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -51,11 +52,37 @@ def markdown(report: Report) -> str:
 
 
 def summary(report: Report) -> str:
-    """The main table at each temperature alone."""
-    found = list[str]()
-    for part in report.parts:
-        found += [_title(part), _main_table(part.rows) if part.rows else NONE, counted(part.texts)]
-    return "\n\n".join([*found, _provenance(report)]) + "\n"
+    """One table for a first look: plain decoding, and of every kind of contestant the setting that is fastest at the
+    first temperature; all temperatures beside each other."""
+    parts = [part for part in report.parts if part.rows]
+    if not parts:
+        return NONE
+    found = [{row.name: row for row in part.rows} for part in parts]
+    head = ["contestant"]
+    for part in parts:
+        head += [f"× plain, temperature {part.temperature:g}", "tokens per target pass", "same output"]
+    body = [[name, *(cell for rows in found for cell in _short_cells(rows.get(name)))] for name in _fastest(parts[0])]
+    texts = [f"Temperature {part.temperature:g}: {counted(part.texts)}" for part in report.parts]
+    return "\n\n".join([markdown_table(head, body), *texts, _provenance(report)]) + "\n"
+
+
+def _fastest(part: Part) -> list[str]:
+    """Names in the order of the table, one for each kind: contestants that differ in γ alone are of one kind."""
+    best = dict[str, BenchRow]()
+    for row in part.rows:
+        kind = re.sub(r"γ=\d+", "γ", row.name)
+        if kind.endswith(", recorded"):
+            continue
+        if kind not in best or row.decode_ratio.median > best[kind].decode_ratio.median:
+            best[kind] = row
+    return [row.name for row in best.values()]
+
+
+def _short_cells(row: BenchRow | None) -> list[str]:
+    if row is None:
+        return [DASH] * 3
+    found = row.statistics
+    return [spread(row.decode_ratio), value_of(found.tokens_per_pass), f"{found.same_output}/{found.runs}"]
 
 
 def _title(part: Part) -> str:

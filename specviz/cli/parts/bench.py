@@ -65,10 +65,10 @@ def temperatures(args: argparse.Namespace) -> tuple[float, ...]:
     return found
 
 
-def add_write(parser: argparse.ArgumentParser, page: str, short: str) -> None:
+def add_write(parser: argparse.ArgumentParser, page: str, also: str = "") -> None:
     parser.add_argument(
         "--write", type=Path, nargs="?", const=BOTH, metavar="PAGE",
-        help=f"write the tables between the marks of a page; where none is named, of {page}, and {short} of README.md",
+        help=f"write the tables between the marks of a page; where none is named, of {page}{also}",
     )  # fmt: skip
 
 
@@ -77,10 +77,11 @@ def page_of(where: Path, page: Path) -> Path:
     return page if where == BOTH else where
 
 
-def check_write(where: Path | None, page: Path, readme: Path, mark: str) -> None:
-    """Raises BenchError where a page that `--write` means has no place for tables: before the measurement."""
-    for one in () if where is None else (page, readme) if where == BOTH else (where,):
-        check_section(one, mark)
+def check_write(where: Path | None, mark: str, *pages: Path) -> None:
+    """Raises BenchError where a page that `--write` means (`pages` where it names none) has no place for tables:
+    before the measurement."""
+    for page in () if where is None else pages if where == BOTH else (where,):
+        check_section(page, mark)
 
 
 def add_count(parser: argparse.ArgumentParser, flag: str, default: int, meaning: str) -> None:

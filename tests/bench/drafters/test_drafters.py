@@ -192,7 +192,7 @@ def test_after_an_early_end_nobody_wins_on_fewer_prompts_and_runs_without_a_plai
         part(0.0, [], outcomes[2:])
 
 
-def test_the_command_writes_its_tables_between_the_marks_of_both_pages(
+def test_the_command_writes_its_tables_between_the_marks_of_its_page(
     source: Drafters, pages: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tmp_path = pages
@@ -206,10 +206,6 @@ def test_the_command_writes_its_tables_between_the_marks_of_both_pages(
     assert "| **learn** | warm | **4.00 [4.00–4.00]** |" in full
     assert "| copy | – | 2.00 [2.00–2.00] |" in full
     assert "- `needy`: there is no datastore; build one.\n- `odd`: its table is missing.\n" in full
-    short = (tmp_path / "README.md").read_text(encoding="utf-8")
-    assert "| **learn** | warm | **4.00 [4.00–4.00]** |" in short
-    assert "| prose | learn warm 4.00× | learn warm 4.00× |" in short
-    assert "**code, temperature 0**" not in short
     data: dict[str, Any] = json.loads((tmp_path / "b.json").read_text(encoding="utf-8"))
     row = data["parts"][0]["sections"][0]["rows"][3]
     assert (row["drafter"], row["memory"], row["speedup"]) == ("learn", "warm", {"low": 4, "median": 4, "high": 4})
@@ -218,11 +214,10 @@ def test_the_command_writes_its_tables_between_the_marks_of_both_pages(
 
 @pytest.fixture
 def pages(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """Both pages, empty between their marks."""
-    for name in ("README", "PAGE"):
-        page = tmp_path / f"{name}.md"
-        page.write_text("a\n<!-- bench drafters -->\n<!-- /bench drafters -->\nb\n", encoding="utf-8")
-        monkeypatch.setattr(bench_drafters, name, page)
+    """The page, empty between its marks."""
+    page = tmp_path / "PAGE.md"
+    page.write_text("a\n<!-- bench drafters -->\n<!-- /bench drafters -->\nb\n", encoding="utf-8")
+    monkeypatch.setattr(bench_drafters, "PAGE", page)
     return tmp_path
 
 
@@ -240,7 +235,6 @@ def test_one_drafter_measured_anew_leaves_the_rows_of_the_others(source: Drafter
     assert rows == [("| copy | – | 2.00 [2", "| copy | – | 1.00 [1")] * 6
     assert "Measured later, with plain decoding beside them on the same machine: copy on 2026-02-02T00:00:00Z." in after
     assert "`needy`: there is no datastore" in after
-    assert "| **learn** | warm |" in (pages / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -280,9 +274,8 @@ def test_the_command_asks_for_the_marks_before_it_measures(source: Drafters, tmp
     assert source.requests == []
 
 
-def test_the_shipped_pages_have_their_marks() -> None:
+def test_the_shipped_page_has_its_marks() -> None:
     check_section(bench_drafters.PAGE, bench_drafters.MARK)
-    check_section(bench_drafters.README, bench_drafters.MARK)
 
 
 def test_texts_that_repeat_themselves_are_in_no_headline() -> None:

@@ -13,7 +13,7 @@ from specviz.bench.core.provenance import Origin
 from specviz.bench.core.report import plain_data
 from specviz.bench.speed import plan as plans
 from specviz.bench.speed.rows import part
-from specviz.bench.speed.table import Report, markdown
+from specviz.bench.speed.table import Report, markdown, summary
 from specviz.errors import SpecVizError
 from specviz.protocol.runs import Catalog, PromptCard
 from specviz.trace import header
@@ -56,15 +56,13 @@ def test_quick_is_one_length_one_prompt_one_repeat_and_few_tokens() -> None:
     assert quick.template.max_new_tokens == 32
 
 
+def outcome(name: str, seconds: float, token: int) -> ContestRun:
+    return ContestRun(name, "one", "code", 0, Measured(list(range(token, token + 8)), seconds, 0.0, target_passes=8))
+
+
 @pytest.fixture
 def report() -> Report:
     """Plain: 8 tokens in 8 s of which none for the prompt. transformers: 10 s. A drafter: 4 s, and another text."""
-
-    def outcome(name: str, seconds: float, token: int) -> ContestRun:
-        return ContestRun(
-            name, "one", "code", 0, Measured(list(range(token, token + 8)), seconds, 0.0, target_passes=8)
-        )
-
     outcomes = [
         outcome("specviz: plain", 8, 1),
         outcome("specviz: model γ=4", 4, 2),
@@ -79,6 +77,23 @@ def test_the_table_shows_ratios_against_plain_with_their_spread(report: Report) 
     text = markdown(report)
     assert "| specviz: plain | 1.0 | 1.00 [1.00–1.00] | 1.00 [1.00–1.00] | 1.00 | – | – | – | – | 1/1 | – |" in text
     assert "| specviz: model γ=4 | 2.0 | 2.00 [2.00–2.00] | 2.00 [2.00–2.00] | 1.00 | – | – | – | – | 0/1 | – |" in text
+
+
+def test_the_short_table_has_the_fastest_length_of_each_kind_and_all_temperatures_beside_each_other(
+    report: Report,
+) -> None:
+    chains = [outcome("specviz: plain", 8, 1), outcome("specviz: model γ=2", 5, 2), outcome("specviz: model γ=4", 4, 2)]
+    sampled = [outcome("specviz: plain", 8, 1), outcome("specviz: model γ=4", 8, 3)]
+    parts = [part(0.0, [*chains, outcome("specviz: model γ=4, recorded", 6, 2)], "specviz: plain")]
+    text = summary(replace(report, parts=[*parts, part(0.8, sampled, "specviz: plain")]))
+    assert text.splitlines()[:4] == [
+        "| contestant | × plain, temperature 0 | tokens per target pass | same output | × plain, temperature 0.8 | "
+        "tokens per target pass | same output |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
+        "| specviz: plain | 1.00 [1.00–1.00] | 1.00 | 1/1 | 1.00 [1.00–1.00] | 1.00 | 1/1 |",
+        "| specviz: model γ=4 | 2.00 [2.00–2.00] | 1.00 | 0/1 | 1.00 [1.00–1.00] | 1.00 | 0/1 |",
+    ]
+    assert text.splitlines()[4] == ""
 
 
 def test_aims_stand_beside_what_was_measured(report: Report) -> None:

@@ -101,7 +101,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_temperatures(parser)
     add_pair_flags(parser)
     add("--json", type=Path, metavar="FILE", help="write the report as JSON; - prints it instead of the tables")
-    add_write(parser, "docs/bench.md", "the main tables")
+    add_write(parser, "docs/bench.md", ", and the short one of README.md")
     _configure_experiments(parser)
 
 
@@ -123,7 +123,7 @@ def run(args: argparse.Namespace) -> int:
     if args.experiment is not None:
         return int(importlib.import_module(f"{__name__}.{args.experiment}").run(args))
     options = read_options(args)
-    check_write(args.write, PAGE, README, MARK)
+    check_write(args.write, MARK, PAGE, README)
     source = live_source(models := SharedModels(), args.threads)
     prompts = first_prompts(source.catalog(), options.prompts_per_family)
     report = _measured(Bench(options, source, prompts, _replay(options, models), args.max_minutes))

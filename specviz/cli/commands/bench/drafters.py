@@ -20,9 +20,8 @@ from specviz.bench.drafters import plan as drafter_plan
 from specviz.bench.drafters.plan import Named
 from specviz.bench.drafters.rows import Part, Section, part
 from specviz.bench.drafters.stored import check_mergeable, merged, place_of_report, read_report, write_report
-from specviz.bench.drafters.table import DrafterReport, markdown, summary
+from specviz.bench.drafters.table import DrafterReport, markdown
 from specviz.cli.parts.bench import (
-    BOTH,
     PAIR,
     add_count,
     add_pair_flags,
@@ -45,7 +44,6 @@ from specviz.protocol.runs import PromptCard, RunRequest, TraceSource
 from specviz.resources import ROOT
 
 SUMMARY = "compare all drafters with plain decoding on every prompt family, those that remember cold and warm"
-README = ROOT.parent / "README.md"
 PAGE = ROOT.parent / "docs" / "bench_drafters.md"
 MARK = "bench drafters"
 SECOND_MODEL = "drafter-weak"
@@ -69,7 +67,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--quick", action="store_true",
         help="one prompt a family, at most 32 tokens: about a minute and a half; otherwise about six on two idle "
         "cores")  # fmt: skip
-    add_write(parser, "docs/bench_drafters.md", "those over all prompts")
+    add_write(parser, "docs/bench_drafters.md")
     add_pair_flags(parser)
 
 
@@ -153,7 +151,7 @@ def _kept(args: argparse.Namespace) -> DrafterReport | None:
     if args.write is None:
         return None
     page = page_of(args.write, PAGE)
-    check_write(args.write, PAGE, README, MARK)
+    check_write(args.write, MARK, PAGE)
     if not args.drafters:
         return None
     kept = read_report(place_of_report(page))
@@ -169,5 +167,3 @@ def _write(where: Path, report: DrafterReport) -> None:
     page = page_of(where, PAGE)
     write_between(page, MARK, markdown(report))
     write_report(report, place_of_report(page))
-    if where == BOTH:
-        write_between(README, MARK, summary(report))
