@@ -14,13 +14,13 @@ from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
+from specviz.app.cancellation import MOST_GONE, Cancellations
+from specviz.app.form.request import Limits
 from specviz.app.page.build import build, settled
-from specviz.app.page.deferred import LOADING, DeferredSource
 from specviz.app.page.settings import launch_settings
-from specviz.app.parts.cancellation import MOST_GONE, Cancellations
-from specviz.app.parts.gallery import gallery, write_index
-from specviz.app.parts.request import Limits
-from specviz.app.parts.tab_rows import FRONT, IN_LAB, is_tab, opening
+from specviz.app.runs.deferred import LOADING, DeferredSource
+from specviz.app.runs.gallery import gallery, write_index
+from specviz.app.tab import FRONT, IN_LAB, is_tab, opening
 from specviz.errors import ModelError
 from specviz.protocol.runs import RunRequest, TraceSource
 from specviz.resources import ROOT as ASSETS

@@ -17,7 +17,7 @@ from specviz.app.long_context.figure import long_context_figure
 from specviz.app.long_context.view import long_context_view
 from specviz.app.machine.figure import machine_figure
 from specviz.app.machine.view import machine_view
-from specviz.app.parts.gallery import gallery
+from specviz.app.runs.gallery import gallery
 from specviz.app.scenes.figure import captions_figure
 from specviz.app.speedup.figure import speedup_figure
 from specviz.app.speedup.view import speedup_view

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from specviz.app.parts import notices
-from specviz.app.parts.badges import badges
+from specviz.app.look import notices
+from specviz.app.look.badges import badges
 from specviz.app.speedup.figure import speedup_figure
 from specviz.app.speedup.view import speedup_view
 from specviz.app.step.acceptance import acceptance_by_depth, accepted_lengths

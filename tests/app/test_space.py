@@ -13,8 +13,8 @@ from packaging.requirements import Requirement
 from packaging.version import Version
 
 from specviz.app import space
-from specviz.app.parts.models import model_choices
-from specviz.app.parts.request import Limits, request_from
+from specviz.app.form.models import model_choices
+from specviz.app.form.request import Limits, request_from
 from specviz.errors import OptionError, SpecVizError
 from specviz.live.catalog import beside, saved
 

@@ -7,8 +7,8 @@ import pytest
 
 from specviz.app.analysis.actions import FILES, AnalysisActions
 from specviz.app.analysis.library import MOST_TRACES, Library
-from specviz.app.parts.gallery import gallery
-from specviz.app.parts.request import Limits
+from specviz.app.form.request import Limits
+from specviz.app.runs.gallery import gallery
 from specviz.app.speedup.actions import SpeedupActions
 from specviz.app.speedup.form import definition_of
 from specviz.app.speedup.traces import check_count

@@ -29,10 +29,10 @@ def page() -> list[str]:
     """Every name that a control of the page offers."""
     from pathlib import Path
 
+    from specviz.app.form.request import Limits
     from specviz.app.page.build import build
-    from specviz.app.page.deferred import DeferredSource
-    from specviz.app.parts.gallery import Gallery
-    from specviz.app.parts.request import Limits
+    from specviz.app.runs.deferred import DeferredSource
+    from specviz.app.runs.gallery import Gallery
     from specviz.live import catalog
 
     def never() -> Any:

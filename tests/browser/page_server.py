@@ -12,11 +12,11 @@ os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
 
 import gradio as gr
 
+from specviz.app.form.request import Limits
 from specviz.app.page.build import build
 from specviz.app.page.sessions import keep_little
 from specviz.app.page.settings import launch_settings
-from specviz.app.parts.gallery import gallery
-from specviz.app.parts.request import Limits
+from specviz.app.runs.gallery import gallery
 from specviz.protocol.runs import TraceSource
 from specviz.trace import codec
 from tests.app.doubles import sample

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from specviz.app.parts.gallery import write_index
+from specviz.app.runs.gallery import write_index
 from specviz.trace import codec
 from specviz.trace.beside import PlainDecoding
 from specviz.trace.events import Trace

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import BrowserContext, Page, Route, expect
 
-from specviz.app.parts.cancellable import TURNED_AWAY
+from specviz.app.cancellable import TURNED_AWAY
 from tests.app.doubles import ReplaySource, sample
 from tests.browser.page_server import served
 from tests.browser.tabs import open_tab

@@ -14,7 +14,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 import specviz
 from specviz.app.components.standalone import standalone_html
 from specviz.app.lab.charts import CHARTS
-from specviz.app.parts.gallery import gallery
+from specviz.app.runs.gallery import gallery
 from specviz.app.site.build import write_site
 from specviz.resources import ROOT
 from specviz.trace import codec

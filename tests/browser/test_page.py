@@ -12,7 +12,7 @@ from threading import Event
 import pytest
 from playwright.sync_api import Download, Page, expect
 
-from specviz.app.parts.request import Limits
+from specviz.app.form.request import Limits
 from specviz.protocol.sweeps import store as sweep_store
 from specviz.protocol.sweeps.toml_file import read_definition
 from specviz.trace import codec

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
+from specviz.app.form.request import Limits
 from specviz.app.page import build as specviz_build
 from specviz.app.page.queue import fair_queue
 from specviz.app.page.sessions import Sessions
-from specviz.app.parts.request import Limits
 from specviz.cli.commands.app import Page, load_page
 from specviz.scratch import scratch
 
@@ -106,7 +106,7 @@ def test_where_strangers_may_come_no_model_of_the_machine_is_theirs_to_name(
         return fake  # type: ignore[no-any-return]
 
     monkeypatch.setattr(specviz_build, "build", build)
-    monkeypatch.setattr("specviz.app.page.deferred.DeferredSource.start", lambda self: None)
+    monkeypatch.setattr("specviz.app.runs.deferred.DeferredSource.start", lambda self: None)
     assert specviz("app", *flags).code == 0
     assert [(one.any_model, one.shared_memory) for one in built] == [(expected.any_model, expected.shared_memory)]
     assert fake.launched["share"] is False

@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from specviz.app.form.request import Limits, request_from
 from specviz.app.machine.actions import MachineActions
 from specviz.app.machine.view import machine_view
-from specviz.app.parts.gallery import Gallery
-from specviz.app.parts.request import Limits, request_from
 from specviz.app.race.actions import RaceActions
+from specviz.app.runs.gallery import Gallery
 from specviz.app.speedup.actions import SpeedupActions
 from specviz.app.speedup.form import SweepForm, check_limits, definition_of
 from specviz.app.step.actions import StepActions

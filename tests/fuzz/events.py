@@ -19,10 +19,10 @@ from typing import Any
 
 import gradio as gr
 
+from specviz.app.form.request import Limits
 from specviz.app.page.build import build
 from specviz.app.page.sessions import Session
-from specviz.app.parts.gallery import gallery
-from specviz.app.parts.request import Limits
+from specviz.app.runs.gallery import gallery
 from tests.app.doubles import SAMPLE, ReplaySource, sample
 from tests.fuzz.doors import FaultError, sentence
 from tests.fuzz.mutations import ASSETS

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from specviz.app import space
-from specviz.app.parts.gallery import INDEX, index_text
-from specviz.app.parts.glossary import GLOSSARY_FILE, glossary_json
+from specviz.app.look.glossary import GLOSSARY_FILE, glossary_json
+from specviz.app.runs.gallery import INDEX, index_text
 from specviz.cli.parts import failures_page
 from specviz.live import catalog
 from specviz.proof.document import filled

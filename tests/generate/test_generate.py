@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from specviz.app.parts.gallery import index_text
+from specviz.app.runs.gallery import index_text
 from specviz.drafters.base import DRAFTERS
 from specviz.protocol.runs import Catalog, MethodDescription, OptionCard
 from specviz.resources import ROOT as ASSETS

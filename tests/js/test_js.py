@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from specviz.app.page.scripts import NEEDS, script_names, scripts
+from specviz.app.components.scripts import NEEDS, script_names, scripts
 from specviz.errors import SpecVizError
 from tests.js.node import ROOT, run
 
@@ -35,7 +35,7 @@ def test_every_script_says_which_others_must_stand_before_it() -> None:
 def test_a_script_comes_after_those_it_needs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name, text in {"a": "// needs: c, b\n", "b": "// needs: c\n", "c": "// needs: nothing\n", "0": "1;\n"}.items():
         (tmp_path / f"{name}.js").write_text(text, encoding="utf-8")
-    monkeypatch.setattr("specviz.app.page.scripts.asset_path", lambda *parts: tmp_path)
+    monkeypatch.setattr("specviz.app.components.scripts.asset_path", lambda *parts: tmp_path)
     assert script_names.__wrapped__() == ("c.js", "b.js", "a.js", "0.js")
     (tmp_path / "c.js").write_text("// needs: a\n", encoding="utf-8")
     with pytest.raises(SpecVizError, match="ring"):

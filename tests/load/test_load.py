@@ -13,9 +13,9 @@ from typing import Any
 import gradio as gr
 import pytest
 
+from specviz.app.form.request import Limits
+from specviz.app.offered import served_folder
 from specviz.app.page import sessions
-from specviz.app.parts.offered import served_folder
-from specviz.app.parts.request import Limits
 from tests.browser.page_server import serving
 from tests.load.behaviour import Guest
 from tests.load.echo import HELD, Echo, until, visit

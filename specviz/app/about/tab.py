@@ -6,7 +6,7 @@ from html import escape
 
 import gradio as gr
 
-from specviz.app.parts.glossary import shipped
+from specviz.app.look.glossary import shipped
 
 WHAT = """
 ### What you are looking at

@@ -8,7 +8,7 @@ from html import escape
 import plotly.graph_objects as go
 
 from specviz.app.acceptance.view import label
-from specviz.app.parts.style import MARKS, SERIES, style
+from specviz.app.look.style import MARKS, SERIES, style
 from specviz.protocol.acceptance.counts import AcceptanceRun
 
 HEIGHT = 380

@@ -13,9 +13,9 @@ import gradio as gr
 
 from specviz.app.acceptance.figure import acceptance_figure
 from specviz.app.acceptance.view import acceptance_table, sentence
-from specviz.app.page.events import QUIET, READING
-from specviz.app.parts import notices
-from specviz.app.parts.request import Limits
+from specviz.app.form.request import Limits
+from specviz.app.look import notices
+from specviz.app.look.events import QUIET, READING
 from specviz.errors import TraceError
 from specviz.protocol.acceptance.counts import AcceptanceRun
 from specviz.protocol.acceptance.files import read

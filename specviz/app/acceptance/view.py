@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from specviz.app.parts.tables import blocks_table
+from specviz.app.look.tables import blocks_table
 from specviz.protocol.acceptance.counts import AcceptanceRun
 
 COLUMNS = ("run", "engine", "what is there", "requests", "steps", "drafted", "accepted", "rate", "mean length")

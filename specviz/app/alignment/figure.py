@@ -10,7 +10,7 @@ from html import escape
 import plotly.graph_objects as go
 
 from specviz.app.alignment.view import AlignmentRow, AlignmentView
-from specviz.app.parts.style import MARKS, SERIES, TEXT, style
+from specviz.app.look.style import MARKS, SERIES, TEXT, style
 
 HEIGHT = 460
 LEGEND_LINE = 22

@@ -19,10 +19,10 @@ from specviz.app.alignment.view import (
     shipped,
     temperatures,
 )
-from specviz.app.page.events import LATEST
-from specviz.app.parts import notices
+from specviz.app.look import notices
+from specviz.app.look.events import LATEST
+from specviz.app.look.tables import blocks_table
 from specviz.app.parts.study import Study
-from specviz.app.parts.tables import blocks_table
 from specviz.errors import SpecVizError
 from specviz.protocol.alignments import DOMAINS, AlignmentStudy
 

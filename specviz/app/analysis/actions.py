@@ -16,11 +16,11 @@ from specviz.app.analysis.charts import chart
 from specviz.app.analysis.download import ZIP, names, tables_zip
 from specviz.app.analysis.library import MOST_NODES, ON_STAGE, Library, Named, Place
 from specviz.app.analysis.tables import agreement_table, comparison_table, drafters_table, pairs_table, rounds_list
-from specviz.app.parts import notices
-from specviz.app.parts.jobs import current
-from specviz.app.parts.offered import offered
-from specviz.app.parts.packed import pack
-from specviz.app.parts.sent import carried, sent
+from specviz.app.job import current
+from specviz.app.look import notices
+from specviz.app.look.sent import carried, sent
+from specviz.app.offered import offered
+from specviz.app.runs.packed import pack
 from specviz.errors import SpecVizError, TraceError
 from specviz.theory.analysis.analyse import Analysis, analyses
 from specviz.theory.analysis.compare import compare

@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 
 from specviz.app.analysis.answer import interval, share
 from specviz.app.lab.figure_parts import hover, label, sentence
-from specviz.app.parts.style import SERIES, TEXT, style
+from specviz.app.look.style import SERIES, TEXT, style
 from specviz.theory.analysis.analyse import Analysis
 from specviz.theory.analysis.rates import Row
 

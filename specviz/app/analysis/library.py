@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from specviz.app.parts.gallery import Gallery, as_recorded, name_of
-from specviz.app.parts.packed import pack, unpack
-from specviz.app.parts.request import Limits
+from specviz.app.form.request import Limits
+from specviz.app.runs.gallery import Gallery, as_recorded, name_of
+from specviz.app.runs.packed import pack, unpack
 from specviz.errors import TraceError
 from specviz.trace import codec
 from specviz.trace.events import Trace

@@ -16,13 +16,13 @@ import gradio as gr
 from specviz.app.analysis.actions import FILES, OUTPUTS, STAGE, AnalysisActions, Counted
 from specviz.app.analysis.charts import CHARTS
 from specviz.app.components.places import Places
+from specviz.app.form.kept import Kept
 from specviz.app.lab.tab import picture_buttons
-from specviz.app.page.events import LATEST, QUEUED, QUIET, READING
-from specviz.app.parts import notices
-from specviz.app.parts.kept import Kept
-from specviz.app.parts.tab_rows import ANALYSIS, WATCH, TabRows, opening
+from specviz.app.look import notices
+from specviz.app.look.events import LATEST, QUEUED, QUIET, READING
 from specviz.app.step.opening_actions import OpeningActions
 from specviz.app.step.tab import OPEN_AT, StepParts
+from specviz.app.tab import ANALYSIS, WATCH, TabRows, opening
 from specviz.errors import SpecVizError
 from specviz.theory.analysis.patterns import PATTERNS, SURPRISING
 

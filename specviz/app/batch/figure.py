@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from specviz.app.batch.view import BatchView
-from specviz.app.parts.style import MARKS, SERIES, TEXT, legend_above, style
+from specviz.app.look.style import MARKS, SERIES, TEXT, legend_above, style
 from specviz.protocol.batches import PLAIN, name_of
 from specviz.protocol.sweeps.intervals import Estimate
 from specviz.theory.batches import BatchRow

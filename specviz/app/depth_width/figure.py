@@ -10,7 +10,7 @@ from html import escape
 import plotly.graph_objects as go
 
 from specviz.app.depth_width.view import QUALITY, SHARE, THROUGHPUT, DepthWidthView, Line
-from specviz.app.parts.style import MARKS, SERIES, TEXT, legend_above, style
+from specviz.app.look.style import MARKS, SERIES, TEXT, legend_above, style
 
 HEIGHT = 420
 SECOND = 2

@@ -20,10 +20,10 @@ from specviz.app.depth_width.view import (
     sets_of,
     shipped,
 )
-from specviz.app.page.events import LATEST
-from specviz.app.parts import notices
+from specviz.app.look import notices
+from specviz.app.look.events import LATEST
+from specviz.app.look.tables import blocks_table
 from specviz.app.parts.study import Study
-from specviz.app.parts.tables import blocks_table
 from specviz.errors import SpecVizError
 from specviz.protocol.depth_widths import DISTILLED, TEXT, DepthWidths
 from specviz.theory.depth_widths import Modelled

@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 
 import gradio as gr
 
-from specviz.app.parts.cancellable import Cancellable
-from specviz.app.parts.request import Limits, option_key, request_from
+from specviz.app.cancellable import Cancellable
+from specviz.app.form.request import Limits, option_key, request_from
 from specviz.app.speedup.form import check_limits
 from specviz.app.speedup.job import Job, measure
 from specviz.errors import BenchError, OptionError, SpecVizError, TraceError, shown

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from gradio.events import api
 
 from specviz.app.endpoints.answers import Answers
-from specviz.app.page.events import ENGINE
+from specviz.app.look.events import ENGINE
 
 LANE = {name: ENGINE[name] for name in ("concurrency_id", "concurrency_limit")}
 """the engine's lane, for events that are public"""

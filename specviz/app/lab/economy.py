@@ -15,7 +15,7 @@ import plotly.graph_objects as go
 from specviz.app.lab.cases import Rows, Sums, cases, fraction
 from specviz.app.lab.chart import LabChart
 from specviz.app.lab.figure_parts import HEIGHT, hover, label, look
-from specviz.app.parts.style import TEXT, style
+from specviz.app.look.style import TEXT, style
 from specviz.protocol.sweeps.points import SweepPoint
 
 LINE = 0.06

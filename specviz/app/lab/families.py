@@ -14,7 +14,7 @@ import plotly.graph_objects as go
 from specviz.app.lab.cases import PLAIN, CaseRuns, Rows, by_series, cases, median_ratio
 from specviz.app.lab.chart import NO_DRAFTS, LabChart
 from specviz.app.lab.figure_parts import HEIGHT, hover, in_rows, label
-from specviz.app.parts.style import LOSS_GAIN, TEXT, style
+from specviz.app.look.style import LOSS_GAIN, TEXT, style
 from specviz.protocol.sweeps.points import SweepPoint
 
 SHOWN = 8

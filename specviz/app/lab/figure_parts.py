@@ -13,7 +13,7 @@ from typing import Protocol
 import plotly.graph_objects as go
 
 from specviz.app.lab.leading import DRAWN, PRESS
-from specviz.app.parts.style import MARKS, SERIES, TEXT, legend_below, style
+from specviz.app.look.style import MARKS, SERIES, TEXT, legend_below, style
 
 HEIGHT = 460
 HOVER_WIDTH = 46

@@ -14,7 +14,7 @@ from specviz.app.lab.cases import CaseRuns, Rows, cases, fastest, fraction
 from specviz.app.lab.chart import NO_DRAFTS, LabChart
 from specviz.app.lab.figure_parts import HEIGHT, draw_few, hover, label, look
 from specviz.app.lab.leading import leaders_first, leading
-from specviz.app.parts.style import style
+from specviz.app.look.style import style
 from specviz.protocol.sweeps.points import SweepPoint
 
 

@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 from specviz.app.lab.cases import PLAIN, Rows, Sums, cases, fastest, fraction, plain_runs
 from specviz.app.lab.chart import LabChart
 from specviz.app.lab.figure_parts import HEIGHT, hover, in_rows, label, look
-from specviz.app.parts.style import legend_above, style
+from specviz.app.look.style import legend_above, style
 from specviz.protocol.sweeps.points import SweepPoint
 
 PHASES: tuple[tuple[str, Callable[[Sums], float]], ...] = (

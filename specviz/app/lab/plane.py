@@ -19,7 +19,7 @@ from specviz.app.lab.cases import CaseRuns, Rows, Sums, cases, fraction, paired
 from specviz.app.lab.chart import NO_PLAIN, LabChart
 from specviz.app.lab.figure_parts import HEIGHT, draw_few, hover, label, left_out, look
 from specviz.app.lab.leading import leaders_first, leading
-from specviz.app.parts.style import TEXT, style
+from specviz.app.look.style import TEXT, style
 from specviz.protocol.sweeps.points import SweepPoint
 
 SPEEDUPS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0)

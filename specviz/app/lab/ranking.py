@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 from specviz.app.lab.cases import CaseRuns, Rows, cases, fastest
 from specviz.app.lab.chart import NO_DRAFTS, LabChart
 from specviz.app.lab.figure_parts import HEIGHT, hover, in_rows, label
-from specviz.app.parts.style import AT_FOOT, SERIES, TEXT, style
+from specviz.app.look.style import AT_FOOT, SERIES, TEXT, style
 from specviz.protocol.sweeps.points import SweepPoint, summarise
 
 

@@ -16,9 +16,9 @@ import gradio as gr
 from specviz.app.lab.charts import CHARTS, chart
 from specviz.app.lab.figure_parts import sentence
 from specviz.app.lab.files import rows_csv
-from specviz.app.page.events import LATEST, QUIET
-from specviz.app.parts.offered import offered
-from specviz.app.parts.tab_rows import opening
+from specviz.app.look.events import LATEST, QUIET
+from specviz.app.offered import offered
+from specviz.app.tab import opening
 from specviz.protocol.sweeps.points import SweepPoint
 
 PLOT = "sv-lab-plot"

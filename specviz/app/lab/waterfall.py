@@ -22,7 +22,7 @@ import plotly.graph_objects as go
 from specviz.app.lab.cases import CaseRuns, Rows, Sums, cases, fastest, fraction, paired, quantity
 from specviz.app.lab.chart import NO_PLAIN, LabChart
 from specviz.app.lab.figure_parts import HEIGHT, break_even, hover, label
-from specviz.app.parts.style import SERIES, legend_above, style
+from specviz.app.look.style import SERIES, legend_above, style
 from specviz.protocol.sweeps.points import SweepPoint
 
 STEPS = ("tokens per target pass", "cost of drafting", "cost of the wider pass", "engine overhead", "measured speedup")

@@ -16,7 +16,7 @@ from specviz.app.lab.cases import CaseRuns, Rows, Sums, cases, fastest, fraction
 from specviz.app.lab.chart import LabChart
 from specviz.app.lab.figure_parts import HEIGHT, hover, label, left_out, look
 from specviz.app.lab.leading import SHOWN
-from specviz.app.parts.style import TEXT, legend_below, style
+from specviz.app.look.style import TEXT, legend_below, style
 from specviz.protocol.sweeps.points import SweepPoint
 from specviz.theory.repetition import MOST as BOUND
 from specviz.theory.repetition import NGRAM, repeats

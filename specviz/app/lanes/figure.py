@@ -11,7 +11,7 @@ from html import escape
 import plotly.graph_objects as go
 
 from specviz.app.lanes.view import Lane, LanesView
-from specviz.app.parts.style import SERIES, legend_above, style
+from specviz.app.look.style import SERIES, legend_above, style
 from specviz.protocol.lanes import Span
 
 LINE = 34

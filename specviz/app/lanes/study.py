@@ -9,10 +9,10 @@ import gradio as gr
 
 from specviz.app.lanes.figure import lanes_figure
 from specviz.app.lanes.view import LanesView, case_names, lanes_view, shipped
-from specviz.app.page.events import LATEST
-from specviz.app.parts import notices
+from specviz.app.look import notices
+from specviz.app.look.events import LATEST
+from specviz.app.look.tables import blocks_table
 from specviz.app.parts.study import Study
-from specviz.app.parts.tables import blocks_table
 from specviz.protocol.lanes import LanesFile
 
 INTRO = (

@@ -13,12 +13,12 @@ from typing import Any
 import gradio as gr
 from gradio.components import Component
 
-from specviz.app.page.events import LATEST, QUIET
-from specviz.app.parts import notices
-from specviz.app.parts.gallery import Gallery
-from specviz.app.parts.sent import sent, sent_texts
-from specviz.app.parts.tab_rows import WATCH
+from specviz.app.look import notices
+from specviz.app.look.events import LATEST, QUIET
+from specviz.app.look.sent import sent, sent_texts
+from specviz.app.runs.gallery import Gallery
 from specviz.app.step.actions import stage_of
+from specviz.app.tab import WATCH
 from specviz.errors import TraceError
 from specviz.lessons.lesson import FOLDER, read_lesson
 from specviz.lessons.resolve import Read, lessons_json

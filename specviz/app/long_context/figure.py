@@ -11,7 +11,7 @@ from math import log10
 import plotly.graph_objects as go
 
 from specviz.app.long_context.view import ACCEPTANCE, BEYOND, Line, LongContextView
-from specviz.app.parts.style import MARKS, SERIES, TEXT, style
+from specviz.app.look.style import MARKS, SERIES, TEXT, style
 
 HEIGHT = 440
 

@@ -12,10 +12,10 @@ import gradio as gr
 
 from specviz.app.long_context.figure import long_context_figure
 from specviz.app.long_context.view import NUMBERS, LongContextView, long_context_view, numbers, shipped
-from specviz.app.page.events import LATEST
-from specviz.app.parts import notices
+from specviz.app.look import notices
+from specviz.app.look.events import LATEST
+from specviz.app.look.tables import blocks_table
 from specviz.app.parts.study import Study
-from specviz.app.parts.tables import blocks_table
 from specviz.errors import SpecVizError
 from specviz.protocol.long_contexts import LongContexts
 

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator, Mapping
 
 import gradio as gr
 
+from specviz.app.background import Background
+from specviz.app.cancellable import Cancellable
+from specviz.app.look import notices
 from specviz.app.machine.figure import machine_figure, machine_table, provenance
 from specviz.app.machine.view import curve_csv, machine_view, setting_label
-from specviz.app.parts import notices
-from specviz.app.parts.background import Background
-from specviz.app.parts.cancellable import Cancellable
-from specviz.app.parts.offered import offered
+from specviz.app.offered import offered
 from specviz.errors import ModelError, SpecVizError, TraceError
 from specviz.protocol.profiles import HardwareCurve, Profiled, ProfileRequest, dumps, read
 from specviz.protocol.runs import Profiles, TraceSource

@@ -11,8 +11,8 @@ from math import ceil, floor, log10
 
 import plotly.graph_objects as go
 
+from specviz.app.look.style import SERIES, TEXT, style
 from specviz.app.machine.view import MachineView
-from specviz.app.parts.style import SERIES, TEXT, style
 from specviz.theory.roofline import SLACK
 
 HEIGHT = 440

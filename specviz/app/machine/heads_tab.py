@@ -12,11 +12,11 @@ from typing import Any
 import gradio as gr
 import plotly.graph_objects as go
 
+from specviz.app.form.kept import Kept
+from specviz.app.look import notices
+from specviz.app.look.events import LATEST
+from specviz.app.look.style import MARKS, SERIES, TEXT, style
 from specviz.app.machine.heads import BUNDLED, HeadsView, heads_view, vocab_size
-from specviz.app.page.events import LATEST
-from specviz.app.parts import notices
-from specviz.app.parts.kept import Kept
-from specviz.app.parts.style import MARKS, SERIES, TEXT, style
 from specviz.errors import SpecVizError
 from specviz.resources import ROOT, without
 from specviz.theory import token_frequencies as frequencies

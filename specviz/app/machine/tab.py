@@ -10,12 +10,12 @@ from typing import Any
 
 import gradio as gr
 
+from specviz.app.cancellable import give_back
+from specviz.app.form.kept import Kept
+from specviz.app.look import notices
+from specviz.app.look.events import ENGINE, QUIET, READING
 from specviz.app.machine.actions import IDLE, MachineActions
 from specviz.app.machine.heads_tab import heads_fold
-from specviz.app.page.events import ENGINE, QUIET, READING
-from specviz.app.parts import notices
-from specviz.app.parts.cancellable import give_back
-from specviz.app.parts.kept import Kept
 
 INTRO = (
     "Speculative decoding pays exactly as far as a wider target pass costs little more. Marks with whiskers are "

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import gradio as gr
 
+from specviz.app.form.kept import Kept
+from specviz.app.look.events import LATEST
 from specviz.app.map.systems import FACETS, choices, matching, systems
 from specviz.app.map.view import cards
-from specviz.app.page.events import LATEST
-from specviz.app.parts.kept import Kept
 from specviz.resources import INSTALLED, ROOT
 
 INTRO = (

@@ -17,27 +17,26 @@ from specviz.app.analysis.library import Library, shipped
 from specviz.app.analysis.tab import analysis_tab, opens_traces
 from specviz.app.endpoints.answers import Answers
 from specviz.app.endpoints.wiring import named_endpoints
+from specviz.app.form.drafter_table import drafter_table
+from specviz.app.form.request import Limits
 from specviz.app.lab.tab import restore
 from specviz.app.learn.lessons import Learn, lessons_of, wire_learn
 from specviz.app.learn.tab import learn_tab
+from specviz.app.look import notices
+from specviz.app.look.events import QUIET
 from specviz.app.machine.actions import MachineActions
 from specviz.app.machine.tab import machine_tab
 from specviz.app.map.tab import map_tab
-from specviz.app.page.deferred import DeferredSource
-from specviz.app.page.events import QUIET
 from specviz.app.page.guarded import Guarded
 from specviz.app.page.links import LinkParts, recorded_names, wire_links
 from specviz.app.page.queue import fair_queue
 from specviz.app.page.settings import on_a_space
-from specviz.app.parts import notices
-from specviz.app.parts.drafter_table import drafter_table
-from specviz.app.parts.gallery import Gallery
-from specviz.app.parts.request import Limits
-from specviz.app.parts.tab_rows import LAB, LEARN, PAYS, RACE, WATCH, TabRows
 from specviz.app.proof.actions import ProofActions
 from specviz.app.proof.tab import proof_tab
 from specviz.app.race.actions import RaceActions
 from specviz.app.race.tab import race_tab
+from specviz.app.runs.deferred import DeferredSource
+from specviz.app.runs.gallery import Gallery
 from specviz.app.scenes.actions import ScenesActions, Stage
 from specviz.app.scenes.tab import scenes_tab
 from specviz.app.speedup.actions import SpeedupActions
@@ -47,6 +46,7 @@ from specviz.app.step.actions import StepActions
 from specviz.app.step.opening_actions import OpeningActions
 from specviz.app.step.tab import step_tab
 from specviz.app.studies.tab import studies_tab
+from specviz.app.tab import LAB, LEARN, PAYS, RACE, WATCH, TabRows
 from specviz.app.train.actions import TrainActions
 from specviz.app.train.tab import train_tab
 from specviz.app.what_if.actions import WhatIfActions

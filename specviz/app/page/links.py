@@ -17,19 +17,19 @@ import gradio as gr
 from gradio.components import Component
 
 from specviz.app.components.address import Address
+from specviz.app.form.kept import Kept
+from specviz.app.form.methods import kinds
+from specviz.app.form.request import request_from
+from specviz.app.look import notices
+from specviz.app.look.events import ENGINE, QUIET
+from specviz.app.look.sent import carried
 from specviz.app.map.tab import method_page
-from specviz.app.page.events import ENGINE, QUIET
-from specviz.app.parts import notices
-from specviz.app.parts.gallery import SUFFIX, Gallery, name_of
-from specviz.app.parts.kept import Kept
-from specviz.app.parts.live_run import Frame
-from specviz.app.parts.methods import kinds
-from specviz.app.parts.request import request_from
-from specviz.app.parts.sent import carried
-from specviz.app.parts.tab_rows import WATCH, TabRows, is_tab
+from specviz.app.runs.gallery import SUFFIX, Gallery, name_of
+from specviz.app.runs.live_run import Frame
 from specviz.app.step import filling
 from specviz.app.step.actions import StepActions, shown_as, stage_of
 from specviz.app.step.filling import GAMMA
+from specviz.app.tab import WATCH, TabRows, is_tab
 from specviz.errors import SpecVizError, TraceError
 from specviz.protocol.links import read_request, text_hash, unpack
 from specviz.protocol.runs import RunRequest

@@ -18,11 +18,11 @@ from uuid import uuid4
 import gradio as gr
 from gradio import queueing, utils
 
-from specviz.app.page.events import ENGINE, READING, TRAINING
+from specviz.app import job as jobs
+from specviz.app.form.request import Limits
+from specviz.app.job import CURRENT, Job
+from specviz.app.look.events import ENGINE, READING, TRAINING
 from specviz.app.page.network import network_of
-from specviz.app.parts import jobs
-from specviz.app.parts.jobs import CURRENT, Job
-from specviz.app.parts.request import Limits
 
 UNHEARD_S = 20.0
 """a page and `gradio_client` listen at once, and Gradio's stream comes back for more within ten seconds"""

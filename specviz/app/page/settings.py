@@ -12,14 +12,14 @@ from typing import Any
 
 from starlette.middleware import Middleware
 
+from specviz.app.components.scripts import head
 from specviz.app.endpoints.wiring import mcp_installed
+from specviz.app.form.request import Limits
+from specviz.app.look.theme import page_theme
 from specviz.app.page.compressed import CompressedDocument
 from specviz.app.page.door import Door
 from specviz.app.page.policy import Policy
-from specviz.app.page.scripts import head
-from specviz.app.page.theme import page_theme
 from specviz.app.page.uploaded import Uploads
-from specviz.app.parts.request import Limits
 from specviz.resources import asset_path, read_text
 
 LEVEL = 6

@@ -19,8 +19,8 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from specviz.app.offered import served_folder
 from specviz.app.page.network import network_of
-from specviz.app.parts.offered import served_folder
 
 UPLOAD = "/gradio_api/upload"
 OF_A_NETWORK = 20

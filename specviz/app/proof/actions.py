@@ -11,9 +11,9 @@ from typing import Any
 
 import gradio as gr
 
-from specviz.app.parts import notices
-from specviz.app.parts.cancellation import Cancellations
-from specviz.app.parts.request import Limits
+from specviz.app.cancellation import Cancellations
+from specviz.app.form.request import Limits
+from specviz.app.look import notices
 from specviz.app.proof.figure import equality_badge, exact_summary, exact_table, sampled_summary
 from specviz.app.proof.view import exact_view, sampled_view
 from specviz.errors import OptionError, SpecVizError

@@ -10,10 +10,10 @@ from typing import Any
 
 import gradio as gr
 
-from specviz.app.page.events import ENGINE, LATEST, QUIET
-from specviz.app.parts import notices
-from specviz.app.parts.cancellable import give_back
-from specviz.app.parts.kept import Kept
+from specviz.app.cancellable import give_back
+from specviz.app.form.kept import Kept
+from specviz.app.look import notices
+from specviz.app.look.events import ENGINE, LATEST, QUIET
 from specviz.app.proof.actions import INTACT, PAIR, PRESETS, TOY, ProofActions, shown
 from specviz.app.proof.figure import part_heading
 from specviz.protocol.proofs import BREAKS, DRAWS, MOST_CANDIDATES, Toy

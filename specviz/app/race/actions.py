@@ -14,14 +14,14 @@ from typing import Any
 import gradio as gr
 from gradio.components import Component
 
-from specviz.app.parts import notices
-from specviz.app.parts.background import Background
-from specviz.app.parts.cancellable import Cancellable
-from specviz.app.parts.gallery import as_recorded
-from specviz.app.parts.prompts import next_prompt
-from specviz.app.parts.request import Limits
+from specviz.app.background import Background
+from specviz.app.cancellable import Cancellable
+from specviz.app.form.prompts import next_prompt
+from specviz.app.form.request import Limits
+from specviz.app.look import notices
 from specviz.app.race.form import LENGTH, length_card, place_key, race_spec
 from specviz.app.race.view import race_json, race_view
+from specviz.app.runs.gallery import as_recorded
 from specviz.bench.race.runner import MOST_DRAFTERS, Lap, RaceSpec, check, lap_count, progress, race, result
 from specviz.errors import SpecVizError, TraceError
 from specviz.protocol import races as race_file

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from specviz.app.parts.request import Limits, option_key, parse_option, read_options, request_from, within
+from specviz.app.form.request import Limits, option_key, parse_option, read_options, request_from, within
 from specviz.bench.race.runner import MOST_DRAFTERS, Racer, RaceSpec
 from specviz.errors import OptionError
 from specviz.protocol.runs import Catalog, MethodDescription, OptionCard, RunRequest

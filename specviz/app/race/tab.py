@@ -9,14 +9,14 @@ from typing import Any, cast
 
 import gradio as gr
 
+from specviz.app.cancellable import give_back
 from specviz.app.components.race import RaceStage
-from specviz.app.page.events import ENGINE, QUIET
-from specviz.app.parts import notices
-from specviz.app.parts.cancellable import give_back
-from specviz.app.parts.drafter_table import drafter_fold
-from specviz.app.parts.kept import Kept
-from specviz.app.parts.own_prompts import own_prompts, wire_own_prompts
-from specviz.app.parts.prompts import chip_label, families
+from specviz.app.form.drafter_table import drafter_fold
+from specviz.app.form.kept import Kept
+from specviz.app.form.own_prompts import own_prompts, wire_own_prompts
+from specviz.app.form.prompts import chip_label, families
+from specviz.app.look import notices
+from specviz.app.look.events import ENGINE, QUIET
 from specviz.app.race.actions import RaceActions
 from specviz.app.race.form import LENGTH, NOBODY, drafters, first_choice, length_card, place_key
 from specviz.bench.race.runner import MOST_DRAFTERS

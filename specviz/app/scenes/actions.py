@@ -12,12 +12,12 @@ from typing import Any
 import gradio as gr
 from gradio.components import Component
 
-from specviz.app.parts import notices
-from specviz.app.parts.tab_rows import WATCH
+from specviz.app.look import notices
 from specviz.app.scenes.view import Row, doubt, drawn, request_for, scene_from
 from specviz.app.step import filling
 from specviz.app.step.actions import StepActions
 from specviz.app.step.tab import StepParts
+from specviz.app.tab import WATCH
 from specviz.errors import SpecVizError
 from specviz.scenes.scene import Scene
 

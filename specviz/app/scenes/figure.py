@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from specviz.app.parts.style import SERIES, legend_above, style
+from specviz.app.look.style import SERIES, legend_above, style
 from specviz.protocol.captions import DRAFTERS, CaptionRow
 from specviz.protocol.sweeps.intervals import Estimate
 

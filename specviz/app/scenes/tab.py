@@ -10,8 +10,8 @@ from typing import Any
 import gradio as gr
 
 from specviz.app.components.scene import ScenePicture
-from specviz.app.page.events import ENGINE, LATEST
-from specviz.app.parts import notices
+from specviz.app.look import notices
+from specviz.app.look.events import ENGINE, LATEST
 from specviz.app.scenes.actions import Composer, ScenesActions, Stage
 from specviz.app.scenes.figure import captions_figure
 from specviz.app.scenes.view import NO_SHAPE, OPENING, STEPS, Row, drawn, rows_of, scene_from, sentence, shipped

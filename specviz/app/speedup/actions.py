@@ -18,12 +18,12 @@ from typing import Any
 import gradio as gr
 from gradio.components import Component
 
+from specviz.app.cancellable import Cancellable, why_not
+from specviz.app.form.prompts import families
+from specviz.app.form.request import Limits
 from specviz.app.lab.tab import Shown
-from specviz.app.parts import notices
-from specviz.app.parts.cancellable import Cancellable, why_not
-from specviz.app.parts.offered import served_folder
-from specviz.app.parts.prompts import families
-from specviz.app.parts.request import Limits
+from specviz.app.look import notices
+from specviz.app.offered import served_folder
 from specviz.app.speedup.figure import speedup_figure
 from specviz.app.speedup.form import SweepControls, SweepForm, check_limits, definition_of
 from specviz.app.speedup.job import Job, measure

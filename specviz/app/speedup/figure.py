@@ -16,7 +16,7 @@ import plotly.graph_objects as go
 
 from specviz.app.lab.figure_parts import look
 from specviz.app.lab.leading import DRAWN, PRESS, chosen
-from specviz.app.parts.style import GRID, TEXT, legend_above, legend_below, style
+from specviz.app.look.style import GRID, TEXT, legend_above, legend_below, style
 from specviz.app.speedup.view import Curve, Level, Measured, Series, SpeedupView
 
 HEIGHT = 460

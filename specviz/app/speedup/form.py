@@ -11,7 +11,7 @@ from typing import Any
 
 from gradio.components import Component
 
-from specviz.app.parts.request import Limits, check_models, check_named, within
+from specviz.app.form.request import Limits, check_models, check_named, within
 from specviz.errors import OptionError
 from specviz.protocol.runs import Catalog, MethodDescription
 from specviz.protocol.sweeps.definition import DrafterEntry, SweepDefinition, nearest

@@ -9,9 +9,9 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from specviz.app.parts import notices
-from specviz.app.parts.background import Background
-from specviz.app.parts.cancellation import Switch
+from specviz.app.background import Background
+from specviz.app.cancellation import Switch
+from specviz.app.look import notices
 from specviz.bench.sweep.runner import Keep, sweep
 from specviz.bench.sweep.warm_up import every_drafter, runnable, warm_up
 from specviz.protocol.runs import TraceSource

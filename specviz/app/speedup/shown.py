@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from specviz.app.parts.badges import SOURCES, Badge
-from specviz.app.parts.offered import offered
+from specviz.app.look.badges import SOURCES, Badge
+from specviz.app.offered import offered
 from specviz.protocol.sweeps import store as sweep_store
 from specviz.protocol.sweeps.csv_file import sweep_csv
 from specviz.protocol.sweeps.definition import SweepDefinition

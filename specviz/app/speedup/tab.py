@@ -12,19 +12,19 @@ from typing import Any
 import gradio as gr
 
 from specviz.app.acceptance.tab import acceptance_fold
+from specviz.app.form.drafter_table import drafter_fold
+from specviz.app.form.kept import Kept
+from specviz.app.form.methods import labelled
+from specviz.app.form.models import model_fields
+from specviz.app.form.prompts import chip_label, families
 from specviz.app.lab.tab import Shown, lab_charts, picture_buttons
-from specviz.app.page.events import ENGINE, LATEST, QUEUED, QUIET, READING
-from specviz.app.parts import notices
-from specviz.app.parts.drafter_table import drafter_fold
-from specviz.app.parts.kept import Kept
-from specviz.app.parts.methods import labelled
-from specviz.app.parts.models import model_fields
-from specviz.app.parts.prompts import chip_label, families
-from specviz.app.parts.tab_rows import PAYS
+from specviz.app.look import notices
+from specviz.app.look.events import ENGINE, LATEST, QUEUED, QUIET, READING
 from specviz.app.speedup.actions import IDLE, OPENING, OUTPUTS, SpeedupActions
 from specviz.app.speedup.figure import speedup_figure
 from specviz.app.speedup.form import SweepControls, early_stop_policies, measurable_tree_policies, sweepable
 from specviz.app.speedup.view import speedup_view
+from specviz.app.tab import PAYS
 from specviz.protocol.runs import Catalog
 from specviz.protocol.sweeps.store import is_sweep
 

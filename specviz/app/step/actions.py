@@ -16,14 +16,9 @@ from typing import Any
 import gradio as gr
 from gradio.components import Component
 
-from specviz.app.parts import notices
-from specviz.app.parts.badges import badges
-from specviz.app.parts.cancellable import Cancellable
-from specviz.app.parts.cancellation import Cancellations
-from specviz.app.parts.gallery import Gallery
-from specviz.app.parts.jobs import current
-from specviz.app.parts.live_run import Frame, ending, frames
-from specviz.app.parts.methods import (
+from specviz.app.cancellable import Cancellable
+from specviz.app.cancellation import Cancellations
+from specviz.app.form.methods import (
     Kind,
     growing_title,
     grows,
@@ -34,9 +29,14 @@ from specviz.app.parts.methods import (
     remembers,
     retrieves,
 )
-from specviz.app.parts.prompts import next_prompt
-from specviz.app.parts.request import Limits, check_models, model_of, models_of_run, request_from
-from specviz.app.parts.sent import carried, sent
+from specviz.app.form.prompts import next_prompt
+from specviz.app.form.request import Limits, check_models, model_of, models_of_run, request_from
+from specviz.app.job import current
+from specviz.app.look import notices
+from specviz.app.look.badges import badges
+from specviz.app.look.sent import carried, sent
+from specviz.app.runs.gallery import Gallery
+from specviz.app.runs.live_run import Frame, ending, frames
 from specviz.app.step import controls as form
 from specviz.app.step.acceptance import acceptance_by_depth, accepted_lengths
 from specviz.app.step.acceptance_figure import bar_panels

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import gradio as gr
 from gradio.components import Component
 
-from specviz.app.page.events import ENGINE, QUIET
-from specviz.app.parts import notices
-from specviz.app.parts.cancellable import give_back
-from specviz.app.parts.cancellation import Cancellations
-from specviz.app.parts.request import Limits, check_models, models_of_run
+from specviz.app.cancellable import give_back
+from specviz.app.cancellation import Cancellations
+from specviz.app.form.request import Limits, check_models, models_of_run
+from specviz.app.look import notices
+from specviz.app.look.events import ENGINE, QUIET
 from specviz.app.step.audit_card import card
 from specviz.errors import ModelError, SpecVizError
 from specviz.protocol.audits import Audit, Audits

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from specviz.app.parts import notices
+from specviz.app.look import notices
 from specviz.protocol.audits import Audit
 
 SHOWN = 12

@@ -11,12 +11,12 @@ from typing import Any
 
 import gradio as gr
 
-from specviz.app.parts import notices
-from specviz.app.parts.gallery import Gallery
-from specviz.app.parts.methods import choices, kinds
-from specviz.app.parts.notices import NO_CHOICE
-from specviz.app.parts.prompts import Family, described
-from specviz.app.parts.request import acts
+from specviz.app.form.methods import choices, kinds
+from specviz.app.form.prompts import Family, described
+from specviz.app.form.request import acts
+from specviz.app.look import notices
+from specviz.app.look.notices import NO_CHOICE
+from specviz.app.runs.gallery import Gallery
 from specviz.app.step.controls import Controls
 from specviz.app.step.filling import GAMMA
 from specviz.protocol.runs import Catalog, OptionCard, RunRequest

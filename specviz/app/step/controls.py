@@ -14,8 +14,7 @@ import gradio as gr
 from gradio.components import Component
 
 from specviz.app.components.method_options import MethodOptions, held, read_held
-from specviz.app.parts import notices
-from specviz.app.parts.methods import (
+from specviz.app.form.methods import (
     Kind,
     choices,
     growing_title,
@@ -26,8 +25,9 @@ from specviz.app.parts.methods import (
     remembers,
     retrieves,
 )
-from specviz.app.parts.models import model_fields
-from specviz.app.parts.request import Limits, option_key, options_name
+from specviz.app.form.models import model_fields
+from specviz.app.form.request import Limits, option_key, options_name
+from specviz.app.look import notices
 from specviz.app.step.filling import GAMMA
 from specviz.protocol.runs import MEMORY_WAYS, Catalog, RunRequest
 

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 import gradio as gr
 
-from specviz.app.parts import notices
-from specviz.app.parts.drafter_table import drafter_fold
-from specviz.app.parts.gallery import Gallery, labelled_files
-from specviz.app.parts.methods import lossless_note
-from specviz.app.parts.own_prompts import OwnPrompts, own_prompts
-from specviz.app.parts.request import Limits
+from specviz.app.form.drafter_table import drafter_fold
+from specviz.app.form.methods import lossless_note
+from specviz.app.form.own_prompts import OwnPrompts, own_prompts
+from specviz.app.form.request import Limits
+from specviz.app.look import notices
+from specviz.app.runs.gallery import Gallery, labelled_files
 from specviz.app.step import controls as form
 from specviz.protocol.runs import Catalog, RunRequest
 

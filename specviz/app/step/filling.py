@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from specviz.app.components.method_options import held
-from specviz.app.parts.methods import AUTO, kinds
-from specviz.app.parts.request import Limits, option_key, options_name
+from specviz.app.form.methods import AUTO, kinds
+from specviz.app.form.request import Limits, option_key, options_name
 from specviz.protocol.runs import Catalog, RunRequest, request_of
 from specviz.trace.events import Option
 from specviz.trace.header import Started

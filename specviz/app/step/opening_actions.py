@@ -12,11 +12,11 @@ from typing import Any
 
 import gradio as gr
 
-from specviz.app.parts import notices
-from specviz.app.parts.gallery import Gallery
-from specviz.app.parts.notices import NO_CHOICE
-from specviz.app.parts.packed import unpack
-from specviz.app.parts.request import Limits
+from specviz.app.form.request import Limits
+from specviz.app.look import notices
+from specviz.app.look.notices import NO_CHOICE
+from specviz.app.runs.gallery import Gallery
+from specviz.app.runs.packed import unpack
 from specviz.app.step.actions import shown_as, stage_of
 from specviz.app.step.comparison import Pair, comparison, shown
 from specviz.app.step.controls import Controls

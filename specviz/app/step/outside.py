@@ -13,7 +13,7 @@ from typing import Any
 
 import gradio as gr
 
-from specviz.app.parts import notices
+from specviz.app.look import notices
 from specviz.app.step.controls import Controls
 from specviz.errors import SpecVizError
 from specviz.protocol.runs import Catalog, RunRequest, Surprised, TraceSource

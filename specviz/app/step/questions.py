@@ -16,10 +16,10 @@ from typing import Any
 import gradio as gr
 from gradio.components import Component
 
-from specviz.app.page.deferred import DeferredSource
-from specviz.app.parts import notices
-from specviz.app.parts.gallery import SUFFIX
-from specviz.app.parts.methods import AUTO
+from specviz.app.form.methods import AUTO
+from specviz.app.look import notices
+from specviz.app.runs.deferred import DeferredSource
+from specviz.app.runs.gallery import SUFFIX
 from specviz.app.step.actions import StepActions, Updates
 from specviz.app.step.controls import Controls
 from specviz.app.step.filling import by_control

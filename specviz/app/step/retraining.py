@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any
 
-from specviz.app.parts.packed import pack, unpack
+from specviz.app.runs.packed import pack, unpack
 from specviz.errors import TrainingError
 from specviz.protocol.runs import TraceSource
 from specviz.trace import codec

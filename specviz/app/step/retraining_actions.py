@@ -8,8 +8,8 @@ from typing import Any
 
 import gradio as gr
 
-from specviz.app.page.events import ENGINE, LATEST, QUIET
-from specviz.app.parts import notices
+from specviz.app.look import notices
+from specviz.app.look.events import ENGINE, LATEST, QUIET
 from specviz.app.step.controls import SHIPPED, RetrainingControls
 from specviz.app.step.retraining import Retraining
 from specviz.errors import SpecVizError

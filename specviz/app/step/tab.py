@@ -11,13 +11,13 @@ from typing import Any
 
 import gradio as gr
 
+from specviz.app.cancellable import give_back
 from specviz.app.components.method_options import CHOOSE
 from specviz.app.components.player import Player
-from specviz.app.page.events import ENGINE, LATEST, QUIET, READING
-from specviz.app.parts import notices
-from specviz.app.parts.cancellable import give_back
-from specviz.app.parts.methods import kinds
-from specviz.app.parts.own_prompts import wire_own_prompts
+from specviz.app.form.methods import kinds
+from specviz.app.form.own_prompts import wire_own_prompts
+from specviz.app.look import notices
+from specviz.app.look.events import ENGINE, LATEST, QUIET, READING
 from specviz.app.step import controls as form
 from specviz.app.step.actions import FirstView, StepActions
 from specviz.app.step.audit_actions import AuditActions, AuditParts, audit_controls, wire_audit

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from specviz.app.parts.gallery import as_recorded
+from specviz.app.runs.gallery import as_recorded
 from specviz.errors import OptionError, TraceError
 from specviz.protocol.runs import Resume
 from specviz.trace import codec

@@ -12,11 +12,11 @@ import gradio as gr
 from specviz.app.alignment.study import STUDY as ALIGNMENT
 from specviz.app.batch.study import STUDY as BATCH
 from specviz.app.depth_width.study import STUDY as DEPTH_WIDTH
+from specviz.app.form.kept import Kept
 from specviz.app.lanes.study import STUDY as LANES
 from specviz.app.long_context.study import STUDY as LONG_CONTEXT
-from specviz.app.page.events import QUIET
-from specviz.app.parts import notices
-from specviz.app.parts.kept import Kept
+from specviz.app.look import notices
+from specviz.app.look.events import QUIET
 from specviz.app.parts.study import Study
 from specviz.app.styles.study import STUDY as STYLES
 

@@ -8,7 +8,7 @@ from html import escape
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from specviz.app.parts.style import MARKS, SERIES, legend_above, style
+from specviz.app.look.style import MARKS, SERIES, legend_above, style
 from specviz.app.styles.view import StylesView
 from specviz.protocol.styles import DIRECT, PLAIN, TITLES
 from specviz.theory.styles import NO_ANSWER, StyleRow

@@ -7,10 +7,10 @@ from html import escape
 
 import gradio as gr
 
-from specviz.app.page.events import LATEST
-from specviz.app.parts import notices
+from specviz.app.look import notices
+from specviz.app.look.events import LATEST
+from specviz.app.look.tables import blocks_table
 from specviz.app.parts.study import Study
-from specviz.app.parts.tables import blocks_table
 from specviz.app.styles.figure import styles_figure
 from specviz.app.styles.view import StylesView, shipped, styles_view
 from specviz.errors import SpecVizError

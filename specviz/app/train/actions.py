@@ -14,16 +14,16 @@ from threading import Lock
 
 import gradio as gr
 
+from specviz.app.background import Background
+from specviz.app.cancellable import Cancellable
+from specviz.app.cancellation import Switch
 from specviz.app.components import method_options
-from specviz.app.parts import notices
-from specviz.app.parts.background import Background
-from specviz.app.parts.cancellable import Cancellable
-from specviz.app.parts.cancellation import Switch
-from specviz.app.parts.jobs import Job, current
-from specviz.app.parts.own_prompts import offer_prompts
-from specviz.app.parts.request import Limits
-from specviz.app.parts.tab_rows import WATCH
+from specviz.app.form.own_prompts import offer_prompts
+from specviz.app.form.request import Limits
+from specviz.app.job import Job, current
+from specviz.app.look import notices
 from specviz.app.step.actions import stage_of
+from specviz.app.tab import WATCH
 from specviz.app.train.figure import acceptance_figure, loss_figure
 from specviz.app.train.view import moment, sentence, stage_at, texts
 from specviz.errors import ModelError, OptionError, SpecVizError, TraceError

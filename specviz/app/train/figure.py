@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from specviz.app.parts.style import MARKS, SERIES, TEXT, style
+from specviz.app.look.style import MARKS, SERIES, TEXT, style
 from specviz.protocol.trainings import HeldOut, Training
 
 HEIGHT = 340

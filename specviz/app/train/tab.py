@@ -11,12 +11,12 @@ from typing import Any
 import gradio as gr
 from gradio.components import Component
 
+from specviz.app.cancellable import give_back
 from specviz.app.components.player import Player
-from specviz.app.page.events import LATEST, QUIET, READING, TRAINING
-from specviz.app.parts import notices
-from specviz.app.parts.cancellable import give_back
-from specviz.app.parts.own_prompts import upload_button
-from specviz.app.parts.request import options_name
+from specviz.app.form.own_prompts import upload_button
+from specviz.app.form.request import options_name
+from specviz.app.look import notices
+from specviz.app.look.events import LATEST, QUIET, READING, TRAINING
 from specviz.app.train.actions import TrainActions
 from specviz.protocol.trainings import DATA, LOSSES, MINUTES, TrainingQuestion
 

@@ -10,7 +10,7 @@ from math import log2
 
 import plotly.graph_objects as go
 
-from specviz.app.parts.style import GRID, SERIES, TEXT, style
+from specviz.app.look.style import GRID, SERIES, TEXT, style
 from specviz.app.what_if.view import HEAT_ALPHAS, LONGEST, Number, SpeedupLine, WhatIfView, draft_text
 from specviz.theory.what_if import ChainPoint
 

@@ -11,9 +11,9 @@ from typing import Any
 import gradio as gr
 from gradio.components import Component
 
-from specviz.app.page.events import LATEST, QUIET
-from specviz.app.parts.kept import Kept
-from specviz.app.parts.notices import NO_CHOICE
+from specviz.app.form.kept import Kept
+from specviz.app.look.events import LATEST, QUIET
+from specviz.app.look.notices import NO_CHOICE
 from specviz.app.what_if.actions import FLAT, OPENING, SLIDER, START, WhatIfActions, WhatIfFields, shown
 from specviz.app.what_if.view import LONGEST, what_if_view
 

@@ -18,8 +18,8 @@ from specviz.scratch import scratch, sweep
 if TYPE_CHECKING:
     import gradio as gr
 
-    from specviz.app.page.deferred import DeferredSource
-    from specviz.app.parts.request import Limits
+    from specviz.app.form.request import Limits
+    from specviz.app.runs.deferred import DeferredSource
     from specviz.app.space import Tier
     from specviz.protocol.runs import TraceSource
 
@@ -75,9 +75,9 @@ def load_page(
     sweep()
     os.environ.setdefault("GRADIO_TEMP_DIR", str(scratch() / "served"))  # what it serves and is handed goes with us
     from specviz.app.page.build import build
-    from specviz.app.page.deferred import DeferredSource
     from specviz.app.page.settings import is_public, launch_settings
-    from specviz.app.parts.gallery import gallery
+    from specviz.app.runs.deferred import DeferredSource
+    from specviz.app.runs.gallery import gallery
     from specviz.app.space import hub_models, tier
     from specviz.live import catalog
     from specviz.resources import ROOT
@@ -96,7 +96,7 @@ def load_page(
 
 
 def _limits(machine: Tier, trusted: bool) -> Limits:
-    from specviz.app.parts.request import Limits
+    from specviz.app.form.request import Limits
 
     return Limits(
         max_new_tokens=machine.max_new_tokens,

@@ -74,7 +74,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from specviz.app.parts.gallery import as_recorded, write_index
+    from specviz.app.runs.gallery import as_recorded, write_index
     from specviz.bench.core.on_ray import each
     from specviz.trace import codec
 
@@ -133,7 +133,7 @@ def _fill_in(source: TraceSource, folder: Path, wanted: Sequence[Recording]) -> 
 
 def _record_training(source: TraceSource, module: str, minutes: float) -> int:
     """The training of one module on the prompt that the page's tree is recorded with, step by step to its end."""
-    from specviz.app.parts.gallery import as_recorded
+    from specviz.app.runs.gallery import as_recorded
 
     assert isinstance(source, Trains), "the live source trains."
     prompt = next(card.text for card in source.catalog().prompts if card.id == TRAINING_PROMPT)

@@ -18,7 +18,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from specviz.app.learn.lessons import lessons_of
-    from specviz.app.parts.gallery import gallery
+    from specviz.app.runs.gallery import gallery
     from specviz.app.site.build import write_site
     from specviz.resources import ROOT
 

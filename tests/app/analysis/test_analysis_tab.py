@@ -15,9 +15,9 @@ from specviz.app.analysis.answer import answer, first_sentence
 from specviz.app.analysis.charts import CHARTS, chart
 from specviz.app.analysis.library import MOST_TRACES, SWEEP_ZIP, Library, shipped
 from specviz.app.analysis.tables import agreement_table, comparison_table, drafters_table, pairs_table, rounds_list
-from specviz.app.parts.gallery import gallery
-from specviz.app.parts.jobs import CURRENT, Job
-from specviz.app.parts.request import Limits
+from specviz.app.form.request import Limits
+from specviz.app.job import CURRENT, Job
+from specviz.app.runs.gallery import gallery
 from specviz.errors import TraceError
 from specviz.resources import ROOT
 from specviz.theory.analysis.analyse import analyse

@@ -13,8 +13,8 @@ import pytest
 from specviz.app.analysis.actions import FILES, RECORDED, AnalysisActions, Counted
 from specviz.app.analysis.download import tables_zip
 from specviz.app.analysis.library import Library
-from specviz.app.parts.gallery import gallery
-from specviz.app.parts.request import Limits
+from specviz.app.form.request import Limits
+from specviz.app.runs.gallery import gallery
 from specviz.protocol.sweeps.csv_file import cell
 from specviz.trace import codec
 from specviz.trace.exports.tables import term_columns

@@ -14,7 +14,7 @@ from gradio_client.exceptions import AppError
 
 from specviz.app.endpoints.answers import Answers
 from specviz.app.endpoints.wiring import mcp_installed
-from specviz.app.parts.request import Limits
+from specviz.app.form.request import Limits
 from specviz.protocol.sweeps import store
 from specviz.trace import codec
 from tests.app.doubles import SAMPLE, ReplaySource, sample

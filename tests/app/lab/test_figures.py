@@ -9,7 +9,7 @@ import pytest
 from specviz.app.lab.chart import NOTHING, LabChart
 from specviz.app.lab.charts import CHARTS, chart
 from specviz.app.lab.leading import leading
-from specviz.app.parts.style import HOVER
+from specviz.app.look.style import HOVER
 from specviz.protocol.sweeps.points import Policies
 from tests.app.lab.sweeps import drafted, hasty, plain
 

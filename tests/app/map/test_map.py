@@ -9,6 +9,8 @@ from html import unescape
 
 import pytest
 
+from specviz.app.form.methods import kinds
+from specviz.app.form.request import Limits, request_from
 from specviz.app.map.systems import (
     FACETS,
     choices,
@@ -22,8 +24,6 @@ from specviz.app.map.systems import (
 )  # fmt: skip
 from specviz.app.map.tab import PAGES, method_page
 from specviz.app.map.view import NOTHING, cards
-from specviz.app.parts.methods import kinds
-from specviz.app.parts.request import Limits, request_from
 from specviz.app.step.filling import asked_values
 from specviz.live.catalog import saved
 from specviz.protocol.links import read_request

@@ -10,8 +10,8 @@ import gradio as gr
 import httpx
 import pytest
 
+from specviz.app.form.request import Limits
 from specviz.app.page.door import Door
-from specviz.app.parts.request import Limits
 from tests.app.doubles import ReplaySource, sample
 from tests.browser.page_server import serving
 from tests.event_loop import run_to_the_end

@@ -18,10 +18,10 @@ import pytest
 from gradio_client import Client
 from gradio_client.exceptions import AppError
 
+from specviz.app.form.request import Limits
+from specviz.app.job import why_turned_away
 from specviz.app.page import queue as fair
 from specviz.app.page.queue import FairQueue
-from specviz.app.parts.jobs import why_turned_away
-from specviz.app.parts.request import Limits
 from tests.browser.page_server import serving
 from tests.load.behaviour import Guest
 from tests.load.echo import HELD, Echo, until, visit

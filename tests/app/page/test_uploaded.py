@@ -9,10 +9,10 @@ from pathlib import Path
 import gradio as gr
 import pytest
 
+from specviz.app.form.request import Limits
+from specviz.app.offered import served_folder
 from specviz.app.page import sessions, uploaded
 from specviz.app.page.uploaded import OF_A_NETWORK, OF_ALL, UNCLAIMED_S, UploadedFiles
-from specviz.app.parts.offered import served_folder
-from specviz.app.parts.request import Limits
 from tests.app.doubles import SAMPLE
 from tests.browser.page_server import serving
 from tests.event_loop import run_to_the_end

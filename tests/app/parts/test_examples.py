@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from specviz.app.parts.examples import FINDERS, found
-from specviz.app.parts.sums import asked_sum, worked_sums
+from specviz.app.runs.examples import FINDERS, found
+from specviz.app.runs.sums import asked_sum, worked_sums
 from specviz.trace.beside import PlainDecoding
 from specviz.trace.events import Trace
 from specviz.trace.gain import gain

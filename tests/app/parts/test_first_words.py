@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from specviz.app.parts.glossary import GLOSSARY_FILE
-from specviz.app.parts.methods import IN_WORDS, labelled
+from specviz.app.form.methods import IN_WORDS, labelled
+from specviz.app.look.glossary import GLOSSARY_FILE
 from specviz.live.catalog import saved
 from specviz.resources import asset_path
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from specviz.app.parts.cancellation import Cancellations
-from specviz.app.parts.jobs import CURRENT, Job, current
+from specviz.app.cancellation import Cancellations
+from specviz.app.job import CURRENT, Job, current
 from specviz.errors import JobError
 
 

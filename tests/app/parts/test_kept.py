@@ -7,7 +7,7 @@ from typing import Any
 import gradio as gr
 import pytest
 
-from specviz.app.parts.kept import MOST_TEXT, Kept
+from specviz.app.form.kept import MOST_TEXT, Kept
 
 
 def kept(**more: Any) -> Kept:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from specviz.app.parts.offered import Offered, served_folder
-from specviz.app.parts.packed import pack, unpack
+from specviz.app.offered import Offered, served_folder
+from specviz.app.runs.packed import pack, unpack
 
 
 def test_the_same_content_is_the_same_file_and_lies_where_gradio_serves_from() -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from specviz.app.parts.own_prompts import chosen, offer_prompts, open_prompts
-from specviz.app.parts.request import Limits
+from specviz.app.form.own_prompts import chosen, offer_prompts, open_prompts
+from specviz.app.form.request import Limits
 
 
 def opened(tmp_path, text: str, limits: Limits | None = None):

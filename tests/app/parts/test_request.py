@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from specviz.app.parts.request import Limits, check_named, parse_option, request_from
+from specviz.app.form.request import Limits, check_named, parse_option, request_from
 from specviz.errors import OptionError
 from specviz.protocol.runs import Catalog, DatastoreDescription
 from tests.app.doubles import BRANCHING, GAMMA, catalog

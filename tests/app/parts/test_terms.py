@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from specviz.app.about.tab import words
-from specviz.app.page.scripts import scripts
-from specviz.app.parts.glossary import GLOSSARY_FILE, entries, glossary_json
+from specviz.app.components.scripts import scripts
+from specviz.app.look.glossary import GLOSSARY_FILE, entries, glossary_json
 from specviz.resources import asset_path
 
 TABLE = (Path(__file__).parents[3] / "docs" / "glossary.md").read_text(encoding="utf-8")

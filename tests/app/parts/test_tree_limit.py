@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from specviz.app.parts.request import Limits, within
+from specviz.app.form.request import Limits, within
 from specviz.errors import OptionError
 from specviz.live.catalog import saved
 

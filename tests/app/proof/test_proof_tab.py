@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from specviz.app.parts.request import Limits
+from specviz.app.form.request import Limits
 from specviz.app.proof.actions import INTACT, PAIR, PRESETS, TOY, ProofActions, badge, toy
 from specviz.app.proof.figure import exact_summary, exact_table, sampled_summary
 from specviz.app.proof.view import exact_view, sampled_view

@@ -10,7 +10,7 @@ from typing import Any
 import gradio as gr
 import pytest
 
-from specviz.app.parts.request import Limits
+from specviz.app.form.request import Limits
 from specviz.app.race.actions import RaceActions
 from tests.app.doubles import ReplaySource, sample
 from tests.app.step.test_actions import Visitor

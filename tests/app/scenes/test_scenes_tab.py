@@ -9,8 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from specviz.app.parts.gallery import Gallery
-from specviz.app.parts.request import Limits, request_from
+from specviz.app.form.request import Limits, request_from
+from specviz.app.runs.gallery import Gallery
 from specviz.app.scenes.actions import Composer, ScenesActions, Stage
 from specviz.app.scenes.figure import captions_figure
 from specviz.app.scenes.view import (

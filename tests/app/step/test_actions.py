@@ -13,10 +13,10 @@ from typing import Any
 import gradio as gr
 import pytest
 
-from specviz.app.parts.gallery import gallery
-from specviz.app.parts.jobs import CURRENT, Job
-from specviz.app.parts.methods import kinds
-from specviz.app.parts.request import Limits
+from specviz.app.form.methods import kinds
+from specviz.app.form.request import Limits
+from specviz.app.job import CURRENT, Job
+from specviz.app.runs.gallery import gallery
 from specviz.app.speedup.actions import OUTPUTS, SpeedupActions
 from specviz.app.speedup.form import SweepControls
 from specviz.app.speedup.shown import recorded

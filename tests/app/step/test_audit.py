@@ -9,9 +9,9 @@ from pathlib import Path
 import gradio as gr
 import pytest
 
-from specviz.app.parts.cancellation import Cancellations
-from specviz.app.parts.gallery import gallery
-from specviz.app.parts.request import Limits
+from specviz.app.cancellation import Cancellations
+from specviz.app.form.request import Limits
+from specviz.app.runs.gallery import gallery
 from specviz.app.step.actions import StepActions
 from specviz.app.step.audit_actions import AuditActions
 from specviz.app.step.audit_card import card

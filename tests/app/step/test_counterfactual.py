@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from specviz.app.parts.gallery import gallery
-from specviz.app.parts.request import Limits
+from specviz.app.form.request import Limits
+from specviz.app.runs.gallery import gallery
 from specviz.app.step.actions import StepActions
 from specviz.app.step.counterfactual_cards import cards
 from specviz.protocol.counterfactual import Other

@@ -10,9 +10,9 @@ from typing import Any
 import gradio as gr
 import pytest
 
-from specviz.app.parts.examples import Example
-from specviz.app.parts.gallery import Gallery, gallery
-from specviz.app.parts.request import Limits, acts, request_from
+from specviz.app.form.request import Limits, acts, request_from
+from specviz.app.runs.examples import Example
+from specviz.app.runs.gallery import Gallery, gallery
 from specviz.app.step.bar import bar_controls, gamma_state
 from specviz.app.step.comparison import Pair, changed, comparison, shown
 from specviz.app.step.controls import Controls, method_controls

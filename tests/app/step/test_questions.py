@@ -8,9 +8,9 @@ from typing import Any
 import gradio as gr
 import pytest
 
-from specviz.app.page.deferred import DeferredSource
-from specviz.app.parts.gallery import Gallery, gallery
-from specviz.app.parts.request import Limits, request_from
+from specviz.app.form.request import Limits, request_from
+from specviz.app.runs.deferred import DeferredSource
+from specviz.app.runs.gallery import Gallery, gallery
 from specviz.app.step.actions import StepActions
 from specviz.app.step.bar import bar_controls
 from specviz.app.step.controls import Controls, method_controls, model_controls, sampling_controls

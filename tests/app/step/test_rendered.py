@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from specviz.app.parts.gallery import gallery
-from specviz.app.parts.request import Limits
+from specviz.app.form.request import Limits
+from specviz.app.runs.gallery import gallery
 from specviz.app.step.actions import StepActions
 from specviz.errors import PromptError
 from tests.app.doubles import ReplaySource, sample

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from specviz.app.parts.gallery import gallery
-from specviz.app.parts.methods import kinds
-from specviz.app.parts.request import Limits
+from specviz.app.form.methods import kinds
+from specviz.app.form.request import Limits
+from specviz.app.runs.gallery import gallery
 from specviz.app.step.actions import StepActions
 from specviz.app.step.controls import learners
 from specviz.app.step.retraining import Retraining

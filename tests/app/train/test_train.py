@@ -10,8 +10,8 @@ from types import SimpleNamespace
 import gradio as gr
 import pytest
 
-from specviz.app.parts.jobs import CURRENT, Job
-from specviz.app.parts.request import Limits, request_from
+from specviz.app.form.request import Limits, request_from
+from specviz.app.job import CURRENT, Job
 from specviz.app.step.filling import asked_values
 from specviz.app.train import actions as train_actions
 from specviz.app.train.actions import ASKED, SHOWN, TrainActions

@@ -9,7 +9,7 @@ from pathlib import Path
 import gradio as gr
 import pytest
 
-from specviz.app.parts.gallery import gallery
+from specviz.app.runs.gallery import gallery
 from specviz.app.what_if.actions import OWN, WhatIfActions, WhatIfFields
 from specviz.app.what_if.figure import number_list, speedup_by_alpha_and_gamma, speedup_by_gamma
 from specviz.app.what_if.view import HEAT_ALPHAS, WhatIfView, what_if_view

@@ -14,8 +14,8 @@ from typing import Any
 import gradio as gr
 from gradio.components import Component
 
-from specviz.app.page.events import QUIET
-from specviz.app.parts import notices
+from specviz.app.look import notices
+from specviz.app.look.events import QUIET
 
 MOST_TEXT = 8000
 """characters of one text that a link may fill in"""

@@ -14,7 +14,7 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 from specviz.app.components.frame import FRAME
-from specviz.app.parts.glossary import shipped
+from specviz.app.look.glossary import shipped
 from specviz.errors import SpecVizError
 from specviz.resources import asset_path, read_text
 from specviz.trace.known_rules import declarations

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import gradio as gr
 
-from specviz.app.page.events import QUIET, READING
-from specviz.app.parts import notices
-from specviz.app.parts.request import Limits
+from specviz.app.form.request import Limits
+from specviz.app.look import notices
+from specviz.app.look.events import QUIET, READING
 from specviz.errors import PromptError
 from specviz.protocol.prompt_file import read_prompts
 from specviz.protocol.runs import PromptCard

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from threading import Event, Lock
 
-from specviz.app.parts.jobs import Job, current
+from specviz.app.job import Job, current
 
 MOST_GONE = 256
 """visitors remembered as gone, the last ones; their work has long ended when as many others have left"""

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from specviz.app.parts.examples import Example, found
+from specviz.app.runs.examples import Example, found
 from specviz.errors import TraceError
 from specviz.resources import RECORDINGS, without
 from specviz.trace import codec

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from specviz.app.parts.badges import Badge
+from specviz.app.look.badges import Badge
 from specviz.app.speedup.view import is_slower
 from specviz.protocol.sweeps.points import BASELINE, SweepRow
 

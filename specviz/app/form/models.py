@@ -7,7 +7,7 @@ from typing import Any
 
 import gradio as gr
 
-from specviz.app.parts.request import Limits
+from specviz.app.form.request import Limits
 from specviz.protocol.runs import Catalog, ModelDescription, RunRequest
 
 ANY = "bundled name, local folder, or hub id as owner/model@revision"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from specviz.app.parts.sums import asked_sum, worked_sums
+from specviz.app.runs.sums import asked_sum, worked_sums
 from specviz.trace.events import Round, Trace
 from specviz.trace.gain import gain
 from specviz.trace.summary import branches

@@ -13,7 +13,7 @@ from operator import mul
 from pathlib import Path
 from typing import Any
 
-from specviz.app.parts.methods import AUTO, kinds
+from specviz.app.form.methods import AUTO, kinds
 from specviz.errors import OptionError
 from specviz.options import is_off
 from specviz.protocol.runs import MEMORY_WAYS, Catalog, MethodDescription, OptionCard, RunRequest

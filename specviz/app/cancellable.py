@@ -11,10 +11,10 @@ import gradio as gr
 from gradio.components import Component
 from gradio.events import Dependency
 
-from specviz.app.page.events import QUIET
-from specviz.app.parts import notices
-from specviz.app.parts.cancellation import Cancellations
-from specviz.app.parts.jobs import why_turned_away
+from specviz.app.cancellation import Cancellations
+from specviz.app.job import why_turned_away
+from specviz.app.look import notices
+from specviz.app.look.events import QUIET
 
 Updates = tuple[object, ...]
 TURNED_AWAY = (
