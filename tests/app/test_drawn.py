@@ -10,11 +10,8 @@ import pytest
 from specviz.app.batch.figure import batch_figure
 from specviz.app.batch.view import batch_view
 from specviz.app.depth_width.figure import depth_width_figure
-from specviz.app.depth_width.view import depth_width_view
 from specviz.app.lanes.figure import lanes_figure
-from specviz.app.lanes.view import lanes_view
 from specviz.app.long_context.figure import long_context_figure
-from specviz.app.long_context.view import long_context_view
 from specviz.app.machine.figure import machine_figure
 from specviz.app.machine.view import machine_view
 from specviz.app.runs.gallery import gallery
@@ -31,14 +28,17 @@ from specviz.protocol.batches import PLAIN
 from specviz.protocol.captions import CaptionRow
 from specviz.protocol.sweeps.intervals import Estimate
 from specviz.protocol.trainings import HeldOut, LossMark
+from specviz.studies.depth_width.picture import depth_width_view
+from specviz.studies.lanes.result import lanes_view
+from specviz.studies.long_context.result import long_context_view
 from tests.app.batch.test_batch import FILE
-from tests.app.lanes.test_lanes import several
 from tests.app.test_figures import point
 from tests.app.train.test_train import training
 from tests.app.what_if.test_what_if import FORM
 from tests.curves import hardware_curve
 from tests.protocol.test_batches import CHAIN
 from tests.protocol.test_batches import point as point_of_batch
+from tests.studies.lanes.test_view import several
 
 
 def numbers(values: object) -> object:
@@ -154,7 +154,7 @@ def test_a_sweep_is_drawn_at_its_lengths_with_whiskers_to_both_ends() -> None:
 
 
 def test_depth_against_width_marks_stand_at_their_layers_and_measured_ones_a_little_aside() -> None:
-    from tests.depth_widths import STUDY
+    from tests.studies.depth_width.sample import STUDY
 
     view = depth_width_view(STUDY, "throughput", 2)
     for line, drawn in zip(view.lines, depth_width_figure(view).data, strict=True):
@@ -167,7 +167,7 @@ def test_depth_against_width_marks_stand_at_their_layers_and_measured_ones_a_lit
 
 
 def test_long_texts_are_drawn_over_their_tokens_with_whiskers_to_both_quartiles() -> None:
-    from tests.app.long_context.test_long_context import STUDY
+    from tests.studies.long_context.test_view import STUDY
 
     first = long_context_figure(long_context_view(STUDY, "time")).data[0]
     assert list(first.y) == [2.0, 3.0]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from specviz.protocol import lanes
+from specviz.studies.lanes import result as lanes
 
 Call = Callable[..., Any]
 

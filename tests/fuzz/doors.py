@@ -35,12 +35,13 @@ from specviz.cli.main import main
 from specviz.errors import SpecVizError
 from specviz.live.source import LiveSource
 from specviz.lm.load import LoadedModel, load
-from specviz.protocol import lanes, profiles, races, trainings
+from specviz.protocol import profiles, races, trainings
 from specviz.protocol.links import pack, read_request
 from specviz.protocol.runs import RunRequest
 from specviz.protocol.sweeps import store
 from specviz.protocol.sweeps.definition import expand
 from specviz.protocol.sweeps.toml_file import read_definition
+from specviz.studies.lanes import result as lanes
 from specviz.theory import roofline
 from specviz.trace import codec
 from specviz.trace.check import check

@@ -9,8 +9,8 @@ from html import escape
 
 import plotly.graph_objects as go
 
-from specviz.app.depth_width.view import QUALITY, SHARE, THROUGHPUT, DepthWidthView, Line
 from specviz.app.look.style import MARKS, SERIES, TEXT, legend_above, style
+from specviz.studies.depth_width.picture import QUALITY, SHARE, THROUGHPUT, DepthWidthView, Line
 
 HEIGHT = 420
 SECOND = 2

@@ -11,7 +11,13 @@ from html import escape
 import gradio as gr
 
 from specviz.app.depth_width.figure import depth_width_figure
-from specviz.app.depth_width.view import (
+from specviz.app.look import notices
+from specviz.app.look.events import LATEST
+from specviz.app.look.tables import blocks_table
+from specviz.app.parts.study import Study
+from specviz.errors import SpecVizError
+from specviz.studies.depth_width.findings import Modelled
+from specviz.studies.depth_width.picture import (
     NUMBERS,
     DepthWidthView,
     Row,
@@ -20,13 +26,7 @@ from specviz.app.depth_width.view import (
     sets_of,
     shipped,
 )
-from specviz.app.look import notices
-from specviz.app.look.events import LATEST
-from specviz.app.look.tables import blocks_table
-from specviz.app.parts.study import Study
-from specviz.errors import SpecVizError
-from specviz.protocol.depth_widths import DISTILLED, TEXT, DepthWidths
-from specviz.theory.depth_widths import Modelled
+from specviz.studies.depth_width.result import DISTILLED, TEXT, DepthWidths
 
 INTRO = (
     "Should a drafter be deep or wide? Two families of `small_model`, 1 to 16 layers: *blocks* have equally many "

@@ -10,9 +10,9 @@ from html import escape
 
 import plotly.graph_objects as go
 
-from specviz.app.lanes.view import Lane, LanesView
 from specviz.app.look.style import SERIES, legend_above, style
 from specviz.protocol.lanes import Span
+from specviz.studies.lanes.result import Lane, LanesView
 
 LINE = 34
 """pixels of height for each lane"""

@@ -8,12 +8,11 @@ from html import escape
 import gradio as gr
 
 from specviz.app.lanes.figure import lanes_figure
-from specviz.app.lanes.view import LanesView, case_names, lanes_view, shipped
 from specviz.app.look import notices
 from specviz.app.look.events import LATEST
 from specviz.app.look.tables import blocks_table
 from specviz.app.parts.study import Study
-from specviz.protocol.lanes import LanesFile
+from specviz.studies.lanes.result import LanesFile, LanesView, case_names, lanes_view, shipped
 
 INTRO = (
     "Speculative decoding takes turns: the drafter drafts, the target verifies, the drafter waits. **AMUSD** and "

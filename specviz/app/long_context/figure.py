@@ -10,8 +10,8 @@ from math import log10
 
 import plotly.graph_objects as go
 
-from specviz.app.long_context.view import ACCEPTANCE, BEYOND, Line, LongContextView
 from specviz.app.look.style import MARKS, SERIES, TEXT, style
+from specviz.studies.long_context.result import ACCEPTANCE, BEYOND, Line, LongContextView
 
 HEIGHT = 440
 

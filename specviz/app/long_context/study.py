@@ -11,13 +11,19 @@ from html import escape
 import gradio as gr
 
 from specviz.app.long_context.figure import long_context_figure
-from specviz.app.long_context.view import NUMBERS, LongContextView, long_context_view, numbers, shipped
 from specviz.app.look import notices
 from specviz.app.look.events import LATEST
 from specviz.app.look.tables import blocks_table
 from specviz.app.parts.study import Study
 from specviz.errors import SpecVizError
-from specviz.protocol.long_contexts import LongContexts
+from specviz.studies.long_context.result import (
+    NUMBERS,
+    LongContexts,
+    LongContextView,
+    long_context_view,
+    numbers,
+    shipped,
+)
 
 INTRO = (
     "A drafter with a model of its own keeps keys and values of the whole text beside the target's. `cross_kv` reads "

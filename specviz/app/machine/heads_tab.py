@@ -16,9 +16,9 @@ from specviz.app.form.kept import Kept
 from specviz.app.look import notices
 from specviz.app.look.events import LATEST
 from specviz.app.look.style import MARKS, SERIES, TEXT, style
-from specviz.app.machine.heads import BUNDLED, HeadsView, heads_view, vocab_size
 from specviz.errors import SpecVizError
 from specviz.resources import ROOT, without
+from specviz.studies.heads.result import BUNDLED, HeadsView, heads_view, vocab_size
 from specviz.theory import token_frequencies as frequencies
 from specviz.theory.token_frequencies import ACCEPTANCE_FILE, CALIBRATIONS, RAW, TITLES
 

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 from specviz.bench.core.contest import first_prompts
 from specviz.bench.core.provenance import origin_here
 from specviz.bench.core.report import check_section, write_between
-from specviz.bench.heads.table import WHOLE, Acceptance, HeadReport, markdown, measured, to_data
 from specviz.cli.parts.sources import SharedModels
 from specviz.cli.parts.terminal import err, out, printable
 from specviz.errors import OptionError
 from specviz.protocol.runs import PromptCard, RunRequest
 from specviz.protocol.sweeps.points import Quartiles
 from specviz.resources import ROOT
+from specviz.studies.heads.result import WHOLE, Acceptance, HeadReport, markdown, measured, to_data
 from specviz.theory import token_frequencies as frequencies
 from specviz.theory.repetition import repetition
 from specviz.theory.token_frequencies import TITLES
@@ -109,6 +109,7 @@ def _report(
     from specviz.live.catalog import build
 
     target, drafter = pair
+    origin = origin_here(target, drafter)
     prompts = first_prompts(build(), args.prompts)
     acceptance, repeated = _acceptance(args, table, sizes, pair, prompts) if prompts else ({}, {})
     return HeadReport(
@@ -121,7 +122,8 @@ def _report(
         prompts=len(prompts),
         tokens=args.tokens,
         repetition=repeated,
-        origin=origin_here(target, drafter),
+        origin=str(origin),
+        created=origin.created,
     )
 
 
@@ -129,7 +131,7 @@ def _keep(report: HeadReport, target: LoadedModel, drafter: LoadedModel) -> None
     kept = {
         "alpha": to_data(report)["alpha"],
         "measured": measured(report),
-        "created": report.origin.created,
+        "created": report.created,
         "models": {one.info.name: one.info.weights_sha256 for one in (target, drafter)},
     }
     path = frequencies.FOLDER.parent / frequencies.ACCEPTANCE_FILE
@@ -180,9 +182,9 @@ def _acceptance(
     prompts: Sequence[PromptCard],
 ) -> tuple[Acceptance, Mapping[float, Sequence[float]]]:
     """Along what the target writes after the prompts; and how much each of these texts repeats itself."""
-    from specviz.bench.heads.acceptance import alphas
     from specviz.core.sampling import Sampling
     from specviz.lm.trimmed import TrimmedModel
+    from specviz.studies.heads.measure import alphas
     from specviz.training.frequencies import CountPlan, continuations
 
     target, drafter = pair
@@ -203,8 +205,8 @@ def _acceptance(
 
 def _ratios(drafter: LoadedModel, table: frequencies.FrequencyTable, sizes: Sequence[int]) -> Mapping[int, Quartiles]:
     """Head size → step time relative to the whole head."""
-    from specviz.bench.heads.pass_time import step_ratios
     from specviz.lm.trimmed import TrimmedModel
+    from specviz.studies.heads.measure import step_ratios
 
     trimmed = {size: TrimmedModel(drafter.model, frequencies.kept_by(table, "target", size)) for size in sizes}
     return step_ratios(drafter.model, trimmed)

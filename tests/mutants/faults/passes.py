@@ -102,13 +102,13 @@ FAULTS: tuple[Fault, ...] = (
         "specviz/drafters/parts/cross_network.py",
         "torch.arange(-before, len(gaps), device=gaps.device) < self.root[:, None]",
         "torch.arange(-before, len(gaps), device=gaps.device) + before < self.root[:, None]",
-        ("tests/training/test_raised_study.py",),
+        ("tests/studies/long_context/test_raised.py",),
     ),
     Fault(
         "long texts: the base that serves the target worst is taken",
-        "specviz/training/modules/raised_study.py",
+        "specviz/studies/long_context/training.py",
         "key=lambda one: sum(losses[one].nats[1:])",
         "key=lambda one: -sum(losses[one].nats[1:])",
-        ("tests/training/test_raised_study.py",),
+        ("tests/studies/long_context/test_raised.py",),
     ),
 )

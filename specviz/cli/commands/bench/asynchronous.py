@@ -17,14 +17,14 @@ from specviz.cli.parts.request import prompt_card
 from specviz.cli.parts.sources import SharedModels, live_source
 from specviz.cli.parts.terminal import err, out
 from specviz.errors import OptionError
-from specviz.protocol.lanes import LanesCase
 from specviz.protocol.runs import Catalog, PromptCard
 from specviz.resources import ROOT
+from specviz.studies.lanes.result import LanesCase
 from specviz.trace.files import check_place
 
 if TYPE_CHECKING:
-    from specviz.bench.lanes.run import Compared, LanesPlan, LanesRow
     from specviz.lm.load import LoadedModel
+    from specviz.studies.lanes.measure import Compared, LanesPlan, LanesRow
 
 SUMMARY = "draft beside verifying: AMUSD and PEARL on two processes against drafting in turn"
 PAGE = ROOT.parent / "docs" / "asynchronous.md"
@@ -52,9 +52,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from specviz.bench.lanes.run import LanesPlan, compare
     from specviz.lm.origin import Origin
     from specviz.lm.step_time import use_threads
+    from specviz.studies.lanes.measure import LanesPlan, compare
 
     use_threads(args.threads)
     if args.slow < 0:
@@ -96,8 +96,8 @@ def _chosen(catalog: Catalog, args: argparse.Namespace) -> list[PromptCard]:
 
 def _case(compared: Compared, drafter: LoadedModel, plan: LanesPlan) -> LanesCase:
     from specviz.asynchronous.pair import Job
-    from specviz.bench.lanes.keep import case
     from specviz.core.sampling import Sampling
+    from specviz.studies.lanes.measure import case
 
     prompt = tuple(plan.prompts[0][1])
     length, sampling = len(prompt) + plan.max_new_tokens, Sampling(plan.temperature)
@@ -111,7 +111,7 @@ def _keep(
 ) -> None:  # fmt: skip
     from specviz.engine.header import model_card
     from specviz.lm.step_time import machine
-    from specviz.protocol import lanes
+    from specviz.studies.lanes import result as lanes
 
     text = compared.first["plain"].text
     lanes.write(

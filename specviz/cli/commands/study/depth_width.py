@@ -1,7 +1,7 @@
 """`specviz study depth-width`: small models of six depths at equally many parameters, trained, replayed, timed and run.
 
-Place in the flow: trains both families twice, distilled and by plain cross entropy (`training.modules.depth_study`),
-measures them (`bench.depth_width`), keeps the distilled weights and the result of both, and writes the tables of
+Place in the flow: calls `specviz.studies.depth_width`, which trains both families twice, distilled and by plain cross
+entropy, and measures them; keeps the distilled weights and the result of both, and writes the tables of
 docs/depth_width.md. Interrupted, the training goes on from its folder.
 """
 
@@ -16,20 +16,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from specviz.bench.core.report import markdown_table
-from specviz.bench.depth_width.table import markdown
 from specviz.cli.parts.bench import at_least_one
 from specviz.cli.parts.kept_study import KeptStudy, add_flags
 from specviz.cli.parts.terminal import err, out
 from specviz.errors import BenchError
-from specviz.protocol import depth_widths
 from specviz.protocol.runs import PromptCard, RunRequest, TraceSource
 from specviz.resources import ROOT
+from specviz.studies.depth_width import result as depth_widths
+from specviz.studies.depth_width.picture import markdown
 
 if TYPE_CHECKING:
-    from specviz.bench.depth_width.compare import Trained
-    from specviz.bench.depth_width.replay import RecordedText
     from specviz.lm.load import LoadedModel
-    from specviz.training.modules.depth_study import DepthStudy
+    from specviz.studies.depth_width.measure import Trained
+    from specviz.studies.depth_width.replay import RecordedText
+    from specviz.studies.depth_width.training import DepthStudy
 
 SUMMARY = "train small models of six depths at equal size, and measure what depth costs a drafter and what it brings"
 KEPT = KeptStudy(
@@ -94,7 +94,7 @@ def _train(args: argparse.Namespace) -> int:
 
 def _ship(first: DepthStudy) -> None:
     from specviz.drafters.parts.depth_family import STUDIED
-    from specviz.training.modules.depth_study import folder_of
+    from specviz.studies.depth_width.training import folder_of
 
     for name in map(folder_of, STUDIED):
         shutil.copytree(first.out / name, MODULES / name, dirs_exist_ok=True)
@@ -102,7 +102,7 @@ def _ship(first: DepthStudy) -> None:
 
 def _run(args: argparse.Namespace) -> depth_widths.DepthWidths:
     from specviz.bench.core.provenance import machine_load, origin_here
-    from specviz.bench.depth_width.compare import ComparePlan, compare
+    from specviz.studies.depth_width.measure import ComparePlan, compare
 
     first = _first(args)
     tokens = first.train(_lines())
@@ -137,7 +137,7 @@ def _run(args: argparse.Namespace) -> depth_widths.DepthWidths:
 
 def _with_second(args: argparse.Namespace, kept: depth_widths.DepthWidths) -> depth_widths.DepthWidths:
     """The kept result with a second set beside it, on the texts of the first."""
-    from specviz.bench.depth_width.texts import written
+    from specviz.studies.depth_width.replay import written
 
     first = _first(args)
     if first.tokens != kept.tokens:
@@ -162,7 +162,7 @@ def _with_second(args: argparse.Namespace, kept: depth_widths.DepthWidths) -> de
 
 def _text_set(second: DepthStudy, here: _AtHand, texts: Sequence[RecordedText], command: str) -> depth_widths.TextSet:
     from specviz.bench.core.provenance import origin_here
-    from specviz.bench.depth_width.compare import of_text
+    from specviz.studies.depth_width.measure import of_text
 
     networks = of_text(here.target.model, _trained(second), texts, GAMMAS, here.request.max_new_tokens)
     return depth_widths.TextSet(
@@ -176,7 +176,7 @@ def _first(args: argparse.Namespace) -> DepthStudy:
     from transformers.utils.logging import disable_progress_bar
 
     from specviz.lm.step_time import use_threads
-    from specviz.training.modules.depth_study import DepthStudy, training_of
+    from specviz.studies.depth_width.training import DepthStudy, training_of
 
     use_threads(args.threads)
     disable_progress_bar()
@@ -210,8 +210,8 @@ def _at_hand(args: argparse.Namespace) -> _AtHand:
 
 
 def _trained(study: DepthStudy) -> list[Trained]:
-    from specviz.bench.depth_width.compare import Trained
-    from specviz.training.modules.depth_study import by_family, folder_of
+    from specviz.studies.depth_width.measure import Trained
+    from specviz.studies.depth_width.training import by_family, folder_of
 
     found = []
     for family, name, one in by_family(dict(study.qualities())):
@@ -236,12 +236,12 @@ def _lines() -> Callable[[dict[str, Any]], None]:
 
 def _replay(files: list[Path]) -> int:
     """Matched tokens per round of the shipped networks on recorded texts, which need no pass of the target."""
-    from specviz.bench.depth_width.compare import matched_by_gamma, networks
-    from specviz.bench.depth_width.texts import of_traces
     from specviz.drafters.parts.depth_family import STUDIED
     from specviz.lm.load import load
+    from specviz.studies.depth_width.measure import matched_by_gamma, networks
+    from specviz.studies.depth_width.replay import of_traces
+    from specviz.studies.depth_width.training import folder_of
     from specviz.trace import codec
-    from specviz.training.modules.depth_study import folder_of
 
     target = load(TARGET, device="cpu", dtype="float32").model
     traces = (codec.read(file) for file in files or sorted((ROOT / "traces").glob("*.json.gz")))

@@ -1,6 +1,6 @@
 """`specviz study fspad`: feature sampling against partial alignment, ten networks from the same text.
 
-Place in the flow: runs `training.modules.fspad_study` on the shipped target, keeps the result as JSON and writes its
+Place in the flow: runs `specviz.studies.fspad` on the shipped target, keeps the result as JSON and writes its
 table into the page of the drafter. Interrupted, it goes on from its work folder.
 """
 
@@ -15,7 +15,7 @@ from specviz.cli.parts.terminal import err
 from specviz.resources import ROOT
 
 if TYPE_CHECKING:
-    from specviz.training.modules.fspad_study import FspadStudy
+    from specviz.studies.fspad.measure import FspadStudy
 
 SUMMARY = "train FSPAD-style drafters with each idea stronger and weaker for equally many tokens, and measure them"
 
@@ -32,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from specviz.training.modules.fspad_study import FspadStudy, markdown
+    from specviz.studies.fspad.measure import FspadStudy, markdown
 
     kept = KeptStudy(
         ROOT / "studies" / "fspad.json", ROOT.parent / "docs" / "methods" / "fspad.md", "fspad study",
@@ -45,7 +45,7 @@ def _run(args: argparse.Namespace) -> FspadStudy:
     import torch
     from transformers.utils.logging import disable_progress_bar
 
-    from specviz.training.modules.fspad_study import run_study, small
+    from specviz.studies.fspad.measure import run_study, small
     from specviz.training.modules.stage import Lines
 
     torch.set_num_threads(args.threads)

@@ -1,9 +1,8 @@
 """`specviz study long-context`: what a long text costs a drafter, and what anchor-offset training brings.
 
-Place in the flow: times passes (`bench.long_context`), then trains a second network beside the shipped one
-(`training.modules.anchor_study`), measures both up to the longest text (`training.modules.raised_study`), keeps the
-result as JSON and writes its tables into the page of the drafter. Interrupted, the training goes on from its work
-folder.
+Place in the flow: times passes, trains two networks and measures both up to the longest text
+(`specviz.studies.long_context`), keeps the result as JSON and writes its tables into the page of the drafter.
+Interrupted, the training goes on from its work folder.
 """
 
 from __future__ import annotations
@@ -14,11 +13,11 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from specviz.bench.long_context.table import markdown
 from specviz.cli.parts.kept_study import KeptStudy, add_flags
 from specviz.cli.parts.terminal import err
-from specviz.protocol import long_contexts
 from specviz.resources import ROOT
+from specviz.studies.long_context import result as long_contexts
+from specviz.studies.long_context.result import markdown
 
 if TYPE_CHECKING:
     from specviz.bench.core.provenance import Origin
@@ -56,8 +55,7 @@ def _run(args: argparse.Namespace) -> long_contexts.LongContexts:
     import torch
     from transformers.utils.logging import disable_progress_bar
 
-    from specviz.training.modules.anchor_study import both_networks, trainings_of, within
-    from specviz.training.modules.raised_study import RaisedOptions, beyond
+    from specviz.studies.long_context.training import RaisedOptions, beyond, both_networks, trainings_of, within
     from specviz.training.modules.stage import Lines
 
     torch.set_num_threads(args.threads)
@@ -90,10 +88,10 @@ def _run(args: argparse.Namespace) -> long_contexts.LongContexts:
 
 
 def _costs(repeats: int) -> tuple[long_contexts.ContextCost, ...]:
-    from specviz.bench.long_context.costs import measure
     from specviz.lm.load import load
     from specviz.lm.place import locate
     from specviz.lm.raised_context import write_raised
+    from specviz.studies.long_context.measure import measure
 
     with tempfile.TemporaryDirectory() as folder:
         models = [

@@ -1,1 +1,0 @@
-"""Drafting beside verifying, measured: plain, in turn, PEARL and AMUSD on the same texts."""

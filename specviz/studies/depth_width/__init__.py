@@ -1,0 +1,1 @@
+"""Small models of six depths at one size as drafters: depth against width."""

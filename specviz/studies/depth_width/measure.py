@@ -1,0 +1,157 @@
+"""All networks measured in one go: timed, replayed on what the target wrote, and run beside plain decoding.
+
+Place in the flow: `specviz study depth-width` hands in trained networks and what training found, and keeps the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from specviz.drafters.parts.depth_family import block_parameters, running_parameters, shape_of
+from specviz.drafters.parts.module_files import read_module
+from specviz.drafters.small_model import SmallModelModule
+from specviz.errors import BenchError
+from specviz.lm.base import GivesFeatures, LanguageModel
+from specviz.protocol.runs import PromptCard, RunRequest, TraceSource
+from specviz.protocol.sweeps.intervals import Estimate, ratio_of_sums
+from specviz.studies.depth_width.replay import RecordedText, counted, hits, written
+from specviz.studies.depth_width.result import Measured, Network, OfText
+from specviz.studies.depth_width.runs import TimedPasses, measure, run
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """A network of a family, and what is known of it from training."""
+
+    family: str
+    name: str
+    folder: Path
+    """of its weights"""
+    parameters: int
+    perplexity: float
+    agreement: float
+    acceptance: float
+
+
+@dataclass(frozen=True, slots=True)
+class ComparePlan:
+    """How much is measured."""
+
+    gammas: Sequence[int] = range(1, 9)
+    run_gammas: tuple[int, ...] = (1, 2, 4)
+    """that are run in the engine too"""
+    timed: int = 40
+    """rounds of everything that is timed"""
+    run_prompts: int = 5
+    repeats: int = 1
+    """of every run"""
+    run_tokens: int = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    networks: tuple[Network, ...]
+    timed: TimedPasses
+    plain: Estimate
+    measured: tuple[Measured, ...]
+    texts: tuple[RecordedText, ...]
+
+    @property
+    def replayed_tokens(self) -> int:
+        return sum(len(one.tokens) - one.start for one in self.texts)
+
+
+def compare(
+    target: LanguageModel,
+    source: TraceSource,
+    trained: Sequence[Trained],
+    prompts: Sequence[PromptCard],
+    request: RunRequest,
+    plan: ComparePlan,
+    report: Callable[[str], None] = lambda line: None,
+) -> Compared:
+    """`prompts` are all replayed on; some, of different families and with texts long enough, are run. `request`:
+    target, length of the replayed texts, and dtype. Raises BenchError where all texts are too short."""
+    folders = {one.name: one.folder for one in trained}
+    models = networks(target, folders)
+    timed = measure(target, models, plan.gammas, plan.timed)
+    report("timed every network and the target")
+    texts = written(source, prompts, request, report)
+    matched = {name: matched_by_gamma(one, texts, plan.gammas, request.max_new_tokens) for name, one in models.items()}
+    ways = [(name, gamma) for name in folders for gamma in plan.run_gammas]
+    short = replace(request, max_new_tokens=plan.run_tokens)
+    ran = run(source, _to_run(prompts, texts, plan), ways, folders, short, plan.repeats, report)
+    found = tuple(_network(one, target, timed, matched[one.name]) for one in trained)
+    return Compared(found, timed, ran.plain(), tuple(ran.measured()), tuple(texts))
+
+
+def of_text(
+    target: LanguageModel,
+    trained: Sequence[Trained],
+    texts: Sequence[RecordedText],
+    gammas: Sequence[int],
+    most: int,
+) -> tuple[OfText, ...]:
+    """The networks of the second set, each once, replayed on the texts of the first; nothing is timed. `most` as in
+    `matched_by_gamma`, whose errors it raises."""
+    models = networks(target, {one.name: one.folder for one in trained})
+    return tuple(
+        OfText(one.name, *_quality(one), matched_by_gamma(models[one.name], texts, gammas, most))
+        for one in {one.name: one for one in trained}.values()
+    )
+
+
+def _to_run(prompts: Sequence[PromptCard], texts: Sequence[RecordedText], plan: ComparePlan) -> list[PromptCard]:
+    """The first of each family whose text is as long as a run, spread over the families."""
+    long_enough = {one.prompt for one in texts if len(one.tokens) - one.start >= plan.run_tokens}
+    first = list({one.family: one for one in reversed(prompts) if one.id in long_enough}.values())[::-1]
+    if not first:
+        raise BenchError(f"no text of the target has {plan.run_tokens} tokens, too few to time; take other prompts.")
+    wanted = min(plan.run_prompts, len(first))
+    return [first[number * len(first) // wanted] for number in range(wanted)]
+
+
+def networks(target: LanguageModel, folders: Mapping[str, Path]) -> dict[str, LanguageModel]:
+    """Every network as the model it runs as. Raises ModelError where a folder holds none for this target."""
+    assert isinstance(target, GivesFeatures), "this target gives no embedding."
+    found: dict[str, LanguageModel] = {}
+    for name, folder in folders.items():
+        module = read_module(folder, target)
+        assert isinstance(module, SmallModelModule), f"{folder.name} holds a '{module.name}'."
+        found[name] = module.as_model()
+    return found
+
+
+def matched_by_gamma(
+    drafter: LanguageModel, texts: Sequence[RecordedText], gammas: Sequence[int], most: int
+) -> tuple[Estimate, ...]:
+    """Drafted tokens kept per round at each γ, by replay; `most`: tokens that each text might have had. Raises
+    BenchError where no text has room for a draft."""
+    found = [hits(drafter, text) for text in texts]
+    estimates = [ratio_of_sums([counted(one, gamma, most) for one in found]) for gamma in gammas]
+    if not all(estimates):
+        raise BenchError("these texts have one token each, so nothing was drafted; give longer ones.")
+    return tuple(Estimate(*(round(value, 4) for value in one)) for one in estimates if one is not None)
+
+
+def _network(one: Trained, target: LanguageModel, timed: TimedPasses, matched: tuple[Estimate, ...]) -> Network:
+    layers, size = shape_of(one.name)
+    return Network(
+        one.family,
+        one.name,
+        layers,
+        size,
+        block_parameters(layers, size),
+        running_parameters(layers, size, target.info.vocab_size),
+        one.parameters,
+        *_quality(one),
+        matched,
+        timed.steps[one.name],
+    )
+
+
+def _quality(one: Trained) -> tuple[float, float, float]:
+    """Perplexity, agreement and acceptance as they are kept."""
+    return round(one.perplexity, 3), round(one.agreement, 4), round(one.acceptance, 4)

@@ -1,0 +1,213 @@
+"""Time of a drafting step of every network and of the target's passes, in turns in one run; and the networks in the
+engine beside plain decoding, prompt by prompt, which the model of `findings` is held against.
+
+Time is that which the processor worked, so that other programs on the machine disturb less. A drafting step stands
+behind a pass of the target, as in any round: the target's weights drive the drafter's out of the caches.
+Place in the flow: times and measured points of `specviz study depth-width`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import fmean, quantiles
+
+import torch
+
+from specviz.bench.core.clock import pass_clock
+from specviz.bench.core.contest import rotated
+from specviz.bench.core.run import Collected, collect, on
+from specviz.errors import BenchError
+from specviz.lm.base import Cache, LanguageModel
+from specviz.lm.step_time import Clock, filled_cache
+from specviz.protocol.runs import PromptCard, RunRequest, TraceSource
+from specviz.protocol.sweeps.intervals import Estimate, median_over_prompts, ratio_of_sums
+from specviz.studies.depth_width.result import Measured, Times
+from specviz.theory import metrics
+from specviz.trace.events import Option, Round
+
+PLAIN = ("", 0)
+Way = tuple[str, int]
+"""network and γ"""
+
+
+class RoundsOnly:
+    """Makes `collect` time every round by the processor's clock, and repeats nothing."""
+
+    def clock(self) -> float:
+        return time.process_time()
+
+    def replay(self, one: Round) -> float:
+        return 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """One run of one way."""
+
+    tokens: int
+    """of the rounds behind the first, which holds the prompt's pass"""
+    seconds: float
+    kept: int
+    drafts: int
+    output: tuple[int, ...]
+
+    @property
+    def tokens_per_s(self) -> float:
+        return self.tokens / self.seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """All runs: way → prompt → repeats."""
+
+    found: dict[Way, dict[str, list[Ran]]]
+
+    def plain(self) -> Estimate:
+        """Tokens per second of plain decoding."""
+        return _rounded(_speed(self.found[PLAIN]))
+
+    def measured(self) -> Iterator[Measured]:
+        """Every other way, beside it."""
+        plain = self.found[PLAIN]
+        for (name, gamma), own in self.found.items():
+            if (name, gamma) == PLAIN:
+                continue
+            ratios = [
+                [one.tokens_per_s / base.tokens_per_s for one, base in zip(runs, plain[prompt], strict=True)]
+                for prompt, runs in own.items()
+            ]
+            each = [(one, plain[prompt][0]) for prompt, runs in own.items() for one in runs]
+            yield Measured(
+                name,
+                gamma,
+                _rounded(_speed(own)),
+                _rounded(median_over_prompts(ratios)),
+                round(sum(one.kept for one, _ in each) / max(1, sum(one.drafts for one, _ in each)), 4),
+                sum(one.output == base.output for one, base in each),
+                len(each),
+            )
+
+
+def run(
+    source: TraceSource,
+    prompts: Sequence[PromptCard],
+    ways: Sequence[Way],
+    folders: Mapping[str, Path],
+    request: RunRequest,
+    repeats: int,
+    report: Callable[[str], None] = lambda line: None,
+) -> Runs:
+    """Plain decoding and every way on every prompt, `repeats` times, each prompt begun with another way; on the first
+    prompt once more before, not counted. `folders`: network → its weights. Raises BenchError where a text is too short
+    to be timed."""
+    ways = (PLAIN, *ways)
+    found: dict[Way, dict[str, list[Ran]]] = {way: {} for way in ways}
+    for way in ways:  # touches every code path and all weights
+        _one(source, on(prompts[0], _asked(request, way, folders)))
+    for repeat in range(repeats):
+        for number, prompt in enumerate(prompts):
+            for way in rotated(ways, repeat + number):
+                ran = _one(source, on(prompt, _asked(request, way, folders)))
+                found[way].setdefault(prompt.id, []).append(ran)
+            report(f"repeat {repeat + 1} of {repeats}: {prompt.id}")
+    return Runs(found)
+
+
+def _asked(request: RunRequest, way: Way, folders: Mapping[str, Path]) -> RunRequest:
+    network, gamma = way
+    if way == PLAIN:
+        return replace(request, drafter="none", drafter_options={})
+    options: dict[str, Option] = {"weights": str(folders[network]), "gamma": gamma}
+    return replace(request, drafter="small_model", drafter_options=options)
+
+
+def _one(source: TraceSource, request: RunRequest) -> Ran:
+    ran = collect(source, request, replay=RoundsOnly())
+    assert ran is not None, "nobody cancels."
+    later = ran.rounds[1:]
+    if not later:
+        raise BenchError(
+            f"'{request.prompt_name}' gave one round alone, which cannot be timed; take other prompts or more tokens."
+        )
+    return Ran(
+        sum(len(one.committed.tokens) for one in later),
+        _seconds(ran),
+        metrics.num_accepted_draft_tokens(ran.rounds),
+        metrics.num_spec_steps(ran.rounds),
+        tuple(ran.finished.output_ids),
+    )
+
+
+def _seconds(ran: Collected) -> float:
+    return sum(took for _, took in ran.replayed)
+
+
+def _speed(own: dict[str, list[Ran]]) -> Estimate:
+    parts = [(float(sum(one.tokens for one in runs)), sum(one.seconds for one in runs)) for runs in own.values()]
+    found = ratio_of_sums(parts)
+    assert found is not None, "rounds take time."
+    return found
+
+
+def _rounded(estimate: Estimate) -> Estimate:
+    return Estimate(*(round(one, 4) for one in estimate))
+
+
+CACHED_ROWS = 128
+STEPS = 4
+"""of a draft, whose mean is one sample"""
+
+
+@dataclass(frozen=True, slots=True)
+class TimedPasses:
+    """Medians and quartiles."""
+
+    steps: Mapping[str, Times]
+    """network → a drafting step"""
+    passes: Mapping[int, Times]
+    """rows → the target's pass"""
+
+
+@torch.inference_mode()
+def measure(
+    target: LanguageModel, drafters: Mapping[str, LanguageModel], gammas: Sequence[int], repeats: int
+) -> TimedPasses:
+    """`repeats` rounds of everything, each time begun with another; behind `CACHED_ROWS` tokens."""
+    clock, _ = pass_clock(target.device)
+    cached = min(CACHED_ROWS, target.info.context_length // 2)
+    judging = filled_cache(target, cached)
+    drafting = {name: filled_cache(drafter, cached) for name, drafter in drafters.items()}
+    rows = (1, *(gamma + 1 for gamma in gammas))
+    passes: dict[int, list[float]] = {count: [] for count in rows}
+    steps: dict[str, list[float]] = {name: [] for name in drafters}
+    for repeat in range(-1, repeats):  # the first round sets up kernels and buffers
+        for count in rotated(rows, repeat):
+            took = _pass(target, judging, count, clock)
+            if repeat >= 0:
+                passes[count].append(took)
+        for name in rotated(list(drafters), repeat):
+            _pass(target, judging, max(rows), clock)
+            took = fmean(_pass(drafters[name], drafting[name], 1, clock) for _ in range(STEPS))
+            if repeat >= 0:
+                steps[name].append(took)
+    return TimedPasses(
+        {name: _times(taken) for name, taken in steps.items()},
+        {count: _times(taken) for count, taken in passes.items()},
+    )
+
+
+def _pass(model: LanguageModel, cache: Cache, count: int, clock: Clock) -> float:
+    """Seconds of a pass over a chain of so many tokens, whose rows are dropped again."""
+    began = clock()
+    model.forward([token % model.info.vocab_size for token in range(count)], cache)
+    took = clock() - began
+    cache.keep([])
+    return took
+
+
+def _times(seconds: Sequence[float]) -> Times:
+    low, median, high = (round(1000 * one, 4) for one in quantiles(seconds, n=4, method="inclusive"))
+    return Times(median, low, high)

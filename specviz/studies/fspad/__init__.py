@@ -1,0 +1,1 @@
+"""FSPAD-style drafting: feature sampling against partial alignment."""

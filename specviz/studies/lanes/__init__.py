@@ -1,0 +1,1 @@
+"""Drafting beside verifying: what each of the two did when."""

@@ -1,0 +1,222 @@
+"""Plain decoding, draft and verify in turn, PEARL and AMUSD on the same prompts, interleaved on one clock.
+
+DSI needs several targets at once, which one machine rarely has. Its simulation takes the pass times that were measured
+in the same run, the target's own text, and what the drafter says at every place of that text.
+Place in the flow: `specviz bench asynchronous` hands in models and prompts.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+
+from specviz.asynchronous.machines import judged
+from specviz.asynchronous.pair import AsyncPair, Job
+from specviz.asynchronous.reader import Draws, Speaker
+from specviz.asynchronous.simulation import Clock, dsi
+from specviz.bench.core.contest import rotated
+from specviz.core.randomness import SeededRandom
+from specviz.core.sampling import Sampling
+from specviz.lm.base import LanguageModel
+from specviz.lm.origin import Origin
+from specviz.protocol.lanes import DRAFT, TARGET, Lanes, Span
+from specviz.studies.lanes.result import LanesCase, LanesRun
+from specviz.theory.formulas import StepTimes
+
+METHODS = ("plain", "sd", "pearl", "amusd")
+
+
+@dataclass(frozen=True, slots=True)
+class LanesPlan:
+    """What is compared."""
+
+    prompts: Sequence[tuple[str, Sequence[int]]]
+    """name and tokens"""
+    max_new_tokens: int
+    temperature: float
+    seed: int
+    gamma: int
+    ahead: int
+    widest: int
+    repeats: int
+    slowdown_s: float = 0.0
+    """a sleep after each drafter pass: a drafter so much slower"""
+
+
+@dataclass(frozen=True, slots=True)
+class LanesRow:
+    """One method over all prompts and repeats."""
+
+    method: str
+    tokens_per_s: float
+    """median over prompts and repeats"""
+    ratio: float
+    """median of tokens per second over plain decoding's on the same prompt in the same repeat"""
+    ratio_low: float
+    ratio_high: float
+    """first and third quartile of them"""
+    drafter_busy: float
+    target_busy: float
+    """median shares of the time"""
+    thrown: float
+    """drafted tokens thrown away for each that became text"""
+    same_text: int
+    """texts that are plain decoding's, of `texts`"""
+    texts: int
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Rows over all prompts, and one prompt's lanes."""
+
+    rows: list[LanesRow]
+    first: dict[str, Lanes]
+    """method → the run of the first prompt with the median time"""
+
+
+def compare(
+    target: LanguageModel,
+    drafting: LanguageModel,
+    origin: Origin,
+    plan: LanesPlan,
+    ends: Callable[[int], bool],
+    report: Callable[[str], None] = lambda line: None,
+) -> Compared:
+    """Every method on every prompt, in an order that rotates; the drafter's process is started once."""
+    found: dict[str, list[tuple[int, int, Lanes]]] = {method: [] for method in METHODS}
+    with AsyncPair(target, origin, plan.slowdown_s) as pair:
+        for repeat in range(plan.repeats):
+            for number, (name, prompt) in enumerate(plan.prompts):
+                length, sampling = len(prompt) + plan.max_new_tokens, Sampling(plan.temperature)
+                seed = plan.seed + repeat
+                job = Job("", tuple(prompt), length, sampling, seed, plan.ahead, plan.widest, plan.gamma)
+                for method, lanes in _run(pair, target, drafting, plan, job, ends, repeat + number):
+                    found[method].append((number, repeat, lanes))
+                report(f"{name}, repeat {repeat + 1}")
+    plain = {(number, repeat): lanes for number, repeat, lanes in found["plain"]}
+    rows = [_row(method, lanes, plain, plan) for method, lanes in found.items()]
+    return Compared(rows, {method: _middle(lanes) for method, lanes in found.items()})
+
+
+def _middle(lanes: Sequence[tuple[int, int, Lanes]]) -> Lanes:
+    """Of the first prompt's runs the one with the median time; of two in the middle the slower."""
+    own = sorted((one for number, _, one in lanes if number == 0), key=lambda one: one.seconds)
+    return own[len(own) // 2]
+
+
+def _run(
+    pair: AsyncPair, target: LanguageModel, drafting: LanguageModel, plan: LanesPlan, job: Job,
+    ends: Callable[[int], bool], turn: int,
+) -> Iterator[tuple[str, Lanes]]:  # fmt: skip
+    for method in rotated(METHODS, turn):
+        own = replace(job, method=method)
+        if method == "plain":
+            yield method, in_turn(target, None, own, ends)
+        elif method == "sd":
+            yield method, in_turn(target, drafting, own, ends, plan.slowdown_s)
+        else:
+            yield method, getattr(pair, method)(own, ends)
+
+
+def _row(
+    method: str, lanes: Sequence[tuple[int, int, Lanes]], plain: dict[tuple[int, int], Lanes], plan: LanesPlan
+) -> LanesRow:
+    speeds, ratios, same, drafted, accepted, written = [], list[float](), 0, 0, 0, 0
+    for number, repeat, one in lanes:
+        start, base = len(plan.prompts[number][1]), plain[number, repeat]
+        speed = (len(one.text) - start) / one.seconds
+        speeds.append(speed)
+        ratios.append(speed / ((len(base.text) - start) / base.seconds))
+        same += one.text == base.text
+        drafted += sum(span.tokens for span in one.spans if span.what == "draft")
+        accepted += sum(span.accepted for span in one.spans)
+        written += len(one.text) - start
+    ordered = sorted(ratios)
+    return LanesRow(
+        method, median(speeds), median(ratios), ordered[len(ordered) // 4], ordered[(3 * len(ordered)) // 4],
+        median(one.busy(DRAFT) for *_, one in lanes), median(one.busy(TARGET) for *_, one in lanes),
+        (drafted - accepted) / written, same, len(lanes),
+    )  # fmt: skip
+
+
+def in_turn(
+    target: LanguageModel,
+    drafting: LanguageModel | None,
+    job: Job,
+    ends: Callable[[int], bool],
+    slowdown_s: float = 0.0,
+) -> Lanes:
+    """One text; without `drafting` plain decoding. `slowdown_s`: a sleep after each drafter pass, as in `AsyncPair`."""
+    draws = Draws(job.sampling, SeededRandom(job.seed))
+    reader, text, spans = Speaker(target, draws), list(job.prompt), list[Span]()
+    guesser = Speaker(drafting, draws) if drafting is not None else None
+    reader.answers(job.prompt, [])
+    began = time.perf_counter()
+    while len(text) < job.length and not (len(text) > len(job.prompt) and ends(text[-1])):
+        tail, count = list[int](), min(job.gamma, job.length - len(text) - 1)
+        start = time.perf_counter() - began
+        if guesser is not None and count > 0:
+            tail = guesser.next_tokens(text, count)
+            time.sleep(slowdown_s * count)
+            spans.append(Span(DRAFT, "draft", start, time.perf_counter() - began, count))
+        start = time.perf_counter() - began
+        said = reader.answers(text, tail)
+        accepted, new = judged(tail, said, ends)
+        end = time.perf_counter() - began
+        spans.append(Span(TARGET, "verify", start, end, len(tail), len(new), min(accepted, len(new))))
+        text += new
+    return Lanes("sd" if drafting is not None else "plain", text, time.perf_counter() - began, spans)
+
+
+SERVERS = 3
+"""targets that DSI may use at once"""
+WRONG = -1
+"""a token that is never the target's: whatever a drafter says after its first error is thrown away"""
+
+
+def case(measured: dict[str, Lanes], drafting: LanguageModel, job: Job, slowdown_s: float) -> LanesCase:
+    """All methods on one prompt; DSI last. `measured` holds `plain` and `sd`."""
+    simulated = simulated_dsi(measured, drafting, job)
+    start = len(job.prompt)
+    runs = [_kept(one, "measured", start) for one in measured.values()]
+    return LanesCase(slowdown_s, (*runs, _kept(simulated, "simulated", start)))
+
+
+def simulated_dsi(measured: dict[str, Lanes], drafting: LanguageModel, job: Job) -> Lanes:
+    """DSI with `SERVERS` targets, `job.gamma` tokens drafted for each verification."""
+    truth = measured["plain"].text
+    reader = Speaker(drafting, Draws(job.sampling, SeededRandom(job.seed)))
+    guesses = {place: reader.next_tokens(truth[:place], 1)[0] for place in range(len(job.prompt), len(truth))}
+
+    def guess(text: Sequence[int]) -> int:
+        return guesses.get(len(text), WRONG) if list(text) == truth[: len(text)] else WRONG
+
+    def say(text: Sequence[int]) -> int:
+        return truth[len(text)] if len(text) < len(truth) else WRONG - 1
+
+    return dsi(guess, say, job.prompt, len(truth), job.gamma, SERVERS, clock_of(measured))
+
+
+def clock_of(measured: dict[str, Lanes]) -> Clock:
+    """Median seconds of the drafter's pass over a token and of the target's over n rows."""
+    spans = [span for method in ("plain", "sd") for span in measured[method].spans]
+    drafts = [(span.end_s - span.start_s) / span.tokens for span in spans if span.what == "draft" and span.tokens]
+    passes: dict[int, list[float]] = {}
+    for span in spans:
+        if span.what == "verify":
+            passes.setdefault(span.tokens + 1, []).append(span.end_s - span.start_s)
+    rows = sorted(passes)
+    times = StepTimes(tuple(rows), tuple(median(passes[count]) for count in rows))
+    return Clock(median(drafts), times.at)
+
+
+def _kept(lanes: Lanes, source: str, start: int) -> LanesRun:
+    """Without what a drafter was still at when the text was over."""
+    spans = tuple(
+        Span(one.lane, one.what, one.start_s, min(one.end_s, lanes.seconds), one.tokens, one.kept, one.accepted)
+        for one in sorted(lanes.spans, key=lambda one: (one.start_s, one.end_s))
+        if one.start_s <= lanes.seconds
+    )
+    return LanesRun(lanes.method, source, len(lanes.text) - start, lanes.seconds, spans)

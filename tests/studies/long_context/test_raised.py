@@ -1,0 +1,104 @@
+"""Beyond the target's context the same tokens are drafted behind more and more text, against the raised target."""
+
+import pytest
+import torch
+
+from specviz.drafters.cross_kv import CrossKVModule
+from specviz.drafters.parts.cross_shape import CrossKVShape
+from specviz.drafters.parts.trained import fresh
+from specviz.errors import TrainingError
+from specviz.lm.raised_context import write_raised
+from specviz.lm.rotary import turned
+from specviz.studies.long_context.training import RaisedOptions, _read, beyond, losses_at, spread_texts
+from specviz.training.modules.measure import HeldOut
+from specviz.training.modules.teacher import Teacher
+
+SMALL = RaisedOptions(
+    context=2048, places=((1, 64), (65, 128), (129, 200)), times=(1.0, 4.0), contexts=(32, 1100), drafts=8, texts=4,
+    loss_texts=2, characters=4000,
+)  # fmt: skip
+
+
+@pytest.fixture
+def teacher(module_target):
+    return Teacher.from_folder(module_target, "cpu", torch.float32)
+
+
+def network(teacher, seed):
+    torch.manual_seed(seed)
+    module = fresh(CrossKVModule, teacher.parts, CrossKVShape(window=8), seed).eval()
+    with torch.no_grad():
+        for weight in module.parameters():
+            weight.add_(torch.randn_like(weight) / 10)
+    return module
+
+
+def test_the_end_of_a_text_with_all_of_the_targets_rows_is_drafted_as_the_whole_text_is(teacher):
+    """Read whole, contexts 21 … 40 of a text of 43 tokens; and of its end alone, whose window is 8 tokens."""
+    module, tokens = network(teacher, 0), torch.randint(0, 90, (1, 43), generator=torch.Generator().manual_seed(2))
+    whole = teacher.read(tokens, (), rows=True)
+    drafts = module.drafts(whole.batch_for(module), 4)
+    end = module.drafts(
+        type(whole)(tokens[:, -32:], {}, whole.final[:, -32:], whole.logits[:, -32:], rows=whole.rows).batch_for(
+            module
+        ),
+        4,
+    )
+    for depth in range(4):
+        torch.testing.assert_close(end[depth][:, -20:], drafts[depth][:, -20:], rtol=1e-4, atol=1e-4)
+    without_rows = teacher.read(tokens[:, -32:], (), rows=True, positions=torch.arange(11, 43))
+    alone = module.drafts(without_rows.batch_for(module), 4)
+    assert not torch.allclose(alone[0][:, -20:], drafts[0][:, -20:], atol=1e-3), "rows before the end change nothing"
+
+
+def test_the_same_tokens_are_drafted_at_every_context(teacher):
+    (text,) = spread_texts([torch.arange(300).remainder(90).numpy().astype("uint16")], 203, 1)
+    for context in (32, 200):
+        ((reading, nats),) = _read(teacher, [text], context, 8)
+        assert reading.rows.keys.shape[2] == context + 3
+        assert reading.tokens[0, -11:].tolist() == text[-11:].tolist()
+        whole = teacher.read(text[None, -(context + 3) :], ())
+        said = whole.logits[0].log_softmax(-1)[range(context - 8, context), text[-10:-2]]
+        assert nats == pytest.approx(-float(said.mean()), abs=1e-5)
+        module = network(teacher, 3)
+        everywhere = HeldOut(reading, reading.logits.softmax(-1), 0)
+        whole_text = teacher.read(text[None, -(context + 3) :], (), rows=True)
+        known = HeldOut(whole_text, whole_text.logits.softmax(-1), 0)
+        last = reading.tokens.shape[1] - 3
+        found = everywhere.by_context(module, [(last - 7, last)])[0]
+        assert found == pytest.approx(known.by_context(module, [(context - 7, context)])[0], abs=1e-5)
+
+
+def test_losses_are_of_the_positions_asked_for(teacher):
+    text = torch.arange(41).remainder(90)
+    nats = torch.nn.functional.cross_entropy(teacher.read(text[None, :-1], ()).logits[0], text[1:], reduction="none")
+    found = losses_at(teacher, [text], ((1, 10), (31, 40)))
+    assert found == pytest.approx((float(nats[:10].mean()), float(nats[30:].mean())), abs=1e-4)
+    assert losses_at(teacher, [text], ((1, 10), (31, 40)), 8.0) != pytest.approx(found, abs=1e-4)
+
+
+def test_the_base_with_the_least_loss_beyond_the_context_is_taken(teacher, module_target):
+    modules = {anchors: network(teacher, anchors) for anchors in (False, True)}
+    found = beyond(str(module_target), modules, SMALL, lambda line: None)
+    assert [(one.divided_by, len(one.nats)) for one in found.losses] == [(1.0, 3), (1.0, 3), (2.0, 3)]
+    least = min(found.losses[:2], key=lambda one: one.nats[1] + one.nats[2])
+    assert found.base == least.base
+    assert [(one.context, one.raised) for one in found.contexts] == [(32, False), (32, True), (1100, True)]
+    for one in found.contexts:
+        assert one.gain.value == pytest.approx(one.with_anchors[0] - one.without_anchors[0])
+        assert one.gain.low <= one.gain.value <= one.gain.high
+        assert len(one.with_anchors) == 4
+
+
+def test_a_stream_that_is_too_short_is_refused():
+    with pytest.raises(TrainingError, match="A text of 9 tokens is asked for, but only 8 are held out"):
+        spread_texts([torch.arange(8).numpy().astype("uint16")], 9, 1)
+    first, second = spread_texts([torch.arange(8).numpy().astype("uint16")], 4, 2)
+    assert (first.tolist(), second.tolist()) == ([2, 3, 4, 5], [4, 5, 6, 7])
+
+
+def test_queries_turn_by_the_raised_base(module_target, teacher, tmp_path):
+    raised = Teacher.from_folder(write_raised(module_target, tmp_path / "raised", 2048, 4.0), "cpu", torch.float32)
+    tokens, query, at = torch.arange(12)[None], torch.ones(1, 2, 12, 8), torch.arange(500, 512)
+    for one, theta in ((teacher, 10_000.0), (raised, 10_000.0 * 4.0 ** (8 / 6))):
+        torch.testing.assert_close(one.read(tokens, (), rows=True).rows.turned(query, at), turned(query, at, theta))

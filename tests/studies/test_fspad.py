@@ -1,0 +1,33 @@
+"""The ablation trains its cells on the same text, EAGLE-1 first, and its table says what was measured."""
+
+import shutil
+from dataclasses import replace
+
+from specviz.studies.fspad.measure import ALIGNMENT, SAMPLING, FspadStudy, markdown, run_study, small
+from specviz.training.modules.batches import TextOptions
+
+
+def test_every_cell_learns_from_the_same_text_and_stands_in_the_table(module_target, module_work, tmp_path):
+    work = shutil.copytree(module_work, tmp_path / "work")
+    training = replace(
+        small(0, 96 * 4, str(module_target), work),
+        texts=TextOptions(length=24, rows=4, block_rows=2, write_every=2, most_written=1),
+        held_out_rows=2,
+        held_out_length=12,
+        dtype="float32",
+    )
+    rows = []
+    study = run_study(training, "a command", rows.append)
+    assert (study.steps, study.tokens) == (4, 96 * 4)
+    assert [(cell.sampling, cell.alignment) for cell in study.cells] == [
+        (1, 1.0),
+        *((m, beta) for m in SAMPLING for beta in ALIGNMENT),
+    ]
+    assert study.cells[0].beside == 0.0
+    assert len({tuple(cell.after["acceptance"]) for cell in study.cells}) > 5
+    study.write(tmp_path / "study.json")
+    assert FspadStudy.read(tmp_path / "study.json") == study
+    lines = markdown(study).splitlines()
+    assert lines[4].startswith("| 1 (EAGLE-1) | 1 | 0 |")
+    assert f"{study.cells[3].after['acceptance'][0]:.3f}" in lines[7]
+    assert not list(work.rglob("checkpoint.pt"))
