@@ -8,7 +8,7 @@ const LETTERS = ["S", "h", "p", "q", "u", "x", "y"];
 export default [
   js.configs.recommended,
   {
-    files: ["assets/js/*.js"],
+    files: ["assets/js/**/*.js"],
     languageOptions: { ecmaVersion: 2023, sourceType: "script", globals: globals.browser },
     rules: {
       strict: ["error", "function"],
@@ -31,5 +31,5 @@ export default [
       "id-length": ["error", { min: 2, exceptions: [...LETTERS, "a", "b", "n", "t", "_"], properties: "never" }],
     },
   },
-  { files: ["assets/js/tree.js"], rules: { "id-length": ["error", { min: 2, exceptions: LETTERS, properties: "never" }] } },
+  { files: ["assets/js/panels/tree.js"], rules: { "id-length": ["error", { min: 2, exceptions: LETTERS, properties: "never" }] } },
 ];

@@ -59,7 +59,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """An exercise on a run of the visitor's own, ticked off by a check in `assets/js/live_checks.js`."""
+    """An exercise on a run of the visitor's own, ticked off by a check in `assets/js/page/live_checks.js`."""
 
     check: str
     ask: str

@@ -1,7 +1,7 @@
 """Lessons against recorded runs: moments become rounds and beats, placeholders become numbers, answers are computed.
 
-What comes out is plain JSON that `assets/js/lesson.js` plays without asking anybody: on the page, in an exported file,
-on a static site.
+What comes out is plain JSON that `assets/js/page/lesson.js` plays without asking anybody: on the page, in an exported
+file, on a static site.
 """
 
 from __future__ import annotations

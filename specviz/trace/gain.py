@@ -1,7 +1,7 @@
 """What a run gained over plain decoding, where both were timed in the same run of the program, and how sure that is.
 
 Reads a trace. A run without such a measurement has no gain: passes can be counted, time cannot be guessed. The player's
-headline says the same (`assets/js/gain.js`).
+headline says the same (`assets/js/rules/gain.js`).
 """
 
 from __future__ import annotations

@@ -24,19 +24,23 @@ globalThis.SpecViz = new Proxy(S, {
   },
 });
 const needs = {};
+const files = {};
+for (const room of fs.readdirSync(folder, { withFileTypes: true }))
+  for (const file of room.isDirectory() ? fs.readdirSync(path.join(folder, room.name)) : [])
+    if (file.endsWith(".js")) files[path.basename(file, ".js")] = path.join(folder, room.name, file);
 
 /** A script after those that its `// needs:` line names; none of them touches a page while loading. */
 function load(script) {
   if (needs[script]) return;
-  const line = /^\/\/ needs: (.+)$/m.exec(fs.readFileSync(path.join(folder, `${script}.js`), "utf-8"));
+  const line = /^\/\/ needs: (.+)$/m.exec(fs.readFileSync(files[script], "utf-8"));
   needs[script] = (line ? line[1] : "").split(/\W+/).filter((name) => name && name !== "nothing");
   needs[script].forEach(load);
   current = script;
   read[script] = [];
-  require(path.join(folder, `${script}.js`));
+  require(files[script]);
   current = null;
 }
-for (const file of fs.readdirSync(folder).sort()) load(path.basename(file, ".js"));
+Object.keys(files).sort().forEach(load);
 
 const golden = (name) => JSON.parse(fs.readFileSync(path.join(root, "tests", "golden", name), "utf-8"));
 const zlib = require("node:zlib");

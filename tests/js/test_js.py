@@ -10,13 +10,14 @@ from specviz.app.components.scripts import NEEDS, script_names, scripts
 from specviz.errors import SpecVizError
 from tests.js.node import ROOT, run
 
+SCRIPTS = ROOT / "assets" / "js"
 LONGEST, MOST_LINES = 120, 400
 
 
 def test_every_script_is_shipped_and_short() -> None:
-    files = sorted((ROOT / "assets" / "js").glob("*.js"))
-    assert len(files) == len(script_names())
-    assert {file.name for file in files} == set(script_names())
+    files = sorted(SCRIPTS.rglob("*.js"))
+    assert {str(file.relative_to(SCRIPTS)) for file in files} == set(script_names())
+    assert len({file.stem for file in files}) == len(files)
     for file in (*files, *(ROOT / "tests" / "js").glob("*.js")):
         lines = file.read_text(encoding="utf-8").splitlines()
         assert len(lines) <= MOST_LINES, f"{file.name} has {len(lines)} lines; split it."
@@ -25,7 +26,7 @@ def test_every_script_is_shipped_and_short() -> None:
 
 
 def test_every_script_says_which_others_must_stand_before_it() -> None:
-    for file in (ROOT / "assets" / "js").glob("*.js"):
+    for file in SCRIPTS.rglob("*.js"):
         assert NEEDS.search(file.read_text(encoding="utf-8")), (
             f"{file.name} has no line `// needs: …` above its `(function (S) {{`: the scripts whose names it reads "
             "while it loads (`const { h } = S;` reads dom's), or `nothing`."
@@ -34,19 +35,21 @@ def test_every_script_says_which_others_must_stand_before_it() -> None:
 
 def test_a_script_comes_after_those_it_needs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name, text in {"a": "// needs: c, b\n", "b": "// needs: c\n", "c": "// needs: nothing\n", "0": "1;\n"}.items():
-        (tmp_path / f"{name}.js").write_text(text, encoding="utf-8")
+        folder = tmp_path / ("last" if name == "a" else "first")
+        folder.mkdir(exist_ok=True)
+        (folder / f"{name}.js").write_text(text, encoding="utf-8")
     monkeypatch.setattr("specviz.app.components.scripts.asset_path", lambda *parts: tmp_path)
-    assert script_names.__wrapped__() == ("c.js", "b.js", "a.js", "0.js")
-    (tmp_path / "c.js").write_text("// needs: a\n", encoding="utf-8")
+    assert script_names.__wrapped__() == ("first/c.js", "first/b.js", "last/a.js", "first/0.js")
+    (tmp_path / "first" / "c.js").write_text("// needs: a\n", encoding="utf-8")
     with pytest.raises(SpecVizError, match="ring"):
         script_names.__wrapped__()
-    (tmp_path / "c.js").write_text("// needs: nobody\n", encoding="utf-8")
-    with pytest.raises(SpecVizError, match=r"no assets/js/nobody\.js"):
+    (tmp_path / "first" / "c.js").write_text("// needs: nobody\n", encoding="utf-8")
+    with pytest.raises(SpecVizError, match="nobody"):
         script_names.__wrapped__()
 
 
 def test_no_script_writes_markup_or_fetches() -> None:
-    for file in (ROOT / "assets" / "js").glob("*.js"):
+    for file in SCRIPTS.rglob("*.js"):
         text = file.read_text(encoding="utf-8")
         for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "fetch(", "</script"):
             assert word not in text, f"{file.name} contains {word}"
@@ -54,7 +57,7 @@ def test_no_script_writes_markup_or_fetches() -> None:
 
 def test_every_script_parses() -> None:
     for name in script_names():
-        checked = run("--check", str(ROOT / "assets" / "js" / name))
+        checked = run("--check", str(SCRIPTS / name))
         assert checked.returncode == 0, checked.stderr
 
 

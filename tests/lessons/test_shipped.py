@@ -128,7 +128,7 @@ def test_the_right_answer_is_not_always_at_the_same_place() -> None:
 
 
 def test_areas_and_tabs_are_those_of_the_page() -> None:
-    player = (ASSETS / "js" / "specviz.js").read_text(encoding="utf-8")
+    player = (ASSETS / "js" / "player" / "specviz.js").read_text(encoding="utf-8")
     drawn = set(re.findall(r'area\("(\w+)"', player))
     assert set(AREAS) <= drawn
     page = (ROOT / "specviz" / "app" / "page" / "build.py").read_text(encoding="utf-8")

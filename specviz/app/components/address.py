@@ -1,7 +1,7 @@
 """The page's address as a gradio component: what a link names comes to the server, once on opening and whenever it
 changes.
 
-What is written into the address is written in the browser (`assets/js/address.js`), while stepping.
+What is written into the address is written in the browser (`assets/js/player/address.js`), while stepping.
 """
 
 from __future__ import annotations

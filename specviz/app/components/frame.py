@@ -1,7 +1,7 @@
 """The frame of a page that stands alone: one run, the player, and nothing to fetch.
 
-Filled by `specviz.app.components.standalone` and, in the browser, by `assets/js/share.js`. What stands between double
-braces is replaced; the page's own policy forbids every request.
+Filled by `specviz.app.components.standalone` and, in the browser, by `assets/js/player/share.js`. What stands between
+double braces is replaced; the page's own policy forbids every request.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The chosen method's options as a gradio component: a frame around `assets/js/method_options.js`.
+"""The chosen method's options as a gradio component: a frame around `assets/js/page/method_options.js`.
 
 All methods of a kind share one form, drawn in the browser for the chosen one: as controls of Gradio's own their hundred
 and fifty options took half of the time in which the page opens, most of them never seen.

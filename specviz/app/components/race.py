@@ -1,4 +1,4 @@
-"""The race as a gradio component: a frame around `assets/js/race.js`.
+"""The race as a gradio component: a frame around `assets/js/page/race.js`.
 
 The value is JSON text as `specviz.app.race.view.race_json` writes it; an empty text shows an empty stage.
 """

@@ -1,4 +1,4 @@
-"""The picture of a scene as a gradio component: a frame around `assets/js/picture.js`.
+"""The picture of a scene as a gradio component: a frame around `assets/js/panels/picture.js`.
 
 The value is JSON text, a list of shapes as a trace's header holds them; an empty text shows nothing.
 """

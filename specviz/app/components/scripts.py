@@ -1,7 +1,7 @@
 """The player's scripts and styles as text: for the page's head, and for a file that stands alone.
 
-A new file in assets/js or assets/css is picked up by itself; a script's `// needs:` line says which scripts must stand
-before it.
+A new file in a folder of assets/js, or in assets/css, is picked up by itself; a script's `// needs:` line says which
+scripts must stand before it.
 Everything is inlined, so nothing is fetched and the same player runs from a folder, a Space or a notebook.
 """
 
@@ -28,19 +28,24 @@ FIRST, LAST, OF_THE_PAGE = ("tokens.css", "player.css"), ("present.css",), "page
 
 @cache
 def script_names() -> tuple[str, ...]:
-    """The files of assets/js so that each comes after those its `// needs:` line names; one without the line comes
-    after all that have one. Raises SpecVizError where a line names no script, or scripts need each other in a ring."""
-    needs = {file.stem: _needs(file) for file in sorted(asset_path("js").glob("*.js"))}
+    """The files of assets/js, such as `rules/state.js`, so that each comes after those its `// needs:` line names; one
+    without the line comes after all that have one. Raises SpecVizError where a line names no script, or scripts need
+    each other in a ring."""
+    files = {file.stem: file for file in sorted(asset_path("js").glob("*/*.js"))}
+    needs = {name: _needs(file) for name, file in files.items()}
     said = [name for name, own in needs.items() if own is not None]
     before = {name: said if own is None else own for name, own in needs.items()}
     for name, own in before.items():
         for other in own:
             if other not in needs:
-                raise SpecVizError(f"assets/js/{name}.js needs '{other}', and there is no assets/js/{other}.js.")
+                raise SpecVizError(
+                    f"the script '{name}' in assets/js needs '{other}', which is in none of its folders."
+                )
     try:
-        return tuple(f"{name}.js" for name in TopologicalSorter(before).static_order())
+        order = [files[name] for name in TopologicalSorter(before).static_order()]
     except CycleError as error:
         raise SpecVizError(f"scripts in assets/js need each other in a ring: {' → '.join(error.args[1])}.") from error
+    return tuple(f"{file.parent.name}/{file.name}" for file in order)
 
 
 def _needs(file: Path) -> list[str] | None:
@@ -52,7 +57,7 @@ def _needs(file: Path) -> list[str] | None:
 @cache
 def scripts() -> str:
     """All scripts, joined, after what the verifiers declare of their rules."""
-    return "\n".join([_declared(), *(read_text(asset_path("js", name)) for name in script_names())])
+    return "\n".join([_declared(), *(read_text(asset_path("js", *name.split("/"))) for name in script_names())])
 
 
 def _declared() -> str:

@@ -1,7 +1,7 @@
 """Controls whose values belong to the page's address: what a tab names here, a link holds and fills in again.
 
-Place in the flow: each tab → here → `page.links`. In the browser `assets/js/address.js` keeps the values up; a link
-comes from strangers, so a value that its control could not have is left out.
+Place in the flow: each tab → here → `page.links`. In the browser `assets/js/player/address.js` keeps the values up; a
+link comes from strangers, so a value that its control could not have is left out.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The lab below the When-it-pays tab's chart: one chart of the visitor's choice over the same points, and its
 downloads.
 
-Only the chosen chart is drawn. Pictures and links are made in the browser (`assets/js/charts.js`); a link restores tab
-and chart.
+Only the chosen chart is drawn. Pictures and links are made in the browser (`assets/js/page/charts.js`); a link restores
+tab and chart.
 """
 
 from __future__ import annotations

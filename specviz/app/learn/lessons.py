@@ -1,6 +1,6 @@
 """The lessons behind the page: resolved against the gallery's runs, and what shows a lesson's run in the player.
 
-Everything else happens in `assets/js/lesson.js`, which drives the player by its handle.
+Everything else happens in `assets/js/page/lesson.js`, which drives the player by its handle.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The Learn tab: the lessons as cards, each of which begins its lesson beside the player.
 
 The cards are drawn in the browser, where the lessons are played and what was done is remembered
-(`assets/js/lesson.js`).
+(`assets/js/page/lesson.js`).
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ SENTENCES = (
     "The text stays the big one's own; only the time changes."
 )
 LIGHT = '<button type="button" class="sv-light" aria-label="switch between light and dark"></button>'
-"""what a press does is in `assets/js/light.js`"""
+"""what a press does is in `assets/js/player/light.js`"""
 HEADER = f'<div class="sv-header"><h1>{TITLE}</h1><p>{SENTENCES}</p></div>'
 POLL_S = 0.7
 """how often the status line asks while the models load; it stops asking when they are there"""

@@ -1,6 +1,6 @@
 """The drawer beside the player: every control that the bar has no room for, the recordings, and files.
 
-Lays out; it opens and closes in the browser (`assets/js/drawer.js`).
+Lays out; it opens and closes in the browser (`assets/js/page/drawer.js`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """One round as a Markdown table, for a handout, an issue or a lecture's notes.
 
-Place in the flow: reads a trace, gives text; `assets/js/exports.js` writes the same text in the browser.
+Place in the flow: reads a trace, gives text; `assets/js/rules/exports.js` writes the same text in the browser.
 """
 
 from __future__ import annotations
