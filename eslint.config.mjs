@@ -9,7 +9,7 @@ export default [
   js.configs.recommended,
   {
     files: ["assets/js/**/*.js"],
-    languageOptions: { ecmaVersion: 2023, sourceType: "script", globals: globals.browser },
+    languageOptions: { ecmaVersion: 2023, sourceType: "script", globals: { ...globals.browser, SpecViz: "readonly" } },
     rules: {
       strict: ["error", "function"],
     },

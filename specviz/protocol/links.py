@@ -1,8 +1,8 @@
 """Links that carry a run: a request as a short text for an address, and the hash of what it wrote.
 
-The page writes such links in the browser (`assets/js/player/address.js`) and its server reads them; whoever runs SpecViz
-from Python can write one too. A link comes from strangers: what is read here is bounded and typed, and nothing is trusted
-beyond that.
+The page writes such links in the browser (`assets/js/player/address.js`) and its server reads them; whoever runs
+SpecViz from Python can write one too. A link comes from strangers: what is read here is bounded and typed, and nothing
+is trusted beyond that.
 """
 
 from __future__ import annotations

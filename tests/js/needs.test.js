@@ -1,24 +1,29 @@
-// What a script reads of the others while it loads must come from those that its `// needs:` line names.
+// A script's lines "// needs: …" list the scripts whose names it uses, all of them and no other.
+const path = require("node:path");
 const test = require("node:test");
 const assert = require("node:assert");
-const { needs, read, twice } = require("./load.js");
+const { files, givers, needs, twice, used } = require("./load.js");
 
-const behind = (script) => new Set(needs[script].flatMap((name) => [name, ...behind(name)]));
+const room = (script) => path.basename(path.dirname(files[script]));
 
-test("a script reads while loading only what the scripts it needs have given", () => {
-  for (const [script, names] of Object.entries(read)) {
-    for (const [name, giver] of names) {
-      const known = giver === script || behind(script).has(giver);
-      assert.ok(known, `${script}.js reads ${name} of ${giver}.js while it loads: add it to its line "// needs: …"`);
-    }
+test("a script needs those whose names it uses, and no other", () => {
+  for (const [script, names] of Object.entries(used)) {
+    const from = new Set([...names].map((name) => givers[name]).filter((giver) => giver && giver !== script));
+    assert.deepStrictEqual(needs[script], [...from].sort(), `the lines "// needs: …" of ${script}.js`);
   }
 });
 
-test("a script needs only what it reads", () => {
-  for (const [script, names] of Object.entries(read)) {
-    const used = names.map(([, giver]) => giver);
-    for (const need of needs[script]) assert.ok(used.includes(need), `${script}.js reads nothing of ${need}.js here`);
-  }
+test("rules need nothing outside their folder, and the player and its panels nothing of the page around it", () => {
+  for (const [script, others] of Object.entries(needs))
+    for (const other of others) {
+      const allowed = {
+        rules: ["rules"],
+        player: ["rules", "panels", "player"],
+        panels: ["rules", "panels", "player"],
+      };
+      const known = (allowed[room(script)] || ["rules", "panels", "player", "page"]).includes(room(other));
+      assert.ok(known, `${room(script)}/${script}.js needs ${room(other)}/${other}.js`);
+    }
 });
 
 test("no name is given by two scripts", () => {

@@ -28,8 +28,8 @@ def test_every_script_is_shipped_and_short() -> None:
 def test_every_script_says_which_others_must_stand_before_it() -> None:
     for file in SCRIPTS.rglob("*.js"):
         assert NEEDS.search(file.read_text(encoding="utf-8")), (
-            f"{file.name} has no line `// needs: …` above its `(function (S) {{`: the scripts whose names it reads "
-            "while it loads (`const { h } = S;` reads dom's), or `nothing`."
+            f"{file.name} has no line `// needs: …` above its `(function (S) {{`: the scripts whose names it uses, or "
+            "`nothing`."
         )
 
 
@@ -68,5 +68,7 @@ def test_the_pure_functions() -> None:
 
 def test_what_the_verifiers_declare_stands_before_the_scripts_and_cannot_end_them() -> None:
     text = scripts()
+    assert "};\n{\n" in text  # in a block: the scripts' own names are no names of the page
+    assert text.endswith("\n}")
     assert text.startswith('globalThis.SpecViz = { DECLARED: {"block":')
     assert "<" not in text[: text.index("};\n")]

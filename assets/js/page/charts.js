@@ -1,9 +1,8 @@
 /* Charts as files and links. Plotly draws them and makes its own pictures; here they get the page's ground and a
    name. A link
    is the page's address with the tab and the chart in its query, which the server reads when the page opens. */
-globalThis.SpecViz = globalThis.SpecViz || {};
 // needs: nothing
-(function (S) {
+const charts = (function () {
   "use strict";
 
   const SCALE = { png: 2, svg: 1 };
@@ -55,5 +54,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     }
   }
 
-  Object.assign(S, { linkTo, saveChart, shareChart, takeAway });
-})(globalThis.SpecViz);
+  return { linkTo, saveChart, shareChart, takeAway };
+})();
+Object.assign(SpecViz, charts);

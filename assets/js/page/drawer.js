@@ -1,9 +1,8 @@
 /* The page's drawer of controls, beside the player: opens and closes without a server, by button and by Escape; the
    bar, which on a phone shows all of itself once something in it has had the focus; and the place of what the page
    offers about a node: at the card that was clicked. */
-globalThis.SpecViz = globalThis.SpecViz || {};
 // needs: nothing
-(function (S) {
+const drawer = (function () {
   "use strict";
 
   const drawer = () => document.getElementById("sv-drawer");
@@ -50,5 +49,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       if (bar) bar.dataset.open = "1"; // and it stays so: nothing may move under a finger that leaves it
     });
 
-  Object.assign(S, { toggleDrawer, placeOffer });
-})(globalThis.SpecViz);
+  return { toggleDrawer, placeOffer };
+})();
+Object.assign(SpecViz, drawer);

@@ -1,8 +1,7 @@
 /* A draft's shape drawn by hand: a picture of the list of paths beside the field that holds it. The text stays the
    truth: a press changes the text, a changed text the picture. What the text said before a press can be taken back. */
-globalThis.SpecViz = globalThis.SpecViz || {};
-// needs: dom
-(function (S) {
+// needs: dom, paths, shape
+const drawing = (function (S) {
   "use strict";
 
   const { h, svg } = S;
@@ -167,5 +166,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     load();
   }
 
-  S.mountDrawing = mountDrawing;
-})(globalThis.SpecViz);
+  return { mountDrawing };
+})(SpecViz);
+Object.assign(SpecViz, drawing);

@@ -1,9 +1,8 @@
 /* Every term explains itself: known words of the glossary (assets/glossary.json, inlined as `SpecViz.GLOSSARY`) get a
    dotted underline and a popover on hover, focus and tap. Only in the containers named here, and never in the text of a
    model or a visitor. What Gradio renders itself is marked as a whole, so that no text node of its own is split. */
-globalThis.SpecViz = globalThis.SpecViz || {};
 // needs: dom
-(function (S) {
+const glossary = (function (S) {
   "use strict";
 
   const { h } = S;
@@ -209,5 +208,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     else startGlossary();
   }
 
-  Object.assign(S, { termParts, entriesOf });
-})(globalThis.SpecViz);
+  return { termParts, entriesOf };
+})(SpecViz);
+Object.assign(SpecViz, glossary);

@@ -5,9 +5,8 @@
    no run can be made, `gather(files)` what asks for runs as text (`keep` takes them). Others reach it as
    `SpecViz.lesson`: data, open(id, beat), state(), leave(), next(), back(), subscribe(fn), whole(); a beat is counted
    from 0, `state()` is {id, beat}, or null while no lesson is open. */
-globalThis.SpecViz = globalThis.SpecViz || {};
-// needs: dom
-(function (S) {
+// needs: address, dom, lesson_panel, lesson_state, live_checks, numbers, own_run
+const lesson = (function (S) {
   "use strict";
 
   const ASK_AGAIN_MS = 1500;
@@ -319,5 +318,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     S.lesson.open(lesson.id, lesson.beat);
   }
 
-  Object.assign(S, { mountLearn, showLessons, playLesson, lessonAtHand: () => (S.lesson ? S.lesson.whole() : null) });
-})(globalThis.SpecViz);
+  return { mountLearn, showLessons, playLesson };
+})(SpecViz);
+Object.assign(SpecViz, lesson);

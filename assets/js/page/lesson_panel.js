@@ -1,8 +1,7 @@
 /* The panel of an open lesson: one beat's text, its question or exercise, back and next. Draws; decides nothing.
    `shown` is what lesson.js knows of the open lesson; `act` are {next, back, leave, choose, link}. */
-globalThis.SpecViz = globalThis.SpecViz || {};
-// needs: dom
-(function (S) {
+// needs: dom, lesson_state, numbers, own_run
+const lessonPanel = (function (S) {
   "use strict";
 
   const { h } = S;
@@ -154,5 +153,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return dialog;
   }
 
-  Object.assign(S, { lessonPanel, lessonRows, lessonList });
-})(globalThis.SpecViz);
+  return { lessonPanel, lessonRows, lessonList };
+})(SpecViz);
+Object.assign(SpecViz, lessonPanel);

@@ -1,8 +1,7 @@
 /* A lesson as a sequence of beats: where a beat stands in a trace, what a key does, what is remembered. Pure.
    Lessons come resolved, as specviz/lessons/resolve.py writes them. */
-globalThis.SpecViz = globalThis.SpecViz || {};
-// needs: nothing
-(function (S) {
+// needs: numbers, state
+const lessonState = (function (S) {
   "use strict";
 
   /** The cursor {round, beat} of a beat's place in this trace. */
@@ -101,7 +100,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return `at ${one.beat + 1} of ${lesson.beats.length}`;
   }
 
-  Object.assign(S, {
+  return {
     lessonCursor,
     revealed,
     lessonCommand,
@@ -110,5 +109,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     readProgress,
     exercises,
     progressText,
-  });
-})(globalThis.SpecViz);
+  };
+})(SpecViz);
+Object.assign(SpecViz, lessonState);

@@ -1,8 +1,7 @@
 /* Exercises on a run of the visitor's own: what has to be seen in it. Pure: a trace goes in, {done, said} comes out.
    `said` is what the run shows, with its own numbers, whether that is enough or not. */
-globalThis.SpecViz = globalThis.SpecViz || {};
-// needs: nothing
-(function (S) {
+// needs: numbers
+const liveChecks = (function (S) {
   "use strict";
 
   const LEAST_TOKENS_PER_PASS = 1.5;
@@ -72,5 +71,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     },
   };
 
-  Object.assign(S, { LIVE_CHECKS: CHECKS, measuredGain });
-})(globalThis.SpecViz);
+  return { LIVE_CHECKS: CHECKS, measuredGain };
+})(SpecViz);
+Object.assign(SpecViz, liveChecks);

@@ -1,8 +1,7 @@
 /* The options of the chosen method: a label, a control that fits type and range, and a sentence for each. The value is
    what differs from the defaults, as JSON text; a value that comes from outside fills what it names. */
-globalThis.SpecViz = globalThis.SpecViz || {};
-// needs: dom
-(function (S) {
+// needs: dom, drawing
+const methodOptions = (function (S) {
   "use strict";
 
   const { h } = S;
@@ -138,5 +137,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     load();
   }
 
-  Object.assign(S, { withMethod, filledWith, sliderRange, mountMethodOptions });
-})(globalThis.SpecViz);
+  return { withMethod, filledWith, sliderRange, mountMethodOptions };
+})(SpecViz);
+Object.assign(SpecViz, methodOptions);

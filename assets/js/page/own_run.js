@@ -1,8 +1,7 @@
 /* A run of the visitor's own from within a lesson: the bar's prompt and Run at hand, and whether a run was asked for
    otherwise than what stood in the page's controls before it, so that Run alone solves no exercise. */
-globalThis.SpecViz = globalThis.SpecViz || {};
 // needs: dom
-(function (S) {
+const ownRun = (function (S) {
   "use strict";
 
   const { h } = S;
@@ -65,5 +64,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     ];
   }
 
-  Object.assign(S, { askedFor, ownRuns, ownRunBox, SAME_AS_BEFORE: SAME });
-})(globalThis.SpecViz);
+  return { askedFor, ownRuns, ownRunBox, SAME_AS_BEFORE: SAME };
+})(SpecViz);
+Object.assign(SpecViz, ownRun);

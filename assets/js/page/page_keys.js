@@ -1,7 +1,6 @@
 /* Walking the page by keys: a link past everything before the player, and a row of tabs as one stop. */
-globalThis.SpecViz = globalThis.SpecViz || {};
-// needs: nothing
-(function (S) {
+// needs: dom, keys
+const pageKeys = (function (S) {
   "use strict";
 
   const TABS = "[role=tab]";
@@ -59,5 +58,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     else start();
   }
 
-  Object.assign(S, { tabAt });
-})(globalThis.SpecViz);
+  return { tabAt };
+})(SpecViz);
+Object.assign(SpecViz, pageKeys);

@@ -1,8 +1,7 @@
 /* A draft's shape as text, `0; 1; 0,0`: read as `specviz/trace/tree_paths.py` reads it, with the same sentences, and
    changed by a node. Pure. A path is a list of ranks from the root; the root is the empty path. */
-globalThis.SpecViz = globalThis.SpecViz || {};
 // needs: nothing
-(function (S) {
+const paths = (function () {
   "use strict";
 
   const MOST_CHARACTERS = 40000;
@@ -115,5 +114,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return { spots, rows };
   }
 
-  Object.assign(S, { PRESETS, readPaths, pathsText, withChild, withoutLeaf, placed });
-})(globalThis.SpecViz);
+  return { PRESETS, readPaths, pathsText, withChild, withoutLeaf, placed };
+})();
+Object.assign(SpecViz, paths);

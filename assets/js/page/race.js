@@ -1,9 +1,8 @@
 /* The race: texts that grow side by side from recorded time stamps, with lanes of draft and verify work below.
    `SpecViz.mountRace(element, props, watch)`; `props.value` is a race as JSON text (specviz/app/race/view.py). What is
    replayed is engine time; the pace of the animation is said beside it. Nothing here asks a server. */
-globalThis.SpecViz = globalThis.SpecViz || {};
-// needs: dom
-(function (S) {
+// needs: dom, keys, numbers, race_lanes, replay
+const race = (function (S) {
   "use strict";
 
   const { h } = S;
@@ -330,5 +329,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     draw();
   }
 
-  S.mountRace = mountRace;
-})(globalThis.SpecViz);
+  return { mountRace };
+})(SpecViz);
+Object.assign(SpecViz, race);

@@ -1,9 +1,8 @@
 /* A runner's lanes below the race: drafting above, the target's passes and verdicts below, a flag where it ends. A
    drafter that works beside the target is drawn when it worked, so that both overlap, with a cross where drafts were
    thrown away. */
-globalThis.SpecViz = globalThis.SpecViz || {};
-// needs: dom
-(function (S) {
+// needs: dom, numbers, replay
+const raceLanes = (function (S) {
   "use strict";
 
   const { h, svg } = S;
@@ -68,5 +67,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     };
   }
 
-  Object.assign(S, { FLAG_PX, finishFlag, laneRow });
-})(globalThis.SpecViz);
+  return { FLAG_PX, finishFlag, laneRow };
+})(SpecViz);
+Object.assign(SpecViz, raceLanes);

@@ -3,9 +3,8 @@
    [start, end, phase, round], `arrivals` [time, text, origin] and `finish_s`, all in seconds of the runner's
    engine clock; of a drafter that works beside the target `lanes`, [start, end, draft or roll back, round, tokens], and
    then no segment is drafting. */
-globalThis.SpecViz = globalThis.SpecViz || {};
-// needs: nothing
-(function (S) {
+// needs: numbers
+const replay = (function (S) {
   "use strict";
 
   const PACES = [
@@ -109,7 +108,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     );
   }
 
-  Object.assign(S, {
+  return {
     PACES,
     written,
     raceFinished: finished,
@@ -122,5 +121,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     crossPath,
     standing,
     raceCommand,
-  });
-})(globalThis.SpecViz);
+  };
+})(SpecViz);
+Object.assign(SpecViz, replay);

@@ -1,8 +1,7 @@
 /* The static site: recordings come as scripts that hand themselves over, so that it works from a folder, without a
    server. What is shown is what the page of the server shows: the same player, the same charts. */
-globalThis.SpecViz = globalThis.SpecViz || {};
-// needs: dom
-(function (S) {
+// needs: address, dom, embed, lesson, specviz
+const site = (function (S) {
   "use strict";
 
   const { h } = S;
@@ -134,5 +133,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       document.head.append(h("script", { src: file, onload: done, onerror: lost }));
     });
 
-  Object.assign(S, { site, deliver });
-})(globalThis.SpecViz);
+  return { site, deliver };
+})(SpecViz);
+Object.assign(SpecViz, site);

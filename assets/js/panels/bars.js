@@ -1,7 +1,6 @@
 /* Draft and target bars on one shared axis of tokens: overlap, what is left over, and everything else. */
-globalThis.SpecViz = globalThis.SpecViz || {};
-// needs: dom
-(function (S) {
+// needs: bytes, distributions, dom, numbers, state
+const bars = (function (S) {
   "use strict";
 
   const { h } = S;
@@ -172,5 +171,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     );
   }
 
-  Object.assign(S, { barsPanel });
-})(globalThis.SpecViz);
+  return { barsPanel };
+})(SpecViz);
+Object.assign(SpecViz, bars);

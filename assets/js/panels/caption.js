@@ -1,8 +1,7 @@
 /* The caption: one sentence for the beat on the screen, in a box as tall as the longest sentence of the run, and the
    same sentence said once to those who listen. */
-// needs: dom
-globalThis.SpecViz = globalThis.SpecViz || {};
-(function (S) {
+// needs: bytes, dom, state, words
+const caption = (function (S) {
   "use strict";
 
   const { h } = S;
@@ -61,5 +60,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return { draw, announce };
   }
 
-  Object.assign(S, { captionPanel, sentences });
-})(globalThis.SpecViz);
+  return { captionPanel, sentences };
+})(SpecViz);
+Object.assign(SpecViz, caption);

@@ -1,7 +1,6 @@
 /* The card of the selected node: what it is, both distributions behind it, and the arithmetic that judged it. */
-globalThis.SpecViz = globalThis.SpecViz || {};
-// needs: dom, state
-(function (S) {
+// needs: bars, bytes, declared, distributions, dom, numbers, picture, rules, sibling_rules, state, why, words
+const card = (function (S) {
   "use strict";
 
   const { h, END } = S;
@@ -258,5 +257,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     };
   }
 
-  Object.assign(S, { cardPanel, explain });
-})(globalThis.SpecViz);
+  return { cardPanel, explain };
+})(SpecViz);
+Object.assign(SpecViz, card);

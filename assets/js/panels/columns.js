@@ -1,9 +1,8 @@
 /* From logits to the distribution that is drawn from and judged, column by column at one place: ÷ temperature, what
    top-k and top-p cut, softmax. A trace keeps the most probable tokens of a row and no logits, so the columns say what
    is worked back and what is not stored. `columnsAt` is pure. */
-globalThis.SpecViz = globalThis.SpecViz || {};
-// needs: dom
-(function (S) {
+// needs: bounds, bytes, distributions, dom, numbers, state
+const columns = (function (S) {
   "use strict";
 
   const { h } = S;
@@ -201,5 +200,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     };
   }
 
-  Object.assign(S, { columnsAt, columnsPanel });
-})(globalThis.SpecViz);
+  return { columnsAt, columnsPanel };
+})(SpecViz);
+Object.assign(SpecViz, columns);

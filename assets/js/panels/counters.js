@@ -1,8 +1,7 @@
 /* The run in numbers, each with its formula and the values of this run put in. Four of them are easily taken for one
    another, so they also stand side by side: alpha, acceptance rate, mean acceptance length, tokens per target pass. */
-globalThis.SpecViz = globalThis.SpecViz || {};
-// needs: dom
-(function (S) {
+// needs: dom, gain, numbers
+const counters = (function (S) {
   "use strict";
 
   const { h } = S;
@@ -165,5 +164,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     };
   }
 
-  Object.assign(S, { countersPanel, counterList, fourNumbers });
-})(globalThis.SpecViz);
+  return { countersPanel, counterList, fourNumbers };
+})(SpecViz);
+Object.assign(SpecViz, counters);

@@ -1,9 +1,8 @@
 /* What the drafter knew and what the target's answer taught it: exhibits, rows of tokens under a title. Every word
    comes from
    the trace, so this file knows no drafter. A row points at the nodes made from it and at its place in the text. */
-globalThis.SpecViz = globalThis.SpecViz || {};
-// needs: dom
-(function (S) {
+// needs: bytes, dom, numbers
+const exhibits = (function (S) {
   "use strict";
 
   const { h } = S;
@@ -151,5 +150,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     };
   }
 
-  Object.assign(S, { exhibits, exhibitsPanel });
-})(globalThis.SpecViz);
+  return { exhibits, exhibitsPanel };
+})(SpecViz);
+Object.assign(SpecViz, exhibits);

@@ -1,8 +1,7 @@
 /* Rounds that were looked for elsewhere on the page, such as all that were rejected at depth 1: the player steps
    through them. `foundPlace` is pure. */
-globalThis.SpecViz = globalThis.SpecViz || {};
-// needs: dom
-(function (S) {
+// needs: dom, numbers
+const found = (function (S) {
   "use strict";
 
   const { h } = S;
@@ -40,5 +39,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     };
   }
 
-  Object.assign(S, { foundPlace, foundPanel });
-})(globalThis.SpecViz);
+  return { foundPlace, foundPanel };
+})(SpecViz);
+Object.assign(SpecViz, found);

@@ -1,9 +1,8 @@
 /* Guess mode: each verdict is asked before it is shown. The player then stands one beat earlier (`guessCursor`), so
    that no panel can give the answer away; what is right is read off the trace. One person answers with yes or no, a
    class counts its hands. Nothing is sent or stored. */
-globalThis.SpecViz = globalThis.SpecViz || {};
-// needs: dom
-(function (S) {
+// needs: declared, dom, numbers, sibling_rules, state, words
+const guess = (function (S) {
   "use strict";
 
   const { h } = S;
@@ -243,7 +242,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     };
   }
 
-  Object.assign(S, {
+  return {
     guessCursor,
     guessView,
     guessCaption,
@@ -254,5 +253,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     guessPanel,
     guessQuestion: question,
     guessAsked: asked,
-  });
-})(globalThis.SpecViz);
+  };
+})(SpecViz);
+Object.assign(SpecViz, guess);

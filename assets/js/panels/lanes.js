@@ -1,7 +1,6 @@
 /* What the round cost: rows in the target's cache and measured seconds by phase. */
-globalThis.SpecViz = globalThis.SpecViz || {};
-// needs: dom
-(function (S) {
+// needs: dom, gain, numbers, timeline
+const lanes = (function (S) {
   "use strict";
 
   const { h } = S;
@@ -155,5 +154,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     ];
   }
 
-  Object.assign(S, { cachePanel, timePanel, provenance, provenanceRow });
-})(globalThis.SpecViz);
+  return { cachePanel, timePanel, provenance, provenanceRow };
+})(SpecViz);
+Object.assign(SpecViz, lanes);

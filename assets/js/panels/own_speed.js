@@ -1,8 +1,7 @@
 /* A whole run at its own speed beside plain decoding: when which token was there, on the engine's clock, and two bars
    that fill as those times say. What is shown is an animation of the times in the trace, slowed by a round factor. */
-globalThis.SpecViz = globalThis.SpecViz || {};
-// needs: dom
-(function (S) {
+// needs: dom, gain, numbers, timeline
+const ownSpeed = (function (S) {
   "use strict";
 
   const { h } = S;
@@ -84,5 +83,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     };
   }
 
-  Object.assign(S, { slowdown, ownSpeed, farAt, ownWords, ownSpeedPanel });
-})(globalThis.SpecViz);
+  return { slowdown, ownSpeed, farAt, ownWords, ownSpeedPanel };
+})(SpecViz);
+Object.assign(SpecViz, ownSpeed);

@@ -1,8 +1,7 @@
 /* The target's pass as its rows: in which order the nodes stand in it, at which position of the text each is, and which
    rows it may look at (the tree-attention mask), the path of the selected node lit. `passRows` is pure. */
-globalThis.SpecViz = globalThis.SpecViz || {};
-// needs: dom
-(function (S) {
+// needs: bytes, declared, dom, numbers, sibling_rules
+const passRows = (function (S) {
   "use strict";
 
   const { h, svg } = S;
@@ -171,5 +170,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     };
   }
 
-  Object.assign(S, { passRows, maskPicture, passPanel });
-})(globalThis.SpecViz);
+  return { passRows, maskPicture, passPanel };
+})(SpecViz);
+Object.assign(SpecViz, passRows);

@@ -1,8 +1,7 @@
 /* The picture that a target saw: drawn from the run's header; which tokens it decides, and how drafts fare there.
    Sizes, colours and shapes of other words than those known here are not drawn; nothing of a trace becomes a name. */
-globalThis.SpecViz = globalThis.SpecViz || {};
 // needs: dom
-(function (S) {
+const picture = (function (S) {
   "use strict";
 
   const { h, svg } = S;
@@ -103,5 +102,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     draw();
   }
 
-  Object.assign(S, { DECIDED, shapePath, isGrounded, groundedSplit, splitWords, picturePanel, mountScene });
-})(globalThis.SpecViz);
+  return { DECIDED, shapePath, isGrounded, groundedSplit, splitWords, picturePanel, mountScene };
+})(SpecViz);
+Object.assign(SpecViz, picture);

@@ -1,9 +1,8 @@
 /* The folded panel that judges the round again: settings to move, what it comes to in a sentence, and each changed
    verdict with its numbers. The arithmetic is in rejudge.js; what changed is marked in the tree by sign and line as
    well as colour. */
-globalThis.SpecViz = globalThis.SpecViz || {};
-// needs: dom
-(function (S) {
+// needs: bytes, dom, numbers, rejudge, state
+const rejudging = (function (S) {
   "use strict";
 
   const { h } = S;
@@ -242,5 +241,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     };
   }
 
-  Object.assign(S, { CHANGES, controls, changedNumbers, whyNot, rejudgePanel });
-})(globalThis.SpecViz);
+  return { CHANGES, controls, changedNumbers, whyNot, rejudgePanel };
+})(SpecViz);
+Object.assign(SpecViz, rejudging);

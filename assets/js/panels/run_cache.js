@@ -1,9 +1,8 @@
 /* The target's cache over the whole run: how long it is, and of the rows that each pass computed which stayed, which
    were dropped again, and how many more there would be if candidates did not share their prefixes. `rowLedger` is
    pure. */
-globalThis.SpecViz = globalThis.SpecViz || {};
-// needs: dom
-(function (S) {
+// needs: dom, numbers
+const runCache = (function (S) {
   "use strict";
 
   const { h, svg } = S;
@@ -146,5 +145,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     };
   }
 
-  Object.assign(S, { rowLedger, runCachePanel });
-})(globalThis.SpecViz);
+  return { rowLedger, runCachePanel };
+})(SpecViz);
+Object.assign(SpecViz, runCache);

@@ -1,8 +1,7 @@
 /* The shape of a round's draft as a list of paths of ranks, `0; 1; 0,0`: what the tree policy `paths` takes, to be
    copied, edited and run. `shapeOf` is pure. */
-globalThis.SpecViz = globalThis.SpecViz || {};
 // needs: dom
-(function (S) {
+const shape = (function (S) {
   "use strict";
 
   const { h } = S;
@@ -48,5 +47,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     };
   }
 
-  Object.assign(S, { shapeOf, shapeFold });
-})(globalThis.SpecViz);
+  return { shapeOf, shapeFold };
+})(SpecViz);
+Object.assign(SpecViz, shape);

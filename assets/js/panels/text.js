@@ -1,8 +1,7 @@
 /* The text strip: the prompt, quiet, then every token with its origin; rejected ones, and those behind the end of the
    text, stay in their place, boxed and said to be that, so that nobody reads them as text. */
-globalThis.SpecViz = globalThis.SpecViz || {};
-// needs: dom
-(function (S) {
+// needs: bytes, dom, picture, state, words
+const text = (function (S) {
   "use strict";
 
   const { h } = S;
@@ -138,5 +137,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     };
   }
 
-  Object.assign(S, { textPanel, LETTERS });
-})(globalThis.SpecViz);
+  return { textPanel, LETTERS };
+})(SpecViz);
+Object.assign(SpecViz, text);

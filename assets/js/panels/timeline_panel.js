@@ -1,8 +1,7 @@
 /* The run's timeline: a lane of the drafter and one of the target on one clock, some rounds of it at a time. A press on
    a bar goes to its round, and so do the arrow keys. What is drawn is worked out in timeline.js. */
-globalThis.SpecViz = globalThis.SpecViz || {};
-// needs: dom
-(function (S) {
+// needs: dom, numbers, state, timeline
+const timelinePanel = (function (S) {
   "use strict";
 
   const { h } = S;
@@ -192,5 +191,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     };
   }
 
-  Object.assign(S, { timelinePanel });
-})(globalThis.SpecViz);
+  return { timelinePanel };
+})(SpecViz);
+Object.assign(SpecViz, timelinePanel);

@@ -1,7 +1,6 @@
 /* Moving through a run: buttons, the beats of a round, the rounds of a run. */
-globalThis.SpecViz = globalThis.SpecViz || {};
-// needs: dom
-(function (S) {
+// needs: dom, numbers, state
+const transport = (function (S) {
   "use strict";
 
   const { h } = S;
@@ -173,5 +172,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     }
   }
 
-  Object.assign(S, { transportPanel, SPEEDS });
-})(globalThis.SpecViz);
+  return { transportPanel, SPEEDS };
+})(SpecViz);
+Object.assign(SpecViz, transport);

@@ -1,7 +1,6 @@
 /* The draft tree as SVG: built once per round, then only changed in place from beat to beat. */
-globalThis.SpecViz = globalThis.SpecViz || {};
-// needs: dom, state
-(function (S) {
+// needs: distributions, dom, layout, numbers, picture, rejudging, shape, state, text, tree_map, words
+const tree = (function (S) {
   "use strict";
 
   const { h, svg, END } = S;
@@ -364,5 +363,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     };
   }
 
-  Object.assign(S, { treePanel });
-})(globalThis.SpecViz);
+  return { treePanel };
+})(SpecViz);
+Object.assign(SpecViz, tree);

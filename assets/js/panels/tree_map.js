@@ -1,8 +1,7 @@
 /* The whole draft tree of a round as a strip below its folded picture, depth downwards: which of its nodes are shown,
    what became of each, where the selection stands. A press goes to the nearest node. `mapSpots` is pure. */
-globalThis.SpecViz = globalThis.SpecViz || {};
-// needs: dom
-(function (S) {
+// needs: dom, layout, numbers, state
+const treeMap = (function (S) {
   "use strict";
 
   const { h, svg } = S;
@@ -95,5 +94,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     };
   }
 
-  Object.assign(S, { mapSpots, treeMap });
-})(globalThis.SpecViz);
+  return { mapSpots, treeMap };
+})(SpecViz);
+Object.assign(SpecViz, treeMap);

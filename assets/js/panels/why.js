@@ -1,8 +1,7 @@
 /* Why things are done as they are, at the beat where the question arises: a line or two in the card, with the values
    of the round at hand, a picture where one says more, and a way to where it is proved. `why` is pure. */
-globalThis.SpecViz = globalThis.SpecViz || {};
-// needs: dom
-(function (S) {
+// needs: address, declared, dom, numbers, pass_rows, sibling_rules
+const why = (function (S) {
   "use strict";
 
   const { h } = S;
@@ -221,5 +220,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     });
   }
 
-  Object.assign(S, { why, whyLines, drafterCache });
-})(globalThis.SpecViz);
+  return { why, whyLines, drafterCache };
+})(SpecViz);
+Object.assign(SpecViz, why);

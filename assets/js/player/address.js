@@ -1,9 +1,8 @@
 /* The page's address as a whole moment: which run, where in it, and what stands around it. It is kept up while
    stepping, and opened elsewhere it shows the same moment. Everything lies behind the `#`, which browsers send to no
    server; the query of earlier releases is read too. Names: docs/links.md. */
-globalThis.SpecViz = globalThis.SpecViz || {};
 // needs: state
-(function (S) {
+const address = (function (S) {
   "use strict";
 
   const { END } = S;
@@ -310,7 +309,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     }
   }
 
-  Object.assign(S, {
+  return {
     readAddress,
     writeAddress,
     readMoment,
@@ -329,5 +328,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     copyAddress,
     keepControl,
     address: write,
-  });
-})(globalThis.SpecViz);
+  };
+})(SpecViz);
+Object.assign(SpecViz, address);

@@ -1,8 +1,7 @@
 /* What moves without being asked: on opening, one round that pays and then the whole run at its own speed; and that run
    again when it is asked for. Any key, press or touch takes over at once. */
-globalThis.SpecViz = globalThis.SpecViz || {};
-// needs: nothing
-(function (S) {
+// needs: address, caption, keys, own_speed, pace, state
+const byItself = (function (S) {
   "use strict";
 
   const TICK_MS = 40;
@@ -116,5 +115,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return { open, race, stop };
   }
 
-  Object.assign(S, { mayBegin, winningRound, byItself });
-})(globalThis.SpecViz);
+  return { mayBegin, winningRound, byItself };
+})(SpecViz);
+Object.assign(SpecViz, byItself);

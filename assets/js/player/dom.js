@@ -1,7 +1,6 @@
 /* Small helpers to build the page from data. Text goes in as text nodes only. */
-globalThis.SpecViz = globalThis.SpecViz || {};
-// needs: nothing
-(function (S) {
+// needs: bytes
+const dom = (function (S) {
   "use strict";
 
   const SVG = "http://www.w3.org/2000/svg";
@@ -90,5 +89,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     },
   };
 
-  Object.assign(S, { h, svg, set, setText, tokenText, sentence, SHAPES, glyph, memory });
-})(globalThis.SpecViz);
+  return { h, svg, set, setText, tokenText, sentence, SHAPES, glyph, memory };
+})(SpecViz);
+Object.assign(SpecViz, dom);

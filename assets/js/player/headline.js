@@ -1,9 +1,8 @@
 /* What stands above the stage: the question of the round at hand, its answer once the verdicts are in, and what the
    whole run gained. Reads the trace through a player's handle, so it stands in the page, in exports and beside lessons
    alike. */
-globalThis.SpecViz = globalThis.SpecViz || {};
-// needs: dom
-(function (S) {
+// needs: dom, gain, numbers, state
+const headline = (function (S) {
   "use strict";
 
   const { h } = S;
@@ -165,5 +164,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     if (!arrived()) waiting = handle.subscribe(arrived);
   }
 
-  Object.assign(S, { question, answer, outcome, upTo, headline, openAt });
-})(globalThis.SpecViz);
+  return { question, answer, outcome, upTo, headline, openAt };
+})(SpecViz);
+Object.assign(SpecViz, headline);

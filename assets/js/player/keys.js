@@ -1,7 +1,6 @@
 /* Keys of the player: what each does, whose a key is, and the list of them. */
 // needs: dom
-globalThis.SpecViz = globalThis.SpecViz || {};
-(function (S) {
+const keys = (function (S) {
   "use strict";
 
   const { h } = S;
@@ -119,5 +118,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return dialog;
   }
 
-  Object.assign(S, { helpDialog, command, taken, clicked });
-})(globalThis.SpecViz);
+  return { helpDialog, command, taken, clicked };
+})(SpecViz);
+Object.assign(SpecViz, keys);

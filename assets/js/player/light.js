@@ -2,9 +2,8 @@
    choice in the browser. Any `button.sv-light` on the page is such a button, whoever made it. Gradio marks a dark
    page with a class on its body; a file that stands alone has an attribute on its root instead. What the button says
    is in player.css. */
-globalThis.SpecViz = globalThis.SpecViz || {};
-// needs: nothing
-(function (S) {
+// needs: dom
+const light = (function (S) {
   "use strict";
 
   const MODES = ["light", "dark"];
@@ -42,5 +41,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
   }
 
   if (globalThis.document) watchLight();
-  Object.assign(S, { otherLight, lightButton });
-})(globalThis.SpecViz);
+  return { otherLight, lightButton };
+})(SpecViz);
+Object.assign(SpecViz, light);

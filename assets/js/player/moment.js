@@ -1,7 +1,6 @@
 /* The moment on the screen: everything the panels of a player may draw from. */
-globalThis.SpecViz = globalThis.SpecViz || {};
-// needs: state
-(function (S) {
+// needs: bytes, declared, distributions, guess, numbers, picture, rejudge, rejudging, state, words
+const moment = (function (S) {
   "use strict";
 
   const { END } = S;
@@ -52,5 +51,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     };
   }
 
-  Object.assign(S, { moment });
-})(globalThis.SpecViz);
+  return { moment };
+})(SpecViz);
+Object.assign(SpecViz, moment);

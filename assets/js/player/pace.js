@@ -1,8 +1,7 @@
 /* How long a beat stands while the run plays by itself: as long as its sentence takes to be read, hurried where a whole
    round would take too long. */
 // needs: nothing
-globalThis.SpecViz = globalThis.SpecViz || {};
-(function (S) {
+const pace = (function () {
   "use strict";
 
   const BEAT_MS = 700; // to see what has changed
@@ -43,5 +42,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     };
   }
 
-  Object.assign(S, { dwell, hurry, pacer });
-})(globalThis.SpecViz);
+  return { dwell, hurry, pacer };
+})();
+Object.assign(SpecViz, pace);

@@ -1,8 +1,7 @@
 /* The stage alone: the player fills the window, large enough for the last row of a room, and everything else on the
    page is hidden. Sizes follow the window by `zoom`, so that every length in present.css grows alike. */
-// needs: nothing
-globalThis.SpecViz = globalThis.SpecViz || {};
-(function (S) {
+// needs: dom
+const present = (function (S) {
   "use strict";
 
   const WIDE = { width: 960, height: 540 }; // the window that the type is set for; 15 px there are 20 px at 1280 × 720
@@ -47,5 +46,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return { set, on: () => on };
   }
 
-  Object.assign(S, { presenter, asksToPresent, scaleOf });
-})(globalThis.SpecViz);
+  return { presenter, asksToPresent, scaleOf };
+})(SpecViz);
+Object.assign(SpecViz, present);

@@ -1,8 +1,7 @@
 /* QR codes (ISO/IEC 18004), written here because a page without a network can load no library: byte mode, level M,
    versions 1 to 40. Pure but for `qrPicture`; held against an independent encoder by tests. */
-globalThis.SpecViz = globalThis.SpecViz || {};
-// needs: nothing
-(function (S) {
+// needs: dom
+const qr = (function (S) {
   "use strict";
 
   /** Of level M by version: error-correction bytes of a block, and how many blocks. ISO/IEC 18004, table 9. */
@@ -216,5 +215,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     );
   }
 
-  Object.assign(S, { qrCode, qrPicture });
-})(globalThis.SpecViz);
+  return { qrCode, qrPicture };
+})(SpecViz);
+Object.assign(SpecViz, qr);

@@ -1,8 +1,7 @@
 /* The player's Share menu: the link and its QR code, pictures, and the run or round in the formats of other tools.
    Everything is made in the page; nothing is sent anywhere. */
-globalThis.SpecViz = globalThis.SpecViz || {};
-// needs: dom
-(function (S) {
+// needs: address, dom, exports, qr
+const share = (function (S) {
   "use strict";
 
   const { h } = S;
@@ -105,7 +104,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       scripts: all("script"),
       trace: quoted(source),
       moment: quoted(JSON.stringify(moment)),
-      lesson: quoted(JSON.stringify((S.lessonAtHand && S.lessonAtHand()) || null)),
+      lesson: quoted(JSON.stringify(S.lesson ? S.lesson.whole() : null)),
     };
     return S.FRAME.replace(/\{\{(\w+)\}\}/g, (_, name) => parts[name]);
   }
@@ -225,5 +224,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return h("span", {}, menu, qr.dialog);
   }
 
-  Object.assign(S, { shareMenu, svgOf, pngOf, offlinePage });
-})(globalThis.SpecViz);
+  return { shareMenu, svgOf, pngOf, offlinePage };
+})(SpecViz);
+Object.assign(SpecViz, share);

@@ -2,9 +2,10 @@
    `SpecViz.mount(element, props, watch, branch)` is all a page needs; `props.value` is the trace as JSON text, whole or
    still growing (`finished` null, every round so far). Nothing here asks a server to step. Whoever drives a player
    (a lesson, a link, an embedding page) finds its handle as `element.querySelector(".sv-player").specviz`. */
-globalThis.SpecViz = globalThis.SpecViz || {};
-// needs: dom, state
-(function (S) {
+// needs: address, by_itself, caption, card, columns, counters, dom, exhibits, found, guess, headline, keys, lanes
+// needs: light, moment, own_speed, pace, pass_rows, picture, present, rejudge, rejudging, run_cache, share, state
+// needs: text, timeline_panel, transport, tree, words
+const specviz = (function (S) {
   "use strict";
 
   const { h, END } = S;
@@ -353,5 +354,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return handle;
   }
 
-  S.mount = mount;
-})(globalThis.SpecViz);
+  return { mount };
+})(SpecViz);
+Object.assign(SpecViz, specviz);

@@ -3,9 +3,8 @@
    guess. Pure. An interval is [low, high]. A spread is what is
    known of one distribution: {known: Map token → interval, most: what any other token has at most, rest: interval of
    all others' mass}. */
-globalThis.SpecViz = globalThis.SpecViz || {};
 // needs: nothing
-(function (S) {
+const bounds = (function () {
   "use strict";
 
   const SLACK = 1e-6; // top-k rows are stored to six decimals, and were computed in single precision
@@ -195,5 +194,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return closed(known, high(q.most));
   }
 
-  Object.assign(S, { around, probAt, asStored, reshaped, together, afterRejection, withoutTokens, nothingKnown });
-})(globalThis.SpecViz);
+  return { around, probAt, asStored, reshaped, together, afterRejection, withoutTokens, nothingKnown };
+})();
+Object.assign(SpecViz, bounds);

@@ -1,8 +1,7 @@
 /* Tokens as bytes and as something to look at. Pure.
    A token may end inside a UTF-8 character; a character belongs to the token that completes it. */
-globalThis.SpecViz = globalThis.SpecViz || {};
 // needs: nothing
-(function (S) {
+const bytes = (function () {
   "use strict";
 
   const reader = () => new TextDecoder("utf-8", { ignoreBOM: true });
@@ -95,5 +94,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return chars.length <= length ? text : chars.slice(0, length - 1).join("") + "…";
   }
 
-  Object.assign(S, { tokenBytes, complete, pieces, signs, visible, spoken, label, short });
-})(globalThis.SpecViz);
+  return { tokenBytes, complete, pieces, signs, visible, spoken, label, short };
+})();
+Object.assign(SpecViz, bytes);

@@ -1,8 +1,7 @@
 /* What the verifiers declare of their rules (assets/rules.json, inlined before this file as `SpecViz.DECLARED`), and
    their thresholds worked out over ranges. Pure. */
-globalThis.SpecViz = globalThis.SpecViz || {};
 // needs: nothing
-(function (S) {
+const declared = (function (S) {
   "use strict";
 
   const ratio = (above, below) => (below > 0 ? Math.min(1, above / below) : Number(above > 0));
@@ -66,5 +65,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return round.nodes.filter((node) => node.parent >= 0 && rows[node.parent] === rows[parent]);
   }
 
-  Object.assign(S, { evaluate, declared, thresholdOf, keepsSurvivors, rowsOf, offered });
-})(globalThis.SpecViz);
+  return { evaluate, declared, thresholdOf, keepsSurvivors, rowsOf, offered };
+})(SpecViz);
+Object.assign(SpecViz, declared);

@@ -1,8 +1,7 @@
 /* Which distributions stand behind a verdict, and which of their numbers are shown: one rule for tree, table, bars,
    card and reader. Pure. */
-globalThis.SpecViz = globalThis.SpecViz || {};
-// needs: nothing
-(function (S) {
+// needs: declared, numbers, state
+const distributions = (function (S) {
   "use strict";
 
   const ROUNDED = 2e-6; // top-k rows are stored to six decimals
@@ -153,5 +152,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return (draft === "–" ? "" : `, draft ${draft}`) + (target === "–" ? "" : `, target ${target}`);
   }
 
-  Object.assign(S, { barData, odds, oddsWords, cold, told });
-})(globalThis.SpecViz);
+  return { barData, odds, oddsWords, cold, told };
+})(SpecViz);
+Object.assign(SpecViz, distributions);

@@ -1,8 +1,7 @@
 /* A round or a run in the formats of other tools, made in the page so that it works without a server. Pure; the same
    as `specviz/trace/exports` and `specviz/trace/graph.py` in Python, which tests hold. */
-globalThis.SpecViz = globalThis.SpecViz || {};
-// needs: nothing
-(function (S) {
+// needs: distributions, numbers, timeline
+const exports = (function (S) {
   "use strict";
 
   const CONTROL = /[\u0000-\u001f\u007f\u2028\u2029]/g; // eslint-disable-line no-control-regex
@@ -254,5 +253,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return events;
   }
 
-  Object.assign(S, { roundTable, treeGraphml, chromeTrace });
-})(globalThis.SpecViz);
+  return { roundTable, treeGraphml, chromeTrace };
+})(SpecViz);
+Object.assign(SpecViz, exports);

@@ -1,8 +1,7 @@
 /* What a run gained over plain decoding timed beside it, and whether that can be told from noise; the same as
    `specviz/trace/gain.py` in Python. Pure. */
-globalThis.SpecViz = globalThis.SpecViz || {};
-// needs: nothing
-(function (S) {
+// needs: numbers
+const gain = (function (S) {
   "use strict";
 
   const FEWEST = 3; // turns that a spread is told from; so many stand behind a recording whose spread was not kept
@@ -40,5 +39,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return trace.finished.plain.runs < FEWEST || (low <= 1 && high >= 1 && low < high) || high > most;
   }
 
-  Object.assign(S, { isTimed, gain, gainInterval, isNoisy });
-})(globalThis.SpecViz);
+  return { isTimed, gain, gainInterval, isNoisy };
+})(SpecViz);
+Object.assign(SpecViz, gain);

@@ -1,9 +1,8 @@
 /* Where a round's draft tree stands on the screen: which of its nodes are shown, and where. Pure.
    A tree runs across where it fits into the room and down, one row per node, where it does not (a phone). Large ones
    are folded; what is folded follows from what is known at the moment, never from how the round ends. */
-// needs: state
-globalThis.SpecViz = globalThis.SpecViz || {};
-(function (S) {
+// needs: bytes, numbers, state
+const layout = (function (S) {
   "use strict";
 
   const { END } = S;
@@ -247,5 +246,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return `M${from.x},${from.y + 11}V${to.y - 5}${turn}H${Math.max(from.x + 5, to.x - 9)}`;
   }
 
-  Object.assign(S, { layout, edge, unfolded, overview, UNFOLDED: MOST.across });
-})(globalThis.SpecViz);
+  return { layout, edge, unfolded, overview, UNFOLDED: MOST.across };
+})(SpecViz);
+Object.assign(SpecViz, layout);

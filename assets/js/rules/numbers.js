@@ -1,7 +1,6 @@
 /* Numbers as short text, and the numbers of a run. Pure. */
-globalThis.SpecViz = globalThis.SpecViz || {};
-// needs: nothing
-(function (S) {
+// needs: declared
+const numbers = (function (S) {
   "use strict";
 
   const NONE = "–";
@@ -60,6 +59,10 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return `${value < 9.995 ? value.toFixed(2) : value.toFixed(1)} s`;
   }
 
+  const ORDINALS = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth"];
+  const SPELLED = ["no", "one", "two", "three", "four", "five", "six"];
+  const ordinal = (n) => ORDINALS[n - 1] || `${n}th`;
+  const spelled = (n) => SPELLED[n] ?? String(n);
   const count = (n, one, many = one + "s") => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
 
   /** The round's candidates: nodes that only ride along in the target's pass (lookahead's window) are none. */
@@ -68,6 +71,9 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return round.nodes.slice(1).filter((node) => !riding.has(node.id));
   };
   const riding = (round) => round.nodes.length - 1 - drafts(round).length;
+
+  /** How a round's trials go through its tree: `top_down` (a walk), `bottom_up` (whole paths) or `longest`. */
+  const orderOf = (round) => round.judged.order || "top_down";
 
   /** Whether the text ended inside the round's accepted path. */
   const endsText = ({ committed }) => !!committed.trimmed && committed.trimmed !== "open";
@@ -98,7 +104,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     const drafted = rounds.reduce((sum, round) => sum + counted(round).length, 0);
     const accepted = rounds.reduce((sum, round) => sum + acceptedDrafts(round), 0);
     const without = rounds.filter((round) => round.committed.trimmed).length; // their last token is not in the text
-    const walked = rounds.filter((round) => S.orderOf(round) === "top_down");
+    const walked = rounds.filter((round) => orderOf(round) === "top_down");
     const trials = walked.flatMap((round) => {
       const own = new Set(counted(round).map((node) => node.id));
       return round.judged.trials.filter((trial) => own.has(trial.node));
@@ -200,15 +206,18 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return { rows: shown, rest };
   }
 
-  Object.assign(S, {
+  return {
     prob,
     below,
     compared,
     ratio,
     seconds,
+    ordinal,
+    spelled,
     count,
     drafts,
     riding,
+    orderOf,
     endsText,
     behindTheEnd,
     counted,
@@ -220,5 +229,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     known,
     atMost,
     bars,
-  });
-})(globalThis.SpecViz);
+  };
+})(SpecViz);
+Object.assign(SpecViz, numbers);

@@ -1,7 +1,6 @@
 /* Rules that judge whole paths, each in its own terms; see sibling_rules.js. Pure. */
-globalThis.SpecViz = globalThis.SpecViz || {};
-// needs: sibling_rules
-(function (S) {
+// needs: numbers, sibling_rules
+const pathRules = (function (S) {
   "use strict";
 
   const { quote, verdict, number, atMostOne, ratioOf, triedBelow, parentOf, uniform, drawCell, pAndQ, siblings } =
@@ -243,5 +242,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     },
   };
 
-  Object.assign(S, { effect, pathRules: { block, traversal, longest_path: longestPath, typical } });
-})(globalThis.SpecViz);
+  return { effect, pathRules: { block, traversal, longest_path: longestPath, typical } };
+})(SpecViz);
+Object.assign(SpecViz, pathRules);

@@ -2,9 +2,8 @@
    alone, with the same candidates and the same uniform draws. A verdict that the stored top-k rows do not settle stays
    untold. Pure. Settings are {temperature, topK (0: off), topP (1: off), gamma (null:
    as drafted), lenience}. */
-globalThis.SpecViz = globalThis.SpecViz || {};
-// needs: nothing
-(function (S) {
+// needs: bounds, declared, numbers
+const rejudge = (function (S) {
   "use strict";
 
   const FORGIVING = "lenience"; // at l = 1 the exact rule
@@ -301,5 +300,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     );
   }
 
-  Object.assign(S, { recorded, sameSettings, canRejudge, rejudge, rejudged, changeOf: change });
-})(globalThis.SpecViz);
+  return { recorded, sameSettings, canRejudge, rejudge, rejudged, changeOf: change };
+})(SpecViz);
+Object.assign(SpecViz, rejudge);

@@ -1,9 +1,8 @@
 /* Every rule by its name, each in its own terms: sibling_rules.js and path_rules.js, and here those without
    arithmetic. A rule
    that is not listed still shows its numbers. Pure. */
-globalThis.SpecViz = globalThis.SpecViz || {};
-// needs: sibling_rules, path_rules
-(function (S) {
+// needs: declared, numbers, path_rules, sibling_rules
+const rules = (function (S) {
   "use strict";
 
   const { quote, verdict, triedBelow, uniform, siblings } = S.ruleParts;
@@ -89,5 +88,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return { ...anyRule, ...mine(rules, name), ...told };
   }
 
-  Object.assign(S, { rules, ruleOf });
-})(globalThis.SpecViz);
+  return { rules, ruleOf };
+})(SpecViz);
+Object.assign(SpecViz, rules);

@@ -2,9 +2,8 @@
    beside a
    trial. Formulas and lines of code are the verifiers' own declarations (declared.js). Pure.
    `facts` is what `trialFacts` gathers; names such as `parent_reach` are those of the trace's `terms`. */
-globalThis.SpecViz = globalThis.SpecViz || {};
-// needs: nothing
-(function (S) {
+// needs: numbers
+const siblingRules = (function (S) {
   "use strict";
 
   const quote = (token) => `\u2068${token}\u2069`;
@@ -255,5 +254,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     pAndQ,
     siblings,
   };
-  Object.assign(S, { quote, ruleParts, siblingRules: { sequential, specinfer: sequential, lenience, kseq } });
-})(globalThis.SpecViz);
+  return { quote, ruleParts, siblingRules: { sequential, specinfer: sequential, lenience, kseq } };
+})(SpecViz);
+Object.assign(SpecViz, siblingRules);

@@ -1,8 +1,7 @@
 /* A trace as a sequence of moments: rounds, and beats within a round. Pure.
    A cursor is {round, beat}; everything shown is a function of the trace, the cursor and the selection. */
-globalThis.SpecViz = globalThis.SpecViz || {};
-// needs: nothing
-(function (S) {
+// needs: bytes, declared, numbers
+const state = (function (S) {
   "use strict";
 
   const END = "end"; // the round's last token, which is no node of the draft tree
@@ -40,16 +39,13 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     };
   }
 
-  /** How a round's trials go through its tree: `top_down` (a walk), `bottom_up` (whole paths) or `longest`. */
-  const orderOf = (round) => round.judged.order || "top_down";
-
   /** Node → hidden, root, drafted, accepted, rejected, unreached, or behind the end of the text once that is known, as
       far as the view has got. With `survivors`,
       nodes of the same text stand and fall together: what hangs below one of them is unreached only where none of them
       was accepted. */
   function nodeStates(round, at, survivors = false) {
     const place = survivors ? S.rowsOf(round) : round.nodes.map((node) => node.id);
-    const order = orderOf(round);
+    const order = S.orderOf(round);
     const verdicts = new Map(round.judged.trials.slice(0, at.trials).map((trial) => [trial.node, trial.accepted]));
     const chosen = new Map(); // walking: place of the parent → that of the child that was accepted
     const kept = new Set(); // places of accepted candidates
@@ -155,7 +151,7 @@ globalThis.SpecViz = globalThis.SpecViz || {};
       judged, the path shows when it is known, with the rejected candidates that stood beside it. */
   function alongPath(round, at) {
     const { trials, path } = round.judged;
-    if (orderOf(round) === "top_down")
+    if (S.orderOf(round) === "top_down")
       return trials.slice(0, at.trials).map((trial) => [trial.node, trial.accepted ? "accepted" : "rejected"]);
     if (!at.drawn) return [];
     return [0, ...path].flatMap((parent, depth) => [
@@ -211,12 +207,11 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return labels;
   }
 
-  Object.assign(S, {
+  return {
     END,
     PHASES,
     beats,
     view,
-    orderOf,
     nodeStates,
     subject,
     step,
@@ -229,5 +224,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     isText,
     tokens,
     nodeLabels,
-  });
-})(globalThis.SpecViz);
+  };
+})(SpecViz);
+Object.assign(SpecViz, state);

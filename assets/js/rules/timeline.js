@@ -3,9 +3,8 @@
 
    A drafter that takes turns with the target computes in the first phase of its round. One that works beside it says in
    `drafted.lanes` when it did; that first phase is then the target waiting for it. */
-globalThis.SpecViz = globalThis.SpecViz || {};
-// needs: nothing
-(function (S) {
+// needs: numbers
+const timeline = (function (S) {
   "use strict";
 
   const SHOWN = 12; // rounds in one picture
@@ -162,5 +161,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return { from, to: Math.min(count - 1, from + SHOWN - 1) };
   }
 
-  Object.assign(S, { hasLanes, isBeside, timeline, timelineNumbers, roundNumbers, timelineWords, timelineWindow });
-})(globalThis.SpecViz);
+  return { hasLanes, isBeside, timeline, timelineNumbers, roundNumbers, timelineWords, timelineWindow };
+})(SpecViz);
+Object.assign(SpecViz, timeline);

@@ -1,15 +1,9 @@
 /* What happened at each beat, in one plain sentence. Pure.
    In a sentence every token stands between U+2068 and U+2069 (which no token shows), so that it can be set apart.
    What a verdict rests on is told by each verifier's own rule, in rules.js. */
-globalThis.SpecViz = globalThis.SpecViz || {};
-// needs: nothing
-(function (S) {
+// needs: bytes, declared, distributions, numbers, rules, sibling_rules, state, timeline
+const words = (function (S) {
   "use strict";
-
-  const ORDINALS = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth"];
-  const NUMBERS = ["no", "one", "two", "three", "four", "five", "six"];
-  const ordinal = (n) => ORDINALS[n - 1] || `${n}th`;
-  const spelled = (n) => NUMBERS[n] ?? String(n);
 
   const q = (token) => S.quote(token);
   const list = (words, most = 5) => {
@@ -207,5 +201,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     return "Unreached.";
   }
 
-  Object.assign(S, { ordinal, spelled, list, FATES, trialFacts, ending, caption, aside, unreached });
-})(globalThis.SpecViz);
+  return { list, FATES, trialFacts, ending, caption, aside, unreached };
+})(SpecViz);
+Object.assign(SpecViz, words);

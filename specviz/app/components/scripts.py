@@ -20,7 +20,7 @@ from specviz.resources import asset_path, read_text
 from specviz.trace.known_rules import declarations
 
 NEEDS = re.compile(r"^// needs: (.+)$", re.MULTILINE)
-"""the line in which a script names those that must stand before it, because it reads their names while it loads"""
+"""a line in which a script names others whose names it uses; they stand before it"""
 NOTHING = "nothing"
 FIRST, LAST, OF_THE_PAGE = ("tokens.css", "player.css"), ("present.css",), "page.css"
 """style sheets that others build on, those that overrule others, and the one that is no part of the player"""
@@ -49,15 +49,17 @@ def script_names() -> tuple[str, ...]:
 
 
 def _needs(file: Path) -> list[str] | None:
-    """The names that a script's line gives, without `.js`; None where there is no such line."""
-    line = NEEDS.search(read_text(file))
-    return None if line is None else [name for name in re.findall(r"\w+", line[1]) if name != NOTHING]
+    """The names that a script's lines give, without `.js`; None where there is no such line."""
+    lines = NEEDS.findall(read_text(file))
+    return [name for name in re.findall(r"\w+", " ".join(lines)) if name != NOTHING] if lines else None
 
 
 @cache
 def scripts() -> str:
-    """All scripts, joined, after what the verifiers declare of their rules."""
-    return "\n".join([_declared(), *(read_text(asset_path("js", *name.split("/"))) for name in script_names())])
+    """All scripts, joined, after what the verifiers declare of their rules; in a block, where their names are no
+    names of the page."""
+    texts = (read_text(asset_path("js", *name.split("/"))) for name in script_names())
+    return "\n".join([_declared(), "{", *texts, "}"])
 
 
 def _declared() -> str:

@@ -1,10 +1,10 @@
 """A run's lanes as Chrome trace events, which Perfetto (ui.perfetto.dev) and chrome://tracing open.
 
 Place in the flow: reads a trace, gives plain data; `assets/js/rules/exports.js` writes the same in the browser. Format:
-the Trace Event Format; `ts` and `dur` are microseconds. Slices are measured durations laid end to end in the order in which
-the engine works: drafting, target pass, verdicts, commit. Passes of a drafter lie end to end from the start of their
-draft, because only their lengths are measured; those of one that works beside the target lie where they were measured,
-in a lane of their own.
+the Trace Event Format; `ts` and `dur` are microseconds. Slices are measured durations laid end to end in the order in
+which the engine works: drafting, target pass, verdicts, commit. Passes of a drafter lie end to end from the start of
+their draft, because only their lengths are measured; those of one that works beside the target lie where they were
+measured, in a lane of their own.
 """
 
 from __future__ import annotations

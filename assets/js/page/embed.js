@@ -1,8 +1,7 @@
 /* A player that is a page of its own: in an exported file, in a notebook's frame, and embedded in somebody's page,
    which drives it by messages. The protocol is written down in docs/exports.md. */
-globalThis.SpecViz = globalThis.SpecViz || {};
-// needs: nothing
-(function (S) {
+// needs: address, lesson, specviz, state
+const embed = (function (S) {
   "use strict";
 
   const FORMAT = "specviz-trace";
@@ -87,5 +86,6 @@ globalThis.SpecViz = globalThis.SpecViz || {};
     ..."play next previous nextRound previousRound nextRejection previousRejection nextBonus start end fit".split(" "),
   ];
 
-  Object.assign(S, { standAlone, listen, COMMANDS });
-})(globalThis.SpecViz);
+  return { standAlone, listen, COMMANDS };
+})(SpecViz);
+Object.assign(SpecViz, embed);
