@@ -26,7 +26,7 @@ from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
 from specviz.lm.base import LanguageModel
 from specviz.lm.kernels import Choice, Key, take_over
-from specviz.lm.origin import Origin
+from specviz.lm.place import Origin
 from specviz.protocol.lanes import DRAFT, Span
 
 LOOK_S = 0.02

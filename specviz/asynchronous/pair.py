@@ -17,7 +17,7 @@ from specviz.asynchronous.shared_board import Size
 from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
 from specviz.lm.base import LanguageModel
-from specviz.lm.origin import Origin
+from specviz.lm.place import Origin
 from specviz.protocol.lanes import TARGET, Lanes, Span
 
 Ends = Callable[[int], bool]

@@ -28,7 +28,7 @@ from specviz.asynchronous.shared_board import Row, SharedBoard, Size
 from specviz.core.randomness import SeededRandom
 from specviz.errors import ModelError
 from specviz.lm.kernels import known
-from specviz.lm.origin import Origin
+from specviz.lm.place import Origin
 from specviz.protocol.lanes import Span
 
 NEEDED = ["specviz.asynchronous.child", "specviz.lm.load"]

@@ -12,7 +12,7 @@ from typing import ClassVar
 from specviz.asynchronous.machines import Machine, Reach, verifier
 from specviz.asynchronous.side import DraftingSide
 from specviz.drafters.base import DRAFTERS, Needs
-from specviz.drafters.parts.beside import BesideDrafter
+from specviz.drafters.drafting.beside import BesideDrafter
 from specviz.options import Options, option
 from specviz.trace.declared_method import Candidates
 

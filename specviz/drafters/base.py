@@ -14,12 +14,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from specviz.core.randomness import RandomSource
 from specviz.core.sampling import Sampling
 from specviz.core.tree import DraftTree, Shape
-from specviz.lm.base import Unfinished
+from specviz.lm.base import Blocks, LanguageModel, SplitModel, Unfinished
 from specviz.options import Options
 from specviz.registry import OptionsT_co, PlugIn, Registry
 from specviz.stop_policies.base import StopOptions, StopPolicy
@@ -27,6 +27,7 @@ from specviz.stop_policies.fixed import FixedStopPolicy
 from specviz.trace.declared_method import Candidates
 from specviz.trace.events import CandidateKind, Option
 from specviz.trace.exhibits import Exhibit
+from specviz.trace.weights import bytes_per_pass
 from specviz.tree_policies.base import TargetProposal, TreePolicy
 
 
@@ -39,7 +40,7 @@ class DraftPass:
     seconds: float
     depth: int | None = None
     read: int | None = None
-    """bytes of weights that it reads, for MBSU (`parts/weights_read`); None: nobody counted them"""
+    """bytes of weights that it reads, for MBSU (`bytes_of` and the like below); None: nobody counted them"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,3 +156,28 @@ class Drafter(PlugIn[OptionsT_co], ABC):
 
 DRAFTERS: Registry[type[Drafter[Options]]] = Registry("drafter", package="specviz.drafters")
 """Drafters, one file per method; found by the registry."""
+
+
+def bytes_of(*weights: Tensor | nn.Module | None) -> int:
+    """Of tensors, and of the parameters of modules; None counts nothing."""
+    tensors: list[Tensor] = []
+    for one in weights:
+        if isinstance(one, nn.Module):
+            tensors += one.parameters()
+        elif one is not None:
+            tensors.append(one)
+    return sum(one.numel() * one.element_size() for one in tensors)
+
+
+def by_model(model: LanguageModel) -> int | None:
+    """By a whole pass of a language model; None where nobody counted its weights."""
+    return bytes_per_pass(model.info) or None
+
+
+def by_blocks(target: SplitModel, blocks: Blocks) -> int | None:
+    """By a pass that runs these blocks alone and reads out through the model's own norm and head; None where nobody
+    counted its weights."""
+    layers = frozenset(range(target.info.layers))
+    missed = Blocks(layers - blocks.attention, layers - blocks.mlp)
+    whole, left_out = by_model(target), target.block_bytes(missed)
+    return None if whole is None or left_out is None else whole - left_out

@@ -76,7 +76,7 @@ class Attaches(Protocol):
 
 @runtime_checkable
 class Grows(Protocol):
-    """Its drafts are made by a tree policy and ended by a stop policy (see `parts/shape.py`)."""
+    """Its drafts are made by a tree policy and ended by a stop policy (see `drafting/growing.py`)."""
 
     def follow(self, draft_policies: DraftPolicies) -> None:
         """Called once, as soon as it is made, with the policies of the run."""

@@ -4,11 +4,15 @@
                                 ▲
              what the target keeps of the text: its last keys and values, or its states, projected
 
-The network is in `parts/cross_trunk.py`, its layers in `parts/cross_network.py`, its shapes in `parts/cross_shape.py`,
-the rows of a run in `parts/cross_rows.py`, and how a text and a tree are attended to together in
-`parts/merged_attention.py`; training in `specviz train module cross_kv`.
+The network and its three shapes are in `learned/cross_network.py`; training in `specviz train module cross_kv`. Here
+are the rows of a run: of the text, as few as the shape needs, and of the draft under way. Both are attended to apart:
+the long text needs no mask, the small tree does (LongSpec's hybrid tree attention, 2502.17421, §3.3).
 
-Shapes: n tokens, V vocabulary.
+    text's rows ─ no mask ─┐
+                           ├ merge (log-sum-exp) ─► what one softmax over both would give
+    draft's rows ─ a tree ─┘
+
+Shapes: A heads, L rows, n new ones or queries, m rows looked at, D components, H hidden size, V vocabulary.
 """
 
 from __future__ import annotations
@@ -22,23 +26,144 @@ from torch import Tensor
 
 from specviz.core.clock import now
 from specviz.core.tree import ROOT, DraftTree
-from specviz.drafters.base import DRAFTERS, DraftContext, DraftPass, Needs, Proposal, RoundOutcome
+from specviz.drafters.base import DRAFTERS, DraftContext, DraftPass, Needs, Proposal, RoundOutcome, bytes_of
 from specviz.drafters.capabilities import Observes, ReadsFeatures
-from specviz.drafters.parts.cross_network import look
-from specviz.drafters.parts.cross_rows import DraftRows, TextRows
-from specviz.drafters.parts.cross_shape import LONGSPEC, PRESETS
-from specviz.drafters.parts.cross_trunk import CrossTrunk
-from specviz.drafters.parts.growing import GrowingDraft, LastDraft
-from specviz.drafters.parts.head_drafter import reading, shown_weights
-from specviz.drafters.parts.module_files import WEIGHTS_HELP, module_for
-from specviz.drafters.parts.shape import GrowingDrafter, ShapeOptions
-from specviz.drafters.parts.trained import MODULES
-from specviz.drafters.parts.weights_read import bytes_of
+from specviz.drafters.drafting.growing import GrowingDraft, GrowingDrafter, LastDraft, ShapeOptions
+from specviz.drafters.learned.cross_network import LONGSPEC, PRESETS, Across, CrossLayer, CrossTrunk, look
+from specviz.drafters.learned.heads import reading, shown_weights
+from specviz.drafters.learned.module import MODULES
+from specviz.drafters.learned.weights import WEIGHTS_HELP, module_for
 from specviz.errors import OptionError
 from specviz.lm.base import Cache, LanguageModel
 from specviz.options import option
 from specviz.protocol.trainings import SHIPPED
 from specviz.trace.exhibits import Exhibit
+
+
+@dataclass(frozen=True, slots=True)
+class Attended:
+    """Softmax attention over some rows, and what it takes to merge it with that over others."""
+
+    found: Tensor
+    """[..., n, D]; zeros where a query sees no row"""
+    mass: Tensor
+    """logarithm of the sum of all exponentiated scores [..., n]; minus infinity where a query sees no row"""
+
+
+def attend(queries: Tensor, keys: Tensor, values: Tensor, seen: Tensor | None = None) -> Attended:
+    """queries [..., n, D] over keys and values [..., m, D]; `seen` [n, m] says which, and None: all of them."""
+    scores = queries @ keys.mT * queries.shape[-1] ** -0.5
+    if seen is not None:
+        scores = scores.masked_fill(~seen, -torch.inf)
+    mass = scores.logsumexp(-1)
+    weights = (scores - mass.clamp(min=torch.finfo(mass.dtype).min)[..., None]).exp()
+    return Attended(weights @ values, mass)
+
+
+def merge(one: Attended, other: Attended) -> Tensor:
+    """[..., n, D] over the rows of both; every query sees a row of either."""
+    share = torch.sigmoid(one.mass - other.mass)[..., None]
+    return share * one.found + (1 - share) * other.found
+
+
+FIRST_ROWS = 64
+"""rows there is room for at first; it doubles when full"""
+
+
+class TextRows:
+    """Keys and values [2, A, L, D] of the last tokens of the text: at most `most` of them, or all."""
+
+    def __init__(self, most: int | None) -> None:
+        self._most = most
+        self._rows: Tensor | None = None
+        self.length = 0
+
+    def append(self, keys: Tensor, values: Tensor) -> None:
+        """Rows [A, n, D] of the next n tokens."""
+        new = torch.stack([keys, values])
+        if self._most is not None:
+            old = self._rows[:, :, : self.length] if self._rows is not None else new[:, :, :0]
+            self._rows = torch.cat([old, new], 2)[:, :, -self._most :] if self._most else new[:, :, :0]
+            self.length = self._rows.shape[2]
+            return
+        stop = self.length + new.shape[2]
+        if self._rows is None or stop > self._rows.shape[2]:
+            room = FIRST_ROWS
+            while room < stop:
+                room *= 2
+            grown = new.new_empty(*new.shape[:2], room, new.shape[3])
+            if self._rows is not None:
+                grown[:, :, : self.length] = self._rows[:, :, : self.length]
+            self._rows = grown
+        self._rows[:, :, self.length : stop] = new
+        self.length = stop
+
+    @property
+    def kept(self) -> tuple[Tensor, Tensor] | None:
+        """Keys and values [A, L, D]; None where there are none."""
+        if self._rows is None or not self.length:
+            return None
+        return self._rows[0, :, : self.length], self._rows[1, :, : self.length]
+
+    @property
+    def bytes(self) -> int:
+        """Of the rows it holds."""
+        return 0 if (kept := self.kept) is None else sum(one.numel() * one.element_size() for one in kept)
+
+
+class DraftRows:
+    """Rows of one draft through all layers: the root's is 0, every other one continues an earlier one."""
+
+    def __init__(self, layers: Sequence[CrossLayer], text: Sequence[TextRows], position: int) -> None:
+        """`position` is that of the root in the text."""
+        self._layers, self._text, self._position = layers, text, position
+        self._rows: list[tuple[Tensor, Tensor]] = []
+        """per layer, keys and values [A, L, D]"""
+        self._lines: list[list[int]] = []
+        """per row: its ancestors and itself"""
+
+    @property
+    def length(self) -> int:
+        """Rows so far."""
+        return len(self._lines)
+
+    def place(self, parents: Sequence[int]) -> tuple[Tensor, Tensor | None]:
+        """Of new rows that continue these (-1: the text): positions [n], and which rows of the draft each sees
+        [n, L + n]; None: all of them."""
+        before = len(self._lines)
+        for parent in parents:
+            line = self._lines[parent] if parent >= 0 else []
+            self._lines.append([*line, len(self._lines)])
+        new = self._lines[before:]
+        positions = torch.tensor([self._position + len(line) - 1 for line in new])
+        if all(len(line) == len(self._lines) for line in new):
+            return positions, None
+        seen = torch.zeros(len(new), len(self._lines), dtype=torch.bool)
+        for row, line in enumerate(new):
+            seen[row, line] = True
+        return positions, seen
+
+    def run(self, x: Tensor, positions: Tensor, seen: Tensor | None, across: Across | None) -> Tensor:
+        """x [n, H] of the rows just placed through all layers [n, H]."""
+        turns = self._layers[0].turns(positions)
+        for number, layer in enumerate(self._layers):
+
+            def own(queries: Tensor, keys: Tensor, values: Tensor, number: int = number) -> Tensor:
+                keys, values = self._keep(number, keys, values)
+                tree = attend(queries, keys, values, seen)
+                text = self._text[number].kept
+                return tree.found if text is None else merge(attend(queries, *text), tree)
+
+            x = layer(x, turns, own, across)
+        return x
+
+    def _keep(self, number: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        if number == len(self._rows):
+            self._rows.append((keys, values))
+        else:
+            old = self._rows[number]
+            self._rows[number] = torch.cat([old[0], keys], 1), torch.cat([old[1], values], 1)
+        return self._rows[number]
 
 
 @MODULES.register("cross_kv")

@@ -1,7 +1,7 @@
 """Drafts for a target with any model, whatever its tokenizer: the text is encoded anew for it, and it drafts the tokens
 that both have.
 
-Which tokens those are is in `specviz/lm/translation.py`, the model in the target's ids in `specviz/lm/translated.py`.
+Which tokens those are is in `specviz/lm/vocabulary.py`, the model in the target's ids in `specviz/lm/vocabulary.py`.
 """
 
 from __future__ import annotations
@@ -11,13 +11,11 @@ from typing import ClassVar
 
 from specviz.drafters.base import DRAFTERS, DraftContext, Needs, Proposal
 from specviz.drafters.capabilities import Begins, Translates
-from specviz.drafters.parts.model_draft import ModelDraft
-from specviz.drafters.parts.reencoded_cache import ReencodedCache
-from specviz.drafters.parts.shape import GrowingDrafter, ShapeOptions
+from specviz.drafters.drafting.draft_model import ModelDraft, ReencodedCache
+from specviz.drafters.drafting.growing import GrowingDrafter, ShapeOptions
 from specviz.lm.base import LanguageModel
 from specviz.lm.text import TextCodec
-from specviz.lm.translated import TranslatedModel
-from specviz.lm.translation import Reencoder, token_pairs
+from specviz.lm.vocabulary import Reencoder, TranslatedModel, token_pairs
 from specviz.trace.declared_method import Candidates
 
 

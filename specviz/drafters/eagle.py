@@ -1,7 +1,7 @@
 """EAGLE: a small network drafts from the target's own last states and the tokens drafted so far.
 
-The network is in `parts/eagle_trunk.py`, how its draft is made in `parts/state_draft.py`, training in
-`specviz train module eagle`.
+The network is in `learned/eagle_network.py` and what it is made of in `learned/eagle_layers.py`, how its draft is made
+in `learned/eagle_drafting.py`; training in `specviz train module eagle`.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from specviz.drafters.base import DRAFTERS, Needs
-from specviz.drafters.parts.eagle_trunk import EagleShape, EagleTrunk
-from specviz.drafters.parts.module_files import module_for
-from specviz.drafters.parts.published_eagle import is_published, read_published
-from specviz.drafters.parts.state_draft import StateDrafter, StateOptions
-from specviz.drafters.parts.trained import MODULES
+from specviz.drafters.learned.eagle_drafting import StateDrafter, StateOptions
+from specviz.drafters.learned.eagle_network import EagleShape, EagleTrunk
+from specviz.drafters.learned.module import MODULES
+from specviz.drafters.learned.published import holds_published_eagle, read_published_eagle
+from specviz.drafters.learned.weights import module_for
 from specviz.lm.base import GivesFeatures
 from specviz.trace.declared_method import Candidates
 
@@ -47,8 +47,8 @@ class EagleDrafter(StateDrafter[StateOptions]):
 
     def network(self, target: GivesFeatures) -> EagleTrunk[Any]:
         folder = Path(self.options.weights)
-        if is_published(folder):
-            module = read_published(EagleModule, folder, target)
+        if holds_published_eagle(folder):
+            module = read_published_eagle(EagleModule, folder, target)
         else:
             module = module_for(EagleModule, self.options.weights, target)
         assert isinstance(module, EagleModule), "the registry gave another class."

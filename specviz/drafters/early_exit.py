@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from specviz.drafters.base import DRAFTERS, Needs, Proposal
-from specviz.drafters.parts.borrowed_rows import BorrowedRows
-from specviz.drafters.parts.own_layers import OwnLayersDrafter
-from specviz.drafters.parts.shape import ShapeOptions
+from specviz.drafters.drafting.growing import ShapeOptions
+from specviz.drafters.drafting.target_layers import BorrowedRows, OwnLayersDrafter
 from specviz.errors import OptionError
 from specviz.lm.base import Blocks, SplitModel
 from specviz.options import option

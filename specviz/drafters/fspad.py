@@ -13,10 +13,10 @@ import torch
 from torch import Tensor, nn
 
 from specviz.drafters.base import DRAFTERS, Needs
-from specviz.drafters.parts.eagle_trunk import EAGLE1, EagleShape, EagleTrunk
-from specviz.drafters.parts.module_files import module_for
-from specviz.drafters.parts.state_draft import StateDrafter, StateOptions
-from specviz.drafters.parts.trained import MODULES
+from specviz.drafters.learned.eagle_drafting import StateDrafter, StateOptions
+from specviz.drafters.learned.eagle_network import EAGLE1, EagleShape, EagleTrunk
+from specviz.drafters.learned.module import MODULES
+from specviz.drafters.learned.weights import module_for
 from specviz.errors import OptionError
 from specviz.lm.base import GivesFeatures
 from specviz.options import option

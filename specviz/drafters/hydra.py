@@ -16,14 +16,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from specviz.core.tree import DraftTree
-from specviz.drafters.base import DRAFTERS, DraftContext, Needs, Proposal
-from specviz.drafters.parts.feature_text import FeatureText
-from specviz.drafters.parts.head_drafter import HeadDrafter, likely_row
-from specviz.drafters.parts.head_learning import Accuracies, Places, held_to
-from specviz.drafters.parts.head_options import HeadOptions
-from specviz.drafters.parts.parallel_heads import ResidualBlock
-from specviz.drafters.parts.trained import MODULES, DrafterModule, FeatureBatch, TargetParts
-from specviz.drafters.parts.weights_read import bytes_of
+from specviz.drafters.base import DRAFTERS, DraftContext, Needs, Proposal, bytes_of
+from specviz.drafters.learned.head_networks import Accuracies, Places, ResidualBlock, held_to
+from specviz.drafters.learned.heads import FeatureText, HeadDrafter, HeadOptions, likely_row
+from specviz.drafters.learned.module import MODULES, DrafterModule, FeatureBatch, TargetParts
 from specviz.options import Options, option
 from specviz.trace.declared_method import Candidates
 from specviz.trace.exhibits import Exhibit

@@ -18,17 +18,14 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from specviz.core.tree import ROOT
-from specviz.drafters.base import DRAFTERS, DraftPolicies, Needs, Proposal, RoundOutcome
+from specviz.drafters.base import DRAFTERS, DraftPolicies, Needs, Proposal, RoundOutcome, by_blocks, bytes_of
 from specviz.drafters.capabilities import Observes, ReadsFeatures
-from specviz.drafters.parts.borrowed_rows import BorrowedRows, Reader
-from specviz.drafters.parts.feature_text import FeatureText
-from specviz.drafters.parts.head_drafter import likely_row, reading, shown_weights
-from specviz.drafters.parts.head_learning import Places
-from specviz.drafters.parts.module_files import WEIGHTS_HELP, module_for
-from specviz.drafters.parts.own_layers import OwnLayersDrafter
-from specviz.drafters.parts.shape import ShapeOptions
-from specviz.drafters.parts.trained import MODULES, DrafterModule, FeatureBatch, TargetParts
-from specviz.drafters.parts.weights_read import by_blocks, bytes_of
+from specviz.drafters.drafting.growing import ShapeOptions
+from specviz.drafters.drafting.target_layers import BorrowedRows, OwnLayersDrafter, Reader
+from specviz.drafters.learned.head_networks import Places
+from specviz.drafters.learned.heads import FeatureText, likely_row, reading, shown_weights
+from specviz.drafters.learned.module import MODULES, DrafterModule, FeatureBatch, TargetParts
+from specviz.drafters.learned.weights import WEIGHTS_HELP, module_for
 from specviz.errors import OptionError
 from specviz.lm.base import Blocks, Cache, LanguageModel, SplitModel
 from specviz.lm.rotary import turned
@@ -141,7 +138,7 @@ class AdapterRows:
         self._draft, self._lines = (self._text[0][:0], self._text[1][:0]), []
 
     def read(self, states: Tensor, parents: Sequence[int]) -> Tensor:
-        """See `borrowed_rows.Reader`."""
+        """See `target_layers.Reader`."""
         length, before = len(self._text[0]), len(self._lines)
         for parent in parents:
             line = self._lines[parent] if parent >= 0 else []

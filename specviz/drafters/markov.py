@@ -15,17 +15,18 @@ import torch
 from torch import Tensor
 
 from specviz.core.tree import DraftTree
-from specviz.drafters.base import DRAFTERS, DraftContext, Needs, Proposal
-from specviz.drafters.parts.bigram import Bigram
-from specviz.drafters.parts.feature_text import FeatureText
-from specviz.drafters.parts.head_drafter import HeadDrafter
-from specviz.drafters.parts.head_learning import Places, held_to
-from specviz.drafters.parts.head_options import HeadOptions
-from specviz.drafters.parts.lattice import Lattice, shown_lattice
-from specviz.drafters.parts.parallel_heads import HeadsShape, ParallelHeads
-from specviz.drafters.parts.planned_tree import PlannedTree
-from specviz.drafters.parts.trained import MODULES, DrafterModule, FeatureBatch, TargetParts
-from specviz.drafters.parts.weights_read import bytes_of
+from specviz.drafters.base import DRAFTERS, DraftContext, Needs, Proposal, bytes_of
+from specviz.drafters.learned.head_networks import (
+    Bigram,
+    HeadsShape,
+    Lattice,
+    ParallelHeads,
+    Places,
+    held_to,
+    shown_lattice,
+)
+from specviz.drafters.learned.heads import FeatureText, HeadDrafter, HeadOptions, PlannedTree
+from specviz.drafters.learned.module import MODULES, DrafterModule, FeatureBatch, TargetParts
 from specviz.options import Options, option
 from specviz.trace.declared_method import Candidates
 

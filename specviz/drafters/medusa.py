@@ -16,12 +16,10 @@ from torch import Tensor
 
 from specviz.core.tree import DraftTree
 from specviz.drafters.base import DRAFTERS, DraftContext, Needs, Proposal
-from specviz.drafters.parts.feature_text import FeatureText
-from specviz.drafters.parts.head_drafter import HeadDrafter, likely_row
-from specviz.drafters.parts.head_options import HeadOptions
-from specviz.drafters.parts.parallel_heads import HeadsShape, ParallelHeads
-from specviz.drafters.parts.published_heads import published_file, read_published
-from specviz.drafters.parts.trained import MODULES, DrafterModule
+from specviz.drafters.learned.head_networks import HeadsShape, ParallelHeads
+from specviz.drafters.learned.heads import FeatureText, HeadDrafter, HeadOptions, likely_row
+from specviz.drafters.learned.module import MODULES, DrafterModule
+from specviz.drafters.learned.published import published_heads_file, read_published_heads
 from specviz.lm.base import GivesFeatures
 from specviz.options import Options
 from specviz.trace.declared_method import Candidates
@@ -66,8 +64,8 @@ class MedusaDrafter(HeadDrafter[MedusaOptions]):
 
     def load(self, target: GivesFeatures) -> DrafterModule[Options]:
         """Also heads in the layout that others publish."""
-        file = published_file(Path(self.options.weights))
-        return super().load(target) if file is None else read_published(MedusaModule, file, target)
+        file = published_heads_file(Path(self.options.weights))
+        return super().load(target) if file is None else read_published_heads(MedusaModule, file, target)
 
     def use_module(self, module: DrafterModule[Options]) -> None:
         assert isinstance(module, MedusaModule), f"'{module.name}' are no Medusa heads."

@@ -19,8 +19,8 @@ from specviz.core.sampling import Sampling
 from specviz.core.tree import ROOT, DraftTree, Shape
 from specviz.drafters.base import DRAFTERS, DraftContext, Needs, Proposal
 from specviz.drafters.capabilities import Begins, UsesFurtherModels
-from specviz.drafters.parts.model_draft import ModelDraft
-from specviz.drafters.parts.shape import GrowingDrafter, ShapeOptions
+from specviz.drafters.drafting.draft_model import ModelDraft
+from specviz.drafters.drafting.growing import GrowingDrafter, ShapeOptions
 from specviz.errors import OptionError
 from specviz.lm.base import LanguageModel
 from specviz.options import option

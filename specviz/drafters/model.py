@@ -1,7 +1,7 @@
 """Drafts from a smaller language model: a chain, or a tree of given branching, or what a tree policy makes.
 
 How a tree grows is in `specviz/tree_policies`, when a draft ends in `specviz/stop_policies`, how the model is asked in
-`parts/model_draft.py`.
+`drafting/draft_model.py`.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import ClassVar
 
 from specviz.drafters.base import DRAFTERS, DraftContext, Needs, Proposal
 from specviz.drafters.capabilities import Begins, UsesModel
-from specviz.drafters.parts.model_draft import ModelDraft
-from specviz.drafters.parts.shape import GrowingDrafter, ShapeOptions
+from specviz.drafters.drafting.draft_model import ModelDraft
+from specviz.drafters.drafting.growing import GrowingDrafter, ShapeOptions
 from specviz.lm.base import LanguageModel
 
 

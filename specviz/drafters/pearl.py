@@ -13,7 +13,7 @@ from specviz.asynchronous.machines import Machine, Reach
 from specviz.asynchronous.pearl import pearl
 from specviz.asynchronous.side import DraftingSide
 from specviz.drafters.base import DRAFTERS, Needs
-from specviz.drafters.parts.beside import BesideDrafter
+from specviz.drafters.drafting.beside import BesideDrafter
 from specviz.options import Options, option
 from specviz.trace.declared_method import Candidates
 

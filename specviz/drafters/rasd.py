@@ -19,11 +19,17 @@ from specviz.core.tree import ROOT, DraftTree, Shape
 from specviz.datastore.store import Datastore
 from specviz.drafters.base import DRAFTERS, DraftContext, Needs, Proposal
 from specviz.drafters.capabilities import Begins, Retrieves, UsesModel
-from specviz.drafters.parts.continuations import Found, best_first, matched_before, rows
-from specviz.drafters.parts.model_draft import ModelDraft
-from specviz.drafters.parts.shape import GrowingDrafter, ShapeOptions
-from specviz.drafters.parts.snippets import Snippets, Wanted
-from specviz.drafters.parts.suffix_automaton import SuffixAutomaton
+from specviz.drafters.drafting.draft_model import ModelDraft
+from specviz.drafters.drafting.growing import GrowingDrafter, ShapeOptions
+from specviz.drafters.drafting.matching import (
+    Found,
+    Snippets,
+    SuffixAutomaton,
+    Wanted,
+    best_first,
+    matched_before,
+    rows,
+)
 from specviz.errors import DatastoreError
 from specviz.lm.base import LanguageModel
 from specviz.options import option

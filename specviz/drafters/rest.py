@@ -15,8 +15,7 @@ from specviz.core.tree import DraftTree
 from specviz.datastore.store import Datastore
 from specviz.drafters.base import DRAFTERS, DraftContext, Drafter, Needs, Proposal
 from specviz.drafters.capabilities import Begins, Retrieves
-from specviz.drafters.parts.continuations import best_first, plant
-from specviz.drafters.parts.snippets import Snippets, Wanted
+from specviz.drafters.drafting.matching import Snippets, Wanted, best_first, plant
 from specviz.errors import DatastoreError, OptionError
 from specviz.options import Options, option
 from specviz.trace.declared_method import Candidates

@@ -3,12 +3,16 @@
     token ─► target's embedding, narrowed ─► a few narrow blocks ─► widened ─► target's head ─► next token …
 
 It reads tokens alone, as the drafter `model` does; what it has of the target is the two largest matrices of a small
-model, which need no training.
+model, which need no training. A network is called by its layers and its width, "4x160".
+
+For the study of depth and width there are networks of six depths at one size, twice: what "equally many parameters"
+means is open at this scale, so one family counts what lies between embedding and head, the other all that the network
+runs with.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 from weakref import WeakKeyDictionary
@@ -19,20 +23,62 @@ from torch.nn import functional
 
 from specviz.drafters.base import DRAFTERS, DraftContext, Needs, Proposal
 from specviz.drafters.capabilities import Attaches, Begins
-from specviz.drafters.parts.depth_family import AUTO, NETWORKS, USUAL, name_of, shape_of
-from specviz.drafters.parts.draft_block import BlockShape, DraftBlock, Memory
-from specviz.drafters.parts.head_drafter import shown_weights
-from specviz.drafters.parts.head_learning import NOTHING, Places
-from specviz.drafters.parts.model_draft import ModelDraft
-from specviz.drafters.parts.module_files import WEIGHTS_HELP, module_for
-from specviz.drafters.parts.shape import GrowingDrafter, ShapeOptions
-from specviz.drafters.parts.trained import MODULES, DrafterModule, FeatureBatch, TargetParts
+from specviz.drafters.drafting.draft_model import ModelDraft
+from specviz.drafters.drafting.growing import GrowingDrafter, ShapeOptions
+from specviz.drafters.learned.eagle_layers import BlockShape, DraftBlock, Memory
+from specviz.drafters.learned.head_networks import NOTHING, Places
+from specviz.drafters.learned.heads import shown_weights
+from specviz.drafters.learned.module import MODULES, DrafterModule, FeatureBatch, TargetParts
+from specviz.drafters.learned.weights import WEIGHTS_HELP, module_for
 from specviz.errors import ModelError, OptionError
 from specviz.lm.base import Cache, GivesFeatures, LanguageModel
-from specviz.lm.llama import LlamaModel
-from specviz.lm.llama_config import LlamaShape
+from specviz.lm.llama.model import LlamaModel
+from specviz.lm.llama.shape import LlamaShape
 from specviz.options import Options, option
 from specviz.protocol.trainings import SHIPPED
+
+DEPTHS = (1, 2, 3, 4, 8, 16)
+BLOCKS, WHOLE = "blocks", "whole"
+"""the families: equal parameters of the blocks, or of the network as it runs, embedding and head with its width"""
+WIDTHS: Mapping[str, tuple[int, ...]] = {BLOCKS: (320, 224, 184, 160, 112, 80), WHOLE: (112, 104, 96, 88, 76, 60)}
+"""by depth, as in DEPTHS; chosen for a vocabulary of 4096, to within some percent"""
+USUAL = "2x128"
+"""what `specviz train module small_model` trains unless it is told otherwise"""
+
+
+def name_of(layers: int, size: int) -> str:
+    """What the network of this shape is called."""
+    return f"{layers}x{size}"
+
+
+def shape_of(name: str) -> tuple[int, int]:
+    """Layers and size of a network's name."""
+    layers, _, size = (USUAL if name == AUTO else name).partition("x")
+    return int(layers), int(size)
+
+
+def members(family: str) -> tuple[str, ...]:
+    """The family's networks, the shallowest first."""
+    return tuple(name_of(layers, size) for layers, size in zip(DEPTHS, WIDTHS[family], strict=True))
+
+
+AUTO = "auto"
+"""the usual network, or the one that lies in a folder of weights"""
+STUDIED = (*members(BLOCKS), *members(WHOLE))
+"""the networks of both families"""
+NETWORKS = (AUTO, *STUDIED)
+"""what a drafter can be asked for by name"""
+
+
+def block_parameters(layers: int, size: int) -> int:
+    """Of the blocks' matrices: four of attention, three of an MLP twice as wide."""
+    return 10 * size * size * layers
+
+
+def running_parameters(layers: int, size: int, vocabulary: int) -> int:
+    """Of the network as it runs: blocks, embedding and head."""
+    return block_parameters(layers, size) + 2 * vocabulary * size
+
 
 HEAD_SIZE = 32
 
@@ -59,7 +105,7 @@ class SmallModelShape(Options):
 
 @MODULES.register("small_model")
 class SmallModelModule(DrafterModule[SmallModelShape]):
-    """Llama blocks between two matrices of its own. Shapes: d its width, the others as in `parts/trained`."""
+    """Llama blocks between two matrices of its own. Shapes: d its width, the others as in `learned/module`."""
 
     learns_text: ClassVar[bool] = True
     explanation: ClassVar[str] = "A small language model that reads tokens alone, on the target's embedding and head."

@@ -17,9 +17,8 @@ from specviz.core.sampling import Sampling
 from specviz.core.tree import DraftTree, Shape
 from specviz.drafters.base import DRAFTERS, DraftContext, Drafter, DraftPolicies, Needs, Proposal, RoundOutcome
 from specviz.drafters.capabilities import Begins, Observes, Remembers, UsesModel
-from specviz.drafters.parts.continuations import Found, best_first, matched_before, plant, rows
-from specviz.drafters.parts.model_draft import ModelDraft
-from specviz.drafters.parts.suffix_automaton import Cursor, SuffixAutomaton
+from specviz.drafters.drafting.draft_model import ModelDraft
+from specviz.drafters.drafting.matching import Cursor, Found, SuffixAutomaton, best_first, matched_before, plant, rows
 from specviz.errors import MemoryFileError
 from specviz.lm.base import LanguageModel
 from specviz.options import Options, from_mapping, option, to_mapping

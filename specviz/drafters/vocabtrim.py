@@ -1,6 +1,6 @@
 """The drafter `model` with a smaller output head: only the most frequent tokens can be drafted, and a step costs less.
 
-Which tokens those are is in `specviz/theory/token_frequencies.py`, the smaller head in `specviz/lm/trimmed.py`.
+Which tokens those are is in `specviz/theory/token_frequencies.py`, the smaller head in `specviz/lm/vocabulary.py`.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from typing import ClassVar
 
 from specviz.drafters.base import DRAFTERS, DraftContext, Needs, Proposal
 from specviz.drafters.capabilities import Begins, UsesModel
-from specviz.drafters.parts.model_draft import ModelDraft
-from specviz.drafters.parts.shape import GrowingDrafter, ShapeOptions
+from specviz.drafters.drafting.draft_model import ModelDraft
+from specviz.drafters.drafting.growing import GrowingDrafter, ShapeOptions
 from specviz.errors import OptionError
 from specviz.lm.base import LanguageModel, ModelInfo
-from specviz.lm.trimmed import TrimmedModel
+from specviz.lm.vocabulary import TrimmedModel
 from specviz.options import option
 from specviz.theory.token_frequencies import CALIBRATIONS, kept_by, most_frequent, table_of
 from specviz.trace.declared_method import Candidates

@@ -14,9 +14,9 @@ from specviz.allocator import set_aside
 from specviz.engine.header import Participants
 from specviz.errors import ModelError
 from specviz.lm.load import LoadedModel
-from specviz.lm.spread import one_device
+from specviz.lm.place import one_device
 from specviz.lm.text import shared_ids
-from specviz.lm.translated import TranslatedModel
+from specviz.lm.vocabulary import TranslatedModel
 from specviz.protocol.runs import RunRequest
 
 Loader = Callable[..., LoadedModel]

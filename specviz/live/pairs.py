@@ -13,7 +13,7 @@ from pathlib import Path
 
 from specviz.live.seeing import check_scene
 from specviz.lm.checkpoint import read_config
-from specviz.lm.hub_files import is_hub_id
+from specviz.lm.hub.files import is_hub_id
 from specviz.lm.place import bundled_models, is_folder, locate
 from specviz.lm.text import TextCodec, shared_ids
 from specviz.protocol.runs import RunRequest

@@ -26,7 +26,7 @@ from specviz.live.run import Runs
 from specviz.live.surprise import surprise
 from specviz.live.train import learned
 from specviz.lm.load import load as load_by_name
-from specviz.lm.spread import read_spread
+from specviz.lm.place import read_spread
 from specviz.lm.step_time import use_threads
 from specviz.protocol.audits import Audit
 from specviz.protocol.profiles import Profiled, ProfileRequest

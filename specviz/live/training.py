@@ -16,9 +16,9 @@ from tempfile import mkdtemp
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
-from specviz.drafters.parts import module_files
-from specviz.drafters.parts.head_drafter import reading
-from specviz.drafters.parts.module_files import write_module
+from specviz.drafters.learned import weights
+from specviz.drafters.learned.heads import reading
+from specviz.drafters.learned.weights import write_module
 from specviz.engine.decode import Cancelled
 from specviz.errors import ModelError, SpecVizError
 from specviz.live.models import Models
@@ -169,14 +169,14 @@ def forget(folder: str) -> None:
 
 def packed(folder: str) -> Path:
     """See `Trains.packed`."""
-    return module_files.pack(own_folder(folder))
+    return weights.pack(own_folder(folder))
 
 
 def unpacked(path: Path, target: LanguageModel) -> tuple[str, str]:
     """See `Trains.unpacked`."""
     folder = Path(mkdtemp(prefix=TRAINED, dir=scratch()))
     try:
-        card = module_files.unpack(path, folder, reading(target, path.stem))
+        card = weights.unpack(path, folder, reading(target, path.stem))
     except SpecVizError:
         shutil.rmtree(folder, ignore_errors=True)
         raise

@@ -14,14 +14,25 @@ import torch
 
 from specviz.allocator import give_back
 from specviz.errors import ModelError
+from specviz.lm import ranks
 from specviz.lm.base import LanguageModel, ModelInfo
-from specviz.lm.checkpoint import read_config, sha256_of, weight_files
-from specviz.lm.hub_refusals import what_to_install
-from specviz.lm.llama_config import LlamaShape, why_not_lean
-from specviz.lm.origin import Origin, remember
-from specviz.lm.place import DTYPES, choose_dtype, fetch_weights, is_folder, locate
-from specviz.lm.spread import Spread, read_spread
-from specviz.lm.stored_tensors import StoredTensors
+from specviz.lm.checkpoint import StoredTensors, read_config, sha256_of, weight_files
+from specviz.lm.hub.load import load_hub, supported_config
+from specviz.lm.hub.refusals import what_to_install
+from specviz.lm.llama.captioner import Captioner, Eyes, EyesShape
+from specviz.lm.llama.model import LlamaModel
+from specviz.lm.llama.shape import LlamaShape, why_not_lean
+from specviz.lm.place import (
+    DTYPES,
+    Origin,
+    Spread,
+    choose_dtype,
+    fetch_weights,
+    is_folder,
+    locate,
+    read_spread,
+    remember,
+)
 from specviz.lm.text import TextCodec
 from specviz.resources import altered
 
@@ -40,14 +51,14 @@ class LoadedModel:
 def load(name: str, *, device: str = "auto", dtype: str = "auto", adapter: str = "auto") -> LoadedModel:
     """Load `name`: a bundled model, a local folder, or a hub id such as `owner/model`.
 
-    `device` may also say how a model that does not fit one is spread over several (`lm.spread`). `adapter`: auto,
+    `device` may also say how a model that does not fit one is spread over several (`lm.place`). `adapter`: auto,
     lean-llama or transformers. Raises ModelError with one sentence for everything that can go wrong.
     """
     if adapter not in ADAPTERS:
         raise ModelError(f"there is no adapter '{adapter}'; choose one of {', '.join(ADAPTERS)}.")
     spread = read_spread(device)
     if spread.ranks:
-        _follow_others()
+        ranks.follow_unless_first(load)
     asked, folder = name, locate(name)
     if is_folder(name):
         name = folder.resolve().name  # a trace must not carry paths of this machine
@@ -72,15 +83,6 @@ def load(name: str, *, device: str = "auto", dtype: str = "auto", adapter: str =
     return LoadedModel(model, tokenizer, model.info)
 
 
-def _follow_others() -> None:
-    """Of several processes only the first goes on; the others do what it says, and end with it."""
-    from specviz.lm import ranks
-
-    if not ranks.leads() and not ranks.following:
-        ranks.follow()
-        raise SystemExit(0)
-
-
 def _info(name: str, config: dict[str, Any], files: list[Path], dtype: torch.dtype, tokenizer: TextCodec) -> ModelInfo:
     """What can be said before the weights are read; the adapters fill in the rest."""
     return ModelInfo(
@@ -101,8 +103,6 @@ def _info(name: str, config: dict[str, Any], files: list[Path], dtype: torch.dty
 
 def _supported(config: dict[str, Any], folder: Path, name: str, spread: Spread) -> Any:
     """The config as transformers reads it. Raises ModelError where it cannot run it, or lacks a package for it."""
-    from specviz.lm.hub_load import supported_config
-
     found = supported_config(folder, name, spread)
     missing = what_to_install(config)
     if missing:
@@ -112,21 +112,13 @@ def _supported(config: dict[str, Any], folder: Path, name: str, spread: Spread) 
 
 
 def _hub(asked: str, folder: Path, files: list[Path], config: Any, info: ModelInfo, spread: Spread) -> LanguageModel:
-    from specviz.lm.hub_load import load_hub
-
     if not spread.ranks:
         return load_hub(folder, files, config, info, spread)
-    from specviz.lm import ranks
-
     ranks.say_load(asked, info.dtype)
     return ranks.led(load_hub(folder, files, config, info, spread))
 
 
 def _lean(config: dict[str, Any], files: list[Path], info: ModelInfo, device: torch.device) -> LanguageModel:
-    from specviz.lm.captioner import Captioner
-    from specviz.lm.eyes import Eyes, EyesShape
-    from specviz.lm.llama import LlamaModel
-
     shape, weights = lean_weights(config, files, info.name, DTYPES[info.dtype], device)
     info = replace(
         info,

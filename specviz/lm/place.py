@@ -1,16 +1,29 @@
-"""Where a model comes from and where it runs: name to folder, device and dtype to what this machine has."""
+"""Where a model comes from and where it runs: name to folder, device and dtype to what this machine has.
+
+A target that does not fit one device is spread: its layers over several (`map:…`), or each of its matrices over the
+processes of `torchrun` (`tp:auto`). That is written where a device is named, so that a request, a sweep's file and a
+link need no further word for it. How it is done: `hub.load`, `ranks`.
+
+An `Origin` names folders of this machine, which a model's card does not; it stays in the process, so that another one
+can load the same model.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import torch
 
 from specviz.errors import ModelError, SpecVizError
-from specviz.lm.hub_files import from_hub, is_hub_id
+from specviz.lm.base import LanguageModel
+from specviz.lm.hub.files import from_hub, is_hub_id
 from specviz.resources import asset_path
 
 SMALL_FILES = ("*.json", "*.jinja")
@@ -108,3 +121,107 @@ def bfloat16_pays(width: int) -> bool:
     """
     probe = getattr(torch.cpu, "_is_amx_tile_supported", None)
     return width >= WIDE and probe is not None and bool(probe())
+
+
+MAP, RANKS = "map:", "tp:"
+PLANS = ("auto", "balanced", "sequential")
+"""ways to share layers out that accelerate knows by name"""
+Layers = str | dict[str, int | str]
+"""one of `PLANS`, or module → device (0, "cuda:1", "cpu", "disk")"""
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Where a model goes."""
+
+    device: torch.device
+    """where its rows go in and its logits come out"""
+    layers: Layers | None = None
+    """None: all on `device`"""
+    ranks: int = 0
+    """processes that share each matrix; 0: this one has it whole"""
+
+    @property
+    def spread(self) -> bool:
+        return self.layers is not None or self.ranks > 0
+
+
+def read_spread(device: str) -> Spread:
+    """Raises ModelError for what is misspelt, or cannot be had on this machine."""
+    if device.startswith(MAP):
+        layers = _read_map(device.removeprefix(MAP))
+        _need_accelerate("transformers puts layers on several devices with")
+        return Spread(choose_device("auto"), layers)
+    if device.startswith(RANKS):
+        return Spread(_of_this_rank(device.removeprefix(RANKS)), ranks=_ranks())
+    return Spread(choose_device(device))
+
+
+def one_device(device: str) -> str:
+    """Where a small model goes that works beside one spread like that: a drafter cut up would wait more than it
+    computes."""
+    return "auto" if device.startswith((MAP, RANKS)) else device
+
+
+def _read_map(written: str) -> Layers:
+    if written in PLANS:
+        return written
+    try:
+        found: Any = json.loads(written)
+    except ValueError:
+        found = None
+    places = list(found.values()) if isinstance(found, dict) else []
+    if not places or not all(isinstance(one, (int, str)) and not isinstance(one, bool) for one in places):
+        raise ModelError(
+            f"there is no device map {written[:80]!r}; choose {', '.join(PLANS)}, or write a JSON object of modules "
+            'and devices such as {"model.embed_tokens": 0, "model.layers.0": "cpu", …}.'
+        )
+    checked: dict[str, int | str] = found
+    return checked
+
+
+def _of_this_rank(written: str) -> torch.device:
+    if written != "auto":
+        raise ModelError(f"there is no way {written[:80]!r} to cut a model over processes; choose auto.")
+    if "TORCHELASTIC_RUN_ID" not in os.environ:
+        raise ModelError(
+            "a model is cut over the processes of torchrun, but this process was not started by it; "
+            "write torchrun --nproc-per-node 2 -m specviz in place of specviz."
+        )
+    _need_accelerate("transformers cuts a model over processes with")
+    if torch.cuda.is_available():
+        return torch.device("cuda", int(os.environ["LOCAL_RANK"]))
+    return torch.device("cpu")
+
+
+def _need_accelerate(purpose: str) -> None:
+    if find_spec("accelerate") is None:
+        raise ModelError(f"{purpose} accelerate, which is not installed: pip install 'specviz[large]'.")
+
+
+def _ranks() -> int:
+    return int(os.environ["WORLD_SIZE"])
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The arguments of `lm.load.load` that give the model again."""
+
+    name: str
+    """bundled name, folder or hub id, as it was asked for"""
+    device: str = "cpu"
+    dtype: str = "float32"
+    adapter: str = "auto"
+
+
+_ORIGINS: WeakKeyDictionary[LanguageModel, Origin] = WeakKeyDictionary()
+
+
+def remember(model: LanguageModel, origin: Origin) -> None:
+    """Called by `load`."""
+    _ORIGINS[model] = origin
+
+
+def origin_of(model: LanguageModel) -> Origin | None:
+    """None of a model that was made in memory, or that stands in for another one."""
+    return _ORIGINS.get(model)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import atexit
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from functools import cache
 from itertools import count
@@ -25,8 +25,10 @@ import torch.distributed as dist
 from torch import Tensor
 
 from specviz.lm.base import Cache, LanguageModel, ModelInfo
-from specviz.lm.hub import HubCache, HubModel
+from specviz.lm.hub.model import HubCache, HubModel
 
+Load = Callable[..., Any]
+"""`lm.load.load`"""
 PATIENCE = timedelta(days=365)
 """A page may be left alone for long between two runs."""
 
@@ -76,7 +78,8 @@ def leads() -> bool:
 class Follower:
     """Models and caches of another rank, by the numbers that rank 0 gave them."""
 
-    def __init__(self) -> None:
+    def __init__(self, load: Load) -> None:
+        self._load = load
         self._models: list[LanguageModel] = []
         self._caches: dict[int, HubCache] = {}
 
@@ -84,10 +87,8 @@ class Follower:
         """Do what rank 0 does too."""
         match order:
             case "load":
-                from specviz.lm.load import load
-
                 name, dtype = of
-                self._models.append(load(name, dtype=dtype, device="tp:auto").model)
+                self._models.append(self._load(name, dtype=dtype, device="tp:auto").model)
             case "pass":
                 model, number, tokens, parents, last_only = of
                 self._models[model].forward(tokens, self._cache(number), parents, last_only)
@@ -102,18 +103,22 @@ class Follower:
         return self._caches.setdefault(number, HubCache())
 
 
-following = False
+_following = False
 """whether this process already does what rank 0 says"""
 
 
-def follow() -> None:
-    """Do what rank 0 says until it ends."""
-    global following
-    following = True
-    me, whole = Follower(), team()
+def follow_unless_first(load: Load) -> None:
+    """Of several processes only the first goes on; the others do what it says, `load` models as it does, and end with
+    it."""
+    global _following
+    if leads() or _following:
+        return
+    _following = True
+    me, whole = Follower(load), team()
     while (order := whole.hear())[0] != "end":
         me.obey(*order)
     whole.leave()
+    raise SystemExit(0)
 
 
 class LedCache(HubCache):

@@ -28,7 +28,7 @@ from specviz.proof.switchable_bugs import fault_of
 from specviz.protocol.proofs import DRAWS as KNOWN_DRAWS
 from specviz.protocol.proofs import MOST_CANDIDATES, Drafted, Lines, ProofLine, Toy, Trial
 from specviz.trace.uniform_draws import Key
-from specviz.tree_policies.parts.draws import DRAWS, choose_draw
+from specviz.tree_policies.drawing import DRAWS, choose_draw
 from specviz.verifiers.base import VERIFIERS
 
 TOKENS = 3

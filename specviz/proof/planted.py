@@ -22,8 +22,8 @@ from specviz.options import Options
 from specviz.proof.exhaustive import Distance, ProofCase, distance
 from specviz.proof.faulty_randomness import AlwaysAccepts, OneDraw, with_randomness
 from specviz.tree_policies.base import Draft
+from specviz.tree_policies.drawing import Children, Draw, Independent, MostProbable, WithoutReplacement
 from specviz.tree_policies.levels import LevelsOptions, LevelsTreePolicy
-from specviz.tree_policies.parts.draws import Children, Draw, Independent, MostProbable, WithoutReplacement
 from specviz.verifiers.base import TargetRows, Verdict, Verifier
 from specviz.verifiers.naive import NaiveVerifier
 from specviz.verifiers.sequential import SequentialVerifier

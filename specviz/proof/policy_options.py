@@ -4,7 +4,7 @@ here."""
 from __future__ import annotations
 
 from specviz.stop_policies.base import STOP_POLICIES, StopOptions, StopPolicy
-from specviz.stop_policies.parts.candidate import FEATURES, HEAD
+from specviz.stop_policies.learned import FEATURES, HEAD
 
 TREE_POLICY_SETS: dict[str, tuple[dict[str, object], ...]] = {
     "chain": ({"length": 2},),

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from specviz.lm.base import ModelInfo
-from specviz.lm.llama import LlamaModel
-from specviz.lm.llama_config import LlamaShape
+from specviz.lm.llama.model import LlamaModel
+from specviz.lm.llama.shape import LlamaShape
 
 SHAPE = LlamaShape(
     layers=1,

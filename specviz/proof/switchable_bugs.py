@@ -17,7 +17,7 @@ from specviz.engine.session import Method
 from specviz.errors import OptionError
 from specviz.proof.faulty_randomness import AlwaysAccepts, NoDraw, OneDraw, with_randomness
 from specviz.proof.planted import Harmed, confident, grows, sorted_family
-from specviz.tree_policies.parts.draws import Children, Draw
+from specviz.tree_policies.drawing import Children, Draw
 from specviz.verifiers.base import TargetRows, Verdict
 
 Fault = Callable[[Method], Method]

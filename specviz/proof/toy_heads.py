@@ -11,8 +11,8 @@ from weakref import WeakSet
 import torch
 
 from specviz.drafters.base import Drafter
-from specviz.drafters.parts.head_drafter import HeadDrafter
-from specviz.drafters.parts.trained import DrafterModule
+from specviz.drafters.learned.heads import HeadDrafter
+from specviz.drafters.learned.module import DrafterModule
 from specviz.lm.base import GivesFeatures
 from specviz.options import Options
 from specviz.protocol.trainings import UNTRAINED

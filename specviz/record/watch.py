@@ -17,7 +17,7 @@ from torch import Tensor
 
 from specviz.core.clock import now
 from specviz.errors import RecordError
-from specviz.lm.hub_cache import given_cache, returned_cache
+from specviz.lm.hub.model import given_cache, returned_cache
 from specviz.record.draws import Draws
 from specviz.record.observed import Observed
 from specviz.trace.events import Pass

@@ -1,6 +1,6 @@
 """What a stop policy is: it decides, node by node, whether a draft goes on.
 
-Asked by the draft under way (`drafters/parts/growing.py`), so that it works with every tree policy. One file per
+Asked by the draft under way (`drafters/drafting/growing.py`), so that it works with every tree policy. One file per
 policy. Knows nothing about models, verifiers or the shape of trees.
 """
 
@@ -78,7 +78,7 @@ class Recipe:
     widths: Sequence[int]
     """its hidden layers"""
     from_hidden: bool
-    """it reads the drafter's hidden state at a candidate; otherwise numbers of `parts.candidate`"""
+    """it reads the drafter's hidden state at a candidate; otherwise numbers of `learned.features`"""
     features: Sequence[int] | None = None
     """which of those numbers; None: all"""
     reject_weight: float = 1.0

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from specviz.options import option
 from specviz.stop_policies.base import STOP_POLICIES, DraftView, Recipe
-from specviz.stop_policies.parts.trained import CandidateStopPolicy, ThresholdOptions
+from specviz.stop_policies.learned import CandidateStopPolicy, ThresholdOptions
 
 
 @dataclass(frozen=True)

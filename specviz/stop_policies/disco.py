@@ -7,8 +7,7 @@ from typing import ClassVar
 
 from specviz.options import option
 from specviz.stop_policies.base import STOP_POLICIES, Recipe
-from specviz.stop_policies.parts.candidate import OF_DISTRIBUTION
-from specviz.stop_policies.parts.trained import CandidateStopPolicy, ThresholdOptions
+from specviz.stop_policies.learned import OF_DISTRIBUTION, CandidateStopPolicy, ThresholdOptions
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from specviz.core.tree import ROOT
 from specviz.errors import DraftError
 from specviz.options import option
 from specviz.stop_policies.base import STOP_POLICIES, DraftView, Recipe
-from specviz.stop_policies.parts.trained import ThresholdOptions, TrainedStopPolicy
+from specviz.stop_policies.learned import ThresholdOptions, TrainedStopPolicy
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
-from specviz.lm.hub_cache import cache_argument, returned_cache
+from specviz.lm.hub.model import cache_argument, returned_cache
 
 DRAFT_LENGTH = 4
 NEW_TOKENS = 64

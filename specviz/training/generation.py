@@ -14,7 +14,7 @@ from torch.nn import functional
 from transformers import AttentionInterface, LlamaForCausalLM
 from transformers.cache_utils import Cache, DynamicLayer
 
-from specviz.lm.hub_cache import cache_argument
+from specviz.lm.hub.model import cache_argument
 from specviz.training.mixture import Starts
 from specviz.training.target import layer_outputs
 from specviz.training.windows import Batches, TokenStream, twice

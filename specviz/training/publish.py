@@ -15,7 +15,7 @@ import torch
 from transformers import GenerationConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from specviz.errors import TrainingError
-from specviz.lm.hub_cache import cache_argument, returned_cache
+from specviz.lm.hub.model import cache_argument, returned_cache
 from specviz.resources import take_over
 from specviz.training.loop import Report
 from specviz.training.target import held_out_loss, losses_by_layer, moved

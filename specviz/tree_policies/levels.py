@@ -11,8 +11,7 @@ from specviz.options import option
 from specviz.trace.declared_method import Trees
 from specviz.trace.events import CandidateKind
 from specviz.tree_policies.base import TREE_POLICIES, WIDEST, Draft, TreePolicy, TreePolicyOptions
-from specviz.tree_policies.parts.draws import DRAWS, Draw, choose_draw
-from specviz.tree_policies.parts.level_wise import check_size, grow_levels
+from specviz.tree_policies.drawing import DRAWS, Draw, check_size, choose_draw, grow_levels
 
 
 @dataclass(frozen=True)

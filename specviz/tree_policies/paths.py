@@ -17,7 +17,7 @@ from specviz.trace.declared_method import Trees
 from specviz.trace.events import CandidateKind
 from specviz.trace.tree_paths import FORM, Path, families, gap, read_paths, written
 from specviz.tree_policies.base import DEEPEST, MOST_NODES, TREE_POLICIES, WIDEST, Draft, TreePolicy, TreePolicyOptions
-from specviz.tree_policies.parts.draws import DRAWS, Draw, choose_draw
+from specviz.tree_policies.drawing import DRAWS, Draw, choose_draw
 
 RANKED = "top_k"
 """the way of drawing under which a rank is a place in the drafter's own order"""

@@ -21,7 +21,7 @@ from specviz.options import option
 from specviz.trace.declared_method import Trees
 from specviz.trace.events import CandidateKind
 from specviz.tree_policies.base import DEEPEST, TREE_POLICIES, WIDEST, Draft, TreePolicy, TreePolicyOptions
-from specviz.tree_policies.parts.siblings import Siblings, sibling_kinds, siblings_of
+from specviz.tree_policies.drawing import Siblings, sibling_kinds, siblings_of
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ from specviz.core.tree import ROOT
 from specviz.options import option
 from specviz.trace.declared_method import Trees
 from specviz.trace.events import CandidateKind
+from specviz.tree_policies.acceptance_vector import parse_vector, vector_for
 from specviz.tree_policies.base import DEEPEST, TREE_POLICIES, Draft, Pair, StepCosts, TreePolicy, TreePolicyOptions
-from specviz.tree_policies.parts.acceptance_vector import parse_vector, vector_for
-from specviz.tree_policies.parts.siblings import sibling_kinds, siblings_of
+from specviz.tree_policies.drawing import sibling_kinds, siblings_of
 
 
 @dataclass(frozen=True)

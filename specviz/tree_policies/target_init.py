@@ -23,8 +23,7 @@ from specviz.tree_policies.base import (
     TreePolicy,
     TreePolicyOptions,
 )
-from specviz.tree_policies.parts.draws import Draw, choose_draw
-from specviz.tree_policies.parts.level_wise import check_size, grow_levels
+from specviz.tree_policies.drawing import Draw, check_size, choose_draw, grow_levels
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,11 @@ One file per verifier. Knows nothing about drafters, models, caches or traces.
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import ClassVar, Protocol
+from dataclasses import asdict, dataclass, field
+from typing import Any, ClassVar, Protocol
 
 from torch import Tensor
 
@@ -16,7 +17,7 @@ from specviz.core.randomness import RandomSource
 from specviz.core.tree import DraftTree, Shape
 from specviz.options import Options
 from specviz.registry import OptionsT_co, PlugIn, Registry
-from specviz.trace.declared_rule import Rule
+from specviz.trace.declared_rule import Rule, parse
 from specviz.trace.events import CandidateKind, Order, Origin
 
 
@@ -116,3 +117,24 @@ def ending(tree: DraftTree, children: Sequence[int]) -> Origin:
 
 
 VERIFIERS: Registry[type[Verifier[Options]]] = Registry("verifier", package="specviz.verifiers")
+
+
+def _declared(verifier: type[Verifier[Options]]) -> dict[str, Any]:
+    """One verifier's rule and what its class says besides, as JSON data."""
+    assert verifier.rule is not None
+    return {
+        **asdict(verifier.rule),
+        "equation": verifier.rule.threshold,
+        "threshold": parse(verifier.rule.threshold),
+        "lossless": verifier.lossless,
+        "judges": sorted(verifier.judges),
+        "chains": verifier.shapes == "chain",
+        "greedy": verifier.temperatures == "zero",
+    }
+
+
+def declared_rules() -> str:
+    """What `assets/rules.json` holds: every registered verifier that declares a rule, indented, so that changes are
+    read easily. The check of a trace, the player and the documentation read it instead of knowing each rule again."""
+    rules = {name: _declared(kind) for name, kind in VERIFIERS.items() if kind.rule is not None}
+    return json.dumps(rules, indent=1, ensure_ascii=False) + "\n"

@@ -14,7 +14,7 @@ from specviz.options import Options
 from specviz.trace.declared_rule import Rule
 from specviz.trace.events import CandidateKind
 from specviz.verifiers.base import VERIFIERS, TargetRows, TrialRecord, Verdict, Verifier, ending
-from specviz.verifiers.parts.longest import longest_path, try_all
+from specviz.verifiers.candidates import longest_path, try_all
 
 
 @dataclass(frozen=True)

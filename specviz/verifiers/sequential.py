@@ -18,7 +18,7 @@ from specviz.registry import OptionsT_co
 from specviz.trace.declared_rule import Rule
 from specviz.trace.events import CandidateKind
 from specviz.verifiers.base import VERIFIERS, TargetRows, TrialRecord, Verdict, Verifier, ending
-from specviz.verifiers.parts.candidates import drawn_before
+from specviz.verifiers.candidates import drawn_before
 
 
 @VERIFIERS.register("sequential")

@@ -17,7 +17,7 @@ from specviz.options import Options
 from specviz.trace.declared_rule import Rule
 from specviz.trace.events import CandidateKind
 from specviz.verifiers.base import VERIFIERS, TargetRows, TrialRecord, Verdict, Verifier, ending
-from specviz.verifiers.parts.candidates import drawn_from, path_reach, reach_after, scaled_rejection
+from specviz.verifiers.candidates import drawn_from, path_reach, reach_after, scaled_rejection
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ import pytest
 
 from specviz import resources
 from specviz.drafters.eagle import EagleModule
-from specviz.drafters.parts.eagle_trunk import EagleShape
-from specviz.drafters.parts.module_files import read_module, write_module
-from specviz.drafters.parts.trained import TargetParts, fresh
+from specviz.drafters.learned.eagle_network import EagleShape
+from specviz.drafters.learned.module import TargetParts, fresh
+from specviz.drafters.learned.weights import read_module, write_module
 from specviz.errors import ModelError, SpecVizError
 from specviz.lm.load import load
 from specviz.proof.exhaustive import TARGET_SEED, toy

@@ -14,7 +14,7 @@ from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
 from specviz.errors import ModelError
 from specviz.lm.load import load
-from specviz.lm.origin import Origin
+from specviz.lm.place import Origin
 from tests.asynchronous.processes import children, left_over
 
 PROMPT, LENGTH = (3, 1, 4), 30

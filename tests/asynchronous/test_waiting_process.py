@@ -10,7 +10,7 @@ import pytest
 
 from specviz.asynchronous import process as processes
 from specviz.asynchronous.process import drafting_process, end_waiting, hand_back
-from specviz.lm.origin import Origin
+from specviz.lm.place import Origin
 
 ORIGIN = Origin("drafter", "cpu", "float32")
 

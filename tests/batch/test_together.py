@@ -19,7 +19,7 @@ from specviz.engine.session import Method, Session, Start
 from specviz.engine.termination import Ending, Limits
 from specviz.errors import PromptError
 from specviz.lm.batch import OneByOne
-from specviz.lm.llama_batch import LlamaBatch
+from specviz.lm.llama.batch import LlamaBatch
 from specviz.lm.load import load
 from specviz.lm.table import TableModel
 from specviz.options import Options

@@ -19,7 +19,7 @@ from specviz.drafters.base import DRAFTERS
 from specviz.errors import OptionError
 from specviz.live.source import LiveSource, collect
 from specviz.lm.load import load
-from specviz.lm.origin import Origin, origin_of
+from specviz.lm.place import Origin, origin_of
 from specviz.proof.small_llama import small_pair
 from specviz.protocol.runs import RunRequest
 from specviz.trace.assemble import assemble
@@ -205,7 +205,7 @@ WITHOUT_END = """
 import os, signal, sys
 from specviz.asynchronous.process import DraftingProcess
 from specviz.asynchronous.shared_board import Size
-from specviz.lm.origin import Origin
+from specviz.lm.place import Origin
 process = DraftingProcess(Origin(sys.argv[1]))
 process.begin([1, 2, 3], Size(64))
 print(process._process.pid, flush=True)

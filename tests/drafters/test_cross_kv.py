@@ -11,14 +11,11 @@ import torch
 from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
 from specviz.drafters.base import DRAFTERS
-from specviz.drafters.cross_kv import CrossKVModule
-from specviz.drafters.parts import module_files
-from specviz.drafters.parts.cross_network import Masks, by_blocks, look
-from specviz.drafters.parts.cross_rows import TextRows
-from specviz.drafters.parts.cross_shape import PRESETS, CrossKVShape
-from specviz.drafters.parts.merged_attention import attend, merge
-from specviz.drafters.parts.module_files import read_card, read_module, write_module
-from specviz.drafters.parts.trained import FeatureBatch, RowShape, TargetParts, TargetRows, fresh
+from specviz.drafters.cross_kv import CrossKVModule, TextRows, attend, merge
+from specviz.drafters.learned import weights as module_weights
+from specviz.drafters.learned.cross_network import PRESETS, CrossKVShape, Masks, by_blocks, look
+from specviz.drafters.learned.module import FeatureBatch, RowShape, TargetParts, TargetRows, fresh
+from specviz.drafters.learned.weights import read_card, read_module, write_module
 from specviz.engine.session import Method, Session, Start
 from specviz.engine.termination import Ending, Limits
 from specviz.errors import ModelError, OptionError
@@ -264,7 +261,7 @@ def test_weights_of_another_preset_and_weights_that_are_not_shipped_are_refused(
     write_module(fresh(CrossKVModule, TargetParts.of(target), CrossKVShape(preset="tandem")), tmp_path, {})
     with pytest.raises(OptionError, match=r"preset is longspec, but the weights in .* were trained as tandem"):
         run(target, {"weights": str(tmp_path)}, text(4))
-    monkeypatch.setattr(module_files, "ROOT", tmp_path)
+    monkeypatch.setattr(module_weights, "ROOT", tmp_path)
     with pytest.raises(ModelError, match="no weights of 'cross_kv_glide' are shipped"):
         run(target, {"preset": "glide"}, text(4))
     with pytest.raises(OptionError, match="window is 8, but glide has none"):

@@ -6,14 +6,13 @@ import pytest
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from specviz.drafters.parts.reencoded_cache import ReencodedCache
+from specviz.drafters.drafting.draft_model import ReencodedCache
 from specviz.errors import VocabularyMismatch
 from specviz.live.source import LiveSource, collect
 from specviz.lm.load import LoadedModel
 from specviz.lm.table import TableModel
 from specviz.lm.text import TextCodec
-from specviz.lm.translated import TranslatedModel
-from specviz.lm.translation import Reencoder, token_pairs
+from specviz.lm.vocabulary import Reencoder, TranslatedModel, token_pairs
 from specviz.proof.exhaustive import ProofCase, error
 from specviz.proof.toy_texts import toy_texts
 from specviz.protocol.runs import RunRequest

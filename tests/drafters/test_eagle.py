@@ -11,10 +11,10 @@ from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
 from specviz.drafters.base import DRAFTERS, DraftPolicies
 from specviz.drafters.eagle import EagleDrafter, EagleModule
-from specviz.drafters.parts.eagle_trunk import STEP_WEIGHT, EagleShape
-from specviz.drafters.parts.module_files import read_module, write_module
-from specviz.drafters.parts.token_map import TokenMap
-from specviz.drafters.parts.trained import FeatureBatch, TargetParts, divergence, fresh
+from specviz.drafters.learned.eagle_layers import TokenMap
+from specviz.drafters.learned.eagle_network import STEP_WEIGHT, EagleShape
+from specviz.drafters.learned.module import FeatureBatch, TargetParts, divergence, fresh
+from specviz.drafters.learned.weights import read_module, write_module
 from specviz.engine.session import Method, Session, Start
 from specviz.engine.termination import Ending, Limits
 from specviz.errors import ModelError, OptionError, TrainingError

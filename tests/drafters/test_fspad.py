@@ -7,8 +7,8 @@ import torch
 
 from specviz.drafters.eagle import EagleModule
 from specviz.drafters.fspad import FspadModule, FspadShape
-from specviz.drafters.parts.eagle_trunk import EagleShape
-from specviz.drafters.parts.trained import TargetParts, fresh
+from specviz.drafters.learned.eagle_network import EagleShape
+from specviz.drafters.learned.module import TargetParts, fresh
 from specviz.errors import OptionError
 from specviz.proof.small_llama import small_pair
 from tests.drafters.test_eagle import TARGET_SHAPE, batch_of, text

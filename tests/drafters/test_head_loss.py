@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from specviz.drafters.parts.head_loss import ROWS, log_normaliser
+from specviz.drafters.learned.eagle_layers import ROWS, log_normaliser
 
 
 @pytest.mark.parametrize("rows", [1, ROWS, ROWS + 1, 3 * ROWS - 1])

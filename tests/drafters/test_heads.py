@@ -12,14 +12,14 @@ from safetensors.torch import save_file
 from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
 from specviz.drafters.base import DRAFTERS
-from specviz.drafters.parts.block_network import BlockNetwork
-from specviz.drafters.parts.head_learning import FADE, RANKS, Accuracies
-from specviz.drafters.parts.module_files import write_module
-from specviz.drafters.parts.trained import MODULES, FeatureBatch, TargetParts, divergence, fresh
+from specviz.drafters.learned.head_networks import FADE, RANKS, Accuracies
+from specviz.drafters.learned.module import MODULES, FeatureBatch, TargetParts, divergence, fresh
+from specviz.drafters.learned.weights import write_module
+from specviz.drafters.masked_block import BlockNetwork
 from specviz.engine.session import Method, Session, Start
 from specviz.engine.termination import Ending, Limits
 from specviz.errors import ModelError, OptionError
-from specviz.lm.llama import LlamaModel
+from specviz.lm.llama.model import LlamaModel
 from specviz.options import from_mapping
 from specviz.proof.small_llama import SHAPE, small_pair
 from specviz.verifiers.base import VERIFIERS

@@ -9,9 +9,8 @@ import pytest
 import torch
 
 from specviz.core.tree import DraftTree
-from specviz.drafters.parts.bigram import Bigram
-from specviz.drafters.parts.lattice import Lattice, shown_lattice
-from specviz.drafters.parts.planned_tree import PlannedTree, expected_length, static_paths
+from specviz.drafters.learned.head_networks import Bigram, Lattice, shown_lattice
+from specviz.drafters.learned.heads import PlannedTree, expected_length, static_paths
 
 PLACES, WIDTH = 3, 3
 

@@ -9,13 +9,13 @@ from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling, transform
 from specviz.drafters.base import DraftContext
 from specviz.drafters.capabilities import with_model
+from specviz.drafters.drafting.growing import ShapeOptions
 from specviz.drafters.model import ModelDrafter
-from specviz.drafters.parts.shape import ShapeOptions
 from specviz.errors import OptionError
 from specviz.live.source import LiveSource, collect
 from specviz.lm.table import TableModel
 from specviz.protocol.runs import RunRequest
-from specviz.tree_policies.parts.draws import choose_draw
+from specviz.tree_policies.drawing import choose_draw
 from tests.proof.letters import toy_loader
 
 WARM = Sampling(0.9)

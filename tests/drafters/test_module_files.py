@@ -12,11 +12,19 @@ import torch
 from safetensors.torch import load, save
 
 from specviz.drafters.eagle import EagleModule
-from specviz.drafters.parts import module_files
-from specviz.drafters.parts.eagle_trunk import EagleShape
-from specviz.drafters.parts.module_files import module_for, pack, read_module, unpack, write_module
-from specviz.drafters.parts.stored_weights import SCALE, restored, stored
-from specviz.drafters.parts.trained import TargetParts, fresh
+from specviz.drafters.learned import weights as module_weights
+from specviz.drafters.learned.eagle_network import EagleShape
+from specviz.drafters.learned.module import TargetParts, fresh
+from specviz.drafters.learned.weights import (
+    SCALE,
+    module_for,
+    pack,
+    read_module,
+    restored,
+    stored,
+    unpack,
+    write_module,
+)
 from specviz.drafters.small_model import SmallModelModule
 from specviz.errors import ModelError, SpecVizError
 from specviz.lm.table import TableModel
@@ -182,7 +190,7 @@ def test_weights_that_are_not_the_modules_are_refused_before_a_number_is_multipl
 ):
     replaced(folder, change)
     one_file = pack(folder)
-    monkeypatch.setattr(module_files, "restored", lambda _: pytest.fail("the weights were unpacked"))
+    monkeypatch.setattr(module_weights, "restored", lambda _: pytest.fail("the weights were unpacked"))
     with pytest.raises(ModelError, match=MISFITS[change]):
         read_module(folder, target)
     with pytest.raises(ModelError, match=MISFITS[change]):

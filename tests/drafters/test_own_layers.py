@@ -15,8 +15,8 @@ from specviz.engine.session import Method, Session, Start
 from specviz.engine.termination import Ending, Limits
 from specviz.errors import ModelError, OptionError
 from specviz.lm.base import Blocks, ModelInfo
-from specviz.lm.llama import LlamaModel
-from specviz.lm.llama_config import LlamaShape
+from specviz.lm.llama.model import LlamaModel
+from specviz.lm.llama.shape import LlamaShape
 from specviz.verifiers.greedy import GreedyOptions, GreedyVerifier
 from tests.lm.tiny_models import random_model
 

@@ -16,9 +16,9 @@ from specviz.drafters.self_speculative import SelfSpeculativeDrafter, SelfSpecul
 from specviz.engine.session import Method, Session, Start
 from specviz.engine.termination import Ending, Limits
 from specviz.errors import ModelError
-from specviz.lm import hub_layers
 from specviz.lm.base import Blocks, ModelInfo
-from specviz.lm.hub import HubModel
+from specviz.lm.hub import layers as hub_layers
+from specviz.lm.hub.model import HubModel
 from specviz.options import Options
 from specviz.verifiers.greedy import GreedyOptions, GreedyVerifier
 from tests.lm.tiny_models import random_model

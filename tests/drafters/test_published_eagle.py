@@ -10,9 +10,9 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from specviz.drafters.eagle import EagleDrafter, EagleModule
-from specviz.drafters.parts.eagle_trunk import EagleShape
-from specviz.drafters.parts.published_eagle import is_published, read_published, write_speculators
-from specviz.drafters.parts.trained import TargetParts, fresh
+from specviz.drafters.learned.eagle_network import EagleShape
+from specviz.drafters.learned.module import TargetParts, fresh
+from specviz.drafters.learned.published import holds_published_eagle, read_published_eagle, write_speculators
 from specviz.errors import ModelError
 from specviz.proof.small_llama import small_pair
 from tests.drafters.test_eagle import TARGET_SHAPE, batch_of, run, text
@@ -76,8 +76,8 @@ def write(folder, config, tensors):
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_every_layout_drafts_with_its_own_weights(target, tmp_path, layout):
     folder = write(tmp_path / "published", *LAYOUTS[layout](target))
-    assert is_published(folder)
-    module = read_published(EagleModule, folder, target)
+    assert holds_published_eagle(folder)
+    module = read_published_eagle(EagleModule, folder, target)
     tensors = load_file(folder / "model.safetensors")
     block = next(name for name in tensors if name.endswith("q_proj.weight"))
     assert torch.equal(module.block.self_attn.q_proj.weight, tensors[block])
@@ -96,7 +96,7 @@ def test_every_layout_drafts_with_its_own_weights(target, tmp_path, layout):
 def test_eagle_1_is_what_its_authors_compute(target, tmp_path):
     """fc on [embedding; state] with a bias, the layer without its first norm, the target's own head."""
     config, tensors = eagle1(target)
-    module = read_published(EagleModule, write(tmp_path / "one", config, tensors), target)
+    module = read_published_eagle(EagleModule, write(tmp_path / "one", config, tensors), target)
     batch = batch_of(target, text(2), module.depths())
     x = torch.cat([target.embedding()[batch.tokens[0, 1]], batch.features[0, 0, 0]])
     x = tensors["fc.weight"] @ x + tensors["fc.bias"]
@@ -133,14 +133,14 @@ REFUSALS = {
 def test_what_does_not_fit_is_refused_with_the_reason(target, tmp_path, reason):
     folder = write(tmp_path / "published", *broken(target, REFUSALS[reason]))
     with pytest.raises(ModelError, match=reason):
-        read_published(EagleModule, folder, target)
+        read_published_eagle(EagleModule, folder, target)
 
 
 def test_ours_come_back_from_the_speculators_layout(target, tmp_path):
     shape = EagleShape(wiring="eagle3", depths=(1, 2, 5), draft_tokens=12, scale_embedding=False)
     module = fresh(EagleModule, TargetParts.of(target), shape)
     write_speculators(module, tmp_path / "out")
-    again = read_published(EagleModule, tmp_path / "out", target)
+    again = read_published_eagle(EagleModule, tmp_path / "out", target)
     state = again.state_dict()
     assert all(torch.equal(tensor, state[name]) for name, tensor in module.state_dict().items())
     batch = batch_of(target, text(8), module.depths())

@@ -11,7 +11,7 @@ from specviz.core.tree import ROOT, DraftTree
 from specviz.datastore.build import from_ids
 from specviz.drafters.base import DraftContext, DraftPolicies
 from specviz.drafters.capabilities import with_model
-from specviz.drafters.parts.continuations import Found
+from specviz.drafters.drafting.matching import Found
 from specviz.drafters.rasd import Branches, RasdDrafter, RasdOptions, fuse, prune
 from specviz.engine.pairing import check_pairing
 from specviz.errors import DatastoreError, PairingError

@@ -7,10 +7,16 @@ from pathlib import Path
 import pytest
 import torch
 
-from specviz.drafters.parts.depth_family import NETWORKS, STUDIED, shape_of
-from specviz.drafters.parts.module_files import read_card, write_module
-from specviz.drafters.parts.trained import TargetParts, fresh
-from specviz.drafters.small_model import SmallModelDrafter, SmallModelModule, SmallModelShape
+from specviz.drafters.learned.module import TargetParts, fresh
+from specviz.drafters.learned.weights import read_card, write_module
+from specviz.drafters.small_model import (
+    NETWORKS,
+    STUDIED,
+    SmallModelDrafter,
+    SmallModelModule,
+    SmallModelShape,
+    shape_of,
+)
 from specviz.errors import ModelError, OptionError
 from specviz.proof.small_llama import small_pair
 from specviz.protocol.trainings import UNTRAINED

@@ -10,8 +10,7 @@ from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
 from specviz.drafters.base import DRAFTERS, DraftContext
 from specviz.drafters.capabilities import UsesModel
-from specviz.drafters.parts.continuations import best_first
-from specviz.drafters.parts.suffix_automaton import Cursor, SuffixAutomaton
+from specviz.drafters.drafting.matching import Cursor, SuffixAutomaton, best_first
 from specviz.drafters.suffix import SuffixDrafter, SuffixOptions
 from specviz.errors import MemoryFileError, OptionError
 from specviz.live.source import LiveSource, collect

@@ -12,16 +12,16 @@ from pathlib import Path
 import pytest
 import torch
 
+from specviz.drafters.base import by_blocks, by_model, bytes_of
 from specviz.drafters.cross_kv import CrossKVModule
 from specviz.drafters.eagle import EagleModule
 from specviz.drafters.hydra import HydraModule
+from specviz.drafters.learned.module import TargetParts, fresh
 from specviz.drafters.markov import MarkovModule
 from specviz.drafters.masked_block import MaskedBlockModule
 from specviz.drafters.medusa import MedusaModule
-from specviz.drafters.parts.trained import TargetParts, fresh
-from specviz.drafters.parts.weights_read import by_blocks, by_model, bytes_of
 from specviz.lm.base import Blocks, SplitModel
-from specviz.lm.llama import LlamaModel
+from specviz.lm.llama.model import LlamaModel
 from specviz.lm.load import load
 from specviz.options import from_mapping
 from specviz.proof.small_llama import SHAPE, small_pair

@@ -10,7 +10,7 @@ from specviz.core.sampling import Sampling
 from specviz.core.tree import ROOT, DraftTree
 from specviz.drafters.base import DraftContext, Drafter, Proposal
 from specviz.drafters.capabilities import Observes, ReadsFeatures
-from specviz.drafters.parts.feature_text import FeatureText
+from specviz.drafters.learned.heads import FeatureText
 from specviz.engine import session as session_module
 from specviz.engine.session import Method, Session, Start
 from specviz.engine.termination import Ending, Limits

@@ -22,7 +22,7 @@ from specviz.resources import ROOT as ASSETS
 from specviz.trace import schema as trace_schema
 from specviz.trace.known_methods import METHODS_FILE
 from specviz.trace.known_rules import RULES_FILE
-from specviz.verifiers.parts import declarations
+from specviz.verifiers.base import declared_rules
 from tests.generate import flags, method_pages, methods, pair, picture, predicted, systems
 from tests.proof import planted_list
 
@@ -42,7 +42,7 @@ def schemas() -> Files:
 
 def rules() -> Files:
     """What every verifier declares of its rule, for the check of a trace and the player."""
-    return {ASSETS / RULES_FILE: declarations.text()}
+    return {ASSETS / RULES_FILE: declared_rules()}
 
 
 def hashes() -> Files:

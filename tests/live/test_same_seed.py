@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 
 from specviz.drafters.base import DRAFTERS
-from specviz.drafters.parts.trained import MODULES
+from specviz.drafters.learned.module import MODULES
 from specviz.errors import OptionError
 from specviz.live.source import LiveSource, collect
 from specviz.protocol.runs import Resume, RunRequest, request_of

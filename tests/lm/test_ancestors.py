@@ -6,8 +6,7 @@ import random
 
 import numpy as np
 
-from specviz.lm.ancestors import AncestorMasks, build
-from specviz.lm.rows import TreeCache
+from specviz.lm.rows import AncestorMasks, TreeCache, build
 
 FORK = [-1, 0, 0, 1, 2, 3, 4]
 """a root, two candidates, and a chain of two below each"""

@@ -13,9 +13,9 @@ from specviz.bench.profile import ceilings
 from specviz.bench.profile.models import BarePasses, EnginePasses, open_model
 from specviz.errors import ModelError, OptionError
 from specviz.live.source import LiveSource
-from specviz.lm import shapes
-from specviz.lm.bare import BareLlama, BarePass, Graphs
-from specviz.lm.llama_config import LlamaShape
+from specviz.lm.llama import bare
+from specviz.lm.llama.bare import BareLlama, BarePass, Graphs, parameters
+from specviz.lm.llama.shape import LlamaShape
 from specviz.lm.load import load
 from specviz.protocol.profiles import ProfileRequest
 
@@ -54,8 +54,8 @@ def test_a_pass_reads_every_weight_but_an_embedding_that_is_no_head():
     """Two layers: 24 × (24 + 12 + 12) + 24 × 24 attention, 3 × 24 × 40 feed-forward, two norms of 24; one norm and two
     tables of 60 × 24 beside them."""
     layer = 24 * 48 + 24 * 24 + 3 * 24 * 40 + 2 * 24
-    assert shapes.parameters(SHAPE) == 2 * layer + 24 + 2 * 60 * 24
-    assert shapes.read_parameters(SHAPE) == 2 * layer + 24 + 60 * 24
+    assert bare.parameters(SHAPE) == 2 * layer + 24 + 2 * 60 * 24
+    assert bare.read_parameters(SHAPE) == 2 * layer + 24 + 60 * 24
 
 
 def test_a_model_of_random_weights_has_the_tensors_of_its_shape():
@@ -65,18 +65,18 @@ def test_a_model_of_random_weights_has_the_tensors_of_its_shape():
     held = [one for layer in bare.layers for one in (layer.qkv, layer.output, layer.gate_up, layer.down)]
     held += [one for layer in bare.layers for one in (layer.attention_norm, layer.ffn_norm)]
     numbers = sum(one.numel() for one in [*held, bare.embedding, bare.head, bare.norm])
-    assert numbers == shapes.parameters(SHAPE)
+    assert numbers == parameters(SHAPE)
 
 
 @pytest.mark.parametrize(
     ("name", "billions"), [("0.5b", 0.49), ("1.5b", 1.54), ("7b", 7.6), ("14b", 14.8), ("32b", 32.8)]
 )
 def test_shapes_have_as_many_parameters_as_their_names_say(name, billions):
-    assert shapes.parameters(shapes.shape_named(name)) / 1e9 == pytest.approx(billions, abs=0.06)
+    assert bare.parameters(bare.shape_named(name)) / 1e9 == pytest.approx(billions, abs=0.06)
 
 
 def test_a_shape_that_does_not_fit_is_refused_before_any_memory_is_taken(monkeypatch):
-    monkeypatch.setattr(shapes, "free_bytes", lambda device: 4_000_000_000)
+    monkeypatch.setattr(bare, "free_bytes", lambda device: 4_000_000_000)
     monkeypatch.setattr(BareLlama, "random", lambda *arguments: pytest.fail("took memory"))
     with pytest.raises(ModelError, match=r"7b shape, random weights needs 30\.5 GB .* but cpu has 4\.0 GB free"):
         open_model(ProfileRequest(shape="7b", dtype="float32", device="cpu"), load)
@@ -85,11 +85,11 @@ def test_a_shape_that_does_not_fit_is_refused_before_any_memory_is_taken(monkeyp
 def test_the_smaller_of_the_systems_and_the_containers_limits_counts(monkeypatch, tmp_path):
     (tmp_path / "memory.max").write_text("7000\n", encoding="ascii")
     (tmp_path / "memory.current").write_text("3000\n", encoding="ascii")
-    assert shapes._container(tmp_path) == 4000
-    monkeypatch.setattr(shapes.psutil, "virtual_memory", lambda: SimpleNamespace(available=5120))
+    assert bare._container(tmp_path) == 4000
+    monkeypatch.setattr(bare.psutil, "virtual_memory", lambda: SimpleNamespace(available=5120))
     for container, smaller in ((4000, 4000), (6000, 5120), (None, 5120)):
-        monkeypatch.setattr(shapes, "_container", lambda left=container: left)
-        assert shapes.free_bytes(CPU) == smaller
+        monkeypatch.setattr(bare, "_container", lambda left=container: left)
+        assert bare.free_bytes(CPU) == smaller
 
 
 def test_one_sequence_is_timed_on_the_engines_own_pass(checkpoint):

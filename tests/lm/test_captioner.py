@@ -11,9 +11,9 @@ import torch
 
 from specviz.errors import ModelError
 from specviz.lm.base import SeesPictures
-from specviz.lm.eyes import Eyes, EyesShape
+from specviz.lm.llama.captioner import Eyes, EyesShape
 from specviz.lm.load import load
-from specviz.lm.trimmed import TrimmedModel
+from specviz.lm.vocabulary import TrimmedModel
 from specviz.scenes.raster import pixels
 from specviz.scenes.scene import Scene
 from tests.scenes.tiny_captioner import SHAPE, write_captioner

@@ -10,7 +10,7 @@ from transformers import AutoModelForCausalLM
 
 from specviz.errors import OptionError
 from specviz.lm.base import Blocks, GivesFeatures
-from specviz.lm.hub_cache import returned_cache
+from specviz.lm.hub.model import returned_cache
 from specviz.lm.load import load
 from specviz.lm.table import TableModel
 from specviz.proof.small_llama import SHAPE, small_pair

@@ -8,8 +8,8 @@ from transformers import AutoModelForCausalLM
 
 from specviz.errors import ModelError
 from specviz.lm.base import ModelInfo
-from specviz.lm.hub import HubModel
-from specviz.lm.hub_refusals import why_not_supported
+from specviz.lm.hub.model import HubModel
+from specviz.lm.hub.refusals import why_not_supported
 from specviz.lm.load import load
 from tests.lm.tiny_models import config_of, error, plain, random_model, random_parents, random_tokens, text_of
 
@@ -107,7 +107,7 @@ def test_full_attention_variants_of_the_same_families_are_not_refused():
 
 def test_a_long_prompt_is_read_in_pieces_whose_masks_stay_small(monkeypatch):
     """The mask of a piece is dense: one for all of 32,000 rows took gigabytes."""
-    monkeypatch.setattr("specviz.lm.hub.PREFILL_ROWS", 5)
+    monkeypatch.setattr("specviz.lm.hub.model.PREFILL_ROWS", 5)
     reference = random_model("llama")
     model = HubModel(reference, info())
     masks: list[tuple[int, ...]] = []
@@ -121,7 +121,7 @@ def test_a_long_prompt_is_read_in_pieces_whose_masks_stay_small(monkeypatch):
 
 
 def test_a_prompt_that_does_not_fit_leaves_no_piece_of_itself(monkeypatch):
-    monkeypatch.setattr("specviz.lm.hub.PREFILL_ROWS", 5)
+    monkeypatch.setattr("specviz.lm.hub.model.PREFILL_ROWS", 5)
     model = HubModel(random_model("llama"), info())
     cache = model.new_cache()
     with pytest.raises(ModelError, match="49 tokens, but the model's context holds 48"):

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from specviz.lm.hub_cache import cache_argument, given_cache, returned_cache
+from specviz.lm.hub.model import cache_argument, given_cache, returned_cache
 
 
 class Newer:

@@ -10,7 +10,7 @@ import pytest
 from huggingface_hub import errors
 
 from specviz.errors import ModelError
-from specviz.lm.hub_files import from_hub, is_hub_id
+from specviz.lm.hub.files import from_hub, is_hub_id
 from specviz.lm.place import locate
 
 try:

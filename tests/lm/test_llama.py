@@ -7,8 +7,9 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from specviz.errors import ModelError
-from specviz.lm import llama, llama_rows
 from specviz.lm.kernels import available
+from specviz.lm.llama import model as llama
+from specviz.lm.llama import rows as llama_rows
 from specviz.lm.load import load
 from tests.lm.tiny_models import CONTEXT, error, plain, random_parents, random_tokens, text_of
 

@@ -6,8 +6,9 @@ import pytest
 import torch
 
 from specviz.errors import ModelError
-from specviz.lm import llama_batch, llama_rows
 from specviz.lm.batch import GivesBatches, Share
+from specviz.lm.llama import batch as llama_batch
+from specviz.lm.llama import rows as llama_rows
 from specviz.lm.load import load
 from tests.lm.tiny_models import CONTEXT, error, random_tokens
 

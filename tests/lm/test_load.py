@@ -14,10 +14,10 @@ import pytest
 import torch
 
 from specviz.errors import ModelError
-from specviz.lm import hub_refusals, place
-from specviz.lm.checkpoint import INDEX, read_config, weight_files
+from specviz.lm import place
+from specviz.lm.checkpoint import INDEX, StoredTensors, read_config, weight_files
+from specviz.lm.hub import refusals as hub_refusals
 from specviz.lm.load import load
-from specviz.lm.stored_tensors import StoredTensors
 from tests.lm.tiny_models import random_tokens, write_tokenizer
 
 

@@ -12,7 +12,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from specviz.lm.llama_config import LlamaShape
+from specviz.lm.llama.shape import LlamaShape
 from tests.lm.tiny_models import write_tokenizer
 
 WIDTHS = {"float32": 4, "bfloat16": 2}

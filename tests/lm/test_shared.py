@@ -15,7 +15,7 @@ from specviz.live.source import LiveSource, collect
 from specviz.lm.load import LoadedModel
 from specviz.lm.table import TableModel
 from specviz.lm.text import TextCodec, shared_ids
-from specviz.lm.translated import TranslatedModel
+from specviz.lm.vocabulary import TranslatedModel
 from specviz.proof.exhaustive import ProofCase, error, toy
 from specviz.protocol.runs import RunRequest
 from specviz.trace.check import check

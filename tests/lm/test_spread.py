@@ -16,10 +16,10 @@ import torch
 import specviz
 from specviz.errors import ModelError
 from specviz.live.models import Models
-from specviz.lm import spread
+from specviz.lm import place
 from specviz.lm.base import Blocks
 from specviz.lm.load import load
-from specviz.lm.spread import one_device, read_spread
+from specviz.lm.place import one_device, read_spread
 from specviz.protocol.runs import RunRequest
 from tests.lm.tiny_models import error
 
@@ -85,7 +85,7 @@ def test_a_drafter_beside_a_spread_target_goes_to_one_device():
 
 
 def test_without_accelerate_it_is_said_what_to_install(monkeypatch):
-    monkeypatch.setattr(spread, "find_spec", lambda name: None)
+    monkeypatch.setattr(place, "find_spec", lambda name: None)
     with pytest.raises(ModelError, match=r"accelerate, which is not installed: pip install 'specviz\[large\]'\."):
         read_spread("map:auto")
 

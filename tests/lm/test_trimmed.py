@@ -8,7 +8,7 @@ import torch
 from specviz.lm import kernels
 from specviz.lm.load import load
 from specviz.lm.table import TableModel
-from specviz.lm.trimmed import TrimmedModel
+from specviz.lm.vocabulary import TrimmedModel
 from tests.lm.tiny_models import VOCABULARY, random_tokens
 
 KEPT = [0, 3, 4, 17, 59]

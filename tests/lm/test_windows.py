@@ -9,7 +9,7 @@ from transformers import AutoModelForCausalLM
 
 from specviz.errors import ModelError, PromptError
 from specviz.live.source import LiveSource, collect
-from specviz.lm.hub_refusals import window_of
+from specviz.lm.hub.refusals import window_of
 from specviz.lm.load import load
 from specviz.protocol.runs import RunRequest
 from specviz.trace.context import full_contexts

@@ -8,9 +8,8 @@ import pytest
 import torch
 
 from specviz.core.sampling import transform
-from specviz.lm.captioner import Captioner
-from specviz.lm.eyes import Eyes, EyesShape
-from specviz.lm.llama_config import LlamaShape
+from specviz.lm.llama.captioner import Captioner, Eyes, EyesShape
+from specviz.lm.llama.shape import LlamaShape
 from specviz.proof.exhaustive import WARM, ProofCase, law
 from specviz.proof.small_llama import small_pair
 

@@ -17,8 +17,8 @@ from specviz.errors import ProofError
 from specviz.lm.table import TableCache
 from specviz.proof.exhaustive import TARGET_SEED, WARM, ProofCase, error
 from specviz.proof.planted import BUGS, find
-from specviz.tree_policies.parts import draws
-from specviz.tree_policies.parts.draws import Independent, MostProbable
+from specviz.tree_policies import drawing as draws
+from specviz.tree_policies.drawing import Independent, MostProbable
 from specviz.verifiers import sequential
 from specviz.verifiers.base import Verdict
 from specviz.verifiers.naive import NaiveVerifier

@@ -6,7 +6,7 @@ import pytest
 
 from specviz.core.sampling import Sampling
 from specviz.drafters.base import DRAFTERS, DraftPolicies
-from specviz.drafters.parts.growing import GrowingDraft
+from specviz.drafters.drafting.growing import GrowingDraft
 from specviz.engine.pairing import check_pairing
 from specviz.errors import DraftError, PairingError, ProofError
 from specviz.proof.coverage import prove
@@ -15,8 +15,8 @@ from specviz.proof.policy_options import stop_policy_sets, temperature, tree_pol
 from specviz.stop_policies.base import STOP_POLICIES
 from specviz.tree_policies import rsd_s
 from specviz.tree_policies.base import TREE_POLICIES
+from specviz.tree_policies.drawing import DrawnSiblings, siblings_of
 from specviz.tree_policies.dyspec import DySpecTreePolicy
-from specviz.tree_policies.parts.siblings import DrawnSiblings, siblings_of
 from specviz.verifiers.base import VERIFIERS
 
 CAUGHT = 1e-6

@@ -15,7 +15,7 @@ from specviz.proof.exhaustive import ProofCase
 from specviz.proof.planted import Harmed, Stale, grows, sorted_family
 from specviz.proof.sampled import LARGE, Cells, Sample, cells_of, large, rejected, sample
 from specviz.proof.small_llama import small_pair
-from specviz.tree_policies.parts.draws import WithoutReplacement
+from specviz.tree_policies.drawing import WithoutReplacement
 
 RUNS = 100
 CASES = [case for case in LARGE if case.growth in ("rsd_s", "levels", "dyspec")]

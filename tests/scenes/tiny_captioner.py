@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 from safetensors.torch import save_file
 
-from specviz.lm.eyes import PREFIX, Eyes, EyesShape
+from specviz.lm.llama.captioner import PREFIX, Eyes, EyesShape
 from specviz.scenes.vocabulary import PICTURE_IDS
 from specviz.training.captions.model import language_config
 from specviz.training.captions.train import tokenizer

@@ -12,8 +12,8 @@ from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
 from specviz.drafters.base import DraftContext, DraftPolicies
 from specviz.drafters.capabilities import with_model
+from specviz.drafters.drafting.growing import ShapeOptions
 from specviz.drafters.model import ModelDrafter
-from specviz.drafters.parts.shape import ShapeOptions
 from specviz.errors import OptionError
 from specviz.lm.table import TableModel
 from specviz.options import describe
@@ -25,10 +25,9 @@ from specviz.stop_policies.draft_verify import DraftVerifyOptions, DraftVerifySt
 from specviz.stop_policies.entropy import EntropyOptions, EntropyStopPolicy
 from specviz.stop_policies.fixed import FixedStopPolicy
 from specviz.stop_policies.heuristic import HeuristicOptions, HeuristicStopPolicy
+from specviz.stop_policies.learned import OF_DISTRIBUTION, against_base_rate
+from specviz.stop_policies.learned import features as candidate_features
 from specviz.stop_policies.oracle import OracleOptions, OracleStopPolicy
-from specviz.stop_policies.parts.candidate import OF_DISTRIBUTION
-from specviz.stop_policies.parts.candidate import features as candidate_features
-from specviz.stop_policies.parts.trained import against_base_rate
 from specviz.stop_policies.specdecpp import SpecDecPPOptions, SpecDecPPStopPolicy
 from specviz.training.stop_classifiers.fit import frequency, log_loss
 

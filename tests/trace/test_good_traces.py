@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from specviz.drafters.base import DRAFTERS
-from specviz.drafters.parts.trained import MODULES
+from specviz.drafters.learned.module import MODULES
 from specviz.errors import SpecVizError
 from specviz.live.source import LiveSource, collect, make_plan
 from specviz.lm.load import LoadedModel

@@ -11,8 +11,8 @@ import torch
 from torch import nn
 from transformers import LlamaForCausalLM
 
-from specviz.drafters.parts.module_files import read_card, read_module
-from specviz.drafters.parts.trained import MODULES, DrafterModule, FeatureBatch, divergence
+from specviz.drafters.learned.module import MODULES, DrafterModule, FeatureBatch, divergence
+from specviz.drafters.learned.weights import read_card, read_module
 from specviz.errors import ModelError, SpecVizError, TrainingError
 from specviz.lm.load import load
 from specviz.options import Options, option

@@ -12,7 +12,7 @@ from specviz.errors import OptionError, TrainingError
 from specviz.live.source import LiveSource, collect
 from specviz.protocol.runs import RunRequest
 from specviz.stop_policies.base import STOP_POLICIES, Recipe
-from specviz.stop_policies.parts.network import Network, shipped
+from specviz.stop_policies.learned import Network, shipped
 from specviz.theory.formulas import StepTimes
 from specviz.training.stop_classifiers.costs import Costs, outcome
 from specviz.training.stop_classifiers.fit import accuracy, auc, fit

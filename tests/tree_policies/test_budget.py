@@ -7,8 +7,8 @@ import pytest
 from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
 from specviz.drafters.base import DraftContext, DraftPolicies
+from specviz.drafters.drafting.growing import ShapeOptions
 from specviz.drafters.model import ModelDrafter
-from specviz.drafters.parts.shape import ShapeOptions
 from specviz.lm.table import TableModel
 from specviz.tree_policies.base import TREE_POLICIES
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from specviz.core.sampling import Sampling
-from specviz.tree_policies.parts.siblings import siblings_of
+from specviz.tree_policies.drawing import siblings_of
 
 Q = (0.5, 0.3, 0.2)
 

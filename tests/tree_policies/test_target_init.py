@@ -13,8 +13,8 @@ from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling, transform
 from specviz.core.tree import FROM_TARGET
 from specviz.drafters.base import DraftContext, DraftPolicies
+from specviz.drafters.drafting.growing import ShapeOptions
 from specviz.drafters.model import ModelDrafter
-from specviz.drafters.parts.shape import ShapeOptions
 from specviz.engine.recorder import Recorder
 from specviz.engine.scoring import ScoredTree, score
 from specviz.errors import PairingError

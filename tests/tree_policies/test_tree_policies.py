@@ -15,18 +15,18 @@ from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling, transform
 from specviz.core.tree import DraftTree
 from specviz.drafters.base import DraftContext, DraftPolicies
+from specviz.drafters.drafting.growing import ShapeOptions
 from specviz.drafters.model import ModelDrafter
-from specviz.drafters.parts.shape import ShapeOptions
 from specviz.errors import OptionError
 from specviz.lm.load import load
 from specviz.lm.table import TableModel
 from specviz.proof.enumerated_randomness import EnumeratedRandom
 from specviz.resources import ACCEPTANCE_VECTOR, asset_path
 from specviz.trace.layout import touched_tiles
+from specviz.tree_policies.acceptance_vector import measure_ranks, measure_vector, parse_vector
 from specviz.tree_policies.base import Pair, StepCosts
 from specviz.tree_policies.dyspec import DySpecOptions, DySpecTreePolicy, depth_first
 from specviz.tree_policies.eagle2 import Eagle2Options, Eagle2TreePolicy
-from specviz.tree_policies.parts.acceptance_vector import measure_ranks, measure_vector, parse_vector
 from specviz.tree_policies.rsd_s import RsdSOptions, RsdSTreePolicy
 from specviz.tree_policies.sequoia import Plans, SequoiaOptions, SequoiaTreePolicy
 

@@ -17,8 +17,7 @@ from specviz.resources import asset_path
 from specviz.trace.declared_rule import OPERATIONS, evaluate, parse
 from specviz.trace.events import Trial
 from specviz.trace.known_rules import KNOWN, RULES_FILE
-from specviz.verifiers.base import VERIFIERS
-from specviz.verifiers.parts.declarations import text
+from specviz.verifiers.base import VERIFIERS, declared_rules
 
 VOCAB = 7
 
@@ -69,7 +68,7 @@ def test_every_threshold_of_a_verifier_is_what_its_declaration_makes_of_the_tria
 def test_every_verifier_declares_its_rule_and_the_shipped_file_holds_all_of_them():
     assert {name for name, kind in VERIFIERS.items() if kind.rule is None} == set()
     assert set(KNOWN) == set(VERIFIERS.names())
-    assert asset_path(RULES_FILE).read_text(encoding="utf-8") == text(), "run `make generate`"
+    assert asset_path(RULES_FILE).read_text(encoding="utf-8") == declared_rules(), "run `make generate`"
 
 
 @pytest.mark.parametrize(

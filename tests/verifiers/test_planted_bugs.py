@@ -6,10 +6,9 @@ import pytest
 
 from specviz.core.sampling import residual, without
 from specviz.proof.exhaustive import WARM, ProofCase, error
-from specviz.verifiers import block, kseq, traversal
+from specviz.verifiers import block, candidates, kseq, traversal
+from specviz.verifiers.candidates import path_reach, scaled_rejection
 from specviz.verifiers.kseq import KSeqVerifier, Level
-from specviz.verifiers.parts import candidates
-from specviz.verifiers.parts.candidates import path_reach, scaled_rejection
 
 CAUGHT = 1e-6
 

@@ -13,13 +13,21 @@ from typing import Any, Literal, Protocol
 import torch
 
 from specviz.errors import ModelError, OptionError
-from specviz.lm.bare import BareLlama, BarePass, Graphs
 from specviz.lm.base import Cache, LanguageModel
 from specviz.lm.checkpoint import read_config, sha256_of, weight_files
-from specviz.lm.llama_config import LlamaShape, why_not_lean
+from specviz.lm.llama.bare import (
+    BareLlama,
+    BarePass,
+    Graphs,
+    check_room,
+    parameters,
+    pass_bytes,
+    read_parameters,
+    shape_named,
+)
+from specviz.lm.llama.shape import LlamaShape, why_not_lean
 from specviz.lm.load import LoadedModel, lean_weights, shape_of
 from specviz.lm.place import DTYPES, choose_device, choose_dtype, fetch_weights, locate
-from specviz.lm.shapes import check_room, parameters, pass_bytes, read_parameters, shape_named
 from specviz.lm.step_time import Clock, filled_cache, pass_s, synchronize
 from specviz.protocol.profiles import ModelSizes, ProfileRequest
 

@@ -16,7 +16,7 @@ from torch import Tensor
 from specviz.core.randomness import SeededRandom
 from specviz.protocol.sweeps.intervals import Estimate, ratio_of_sums
 from specviz.theory.optimal import Row, independent_bound, pair_bound
-from specviz.tree_policies.parts.acceptance_vector import measure_vector
+from specviz.tree_policies.acceptance_vector import measure_vector
 from specviz.verifiers.kseq import solve
 
 ONE = "one candidate"

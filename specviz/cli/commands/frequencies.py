@@ -183,7 +183,7 @@ def _acceptance(
 ) -> tuple[Acceptance, Mapping[float, Sequence[float]]]:
     """Along what the target writes after the prompts; and how much each of these texts repeats itself."""
     from specviz.core.sampling import Sampling
-    from specviz.lm.trimmed import TrimmedModel
+    from specviz.lm.vocabulary import TrimmedModel
     from specviz.studies.heads.measure import alphas
     from specviz.training.frequencies import CountPlan, continuations
 
@@ -205,7 +205,7 @@ def _acceptance(
 
 def _ratios(drafter: LoadedModel, table: frequencies.FrequencyTable, sizes: Sequence[int]) -> Mapping[int, Quartiles]:
     """Head size → step time relative to the whole head."""
-    from specviz.lm.trimmed import TrimmedModel
+    from specviz.lm.vocabulary import TrimmedModel
     from specviz.studies.heads.measure import step_ratios
 
     trimmed = {size: TrimmedModel(drafter.model, frequencies.kept_by(table, "target", size)) for size in sizes}

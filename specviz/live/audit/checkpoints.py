@@ -13,10 +13,9 @@ import torch
 from torch import Tensor
 
 from specviz.errors import ModelError
-from specviz.lm.checkpoint import read_config, sha256_of, weight_files
-from specviz.lm.eyes import Eyes, EyesShape
+from specviz.lm.checkpoint import StoredTensors, read_config, sha256_of, weight_files
+from specviz.lm.llama.captioner import Eyes, EyesShape
 from specviz.lm.place import choose_device, fetch_weights, locate
-from specviz.lm.stored_tensors import StoredTensors
 from specviz.lm.text import TextCodec
 from specviz.scenes.raster import pixels
 from specviz.scenes.scene import Scene

@@ -9,9 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from specviz.drafters.parts.depth_family import block_parameters, running_parameters, shape_of
-from specviz.drafters.parts.module_files import read_module
-from specviz.drafters.small_model import SmallModelModule
+from specviz.drafters.learned.weights import read_module
+from specviz.drafters.small_model import SmallModelModule, block_parameters, running_parameters, shape_of
 from specviz.errors import BenchError
 from specviz.lm.base import GivesFeatures, LanguageModel
 from specviz.protocol.runs import PromptCard, RunRequest, TraceSource

@@ -19,9 +19,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from specviz.drafters.parts.depth_family import BLOCKS, STUDIED, WHOLE, members, shape_of
-from specviz.drafters.parts.module_files import read_module
-from specviz.drafters.small_model import SmallModelModule, SmallModelShape
+from specviz.drafters.learned.weights import read_module
+from specviz.drafters.small_model import BLOCKS, STUDIED, WHOLE, SmallModelModule, SmallModelShape, members, shape_of
 from specviz.lm.base import GivesFeatures
 from specviz.lm.load import load
 from specviz.training.mixture import DocumentWindows

@@ -20,7 +20,7 @@ from specviz.bench.core.contest import rotated
 from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
 from specviz.lm.base import LanguageModel
-from specviz.lm.origin import Origin
+from specviz.lm.place import Origin
 from specviz.protocol.lanes import DRAFT, TARGET, Lanes, Span
 from specviz.studies.lanes.result import LanesCase, LanesRun
 from specviz.theory.formulas import StepTimes

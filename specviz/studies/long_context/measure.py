@@ -18,8 +18,8 @@ from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
 from specviz.drafters.base import DRAFTERS, DraftContext, Drafter
 from specviz.drafters.cross_kv import CrossKVDrafter
+from specviz.drafters.learned.cross_network import PRESETS
 from specviz.drafters.model import ModelDrafter
-from specviz.drafters.parts.cross_shape import PRESETS
 from specviz.lm.base import Cache, GivesFeatures, LanguageModel
 from specviz.options import Options
 from specviz.protocol.trainings import UNTRAINED

@@ -23,13 +23,12 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from specviz.drafters.parts.cross_shape import WINDOW
-from specviz.drafters.parts.trained import DrafterModule
+from specviz.drafters.learned.cross_network import WINDOW
+from specviz.drafters.learned.module import DrafterModule
 from specviz.errors import TrainingError
 from specviz.lm.checkpoint import read_config
-from specviz.lm.llama_config import LlamaShape
+from specviz.lm.llama.shape import LlamaShape, raised_base, write_raised
 from specviz.lm.place import locate
-from specviz.lm.raised_context import raised_base, write_raised
 from specviz.options import Options
 from specviz.protocol.sweeps.intervals import mean
 from specviz.studies.long_context.result import Beyond, BeyondContext, ContextAcceptance, RaisedLoss

@@ -18,7 +18,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from specviz.lm.checkpoint import EYES as EYES_FILE
-from specviz.lm.eyes import PREFIX, Eyes
+from specviz.lm.llama.captioner import PREFIX, Eyes
 from specviz.lm.load import load
 from specviz.resources import take_over
 from specviz.scenes.vocabulary import END

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from specviz.lm.eyes import Eyes, EyesShape
+from specviz.lm.llama.captioner import Eyes, EyesShape
 from specviz.scenes.vocabulary import PICTURE_IDS
 from specviz.training.captions.batches import IGNORED, CaptionBatch
 from specviz.training.captions.lessons import KINDS, NOT_ASKED, Lesson

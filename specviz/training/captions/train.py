@@ -15,7 +15,7 @@ import torch
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
 from transformers import LlamaForCausalLM
 
-from specviz.lm.eyes import EyesShape
+from specviz.lm.llama.captioner import EyesShape
 from specviz.scenes.vocabulary import END, PICTURE_IDS, PICTURE_TOKENS, PIECES, UNKNOWN, token_strings
 from specviz.training.captions.batches import CaptionBatch, Captions, LessonCaptions
 from specviz.training.captions.lessons import Lesson, Lessons

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from specviz.drafters.parts.trained import DrafterModule
+from specviz.drafters.learned.module import DrafterModule
 from specviz.errors import TrainingError
 from specviz.options import Options
 from specviz.training.loop import save_whole

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from specviz.drafters.parts.trained import DrafterModule
+from specviz.drafters.learned.module import DrafterModule
 from specviz.options import Options
 from specviz.training.modules.batches import beginnings, written
 from specviz.training.modules.teacher import Reading, Teacher

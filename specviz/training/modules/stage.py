@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from specviz.drafters.parts.trained import MODULES
+from specviz.drafters.learned.module import MODULES
 from specviz.errors import TrainingError
 from specviz.options import from_mapping
 from specviz.training.modules.train import ModuleTraining, Wanted, train_modules

@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.nn import functional
 from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
-from specviz.drafters.parts.trained import (
+from specviz.drafters.learned.module import (
     Distance,
     DrafterModule,
     FeatureBatch,

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from specviz.drafters.parts.eagle_trunk import EagleTrunk
-from specviz.drafters.parts.module_files import ModuleCard, fill_from, write_module
-from specviz.drafters.parts.published_eagle import write_speculators
-from specviz.drafters.parts.trained import MODULES, Distance, DrafterModule, divergence, fresh
+from specviz.drafters.learned.eagle_network import EagleTrunk
+from specviz.drafters.learned.module import MODULES, Distance, DrafterModule, divergence, fresh
+from specviz.drafters.learned.published import write_speculators
+from specviz.drafters.learned.weights import ModuleCard, fill_from, write_module
 from specviz.errors import TrainingError
 from specviz.options import Options, from_mapping, to_mapping
 from specviz.training.alignment.losses import LOSSES

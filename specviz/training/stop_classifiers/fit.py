@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from specviz.stop_policies.base import Recipe
-from specviz.stop_policies.parts.network import Layers, logits
+from specviz.stop_policies.learned import Layers, logits
 
 WEIGHT_DECAY = 0.05
 SEED = 7

@@ -18,8 +18,7 @@ from specviz.errors import OptionError, TrainingError
 from specviz.lm.base import LanguageModel
 from specviz.protocol.runs import Learned
 from specviz.stop_policies.base import STOP_POLICIES, Recipe
-from specviz.stop_policies.parts.candidate import FEATURES
-from specviz.stop_policies.parts.trained import against_base_rate
+from specviz.stop_policies.learned import FEATURES, against_base_rate
 from specviz.trace.events import Trace
 from specviz.training.stop_classifiers.costs import GoesOn, PolicyCost, costs_of, outcome
 from specviz.training.stop_classifiers.fit import Fitted, accuracy, auc, fit, frequency, log_loss

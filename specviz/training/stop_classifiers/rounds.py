@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from specviz.errors import TrainingError
-from specviz.stop_policies.parts.candidate import HEAD, features
+from specviz.stop_policies.learned import HEAD, features
 from specviz.trace.events import Node, Round, TopK, Trace
 
 NO_ENTRY = 1e-3

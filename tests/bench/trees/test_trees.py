@@ -24,8 +24,8 @@ from specviz.bench.trees.table import _tree_table
 from specviz.core.randomness import SeededRandom
 from specviz.drafters.base import DraftContext, DraftPolicies
 from specviz.drafters.capabilities import policies_of, with_model
+from specviz.drafters.drafting.growing import ShapeOptions
 from specviz.drafters.model import ModelDrafter
-from specviz.drafters.parts.shape import ShapeOptions
 from specviz.errors import SpecVizError
 from specviz.live.plan import make_plan
 from specviz.live.source import LiveSource

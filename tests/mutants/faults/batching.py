@@ -11,21 +11,21 @@ BESIDE = "tests/asynchronous/test_simulation.py"
 FAULTS: tuple[Fault, ...] = (
     Fault(
         "batch: the mask does not end where the text does",
-        "specviz/lm/llama_batch.py",
+        "specviz/lm/llama/batch.py",
         "visible[lane, 0, :rows, : one.stop] = seen",
         "visible[lane, 0, :rows] = True",
         (PASSES,),
     ),
     Fault(
         "batch: who moves into a free lane leaves its rows behind",
-        "specviz/lm/llama_batch.py",
+        "specviz/lm/llama/batch.py",
         "self.storage[:, own.lane, :, : last.length] = self.storage[:, last.lane, :, : last.length]",
         "pass",
         (PASSES, TEXTS),
     ),
     Fault(
         "batch: a masked row may be anything, NaN too",
-        "specviz/lm/llama_batch.py",
+        "specviz/lm/llama/batch.py",
         "self.storage = torch.zeros(size,",
         "self.storage = torch.full(size, float('nan'),",
         (PASSES,),

@@ -14,21 +14,21 @@ DATASTORE = "tests/datastore/test_datastore.py"
 FAULTS: tuple[Fault, ...] = (
     Fault(
         "stored weights: shapes are not compared before they are multiplied",
-        "specviz/drafters/parts/stored_weights.py",
+        "specviz/drafters/learned/weights.py",
         "if one.shape != expected.shape:",
         "if one.ndim != expected.ndim:",
         (MODULE_FILES,),
     ),
     Fault(
         "stored weights: a packed file is unpacked to its end",
-        "specviz/drafters/parts/stored_weights.py",
+        "specviz/drafters/learned/weights.py",
         "unpacker.decompress(raw, most + 1)",
         "unpacker.decompress(raw, -1)",
         (MODULE_FILES,),
     ),
     Fault(
         "modules: a card may ask for any size",
-        "specviz/drafters/parts/trained.py",
+        "specviz/drafters/learned/module.py",
         "if numbers > most:",
         "if numbers > most**2:",
         (MODULE_FILES,),

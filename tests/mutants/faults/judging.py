@@ -35,21 +35,21 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "block: the probability of a path forgets what is above",
-        "specviz/verifiers/parts/candidates.py",
+        "specviz/verifiers/candidates.py",
         "return min(1.0, reach * p / q)",
         "return min(1.0, p / q)",
         proved(CHAIN.format("block")),
     ),
     Fault(
         "block, traversal: what is left is weighed without the reach",
-        "specviz/verifiers/parts/candidates.py",
+        "specviz/verifiers/candidates.py",
         "below = left + 1.0 - reach",
         "below = left + 1.0",
         proved(CHAIN.format("block")),
     ),
     Fault(
         "traversal: the draft of a later sibling is not adjusted",
-        "specviz/verifiers/parts/candidates.py",
+        "specviz/verifiers/candidates.py",
         "return without(proposal, taken)[0] if taken and proposal is not None else proposal",
         "return proposal",
         proved(PAIR.format("traversal")),
@@ -98,7 +98,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "longest path: of equally long ones the last is kept",
-        "specviz/verifiers/parts/longest.py",
+        "specviz/verifiers/candidates.py",
         "worth(node), -node)",
         "worth(node), node)",
         (f"{RULES}/test_lossy.py",),

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from specviz.cli.commands.study import depth_width
-from specviz.drafters.parts.depth_family import STUDIED
+from specviz.drafters.small_model import STUDIED
 from specviz.errors import BenchError
 from specviz.studies.depth_width import replay as texts
 from specviz.studies.depth_width.replay import RecordedText

@@ -6,18 +6,19 @@ from dataclasses import replace
 import pytest
 import torch
 
-from specviz.drafters.parts.depth_family import (
+from specviz.drafters.learned.module import FeatureBatch, TargetParts, fresh
+from specviz.drafters.learned.weights import read_card, read_module
+from specviz.drafters.small_model import (
     BLOCKS,
     DEPTHS,
     WHOLE,
+    SmallModelModule,
+    SmallModelShape,
     block_parameters,
     members,
     running_parameters,
     shape_of,
 )
-from specviz.drafters.parts.module_files import read_card, read_module
-from specviz.drafters.parts.trained import FeatureBatch, TargetParts, fresh
-from specviz.drafters.small_model import SmallModelModule, SmallModelShape
 from specviz.errors import TrainingError
 from specviz.lm.load import load
 from specviz.proof.small_llama import small_pair

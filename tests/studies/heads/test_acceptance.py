@@ -8,7 +8,7 @@ import torch
 from specviz.core.sampling import Sampling
 from specviz.errors import BenchError
 from specviz.lm.table import TableModel
-from specviz.lm.trimmed import TrimmedModel
+from specviz.lm.vocabulary import TrimmedModel
 from specviz.studies.heads.measure import alphas
 
 TARGET, DRAFTER = TableModel(4, 1), TableModel(4, 2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from specviz.lm.load import load
-from specviz.lm.origin import Origin
+from specviz.lm.place import Origin
 from specviz.studies.lanes.measure import METHODS, LanesPlan, compare
 from tests.lm.conftest import checkpoint, one_thread
 

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from specviz.drafters.cross_kv import CrossKVModule
-from specviz.drafters.parts.cross_shape import CrossKVShape
-from specviz.drafters.parts.trained import fresh
+from specviz.drafters.learned.cross_network import CrossKVShape
+from specviz.drafters.learned.module import fresh
 from specviz.errors import TrainingError
 from specviz.studies.long_context.training import both_networks, trainings_of, within
 from specviz.training.modules import stage

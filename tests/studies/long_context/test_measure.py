@@ -11,8 +11,8 @@ import torch
 
 from specviz.errors import ModelError
 from specviz.lm.checkpoint import read_config
+from specviz.lm.llama.shape import write_raised
 from specviz.lm.load import load
-from specviz.lm.raised_context import write_raised
 from specviz.proof.small_llama import SHAPE, small_pair
 from specviz.protocol.sweeps.intervals import Estimate
 from specviz.studies.long_context.measure import bytes_of, measure

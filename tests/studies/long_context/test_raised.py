@@ -4,10 +4,10 @@ import pytest
 import torch
 
 from specviz.drafters.cross_kv import CrossKVModule
-from specviz.drafters.parts.cross_shape import CrossKVShape
-from specviz.drafters.parts.trained import fresh
+from specviz.drafters.learned.cross_network import CrossKVShape
+from specviz.drafters.learned.module import fresh
 from specviz.errors import TrainingError
-from specviz.lm.raised_context import write_raised
+from specviz.lm.llama.shape import write_raised
 from specviz.lm.rotary import turned
 from specviz.studies.long_context.training import RaisedOptions, _read, beyond, losses_at, spread_texts
 from specviz.training.modules.measure import HeldOut

@@ -52,7 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from specviz.lm.origin import Origin
+    from specviz.lm.place import Origin
     from specviz.lm.step_time import use_threads
     from specviz.studies.lanes.measure import LanesPlan, compare
 

@@ -112,7 +112,7 @@ def run(args: argparse.Namespace) -> int:
 def _plan(args: argparse.Namespace) -> TreePlan:
     """Raises OptionError for flags that are no numbers, or sizes below one."""
     from specviz.bench.trees.plan import TreePlan
-    from specviz.tree_policies.parts.acceptance_vector import vector_for
+    from specviz.tree_policies.acceptance_vector import vector_for
 
     sizes = {name: numbers(args, name, int, "6,14") for name in ("lengths", "budgets", "level_candidates")}
     for name, values in sizes.items():

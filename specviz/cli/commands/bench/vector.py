@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     from specviz.bench.core.contexts import Places, distributions
     from specviz.core.randomness import SeededRandom
     from specviz.core.sampling import Sampling
-    from specviz.tree_policies.parts.acceptance_vector import measure_ranks, measure_vector
+    from specviz.tree_policies.acceptance_vector import measure_ranks, measure_vector
 
     at_least_one(args, ("width", "step", "threads", *(() if args.prompts is None else ("prompts",))))
     models = SharedModels()

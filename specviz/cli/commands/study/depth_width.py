@@ -93,7 +93,7 @@ def _train(args: argparse.Namespace) -> int:
 
 
 def _ship(first: DepthStudy) -> None:
-    from specviz.drafters.parts.depth_family import STUDIED
+    from specviz.drafters.small_model import STUDIED
     from specviz.studies.depth_width.training import folder_of
 
     for name in map(folder_of, STUDIED):
@@ -236,7 +236,7 @@ def _lines() -> Callable[[dict[str, Any]], None]:
 
 def _replay(files: list[Path]) -> int:
     """Matched tokens per round of the shipped networks on recorded texts, which need no pass of the target."""
-    from specviz.drafters.parts.depth_family import STUDIED
+    from specviz.drafters.small_model import STUDIED
     from specviz.lm.load import load
     from specviz.studies.depth_width.measure import matched_by_gamma, networks
     from specviz.studies.depth_width.replay import of_traces

@@ -88,9 +88,9 @@ def _run(args: argparse.Namespace) -> long_contexts.LongContexts:
 
 
 def _costs(repeats: int) -> tuple[long_contexts.ContextCost, ...]:
+    from specviz.lm.llama.shape import write_raised
     from specviz.lm.load import load
     from specviz.lm.place import locate
-    from specviz.lm.raised_context import write_raised
     from specviz.studies.long_context.measure import measure
 
     with tempfile.TemporaryDirectory() as folder:

@@ -1,0 +1,257 @@
+"""The draft under way, between the three that make it, and the drafters whose drafts grow so.
+
+    tree policy ─ expand(nodes) ─► [ stop: below these? ] ─► a pass of the model ─► [ stop: draw here? ] ─► tree policy
+
+`GrowingDraft` is that draft, `LastDraft` what a run remembers between rounds for the stop policy, `GrowingDrafter` what
+such drafters share: the policies of a run, or else the shape that their own options describe.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import torch
+from torch import Tensor
+
+from specviz.core.randomness import RandomSource
+from specviz.core.sampling import Sampling, transform
+from specviz.core.tree import ROOT, DraftTree, Shape
+from specviz.drafters.base import DraftContext, Drafter, DraftPolicies, Proposal
+from specviz.drafters.capabilities import Grows
+from specviz.errors import DraftError
+from specviz.options import Options, option
+from specviz.stop_policies.base import StopOptions, StopPolicy
+from specviz.trace.events import CandidateKind, Option
+from specviz.tree_policies.base import TargetProposal, TreePolicy
+from specviz.tree_policies.drawing import DRAWS, check_size
+from specviz.tree_policies.levels import LevelsOptions, LevelsTreePolicy
+
+Answer = Callable[[Sequence[int], int], Tensor]
+"""(nodes, the depth of what follows them) → logits [len(nodes), V], from one pass"""
+
+
+@dataclass(slots=True)
+class GrowingDraft:
+    """Implements `tree_policies.base.Draft` for the tree policy and `stop_policies.base.DraftView` for the stop
+    policy."""
+
+    context: DraftContext
+    proposal: Proposal
+    stop_policy: StopPolicy[StopOptions]
+    deepest: int
+    """no candidate deeper than this"""
+    answer: Answer
+    source: str
+    """name of the drafter"""
+    hidden_of: Callable[[int], Tensor | None] = lambda node: None
+    """the drafter's last hidden state [H] at a node it has read, where it gives one"""
+    draws: int = 0
+
+    @property
+    def tree(self) -> DraftTree:
+        return self.proposal.tree
+
+    @property
+    def sampling(self) -> Sampling:
+        return self.context.sampling
+
+    @property
+    def randomness(self) -> RandomSource:
+        return self.context.randomness
+
+    @property
+    def round(self) -> int:
+        return self.context.round
+
+    @property
+    def target_proposal(self) -> TargetProposal | None:
+        return self.context.target_proposal
+
+    @property
+    def chain_levels(self) -> int | None:
+        return self.stop_policy.levels()
+
+    @property
+    def note(self) -> dict[str, Option]:
+        return self.proposal.note
+
+    def expand(self, nodes: Sequence[int]) -> tuple[list[int], Tensor]:
+        """See `tree_policies.base.Draft.expand`."""
+        depths = self.tree.depths
+        asked = [node for node in nodes if depths[node] < self.deepest]
+        if asked and asked != [ROOT]:
+            asked = self.stop_policy.going_on(self, asked)
+        if not asked:
+            return [], torch.empty(0)
+        logits = self.answer(asked, 1 + max(depths[node] for node in asked))
+        self.proposal.draft_logits.append((asked, logits))
+        drawn = [index for index, node in enumerate(asked) if self.stop_policy.draws_at(self, node)]
+        if len(drawn) == len(asked):
+            return asked, logits
+        return [asked[index] for index in drawn], logits[drawn]
+
+    def add(
+        self, parent: int, token: int, kind: CandidateKind, proposal: Tensor | None, source: str | None = None
+    ) -> int:
+        return self.tree.add(parent, token, kind, proposal, source or self.source)
+
+    def draw(self, probs: Tensor) -> int:
+        self.draws += 1
+        return self.randomness.draw(probs, ("draft", self.round, self.draws - 1)).token
+
+    def arrange(self, nodes: Sequence[int]) -> None:
+        """See `tree_policies.base.Draft.arrange`."""
+        tree = self.tree
+        place = {node: index for index, node in enumerate(nodes)}
+        dropped = [node for node in range(len(tree)) if node not in place]
+        if any(tree.kinds[node] != "point_mass" for node in dropped):
+            raise DraftError(
+                f"the tree policy drops node {dropped[0]}, which was drawn; a drawn candidate must be submitted, or "
+                "the text is biased. This is a fault of the policy."
+            )
+        families = tree.families()
+        for node in nodes:
+            family = [place[child] for child in families[node] if child in place]
+            if family != sorted(family) or any(child <= place[node] for child in family):
+                raise DraftError(
+                    f"the tree policy moves the children of node {node} out of their order; this is its fault."
+                )
+        tree.arrange(nodes)
+        kept = [(part, rows) for part, rows in self.proposal.draft_logits if any(node in place for node in part)]
+        self.proposal.draft_logits[:] = [_renumbered(part, rows, place) for part, rows in kept]
+
+    def parent(self, node: int) -> int:
+        return self.tree.parents[node]
+
+    def depth(self, node: int) -> int:
+        return self.tree.depths[node]
+
+    def head(self, node: int, count: int) -> list[float]:
+        distribution = self._distribution(node)
+        found: list[float] = distribution.topk(min(count, len(distribution))).values.tolist()
+        return found
+
+    def prob(self, node: int) -> float:
+        tree = self.tree
+        proposal = tree.proposals[node]
+        distribution = self._distribution(tree.parents[node]) if proposal is None else proposal
+        return float(distribution[tree.tokens[node]])
+
+    def entropy(self, node: int) -> float:
+        return float(torch.special.entr(self._distribution(node)).sum())
+
+    def hidden(self, node: int) -> Tensor | None:
+        found = self.hidden_of(node)
+        return None if found is None else found.float().cpu()
+
+    def text(self, node: int) -> list[int]:
+        return [*self.context.tokens, *self.tree.token_path(node)]
+
+    def _distribution(self, node: int) -> Tensor:
+        """Looked for where it was asked for: few policies want to know, and those of few nodes."""
+        logits = next(rows[part.index(node)] for part, rows in self.proposal.draft_logits if node in part)
+        return logits.float().softmax(-1) if self.sampling.greedy else transform(logits, self.sampling)
+
+
+def _renumbered(nodes: Sequence[int], rows: Tensor, place: dict[int, int]) -> tuple[list[int], Tensor]:
+    kept = [index for index, node in enumerate(nodes) if node in place]
+    return [place[nodes[index]] for index in kept], rows if len(kept) == len(nodes) else rows[kept]
+
+
+@dataclass(slots=True)
+class LastDraft:
+    """Finds out how the previous round went: what was committed beyond one token was accepted."""
+
+    levels: int | None = None
+    length: int = 0
+
+    def report(self, stop_policy: StopPolicy[StopOptions], context: DraftContext) -> None:
+        """Tell the stop policy; nothing before the first draft."""
+        if self.levels is not None:
+            committed = len(context.tokens) - self.length
+            accepted = max(0, committed if context.target_proposal is not None else committed - 1)
+            stop_policy.learn(self.levels, min(self.levels, accepted))  # more, where others drafted below
+
+    def remember(self, tree: DraftTree, tokens: Sequence[int]) -> None:
+        self.levels, self.length = max(tree.depths), len(tokens)
+
+
+@dataclass(frozen=True)
+class GrowingOptions(Options, ABC):
+    """Options of a drafter whose drafts grow."""
+
+    @property
+    @abstractmethod
+    def tree_policy(self) -> TreePolicy[Options]:
+        """The shape that they describe as a tree policy, for runs that choose none."""
+
+
+@dataclass(frozen=True)
+class ShapeOptions(GrowingOptions):
+    """Shape of the draft, and how its candidates are drawn."""
+
+    gamma: int = option(
+        4, help="tokens drafted per round, as a chain", minimum=1, maximum=32, unless="branching", shape=True
+    )
+    branching: tuple[int, ...] = option(
+        (),
+        help="children per node at each level, such as 3,2,1; makes a tree and replaces gamma",
+        minimum=1,
+        maximum=32,
+        shape=True,
+    )
+    draw: str = option(
+        "auto",
+        help="how candidates are drawn; auto: i.i.d. for a chain, without replacement for a tree, the most probable "
+        "at temperature 0",
+        choices=("auto", *DRAWS),
+        shape=True,
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_size(self.branching)
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """Children per node, level by level."""
+        return self.branching or (1,) * self.gamma
+
+    @property
+    def tree_policy(self) -> TreePolicy[Options]:
+        return LevelsTreePolicy(LevelsOptions(branching=self.widths, draw=self.draw))
+
+
+GrowingOptionsT_co = TypeVar("GrowingOptionsT_co", bound=GrowingOptions, covariant=True)
+ShapeOptionsT_co = TypeVar("ShapeOptionsT_co", bound=ShapeOptions, covariant=True)
+
+
+class GrowingDrafter(Drafter[GrowingOptionsT_co], Grows):
+    """A drafter whose drafts grow by a policy: that of the run, or else what its own options describe."""
+
+    def __init__(self, options: GrowingOptionsT_co) -> None:
+        super().__init__(options)
+        self.draft_policies = DraftPolicies()
+
+    def follow(self, draft_policies: DraftPolicies) -> None:
+        self.draft_policies = draft_policies
+
+    def policies(self) -> DraftPolicies:
+        return self.draft_policies
+
+    @property
+    def tree_policy(self) -> TreePolicy[Options]:
+        """The policy that its drafts follow."""
+        return self.draft_policies.tree_policy or self.options.tree_policy
+
+    def gives_hidden(self) -> bool:
+        return False
+
+    def kinds(self, sampling: Sampling) -> frozenset[CandidateKind]:
+        return self.tree_policy.kinds(sampling)
+
+    def shape(self, sampling: Sampling) -> Shape:
+        return self.tree_policy.shape(sampling)

@@ -1,0 +1,308 @@
+"""What EAGLE's network is made of: one Llama block that drafts from states, and a smaller head of its own.
+
+    DraftBlock (torch module, whole texts at once) ─ lean ─► LeanBlock (fused projections, tree cache, row by row)
+
+In training a draft is unrolled from every place of a text together: step 0 reads the target's states, step s what step
+s - 1 made of them. A row of step s sees the rows of step 0 up to its own place, and of every later step the one of its
+own place alone (EAGLE-3, 2503.01840, training-time test).
+
+`TokenMap` says which tokens a smaller head answers for, and keeps such a map from going wrong silently; its buffers are
+in the module's file, and `d2t` and `t2d` mean what they mean in published EAGLE-3 weights. `log_normaliser` never holds
+all logits of a frozen head: a few rows at a time stay in the processor's cache, where [rows, V] would be written to
+memory and read again many times.
+
+Shapes: B texts, T rows, H hidden size, D head size, V vocabulary, V' tokens of the smaller head.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from specviz.errors import ModelError, TrainingError
+from specviz.lm.kernels import Projection, calibrate
+from specviz.lm.llama.rows import Layer, LlamaRows, Norm, Step
+from specviz.lm.llama.shape import LlamaShape
+from specviz.lm.rotary import paired
+
+
+@dataclass(frozen=True, slots=True)
+class BlockShape:
+    """Sizes of one block."""
+
+    hidden: int
+    inputs: int
+    """what queries, keys and values are made of: H, or 2·H where the embedding stands beside the state"""
+    heads: int
+    kv_heads: int
+    head_size: int
+    ffn: int
+    extra: int = 0
+    """outputs beside the state"""
+    theta: float = 10000.0
+    eps: float = 1e-6
+
+
+@dataclass(slots=True)
+class Memory:
+    """Keys and values [B, heads, T, D] of the steps of an unrolled draft, step 0 first."""
+
+    keys: list[Tensor] = field(default_factory=list)
+    values: list[Tensor] = field(default_factory=list)
+
+
+class Attention(nn.Module):
+    """Names of the weights as in transformers."""
+
+    def __init__(self, shape: BlockShape) -> None:
+        super().__init__()
+        self.shape = shape
+        queries, keys = shape.heads * shape.head_size, shape.kv_heads * shape.head_size
+        self.q_proj = nn.Linear(shape.inputs, queries, bias=False)
+        self.k_proj = nn.Linear(shape.inputs, keys, bias=False)
+        self.v_proj = nn.Linear(shape.inputs, keys, bias=False)
+        self.o_proj = nn.Linear(queries, shape.hidden, bias=False)
+
+    def forward(self, inputs: Tensor, memory: Memory) -> Tensor:
+        """inputs [B, T, inputs] of the next step → [B, T, H]."""
+        step, rows = len(memory.keys), inputs.shape[1]
+        queries = self._turned(self.q_proj(inputs), step)
+        shared = self.shape.heads // self.shape.kv_heads
+        memory.keys.append(self._turned(self.k_proj(inputs), step).repeat_interleave(shared, 1))
+        memory.values.append(self._split(self.v_proj(inputs)).repeat_interleave(shared, 1))
+        if step == 0:
+            found = functional.scaled_dot_product_attention(queries, memory.keys[0], memory.values[0], is_causal=True)
+        else:
+            found = self._unrolled(queries, memory, rows)
+        merged: Tensor = self.o_proj(found.transpose(1, 2).flatten(2))
+        return merged
+
+    def _unrolled(self, queries: Tensor, memory: Memory, rows: int) -> Tensor:
+        first, later = memory.keys[0][:, :, :rows], memory.keys[1:]
+        ahead = torch.ones(rows, rows, dtype=torch.bool, device=queries.device).triu(1)
+        scores = (queries @ first.mT).masked_fill(ahead, -torch.inf)
+        own = torch.stack([(queries * keys[:, :, :rows]).sum(-1) for keys in later], -1)
+        weights = (torch.cat([scores, own], -1) * self.shape.head_size**-0.5).softmax(-1).to(queries.dtype)
+        found: Tensor = weights[..., :rows] @ memory.values[0][:, :, :rows]
+        for number, values in enumerate(memory.values[1:]):
+            found = found + weights[..., rows + number, None] * values[:, :, :rows]
+        return found
+
+    def _split(self, x: Tensor) -> Tensor:
+        heads: Tensor = x.unflatten(-1, (-1, self.shape.head_size)).transpose(1, 2)
+        return heads
+
+    def _turned(self, x: Tensor, step: int) -> Tensor:
+        """Rotated to positions `step`, `step` + 1, … (2104.09864), halves as in transformers."""
+        x = self._split(x)
+        size = self.shape.head_size
+        exponents = torch.arange(0, size, 2, dtype=torch.float32, device=x.device) / size
+        positions = torch.arange(step, step + x.shape[2], dtype=torch.float32, device=x.device)
+        angles = torch.outer(positions, 1.0 / self.shape.theta**exponents)
+        cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+        low, high = x.chunk(2, -1)
+        return torch.cat([low * cos - high * sin, high * cos + low * sin], -1)
+
+
+class Mlp(nn.Module):
+    """Gated; its last `extra` outputs stand beside the state."""
+
+    def __init__(self, shape: BlockShape) -> None:
+        super().__init__()
+        self.gate_proj = nn.Linear(shape.hidden, shape.ffn, bias=False)
+        self.up_proj = nn.Linear(shape.hidden, shape.ffn, bias=False)
+        self.down_proj = nn.Linear(shape.ffn, shape.hidden + shape.extra, bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        found: Tensor = self.down_proj(functional.silu(self.gate_proj(x)) * self.up_proj(x))
+        return found
+
+
+class DraftBlock(nn.Module):
+    """As it is trained."""
+
+    def __init__(self, shape: BlockShape) -> None:
+        super().__init__()
+        self.shape = shape
+        self.self_attn = Attention(shape)
+        self.mlp = Mlp(shape)
+        self.post_attention_layernorm = nn.RMSNorm(shape.hidden, shape.eps)
+
+    def forward(self, inputs: Tensor, x: Tensor, memory: Memory) -> Tensor:
+        """The next step of an unrolled draft: inputs [B, T, inputs], residual x [B, T, H] → [B, T, H + extra]."""
+        x = x + self.self_attn(inputs, memory)
+        normed = self.post_attention_layernorm(x.to(self.post_attention_layernorm.weight.dtype))
+        out: Tensor = self.mlp(normed) + functional.pad(x, (0, self.shape.extra))
+        return out
+
+
+class LeanBlock(LlamaRows):
+    """The same block as it runs. Rows are put into a tree cache as those of the target are."""
+
+    def __init__(self, block: DraftBlock, context_length: int) -> None:
+        shape, weight = block.shape, block.self_attn.o_proj.weight.detach()
+        norm = Norm(block.post_attention_layernorm.weight.detach(), shape.eps)
+        attention, mlp = block.self_attn, block.mlp
+        turned = [paired(one.weight.detach(), shape.head_size) for one in (attention.q_proj, attention.k_proj)]
+        joined = torch.cat([mlp.gate_proj.weight, mlp.up_proj.weight]).detach()
+        self._extra = shape.extra
+        self.layer = Layer(
+            attention_norm=norm,  # never asked: what the projections read is made outside
+            qkv=Projection(torch.cat([*turned, attention.v_proj.weight.detach()])),
+            output=Projection(weight),
+            ffn_norm=norm,
+            gate_up=Projection(norm.absorbed_by(joined)),
+            down=Projection(mlp.down_proj.weight.detach()),
+        )
+        super().__init__(_llama_shape(shape, context_length), [self.layer], weight.device, weight.dtype)
+
+    def run(self, inputs: Tensor, x: Tensor, step: Step) -> Tensor:
+        """inputs [n, inputs], residual x [n, H] → [n, H + extra]; keys and values are then in the cache."""
+        x = self.attend(inputs, x, step, 0)
+        if not self._extra:
+            return self._mlp(x, 0)
+        gate, up = self.layer.gate_up(self.layer.ffn_norm(x)).chunk(2, -1)
+        return self.layer.down(functional.silu(gate).mul_(up), functional.pad(x, (0, self._extra)))
+
+    def tune(self, *others: Projection) -> None:
+        """Choose the fastest routines for its projections and those that run beside it."""
+        layer = self.layer
+        calibrate([[one] for one in (layer.qkv, layer.output, layer.gate_up, layer.down, *others)])
+
+
+def _llama_shape(shape: BlockShape, context_length: int) -> LlamaShape:
+    return LlamaShape(
+        layers=1,
+        hidden_size=shape.hidden,
+        heads=shape.heads,
+        kv_heads=shape.kv_heads,
+        head_size=shape.head_size,
+        vocab_size=0,
+        context_length=context_length,
+        norm_eps=shape.eps,
+        rope_theta=shape.theta,
+        tied=True,
+        ffn_size=shape.ffn,
+    )
+
+
+COVERAGE = 0.95
+"""least share of held-out text that the kept tokens make up"""
+HELD_OUT_SHARE = 5
+"""one of so many tokens of a calibration text is held out"""
+
+
+class TokenMap(nn.Module):
+    """Kept tokens, ascending."""
+
+    d2t: Tensor
+    """[V'] int64: the kept token number i is i + d2t[i]"""
+    t2d: Tensor
+    """[V] bool: whether a token is kept"""
+    digest: Tensor
+    """[32] uint8: SHA-256 of the kept ids, so that a head is never read with another map"""
+
+    def __init__(self, kept: int, vocab_size: int) -> None:
+        super().__init__()
+        # On the CPU even in a module that is only outlined: their numbers are checked as they are set.
+        self.register_buffer("d2t", torch.zeros(kept, dtype=torch.int64, device="cpu"))
+        self.register_buffer("t2d", torch.zeros(vocab_size, dtype=torch.bool, device="cpu"))
+        self.register_buffer("digest", torch.zeros(32, dtype=torch.uint8, device="cpu"))
+        self.coverage: float | None = None
+        self.keep(range(kept))
+
+    @property
+    def tokens(self) -> Tensor:
+        """[V'] ids."""
+        return torch.arange(len(self.d2t), device=self.d2t.device) + self.d2t
+
+    def keep(self, ids: Sequence[int]) -> None:
+        """Take these ids, ascending."""
+        kept = torch.tensor(list(ids), dtype=torch.int64, device=self.d2t.device)
+        self.d2t.copy_(kept - torch.arange(len(kept), device=kept.device))
+        self.t2d.zero_()
+        self.t2d[kept] = True
+        self.digest.copy_(digest_of(kept))
+
+    def choose(self, text: Tensor, special: Sequence[int]) -> None:
+        """Keep the most frequent tokens of text [n], with the special ones. Raises TrainingError where they are too few
+        for a held-out part of it: drafts would miss silently."""
+        held_out = text[len(text) - len(text) // HELD_OUT_SHARE :]
+        counts = torch.bincount(text[: len(text) - len(held_out)].cpu(), minlength=len(self.t2d)).tolist()
+        wanted = {*special}
+        if len(wanted) > len(self.d2t):
+            raise TrainingError(f"{len(self.d2t)} tokens cannot hold the {len(wanted)} special ones: keep more.")
+        for token in sorted(range(len(counts)), key=lambda one: (-counts[one], one)):
+            if len(wanted) == len(self.d2t):
+                break
+            wanted.add(token)
+        self.keep(sorted(wanted))
+        self.coverage = float(self.t2d[held_out.to(self.t2d.device)].float().mean())
+        if self.coverage < COVERAGE:
+            raise TrainingError(
+                f"{len(self.d2t)} draft tokens cover {self.coverage:.1%} of held-out text, and fewer than "
+                f"{COVERAGE:.0%} make drafts miss silently: keep more tokens."
+            )
+
+    def check(self, special: Sequence[int]) -> None:
+        """Raises ModelError where the map does not fit its head, its vocabulary or its own digest."""
+        kept, vocab_size = self.tokens, len(self.t2d)
+        reason = ""
+        if not bool(((kept >= 0) & (kept < vocab_size)).all()) or not bool((kept.diff() > 0).all()):
+            reason = "names tokens that do not exist, or not in ascending order"
+        elif int(self.t2d.sum()) != len(kept) or not bool(self.t2d[kept].all()):
+            reason = "says of other tokens that they are kept than the ids it lists"
+        elif missing := [token for token in special if not bool(self.t2d[token])]:
+            reason = f"leaves out the special token {missing[0]}"
+        elif not torch.equal(self.digest, digest_of(kept).to(self.digest.device)):
+            reason = "has another hash than the one it was trained with"
+        if reason:
+            raise ModelError(f"the map of draft tokens {reason}; its head would say nonsense. Train it again.")
+
+
+def digest_of(kept: Tensor) -> Tensor:
+    """SHA-256 of ids as little-endian int64 [32] uint8."""
+    data = kept.cpu().numpy().astype("<i8").tobytes()
+    return torch.tensor(list(hashlib.sha256(data).digest()), dtype=torch.uint8, device="cpu")
+
+
+ROWS = 64
+"""rows whose logits are held together"""
+
+
+class _LogNormaliser(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, rows: Tensor, weight: Tensor) -> Tensor:
+        """rows [n, H], weight [V, H] → [n] float32."""
+        transposed, slopes, found = weight.t(), torch.empty_like(rows), []
+        for start in range(0, len(rows), ROWS):
+            part = (rows[start : start + ROWS] @ transposed).float()
+            highest = part.amax(-1, keepdim=True)
+            total = part.sub_(highest).exp_().sum(-1, keepdim=True)
+            slopes[start : start + ROWS] = part.div_(total).to(weight.dtype) @ weight
+            found.append((total.log() + highest)[:, 0])
+        ctx.save_for_backward(slopes)
+        return torch.cat(found)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
+        (slopes,) = ctx.saved_tensors
+        return slopes * gradients[0][:, None].to(slopes.dtype), None
+
+
+def log_normaliser(rows: Tensor, weight: Tensor) -> Tensor:
+    """log Σ_v exp(W_v · x) of rows x [..., H] under a frozen head W [V, H]: [...] in float32. Under autocast its
+    products run in autocast's dtype."""
+    device = rows.device.type
+    if torch.is_autocast_enabled(device):
+        dtype = torch.get_autocast_dtype(device)
+        rows, weight = rows.to(dtype), weight.to(dtype)
+    with torch.autocast(device, enabled=False):
+        found: Tensor = _LogNormaliser.apply(rows.flatten(0, -2), weight.detach())  # type: ignore[no-untyped-call]
+    return found.view(rows.shape[:-1])

@@ -1,0 +1,344 @@
+"""The network of the EAGLE family: one block over the last token's embedding and the target's state before it.
+
+    target's states ─ fuse ─► state ┐
+    embedding of the next token ────┴ join ─► block ─► state of the next token ─ head ─► logits
+                                                └─► and so on, from its own state
+
+One architecture with options: EAGLE-1 (2401.15077) joins embedding and state by one matrix; EAGLE-3 (2503.01840) fuses
+several depths, lets attention read both side by side, unrolls drafts in training and has a head of its own.
+
+Shapes: B texts, T tokens, K depths, H hidden size, V vocabulary, V' tokens of its own head.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from specviz.drafters.base import bytes_of
+from specviz.drafters.learned.eagle_layers import BlockShape, DraftBlock, LeanBlock, Memory, TokenMap, log_normaliser
+from specviz.drafters.learned.module import (
+    QUIET,
+    Distance,
+    DrafterModule,
+    FeatureBatch,
+    TargetParts,
+    divergence,
+    least_squares,
+)
+from specviz.errors import OptionError
+from specviz.lm.kernels import Projection
+from specviz.lm.llama.rows import LlamaCache
+from specviz.options import Options, option
+
+EAGLE1, EAGLE3 = "eagle1", "eagle3"
+STEP_WEIGHT = 0.8
+"""of an unrolled step's loss against the step before (EAGLE-3, traineagle3)"""
+
+
+@dataclass(frozen=True)
+class EagleShape(Options):
+    """What the network is, and how it was trained."""
+
+    wiring: str = option(
+        EAGLE1,
+        help="eagle1: embedding and state joined by one matrix; eagle3: both normed, side by side before attention",
+        choices=(EAGLE1, EAGLE3),
+    )
+    depths: tuple[int, ...] = option(
+        (), help="after how many layers the target is read, fused by one matrix; nothing: its last state", minimum=0
+    )
+    unroll: int = option(
+        3, help="steps that a draft is unrolled in training (training-time test); 1: none", minimum=1, maximum=8
+    )
+    draft_tokens: int = option(
+        0, help="tokens that a head of its own answers for; 0: the target's head, all of them", minimum=0
+    )
+    heads: int = option(0, help="attention heads; 0: one for every 64 of the hidden size", minimum=0)
+    kv_heads: int = option(0, help="key and value heads; 0: as many", minimum=0)
+    head_size: int = option(0, help="size of a head; 0: the hidden size shared out", minimum=0)
+    ffn: int = option(0, help="inner size of the MLP; 0: eight thirds of the hidden size", minimum=0)
+    bias: bool = option(False, help="whether the joining matrix has a bias")
+    scale_embedding: bool = option(True, help="whether embeddings are brought to the states' scale before joining")
+    theta: float = option(10000.0, help="base of the rotary positions", minimum=1.0)
+    eps: float = option(1e-6, help="of the norms", minimum=0.0)
+    least_squares: bool = option(
+        True, help="whether the joining matrix starts as the best linear guess of the next state, not at random"
+    )
+    feature_weight: float = option(0.2, help="weight of SmoothL1 to the target's state in the loss", minimum=0.0)
+    token_weight: float = option(1.0, help="weight of the cross entropy to the target's distribution", minimum=0.0)
+    noise: float = option(0.2, help="width of the uniform noise on states in training", minimum=0.0)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.heads and self.kv_heads and self.heads % self.kv_heads:
+            raise OptionError(f"{self.heads} heads cannot share {self.kv_heads} key and value heads evenly.")
+        if self.head_size % 2:
+            raise OptionError(f"head_size is {self.head_size}, but positions turn pairs; choose an even one.")
+
+    def block(self, hidden: int, extra: int = 0) -> BlockShape:
+        """Sizes of the block for a target of this hidden size."""
+        heads = self.heads or max(1, hidden // 64)
+        head_size = self.head_size or 2 * ((hidden // heads + 1) // 2)
+        inputs = hidden if self.wiring == EAGLE1 else 2 * hidden
+        ffn = self.ffn or max(1, hidden * 8 // 3)
+        return BlockShape(hidden, inputs, heads, self.kv_heads or heads, head_size, ffn, extra, self.theta, self.eps)
+
+
+ShapeT_co = TypeVar("ShapeT_co", bound=EagleShape, covariant=True)
+
+
+class EagleTrunk(DrafterModule[ShapeT_co]):
+    """A subclass is registered, and may change how token and state are joined and what the head reads."""
+
+    def __init__(self, target: TargetParts, options: ShapeT_co) -> None:
+        super().__init__(target, options)
+        hidden = self.hidden_size
+        wrong = [depth for depth in options.depths if depth > self.target.layers]
+        if wrong:
+            raise OptionError(
+                f"depths name {wrong[0]}, but {self.target.name} has {self.target.layers} layers; choose fewer."
+            )
+        if options.draft_tokens > self.target.vocab_size:
+            raise OptionError(
+                f"draft_tokens is {options.draft_tokens}, but {self.target.name} has {self.target.vocab_size} tokens."
+            )
+        self.fuse = nn.Linear(len(options.depths) * hidden, hidden, bias=False) if options.depths else None
+        self._add_join(hidden)
+        self.block = DraftBlock(options.block(hidden, self.extra))
+        self.map = TokenMap(options.draft_tokens, self.target.vocab_size) if options.draft_tokens else None
+        self.own_head = nn.Linear(hidden, options.draft_tokens, bias=False) if options.draft_tokens else None
+        spread = float(target.embedding.float().std())
+        self.scale = 1.0 / spread if options.scale_embedding and spread > 0 else 1.0
+        self._lean: LeanTrunk | None = None
+
+    @property
+    def extra(self) -> int:
+        """Outputs of the block beside the state."""
+        return 0
+
+    def _add_join(self, hidden: int) -> None:
+        if self.options.wiring == EAGLE1:
+            self.fc = nn.Linear(2 * hidden, hidden, bias=self.options.bias)
+        else:
+            self.embed_norm, self.hidden_norm, self.norm = (nn.RMSNorm(hidden, self.options.eps) for _ in range(3))
+
+    def depths(self) -> Sequence[int]:
+        return self.options.depths or (self.target.layers,)
+
+    def state_of(self, features: Tensor) -> Tensor:
+        """What the target's states [..., K, H] are to the block [..., H]."""
+        if self.fuse is None:
+            return features[..., 0, :]
+        fused: Tensor = self.fuse(features.flatten(-2))
+        return fused
+
+    def join(self, embedded: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
+        """Of embedding and state [..., H]: what attention reads [..., H or 2·H], and the residual [..., H]."""
+        if self.options.wiring == EAGLE1:
+            x = self.fc(torch.cat([embedded * self.scale, state.to(embedded.dtype)], -1))
+            return x, x
+        return torch.cat([self.embed_norm(embedded), self.hidden_norm(state.to(embedded.dtype))], -1), state
+
+    @property
+    def joins_by_one_matrix(self) -> bool:
+        """Whether `join` is `fc` alone."""
+        return self.options.wiring == EAGLE1
+
+    def read(self, out: Tensor) -> Tensor:
+        """What the head reads of the block's outputs [..., H + extra]."""
+        if self.options.wiring == EAGLE1:
+            return out
+        normed: Tensor = self.norm(out)
+        return normed
+
+    def weights_read(self) -> int:
+        """Less what fuses states, which is done once a round, and the half of the joining matrix that tokens go
+        through, whose products are looked up."""
+        looked_up = bytes_of(self.fc.weight) // 2 if self.joins_by_one_matrix else 0
+        own_head = self.own_head is not None
+        return bytes_of(self) - bytes_of(self.fuse) - looked_up + (0 if own_head else bytes_of(self.head))
+
+    def head_weight(self) -> Tensor:
+        return self.head if self.own_head is None else self.own_head.weight
+
+    def unroll(self, batch: FeatureBatch, most: int) -> list[Tensor]:
+        """The block's outputs [B, T - 1 - k, H + extra] of the steps k = 0, 1, … of a draft from every place."""
+        hidden, length = self.hidden_size, batch.tokens.shape[1]
+        state, memory, outs = self.state_of(self._noisy(batch.features)), Memory(), list[Tensor]()
+        embedded = functional.embedding(batch.tokens, self.embedding)
+        for step in range(min(most, length - 1)):
+            rows = length - 1 - step
+            inputs, x = self.join(embedded[:, 1 + step :], state[:, :rows])
+            out = self.block(inputs, x, memory)
+            state = out[..., :hidden]
+            outs.append(out)
+        return outs
+
+    def _noisy(self, features: Tensor) -> Tensor:
+        if not self.training or self.options.noise == 0.0:
+            return features
+        return features + (torch.rand_like(features) - 0.5) * self.options.noise
+
+    def drafts(self, batch: FeatureBatch, most: int) -> list[Tensor]:
+        return [self.answer(self.read(out)) for out in self.unroll(batch, most)]
+
+    def answer(self, read: Tensor) -> Tensor:
+        """Logits [..., V]; minus infinity for tokens that its head does not know."""
+        logits = functional.linear(read, self.head_weight())
+        if self.map is None:
+            return logits
+        whole = logits.new_full((*logits.shape[:-1], self.target.vocab_size), -torch.inf)
+        return whole.index_copy(-1, self.map.tokens, logits)
+
+    def loss(self, batch: FeatureBatch) -> dict[str, Tensor]:
+        known = batch.target_logits(self.head)
+        expected, counts = self._expected_rows(known)
+        token, feature = [], []
+        outs = self.unroll(batch, self.options.unroll)
+        for step, out in enumerate(outs):
+            weight = STEP_WEIGHT**step
+            counted = None if counts is None else counts[:, 1 + step :]
+            read = self.read(self.aligned(out))
+            if batch.distance is divergence:
+                token.append(weight * self._token_loss(read, expected[:, 1 + step :], counted))
+            else:
+                token.append(weight * self._distance(batch.distance, read, known[:, 1 + step :], counted))
+            if self.feature_share:
+                wanted = batch.final[:, 1 + step :]
+                feature.append(weight * functional.smooth_l1_loss(out[..., : self.hidden_size].float(), wanted))
+        total = sum(STEP_WEIGHT**step for step in range(len(outs)))
+        terms = {"token": self.options.token_weight * torch.stack(token).sum() / total}
+        if feature:
+            terms["feature"] = self.feature_share * torch.stack(feature).sum() / total
+        return terms
+
+    def aligned(self, out: Tensor) -> Tensor:
+        """The block's outputs as the token loss sees them."""
+        return out
+
+    @property
+    def feature_share(self) -> float:
+        """Weight of the regression: only where its state stands for the target's last one."""
+        return self.options.feature_weight if self.fuse is None and self.options.wiring == EAGLE1 else 0.0
+
+    def _expected_rows(self, known: Tensor) -> tuple[Tensor, Tensor | None]:
+        """Of the target's logits [B, T, V]: the mean head row [B, T, H] under its distribution, on the tokens of its
+        own head where that is smaller, and then where the target's first choice is one of them [B, T]."""
+        counts = None
+        if self.map is not None:
+            counts = self.map.t2d[known.argmax(-1)].float()
+            known = known[..., self.map.tokens]
+        return known.softmax(-1).to(known.dtype) @ self.head_weight(), counts
+
+    def _token_loss(self, read: Tensor, expected: Tensor, counts: Tensor | None) -> Tensor:
+        """Cross entropy to the target's distribution p, mean over the rows that count.
+
+        -Σ p log q = logsumexp(W x) - x · (pᵀ W): what stands behind the dot is the same for every unrolled step."""
+        if self.own_head is None:
+            normaliser = log_normaliser(read, self.head)
+        else:
+            normaliser = self.own_head(read).float().logsumexp(-1)
+        each = normaliser - (read.float() * expected.float()).sum(-1)
+        return each.mean() if counts is None else (each * counts).sum() / counts.sum().clamp(min=1.0)
+
+    def _distance(self, distance: Distance, read: Tensor, known: Tensor, counts: Tensor | None) -> Tensor:
+        """Any other distance to p, on the rows that count; it needs every token's logit, which the one above avoids."""
+        if self.map is not None:
+            known = known[..., self.map.tokens]
+        logits = functional.linear(read, self.head_weight()).float()
+        if counts is not None:
+            logits, known = logits[counts.bool()], known[counts.bool()]
+        return distance(logits, known.float().log_softmax(-1))
+
+    def calibrate(self, tokens: Tensor) -> None:
+        if self.map is None or self.own_head is None:
+            return
+        self.map.choose(tokens, self.target.eos_ids)
+        with torch.no_grad():
+            self.own_head.weight.copy_(self.head[self.map.tokens])
+
+    @torch.no_grad()
+    def begin(self, batch: FeatureBatch) -> None:
+        """Join as the least squares of the next state on embedding and state; the block adds little to it at first."""
+        if not self.options.least_squares or not self.joins_by_one_matrix or self.fuse is not None:
+            return
+        embedded = functional.embedding(batch.tokens[:, 1:], self.embedding) * self.scale
+        given = torch.cat([embedded, self.state_of(batch.features)[:, :-1]], -1).flatten(0, 1)
+        self.fc.weight.copy_(least_squares(given, batch.final[:, 1:].flatten(0, 1)))
+        if self.fc.bias is not None:
+            self.fc.bias.zero_()
+        for back in (self.block.self_attn.o_proj, self.block.mlp.down_proj):
+            back.weight.mul_(QUIET)
+
+    def lean(self) -> LeanTrunk:
+        """As it runs, with the weights it has now; made once."""
+        if self._lean is None:
+            self._lean = LeanTrunk(self)
+        return self._lean
+
+    def facts(self) -> dict[str, Any]:
+        if self.map is None or self.map.coverage is None:
+            return {}
+        return {"coverage": round(self.map.coverage, 4), "map_sha256": bytes(self.map.digest.tolist()).hex()}
+
+    def check(self) -> None:
+        if self.map is not None:
+            self.map.check(self.target.eos_ids)
+
+
+class LeanTrunk:
+    """The network as it runs: rows of a tree cache, fused products, the embedding's share of the joining matrix looked
+    up."""
+
+    def __init__(self, trunk: EagleTrunk[Any]) -> None:
+        self.trunk = trunk
+        self.block = LeanBlock(trunk.block, trunk.target.context_length)
+        self._head = Projection(trunk.head_weight().detach().contiguous())
+        self._state: Projection | None = None
+        self._tokens = trunk.embedding
+        beside = [self._head]
+        if trunk.joins_by_one_matrix:
+            of_token, of_state = trunk.fc.weight.detach().chunk(2, -1)
+            self._tokens = functional.linear(trunk.embedding * trunk.scale, of_token, trunk.fc.bias).detach()
+            self._state = Projection(of_state.contiguous())
+            beside.append(self._state)
+        self.block.tune(*beside)
+
+    def new_cache(self) -> LlamaCache:
+        return self.block.new_cache()
+
+    @torch.inference_mode()
+    def state_of(self, features: Tensor) -> Tensor:
+        """States [n, H] of the target's [n, K, H]; a copy."""
+        return self.trunk.state_of(features).clone()
+
+    @torch.inference_mode()
+    def run(
+        self, tokens: Sequence[int], states: Tensor, cache: LlamaCache, parents: Sequence[int] | None = None
+    ) -> Tensor:
+        """Append rows to `cache`: each reads a token and the state [H] before it; outputs [n, H + extra]."""
+        placement = cache.place(tokens, parents, self.trunk.target.context_length)
+        looked_up = functional.embedding(torch.tensor(placement.tokens, device=self.block.device), self._tokens)
+        if self._state is not None:
+            inputs = x = self._state(states, looked_up)
+        else:
+            inputs, x = self.trunk.join(looked_up, states)
+        out = self.block.run(inputs, x, self.block.step(placement, cache))
+        cache.add(placement)
+        return out
+
+    @torch.inference_mode()
+    def logits(self, out: Tensor) -> Tensor:
+        """What follows rows with the outputs [n, H + extra]; [n, V]."""
+        trunk = self.trunk
+        found = self._head(trunk.read(out))
+        if trunk.map is None:
+            return found
+        whole = found.new_full((len(found), trunk.target.vocab_size), -torch.inf)
+        return whole.index_copy_(1, trunk.map.tokens, found)

@@ -1,0 +1,274 @@
+"""The lean forward pass for Llama-architecture checkpoints: where the engine's speed comes from.
+
+Preallocated keys and values, fused projections, the routine per row count that is fastest on this machine, a mask only
+where rows leave the spine, and in-place compaction. Equal to transformers' `LlamaForCausalLM` up to rounding.
+
+Shapes: n new rows, V vocabulary, H hidden size. The blocks themselves are run by `rows`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import replace
+from math import prod
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from specviz.lm.base import Blocks, Cache, ModelInfo, Unfinished
+from specviz.lm.checkpoint import StoredTensors
+from specviz.lm.kernels import Projection, calibrate
+from specviz.lm.llama.batch import LlamaBatch
+from specviz.lm.llama.rows import Layer, LlamaCache, LlamaRows, Norm, Step
+from specviz.lm.llama.shape import LlamaShape
+from specviz.lm.rotary import paired
+
+EMBEDDING = "model.embed_tokens.weight"
+HEAD_OF = {True: EMBEDDING, False: "lm_head.weight"}
+"""tied or not → the tensor that the head is"""
+PREFILL_ROWS = 512
+"""A longer chain is computed in pieces of this size, so that its mask stays small."""
+
+
+class LlamaModel(LlamaRows):
+    """Runs under inference mode; one instance serves any number of caches."""
+
+    def __init__(self, shape: LlamaShape, weights: Mapping[str, Tensor], info: ModelInfo) -> None:
+        self._info = info
+        layers = [_layer(weights, f"model.layers.{i}.", shape) for i in range(shape.layers)]
+        norm = weights["model.norm.weight"]
+        super().__init__(shape, layers, norm.device, norm.dtype)
+        self._norm = Norm(norm, shape.norm_eps)
+        self._weights = weights
+        table = weights[HEAD_OF[shape.tied]]
+        head = table[: info.vocab_size]
+        self._head = Projection(self._norm.absorbed_by(head))
+        shared = self._head.weight is head
+        self._head_weight = head if shared else None
+        """None: the projection's differs, and this is read again for those who ask"""
+        self._embedding = table if shared and shape.tied else _for_lookup(weights)
+        del table, head  # before the routines make their own copies
+        self._last_trimmed: tuple[tuple[int, ...], LlamaModel] | None = None
+        self.kernels = self._calibrate()
+
+    @property
+    def info(self) -> ModelInfo:
+        return self._info
+
+    @torch.inference_mode()
+    def _calibrate(self) -> dict[str, dict[int, str]]:
+        """Which matrix routine serves which row count, per kind of projection; kept for the curious."""
+        groups = {
+            "qkv": [layer.qkv for layer in self._layers],
+            "output": [layer.output for layer in self._layers],
+            "gate_up": [layer.gate_up for layer in self._layers],
+            "down": [layer.down for layer in self._layers],
+            "head": [self._head],
+        }
+        return dict(zip(groups, calibrate(list(groups.values())), strict=True))
+
+    @torch.inference_mode()
+    def with_head(self, tokens: Sequence[int]) -> LlamaModel:
+        """See `lm.trimmed.TrimsHead`. The head's rows are read by asking the head itself, in whatever form its routines
+        keep them: products with 0 and 1 are exact. The last one made is kept for the next run."""
+        key = tuple(tokens)
+        if self._last_trimmed is None or self._last_trimmed[0] != key:
+            trimmed = copy(self)
+            ones = torch.eye(self.shape.hidden_size, device=self.device, dtype=self.dtype)
+            trimmed._head_weight = self.head()[list(tokens)]
+            left_out = (self.shape.vocab_size - len(tokens)) * self.shape.hidden_size
+            trimmed._info = replace(self._info, read_per_pass=self._info.read_per_pass - left_out)
+            trimmed._head = Projection(self._head(ones).t()[list(tokens)].contiguous())
+            trimmed.kernels = self.kernels | {"head": calibrate([[trimmed._head]])[0]}
+            self._last_trimmed = key, trimmed
+        return self._last_trimmed[1]
+
+    @torch.inference_mode()
+    def forward(
+        self,
+        tokens: Sequence[int],
+        cache: Cache,
+        parents: Sequence[int] | None = None,
+        last_only: bool = False,
+    ) -> Tensor:
+        """Logits [n, V], or [1, V] with `last_only` (see `LanguageModel.forward`)."""
+        assert isinstance(cache, LlamaCache), "this cache belongs to another adapter."
+        if parents is None and last_only:
+            while len(tokens) > PREFILL_ROWS:
+                self._hidden(tokens[:PREFILL_ROWS], cache, None)
+                tokens = tokens[PREFILL_ROWS:]
+        x = self._hidden(tokens, cache, parents)
+        if last_only:
+            x = x[-1:]
+        return self._head(self._norm(x))
+
+    @torch.inference_mode()
+    def forward_hidden(
+        self,
+        tokens: Sequence[int],
+        cache: Cache,
+        parents: Sequence[int] | None = None,
+        last_only: bool = False,
+    ) -> tuple[Tensor, Tensor]:
+        """Logits as `forward` gives them, and the last hidden states [n, H] (see `lm.base.GivesHidden`)."""
+        assert isinstance(cache, LlamaCache), "this cache belongs to another adapter."
+        x = self._hidden(tokens, cache, parents)
+        if last_only:
+            x = x[-1:]
+        return self._head(self._norm(x)), self._norm.whole(x)
+
+    def _hidden(self, tokens: Sequence[int], cache: LlamaCache, parents: Sequence[int] | None) -> Tensor:
+        """Residual stream [n, hidden] after the last layer; the rows are then in the cache."""
+        placement = cache.place(tokens, parents, self._info.context_length)
+        x = self._look_up(placement.tokens)
+        x = self._read_on(x, 0, self.step(placement, cache), cache)
+        cache.add(placement)
+        return x
+
+    def _look_up(self, tokens: Sequence[int]) -> Tensor:
+        """Embeddings [n, hidden] of tokens [n]; a row widened as it is read is that of a table widened before."""
+        rows = functional.embedding(torch.tensor(tokens, device=self.device), self._embedding)
+        return rows.to(self.dtype)
+
+    def _read_on(self, x: Tensor, reached: int, step: Step, cache: LlamaCache) -> Tensor:
+        """Run the layers after the first `reached` ones, and leave the states that `watch` asked for."""
+        layers, states = self.shape.layers, dict[int, Tensor]()
+        for depth in sorted(set(cache.watched)):
+            assert depth >= reached, f"states after {depth} layers are watched, but a pass goes on after {reached}."
+            x = self.layers(x, reached, depth, step)
+            reached = depth
+            states[depth] = x if depth < layers else self._norm.whole(x)
+        x = self.layers(x, reached, layers, step)
+        cache.see(states)
+        return x
+
+    def watch(self, cache: Cache, depths: Sequence[int]) -> None:
+        """See `GivesFeatures.watch`."""
+        assert isinstance(cache, LlamaCache), "this cache belongs to another adapter."
+        cache.watch(depths, self.shape.layers)
+
+    def seen(self, cache: Cache) -> Tensor:
+        """See `GivesFeatures.seen`."""
+        assert isinstance(cache, LlamaCache), "this cache belongs to another adapter."
+        return cache.seen
+
+    def keys_values(self, cache: Cache, layer: int) -> tuple[Tensor, Tensor]:
+        """See `GivesFeatures.keys_values`; a key's components stand in rotary pair order."""
+        assert isinstance(cache, LlamaCache), "this cache belongs to another adapter."
+        keys, values = cache.room(cache.length)[layer, :, : cache.length].chunk(2)
+        return keys, values
+
+    @torch.inference_mode()
+    def turned(self, queries: Tensor, positions: Tensor) -> Tensor:
+        """See `GivesFeatures.turned`; into rotary pair order, as the keys are."""
+        pairs: Tensor = queries.unflatten(-1, (2, -1)).permute(1, 0, 3, 2).contiguous()  # [n, A, D / 2, 2]
+        self.turns.at(positions).rotate(pairs, len(queries))
+        return pairs.flatten(-2).transpose(0, 1)
+
+    def embedding(self) -> Tensor:
+        """See `GivesFeatures.embedding`; held in the model's format from the first question on."""
+        self._embedding = self._embedding.to(self.dtype)
+        return self._embedding[: self._info.vocab_size]
+
+    def head(self) -> Tensor:
+        """See `GivesFeatures.head`; held from the first question on."""
+        if self._head_weight is None:
+            tied = self.shape.tied
+            self._head_weight = self.embedding() if tied else self._weights[HEAD_OF[tied]][: self._info.vocab_size]
+        return self._head_weight
+
+    def new_batch(self) -> LlamaBatch:
+        """See `lm.batch.GivesBatches`."""
+        return LlamaBatch(self)
+
+    def why_not_split(self, blocks: Blocks) -> None:
+        """See `SplitModel.why_not_split`: every choice of blocks runs."""
+
+    @torch.inference_mode()
+    def partial(self, tokens: Sequence[int], cache: Cache, parents: Sequence[int] | None, blocks: Blocks) -> Tensor:
+        """See `SplitModel.partial`."""
+        assert isinstance(cache, LlamaCache), "this cache belongs to another adapter."
+        placement = cache.place(tokens, parents, self._info.context_length)
+        step = self.step(placement, cache)
+        x = self._look_up(placement.tokens)
+        for i in range(self.shape.layers):
+            x = self._attention(x, step, i) if i in blocks.attention else x
+            x = self._mlp(x, i) if i in blocks.mlp else x
+        cache.add(placement)
+        return x
+
+    def block_bytes(self, blocks: Blocks) -> int:
+        """See `SplitModel.block_bytes`."""
+        sizes = self.shape.weight_sizes()
+
+        def numbers(layers: frozenset[int], *parts: str) -> int:
+            wanted = tuple(f"model.layers.{i}.{part}" for i in layers for part in parts)
+            return sum(prod(size) for name, size in sizes.items() if name.startswith(wanted))
+
+        attention = numbers(blocks.attention, "input_layernorm.", "self_attn.")
+        mlp = numbers(blocks.mlp, "post_attention_layernorm.", "mlp.")
+        return (attention + mlp) * self.dtype.itemsize
+
+    @torch.inference_mode()
+    def read_out(self, states: Tensor) -> Tensor:
+        """See `SplitModel.read_out`."""
+        return self._head(self._norm(states))
+
+    @torch.inference_mode()
+    def set_aside(self, cache: Cache, rows: Sequence[int], states: Tensor, layers: int) -> Unfinished:
+        """See `SplitModel.set_aside`; kept is one tensor [layers, 2 * G, n, D]."""
+        assert isinstance(cache, LlamaCache), "this cache belongs to another adapter."
+        index = torch.tensor(rows, device=self.device)
+        kept = cache.room(cache.length)[:layers].index_select(2, index)
+        cache.keep([])
+        return Unfinished(layers, states, (kept,))
+
+    @torch.inference_mode()
+    def finish(
+        self, tokens: Sequence[int], cache: Cache, parents: Sequence[int] | None, unfinished: Unfinished
+    ) -> Tensor:
+        """See `SplitModel.finish`."""
+        assert isinstance(cache, LlamaCache), "this cache belongs to another adapter."
+        placement = cache.place(tokens, parents, self._info.context_length)
+        step = self.step(placement, cache)
+        layers = unfinished.layers
+        cache.room(placement.stop)[:layers, :, placement.start : placement.stop] = unfinished.kept[0]
+        x = self._read_on(unfinished.states, layers, step, cache)
+        cache.add(placement)
+        return self.read_out(x)
+
+
+def _for_lookup(weights: Mapping[str, Tensor]) -> Tensor:
+    """The embedding, of which a pass reads a few rows: on a CPU as it is stored, so that only those take memory."""
+    if isinstance(weights, StoredTensors) and weights.device.type == "cpu":
+        return weights.as_stored(EMBEDDING)
+    return weights[EMBEDDING]
+
+
+def _layer(weights: Mapping[str, Tensor], prefix: str, shape: LlamaShape) -> Layer:
+    """Fuse projections that read the same input; query and key rows are put in rotary pair order."""
+
+    def fused(norm: Norm | None, *names: str) -> Projection:
+        parts, biases = [], []
+        for name in names:
+            weight, bias = weights[f"{prefix}{name}.weight"], weights.get(f"{prefix}{name}.bias")
+            if name.endswith(("q_proj", "k_proj")):
+                weight, bias = paired(weight, shape.head_size), None if bias is None else paired(bias, shape.head_size)
+            parts.append(weight)
+            biases += [] if bias is None else [bias]
+        weight = torch.cat(parts)
+        parts.clear()  # what they were read through is given back before the norm's factor makes another copy
+        return Projection(norm.absorbed_by(weight) if norm else weight, torch.cat(biases) if biases else None)
+
+    attention_norm = Norm(weights[f"{prefix}input_layernorm.weight"], shape.norm_eps)
+    ffn_norm = Norm(weights[f"{prefix}post_attention_layernorm.weight"], shape.norm_eps)
+    return Layer(
+        attention_norm=attention_norm,
+        qkv=fused(attention_norm, "self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"),
+        output=fused(None, "self_attn.o_proj"),
+        ffn_norm=ffn_norm,
+        gate_up=fused(ffn_norm, "mlp.gate_proj", "mlp.up_proj"),
+        down=fused(None, "mlp.down_proj"),
+    )

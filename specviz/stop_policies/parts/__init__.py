@@ -1,1 +1,0 @@
-"""What several stop policies are made of."""

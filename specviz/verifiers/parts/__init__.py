@@ -1,1 +1,0 @@
-"""What several verifiers share; not searched for plug-ins."""
