@@ -1,7 +1,7 @@
 # One command each:
 #   make app        serves the page
 #   make test       the whole suite; make test-fast leaves out what is slow or needs a browser
-#   make check      format, lint, types, import contracts; the scripts too where `npm install` has been run
+#   make check      format, lint, types, import contracts; the scripts and their types too where `npm install` has been run
 #   make generate   writes every file that follows from the code anew
 #   make mutants    plants faults and shows that the suite finds each
 #
@@ -54,7 +54,9 @@ check: $(VENV)/dev.stamp
 	@if [ -d node_modules/eslint ]; then \
 	  node="$$($(BIN)/python -c 'from playwright._impl._driver import compute_driver_executable as f; print(f()[0])')"; \
 	  "$$node" node_modules/eslint/bin/eslint.js assets/js tests/js && \
-	  "$$node" node_modules/prettier/bin/prettier.cjs --check assets/js tests/js; fi
+	  "$$node" node_modules/prettier/bin/prettier.cjs --check assets/js tests/js && \
+	  if [ ! -d node_modules/typescript ]; then echo "package.json names typescript: run npm install again"; exit 2; fi && \
+	  "$$node" node_modules/typescript/bin/tsc; fi
 
 bench: $(VENV)/app.stamp
 	$(BIN)/specviz bench

@@ -23,7 +23,7 @@ from specviz.trace import schema as trace_schema
 from specviz.trace.known_methods import METHODS_FILE
 from specviz.trace.known_rules import RULES_FILE
 from specviz.verifiers.base import declared_rules
-from tests.generate import flags, method_pages, methods, pair, picture, predicted, systems
+from tests.generate import flags, method_pages, methods, pair, picture, predicted, script_types, systems
 from tests.proof import planted_list
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -38,6 +38,11 @@ def catalogue() -> Files:
 def schemas() -> Files:
     """The formats of traces and sweep results, from their types."""
     return {trace_schema.SCHEMA_FILE: trace_schema.text(), sweep_schema.SCHEMA_FILE: sweep_schema.text()}
+
+
+def types_of_scripts() -> Files:
+    """What `tsc` reads of the trace and of the scripts' namespace."""
+    return {script_types.TRACE: script_types.trace_types(), script_types.NAMES: script_types.names()}
 
 
 def rules() -> Files:
@@ -123,8 +128,9 @@ def pair_in_short() -> Files:
 
 
 PARTS: tuple[Callable[[], Files], ...] = (
-    catalogue, schemas, rules, hashes, glossary, declared_methods, space_card, recorded_runs, why_drafts_failed,
-    planted_bugs, imports, method_flags, pages_of_methods, list_of_systems, predictions, pair_in_short,
+    catalogue, schemas, types_of_scripts, rules, hashes, glossary, declared_methods, space_card, recorded_runs,
+    why_drafts_failed, planted_bugs, imports, method_flags, pages_of_methods, list_of_systems, predictions,
+    pair_in_short,
 )  # fmt: skip
 
 

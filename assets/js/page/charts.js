@@ -2,6 +2,8 @@
    name. A link
    is the page's address with the tab and the chart in its query, which the server reads when the page opens. */
 // needs: nothing
+/** @typedef {HTMLElement & { data: object[], layout: { font: object } }} Plot what plotly has drawn */
+
 const charts = (function () {
   "use strict";
 
@@ -17,7 +19,7 @@ const charts = (function () {
 
   /** Save the chart inside the element with this id, as large as it is on the page. */
   async function saveChart(id, format, name) {
-    const drawn = document.querySelector(`#${id} .js-plotly-plot`);
+    const drawn = /** @type {Plot | null} */ (document.querySelector(`#${id} .js-plotly-plot`));
     if (!drawn || !globalThis.Plotly) return;
     const { width, height } = drawn.getBoundingClientRect();
     const page = getComputedStyle(document.body);

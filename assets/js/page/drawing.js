@@ -110,7 +110,7 @@ const drawing = (function (S) {
 
     function draw() {
       undo.disabled = !own.before.length;
-      const focused = board.contains(document.activeElement) ? document.activeElement.dataset.path : null;
+      const focused = board.contains(document.activeElement) ? document.activeElement.getAttribute("data-path") : null;
       if (own.paths.length > MOST_DRAWN) {
         board.replaceChildren(h("p", {}, `More than ${MOST_DRAWN} candidates are not drawn; the text says them.`));
         return;

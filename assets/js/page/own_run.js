@@ -39,7 +39,8 @@ const ownRun = (function (S) {
 
   /** The bar's prompt and Run as parts of a lesson's exercise; nothing where a page has no bar. */
   function ownRunBox() {
-    const [prompt, run] = [document.querySelector(PROMPT), document.querySelector(RUN)];
+    const prompt = /** @type {HTMLTextAreaElement | null} */ (document.querySelector(PROMPT));
+    const run = document.querySelector(RUN);
     if (!prompt || !run) return [];
     const field = h("textarea", { class: "svl-prompt", rows: "2", "aria-label": "prompt of your run" });
     field.value = prompt.value;

@@ -211,7 +211,7 @@ const guess = (function (S) {
       const at = asked(own);
       const open = waiting(own);
       const many = sheet(own).hands;
-      const focused = row.contains(document.activeElement) && document.activeElement.tagName === "BUTTON";
+      const focused = [yes, no, on, hands].find((button) => button === document.activeElement);
       for (const part of [yes, no]) part.hidden = !open;
       for (const part of [yesHands, noHands]) part.hidden = !open || !many;
       on.hidden = !!open && !many;
@@ -238,7 +238,7 @@ const guess = (function (S) {
       );
       const facts = at ? S.trialFacts(now.trace, at.round, now.labels, at.trial) : null;
       bar.replaceChildren(...(!at ? [] : at.trial.u === null ? plainly(facts, !open) : uBar(at.trial, !open)));
-      if (focused && document.activeElement.hidden) (open ? yes : on).focus();
+      if (focused && focused.hidden) (open ? yes : on).focus();
     };
   }
 

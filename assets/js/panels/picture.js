@@ -66,7 +66,7 @@ const picture = (function (S) {
         if (origin !== "draft" && origin !== "correction") continue;
         const kind = split[isGrounded(trace, token) ? "grounded" : "grammar"];
         kind.judged += 1;
-        kind.accepted += origin === "draft";
+        kind.accepted += Number(origin === "draft");
       }
     return split;
   }

@@ -22,7 +22,8 @@ const rejudging = (function (S) {
     Array.from({ length: Math.round((to - from) / by) + 1 }, (_, place) => Number((from + place * by).toFixed(4)));
   const plainly = (value) => String(Number(value.toFixed(4)));
 
-  /** Pure: what can be moved in a round: [name, label, values from left to right, value → text]. */
+  /** Pure: what can be moved in a round: [name, label, values from left to right, value → text].
+      @returns {[name: string, label: string, values: (number | null)[], say: (value: number | null) => string][]} */
   function controls(trace, round) {
     const before = S.recorded(trace);
     const deepest = Math.max(...round.nodes.map((node) => node.depth));

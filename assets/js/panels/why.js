@@ -36,6 +36,8 @@ const why = (function (S) {
     };
   }
 
+  /** @type {(title: string, text: string, more?: { link?: { tab: string, text: string }, picture?: string }) =>
+      { title: string, text: string, link?: { tab: string, text: string }, picture?: string }} */
   const line = (title, text, more = {}) => ({ title, text, ...more });
 
   function whyDraft(now) {

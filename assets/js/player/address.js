@@ -2,6 +2,8 @@
    stepping, and opened elsewhere it shows the same moment. Everything lies behind the `#`, which browsers send to no
    server; the query of earlier releases is read too. Names: docs/links.md. */
 // needs: state
+/** @typedef {Record<string, string>} Fields what an address names, by the names of docs/links.md */
+
 const address = (function (S) {
   "use strict";
 
@@ -121,6 +123,9 @@ const address = (function (S) {
 
   // --- the page's one address ----------------------------------------------------------------------------------------
 
+  /** @type {{ fields: Fields, wanted: Fields | null, handle: any, trace: trace.Trace | null, drawn: string,
+      timer: any, opens: ((fields: Fields) => void)[], kept: Record<string, object> | null, arrived?: boolean,
+      keptChanged?: boolean, lesson?: page.Lessons }} */
   const page = { fields: {}, wanted: null, handle: null, trace: null, drawn: "", timer: 0, opens: [], kept: null };
   if (typeof document !== "undefined") {
     page.fields = readAddress(location.search, location.hash);
@@ -275,6 +280,7 @@ const address = (function (S) {
   }
 
   /** The tabs' values that a link brings stay in the address although their controls are not drawn yet. */
+  /** @param {Fields} fields */
   async function readKept({ what, set }) {
     page.kept = {};
     try {

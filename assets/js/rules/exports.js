@@ -151,6 +151,8 @@ const exports = (function (S) {
   const LANES = { draft: 1, verify: 2, host: 3 };
   const micro = (seconds) => Math.round(seconds * 1e9) / 1e3; // microseconds, to the nanosecond
 
+  /** @typedef {{ ph: string, name: string, pid: number, tid: number, ts: number, args: object }} Event */
+
   const slice = (lane, name, start, seconds, args) => ({
     ph: "X",
     name,
@@ -183,6 +185,7 @@ const exports = (function (S) {
   function chromeTrace(trace) {
     const { started, finished } = trace;
     const first = finished.prefill_s;
+    /** @type {Event[]} */
     const events = [slice("verify", "prompt", 0, first, { rows: started.prompt_ids.length })];
     const beside = lanesBeside(trace);
     let [drafted, accepted] = [0, 0];

@@ -56,7 +56,9 @@ const layout = (function (S) {
     const families = familiesOf(round);
     const small = round.nodes.length - 1 <= most || isChain(round);
     const open = small ? null : openNodes(round, at, selected);
-    const [shown, folded, stack] = [[], new Map(), [[0, false]]]; // with each node, whether opening its parent opens it
+    const [shown, folded] = [[], new Map()];
+    /** @type {[id: number, along: boolean][]} with each node, whether opening its parent opens it */
+    const stack = [[0, false]];
     const below = (id) =>
       families[id].reduce((sum, child) => sum + (round.nodes[child].depth <= at.level ? 1 : 0) + below(child), 0);
     while (stack.length) {
@@ -69,7 +71,7 @@ const layout = (function (S) {
       const whole = !open || opened.get(id) === true;
       const family = !wide ? [] : whole ? families[id] : someOf(round, families[id], { at, open, selected });
       const rest = wide ? families[id].filter((child) => !family.includes(child)) : [];
-      const hidden = rest.reduce((sum, child) => sum + (round.nodes[child].depth <= at.level) + below(child), 0);
+      const hidden = rest.reduce((sum, child) => sum + Number(round.nodes[child].depth <= at.level) + below(child), 0);
       if (hidden) folded.set(id, hidden);
       for (const child of [...family].reverse()) stack.push([child, single]);
     }
@@ -98,7 +100,9 @@ const layout = (function (S) {
   function rowsDown(round, shown, withEnd) {
     const inside = new Set(shown);
     const families = familiesOf(round).map((family) => family.filter((id) => inside.has(id)));
-    const [rows, indents] = [new Map(), new Map([[0, 0]])];
+    /** @type {Map<number | string, number>} */
+    const indents = new Map([[0, 0]]);
+    const rows = new Map();
     const final = round.judged.final_node;
     let next = 0;
     const place = (id) => {
@@ -246,6 +250,7 @@ const layout = (function (S) {
     return `M${from.x},${from.y + 11}V${to.y - 5}${turn}H${Math.max(from.x + 5, to.x - 9)}`;
   }
 
-  return { layout, edge, unfolded, overview, UNFOLDED: MOST.across };
+  const UNFOLDED = MOST.across;
+  return { layout, edge, unfolded, overview, UNFOLDED };
 })(SpecViz);
 Object.assign(SpecViz, layout);

@@ -242,6 +242,7 @@ const pathRules = (function (S) {
     },
   };
 
-  return { effect, pathRules: { block, traversal, longest_path: longestPath, typical } };
+  const pathRules = { block, traversal, longest_path: longestPath, typical };
+  return { effect, pathRules };
 })(SpecViz);
 Object.assign(SpecViz, pathRules);

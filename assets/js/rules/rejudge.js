@@ -57,6 +57,7 @@ const rejudge = (function (S) {
       (child) => child.parent === node.id && (which === "target" || child.kind !== "point_mass"),
     );
     if (which === "draft" && new Set(below.map((child) => child.source)).size > 1) return S.nothingKnown();
+    /** @type {Map<number, number>} */
     const beside = new Map(below.map((child) => [child.token, child[`${which}_prob`]]));
     if (scene.same) return head ? S.asStored(head, beside) : S.nothingKnown();
     const warm = scene.before.temperature;
@@ -89,7 +90,8 @@ const rejudge = (function (S) {
   }
 
   /** What a token outside a raw head has there: its recorded probability, taken back to temperature 1 beside the
-     first choice. */
+     first choice.
+      @returns {[token: number, range: Interval][]} */
   function unseen(raw, head, token, value, warm) {
     const first = head && warm > 0 ? head.tokens.indexOf(raw.tokens[0]) : -1;
     const [low, high] = S.around(value);

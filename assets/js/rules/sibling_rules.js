@@ -254,6 +254,7 @@ const siblingRules = (function (S) {
     pAndQ,
     siblings,
   };
-  return { quote, ruleParts, siblingRules: { sequential, specinfer: sequential, lenience, kseq } };
+  const siblingRules = { sequential, specinfer: sequential, lenience, kseq };
+  return { quote, ruleParts, siblingRules };
 })(SpecViz);
 Object.assign(SpecViz, siblingRules);
