@@ -12,14 +12,14 @@ from transformers import LlamaForCausalLM
 
 from specviz.bench.alignment.table import markdown
 from specviz.errors import BenchError, TrainingError
-from specviz.protocol import alignments
+from specviz.studies.alignment import result as alignments
+from specviz.studies.alignment.measure import Plan, Study, bytes_per_pass, plans, run_study
 from specviz.training import generation
 from specviz.training.alignment import align, batches, texts
 from specviz.training.alignment.align import Recipe, aligned, drafter_align, recipe_of, weights_key
 from specviz.training.alignment.batches import Diet, batches_of
 from specviz.training.alignment.held_out import held_out_texts
 from specviz.training.alignment.measure import WrittenText, judged, measured
-from specviz.training.alignment.study import Plan, Study, bytes_per_pass, plans, run_study
 from specviz.training.alignment.texts import Source, joined_rows, training_streams
 from specviz.training.loop import Loop
 from specviz.training.options import TrainOptions
@@ -216,7 +216,7 @@ def test_the_study_measures_before_and_after_and_goes_on(study: Study, tmp_path:
     ratio = starts["drafter-weak"].memory_ratio
     assert figures.mbsu == pytest.approx(figures.block_efficiency * ratio / (4 + ratio))
     assert cells[0].after != starts["drafter-weak"].before
-    monkeypatch.setattr("specviz.training.alignment.study.aligned", None)
+    monkeypatch.setattr("specviz.studies.alignment.measure.aligned", None)
     assert tuple(run_study(study, wanted, quiet))[2:] == cells, "finished cells are not run again"
     whole = alignments.AlignmentStudy(
         4, TOKENS, {"english": 1, "python": 1}, starts, cells, 9, {}, "the command", "here"

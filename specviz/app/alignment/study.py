@@ -24,7 +24,7 @@ from specviz.app.look.events import LATEST
 from specviz.app.look.tables import blocks_table
 from specviz.app.parts.study import Study
 from specviz.errors import SpecVizError
-from specviz.protocol.alignments import DOMAINS, AlignmentStudy
+from specviz.studies.alignment.result import DOMAINS, AlignmentStudy
 
 INTRO = (
     "A drafter that was trained on text knows the text; *alignment* goes on training it on its target's distribution. "

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from specviz.app.parts.shipped_file import read_shipped
 from specviz.errors import OptionError
-from specviz.protocol import alignments
-from specviz.protocol.alignments import DOMAINS, AlignmentFigures, AlignmentStudy, Measured, mean_over_domains
 from specviz.resources import ROOT
+from specviz.studies.alignment import result as alignments
+from specviz.studies.alignment.result import DOMAINS, AlignmentFigures, AlignmentStudy, Measured, mean_over_domains
 
 FILE = ROOT / "studies" / "alignment.json"
 BOTH = "both"

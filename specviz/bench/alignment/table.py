@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from specviz.bench.core.report import markdown_table
-from specviz.protocol.alignments import (
+from specviz.studies.alignment.result import (
     DOMAINS,
     AlignmentCell,
     AlignmentFigures,

@@ -13,7 +13,7 @@ from specviz.app.alignment.figure import alignment_figure
 from specviz.app.alignment.study import alignment_table, build, show
 from specviz.app.alignment.view import FILE, alignment_view, shipped
 from specviz.errors import OptionError
-from specviz.protocol.alignments import (
+from specviz.studies.alignment.result import (
     AlignmentCell,
     AlignmentFigures,
     AlignmentStart,

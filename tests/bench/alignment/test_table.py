@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from specviz.bench.alignment.table import markdown
-from specviz.protocol.alignments import AlignmentCell, AlignmentFigures, AlignmentStart, AlignmentStudy, Measured
+from specviz.studies.alignment.result import AlignmentCell, AlignmentFigures, AlignmentStart, AlignmentStudy, Measured
 
 SAME: Measured = {"0": dict.fromkeys(("english", "python"), AlignmentFigures(0.5, 2.0, 1.5, 0.6, (0.5, 0.4)))}
 

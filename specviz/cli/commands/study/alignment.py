@@ -15,8 +15,8 @@ from specviz.bench.alignment.table import markdown
 from specviz.cli.parts.kept_study import KeptStudy, add_flags
 from specviz.cli.parts.progress import progress
 from specviz.cli.parts.terminal import err
-from specviz.protocol import alignments
 from specviz.resources import ROOT
+from specviz.studies.alignment import result as alignments
 
 if TYPE_CHECKING:
     from specviz.bench.core.provenance import Origin
@@ -48,7 +48,7 @@ def _run(args: argparse.Namespace) -> alignments.AlignmentStudy:
     import torch
     from transformers.utils.logging import disable_progress_bar
 
-    from specviz.training.alignment.study import GAMMA, TOKENS, material, plans, run_study
+    from specviz.studies.alignment.measure import GAMMA, TOKENS, material, plans, run_study
 
     torch.set_num_threads(args.threads)
     disable_progress_bar()

@@ -15,7 +15,7 @@ from transformers import LlamaForCausalLM
 
 from specviz.corpus.prompt_families import PYTHON
 from specviz.errors import TrainingError
-from specviz.protocol.alignments import AlignmentCell, AlignmentFigures, AlignmentStart, Measured, cell_of
+from specviz.studies.alignment.result import AlignmentCell, AlignmentFigures, AlignmentStart, Measured, cell_of
 from specviz.theory.formulas import memory_bound_speedup
 from specviz.training.alignment.align import Recipe, aligned, source_of, weights_key
 from specviz.training.alignment.batches import BOTH, DATA, Diet
