@@ -11,13 +11,14 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Mapping
 from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
 from threading import RLock
 from typing import Any, ClassVar, Generic, Self, TypeVar, get_args
 
 from specviz.errors import OptionError
 from specviz.options import Options, from_mapping
 
-T = TypeVar("T", bound=type[Any])
+T = TypeVar("T", bound=Any)
 OptionsT_co = TypeVar("OptionsT_co", bound=Options, covariant=True)
 
 
@@ -58,10 +59,12 @@ class PlugIn(Generic[OptionsT_co]):
 class Registry(Generic[T]):
     """Plug-ins of one kind under their names."""
 
-    def __init__(self, kind: str, package: str | None = None) -> None:
-        """`kind` is the word used in messages (`drafter`); modules of `package` are imported on the first look."""
+    def __init__(self, kind: str, package: str | None = None, inner: str = "") -> None:
+        """`kind` is the word used in messages (`drafter`); modules of `package` are imported on the first look. With
+        `inner` each plug-in is a folder of `package` that has a module of that name, and that is imported."""
         self.kind = kind
         self._package = package
+        self._inner = inner
         self._entries: dict[str, T] = {}
         self._discovered = package is None
         self._discovering = RLock()
@@ -74,16 +77,25 @@ class Registry(Generic[T]):
         """
 
         def decorate(entry: T) -> T:
-            taken = self._entries.get(name)
-            if taken is not None:
-                raise OptionError(
-                    f"two {self.kind}s are called '{name}': {_home(taken)} and {_home(entry)}; rename one of them."
-                )
-            self._entries[name] = entry
+            self._enter(name, entry)
             entry.name = name
             return entry
 
         return decorate
+
+    def add(self, entry: T) -> T:
+        """An entry that has its name already. Raises OptionError where that is taken."""
+        self._enter(entry.name, entry)
+        return entry
+
+    def _enter(self, name: str, entry: T) -> None:
+        taken = self._entries.get(name)
+        if taken is not None:
+            several = f"{self.kind[:-1]}ies" if self.kind.endswith("y") else f"{self.kind}s"
+            raise OptionError(
+                f"two {several} are called '{name}': {_home(taken)} and {_home(entry)}; rename one of them."
+            )
+        self._entries[name] = entry
 
     def names(self) -> list[str]:
         """All names, alphabetically."""
@@ -113,8 +125,11 @@ class Registry(Generic[T]):
         self._discovered = True  # first, because a plug-in may ask for names while it is imported
         try:
             package = importlib.import_module(self._package)
-            for module in sorted(info.name for info in pkgutil.iter_modules(package.__path__)):
-                importlib.import_module(f"{self._package}.{module}")
+            inside = [info for info in pkgutil.iter_modules(package.__path__) if info.ispkg or not self._inner]
+            for module in sorted(info.name for info in inside):
+                path = ".".join(filter(None, (self._package, module, self._inner)))
+                if not self._inner or find_spec(path) is not None:
+                    importlib.import_module(path)
             for point in sorted(entry_points(group=self._package), key=lambda point: point.name):
                 self._load(point)
         except BaseException:
@@ -131,5 +146,5 @@ class Registry(Generic[T]):
             ) from error
 
 
-def _home(entry: type[Any]) -> str:
-    return entry.__module__
+def _home(entry: Any) -> str:
+    return str(getattr(entry, "home", entry.__module__))

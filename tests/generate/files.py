@@ -23,7 +23,7 @@ from specviz.trace import schema as trace_schema
 from specviz.trace.known_methods import METHODS_FILE
 from specviz.trace.known_rules import RULES_FILE
 from specviz.verifiers.base import declared_rules
-from tests.generate import flags, method_pages, methods, pair, picture, predicted, script_types, systems
+from tests.generate import flags, method_pages, methods, pair, picture, predicted, script_types, studies, systems
 from tests.proof import planted_list
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -104,6 +104,15 @@ def method_flags() -> Files:
     return {page: filled(page.read_text(encoding="utf-8"), {"method flags": flags.section()})}
 
 
+def list_of_studies() -> Files:
+    """The index of studies and their flags, from their declarations."""
+    page, commands = ROOT / "docs" / "studies.md", ROOT / "docs" / "cli.md"
+    return {
+        page: filled(page.read_text(encoding="utf-8"), {"studies": studies.index()}),
+        commands: filled(commands.read_text(encoding="utf-8"), {"study flags": studies.flags()}),
+    }
+
+
 def pages_of_methods() -> Files:
     """The options on each method's page, and a first page for a method that has none."""
     return method_pages.pages(catalog.own(catalog.build()), ROOT / "docs" / "methods")
@@ -129,8 +138,8 @@ def pair_in_short() -> Files:
 
 PARTS: tuple[Callable[[], Files], ...] = (
     catalogue, schemas, types_of_scripts, rules, hashes, glossary, declared_methods, space_card, recorded_runs,
-    why_drafts_failed, planted_bugs, imports, method_flags, pages_of_methods, list_of_systems, predictions,
-    pair_in_short,
+    why_drafts_failed, planted_bugs, imports, method_flags, list_of_studies, pages_of_methods, list_of_systems,
+    predictions, pair_in_short,
 )  # fmt: skip
 
 

@@ -10,15 +10,13 @@ import pytest
 import torch
 from transformers import LlamaForCausalLM
 
-from specviz.bench.alignment.table import markdown
-from specviz.errors import BenchError, TrainingError
+from specviz.errors import TraceError, TrainingError
 from specviz.studies.alignment import result as alignments
-from specviz.studies.alignment.measure import Plan, Study, bytes_per_pass, plans, run_study
+from specviz.studies.alignment.measure import Material, Plan, bytes_per_pass, held_out_texts, plans, run_study
 from specviz.training import generation
 from specviz.training.alignment import align, batches, texts
 from specviz.training.alignment.align import Recipe, aligned, drafter_align, recipe_of, weights_key
 from specviz.training.alignment.batches import Diet, batches_of
-from specviz.training.alignment.held_out import held_out_texts
 from specviz.training.alignment.measure import WrittenText, judged, measured
 from specviz.training.alignment.texts import Source, joined_rows, training_streams
 from specviz.training.loop import Loop
@@ -197,17 +195,17 @@ def prompts() -> list[dict[str, object]]:
 
 
 @pytest.fixture
-def study(options: TrainOptions, source: Source) -> Study:
+def study(options: TrainOptions, source: Source) -> Material:
     tokenizer = load_tokenizer(options.out_dir / "target")
     folder = options.work_dir / "study"
     texts = {
         heat: judged(source.target, held_out_texts(source.target, tokenizer, prompts(), heat, folder), heat)
         for heat in (0.0, 1.0)
     }
-    return Study(options.out_dir, source, texts, torch.float32, folder, TOKENS)
+    return Material(options.out_dir, source, texts, torch.float32, folder, TOKENS)
 
 
-def test_the_study_measures_before_and_after_and_goes_on(study: Study, tmp_path: Path, monkeypatch) -> None:
+def test_the_study_measures_before_and_after_and_goes_on(study: Material, tmp_path: Path, monkeypatch) -> None:
     wanted = [Plan("grid", "drafter-weak", "fkl", "target"), Plan("domains", "drafter", "tvd", "target", "python")]
     found = list(run_study(study, wanted, quiet))
     starts, cells = dict(found[:2]), tuple(found[2:])
@@ -221,10 +219,10 @@ def test_the_study_measures_before_and_after_and_goes_on(study: Study, tmp_path:
     whole = alignments.AlignmentStudy(
         4, TOKENS, {"english": 1, "python": 1}, starts, cells, 9, {}, "the command", "here"
     )
-    alignments.write(whole, tmp_path / "study.json")
-    again = alignments.read(tmp_path / "study.json")
+    alignments.STUDY.codec.write(whole, tmp_path / "study.json")
+    again = alignments.STUDY.codec.read(tmp_path / "study.json")
     assert again.cells[0].after["1"]["english"].alpha == round(figures.alpha, 4)
-    text = markdown(again)
+    text = alignments.markdown(again)
     assert f"| target | fkl | {alignments.mean_over_domains(again.cells[0].after['0']).alpha:.3f} |" in text
     assert "the command" in text
     assert "2 of the study's 9 cells" in text
@@ -232,10 +230,10 @@ def test_the_study_measures_before_and_after_and_goes_on(study: Study, tmp_path:
 
 def test_a_file_that_is_no_study_is_refused(tmp_path: Path) -> None:
     (tmp_path / "other.json").write_text('{"cells": []}', encoding="utf-8")
-    with pytest.raises(BenchError, match="no alignment study"):
-        alignments.read(tmp_path / "other.json")
-    with pytest.raises(BenchError, match="specviz study alignment"):
-        alignments.read(tmp_path / "none.json")
+    with pytest.raises(TraceError, match="fields are missing, and every alignment study has them"):
+        alignments.STUDY.codec.read(tmp_path / "other.json")
+    with pytest.raises(TraceError, match=r"^none\.json: cannot be read"):
+        alignments.STUDY.codec.read(tmp_path / "none.json")
 
 
 def test_every_plan_has_a_name_of_its_own_and_every_loss_a_cell() -> None:

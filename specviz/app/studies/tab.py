@@ -1,15 +1,15 @@
 """The Studies tab: results that were measured once and are shipped, one question at a time.
 
-Each study is a folder of its own beside this one, with its `study.py`; here they are put in order.
+They are found where they are declared, in `specviz/studies`.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import gradio as gr
 
-from specviz.app.alignment.study import STUDY as ALIGNMENT
 from specviz.app.batch.study import STUDY as BATCH
 from specviz.app.depth_width.study import STUDY as DEPTH_WIDTH
 from specviz.app.form.kept import Kept
@@ -18,7 +18,9 @@ from specviz.app.long_context.study import STUDY as LONG_CONTEXT
 from specviz.app.look import notices
 from specviz.app.look.events import QUIET
 from specviz.app.parts.study import Study
+from specviz.app.studies.page import build
 from specviz.app.styles.study import STUDY as STYLES
+from specviz.studies.study import studies
 
 INTRO = (
     "**Recorded**: measured once, on the machine and models named below each study; here nothing runs. Its page in "
@@ -27,7 +29,15 @@ INTRO = (
 MISSING = "The recorded studies are missing; restore assets/studies, assets/lanes and assets/batches."
 
 
-STUDIES: tuple[Study[Any], ...] = (LANES, DEPTH_WIDTH, BATCH, ALIGNMENT, LONG_CONTEXT, STYLES)
+def shown() -> list[Study[Any]]:
+    """In order: those that are declared, and those that have a module of their own."""
+    own = {10: LANES, 20: DEPTH_WIDTH, 30: BATCH, 50: LONG_CONTEXT, 60: STYLES}
+    declared = {
+        study.order: Study(study.address, study.question, study.intro, study.shipped, partial(build, study))
+        for study in studies()
+        if study.order is not None
+    }
+    return [study for _, study in sorted((own | declared).items())]
 
 
 def studies_tab() -> list[Kept]:
@@ -35,7 +45,7 @@ def studies_tab() -> list[Kept]:
     gr.Markdown(INTRO, elem_classes="sv-intro")
     question = gr.Radio([], label="question", elem_id="sv-study")
     columns: dict[str, gr.Column] = {}
-    for study in STUDIES:
+    for study in (questions := shown()):
         if (result := study.shipped()) is None:
             continue
         with gr.Column(visible=not columns, elem_id=f"sv-study-{study.name}") as column:
@@ -46,7 +56,7 @@ def studies_tab() -> list[Kept]:
         question.visible = False
         gr.HTML(notices.message(MISSING, "error"))
         return []
-    question.choices = [(study.question, study.name) for study in STUDIES if study.name in columns]
+    question.choices = [(study.question, study.name) for study in questions if study.name in columns]
     question.value = next(iter(columns))
 
     def choose(name: str | None) -> list[gr.Column]:

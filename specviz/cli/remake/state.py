@@ -26,7 +26,10 @@ def reasons(step: Step, root: Path, weights: Mapping[str, str]) -> list[str]:
 
 
 def _of(output: Output, root: Path, wanted: Mapping[str, str], known: set[str]) -> Iterator[str]:
-    paths = sorted(path for path in root.glob(output.path) if not (output.without and path.match(output.without)))
+    place = Path(output.path)  # absolute where the study is of another package
+    base = Path(place.anchor) if place.is_absolute() else root
+    there = base.glob(str(place.relative_to(place.anchor)))
+    paths = sorted(path for path in there if not (output.without and path.match(output.without)))
     if not paths:
         yield f"{output}: not there"
         return
@@ -35,7 +38,8 @@ def _of(output: Output, root: Path, wanted: Mapping[str, str], known: set[str]) 
         yield from _lacking(str(output), found, wanted)
         return
     for path in paths:
-        name = f"{path.relative_to(root)}{f' ({output.section})' if output.section else ''}"
+        short = path.relative_to(root) if path.is_relative_to(root) else path
+        name = f"{short}{f' ({output.section})' if output.section else ''}"
         found = named(path, output.section)
         foreign = sorted(found - known)
         if foreign:

@@ -14,8 +14,11 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from specviz.cli.commands import bench as bench_commands
+from specviz.resources import ROOT
+from specviz.studies.study import Study, studies
 
 SPECVIZ = ("specviz",)
 FLOAT = ("--dtype", "float32")
@@ -83,7 +86,25 @@ class Step:
 
 def steps() -> tuple[Step, ...]:
     """All of them, in order."""
-    return (*_learnt(), *_trained(), *_measured_once(), *_recorded(), *_benches(), _pictures())
+    measured = [_of_study(study) for study in studies() if study.remade is not None]
+    early, late = ([step for step in measured if step.shares is shares] for shares in (True, False))
+    return (*_learnt(), *_trained(), *early, *_measured_once(), *_recorded(), *_benches(), *late, _pictures())
+
+
+def _of_study(study: Study[Any]) -> Step:
+    """What the study's declaration says of it."""
+    made = study.remade
+    assert made is not None, f"the study {study.name} has no step."
+    kept = [] if study.codec is None else [Output(_in_repository(study.path))]
+    section = [Output(_in_repository(study.document), study.section)]
+    also = [Output(path) for path in made.also]
+    words = (*SPECVIZ, "study", study.command, *made.words, "--write")
+    return Step(study.command, made.makes, words, (*kept, *also, *section), made.minutes, made.rests_on, made.shares)
+
+
+def _in_repository(path: Path) -> str:
+    """Relative to it; of another package's study as it is."""
+    return str(path.relative_to(ROOT.parent)) if path.is_relative_to(ROOT.parent) else str(path)
 
 
 def _learnt() -> tuple[Step, ...]:
@@ -119,10 +140,6 @@ def _trained() -> tuple[Step, ...]:
                (Output(f"assets/modules/{folder}/module.json"),), 7, rests_on=("target",), shares=True)
           for preset, folder in (
               ("longspec", "cross_kv"), ("glide", "cross_kv_glide"), ("tandem", "cross_kv_tandem"))),
-        Step("alignment", "what aligning the drafters with the target brings",
-             (*SPECVIZ, "study", "alignment", "--write"),
-             (Output("assets/studies/alignment.json"), Output("docs/alignment.md", "alignment study")), 25,
-             shares=True),
         Step("fspad", "what each half of FSPAD brings",
              (*SPECVIZ, "study", "fspad", "--minutes", "30", "--write"),
              (Output("assets/studies/fspad.json"), Output("docs/methods/fspad.md", "fspad study")), 35,

@@ -1,0 +1,1 @@
+"""What does a drafter gain from training on its target's distribution, by loss and by text?"""

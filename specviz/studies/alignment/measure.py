@@ -1,28 +1,42 @@
-"""The study: every loss on every kind of text for equally many tokens, measured before and after on held-out prompts.
+"""Every loss on every kind of text for equally many tokens, measured before and after on held-out prompts.
 
-Place in the flow: `specviz study alignment` runs it and keeps the result. Each finished cell is a file in the work
+Place in the flow: `specviz study alignment` runs it on the shipped pair. Each finished cell is a file in the work
 folder, so an interrupted study goes on where it stopped.
 """
 
+import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import LlamaForCausalLM
+from pydantic import TypeAdapter
+from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
+from transformers.utils.logging import disable_progress_bar
 
+from specviz.bench.core.provenance import origin_here
 from specviz.corpus.prompt_families import PYTHON
 from specviz.errors import TrainingError
-from specviz.studies.alignment.result import AlignmentCell, AlignmentFigures, AlignmentStart, Measured, cell_of
+from specviz.resources import ROOT
+from specviz.studies.alignment.result import (
+    DOMAINS,
+    AlignmentCell,
+    AlignmentFigures,
+    AlignmentStart,
+    AlignmentStudy,
+    Measured,
+)
+from specviz.studies.study import Workplace
 from specviz.theory.formulas import memory_bound_speedup
 from specviz.training.alignment.align import Recipe, aligned, source_of, weights_key
 from specviz.training.alignment.batches import BOTH, DATA, Diet
-from specviz.training.alignment.held_out import held_out_texts
 from specviz.training.alignment.losses import LOSSES
-from specviz.training.alignment.measure import JudgedText, judged, measured
-from specviz.training.alignment.texts import DOMAINS, Source
+from specviz.training.alignment.measure import JudgedText, WrittenText, judged, measured
+from specviz.training.alignment.texts import Source
+from specviz.training.generation import continue_batch
 from specviz.training.options import TrainOptions
 from specviz.training.pair_report import first_of_each
 from specviz.training.publication import prompts_of
@@ -40,6 +54,10 @@ PROMPTS = {"english": 4, "python": 6}
 """of each family; Python has fewer families"""
 FEW = ("ce-hard", "fkl", "tvd")
 """losses that go first where all would take too long"""
+NEW_TOKENS = 64
+"""of a held-out text, written after its prompt"""
+ROWS = 16
+"""prompts of similar length that are written together"""
 
 
 @dataclass(frozen=True)
@@ -76,7 +94,7 @@ def plans() -> list[Plan]:
 
 
 @dataclass(frozen=True)
-class Study:
+class Material:
     """What every cell works with."""
 
     models: Path
@@ -116,7 +134,7 @@ class Study:
         """One alignment, or its file where it has been done."""
         path = self.file(plan)
         if path.is_file():
-            return cell_of(json.loads(path.read_text(encoding="utf-8")))
+            return TypeAdapter(AlignmentCell).validate_json(path.read_bytes())
         drafter = load_exported(self.models / plan.start).train()
         diet = Diet(plan.data, plan.domain, plan.temperatures, self.tokens)
         recipe = Recipe(plan.loss, diet, LEARNING_RATES[plan.start])
@@ -134,7 +152,32 @@ class Study:
         return cell
 
 
-def material(models: Path, prompts: Path, folder: Path, tokens: int) -> Study:
+def measure(workplace: Workplace) -> AlignmentStudy:
+    """The shipped pair; goes on from the work folder."""
+    args = workplace.args
+    torch.set_num_threads(args.threads)
+    disable_progress_bar()
+    tokens = args.tokens or TOKENS
+    material = material_of(ROOT / "models", ROOT / "prompts" / "prompts.json", args.work_dir, tokens)
+    wanted = [plan for plan in plans()[: args.cells] if not args.finished or material.file(plan).is_file()]
+    starts: dict[str, AlignmentStart] = {}
+    cells: list[AlignmentCell] = []
+    for found in workplace.progress(run_study(material, wanted, workplace.row), "cells", len(wanted) + 2):
+        if isinstance(found, AlignmentCell):
+            cells.append(found)
+        else:
+            starts[found[0]] = found[1]
+    words = [f"--{name} {value}" for name, value in (("cells", args.cells), ("tokens", args.tokens)) if value]
+    words += ["--finished"] * args.finished
+    command = " ".join(["specviz study alignment", *words, "--write"])
+    origin = origin_here(*(workplace.models(name, device="cpu", dtype="float32") for name in ("target", *starts)))
+    models = {card.name: card.weights_sha256 for card in (origin.target, *origin.drafters)}
+    first = next(iter(material.texts.values()))
+    prompts = {domain: sum(judged.text.domain == domain for judged in first) for domain in DOMAINS}
+    return AlignmentStudy(GAMMA, tokens, prompts, starts, tuple(cells), len(plans()), models, command, str(origin))
+
+
+def material_of(models: Path, prompts: Path, folder: Path, tokens: int) -> Material:
     """The exported pair's training texts, and the held-out texts with the target's distributions."""
     options = TrainOptions(work_dir=folder, out_dir=models, prompts=prompts)
     target, tokenizer = load_exported(models / "target"), load_tokenizer(models / "target")
@@ -145,7 +188,7 @@ def material(models: Path, prompts: Path, folder: Path, tokens: int) -> Study:
     }
     source = source_of(options)
     key = weights_key(*(models / name for name in ("target", WEAK, SHIPPED)))
-    return Study(models, source, texts, source.target.dtype, folder / f"study-{key}-{tokens}", tokens)
+    return Material(models, source, texts, source.target.dtype, folder / f"study-{key}-{tokens}", tokens)
 
 
 def held_out_prompts(prompts: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -158,13 +201,13 @@ def held_out_prompts(prompts: Sequence[Mapping[str, Any]]) -> list[dict[str, Any
 
 
 def run_study(
-    study: Study, wanted: Sequence[Plan], report: Callable[[dict[str, Any]], None]
+    material: Material, wanted: Sequence[Plan], report: Callable[[dict[str, Any]], None]
 ) -> Iterator[tuple[str, AlignmentStart] | AlignmentCell]:
     """First (name, start) of every drafter, then the cells in order."""
-    starts = {name: study.start(name) for name in dict.fromkeys(plan.start for plan in wanted)}
+    starts = {name: material.start(name) for name in dict.fromkeys(plan.start for plan in wanted)}
     yield from starts.items()
     for number, plan in enumerate(wanted, start=1):
-        cell = study.cell(plan, starts[plan.start].memory_ratio)
+        cell = material.cell(plan, starts[plan.start].memory_ratio)
         heat = {t: {d: round(one.alpha, 4) for d, one in by.items()} for t, by in cell.after.items()}
         report({"cell": f"{number}/{len(wanted)}", "name": plan.name, "seconds": round(cell.seconds, 1), "alpha": heat})
         yield cell
@@ -176,3 +219,54 @@ def bytes_per_pass(model: LlamaForCausalLM) -> int:
     if not model.config.tie_word_embeddings:
         size -= model.model.embed_tokens.weight.numel()
     return 2 * size  # both models are published in bfloat16
+
+
+def held_out_texts(
+    target: LlamaForCausalLM,
+    tokenizer: PreTrainedTokenizerFast,
+    prompts: Sequence[dict[str, Any]],
+    temperature: float,
+    folder: Path,
+) -> list[WrittenText]:
+    """Each prompt with up to 64 tokens of the target's, in fp32; the file's name holds what it was made from."""
+    weights = sum(float(parameter.detach().double().abs().sum()) for parameter in target.parameters())
+    made_from = json.dumps([[one["text"] for one in prompts], temperature, NEW_TOKENS, weights])
+    path = folder / f"{hashlib.sha256(made_from.encode()).hexdigest()[:16]}.json"
+    if not path.is_file():
+        found = [tokens for batch in _batches(prompts) for tokens in _written(target, tokenizer, batch, temperature)]
+        folder.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(found), encoding="utf-8")
+    rows = json.loads(path.read_text(encoding="utf-8"))
+    python = {family.name for family in PYTHON}
+    ordered = [one for batch in _batches(prompts) for one in batch]
+    return [
+        WrittenText(
+            one["family"],
+            "python" if one["family"] in python else "english",
+            torch.tensor(row["ids"]),
+            row["start"],
+        )
+        for one, row in zip(ordered, rows, strict=True)
+    ]
+
+
+def _batches(prompts: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    ordered = sorted(prompts, key=lambda one: (int(one["tokens"]), str(one["id"])))
+    for first in range(0, len(ordered), ROWS):
+        yield ordered[first : first + ROWS]
+
+
+def _written(
+    target: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, batch: list[dict[str, Any]], temperature: float
+) -> list[dict[str, Any]]:
+    """ids and length of the prompt, a text for each prompt, ended after end-of-text."""
+    given = [list(tokenizer(one["text"])["input_ids"]) for one in batch]
+    length = max(map(len, given)) + NEW_TOKENS - 1
+    generator = torch.Generator().manual_seed(len(given[0]))
+    rows = continue_batch(target, [repeat(ids) for ids in given], length, temperature, generator).ids.tolist()
+    found = []
+    for ids, row in zip(given, rows, strict=True):
+        new = row[len(ids) : len(ids) + NEW_TOKENS]
+        end = target.config.eos_token_id
+        found.append({"ids": ids + (new[: new.index(end) + 1] if end in new else new), "start": len(ids)})
+    return found

@@ -1,20 +1,20 @@
-"""The alignment study as a file: what each loss and each kind of text made of a drafter, measured on held-out prompts.
+"""The alignment study: what each loss and each kind of text made of a drafter, measured on held-out prompts.
 
-Place in the flow: `specviz study alignment` writes it, the documentation's table and the page read it.
+Place in the flow: `measure` makes it; the page, the documentation and the command show it.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from specviz.errors import BenchError
+from specviz.errors import OptionError
+from specviz.studies.chart import Axis, Chart, Panel, Series
+from specviz.studies.study import STUDIES, Choice, Codec, Flag, Remade, Study, Table, View, count
 
 DOMAINS = ("english", "python")
-DIGITS = 4
+BOTH, BEFORE = "both", "before"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,29 +83,6 @@ class AlignmentStudy:
     """machine, versions, weights and date as a sentence"""
 
 
-def write(study: AlignmentStudy, path: Path) -> None:
-    """One line per cell, numbers to four digits."""
-    data = _rounded(asdict(study))
-    cells = ",\n  ".join(json.dumps(cell, ensure_ascii=False) for cell in data.pop("cells"))
-    head = json.dumps(data, indent=1, ensure_ascii=False)
-    path.write_text(f'{head[:-2]},\n "cells": [\n  {cells}\n ]\n}}\n', encoding="utf-8")
-
-
-def read(path: Path) -> AlignmentStudy:
-    """Raises BenchError where the file is missing or is no such study."""
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        starts = {
-            name: AlignmentStart(**one | {"before": _measured(one["before"])}) for name, one in data["starts"].items()
-        }
-        cells = tuple(cell_of(one) for one in data["cells"])
-        return AlignmentStudy(**data | {"starts": starts, "cells": cells})
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise BenchError(
-            f"{path.name} is no alignment study ({type(error).__name__}); make it with `specviz study alignment`."
-        ) from error
-
-
 def mean_over_domains(measured: Mapping[str, AlignmentFigures]) -> AlignmentFigures:
     """Both domains with equal weight, whatever the length of their texts."""
     ones = list(measured.values())
@@ -120,25 +97,259 @@ def mean_over_domains(measured: Mapping[str, AlignmentFigures]) -> AlignmentFigu
     )
 
 
-def cell_of(data: dict[str, Any]) -> AlignmentCell:
-    """A cell from plain data."""
-    return AlignmentCell(
-        **data | {"temperatures": tuple(data["temperatures"]), "after": _measured(data["after"])},
+@dataclass(frozen=True, slots=True)
+class Number:
+    """Something that was measured of every drafter."""
+
+    name: str
+    title: str
+    of: Callable[[AlignmentFigures], float]
+
+
+NUMBERS = (
+    Number("alpha", "acceptance probability α", lambda one: one.alpha),
+    Number("tau", "block efficiency τ, tokens per target pass", lambda one: one.block_efficiency),
+    Number("mbsu", "MBSU, speedup if reading weights were all that costs", lambda one: one.mbsu),
+    Number("coverage", "coverage, share of p on the drafter's four most likely tokens", lambda one: one.coverage),
+    Number("last", "acceptance of the last draft once all before it were accepted", lambda one: one.by_position[-1]),
+)
+
+
+NUMBERS = (
+    Number("alpha", "acceptance probability α", lambda one: one.alpha),
+    Number("tau", "block efficiency τ, tokens per target pass", lambda one: one.block_efficiency),
+    Number("mbsu", "MBSU, speedup if reading weights were all that costs", lambda one: one.mbsu),
+    Number("coverage", "coverage, share of p on the drafter's four most likely tokens", lambda one: one.coverage),
+    Number("last", "acceptance of the last draft once all before it were accepted", lambda one: one.by_position[-1]),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AlignmentRow:
+    """One alignment, or the drafter before any (`loss` is empty)."""
+
+    start: str
+    texts: str
+    aligned_on: str
+    loss: str
+    value: float
+    change: float | None
+    """against the same drafter before; None for that itself"""
+
+    @property
+    def group(self) -> str:
+        """The series it belongs to."""
+        domain = "" if self.aligned_on == BOTH else f", {self.aligned_on} alone"
+        return f"{self.start} on {self.texts} text{domain}"
+
+
+def temperatures(study: AlignmentStudy) -> list[str]:
+    """As they stand in the file."""
+    return list(next(iter(study.starts.values())).before)
+
+
+def choices(study: AlignmentStudy) -> tuple[Choice, ...]:
+    return (
+        Choice("number", "number", [(one.title, one.name) for one in NUMBERS], kind="dropdown", min_width=220),
+        Choice("heat", "temperature", [(one, one) for one in temperatures(study)]),
+        Choice("domain", "measured on", (("both", BOTH), ("plain English", DOMAINS[0]), ("Python", DOMAINS[1])),
+               min_width=220),
+    )  # fmt: skip
+
+
+def view(study: AlignmentStudy, number: str, temperature: str, domain: str) -> View:
+    """Raises OptionError for a number, a temperature or a domain that was not measured."""
+    wanted = next((one for one in NUMBERS if one.name == number), None)
+    if wanted is None or temperature not in temperatures(study) or domain not in (BOTH, *DOMAINS):
+        raise OptionError(
+            f"'{number[:20]}' at temperature '{temperature[:20]}' on '{domain[:20]}' was not measured; choose one of "
+            "the numbers, temperatures and domains that are offered."
+        )
+    found = rows(study, wanted, temperature, domain)
+    caption = f"Recorded: {wanted.title}, temperature {temperature}"
+    heads = ("drafter", "texts", "aligned on", "loss", "after", "change")
+    table = Table(heads, [_cells(row) for row in found], caption)
+    return View(_sentence(found, study), _chart(found, f"{wanted.title}, T = {temperature}"), (table,), study.origin)
+
+
+def rows(study: AlignmentStudy, number: Number, temperature: str, domain: str) -> list[AlignmentRow]:
+    """The drafters before, then every alignment."""
+    before = {name: _value(number, one.before, temperature, domain) for name, one in study.starts.items()}
+    found = [AlignmentRow(name, "", "", "", value, None) for name, value in before.items()]
+    for cell in study.cells:
+        value = _value(number, cell.after, temperature, domain)
+        texts = " + ".join(f"{one}-written" if one != "corpus" else one for one in cell.data.split("+"))
+        found.append(AlignmentRow(cell.start, texts, cell.domain, cell.loss, value, value - before[cell.start]))
+    return found
+
+
+def _value(number: Number, measured: Measured, temperature: str, domain: str) -> float:
+    by: Mapping[str, AlignmentFigures] = measured[temperature]
+    return number.of(mean_over_domains(by) if domain == BOTH else by[domain])
+
+
+def _sentence(rows: Sequence[AlignmentRow], study: AlignmentStudy) -> str:
+    """Which alignment raised the number most, and how many lowered it."""
+    after = [(row, row.change) for row in rows if row.change is not None]
+    if not after:
+        return "No alignment has been measured yet."
+    best, gain = max(after, key=lambda one: one[1])
+    lower = sum(change < 0 for _, change in after)
+    begin = f"After {study.tokens:,} tokens each, {lower} of {len(after)} alignments are below where they began."
+    if gain <= 0:
+        return f"{begin} None is above."
+    found = f"{best.start} with {best.loss} on {best.texts} text, {gain:+.3f} to {best.value:.3f}."
+    return f"{begin} The largest gain: {found}"
+
+
+def _cells(row: AlignmentRow) -> tuple[str, ...]:
+    change = "–" if row.change is None else f"{row.change:+.3f}"
+    return row.start, row.texts or "–", row.aligned_on or "–", row.loss or BEFORE, f"{row.value:.3f}", change
+
+
+def _chart(found: Sequence[AlignmentRow], title: str) -> Chart:
+    """Losses from left to right, a series for each drafter, texts and domain; a dashed line where a drafter began."""
+    losses = list(dict.fromkeys(row.loss for row in found if row.loss))
+    ends = (losses[0], losses[-1]) if losses else ()
+    series = [
+        Series(f"{row.start} before", ends, [row.value for _ in ends], mode="lines", hover=": %{y:.3f}", grey=True,
+               dash="dash", width=1.5)
+        for row in found if not row.loss
+    ]  # fmt: skip
+    for place, group in enumerate(dict.fromkeys(row.group for row in found if row.loss)):
+        own = [row for row in found if row.loss and row.group == group]
+        series.append(
+            Series(group, [row.loss for row in own], [row.value for row in own], place, "markers",
+                   hover="<br>%{x}: %{y:.3f} (%{customdata:+.3f})", extra=[row.change for row in own])
+        )  # fmt: skip
+    return Chart(Axis("loss", categories=losses, angle=-40), (Panel(series, Axis(title)),), 460, legend="grown")
+
+
+def markdown(study: AlignmentStudy) -> str:
+    """The grid by data and loss at every temperature, the positions, the domains, and where the numbers come from."""
+    parts = []
+    for start, known in study.starts.items():
+        grid = _by_texts([cell for cell in study.cells if cell.part == "grid" and cell.start == start])
+        if grid:
+            parts += [f"**From `{start}`, both domains (c = {known.memory_ratio:.2f})**", _grid(known.before, grid)]
+            parts += [f"**Acceptance by position, from `{start}`, temperature 0**", _positions(known.before, grid)]
+    for start, known in study.starts.items():
+        domains = [cell for cell in study.cells if cell.part == "domains" and cell.start == start]
+        if domains:
+            parts += [
+                f"**From `{start}` (c = {known.memory_ratio:.2f}): one domain alone**",
+                _domains(known.before, domains),
+            ]
+    return "\n\n".join([*parts, _provenance(study)]) + "\n"
+
+
+def _by_texts(cells: Sequence[AlignmentCell]) -> Sequence[AlignmentCell]:
+    """Those on the same texts together; the study ran the most telling first."""
+    met = list(dict.fromkeys(cell.data for cell in cells))
+    return sorted(cells, key=lambda cell: met.index(cell.data))
+
+
+def _grid(before: Measured, cells: Sequence[AlignmentCell]) -> str:
+    head = ["texts", "loss"]
+    for temperature in before:
+        head += [f"{what} T={temperature}" for what in ("α", "τ", "MBSU", "coverage")]
+    rows = [[BEFORE, "–", *_numbers(before)]]
+    rows += [[_texts(cell), cell.loss, *_numbers(cell.after)] for cell in cells]
+    return Table(head, rows, words=2).markdown()
+
+
+def _numbers(measured: Measured) -> list[str]:
+    cells = []
+    for one in map(mean_over_domains, measured.values()):
+        cells += [f"{one.alpha:.3f}", f"{one.block_efficiency:.2f}", f"{one.mbsu:.2f}", f"{one.coverage:.3f}"]
+    return cells
+
+
+def _positions(before: Measured, cells: Sequence[AlignmentCell]) -> str:
+    first = next(iter(before))
+    deepest = len(mean_over_domains(before[first]).by_position)
+    head = ["texts", "loss", *(f"draft {place}" for place in range(1, deepest + 1))]
+    rows = [[BEFORE, "–", *_by_position(before[first])]]
+    rows += [[_texts(cell), cell.loss, *_by_position(cell.after[first])] for cell in cells]
+    return Table(head, rows, words=2).markdown()
+
+
+def _by_position(measured: Mapping[str, AlignmentFigures]) -> list[str]:
+    return [f"{value:.3f}" for value in mean_over_domains(measured).by_position]
+
+
+def _domains(before: Measured, cells: Sequence[AlignmentCell]) -> str:
+    """alpha and tau on each domain, and what of alpha was gained or lost."""
+    head = ["aligned on", "loss"]
+    for temperature in before:
+        head += [f"α {domain} T={temperature}" for domain in DOMAINS]
+    rows = [[BEFORE, "–", *_each(before, lambda t, d: f"{before[t][d].alpha:.3f}")]]
+    rows += [[cell.domain, cell.loss, *_each(before, _changes(before, cell))] for cell in cells]
+    return Table(head, rows, words=2).markdown()
+
+
+def _changes(before: Measured, cell: AlignmentCell) -> Callable[[str, str], str]:
+    def text(temperature: str, domain: str) -> str:
+        now = cell.after[temperature][domain].alpha
+        return f"{now:.3f} ({now - before[temperature][domain].alpha:+.3f})"
+
+    return text
+
+
+def _each(before: Measured, text: Callable[[str, str], str]) -> list[str]:
+    return [text(temperature, domain) for temperature in before for domain in DOMAINS]
+
+
+def _texts(cell: AlignmentCell) -> str:
+    return cell.data.replace("+", " + ")
+
+
+def _provenance(study: AlignmentStudy) -> str:
+    prompts = " and ".join(f"{count} {domain}" for domain, count in study.prompts.items())
+    rates = ", ".join(f"{one.lr:g} for `{name}`" for name, one in study.starts.items())
+    return (
+        f"{len(study.cells)} of the study's {study.planned} cells. "
+        f"Every row learnt from {study.tokens:,} tokens; peak learning rate {rates}. Measured on what the target "
+        f"writes after {prompts} held-out prompts, drafts of γ = {study.gamma}, exactly; means of the two domains. "
+        f"`{study.command}`. {study.origin}"
     )
 
 
-def _measured(data: Mapping[str, Mapping[str, Any]]) -> Measured:
-    return {
-        temperature: {
-            domain: AlignmentFigures(**one | {"by_position": tuple(one["by_position"])}) for domain, one in by.items()
-        }
-        for temperature, by in data.items()
-    }
-
-
-def _rounded(value: Any) -> Any:
-    if isinstance(value, float):
-        return round(value, DIGITS)
-    if isinstance(value, dict):
-        return {name: _rounded(one) for name, one in value.items()}
-    return [_rounded(one) for one in value] if isinstance(value, list | tuple) else value
+INTRO = (
+    "A drafter that was trained on text knows the text; *alignment* goes on training it on its target's distribution. "
+    "Each mark is one alignment, all with equally many tokens; the dashed lines are where the drafters began. "
+    "**Recorded**: measured exactly on held-out texts that the target wrote, no draw is in it. Losses and method: "
+    "`docs/alignment.md`."
+)
+STUDY = STUDIES.add(
+    Study(
+        name="alignment",
+        home=__package__,
+        summary="align drafters with every loss on every kind of text for equally many tokens, and measure what it "
+        "brings",
+        question="Train on the target?",
+        order=40,
+        intro=INTRO,
+        codec=Codec(AlignmentStudy, "alignment study", 4, "specviz study alignment --write", line_each="cells"),
+        file="studies/alignment.json",
+        page="alignment.md",
+        section="alignment study",
+        choices=choices,
+        view=view,
+        tables=markdown,
+        flags=(
+            Flag(
+                "--work-dir",
+                "texts and finished cells; a study goes on from it (default %(default)s)",
+                Path(".cache/specviz/alignment"),
+                Path,
+                "FOLDER",
+            ),
+            count("--tokens", None, "tokens that every cell learns from"),
+            count("--cells", None, "only the first N cells"),
+            Flag("--finished", "take the cells that the work folder has, and run no other"),
+            count("--threads", 1, "torch threads"),
+        ),
+        remade=Remade("what aligning the drafters with the target brings", 25, shares=True),
+    )
+)

@@ -8,7 +8,9 @@ import gradio as gr
 import pytest
 
 from specviz.app.studies import tab
-from specviz.app.studies.tab import STUDIES, studies_tab
+from specviz.app.studies.tab import shown, studies_tab
+
+STUDIES = shown()
 
 
 def empty(result: object) -> None:
@@ -30,7 +32,7 @@ def test_every_study_is_shipped_and_the_first_is_shown() -> None:
 
 def test_a_question_shows_its_study_and_hides_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     three = tuple(replace(study, build=empty) for study in STUDIES[:3])
-    monkeypatch.setattr(tab, "STUDIES", three)
+    monkeypatch.setattr(tab, "shown", lambda: three)
     with gr.Blocks() as page:
         studies_tab()
     assert columns(page) == [True, False, False]
@@ -40,7 +42,7 @@ def test_a_question_shows_its_study_and_hides_the_others(monkeypatch: pytest.Mon
 
 def test_a_study_whose_result_is_missing_is_not_offered(monkeypatch: pytest.MonkeyPatch) -> None:
     gone, there = replace(STUDIES[0], shipped=lambda: None), replace(STUDIES[1], build=empty)
-    monkeypatch.setattr(tab, "STUDIES", (gone, there))
+    monkeypatch.setattr(tab, "shown", lambda: (gone, there))
     with gr.Blocks() as page:
         (kept,) = studies_tab()
     assert kept.controls["study"].choices == [(there.question, there.name)]
@@ -48,7 +50,7 @@ def test_a_study_whose_result_is_missing_is_not_offered(monkeypatch: pytest.Monk
 
 
 def test_without_any_result_the_tab_says_what_to_restore(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tab, "STUDIES", (replace(STUDIES[0], shipped=lambda: None),))
+    monkeypatch.setattr(tab, "shown", lambda: (replace(STUDIES[0], shipped=lambda: None),))
     with gr.Blocks() as page:
         assert studies_tab() == []
     assert any("restore assets/studies" in str(getattr(block, "value", "")) for block in page.blocks.values())

@@ -12,7 +12,7 @@ import pkgutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from specviz.bench.core.contest import Contestant, ContestPlan, ContestRun, first_prompts
 from specviz.bench.core.contest import contest as run_contest
@@ -24,6 +24,7 @@ from specviz.bench.speed import plan as plans
 from specviz.bench.speed.efficiency import Efficiency, efficiencies, samples
 from specviz.bench.speed.rows import Part, overhead, part
 from specviz.bench.speed.table import Report, markdown, summary
+from specviz.cli.commands.study import add_alias, run_alias
 from specviz.cli.parts.bench import (
     BOTH,
     PAIR,
@@ -46,6 +47,7 @@ from specviz.cli.parts.terminal import err
 from specviz.errors import BenchError, OptionError
 from specviz.protocol.runs import PromptCard, RunRequest, TraceSource
 from specviz.resources import ROOT
+from specviz.studies.study import Study, studies
 from specviz.trace.header import Machine, Started
 
 if TYPE_CHECKING:
@@ -117,9 +119,19 @@ def _configure_experiments(parser: argparse.ArgumentParser) -> None:
         summary: str = module.SUMMARY
         description = summary[0].upper() + summary[1:] + "."
         module.configure(chosen.add_parser(name, help=summary, description=description, allow_abbrev=False))
+    for name, study in moved().items():
+        add_alias(chosen.add_parser, name, study)
+
+
+def moved() -> dict[str, Study[Any]]:
+    """Experiments that are studies now, by the word behind `bench`."""
+    words = ((word.split(), study) for study in studies() for word in study.formerly)
+    return {old[1]: study for old, study in words if old[0] == "bench"}
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.experiment in moved():
+        return run_alias(moved()[args.experiment], args, f"bench {args.experiment}")
     if args.experiment is not None:
         return int(importlib.import_module(f"{__name__}.{args.experiment}").run(args))
     options = read_options(args)

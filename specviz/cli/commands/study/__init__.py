@@ -1,6 +1,7 @@
-"""`specviz study`: run a study whose result is shipped and shown on the page.
+"""`specviz study`: measure what a study asks, show it, and keep it where it is shipped.
 
-Place in the flow: each study is a module of this folder with a SUMMARY, `configure` and `run`.
+Place in the flow: each study of `specviz/studies` is a part of this command, from its declaration alone. What measures
+is imported when it runs. Modules of this folder are studies that are not declared yet.
 """
 
 from __future__ import annotations
@@ -8,25 +9,138 @@ from __future__ import annotations
 import argparse
 import importlib
 import pkgutil
+from collections.abc import Callable
+from pathlib import Path
 from types import ModuleType
+from typing import Any
 
+from specviz.bench.core.report import check_section, write_between
+from specviz.cli.parts.bench import add_pair_flags, add_target_flags, complain, time_limit
+from specviz.cli.parts.progress import progress
+from specviz.cli.parts.sources import SharedModels, live_source
+from specviz.cli.parts.terminal import err, out, printable
+from specviz.errors import OptionError
+from specviz.studies.study import STUDIES, Study, Workplace, studies
+from specviz.trace.files import check_place
 
-def studies() -> list[str]:
-    """The modules of this folder, as they are typed."""
-    return sorted(module.name.replace("_", "-") for module in pkgutil.iter_modules(__path__))
+OWN = Path()
+"""`--write` and `--tables` without a path: the study's own page and file"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     chosen = parser.add_subparsers(dest="study", metavar="STUDY", required=True)
-    for name in studies():
-        module = _module(name)
-        summary: str = module.SUMMARY
-        description = summary[0].upper() + summary[1:] + "."
-        module.configure(chosen.add_parser(name, help=summary, description=description, allow_abbrev=False))
+    declared = {study.command: study for study in studies()}
+    for name in sorted([*declared, *_modules()]):
+        summary = declared[name].summary if name in declared else str(_module(name).SUMMARY)
+        part = chosen.add_parser(name, help=summary, description=_sentence(summary), allow_abbrev=False)
+        if name in declared:
+            add_flags(part, declared[name])
+        else:
+            _module(name).configure(part)
 
 
 def run(args: argparse.Namespace) -> int:
-    return int(_module(args.study).run(args))
+    if args.study in _modules():
+        return int(_module(args.study).run(args))
+    return run_study(STUDIES.get(args.study.replace("-", "_")), args)
+
+
+def add_alias(add_parser: Callable[..., argparse.ArgumentParser], word: str, study: Study[Any]) -> None:
+    """An older command of the study: the last word of it, such as `batch` of `bench batch`."""
+    summary = f"now `specviz study {study.command}`: {study.summary}"
+    add_flags(add_parser(word, help=summary, description=_sentence(summary), allow_abbrev=False), study)
+
+
+def run_alias(study: Study[Any], args: argparse.Namespace, typed: str) -> int:
+    """Says in a line what the command is called now, and runs it."""
+    err().line(f"`specviz {typed}` is now `specviz study {study.command}`, with the same flags.")
+    return run_study(study, args)
+
+
+def add_flags(parser: argparse.ArgumentParser, study: Study[Any]) -> None:
+    """The study's own flags, those of the pair where it takes any, and where the result goes."""
+    only = parser.add_mutually_exclusive_group() if any(flag.alone for flag in study.flags) else parser
+    for flag in study.flags:
+        (only if flag.alone else parser).add_argument(flag.name, **flag.settings)
+    told = f"docs/{study.page}"
+    kept = "" if study.codec is None else f", and keep the result in assets/{study.file}"
+    parser.add_argument(
+        "--write", type=Path, nargs="?", const=OWN, metavar="PAGE",
+        help=f"write the tables between the marks of a page; where none is named, of {told}{kept}",
+    )  # fmt: skip
+    if study.codec is not None:
+        only.add_argument(
+            "--tables", type=Path, nargs="?", const=OWN, metavar="FILE",
+            help="measure nothing: show the tables of a result; where none is named, of the kept one, and write them "
+            f"into {told}",
+        )  # fmt: skip
+        parser.add_argument("--result", type=Path, metavar="FILE", help="the result, to a .json or .json.gz")
+    if study.shared_flags == "pair":
+        add_pair_flags(parser)
+    elif study.shared_flags == "target":
+        add_target_flags(parser)
+
+
+def run_study(study: Study[Any], args: argparse.Namespace) -> int:
+    """Measures, or reads what `--tables` names; shows the tables; keeps and writes what is asked for. Raises what is
+    wrong with places before anything is measured."""
+    _check_counts(study, args)
+    tables, given = getattr(args, "tables", None), getattr(args, "result", None)
+    page = study.document if OWN in (args.write, tables) and args.write in (None, OWN) else args.write
+    if page is not None:
+        check_section(page, study.section)
+    places = [study.path] if args.write == OWN and tables is None and study.codec is not None else []
+    places += [given] if given is not None else []
+    for place in places:
+        if place == study.path:
+            place.parent.mkdir(parents=True, exist_ok=True)
+        check_place(place, f"a {study.codec.noun}" if study.codec else "")
+    workplace = _workplace(args)
+    if tables is not None and study.codec is not None:
+        result = study.codec.read(study.path if tables == OWN else tables)
+    else:
+        result = study.measure(workplace)
+        if result is None:
+            return 0
+    text = study.tables(result)
+    out().line(printable(text))
+    if workplace.whole:
+        for place in places:
+            study.codec.write(result, place)  # type: ignore[union-attr]
+        if page is not None:
+            write_between(page, study.section, text)
+    return complain(study.complaints(result)) if tables is None else 0
+
+
+def _check_counts(study: Study[Any], args: argparse.Namespace) -> None:
+    """Raises OptionError for a number that is too small."""
+    least = {flag.name: flag.least for flag in study.flags} | ({"--threads": 1} if study.shared_flags else {})
+    for flag, fewest in least.items():
+        value = getattr(args, flag.removeprefix("--").replace("-", "_"))
+        if fewest is not None and value is not None and value < fewest:
+            raise OptionError(f"{flag} is {value}, but must be at least {fewest}.")
+
+
+def _workplace(args: argparse.Namespace) -> Workplace:
+    """A report goes to what is standard error when it comes."""
+    models = SharedModels()
+    return Workplace(
+        args,
+        models,
+        source=lambda: live_source(models, getattr(args, "threads", 1)),
+        say=lambda line: err().line(line),
+        row=lambda values: err().row(values),
+        progress=progress,
+        time_limit=time_limit,
+    )
+
+
+def _sentence(summary: str) -> str:
+    return f"{summary[0].upper()}{summary[1:]}."
+
+
+def _modules() -> list[str]:
+    return sorted(module.name.replace("_", "-") for module in pkgutil.iter_modules(__path__))
 
 
 def _module(name: str) -> ModuleType:

@@ -1,0 +1,154 @@
+"""A chart of a study, drawn from data. Names come from shipped files and are escaped all the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import singledispatch
+from html import escape
+from math import log10
+from typing import Any
+
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from specviz.app.look.style import MARKS, SERIES, TEXT, legend_above, style
+from specviz.studies.chart import Axis, Bars, Chart, Note, Series
+
+LEGEND_LINE = 22
+"""pixels by which a chart grows for each name above it"""
+
+
+@singledispatch
+def draw(chart: Any) -> go.Figure:
+    """The figure of a chart; for data of another kind `draw.register` has a function of its own."""
+    raise TypeError(f"nothing draws {type(chart).__name__}; register a function with `draw.register`.")
+
+
+@draw.register
+def _(chart: Chart) -> go.Figure:
+    several = len(chart.panels) > 1
+    figure = _panels(chart) if several else go.Figure()
+    for number, panel in enumerate(chart.panels, 1):
+        where = {"row": number, "col": 1} if several else {}
+        for series in panel.series:
+            figure.add_trace(_bars(series) if isinstance(series, Bars) else _series(series), **where)
+        for note in panel.notes:
+            figure.add_annotation(_note(note), **where)
+    _lines(figure, chart)
+    figure.update_xaxes(_axis(chart.x))
+    names = [series for panel in chart.panels for series in panel.series]
+    grown = LEGEND_LINE * sum(not getattr(series, "grey", False) for series in names)
+    style(figure, chart.height + (grown if chart.legend == "grown" else 0))
+    if any(isinstance(series, Bars) for series in names):
+        figure.update_layout(barmode="group", bargap=0.35)
+    if chart.x.title:
+        figure.update_xaxes(
+            title=escape(chart.x.title, quote=False), **({"row": len(chart.panels), "col": 1} if several else {})
+        )
+    for number, panel in enumerate(chart.panels, 1):
+        figure.update_yaxes(
+            _axis(panel.y) | {"title": escape(panel.y.title, quote=False)},
+            **({"row": number, "col": 1} if several else {}),
+        )
+    if chart.legend == "above":
+        return legend_above(figure)
+    return figure.update_layout(legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"})
+
+
+def _panels(chart: Chart) -> go.Figure:
+    shares = [panel.share for panel in chart.panels]
+    return make_subplots(rows=len(shares), cols=1, shared_xaxes=True, vertical_spacing=chart.gap, row_heights=shares)
+
+
+def _axis(axis: Axis) -> dict[str, Any]:
+    """All but the title, which of a shared axis the lowest panel has."""
+    found: dict[str, Any] = {}
+    if axis.log:
+        found["type"] = "log"
+    if axis.ticks:
+        labels = ["<br>".join(map(escape, label.split("\n"))) for _, label in axis.ticks]
+        found |= {"tickvals": [place for place, _ in axis.ticks], "ticktext": labels}
+    if axis.categories:
+        found |= {"categoryorder": "array", "categoryarray": list(map(escape, axis.categories))}
+    if axis.angle is not None:
+        found["tickangle"] = axis.angle
+    if axis.from_zero:
+        found["rangemode"] = "tozero"
+    if axis.range is not None:
+        found["range"] = list(axis.range)
+    if axis.form:
+        found["tickformat"] = axis.form
+    return found
+
+
+def _lines(figure: go.Figure, chart: Chart) -> None:
+    for upright in chart.uprights:
+        figure.add_vline(x=upright.x, line={"dash": "dot", "width": 1, "color": TEXT})
+        figure.add_annotation(
+            x=log10(upright.x) if chart.x.log else upright.x, y=0, yref="paper", text=escape(upright.text),
+            showarrow=False, xanchor="left", yanchor="bottom", xshift=4, font={"color": TEXT},
+        )  # fmt: skip
+    for level in chart.levels:
+        figure.add_hline(y=level.y, line={"dash": "dot", "color": TEXT, "width": 1}, annotation_text=escape(level.text))
+
+
+def _note(note: Note) -> dict[str, Any]:
+    turned = {"textangle": -90, "yanchor": "bottom"} if note.upright else {}
+    return {"x": note.x, "y": note.y, "text": escape(note.text), "showarrow": False} | turned
+
+
+def _intervals(series: Series | Bars) -> dict[str, Any]:
+    return {
+        "type": "data",
+        "array": [high - value for high, value in zip(series.high, series.y, strict=True)],
+        "arrayminus": [value - low for low, value in zip(series.low, series.y, strict=True)],
+    }
+
+
+def _series(series: Series) -> go.Scatter:
+    name, colour = escape(series.name), TEXT if series.grey else SERIES[series.place % len(SERIES)]
+    found: dict[str, Any] = {
+        "x": [escape(value) if isinstance(value, str) else value for value in series.x], "y": list(series.y),
+        "mode": series.mode, "name": name,
+    }  # fmt: skip
+    if "lines" in series.mode:
+        found["line"] = {"color": colour, "width": series.width} | ({"dash": series.dash} if series.dash else {})
+    if "markers" in series.mode:
+        mark = MARKS[(series.place if series.mark is None else series.mark) % len(MARKS)]
+        found["marker"] = {"symbol": f"{mark}-open" if series.hollow else mark, "size": series.size, "color": colour}
+    if series.texts:
+        found |= {"text": list(map(escape, series.texts))}
+        found |= {"textposition": "bottom center" if series.text_below else "top center"}
+    if series.low:
+        found["error_y"] = _intervals(series) | {"thickness": series.error_width, "width": 3}
+    if series.group:
+        found["legendgroup"] = name
+    if series.legend is not None:
+        found["showlegend"] = series.legend
+    return go.Scatter(found | _hover(series))
+
+
+def _hover(series: Series) -> dict[str, Any]:
+    if series.told:
+        return {"hovertext": [_said(*texts) for texts in series.told], "hoverinfo": "text"}
+    if not series.hover:
+        return {"hoverinfo": "skip"}
+    extra = {"customdata": _escaped(series.extra)} if series.extra else {}
+    return extra | {"hovertemplate": f"{escape(series.name)}{series.hover}<extra></extra>"}
+
+
+def _escaped(values: Sequence[Any]) -> list[Any]:
+    return [_escaped(value) if isinstance(value, list | tuple) else escape(value) if isinstance(value, str) else value
+            for value in values]  # fmt: skip
+
+
+def _said(strong: str, beside: str, below: str) -> str:
+    return f"<b>{escape(strong)}</b>{escape(beside)}<br>{escape(below)}"
+
+
+def _bars(bars: Bars) -> go.Bar:
+    return go.Bar(
+        x=list(map(escape, bars.x)), y=list(bars.y), name=escape(bars.name), error_y=_intervals(bars),
+        marker={"color": SERIES[bars.place % len(SERIES)], "pattern": {"shape": bars.pattern, "solidity": 0.35}},
+        hovertemplate=f"{bars.hover}<extra></extra>",
+    )  # fmt: skip

@@ -1,1 +1,0 @@
-"""The alignment study as tables."""

@@ -1,0 +1,151 @@
+"""What is true of every study: its shipped file comes back as it was, every choice can be drawn, no name is markup."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass, replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+import pytest
+
+from specviz.app.studies.chart import draw
+from specviz.app.studies.page import build, show, tables_html
+from specviz.bench.core.report import between
+from specviz.errors import OptionError, TraceError
+from specviz.studies.study import Choice, Slider, Study, studies
+
+BAD = "<img src=x>"
+STUDIES = studies()
+KEPT = [study for study in STUDIES if study.codec is not None]
+SHOWN = [study for study in STUDIES if study.view is not None]
+
+
+def named(study: Study[Any]) -> str:
+    return study.name
+
+
+def result_of(study: Study[Any]) -> Any:
+    result = study.shipped()
+    assert result is not None, f"{study.file} is not shipped"
+    return result
+
+
+def offered(choice: Choice | Slider) -> list[Any]:
+    return [choice.least, choice.most] if isinstance(choice, Slider) else [value for _, value in choice.options]
+
+
+@pytest.mark.parametrize("study", KEPT, ids=named)
+def test_a_shipped_file_is_read_and_written_back_as_it_was(study: Study[Any], tmp_path: Path) -> None:
+    result = result_of(study)
+    path = tmp_path / study.path.name
+    study.codec.write(result, path)
+    assert study.codec.read(path) == result
+
+
+@pytest.mark.parametrize("study", KEPT, ids=named)
+@pytest.mark.parametrize("content", ["{}", "[]", '{"format": 1', '{"rows": null}'])
+def test_another_file_is_refused_in_a_sentence(study: Study[Any], content: str, tmp_path: Path) -> None:
+    path = tmp_path / "other.json"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(TraceError, match=r"^other\.json: .+\.$"):
+        study.codec.read(path)
+
+
+@pytest.mark.parametrize("study", KEPT, ids=named)
+def test_a_damaged_file_is_logged_and_left_out(
+    study: Study[Any], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert study.shipped(tmp_path / "none.json") is None
+    assert not caplog.records
+    path = tmp_path / study.path.name
+    path.write_bytes(study.path.read_bytes()[:200])
+    assert study.shipped(path) is None
+    assert "is missing or damaged, and left out" in caplog.text
+
+
+@pytest.mark.parametrize("study", STUDIES, ids=named)
+def test_its_page_of_the_documentation_has_its_tables(study: Study[Any]) -> None:
+    assert "| --- |" in between(study.document, study.section)
+
+
+@pytest.mark.parametrize("study", SHOWN, ids=named)
+def test_every_choice_can_be_drawn_and_any_other_is_refused(study: Study[Any]) -> None:
+    result = result_of(study)
+    choices = study.choices(result)
+    for chosen in product(*map(offered, choices)):
+        view = study.view(result, *chosen)
+        assert view.sentence
+        assert view.chart is None or draw(view.chart).data
+    for place, choice in enumerate(choices):
+        if isinstance(choice, Choice):
+            values = [one.value for one in choices]
+            values[place] = "of no kind"
+            with pytest.raises(OptionError):
+                study.view(result, *values)
+
+
+@pytest.mark.parametrize("study", SHOWN, ids=named)
+def test_the_page_draws_what_is_chosen(study: Study[Any]) -> None:
+    result = result_of(study)
+    with gr.Blocks() as page:
+        build(study, result)
+    ids = {getattr(block, "elem_id", None) for block in page.blocks.values()}
+    parts = ["sentence", "plot", "table", *(choice.name for choice in study.choices(result))]
+    assert {f"sv-{study.address}-{part}" for part in parts} <= ids
+    opening = study.opening(result)
+    sentence, *_ = show(study, result, *(choice.value for choice in study.choices(result)))
+    assert opening.sentence[1:10] in sentence
+    if study.choices(result):
+        refused, *kept = show(study, result, *([None] * len(study.choices(result))))
+        assert "sv-message-error" in refused
+        assert len(kept) == 3
+
+
+def hostile(value: Any) -> Any:
+    """A view whose every text has markup in it."""
+    if isinstance(value, str):
+        return f"{value}{BAD}"
+    if is_dataclass(value) and not isinstance(value, type):
+        own = {field.name: getattr(value, field.name) for field in fields(value)}
+        return replace(value, **{name: hostile(one) for name, one in own.items() if name not in AUTHORS})
+    return type(value)(map(hostile, value)) if isinstance(value, list | tuple) else value
+
+
+AUTHORS = ("mode", "hover", "legend", "dash", "form", "pattern")
+"""fields that the author of a study writes and no file"""
+
+
+def texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for one in value.values():
+            yield from texts(one)
+    elif isinstance(value, list):
+        for one in value:
+            yield from texts(one)
+
+
+@pytest.mark.parametrize("study", SHOWN, ids=named)
+def test_no_text_of_a_result_becomes_markup(study: Study[Any]) -> None:
+    view = hostile(study.opening(result_of(study)))
+    assert "<img" not in tables_html(view)
+    if view.chart is not None:
+        drawn = list(texts(json.loads(draw(view.chart).to_json())))
+        assert any("&lt;img" in text for text in drawn)
+        assert not [text for text in drawn if "<img" in text]
+
+
+def test_the_page_and_the_declarations_load_no_model() -> None:
+    code = (
+        "import sys\nfrom specviz.studies.study import studies\nimport specviz.app.studies.tab\nassert studies()\n"
+        "assert not {'torch', 'transformers'} & set(sys.modules)\n"
+        "assert not [name for name in sys.modules if name.startswith('specviz') and name.endswith('.measure')]\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
