@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Page,
+    Request,
+    ViewportSize,
+    expect,
+    sync_playwright,
+)
 
 FLAGS = [
     "--no-sandbox",
@@ -19,6 +29,7 @@ FLAGS = [
 ]
 PATIENCE_MS = 30_000
 """for a busy machine; nothing waits longer than it has to"""
+SIZE: ViewportSize = {"width": 1280, "height": 800}
 STORED = "local_storage,indexeddb,cache_storage,service_workers"
 HAS_REAL_CLOCK = "setTimeout.toString().includes('[native code]')"
 LOCAL = {"127.0.0.1", "localhost", ""}
@@ -52,31 +63,60 @@ def visitor(browser: Browser) -> Iterator[BrowserContext]:
 
 
 def _new_visitor(browser: Browser) -> BrowserContext:
-    visitor = browser.new_context(
-        viewport={"width": 1280, "height": 800}, reduced_motion="reduce", accept_downloads=True
-    )
+    visitor = browser.new_context(viewport=SIZE, reduced_motion="reduce", accept_downloads=True)
     visitor.set_default_timeout(PATIENCE_MS)
     return visitor
 
 
+@pytest.fixture(scope="session")
+def tab_of_all(visitor: BrowserContext) -> Page:
+    """The visitor's page, in which one test opens after another: a page of its own costs a test a second of the
+    browser's time, for the window around it and for compiling Gradio's scripts again."""
+    tab = visitor.new_page()
+    for lasting in ("add_init_script", "route", "expose_function", "expose_binding"):
+        setattr(tab, lasting, _lasts)
+    return tab
+
+
+def _lasts(*_: object) -> None:
+    raise AssertionError("this would last into the tests after this one; use `page_of_its_own`.")
+
+
 @pytest.fixture
-def context(visitor: BrowserContext) -> Iterator[BrowserContext]:
+def context(visitor: BrowserContext, tab_of_all: Page) -> Iterator[BrowserContext]:
     """A visitor who comes for the first time: of the test before, no page, cookie or stored value is left."""
     yield visitor
     visitor.set_offline(False)
     visitor.clear_cookies()
     for page in visitor.pages:
-        page.close()
-    last = visitor.new_page()
-    assert last.evaluate(HAS_REAL_CLOCK), "a clock was installed for the visitor of all tests; use `page_at_own_time`."
-    visitor.new_cdp_session(last).send("Storage.clearDataForOrigin", {"origin": "*", "storageTypes": STORED})
-    last.close()
+        if page != tab_of_all:
+            page.close()
+    _emptied(tab_of_all)
+    assert tab_of_all.evaluate(HAS_REAL_CLOCK), "a clock was installed for all tests; use `page_at_own_time`."
+    session = visitor.new_cdp_session(tab_of_all)
+    session.send("Storage.clearDataForOrigin", {"origin": "*", "storageTypes": STORED})
+    session.detach()
+
+
+def _emptied(tab: Page) -> None:
+    """As a new page is: nothing in it, of the usual size, the mouse in its corner."""
+    tab.goto("about:blank")
+    tab.set_viewport_size(SIZE)
+    tab.emulate_media(reduced_motion="reduce", color_scheme="light")
+    tab.mouse.move(0, 0)
 
 
 @pytest.fixture
-def page(context: BrowserContext) -> Iterator[Page]:
+def page(context: BrowserContext, tab_of_all: Page) -> Iterator[Page]:
     """An empty page; at the end of the test it must have had no errors and asked nobody outside for anything."""
-    yield from _watched(context)
+    yield from _watched(tab_of_all)
+
+
+@pytest.fixture
+def page_of_its_own(context: BrowserContext) -> Iterator[Page]:
+    """The same, closed after the test: for what lasts as long as a page, such as a script that runs first in each
+    document, and for what a visitor's tab remembers."""
+    yield from _watched(context.new_page())
 
 
 @pytest.fixture
@@ -85,17 +125,22 @@ def page_at_own_time(browser: Browser) -> Iterator[Page]:
     Gradio's messages were then taken in a wrong order, now and then. So this visitor comes for one test."""
     visitor = _new_visitor(browser)
     visitor.clock.install()
-    yield from _watched(visitor)
+    yield from _watched(visitor.new_page())
     visitor.close()
 
 
-def _watched(context: BrowserContext) -> Iterator[Page]:
+def _watched(opened: Page) -> Iterator[Page]:
     faults: list[str] = []
-    opened = context.new_page()
-    opened.on("pageerror", lambda error: faults.append(f"script error: {error}"))
-    opened.on("console", lambda message: faults.extend(_complaint(message)))
-    opened.on("request", lambda request: faults.extend(_foreign(request)))
+    listeners: tuple[tuple[Any, Callable[[Any], None]], ...] = (
+        ("pageerror", lambda error: faults.append(f"script error: {error}")),
+        ("console", lambda message: faults.extend(_complaint(message))),
+        ("request", lambda request: faults.extend(_foreign(request))),
+    )
+    for event, listener in listeners:
+        opened.on(event, listener)
     yield opened
+    for event, listener in listeners:
+        opened.remove_listener(event, listener)
     assert not faults, "\n".join(faults)
 
 

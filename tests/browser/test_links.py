@@ -117,8 +117,9 @@ LATE = """{
 
 @pytest.mark.parametrize(("run", "shown"), [("a-sample", "Round 2 of 8"), ("b-greedy", "Round 2 of 2")])
 def test_a_run_does_not_take_another_runs_moment_before_the_names_are_known(
-    page: Page, address: str, run: str, shown: str
+    page_of_its_own: Page, address: str, run: str, shown: str
 ) -> None:
+    page = page_of_its_own
     page.add_init_script(LATE)
     opened(page, f"{address}#run={run}&round=2&beat=2")
     expect(page.locator("#sv-player .svp-where")).to_have_text(shown)

@@ -59,7 +59,8 @@ def test_every_answer_carries_the_policy(url: str) -> None:
     assert policy(on_a_space=True).endswith("frame-ancestors 'self' https://huggingface.co https://*.hf.space")
 
 
-def test_every_tab_opens_without_a_violation(page: Page, url: str) -> None:
+def test_every_tab_opens_without_a_violation(page_of_its_own: Page, url: str) -> None:
+    page = page_of_its_own
     page.add_init_script(LISTEN)
     page.goto(url)
     expect(page.locator("[data-ready]").first).to_be_attached()
