@@ -20,6 +20,10 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
+from specviz.resources import ROOT
+from tests.app.doubles import ReplaySource, sample
+from tests.browser.page_server import served
+
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -52,6 +56,21 @@ def browser() -> Iterator[Browser]:
         chromium = playwright.chromium.launch(executable_path=path, args=FLAGS)
         yield chromium
         chromium.close()
+
+
+@pytest.fixture(scope="session")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The page over a source that answers at once, with the golden trace as its only recording. One for all tests that
+    need no other: to build and serve a page takes seconds, and what a visitor does there nobody else sees."""
+    with served(ReplaySource(sample()), tmp_path_factory.mktemp("gallery")) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def shipped() -> Iterator[str]:
+    """The same over the recordings that ship, so with lessons."""
+    with served(ReplaySource(sample()), ROOT / "traces") as url:
+        yield url
 
 
 @pytest.fixture(scope="session")

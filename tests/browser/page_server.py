@@ -11,6 +11,7 @@ from pathlib import Path
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
 
 import gradio as gr
+from playwright.sync_api import Page, expect
 
 from specviz.app.form.request import Limits
 from specviz.app.page.build import build
@@ -27,6 +28,16 @@ def free_port() -> int:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
         return port
+
+
+def opened(page: Page, url: str, *shown: str) -> Page:
+    """The page at this address once it can be used: its player and `shown` are there, and Run can be pressed."""
+    page.goto(url)
+    expect(page.locator("#sv-player [data-ready]").first).to_be_attached()
+    expect(page.locator("#sv-run")).to_be_enabled()
+    for part in shown:
+        expect(page.locator(part)).to_be_attached()
+    return page
 
 
 @contextmanager

@@ -4,25 +4,18 @@ from __future__ import annotations
 
 import re
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from specviz.trace import codec
-from tests.app.doubles import ReplaySource, sample
-from tests.browser.page_server import served
+from tests.app.doubles import sample
+from tests.browser.page_server import opened
 from tests.browser.tabs import is_open, open_tab
-from tests.browser.test_page import opened, pick
+from tests.browser.test_page import pick
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with served(ReplaySource(sample()), tmp_path_factory.mktemp("gallery")) as url:
-        yield url
 
 
 @pytest.fixture

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from specviz.resources import ROOT as ASSETS
-from tests.app.doubles import ReplaySource, sample
-from tests.browser.page_server import served
+from tests.browser import page_server
 from tests.browser.test_player import SAMPLE, opened
 
 pytestmark = pytest.mark.browser
@@ -26,20 +23,10 @@ NAMES = """(root) => [...document.querySelectorAll(`${root} :is(button, a, [tabi
 """what each control of the player is called"""
 
 
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    with served(ReplaySource(sample()), ASSETS / "traces") as url:
-        yield url
-
-
 @pytest.fixture
-def home(page: Page, address: str) -> Page:
+def home(page: Page, shipped: str) -> Page:
     page.set_viewport_size({"width": 1280, "height": 720})
-    page.goto(address)
-    expect(page.locator("#sv-player [data-ready]").first).to_be_attached()
-    expect(page.locator("#sv-run")).to_be_enabled()
-    expect(page.locator(".sv-learn-box")).to_be_attached()
-    return page
+    return page_server.opened(page, shipped, ".sv-learn-box")
 
 
 def question(page: Page) -> tuple[str, int, dict[str, Any]]:

@@ -10,8 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from specviz.protocol.runs import Catalog, MethodDescription, OptionCard
 from tests.app.doubles import ReplaySource, catalog, sample
-from tests.browser.page_server import served
-from tests.browser.test_page import opened
+from tests.browser.page_server import opened, served
 
 pytestmark = pytest.mark.browser
 

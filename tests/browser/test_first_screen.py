@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from specviz.resources import ROOT as ASSETS
-from tests.app.doubles import ReplaySource, sample
-from tests.browser.page_server import served
+from tests.browser.page_server import opened
 
 pytestmark = pytest.mark.browser
 
 
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    with served(ReplaySource(sample()), ASSETS / "traces") as url:
-        yield url
-
-
 @pytest.mark.parametrize("size", [(1280, 720), (390, 844)])
 @pytest.mark.parametrize("beat", [0, 99])
-def test_the_draft_tree_is_in_the_first_screen(page: Page, address: str, size: tuple[int, int], beat: int) -> None:
+def test_the_draft_tree_is_in_the_first_screen(page: Page, shipped: str, size: tuple[int, int], beat: int) -> None:
     """At the first beat, and when the whole round is there."""
     page.set_viewport_size({"width": size[0], "height": size[1]})
-    page.goto(address)
-    expect(page.locator("#sv-player [data-ready]").first).to_be_attached()
-    expect(page.locator("#sv-run")).to_be_enabled()
+    opened(page, shipped)
     page.evaluate("beat => document.querySelector('#sv-player .sv-player').specviz.go({ round: 0, beat })", beat)
     for part in ("#sv-player .svp-caption", "#sv-player .svp-btn.is-play", "#sv-prompt", "#sv-run"):
         expect(page.locator(part)).to_be_in_viewport(ratio=1)
@@ -37,10 +25,10 @@ def test_the_draft_tree_is_in_the_first_screen(page: Page, address: str, size: t
     assert box["y"] + box["height"] <= size[1]
 
 
-def test_for_who_wants_motion_the_page_plays_by_itself_and_a_press_takes_over(browser: Browser, address: str) -> None:
+def test_for_who_wants_motion_the_page_plays_by_itself_and_a_press_takes_over(browser: Browser, shipped: str) -> None:
     context = browser.new_context(viewport={"width": 1280, "height": 720})
     page = context.new_page()
-    page.goto(address)
+    page.goto(shipped)
     root, play = page.locator("#sv-player .sv-player"), page.locator("#sv-player .svp-btn.is-play")
     expect(root).to_have_attribute("data-alone", "round")
     expect(play).to_have_text("pause")

@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from specviz.app.cancellable import TURNED_AWAY
-from tests.app.doubles import ReplaySource, sample
-from tests.browser.page_server import served
+from tests.browser.page_server import opened
 from tests.browser.tabs import open_tab
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with served(ReplaySource(sample()), tmp_path_factory.mktemp("gallery")) as url:
-        yield url
 
 
 def full(route: Route) -> None:
@@ -30,11 +22,7 @@ def full(route: Route) -> None:
 @pytest.fixture
 def page(context: BrowserContext, address: str) -> Page:
     """Without the watch for complaints in the console: a refusal is one."""
-    page = context.new_page()
-    page.goto(address)
-    expect(page.locator("#sv-player [data-ready]").first).to_be_attached()
-    expect(page.locator("#sv-run")).to_be_enabled()
-    return page
+    return opened(context.new_page(), address)
 
 
 @pytest.mark.parametrize(

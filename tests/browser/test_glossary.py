@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.app.doubles import ReplaySource, sample
-from tests.browser.page_server import served
+from tests.browser import page_server
 from tests.browser.tabs import open_tab
 from tests.browser.test_player import SAMPLE, at, opened
 
@@ -75,16 +73,8 @@ def test_a_sentence_is_the_same_with_its_terms_set_apart(page: Page, tmp_path: P
     )
 
 
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with served(ReplaySource(sample()), tmp_path_factory.mktemp("recorded")) as address:
-        yield address
-
-
 def test_labels_and_tables_of_the_page_explain_themselves_too(page: Page, address: str) -> None:
-    page.goto(address)
-    expect(page.locator("#sv-player [data-ready]").first).to_be_attached()
-    expect(page.locator("#sv-run")).to_be_enabled()
+    page_server.opened(page, address)
     label = page.locator("[data-testid=block-info].sv-term", has_text="temperature").first
     label.focus()
     expect(page.locator(POPOVER)).to_contain_text("the most probable token is taken")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,8 +19,7 @@ from specviz.lessons.lesson import read
 from specviz.lessons.resolve import stands_in
 from specviz.resources import ROOT as ASSETS
 from specviz.trace import codec
-from tests.app.doubles import ReplaySource, sample
-from tests.browser.page_server import served
+from tests.browser.page_server import opened
 from tests.browser.tabs import is_open, open_tab
 
 pytestmark = pytest.mark.browser
@@ -32,26 +30,13 @@ STANDS = """(want) => {
   return shown.trace.started.run_id === want.run_id && shown.cursor.round === want.round &&
     box.getAttribute("aria-busy") === "false";
 }"""
+LESSON_LIST = ".sv-learn-box"
 STATE = "() => SpecViz.lesson.state()"
 
 
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    with served(ReplaySource(sample()), ASSETS / "traces") as url:
-        yield url
-
-
 @pytest.fixture
-def home(page: Page, address: str) -> Page:
-    return opened(page, address)
-
-
-def opened(page: Page, address: str) -> Page:
-    page.goto(address)
-    expect(page.locator("#sv-player [data-ready]").first).to_be_attached()
-    expect(page.locator("#sv-run")).to_be_enabled()
-    expect(page.locator(".sv-learn-box")).to_be_attached()
-    return page
+def home(page: Page, shipped: str) -> Page:
+    return opened(page, shipped, LESSON_LIST)
 
 
 def lessons(page: Page) -> list[dict[str, Any]]:
@@ -122,13 +107,13 @@ def test_a_wrong_answer_is_said_to_be_wrong_and_a_skipped_one_is_shown(home: Pag
     expect(home.locator(".svl-choice.is-right")).to_have_count(1)
 
 
-def test_a_lesson_goes_on_where_it_was_left(home: Page, address: str) -> None:
+def test_a_lesson_goes_on_where_it_was_left(home: Page, shipped: str) -> None:
     one = start(home, "trees")
     for _ in range(3):
         home.keyboard.press("PageDown")
     home.get_by_role("button", name="Leave the lesson").click()
     expect(home.locator(".svl")).to_have_count(0)
-    opened(home, address)
+    opened(home, shipped, LESSON_LIST)
     open_tab(home, "Learn")
     expect(home.get_by_text(f"at 4 of {len(one['beats'])}")).to_be_visible()
     home.get_by_role("button", name=f"Go on: {one['title']}").click()
@@ -226,9 +211,9 @@ def test_the_lesson_is_read_out_once_and_its_choices_are_radio_buttons(home: Pag
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_on_a_phone_it_stands_above_the_player_and_fits(browser: Browser, address: str, dark: bool) -> None:
+def test_on_a_phone_it_stands_above_the_player_and_fits(browser: Browser, shipped: str, dark: bool) -> None:
     context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, reduced_motion="reduce")
-    page = opened(context.new_page(), address)
+    page = opened(context.new_page(), shipped, LESSON_LIST)
     if dark:
         page.locator(".sv-top .sv-light").click()
     one = start(page, "when_it_pays")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from threading import Event
 
@@ -17,31 +16,17 @@ from specviz.protocol.sweeps import store as sweep_store
 from specviz.protocol.sweeps.toml_file import read_definition
 from specviz.trace import codec
 from tests.app.doubles import SAMPLE, ReplaySource, sample
-from tests.browser.page_server import served
+from tests.browser.page_server import opened, served
 from tests.browser.tabs import FRONT, LAB, is_open, open_tab
 
 pytestmark = pytest.mark.browser
 expect.set_options(timeout=20_000)
 
 
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The page over a source that answers at once."""
-    with served(ReplaySource(sample()), tmp_path_factory.mktemp("gallery")) as url:
-        yield url
-
-
 @pytest.fixture
 def step(page: Page, address: str) -> Page:
     """The Watch tab of a freshly opened page."""
     return opened(page, address)
-
-
-def opened(page: Page, address: str) -> Page:
-    page.goto(address)
-    expect(page.locator("#sv-player [data-ready]").first).to_be_attached()
-    expect(page.locator("#sv-run")).to_be_enabled()
-    return page
 
 
 def pick(page: Page, chooser: str, name: str) -> None:

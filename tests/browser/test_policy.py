@@ -12,18 +12,10 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from specviz.app.page.policy import policy
-from tests.app.doubles import ReplaySource, sample
-from tests.browser.page_server import served
 
 pytestmark = pytest.mark.browser
 LISTEN = """addEventListener('securitypolicyviolation', event => {
   (window.violations ??= []).push(`${event.violatedDirective} ${event.blockedURI}`)})"""
-
-
-@pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with served(ReplaySource(sample()), tmp_path_factory.mktemp("recorded")) as address:
-        yield address
 
 
 @pytest.fixture
@@ -52,17 +44,17 @@ def violations(page: Page) -> list[str]:
     return found
 
 
-def test_every_answer_carries_the_policy(url: str) -> None:
+def test_every_answer_carries_the_policy(address: str) -> None:
     for path in ("", "config", "gradio_api/info"):
-        assert httpx.get(url + path, timeout=60).headers["content-security-policy"] == policy(on_a_space=False)
+        assert httpx.get(address + path, timeout=60).headers["content-security-policy"] == policy(on_a_space=False)
     assert "huggingface.co" not in policy(on_a_space=False).partition("frame-ancestors")[0]
     assert policy(on_a_space=True).endswith("frame-ancestors 'self' https://huggingface.co https://*.hf.space")
 
 
-def test_every_tab_opens_without_a_violation(page_of_its_own: Page, url: str) -> None:
+def test_every_tab_opens_without_a_violation(page_of_its_own: Page, address: str) -> None:
     page = page_of_its_own
     page.add_init_script(LISTEN)
-    page.goto(url)
+    page.goto(address)
     expect(page.locator("[data-ready]").first).to_be_attached()
     tabs = page.get_by_role("tab")
     for number in range(tabs.count()):
@@ -89,13 +81,13 @@ SMUGGLED = {
 
 @pytest.mark.parametrize("way", SMUGGLED)
 def test_nothing_is_loaded_from_elsewhere_or_sent_there(
-    context: object, url: str, elsewhere: tuple[str, list[bytes]], way: str
+    context: object, address: str, elsewhere: tuple[str, list[bytes]], way: str
 ) -> None:
-    address, asked = elsewhere
+    outside, asked = elsewhere
     page = context.new_page()  # type: ignore[attr-defined]  # not the watched one: a violation is an error there
     page.add_init_script(LISTEN)
-    page.goto(f"{url}gradio_api/info")
-    page.evaluate(f"URL = {address!r} + '/smuggled'; {MAKE}{SMUGGLED[way]}")
+    page.goto(f"{address}gradio_api/info")
+    page.evaluate(f"URL = {outside!r} + '/smuggled'; {MAKE}{SMUGGLED[way]}")
     page.wait_for_function("(window.violations ?? []).length > 0")
-    assert [one for one in violations(page) if address not in one] == []
+    assert [one for one in violations(page) if outside not in one] == []
     assert asked == []

@@ -16,7 +16,7 @@ from specviz.trace import codec
 from specviz.trace.header import Started
 from specviz.trace.steps import Step
 from tests.app.doubles import ReplaySource, catalog, sample
-from tests.browser.page_server import served
+from tests.browser.page_server import opened, served
 from tests.browser.tabs import open_tab
 
 pytestmark = pytest.mark.browser
@@ -56,10 +56,7 @@ def address(source: ReplaySource, tmp_path_factory: pytest.TempPathFactory) -> I
 
 @pytest.fixture
 def home(page: Page, address: str) -> Page:
-    page.goto(address)
-    expect(page.locator("#sv-player [data-ready]").first).to_be_attached()
-    expect(page.locator("#sv-run")).to_be_enabled()
-    return page
+    return opened(page, address)
 
 
 def test_chain_against_tree_runs_both_and_shows_them_side_by_side(home: Page, source: ReplaySource) -> None:

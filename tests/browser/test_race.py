@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
@@ -30,12 +29,6 @@ class Telling(ReplaySource):
             for one in super().catalog().drafters
         ]
         return replace(super().catalog(), drafters=tuple(told))
-
-
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with served(ReplaySource(sample()), tmp_path_factory.mktemp("gallery")) as url:
-        yield url
 
 
 @pytest.fixture

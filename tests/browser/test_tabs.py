@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from playwright.sync_api import Page, expect
 
-from specviz.resources import ROOT as ASSETS
-from tests.app.doubles import ReplaySource, sample
-from tests.browser.page_server import served
 from tests.browser.tabs import FRONT, LAB, is_open, open_tab, tab
 
 pytestmark = pytest.mark.browser
 PLAYER = "#sv-player [data-ready]"
-
-
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    with served(ReplaySource(sample()), ASSETS / "traces") as url:
-        yield url
 
 
 def opened(page: Page, url: str) -> Page:
@@ -28,8 +17,8 @@ def opened(page: Page, url: str) -> Page:
     return page
 
 
-def test_a_first_visitor_sees_five_tabs_and_the_rest_behind_the_last(page: Page, address: str) -> None:
-    opened(page, address)
+def test_a_first_visitor_sees_five_tabs_and_the_rest_behind_the_last(page: Page, shipped: str) -> None:
+    opened(page, shipped)
     expect(page.get_by_role("tab")).to_have_text(list(FRONT))
     is_open(page, "Watch")
     tab(page, "Lab").click()
@@ -50,15 +39,15 @@ def test_a_first_visitor_sees_five_tabs_and_the_rest_behind_the_last(page: Page,
     ],
 )
 def test_a_link_of_any_release_opens_its_tab_and_what_it_shows_is_drawn(
-    page: Page, address: str, link: str, name: str, seen: str
+    page: Page, shipped: str, link: str, name: str, seen: str
 ) -> None:
-    opened(page, f"{address}{link}")
+    opened(page, f"{shipped}{link}")
     is_open(page, name)
     expect(page.locator(seen).first).to_be_visible()
 
 
-def test_the_address_names_the_tab_that_is_seen_in_the_second_row(page: Page, address: str) -> None:
-    opened(page, address)
+def test_the_address_names_the_tab_that_is_seen_in_the_second_row(page: Page, shipped: str) -> None:
+    opened(page, shipped)
     open_tab(page, "Proof")
     page.wait_for_url("**/*tab=proof*")
     open_tab(page, "Watch")
@@ -70,9 +59,9 @@ def test_the_address_names_the_tab_that_is_seen_in_the_second_row(page: Page, ad
     assert "tab=proof" in page.url
 
 
-def test_a_script_opens_a_tab_of_the_lab_that_was_never_mounted(page: Page, address: str) -> None:
+def test_a_script_opens_a_tab_of_the_lab_that_was_never_mounted(page: Page, shipped: str) -> None:
     """As the links of lessons and of the card do."""
-    opened(page, address)
+    opened(page, shipped)
     page.evaluate("() => SpecViz.openTab('What if')")
     is_open(page, "What if")
     expect(page.locator("#sv-what-if-plot .main-svg").first).to_be_visible()
@@ -80,8 +69,8 @@ def test_a_script_opens_a_tab_of_the_lab_that_was_never_mounted(page: Page, addr
     is_open(page, "Race")
 
 
-def test_a_card_of_learn_begins_its_lesson_in_watch_and_says_how_far_one_is(page: Page, address: str) -> None:
-    opened(page, address)
+def test_a_card_of_learn_begins_its_lesson_in_watch_and_says_how_far_one_is(page: Page, shipped: str) -> None:
+    opened(page, shipped)
     open_tab(page, "Learn")
     cards = page.locator(".sv-lessons .svl-row")
     expect(cards).to_have_count(page.evaluate("() => SpecViz.lesson.data.lessons.length"))
@@ -98,9 +87,9 @@ def test_a_card_of_learn_begins_its_lesson_in_watch_and_says_how_far_one_is(page
     expect(cards.nth(4).get_by_role("button")).to_contain_text("Go on")
 
 
-def test_a_narrow_page_holds_the_first_row_without_a_menu(page: Page, address: str) -> None:
+def test_a_narrow_page_holds_the_first_row_without_a_menu(page: Page, shipped: str) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
-    opened(page, address)
+    opened(page, shipped)
     for name in FRONT:
         expect(tab(page, name)).to_be_visible()
     expect(page.locator("#sv-tabs > .tab-wrapper .overflow-menu")).to_be_hidden()
