@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from specviz import record
     from specviz.protocol.runs import TraceSource
     from specviz.trace.events import Trace
-    from specviz.trace.problems import Problem
+    from specviz.trace.structure import Problem
 
 __all__ = ["Trace", "__version__", "check", "read", "record", "run", "write"]
 
@@ -35,7 +35,7 @@ def run(prompt: str, **settings: Any) -> Trace:
 
     from specviz.errors import OptionError
     from specviz.protocol.runs import RunRequest
-    from specviz.trace.assemble import assemble
+    from specviz.trace.codec import assemble
 
     known = [field.name for field in fields(RunRequest)]
     for name in settings:

@@ -32,7 +32,7 @@ class OptionDescription:
     choices: tuple[str, ...] = ()
     counts: str = ""
     """what it counts of a draft: `candidates` (all of them; 0 leaves it to the shape), `levels`, `per_level` or
-    `listed` (a text that lists one path per candidate, see `trace.tree_paths`). Machines with a limit on the size of
+    `listed` (a text that lists one path per candidate, see `trace.tree_shape`). Machines with a limit on the size of
     trees read it; options of type `ints` are children per node, level by level"""
     unless: str = ""
     """another option of the same method that replaces this one where it is set"""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from specviz.protocol.runs import Catalog, PromptCard, Resume, RunRequest
 from specviz.trace import events, header
-from specviz.trace.steps import Step
+from specviz.trace.events import Step
 
 MODEL = header.ModelCard("m", "LlamaForCausalLM", "table", 10, 1, 4, 8, 64, "float32", "00")
 EMPTY = events.TopK([], [], 1.0)

@@ -13,7 +13,7 @@ import pytest
 import specviz
 from specviz.errors import OptionError, TraceError
 from specviz.protocol.runs import RunRequest
-from specviz.trace.assemble import assemble
+from specviz.trace.codec import assemble
 from tests.fake_source import FakeSource
 
 ROOT = Path(__file__).resolve().parents[1]

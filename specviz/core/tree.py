@@ -14,7 +14,7 @@ from torch import Tensor
 
 from specviz.errors import DraftError
 from specviz.trace.events import CandidateKind
-from specviz.trace.layout import families_of, rows_of
+from specviz.trace.tree_shape import families_of, rows_of
 
 ROOT = 0
 

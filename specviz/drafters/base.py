@@ -27,7 +27,7 @@ from specviz.stop_policies.fixed import FixedStopPolicy
 from specviz.trace.declared_method import Candidates
 from specviz.trace.events import CandidateKind, Option
 from specviz.trace.exhibits import Exhibit
-from specviz.trace.weights import bytes_per_pass
+from specviz.trace.header import bytes_per_pass
 from specviz.tree_policies.base import TargetProposal, TreePolicy
 
 

@@ -19,9 +19,8 @@ from specviz.drafters.base import Drafter, DraftPolicies, RoundOutcome
 from specviz.lm.base import Cache, LanguageModel
 from specviz.lm.text import TextCodec
 from specviz.options import Options
-from specviz.trace.events import Option
+from specviz.trace.events import LaneSpan, Option
 from specviz.trace.exhibits import Exhibit
-from specviz.trace.lane_span import LaneSpan
 from specviz.tree_policies.base import StepCosts
 
 Texts = tuple[TextCodec, TextCodec, int]

@@ -16,9 +16,8 @@ from specviz.drafters.capabilities import Releases
 from specviz.engine.recorder import Recorder
 from specviz.engine.session import Session
 from specviz.errors import SpecVizError
-from specviz.trace.events import Finished, FinishReason
+from specviz.trace.events import Finished, FinishReason, Step
 from specviz.trace.header import Started
-from specviz.trace.steps import Step
 
 Cancelled = Callable[[], bool]
 

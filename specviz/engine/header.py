@@ -15,8 +15,16 @@ from specviz.options import Options, in_effect
 from specviz.protocol.runs import Resume, RunRequest
 from specviz.stop_policies.base import StopOptions, StopPolicy
 from specviz.trace.exhibits import DatastoreCard, MemoryCard
-from specviz.trace.header import Branch, MethodCard, ModelCard, SamplingCard, Started, StepTime, TokenizerCard
-from specviz.trace.scene_card import SceneCard
+from specviz.trace.header import (
+    Branch,
+    MethodCard,
+    ModelCard,
+    SamplingCard,
+    SceneCard,
+    Started,
+    StepTime,
+    TokenizerCard,
+)
 from specviz.trace.seal import seal
 from specviz.tree_policies.base import TreePolicy
 from specviz.verifiers.base import Verifier

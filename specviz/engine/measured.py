@@ -14,7 +14,7 @@ from torch import Tensor
 
 from specviz.core.tree import DraftTree
 from specviz.engine.session import RoundRecord
-from specviz.trace.agreement import Agreement
+from specviz.trace.events import Agreement
 
 DECIMALS = 4
 """of the numbers below, which a trace holds for every node"""

@@ -27,13 +27,13 @@ from specviz.trace.events import (
     Pass,
     Round,
     Scored,
+    Step,
     TopK,
     Trial,
     VocabEntry,
 )
 from specviz.trace.header import Started
-from specviz.trace.layout import tidy_layout
-from specviz.trace.steps import Step
+from specviz.trace.tree_shape import tidy_layout
 from specviz.verifiers.base import Verdict
 
 DIGITS = 6

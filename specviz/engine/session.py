@@ -35,9 +35,8 @@ from specviz.engine.termination import Ending
 from specviz.errors import DraftError, ModelError, OptionError, PromptError
 from specviz.lm.base import GivesFeatures, LanguageModel
 from specviz.options import Options
-from specviz.trace.events import CommittedToken, EndReason, TrimReason
+from specviz.trace.events import CommittedToken, EndReason, LaneSpan, TrimReason
 from specviz.trace.exhibits import Exhibit
-from specviz.trace.lane_span import LaneSpan
 from specviz.tree_policies.base import TargetProposal
 from specviz.verifiers.base import Verdict, Verifier
 

@@ -31,8 +31,8 @@ from specviz.lm.base import SeesPictures
 from specviz.lm.text import TextCodec
 from specviz.options import Options
 from specviz.protocol.runs import Resume, RunRequest
+from specviz.trace.events import Step
 from specviz.trace.exhibits import DatastoreCard
-from specviz.trace.steps import Step
 from specviz.tree_policies.base import Pair, StepCosts
 
 

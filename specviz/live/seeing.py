@@ -16,7 +16,7 @@ from specviz.scenes.captions import words
 from specviz.scenes.raster import pixels
 from specviz.scenes.scene import Scene
 from specviz.scenes.vocabulary import is_grounded, spelt
-from specviz.trace.scene_card import SceneCard
+from specviz.trace.header import SceneCard
 
 
 def shown(who: Participants, request: RunRequest) -> Participants:

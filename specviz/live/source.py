@@ -33,9 +33,8 @@ from specviz.protocol.profiles import Profiled, ProfileRequest
 from specviz.protocol.proofs import Prover
 from specviz.protocol.runs import Catalog, Learned, ModelDescription, Resume, RunRequest, TraceSource, trainable
 from specviz.protocol.trainings import Training, TrainingQuestion, check
-from specviz.trace.assemble import assemble
-from specviz.trace.events import Trace
-from specviz.trace.steps import Step
+from specviz.trace.codec import assemble
+from specviz.trace.events import Step, Trace
 
 
 class LiveSource:

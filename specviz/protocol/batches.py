@@ -14,10 +14,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from specviz.errors import TraceError, shown
 from specviz.trace.files import read_file, write_file
-from specviz.trace.guard import json_of, text_of
+from specviz.trace.guard import json_of, sentence_of, text_of
 from specviz.trace.header import Machine, ModelCard
 from specviz.trace.limits import STANDARD, Limits
-from specviz.trace.validation import sentence_of
 
 FORMAT = "specviz-batches"
 VERSION = "1.0"

@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from specviz.protocol.runs import RunRequest, TraceSource
-from specviz.trace.assemble import assemble
-from specviz.trace.beside import PlainDecoding
-from specviz.trace.events import Finished, Trace
+from specviz.trace.codec import assemble
+from specviz.trace.events import Finished, PlainDecoding, Trace
 
 PLAIN = "none"
 REPEATS = 3

@@ -17,10 +17,9 @@ from typing import Literal
 from pydantic import TypeAdapter, ValidationError
 
 from specviz.errors import TraceError, shown
-from specviz.trace.guard import json_of, text_of
+from specviz.trace.guard import json_of, sentence_of, text_of
 from specviz.trace.header import Machine
 from specviz.trace.limits import UPLOAD, Limits
-from specviz.trace.validation import sentence_of
 
 FORMAT = "specviz-hardware"
 VERSION = 1

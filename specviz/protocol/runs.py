@@ -12,10 +12,8 @@ from typing import Any, Protocol, runtime_checkable
 from specviz.protocol.profiles import Profiled, ProfileRequest
 from specviz.protocol.proofs import Prover
 from specviz.protocol.trainings import WEIGHTS
-from specviz.trace.events import Option, Trace
-from specviz.trace.header import Started
-from specviz.trace.scene_card import in_words
-from specviz.trace.steps import Step
+from specviz.trace.events import Option, Step, Trace
+from specviz.trace.header import Started, in_words
 
 MEMORY_WAYS = ("cold", "warm", "reset")
 """values of `RunRequest.memory`, the default first"""

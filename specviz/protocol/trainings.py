@@ -19,10 +19,9 @@ from specviz.errors import OptionError, TraceError, shown
 from specviz.trace import codec
 from specviz.trace.events import Trace
 from specviz.trace.files import read_file, write_file
-from specviz.trace.guard import json_of, text_of
+from specviz.trace.guard import json_of, sentence_of, text_of
 from specviz.trace.header import Machine
 from specviz.trace.limits import STANDARD, Limits
-from specviz.trace.validation import sentence_of
 
 FORMAT = "specviz-training"
 VERSION = "1.0"

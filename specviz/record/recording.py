@@ -13,11 +13,10 @@ from specviz.record.cards import name_of, started
 from specviz.record.rounds import Rounds
 from specviz.record.settings import Settings, settings_of
 from specviz.record.watch import UNKNOWN, Watch
-from specviz.trace.assemble import assemble
 from specviz.trace.check import check, errors
-from specviz.trace.events import Finished, FinishReason, Trace
+from specviz.trace.codec import assemble
+from specviz.trace.events import Finished, FinishReason, Step, Trace
 from specviz.trace.replay import decoded
-from specviz.trace.steps import Step
 
 
 class Recording:

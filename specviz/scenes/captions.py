@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from random import Random
 
 from specviz.scenes.scene import COLOURS, RADII, SHAPES, SIDE, PlacedShape, Scene
-from specviz.trace.scene_card import GROUNDED as GROUNDED
+from specviz.trace.header import GROUNDED as GROUNDED
 
 OPENINGS = (
     ("there is", 5),

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from specviz.errors import PromptError
-from specviz.trace.scene_card import COLOURS, MOST_SHAPES, RADII, SHAPES, SIDE, ShapeCard
+from specviz.trace.header import COLOURS, MOST_SHAPES, RADII, SHAPES, SIDE, ShapeCard
 
 __all__ = ["COLOURS", "MOST_SHAPES", "RADII", "SHAPES", "SIDE", "PlacedShape", "Scene"]
 

@@ -7,9 +7,8 @@ from typing import ClassVar
 
 from specviz.options import option
 from specviz.stop_policies.base import STOP_POLICIES, DraftView, StopOptions, StopPolicy
-from specviz.trace.declared_method import Stops
+from specviz.trace.declared_method import MovingThreshold, Stops
 from specviz.trace.events import Option
-from specviz.trace.moving_threshold import MovingThreshold
 
 
 @dataclass(frozen=True)

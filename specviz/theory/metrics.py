@@ -13,7 +13,7 @@ from statistics import fmean
 
 from specviz.theory.formulas import memory_bound_speedup
 from specviz.trace.events import Round, Trace, Trial
-from specviz.trace.header import Started
+from specviz.trace.header import Started, bytes_per_pass
 from specviz.trace.summary import (
     acceptance_by_depth,
     acceptance_histogram,
@@ -30,7 +30,6 @@ from specviz.trace.summary import (
     num_spec_steps,
     summary,
 )
-from specviz.trace.weights import bytes_per_pass
 
 __all__ = [
     "DraftEconomy",

@@ -19,7 +19,7 @@ from statistics import fmean
 from specviz.errors import OptionError
 from specviz.theory import metrics
 from specviz.theory.what_if import Clock, Shape, level_rates
-from specviz.trace.assemble import assemble
+from specviz.trace.codec import assemble
 from specviz.trace.events import (
     Committed,
     CommittedToken,
@@ -33,15 +33,15 @@ from specviz.trace.events import (
     Pass,
     Round,
     Scored,
+    Step,
     TopK,
     Trace,
     Trial,
     VocabEntry,
 )
 from specviz.trace.header import Machine, MethodCard, ModelCard, SamplingCard, Started, StepTime, TokenizerCard
-from specviz.trace.layout import families_of, tidy_layout
 from specviz.trace.limits import STANDARD
-from specviz.trace.steps import Step
+from specviz.trace.tree_shape import families_of, tidy_layout
 from specviz.trace.uniform_draws import uniform
 from specviz.version import __version__
 

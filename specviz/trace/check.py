@@ -7,17 +7,17 @@ concern; docs/trace_format.md lists them in words. What no rule can find out is 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from specviz.errors import TraceError
 from specviz.trace.codec import read
 from specviz.trace.events import FORMAT, Trace
 from specviz.trace.limits import STANDARD, Limits
-from specviz.trace.problems import Problem
 from specviz.trace.rules import (
     agreement,
-    bottom_up,
     commit,
     distributions,
     draft,
@@ -25,23 +25,21 @@ from specviz.trace.rules import (
     exhibits,
     header,
     lanes,
-    last_token,
     noise,
     passes,
-    reads,
     residuals,
     run,
-    stops_learned,
+    stops,
     thresholds,
-    times,
     transform,
     verdicts,
     wholeness,
 )
 from specviz.trace.rules.scene import scenes_of
-from specviz.trace.structure import structure
+from specviz.trace.structure import Problem, structure
+from specviz.trace.unchecked import unchecked, verdicts_known
 
-__all__ = ["Problem", "check", "errors", "read_checked"]
+__all__ = ["Problem", "check", "errors", "read_checked", "report_of", "unreadable"]
 
 _ROUND_RULES = (
     distributions.tree,
@@ -60,25 +58,25 @@ _ROUND_RULES = (
     noise.followed,
     residuals.adjusted,
     residuals.residual,
-    bottom_up.scaled_residuals,
+    residuals.scaled_residuals,
     thresholds.kseq_residual,
-    last_token.last_token,
+    commit.last_token,
     noise.last_drawn,
     commit.committed,
 )
 _RULES_OVER_ROUNDS = (
     wholeness.alike,
     exhibits.matrices,
-    stops_learned.learned,
+    stops.learned,
 )
 _RUN_RULES = (
     header.header,
     ending.prompt,
     run.vocabulary,
     run.chain,
-    times.times,
+    passes.times,
     lanes.lanes,
-    reads.reads,
+    passes.reads,
     ending.output,
     run.summary,
 )
@@ -112,3 +110,21 @@ def read_checked(path: str | Path, limits: Limits = STANDARD) -> Trace:
 def _identity(trace: Trace) -> Iterator[Problem]:
     if trace.format != FORMAT:
         yield Problem("format", f"is {trace.format!a}, but a trace says '{FORMAT}'")
+
+
+def report_of(trace: Trace) -> dict[str, Any]:
+    """`ok`, `verdict`, `rounds`, `problems` and `not_recomputed`; `sound` only where every verdict was recomputed."""
+    found = [{str(key): str(value) for key, value in asdict(problem).items()} for problem in check(trace)]
+    report = _with_verdict(found, known=verdicts_known(trace))
+    return report | {"rounds": len(trace.rounds), "not_recomputed": unchecked(trace)}
+
+
+def unreadable(sentence: str) -> dict[str, Any]:
+    """The same of what is no trace."""
+    return _with_verdict([{"place": "", "sentence": sentence, "severity": "error"}], known=False)
+
+
+def _with_verdict(problems: list[dict[str, str]], known: bool) -> dict[str, Any]:
+    ok = all(problem["severity"] != "error" for problem in problems)
+    verdict = "false" if not ok else "sound" if known else "not recomputed"
+    return {"ok": ok, "verdict": verdict, "rounds": 0, "problems": problems, "not_recomputed": []}

@@ -1,30 +1,29 @@
-"""Traces to and from JSON: the only reader and the only writer.
+"""Traces to and from JSON: the only reader and the only writer; and a trace from the steps of a run.
 
 Bytes pass the guard (size, nesting, JSON's loose ends), the version gate, the types, and the structural rules;
 what comes out can be walked without a further test. Whether it is *true* is `check`'s question.
-Knows nothing about engines or screens.
+Same major version: read, unknown fields ignored. Newer major: refused with the release to get. Older major: carried
+forward by pure functions on the JSON data, one per step. Knows nothing about engines or screens.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from specviz.errors import TraceError
-from specviz.trace.assemble import assemble
-from specviz.trace.events import Finished, Node, Round, Trace, VocabEntry
+from specviz.errors import TraceError, TraceVersionError, shown
+from specviz.trace.events import FORMAT, VERSION, Finished, Node, Round, Step, Trace, VocabEntry
 from specviz.trace.files import compressed, read_file, write_file
-from specviz.trace.guard import json_of, text_of
+from specviz.trace.guard import json_of, sentence_of, text_of
 from specviz.trace.header import Started
 from specviz.trace.limits import STANDARD, Limits
-from specviz.trace.steps import Step
 from specviz.trace.structure import bound_counts, structure
-from specviz.trace.validation import sentence_of
-from specviz.trace.versions import to_current
+from specviz.trace.summary import summary as summarise
 
 __all__ = ["assemble", "dumps", "loads", "read", "step_data", "to_data", "write"]
 
@@ -98,3 +97,63 @@ def _plain(text: str, limits: Limits) -> str:
     if len(text) > limits.text_bytes:
         raise TraceError(f"the text has {len(text):,} characters, but at most {limits.text_bytes:,} are read.")
     return text.removeprefix("\ufeff")
+
+
+def assemble(steps: Iterable[Step]) -> Trace:
+    """Started, rounds, Finished → Trace. Raises TraceError where the steps do not come in this order."""
+    started: Started | None = None
+    finished: Finished | None = None
+    rounds: list[Round] = []
+    vocab: dict[str, VocabEntry] = {}
+    for step in steps:
+        vocab.update(step.vocab)
+        event = step.event
+        if finished is not None or (started is None) != isinstance(event, Started):
+            raise TraceError(f"the run gave {type(event).__name__} out of order; it gives Started, rounds, Finished.")
+        if isinstance(event, Started):
+            started = event
+        elif isinstance(event, Round):
+            rounds.append(event)
+        else:
+            finished = event
+    if started is None or finished is None:
+        raise TraceError(f"the run gave no {'Finished' if started else 'Started'}; a trace needs both.")
+    vocab = {str(key): vocab[str(key)] for key in sorted(map(int, vocab))}
+    summary = summarise(started, rounds, finished)
+    return Trace(FORMAT, VERSION, started, vocab, rounds, finished, summary)
+
+
+Migration = Callable[[dict[str, Any]], dict[str, Any]]
+
+MIGRATIONS: dict[int, Migration] = {}
+"""major m → the function that makes data of major m + 1 out of it; none yet, 1 is the first"""
+
+_MAJOR = int(VERSION.split(".")[0])
+_VERSION = re.compile(r"(0|[1-9][0-9]{0,3})\.(0|[1-9][0-9]{0,3})")
+
+
+def to_current(data: dict[str, Any], migrations: Mapping[int, Migration] = MIGRATIONS) -> tuple[dict[str, Any], bool]:
+    """Data of any readable version → data of the current major, and whether it was changed.
+
+    Raises TraceError where the file is no trace, TraceVersionError where this release does not read its version.
+    """
+    if data.get("format") != FORMAT:
+        raise TraceError(
+            f"format is {shown(data.get('format'))}, but a trace says '{FORMAT}'; this file is something else."
+        )
+    version = data.get("version")
+    match = _VERSION.fullmatch(version) if isinstance(version, str) else None
+    if match is None:
+        raise TraceError(f"version is {shown(version)}, but must read like '{VERSION}'.")
+    major = int(match[1])
+    if major > _MAJOR:
+        raise TraceVersionError(
+            f"version is {version}, but this release reads up to {_MAJOR}.x; "
+            f"read it with a SpecViz release whose trace format is {major}.x or newer."
+        )
+    changed = False
+    while major < _MAJOR:
+        if major not in migrations:
+            raise TraceVersionError(f"version is {version}, which no release has ever written; the oldest is 1.0.")
+        data, major, changed = migrations[major](data), major + 1, True
+    return data, changed

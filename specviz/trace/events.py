@@ -11,15 +11,13 @@ animation excluded); token ids are ints; a `None` means "there is none", never "
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from specviz.trace.agreement import Agreement
-from specviz.trace.beside import PlainDecoding
 from specviz.trace.exhibits import Exhibit
 from specviz.trace.header import Option as Option
 from specviz.trace.header import Started
-from specviz.trace.lane_span import LaneSpan
 from specviz.trace.notebook import html_of, line_of
 
 FORMAT = "specviz-trace"
@@ -33,6 +31,28 @@ EndReason = Literal["eos", "stop", "length"]
 TrimReason = Literal["eos", "stop", "length", "open"]
 FinishReason = Literal["eos", "stop", "length", "cancelled", "failed"]
 
+BESIDE = "drafter"
+"""lane of a drafter that drafts in a process of its own, while the target's pass runs"""
+IN_TURN = "drafter, in turn"
+"""lane of the same drafter made to draft in the target's process, where nothing overlaps: a run that can be repeated
+candidate by candidate, and no measurement of working side by side"""
+LaneWork = Literal["draft", "roll back"]
+
+
+@dataclass(frozen=True, slots=True)
+class LaneSpan:
+    """A lane busy with one thing. Between two spans of a lane it waits."""
+
+    lane: str
+    """`drafter`: a process of its own; `drafter, in turn`: the target's process, between its passes"""
+    what: LaneWork
+    """`roll back` takes no time: what was drafted is no continuation of the text any more"""
+    start_s: float
+    """on the clock of `Round.start_s`, and so mostly inside the target's pass, or before the round began"""
+    end_s: float
+    tokens: int
+    """drafted, or thrown away"""
+
 
 @dataclass(frozen=True, slots=True)
 class TopK:
@@ -43,6 +63,22 @@ class TopK:
     """decreasing; same length as `tokens`"""
     rest: float
     """1 - sum(probs), at least 0"""
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """Target p against draft q for the token after a node, worked out on whole distributions while recording."""
+
+    target_bits: float
+    """entropy of p in bits"""
+    draft_bits: float | None = None
+    """entropy of q in bits; None: no distribution of the drafter is there to compare, such as below a point mass"""
+    kl_bits: float | None = None
+    """KL(p‖q) = sum of p log2(p/q), the direction that distillation of drafters minimises (DistillSpec, 2310.08461);
+    None beside a `draft_bits`: infinite, q gives nothing to a token that p can say"""
+    overlap: float | None = None
+    """sum of min(p, q): the acceptance probability of one candidate drawn from q (Leviathan et al., 2211.17192, Theorem
+    3.5), and 1 minus the total variation distance"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +264,22 @@ class Round:
 
 
 @dataclass(frozen=True, slots=True)
+class PlainDecoding:
+    """Plain decoding, timed in the same run of the program as the trace: same prompt, target, sampling and seed."""
+
+    output_tokens: int
+    decode_s: float
+    """engine time without the pass over the prompt; of several runs the one with the median time per token"""
+    runs: int
+    """how often it ran, each time beside one run of the traced kind; the trace is the median of those"""
+    same_text: bool
+    """whether it wrote the same tokens: at temperature 0 a lossless run must, but for ties of rounding"""
+    ratios: list[float] = field(default_factory=list)
+    """tokens per second of the traced kind of run over those of plain decoding, one for each turn in which both ran one
+    after the other; empty: their spread was not kept"""
+
+
+@dataclass(frozen=True, slots=True)
 class Finished:
     reason: FinishReason
     message: str | None
@@ -299,3 +351,11 @@ class Trace:
     def _repr_html_(self) -> str | None:
         """The player, in a notebook."""
         return html_of(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One event of a run in progress, with the vocabulary entries it is the first to use."""
+
+    event: Started | Round | Finished
+    vocab: Mapping[str, VocabEntry]

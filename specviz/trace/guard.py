@@ -1,7 +1,7 @@
-"""The gate between a file and the parser: bytes in, checked JSON data out, or one sentence saying why not.
+"""The gate between a file and its types: bytes in, checked JSON data out, or one sentence saying why not.
 
 Size, nesting, string length and counts are bounded before anything is built from them; then what JSON leaves open is
-closed (duplicate keys, NaN, huge integers, broken text).
+closed (duplicate keys, NaN, huge integers, broken text). Data without the right types becomes a sentence here, too.
 """
 
 from __future__ import annotations
@@ -9,9 +9,11 @@ from __future__ import annotations
 import json
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import isfinite
 from typing import Any, NoReturn
+
+from pydantic import ValidationError
 
 from specviz.errors import TraceError, shown
 from specviz.trace.limits import MAX_INTEGER, Limits
@@ -162,3 +164,42 @@ def _strings(data: Any, place: str) -> Iterator[tuple[str, str]]:
 def _kind(data: Any) -> str:
     names = {list: "a list", str: "a string", bool: "true or false", int: "a number", float: "a number"}
     return names.get(type(data), "null")
+
+
+Path = tuple[int | str, ...]
+"""of a value in JSON data: keys and indices"""
+
+
+def sentence_of(error: ValidationError, whole: str) -> str:
+    """All missing fields, or else the first problem. `whole` is what was read, such as `trace`; safe to print, whatever
+    the data holds."""
+    problems = error.errors(include_url=False, include_context=False)
+    missing = [one["loc"] for one in problems if one["type"] == "missing"]
+    if missing:
+        return _missing(missing, whole)
+    first = problems[0]
+    place = place_of(first["loc"]) or f"the {whole}"
+    message = first["msg"].removeprefix("Input ").replace("should be", "must be")
+    return f"{place} is {shown(first['input'])}, but {message[0].lower()}{message[1:]}."
+
+
+def _missing(places: Sequence[Path], whole: str) -> str:
+    """Each field once, however many rounds and nodes lack it."""
+    fields: dict[Path, list[Path]] = {}
+    for place in places:
+        fields.setdefault(tuple(step for step in place if isinstance(step, str)), []).append(place)
+    told = [place_of(found[0]) + (f" (and {len(found) - 1} more)" if found[1:] else "") for found in fields.values()]
+    if len(told) == 1:
+        return f"{told[0]} is missing; every {whole} has it."
+    return f"{len(told)} fields are missing, and every {whole} has them: {', '.join(told)}."
+
+
+def place_of(path: Path) -> str:
+    """("rounds", 3, "nodes") → `rounds[3].nodes`."""
+    place = ""
+    for step in path:
+        if isinstance(step, int):
+            place += f"[{step}]"
+        else:
+            place += f".{shown(step, quote=False)}"
+    return place.lstrip(".")

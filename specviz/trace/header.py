@@ -7,13 +7,59 @@ written by the engine's `header`. Conventions as in `events`.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, Protocol
 
 from specviz.trace.exhibits import DatastoreCard, MemoryCard
-from specviz.trace.scene_card import SceneCard
 
 Source = Literal["live", "recorded", "simulated"]
+
+
 Option = int | float | bool | str | None | list[int]
+
+
+SIDE = 32
+"""pixels of a picture along either side"""
+MOST_SHAPES = 3
+COLOURS = ("red", "green", "blue", "yellow", "white", "purple")
+SHAPES = ("circle", "square", "triangle", "cross")
+RADII = {"small": 3, "large": 6}
+"""size → pixels from a shape's centre to its edge; it covers twice that and one"""
+NUMBERS = ("one", "two", "three")
+PLACES = ("top", "bottom", "left", "right", "middle")
+RELATIONS = ("left", "right", "above", "below")
+GROUNDED = frozenset({*RADII, *COLOURS, *SHAPES, *NUMBERS, *PLACES, *RELATIONS})
+"""words that the picture decides"""
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeCard:
+    """One shape of a picture."""
+
+    size: str
+    colour: str
+    shape: str
+    x: int
+    """pixels from the left edge to the centre"""
+    y: int
+    """pixels from the top"""
+
+
+@dataclass(frozen=True, slots=True)
+class SceneCard:
+    """What the picture shows, and how the run's tokens hang together with it."""
+
+    shapes: list[ShapeCard]
+    """a later one is painted over an earlier one"""
+    places: list[int]
+    """the first ids of the prompt: where the target reads the picture instead of a word"""
+    grounded: list[int]
+    """ids of words that the picture decides (sizes, colours, shapes, numbers, places, relations), ascending; all others
+    are grammar"""
+
+
+def in_words(scene: SceneCard) -> str:
+    """As a request names it: `large red circle at 8,8; small blue square at 24,20`."""
+    return "; ".join(f"{one.size} {one.colour} {one.shape} at {one.x},{one.y}" for one in scene.shapes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +85,29 @@ class ModelCard:
     window: int = 0
     """tokens that its narrowest (sliding) attention sees, where that is less than its positions: `context_length` is
     this, because only texts that fit are run. 0: the context is that of its positions"""
+
+
+NUMBER_BYTES = {"float64": 8, "float32": 4, "bfloat16": 2, "float16": 2}
+"""of a model card's dtype"""
+
+
+class Weighed(Protocol):
+    """A model by its card, in a trace or of one that is loaded."""
+
+    @property
+    def dtype(self) -> str: ...
+    @property
+    def read_per_pass(self) -> int: ...
+
+
+def bytes_per_pass(card: Weighed) -> int:
+    """Of weights that one of its passes reads; 0 where it is not known."""
+    return card.read_per_pass * NUMBER_BYTES.get(card.dtype, 0)
+
+
+def in_role(role: str, name: str) -> str:
+    """`target` for the target of that name, `target gpt2` for another one."""
+    return role if name == role else f"{role} {name}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from specviz.resources import ROOT
-from specviz.trace import agreement, beside, events, exhibits, header, lane_span
+from specviz.trace import events, exhibits, header
 from specviz.trace.codec import TRACE_ADAPTER
 from specviz.trace.events import FORMAT, VERSION
 
@@ -23,9 +23,7 @@ SCHEMA_FILE = ROOT / "schema" / f"trace-{VERSION}.schema.json"
 
 def schema() -> dict[str, Any]:
     """JSON Schema (2020-12) of a whole trace; descriptions are the docstrings of the types."""
-    generated = described(
-        TRACE_ADAPTER.json_schema(), "Trace", (header, events, exhibits, beside, agreement, lane_span)
-    )
+    generated = described(TRACE_ADAPTER.json_schema(), "Trace", (header, events, exhibits))
     generated["properties"]["format"] = {"const": FORMAT, "description": "tells a trace from other JSON"}
     major = VERSION.split(".")[0]
     generated["properties"]["version"] |= {"pattern": rf"^{major}\.[0-9]+$", "description": "major.minor of the format"}

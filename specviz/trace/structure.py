@@ -1,6 +1,7 @@
 """The rules a trace must keep for a reader to walk it safely: ids in range, lists of equal length, times finite.
 
 `loads` applies them to every file; `check` begins with them. Meaning (who was accepted and why) is not judged here.
+`Problem`, which every rule of a trace speaks in, stands here too.
 """
 
 from __future__ import annotations
@@ -8,16 +9,33 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Iterator, Sequence
-from dataclasses import astuple
+from dataclasses import astuple, dataclass
 from math import isfinite
-from typing import Any
+from typing import Any, Literal
 
 from specviz.errors import TraceError, shown
 from specviz.trace.events import Committed, Judged, Node, Round, TopK, Trace, VocabEntry
 from specviz.trace.exhibits import ExhibitRow
 from specviz.trace.header import Started
 from specviz.trace.limits import Limits
-from specviz.trace.problems import Problem
+
+Severity = Literal["error", "warning"]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One broken rule. `str()` gives the whole sentence, place first."""
+
+    place: str
+    """where in the trace, e.g. `rounds[3].nodes[5].parent`"""
+    sentence: str
+    """what is there and what should be, e.g. `is 9, but only nodes 0 to 4 come before it`"""
+    severity: Severity = "error"
+    """`error`: the trace contradicts itself; `warning`: a number drifted, or a soft expectation failed"""
+
+    def __str__(self) -> str:
+        return f"{self.place} {self.sentence}."
+
 
 TOPS = ("draft", "target", "draft_raw", "target_raw")
 """a node's distributions"""

@@ -11,7 +11,7 @@ from specviz.core.tree import ROOT, DraftTree
 from specviz.options import option
 from specviz.trace.declared_method import Trees
 from specviz.trace.events import CandidateKind
-from specviz.trace.layout import touched_tiles
+from specviz.trace.tree_shape import touched_tiles
 from specviz.tree_policies.base import MOST_NODES, TREE_POLICIES, Draft, TreePolicy, TreePolicyOptions
 from specviz.tree_policies.drawing import Siblings, sibling_kinds, siblings_of
 

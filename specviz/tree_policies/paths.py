@@ -15,7 +15,7 @@ from specviz.errors import OptionError
 from specviz.options import option
 from specviz.trace.declared_method import Trees
 from specviz.trace.events import CandidateKind
-from specviz.trace.tree_paths import FORM, Path, families, gap, read_paths, written
+from specviz.trace.tree_shape import FORM, Path, families, gap, read_paths, written
 from specviz.tree_policies.base import DEEPEST, MOST_NODES, TREE_POLICIES, WIDEST, Draft, TreePolicy, TreePolicyOptions
 from specviz.tree_policies.drawing import DRAWS, Draw, choose_draw
 

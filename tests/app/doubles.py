@@ -22,9 +22,8 @@ from specviz.protocol.runs import (
     RunRequest,
 )
 from specviz.trace import codec
-from specviz.trace.events import Finished, Trace
+from specviz.trace.events import Finished, Step, Trace
 from specviz.trace.header import StepTime
-from specviz.trace.steps import Step
 
 if TYPE_CHECKING:
     from specviz.lm.load import LoadedModel

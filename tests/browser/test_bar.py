@@ -11,8 +11,7 @@ from playwright.sync_api import Page, expect
 
 from specviz.app.runs.gallery import write_index
 from specviz.trace import codec
-from specviz.trace.beside import PlainDecoding
-from specviz.trace.events import Trace
+from specviz.trace.events import PlainDecoding, Trace
 from tests.app.doubles import ReplaySource, sample
 from tests.browser.page_server import served
 

@@ -13,8 +13,8 @@ from playwright.sync_api import Page, expect
 
 from specviz.protocol.runs import Catalog, PromptCard, RunRequest
 from specviz.trace import codec
+from specviz.trace.events import Step
 from specviz.trace.header import Started
-from specviz.trace.steps import Step
 from tests.app.doubles import ReplaySource, catalog, sample
 from tests.browser.page_server import opened, served
 from tests.browser.tabs import open_tab

@@ -22,7 +22,7 @@ from specviz.protocol.runs import (
     RunRequest,
 )
 from specviz.trace import codec, events
-from specviz.trace.steps import Step
+from specviz.trace.events import Step
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "trace-1.0-sample.json"
 

@@ -14,8 +14,7 @@ from specviz.cli.parts import opening
 from specviz.cli.parts.opening import OPENING, find_opening, is_prose, tells, write_opening
 from specviz.errors import OptionError
 from specviz.protocol.runs import PromptCard, RunRequest
-from specviz.trace.events import Trace
-from specviz.trace.steps import Step
+from specviz.trace.events import Step, Trace
 from tests.app.doubles import ReplaySource, catalog, sample
 
 TEXTS = {"a": "A cat", "b": "A dog", "c": "def f(x):"}

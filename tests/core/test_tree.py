@@ -7,7 +7,7 @@ import torch
 
 from specviz.core.tree import DraftTree
 from specviz.errors import DraftError
-from specviz.trace.layout import tidy_layout
+from specviz.trace.tree_shape import tidy_layout
 
 
 def small() -> DraftTree:

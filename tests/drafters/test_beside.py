@@ -22,8 +22,8 @@ from specviz.lm.load import load
 from specviz.lm.place import Origin, origin_of
 from specviz.proof.small_llama import small_pair
 from specviz.protocol.runs import RunRequest
-from specviz.trace.assemble import assemble
 from specviz.trace.check import check
+from specviz.trace.codec import assemble
 from specviz.trace.events import Finished, Round
 from tests.asynchronous.processes import children, left_over
 from tests.lm.conftest import checkpoint, one_thread

@@ -10,8 +10,7 @@ from specviz.asynchronous.engine_clock import EngineClock
 from specviz.live.source import LiveSource, collect
 from specviz.protocol.runs import RunRequest
 from specviz.trace.check import check
-from specviz.trace.events import Trace
-from specviz.trace.lane_span import IN_TURN
+from specviz.trace.events import IN_TURN, Trace
 from tests.lm.conftest import checkpoint, one_thread
 
 __all__ = ["checkpoint", "one_thread"]

@@ -15,8 +15,7 @@ from specviz.engine.measured import agreements, ranks
 from specviz.engine.recorder import Recorder
 from specviz.engine.session import RoundRecord
 from specviz.proof.exhaustive import ProofCase, session_of
-from specviz.trace.agreement import Agreement
-from specviz.trace.events import Round, TopK
+from specviz.trace.events import Agreement, Round, TopK
 from tests.proof.letters import Letters
 
 SIZE = 6

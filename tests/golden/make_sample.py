@@ -9,12 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from specviz.trace.assemble import assemble
-from specviz.trace.codec import dumps
-from specviz.trace.events import VERSION, Finished, FinishReason, Trace
+from specviz.trace.codec import assemble, dumps
+from specviz.trace.events import VERSION, Finished, FinishReason, LaneSpan, Step, Trace
 from specviz.trace.header import Machine, MethodCard, ModelCard, SamplingCard, Started, TokenizerCard
-from specviz.trace.lane_span import LaneSpan
-from specviz.trace.steps import Step
 from tests.golden.toy import HOUSEKEEPING_S, ID, TARGET_PASS_S, TOKENS, Candidate, Head, Script, V, entry, play
 
 

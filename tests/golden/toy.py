@@ -11,14 +11,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import log2
 
-from specviz.trace.agreement import Agreement
 from specviz.trace.events import (
+    Agreement,
     CandidateKind,
     Committed,
     CommittedToken,
     Drafted,
     Fate,
     Judged,
+    LaneSpan,
     Node,
     Origin,
     Pass,
@@ -29,7 +30,6 @@ from specviz.trace.events import (
     TrimReason,
     VocabEntry,
 )
-from specviz.trace.lane_span import LaneSpan
 
 TARGET_PASS_S, DRAFT_PASS_S, HOUSEKEEPING_S = 0.010, 0.002, 0.0005
 """toy durations of the simulated clock"""

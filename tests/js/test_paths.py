@@ -6,7 +6,7 @@ import json
 import random
 
 from specviz.errors import OptionError
-from specviz.trace.tree_paths import MOST_CHARACTERS, read_paths
+from specviz.trace.tree_shape import MOST_CHARACTERS, read_paths
 from tests.js.node import run
 
 READ = """

@@ -11,7 +11,7 @@ from specviz.drafters.base import DRAFTERS
 from specviz.lm.load import load
 from specviz.stop_policies.base import STOP_POLICIES
 from specviz.theory.token_frequencies import measured_acceptance
-from specviz.trace import codec, lossy
+from specviz.trace import cautions, codec
 from specviz.tree_policies.base import TREE_POLICIES
 from specviz.verifiers.base import VERIFIERS
 
@@ -75,7 +75,7 @@ def test_the_alpha_of_smaller_heads_is_of_the_bundled_weights(weights):
 
 
 def test_the_lossy_distances_are_of_the_bundled_weights_and_of_every_lossy_method(weights):
-    measured = lossy.measured()
+    measured = cautions.measured_distances()
     again = "the distances are of other models or methods; run `specviz prove lossy --write`"
     assert measured["models"] == weights, again
     methods = [*VERIFIERS.items(), *TREE_POLICIES.items(), *DRAFTERS.items(), *STOP_POLICIES.items()]

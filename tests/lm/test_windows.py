@@ -12,7 +12,7 @@ from specviz.live.source import LiveSource, collect
 from specviz.lm.hub.refusals import window_of
 from specviz.lm.load import load
 from specviz.protocol.runs import RunRequest
-from specviz.trace.context import full_contexts
+from specviz.trace.cautions import full_contexts
 from tests.lm.tiny_models import config_of, error, plain, random_parents, random_tokens, text_of
 
 CLOSE = 1e-5

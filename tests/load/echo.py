@@ -12,8 +12,8 @@ from pathlib import Path
 import gradio as gr
 
 from specviz.protocol.runs import Resume, RunRequest
+from specviz.trace.events import Step
 from specviz.trace.header import Started
-from specviz.trace.steps import Step
 from tests.app.doubles import SAMPLE, ReplaySource, sample
 from tests.event_loop import run_to_the_end
 from tests.load.behaviour import Guest, Notes, Room

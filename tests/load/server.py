@@ -20,7 +20,7 @@ from specviz.cli.commands.app import load_page
 from specviz.protocol.runs import Resume, RunRequest, TraceSource
 
 if TYPE_CHECKING:
-    from specviz.trace.steps import Step
+    from specviz.trace.events import Step
 
 
 class Diary:

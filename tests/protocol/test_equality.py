@@ -10,8 +10,7 @@ from specviz.errors import OptionError
 from specviz.live.source import LiveSource
 from specviz.protocol.equality import compare
 from specviz.protocol.runs import RunRequest
-from specviz.trace.events import Finished
-from specviz.trace.steps import Step
+from specviz.trace.events import Finished, Step
 from tests.app.doubles import ReplaySource, sample
 from tests.proof.letters import toy_loader
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from specviz.theory.grounding import Judged, Split, split
-from specviz.trace.scene_card import SceneCard, ShapeCard
+from specviz.trace.header import SceneCard, ShapeCard
 
 
 def trace(*committed: tuple[int, str], scene: bool = True):

@@ -12,10 +12,8 @@ from typing import Any
 import pytest
 
 from specviz.errors import TraceError, TraceVersionError
-from specviz.trace.codec import assemble, dumps, loads, read, step_data, to_data, write
-from specviz.trace.events import Node, Round, TopK, Trace
-from specviz.trace.steps import Step
-from specviz.trace.versions import MIGRATIONS, to_current
+from specviz.trace.codec import MIGRATIONS, assemble, dumps, loads, read, step_data, to_current, to_data, write
+from specviz.trace.events import Node, Round, Step, TopK, Trace
 from tests.trace.changing import SAMPLE, as_text, sample, sample_data
 
 

@@ -9,7 +9,7 @@ from specviz.lm.load import LoadedModel
 from specviz.lm.table import TableModel
 from specviz.lm.text import TextCodec
 from specviz.protocol.runs import RunRequest
-from specviz.trace.context import full_contexts
+from specviz.trace.cautions import full_contexts
 from tests.lm.test_text import byte_level
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from specviz.cli.commands.run import as_data
-from specviz.trace import lossy
+from specviz.trace import cautions
 from specviz.trace.codec import read
 from specviz.trace.header import MethodCard
 
@@ -22,7 +22,7 @@ def trace_of(**cards):
 
 def test_a_lossless_run_has_no_notice():
     trace = trace_of()
-    assert lossy.sentence(trace.started) is None
+    assert cautions.lossy_sentence(trace.started) is None
     data = as_data(trace, None)
     assert (data["lossless"], data["lossy"], data["verifier"]["lossless"]) == (True, [], True)
 
@@ -30,7 +30,7 @@ def test_a_lossless_run_has_no_notice():
 @pytest.mark.parametrize("name", ["lenience", "typical", "longest_path"])
 def test_a_lossy_verifier_is_named_with_its_measured_distance(name):
     trace = trace_of(verifier=MethodCard(name, {}, lossless=False))
-    assert f"{name}: total variation 0." in lossy.sentence(trace.started)
+    assert f"{name}: total variation 0." in cautions.lossy_sentence(trace.started)
     data = as_data(trace, None)
     assert (data["lossless"], [one["name"] for one in data["lossy"]]) == (False, [name])
     assert not data["drafter"]["lossless"]
@@ -39,12 +39,12 @@ def test_a_lossy_verifier_is_named_with_its_measured_distance(name):
 
 def test_a_lossy_tree_policy_makes_the_run_lossy_whatever_judges_it():
     trace = trace_of(growth=MethodCard("target_init", {}, lossless=False))
-    assert lossy.sentence(trace.started).partition("target_init: ")[2].startswith("total variation 0.")
+    assert cautions.lossy_sentence(trace.started).partition("target_init: ")[2].startswith("total variation 0.")
     data = as_data(trace, None)
     assert (data["lossless"], data["verifier"]["lossless"]) == (False, False)
 
 
 def test_the_sequential_rule_measured_in_the_same_way_is_the_targets_law():
-    rows = {row["method"]: row["total_variation"] for row in lossy.measured()["rows"]}
+    rows = {row["method"]: row["total_variation"] for row in cautions.measured_distances()["rows"]}
     assert rows["sequential"] < 1e-5
     assert all(rows[name] > 0.01 for name in ("lenience", "typical", "longest_path"))

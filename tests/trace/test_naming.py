@@ -1,6 +1,6 @@
 """A model's name beside its role."""
 
-from specviz.trace.naming import in_role
+from specviz.trace.header import in_role
 
 
 def test_a_model_that_is_called_like_its_role_is_not_named_twice() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from specviz.errors import OptionError
-from specviz.trace.tree_paths import MOST_CHARACTERS, families, gap, paths_of, paths_text, read_paths
+from specviz.trace.tree_shape import MOST_CHARACTERS, families, gap, paths_of, paths_text, read_paths
 
 SHAPE = ((0,), (1,), (0, 0), (0, 1), (0, 0, 0))
 

@@ -12,7 +12,7 @@ from specviz.drafters.model import ModelDrafter
 from specviz.errors import OptionError
 from specviz.lm.table import TableModel
 from specviz.options import from_mapping
-from specviz.trace.tree_paths import paths_of, read_paths
+from specviz.trace.tree_shape import paths_of, read_paths
 from specviz.tree_policies.paths import PathsOptions, PathsTreePolicy
 
 MODEL = TableModel(6, seed=2)

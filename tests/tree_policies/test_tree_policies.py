@@ -22,7 +22,7 @@ from specviz.lm.load import load
 from specviz.lm.table import TableModel
 from specviz.proof.enumerated_randomness import EnumeratedRandom
 from specviz.resources import ACCEPTANCE_VECTOR, asset_path
-from specviz.trace.layout import touched_tiles
+from specviz.trace.tree_shape import touched_tiles
 from specviz.tree_policies.acceptance_vector import measure_ranks, measure_vector, parse_vector
 from specviz.tree_policies.base import Pair, StepCosts
 from specviz.tree_policies.dyspec import DySpecOptions, DySpecTreePolicy, depth_first

@@ -1,4 +1,4 @@
-/* A draft's shape as text, `0; 1; 0,0`: read as `specviz/trace/tree_paths.py` reads it, with the same sentences, and
+/* A draft's shape as text, `0; 1; 0,0`: read as `specviz/trace/tree_shape.py` reads it, with the same sentences, and
    changed by a node. Pure. A path is a list of ranks from the root; the root is the empty path. */
 // needs: nothing
 const paths = (function () {

@@ -23,9 +23,9 @@ from specviz.protocol.sweeps.definition import expand
 from specviz.protocol.sweeps.result import with_points
 from specviz.protocol.sweeps.toml_file import definition_of
 from specviz.trace import codec
-from specviz.trace.assemble import assemble
+from specviz.trace.check import report_of, unreadable
+from specviz.trace.codec import assemble
 from specviz.trace.limits import UPLOAD
-from specviz.trace.report import report_of, unreadable
 
 T = TypeVar("T")
 

@@ -23,7 +23,7 @@ from specviz.scratch import scratch
 from specviz.trace.events import Option
 from specviz.trace.header import Started
 from specviz.trace.limits import MAX_INTEGER
-from specviz.trace.tree_paths import read_paths
+from specviz.trace.tree_shape import read_paths
 
 FURTHER_MODELS = "others"
 """the option of a drafter that names models beside the run's own"""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from specviz.trace import lossy
+from specviz.trace import cautions
 from specviz.trace.events import Option
 from specviz.trace.header import MethodCard, Started
 
@@ -89,7 +89,7 @@ def _method(kind: str, card: MethodCard) -> Badge:
         return Badge(f"{text}: upper bound, not deployable", "simulated", why)
     if card.lossless:
         return Badge(text, "plain", options or "no options")
-    told = f"the output does not follow the target's distribution; {lossy.distance(card)}; {options}"
+    told = f"the output does not follow the target's distribution; {cautions.lossy_distance(card)}; {options}"
     return Badge(f"{text} ✕ lossy", "lossy", told)
 
 

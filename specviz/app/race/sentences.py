@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from specviz.trace.events import Trace
-from specviz.trace.header import MethodCard, Started
-from specviz.trace.naming import in_role
+from specviz.trace.header import MethodCard, Started, in_role
 
 
 def verdict(baseline: bool, ratio: float | None, spread: tuple[float, float] | None, repeats: int) -> str:

@@ -17,8 +17,7 @@ from specviz.protocol.profiles import Profiled, ProfileRequest
 from specviz.protocol.proofs import Prover
 from specviz.protocol.runs import Catalog, Learned, Profiles, Renders, Resume, RunRequest, Surprised, TraceSource
 from specviz.protocol.trainings import NO_ENGINE, Training, TrainingQuestion, Trains
-from specviz.trace.events import Trace
-from specviz.trace.steps import Step
+from specviz.trace.events import Step, Trace
 
 log = logging.getLogger(__name__)
 

@@ -12,13 +12,10 @@ from dataclasses import dataclass, replace
 
 from specviz.protocol.plain import has_plain, in_turns
 from specviz.protocol.runs import Resume, RunRequest, TraceSource
-from specviz.trace.assemble import assemble
-from specviz.trace.beside import PlainDecoding
-from specviz.trace.codec import dumps, step_data
-from specviz.trace.context import full_contexts
-from specviz.trace.events import FORMAT, VERSION, Finished, Round, Trace
+from specviz.trace.cautions import full_contexts
+from specviz.trace.codec import assemble, dumps, step_data
+from specviz.trace.events import FORMAT, VERSION, Finished, PlainDecoding, Round, Step, Trace
 from specviz.trace.header import Started
-from specviz.trace.steps import Step
 
 FRAME_S = 0.05
 """shortest time between two pictures; the engine never waits for it, rounds in between are shown together"""

@@ -17,8 +17,7 @@ from specviz.protocol.sweeps.result import SweepResult, points_of
 from specviz.protocol.sweeps.toml_file import to_toml
 from specviz.resources import without
 from specviz.trace.files import SUFFIXES
-from specviz.trace.header import ModelCard
-from specviz.trace.naming import in_role
+from specviz.trace.header import ModelCard, in_role
 
 RECORDED = "all_drafters"
 """the result that the tab opens with, by its name in assets/sweeps"""

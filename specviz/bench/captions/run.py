@@ -18,7 +18,7 @@ from specviz.protocol.sweeps.intervals import ratio_of_sums
 from specviz.scenes.generator import Split as Scenes
 from specviz.scenes.generator import scene_of
 from specviz.theory.grounding import Split, split
-from specviz.trace.assemble import assemble
+from specviz.trace.codec import assemble
 from specviz.trace.events import Trace
 
 TARGET = "captioner"

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from specviz.trace.header import Machine, ModelCard, Started
-from specviz.trace.naming import in_role
+from specviz.trace.header import Machine, ModelCard, Started, in_role
 
 if TYPE_CHECKING:
     from specviz.lm.load import LoadedModel

@@ -18,10 +18,9 @@ from specviz.bench.core.contest import Measured
 from specviz.errors import BenchError, SpecVizError
 from specviz.protocol.runs import PromptCard, RunRequest, TraceSource
 from specviz.theory import metrics
-from specviz.trace.assemble import assemble
-from specviz.trace.events import Finished, Round, Trace
+from specviz.trace.codec import assemble
+from specviz.trace.events import Finished, Round, Step, Trace
 from specviz.trace.header import Started
-from specviz.trace.steps import Step
 from specviz.trace.summary import deployable
 
 Cancelled = Callable[[], bool]

@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _report(path: Path) -> dict[str, Any]:
     from specviz.trace import codec
-    from specviz.trace.report import report_of, unreadable
+    from specviz.trace.check import report_of, unreadable
 
     try:
         found = report_of(codec.read(path))

@@ -73,7 +73,7 @@ def read_traces(places: list[Path]) -> Iterator[Trace]:
 
 def own_runs(source: TraceSource, args: argparse.Namespace) -> list[Trace]:
     """Long chains at every temperature on held-out text that is not in the prompt set."""
-    from specviz.trace.assemble import assemble
+    from specviz.trace.codec import assemble
 
     request = RunRequest(
         prompt="",

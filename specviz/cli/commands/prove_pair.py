@@ -98,7 +98,7 @@ def lossy(args: argparse.Namespace) -> int:
     from specviz.lm.load import load
     from specviz.proof.lossy import distances
     from specviz.resources import ROOT
-    from specviz.trace.lossy import DISTANCES_FILE
+    from specviz.trace.cautions import DISTANCES_FILE
 
     if args.temperature <= 0:
         raise OptionError(f"--temperature is {args.temperature:g}, but must be above 0.")

@@ -116,7 +116,7 @@ def run(args: argparse.Namespace) -> int:
 def _fill_in(source: TraceSource, folder: Path, wanted: Sequence[Recording]) -> int:
     """Each recording that can be, with what it lacks; exit code 1 where one is left as it was."""
     from specviz.trace import codec
-    from specviz.trace.assemble import assemble
+    from specviz.trace.codec import assemble
 
     left = []
     for one in progress(wanted, "filling in", len(wanted)):

@@ -15,9 +15,8 @@ from specviz.cli.parts.terminal import MARKS, Terminal, out, printable, visible
 from specviz.cli.parts.token_text import TokenTexts, label
 from specviz.errors import OptionError
 from specviz.theory.metrics import accepted_drafts, drafts
-from specviz.trace import lossy
-from specviz.trace.events import Node, Round, Trace, Trial
-from specviz.trace.lane_span import LaneSpan
+from specviz.trace import cautions
+from specviz.trace.events import LaneSpan, Node, Round, Trace, Trial
 from specviz.trace.summary import behind_the_end, ends_text
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     rounds = trace.rounds if args.round is None else [_pick(trace, args.round)]
     for line in header(trace.started):
         terminal.line(terminal.paint(line, "dim"))
-    notice = lossy.sentence(trace.started)
+    notice = cautions.lossy_sentence(trace.started)
     if notice is not None:
         terminal.line(terminal.paint(f"✕ {printable(notice, keep='')}", "error"))
     if args.round is None:
@@ -61,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _write_graph(trace: Trace, args: argparse.Namespace) -> None:
     """One round's tree for graph tools. Raises OptionError where the round or the suffix is missing."""
-    from specviz.trace.graph import graphml, node_link_json, to_graph
+    from specviz.trace.exports.networkx_graph import graphml, node_link_json, to_graph
 
     writers: dict[str, Callable[[DiGraph[int]], bytes]] = {
         ".graphml": graphml,

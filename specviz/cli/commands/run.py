@@ -21,10 +21,9 @@ from specviz.cli.parts.summary import show_summary
 from specviz.cli.parts.terminal import Terminal, err, out, printable
 from specviz.cli.parts.token_text import TokenTexts
 from specviz.errors import OptionError, TraceError
-from specviz.trace import lossy
-from specviz.trace.events import Round, Trace, VocabEntry
+from specviz.trace import cautions
+from specviz.trace.events import Round, Step, Trace, VocabEntry
 from specviz.trace.header import MethodCard, Started
-from specviz.trace.steps import Step
 
 ECHO = 300
 """characters of a long prompt that are shown at either end"""
@@ -62,7 +61,7 @@ def add_own_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from specviz.trace.assemble import assemble
+    from specviz.trace.codec import assemble
 
     if args.trace is not None:
         _check_place(args.trace)
@@ -121,8 +120,10 @@ def as_data(trace: Trace, path: Path | None) -> dict[str, Any]:
         "growth": None if started.growth is None else _as_part(started.growth, started),
         "stopping": None if started.stopping is None else _as_part(started.stopping, started),
         "verifier": _as_part(started.verifier, started),
-        "lossless": not lossy.lossy(started),
-        "lossy": [{"name": card.name, "measured": lossy.distance(card)} for card in lossy.lossy(started)],
+        "lossless": not cautions.lossy_methods(started),
+        "lossy": [
+            {"name": card.name, "measured": cautions.lossy_distance(card)} for card in cautions.lossy_methods(started)
+        ],
         "sampling": asdict(started.sampling),
         "seed": started.seed,
         "run_id": started.run_id,
@@ -135,7 +136,7 @@ def as_data(trace: Trace, path: Path | None) -> dict[str, Any]:
 
 def _as_part(card: MethodCard, started: Started) -> dict[str, Any]:
     """A method as it took part: nothing of a lossy run is called lossless."""
-    return {**asdict(card), "lossless": not lossy.lossy(started)}
+    return {**asdict(card), "lossless": not cautions.lossy_methods(started)}
 
 
 def _check_place(path: Path) -> None:

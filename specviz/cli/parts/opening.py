@@ -16,7 +16,7 @@ from specviz.corpus.plain_english.truth import untrue
 from specviz.errors import OptionError
 from specviz.protocol.plain import WHOLE, run_beside_plain
 from specviz.protocol.runs import PromptCard, RunRequest, TraceSource
-from specviz.trace.assemble import assemble
+from specviz.trace.codec import assemble
 from specviz.trace.events import Trace
 from specviz.trace.gain import gain
 

@@ -10,11 +10,10 @@ from typing import Any
 from specviz.cli.parts.terminal import Terminal, printable
 from specviz.theory import metrics
 from specviz.theory.repetition import NGRAM, repetition
-from specviz.trace import lossy
-from specviz.trace.context import full_contexts
+from specviz.trace import cautions
+from specviz.trace.cautions import full_contexts
 from specviz.trace.events import Trace
-from specviz.trace.header import MethodCard, Started
-from specviz.trace.naming import in_role
+from specviz.trace.header import MethodCard, Started, in_role
 
 
 def header(started: Started) -> list[str]:
@@ -62,7 +61,7 @@ def option_text(value: Any) -> str:
 
 def show_summary(terminal: Terminal, trace: Trace) -> None:
     """The block after the text; a lossy run says so in red, with what was measured of it."""
-    notice = lossy.sentence(trace.started)
+    notice = cautions.lossy_sentence(trace.started)
     if notice is not None:
         terminal.line(terminal.paint(f"{'✕ lossy':>22}  {printable(notice.removeprefix('lossy: '), keep='')}", "error"))
     for name, text in _rows(trace):

@@ -30,9 +30,9 @@ from specviz.errors import OptionError
 from specviz.lm.base import LanguageModel
 from specviz.lm.place import origin_of
 from specviz.registry import OptionsT_co
-from specviz.trace.context import DRAFTER_FULL
+from specviz.trace.cautions import DRAFTER_FULL
+from specviz.trace.events import BESIDE, IN_TURN, LaneSpan, LaneWork
 from specviz.trace.exhibits import Exhibit
-from specviz.trace.lane_span import BESIDE, IN_TURN, LaneSpan, LaneWork
 
 ENDED = "drafter_process_ended"
 """note of a round that was decoded plainly because the process is gone"""

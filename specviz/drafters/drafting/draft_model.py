@@ -21,7 +21,7 @@ from specviz.lm.base import GivesHidden, LanguageModel
 from specviz.lm.vocabulary import TranslatedModel
 from specviz.options import Options
 from specviz.stop_policies.base import StopOptions, StopPolicy
-from specviz.trace.context import DRAFTER_FULL
+from specviz.trace.cautions import DRAFTER_FULL
 from specviz.tree_policies.base import TreePolicy
 
 

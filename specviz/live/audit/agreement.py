@@ -10,7 +10,7 @@ from specviz.live.audit.laws import SINGLE, Law, Number, Row
 from specviz.live.audit.models_say import ModelsSay
 from specviz.live.audit.tally import Tally
 from specviz.protocol.audits import AGREEMENT
-from specviz.trace.agreement import Agreement
+from specviz.trace.events import Agreement
 
 ROUNDING = 0.5e-4
 """of the recorded numbers"""

@@ -19,8 +19,7 @@ from specviz.lm.place import choose_device, fetch_weights, locate
 from specviz.lm.text import TextCodec
 from specviz.scenes.raster import pixels
 from specviz.scenes.scene import Scene
-from specviz.trace.header import ModelCard, TokenizerCard
-from specviz.trace.scene_card import SceneCard
+from specviz.trace.header import ModelCard, SceneCard, TokenizerCard
 
 BATCH = 16
 """texts in one forward"""

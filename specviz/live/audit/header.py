@@ -12,7 +12,7 @@ from specviz.live.audit.tally import Tally
 from specviz.lm.text import TextCodec
 from specviz.protocol.audits import HEADER
 from specviz.trace.events import Trace
-from specviz.trace.scene_card import GROUNDED
+from specviz.trace.header import GROUNDED
 
 TRIMS = "vocabtrim"
 """its model's head is smaller than the checkpoint's"""

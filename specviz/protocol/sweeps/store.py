@@ -21,8 +21,7 @@ from specviz.protocol.sweeps.result import KIND, VERSION, SweepResult
 from specviz.protocol.sweeps.toml_file import checked
 from specviz.trace import limits as ceilings
 from specviz.trace.files import SUFFIXES, compressed, read_file, replace_whole
-from specviz.trace.guard import json_of, text_of
-from specviz.trace.validation import sentence_of
+from specviz.trace.guard import json_of, sentence_of, text_of
 
 LIMITS = replace(ceilings.UPLOAD, what="a sweep result")
 MOST_POINTS = 20_000

@@ -19,7 +19,7 @@ from pydantic import TypeAdapter, ValidationError
 from specviz.errors import BenchError, OptionError, PromptError
 from specviz.protocol.prompt_file import read_prompts
 from specviz.protocol.sweeps.definition import DrafterEntry, SweepDefinition, nearest, stated
-from specviz.trace.validation import sentence_of
+from specviz.trace.guard import sentence_of
 
 MOST_BYTES = 100_000
 MOST_OF_AN_AXIS = 64

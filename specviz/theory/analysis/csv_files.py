@@ -15,7 +15,7 @@ from specviz.protocol.sweeps.csv_file import cell
 from specviz.theory.analysis.analyse import Analysis
 from specviz.theory.analysis.facts import Candidate, RoundFacts, RunFacts
 from specviz.theory.analysis.rates import Rate, Row
-from specviz.trace.agreement import Agreement
+from specviz.trace.events import Agreement
 
 NUMBERS = [one.name for one in fields(Agreement)]
 PLAIN = [one.name for one in fields(Candidate) if one.name not in ("belief", "judged")]

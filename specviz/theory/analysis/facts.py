@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from specviz.trace.agreement import Agreement
-from specviz.trace.events import Trace
+from specviz.trace.events import Agreement, Trace
 
 
 @dataclass(frozen=True, slots=True)

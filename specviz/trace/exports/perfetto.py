@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from specviz.trace.events import Round, Trace
-from specviz.trace.lane_span import IN_TURN, LaneSpan
+from specviz.trace.events import IN_TURN, LaneSpan, Round, Trace
 from specviz.trace.summary import accepted_drafts, counted, drafts
 
 Event = dict[str, Any]

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from specviz.errors import TraceError
-from specviz.trace.agreement import Agreement
+from specviz.trace.events import Agreement
 from specviz.trace.summary import (
     acceptance_rate,
     accepted_drafts,

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import e, log, log2
 
-from specviz.trace.agreement import Agreement
-from specviz.trace.events import Node, TopK
-from specviz.trace.problems import Problem
+from specviz.trace.events import Agreement, Node, TopK
 from specviz.trace.rules.bounds import Bounds, Range, recorded
 from specviz.trace.rules.scene import SINGLE, Scene
+from specviz.trace.structure import Problem
 
 ROUNDING = 0.5e-4 + SINGLE
 """the numbers of an agreement have four decimals"""

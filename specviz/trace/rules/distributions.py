@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from specviz.trace.events import Node, TopK
-from specviz.trace.problems import Problem
 from specviz.trace.rules.bounds import Bounds, recorded
 from specviz.trace.rules.scene import HALF_DIGIT, SINGLE, Scene
-from specviz.trace.structure import TOPS
+from specviz.trace.structure import TOPS, Problem
 
 
 def tree(scene: Scene) -> Iterator[Problem]:

@@ -11,12 +11,12 @@ from collections.abc import Iterator, Sequence
 from specviz.trace.events import Node
 from specviz.trace.header import MethodCard
 from specviz.trace.known_methods import FALLBACK, FROM_TARGET, TREE_POLICIES, KnownDrafter, known_drafter
-from specviz.trace.problems import Problem
 from specviz.trace.rules.bounds import recorded
 from specviz.trace.rules.scene import Scene
 from specviz.trace.rules.shapes import shape
-from specviz.trace.rules.sizes import widths
 from specviz.trace.rules.stops import room_below
+from specviz.trace.rules.wholeness import widths
+from specviz.trace.structure import Problem
 
 
 def candidates(scene: Scene) -> Iterator[Problem]:

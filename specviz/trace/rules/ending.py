@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
 from specviz.trace.events import Trace
-from specviz.trace.problems import Problem
 from specviz.trace.replay import decoded, output_bytes, token_bytes
 from specviz.trace.rules.run import room
 from specviz.trace.rules.scene import producer_of
+from specviz.trace.structure import Problem
 
 
 def output(trace: Trace) -> Iterator[Problem]:

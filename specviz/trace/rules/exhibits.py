@@ -19,9 +19,9 @@ from specviz.trace.exhibits import (
     ExhibitRow,
 )
 from specviz.trace.known_methods import known_drafter
-from specviz.trace.problems import Problem
 from specviz.trace.rules.bounds import Bounds, Range, recorded
 from specviz.trace.rules.scene import EXACT, HALF_DIGIT, Scene
+from specviz.trace.structure import Problem
 
 PARTS = ("drafted", "in this pass")
 """what a mark means where nodes were made of the marked tokens"""

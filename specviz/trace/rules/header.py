@@ -10,13 +10,12 @@ from collections.abc import Iterator
 
 from specviz.errors import shown
 from specviz.trace.events import Trace
-from specviz.trace.header import ModelCard, Started
+from specviz.trace.header import COLOURS, GROUNDED, MOST_SHAPES, RADII, SHAPES, SIDE, ModelCard, Started
 from specviz.trace.known_methods import DRAFTERS, STOP_POLICIES, TREE_POLICIES, known_drafter
 from specviz.trace.known_rules import KNOWN
-from specviz.trace.problems import Problem
 from specviz.trace.rules.scene import producer_of
-from specviz.trace.scene_card import COLOURS, GROUNDED, MOST_SHAPES, RADII, SHAPES, SIDE
 from specviz.trace.seal import seal
+from specviz.trace.structure import Problem
 
 _HEX = re.compile(r"[0-9a-f]*")
 

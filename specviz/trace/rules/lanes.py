@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from specviz.errors import shown
-from specviz.trace.events import Round, Trace
+from specviz.trace.events import BESIDE, IN_TURN, LaneSpan, Round, Trace
 from specviz.trace.known_methods import known_drafter
-from specviz.trace.lane_span import BESIDE, IN_TURN, LaneSpan
-from specviz.trace.problems import Problem
 from specviz.trace.rules.scene import EXACT
+from specviz.trace.structure import Problem
 from specviz.trace.summary import drafts
 
 

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 
 from specviz.trace.events import Node
 from specviz.trace.known_methods import DRAFTERS, TREE_POLICIES
-from specviz.trace.problems import Problem
 from specviz.trace.rules.bounds import Bounds
 from specviz.trace.rules.distributions import drawn_by
 from specviz.trace.rules.scene import SINGLE, Scene, producer_of
+from specviz.trace.structure import Problem
 from specviz.trace.uniform_draws import Key, uniform
 
 

@@ -1,16 +1,18 @@
-"""Rules inside one round: the drafter's passes lead from the text into the tree, one for every node it was asked about.
+"""Rules about passes and the clock: which passes a draft takes, what they read, and that times fit into each other.
 
-Called by `check` on a structurally sound round.
+Passes fit into phases, rounds follow each other without a gap, and all add up. The bytes of weights that passes read,
+from which MBSU follows, are counted for all of them or for none. Called by `check` on a structurally sound trace.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from specviz.trace.events import Pass
+from specviz.trace.events import Pass, Round, Trace
+from specviz.trace.header import ModelCard, bytes_per_pass
 from specviz.trace.known_methods import TREE_POLICIES, KnownDrafter, known_drafter
-from specviz.trace.problems import Problem
-from specviz.trace.rules.scene import Scene
+from specviz.trace.rules.scene import EXACT, Producer, Scene, producer_of
+from specviz.trace.structure import Problem
 
 
 def passes(scene: Scene) -> Iterator[Problem]:
@@ -104,3 +106,120 @@ def _asked(scene: Scene, drafter: KnownDrafter, node: int) -> bool:
     own = drafter.sources - drafter.found
     drawn = any(child.source in own for child in scene.children(node))
     return drawn or scene.round.nodes[node].draft_raw is not None
+
+
+def reads(trace: Trace) -> Iterator[Problem]:
+    """Counted for every pass or for none, said in the drafter's words, as much as its model has, and the same every
+    time."""
+    card, drafter = trace.started.drafter, known_drafter(trace.started.drafter)
+    passes = [one for this in trace.rounds for one in this.drafted.passes]
+    counted = sum(one.read is not None for one in passes)
+    if 0 < counted < len(passes):
+        yield Problem(
+            "rounds", f"say what {counted} of {len(passes)} passes of the drafter read, but all do or none does"
+        )
+    if drafter is None:
+        return
+    if card.pass_reads not in ("", drafter.pass_reads) and not drafter.hybrid:
+        told = f"is {card.pass_reads!a}, but passes of '{card.name}' read {drafter.pass_reads or 'nothing'!a}"
+        yield Problem("started.drafter.pass_reads", told)
+    if passes and counted and not card.pass_reads:
+        yield Problem("started.drafter.pass_reads", "is empty, but passes say how much they read")
+    if counted and card.pass_reads and not any(one.read for one in passes):
+        yield Problem("rounds", f"say that no pass of the drafter reads anything, but they read {card.pass_reads!a}")
+    if passes and card.pass_reads and not counted and _sized(trace, drafter):
+        yield Problem("rounds", "do not say how much the drafter's passes read, though the header says what")
+    yield from _amounts(trace, drafter)
+
+
+def _models(trace: Trace) -> list[ModelCard]:
+    card = trace.started.drafter
+    return [one for one in (card.model, *card.further_models) if one is not None]
+
+
+def _sized(trace: Trace, drafter: KnownDrafter) -> bool:
+    """Whether what a pass reads could be counted: the sizes of the models are known."""
+    return all(one.read_per_pass for one in _models(trace) or [trace.started.target])
+
+
+def _amounts(trace: Trace, drafter: KnownDrafter) -> Iterator[Problem]:
+    models = _models(trace)
+    due = {bytes_per_pass(one) for one in models}
+    before: dict[tuple[bool, int | None], int] = {}
+    for this in trace.rounds:
+        for index, one in enumerate(this.drafted.passes):
+            place = f"rounds[{this.index}].drafted.passes[{index}].read"
+            if one.read is None:
+                continue
+            if models and one.read not in due:
+                told = " or ".join(f"{count:,}" for count in sorted(due))
+                yield Problem(place, f"is {one.read:,}, but a pass of its model reads {told} bytes")
+                return
+            if not models and one.read != (first := before.setdefault(_kind(index, one), one.read)):
+                yield Problem(place, f"is {one.read:,}, but the same pass of another round reads {first:,}")
+                return
+
+
+def _kind(index: int, one: Pass) -> tuple[bool, int | None]:
+    """The round's first pass may read more than those behind it, one for another depth another head."""
+    return (index == 0, one.depth)
+
+
+def times(trace: Trace) -> Iterator[Problem]:
+    """Phases, rounds and the whole run; what an engine's clock leaves between rounds is no more than `record_s`."""
+    producer, clock, gaps = producer_of(trace.started), 0.0, 0.0
+    for index, this in enumerate(trace.rounds):
+        place = f"rounds[{index}]"
+        yield from _phases(place, this, producer)
+        slack = EXACT * (1 + clock)
+        if this.start_s < clock - slack:
+            told = "before the run began" if index == 0 else "inside the round before it"
+            yield Problem(f"{place}.start_s", f"is {this.start_s:.9g}, which lies {told}")
+        elif this.start_s > clock + slack and producer != "other":
+            yield Problem(f"{place}.start_s", f"is {this.start_s:.9g}, but the rounds before it took {clock:.9g}")
+        gaps += max(0.0, this.start_s - clock)
+        clock = this.start_s + this.seconds
+    yield from _steps(trace)
+    if gaps > trace.finished.record_s + EXACT * (1 + clock):
+        told = f"is {trace.finished.record_s:.6g}, but {gaps:.6g} seconds lie between the rounds"
+        yield Problem("finished.record_s", told)
+    total = sum(this.seconds for this in trace.rounds)
+    if abs(trace.finished.decode_s - total) > EXACT * (1 + total):
+        yield Problem("finished.decode_s", f"is {trace.finished.decode_s:.9g}, but the rounds add up to {total:.9g}")
+    yield from _plain(trace)
+
+
+def _plain(trace: Trace) -> Iterator[Problem]:
+    """What stands beside the run may not contradict it; how long it took, no file can show."""
+    plain, tokens = trace.finished.plain, len(trace.finished.output_ids)
+    if plain is None:
+        return
+    if plain.same_text and plain.output_tokens != tokens:
+        yield Problem(
+            "finished.plain.output_tokens", f"is {plain.output_tokens}, but the same text has {tokens} tokens"
+        )
+    elif plain.output_tokens > trace.started.max_new_tokens:
+        told = f"is {plain.output_tokens}, but at most {trace.started.max_new_tokens} were to be written"
+        yield Problem("finished.plain.output_tokens", told)
+    if plain.ratios and len(plain.ratios) != plain.runs:
+        yield Problem("finished.plain.ratios", f"has {len(plain.ratios)} turns, but {plain.runs} are said to have run")
+    if trace.started.drafter.name == "none":
+        yield Problem("finished.plain", "stands beside a run that is plain decoding itself")
+
+
+def _phases(place: str, this: Round, producer: Producer) -> Iterator[Problem]:
+    drafting, scoring = this.drafted.seconds, this.scored.seconds
+    if sum(one.seconds for one in this.drafted.passes) > drafting + EXACT * (1 + drafting):
+        yield Problem(f"{place}.drafted.seconds", "is less than its passes took")
+    within = this.scored.target_pass.seconds
+    if within > scoring + EXACT * (1 + scoring):
+        yield Problem(f"{place}.scored.seconds", "is less than its pass took")
+    elif producer != "other" and within < scoring - EXACT * (1 + scoring):
+        yield Problem(f"{place}.scored.target_pass.seconds", f"is {within:.9g}, but scoring took {scoring:.9g}")
+
+
+def _steps(trace: Trace) -> Iterator[Problem]:
+    for index, one in enumerate(trace.started.step_times):
+        if not one.low_s <= one.median_s <= one.high_s:
+            told = f"has a median of {one.median_s:.6g} outside {one.low_s:.6g} to {one.high_s:.6g}"
+            yield Problem(f"started.step_times[{index}]", told)

@@ -11,9 +11,9 @@ from dataclasses import fields
 from itertools import pairwise
 
 from specviz.trace.events import Round, Summary, Trace
-from specviz.trace.problems import Problem
 from specviz.trace.replay import decoded
 from specviz.trace.rules.scene import EXACT, producer_of
+from specviz.trace.structure import Problem
 from specviz.trace.summary import summary as summarise
 
 

@@ -11,7 +11,7 @@ from typing import Literal
 from specviz.trace.events import Node, Round, Trace
 from specviz.trace.header import Started
 from specviz.trace.known_rules import KNOWN, KnownRule, keeps_survivors
-from specviz.trace.layout import families_of, rows_of
+from specviz.trace.tree_shape import families_of, rows_of
 
 HALF_DIGIT = 0.5e-6
 """recorded probabilities have six decimals; those that verdicts were based on keep all theirs"""

@@ -9,12 +9,11 @@ from collections.abc import Iterator
 
 from specviz.trace.events import Node
 from specviz.trace.known_methods import FROM_TARGET, TREE_POLICIES, KnownTreePolicy
-from specviz.trace.layout import touched_tiles
-from specviz.trace.problems import Problem
 from specviz.trace.rules import stops
 from specviz.trace.rules.scene import Scene
-from specviz.trace.rules.sizes import WITHOUT, children_due, number
-from specviz.trace.rules.wholeness import drafted_whole
+from specviz.trace.rules.wholeness import WITHOUT, children_due, drafted_whole, number
+from specviz.trace.structure import Problem
+from specviz.trace.tree_shape import touched_tiles
 
 
 def shape(scene: Scene, own: list[Node], whole: bool) -> Iterator[Problem]:

@@ -10,10 +10,10 @@ from math import exp, log
 
 from specviz.trace.events import Trial
 from specviz.trace.known_rules import first_reach
-from specviz.trace.problems import Problem
 from specviz.trace.rules.bounds import Bounds, Range
 from specviz.trace.rules.residuals import Level, rejected_below, unlike
 from specviz.trace.rules.scene import EXACT, SINGLE, Scene
+from specviz.trace.structure import Problem
 
 
 def thresholds(scene: Scene) -> Iterator[Problem]:

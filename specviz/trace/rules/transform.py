@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 
 from specviz.trace.events import TopK
 from specviz.trace.header import SamplingCard
-from specviz.trace.problems import Problem
 from specviz.trace.rules.bounds import Bounds, Range, recorded
 from specviz.trace.rules.distributions import drawn_by
 from specviz.trace.rules.scene import HALF_DIGIT, SINGLE, Scene
+from specviz.trace.structure import Problem
 
 
 def transformed(scene: Scene) -> Iterator[Problem]:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Mapping
 from math import prod
 
 from specviz.trace.events import Fate, Order, Trial
-from specviz.trace.problems import Problem
 from specviz.trace.rules.scene import SINGLE, Scene
+from specviz.trace.structure import Problem
 
 
 def verdicts(scene: Scene) -> Iterator[Problem]:

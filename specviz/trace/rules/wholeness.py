@@ -1,29 +1,97 @@
 """Rules about whole drafts: what could be drafted was drafted and submitted, or the text is biased.
 
-How many children a node is to have stands in `sizes`, where a draft may end early in `stops`. Called by `shapes` on a
-structurally sound round, and by `check` on all of them.
+How many children the header's options give a node, or which places the budget goes to, follows from them and from the
+tree; where a draft may end early stands in `stops`. Called by `shapes` on a structurally sound round, and by `check` on
+all of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from specviz.errors import OptionError
 from specviz.trace.events import Node
+from specviz.trace.header import MethodCard
 from specviz.trace.known_methods import FROM_TARGET, TREE_POLICIES, KnownTreePolicy, known_drafter
-from specviz.trace.problems import Problem
-from specviz.trace.rules import best_first, stops
-from specviz.trace.rules.scene import SINGLE, Scene
-from specviz.trace.rules.sizes import children_due, number
-from specviz.trace.tree_paths import Path
+from specviz.trace.rules import stops
+from specviz.trace.rules.bounds import Range
+from specviz.trace.rules.scene import HALF_DIGIT, SINGLE, Scene
+from specviz.trace.structure import Problem
+from specviz.trace.tree_shape import Path, families, read_paths
+
+WITHOUT = KnownTreePolicy(
+    lossless=True, opens=False, even=True, in_order=True, drops=False, greedy_kind="", sampled_kind="", widest="",
+    deepest="", stretches=True, fan="", beam=False, forks=False, static=False, best_first="", depth_first=False,
+    notes=frozenset(),
+)  # fmt: skip
+"""what a drafter's own options describe"""
+
+
+def widths(scene: Scene) -> list[int] | None:
+    """Children per node level by level, as the header's options say; None where they say nothing of the kind."""
+    card = scene.started.growth
+    options = card.options if card is not None else scene.started.drafter.options
+    branching = options.get("branching")
+    if isinstance(branching, list) and branching:
+        return branching
+    if planned := planned_paths(scene):
+        return [max(map(len, planned.values()))]
+    if card is not None and card.name in TREE_POLICIES and (policy := TREE_POLICIES[card.name]).forks:
+        return [number(card, policy.widest), *[1] * (number(card, policy.deepest) - 1)]
+    length = options.get("length" if card is not None else "gamma")
+    return [1] * length if isinstance(length, int) else None
+
+
+def number(card: MethodCard | None, option: str) -> int:
+    value = card.options.get(option, 0) if card is not None else 0
+    return value if isinstance(value, int) else 0
+
+
+def planned_paths(scene: Scene) -> dict[Path, list[int]] | None:
+    """The children of every node of a shape that the header's tree policy lists path by path; None where it lists none,
+    or nothing that can be read."""
+    card = scene.started.growth
+    listed = card.options.get("paths") if card is not None else None
+    try:
+        return families(read_paths(listed)) if isinstance(listed, str) else None
+    except OptionError:
+        return None
+
+
+def children_due(scene: Scene, own: list[Node], policy: KnownTreePolicy, budget: int) -> dict[int, int] | None:
+    """Node → how many children the options give it, as deep as a draft may be; None where they do not settle that."""
+    nodes = scene.round.nodes
+    if planned := planned_paths(scene):
+        return _due_by_paths(own, planned, bool(budget))
+    wide = widths(scene)
+    if wide is None or not (policy.even or policy.forks):
+        return None
+    levels = stops.levels(scene)
+    if levels is not None and not budget and set(wide) == {1} and policy.even:
+        wide = [1] * levels
+    return {node.id: wide[min(node.depth, len(wide) - 1)] if budget or node.depth < len(wide) else 0 for node in nodes}
+
+
+def _due_by_paths(own: list[Node], planned: dict[Path, list[int]], stretched: bool) -> dict[int, int]:
+    deepest = 1 + max(map(len, planned))
+    place: dict[int, Path] = {0: ()}
+    below: dict[int, int] = {}
+    for node in own:
+        above = place.get(node.parent, ())
+        ranks = planned.get(above, [])
+        taken = below.get(node.parent, 0)
+        below[node.parent] = taken + 1
+        place[node.id] = (*above, ranks[taken] if taken < len(ranks) else -1)
+    return {node: len(planned.get(path, [])) if len(path) < deepest else int(stretched) for node, path in place.items()}
 
 
 def drafted_whole(scene: Scene, own: list[Node], policy: KnownTreePolicy, budget: int) -> Iterator[Problem]:
     """What could be drafted was drafted and submitted, or the text is biased, and the options are others."""
     deepest = stops.deepest(scene)
     if policy.depth_first:
-        yield from best_first.numbered(scene)
+        yield from numbered(scene)
     if policy.best_first:
-        yield from best_first.best_first(scene, policy, deepest)
+        yield from best_first(scene, policy, deepest)
     elif policy.fan:
         yield from _kept(scene, own, policy, budget)
     elif policy.beam:
@@ -106,7 +174,7 @@ def _beam(scene: Scene, own: list[Node], policy: KnownTreePolicy, budget: int, d
             return
         count = sum(node.depth == level for node in own)
         above = [node for node in scene.round.nodes if node.depth == level - 1]
-        if count < wanted and any(best_first.left(scene, node.id).low > best_first.NOTHING for node in above):
+        if count < wanted and any(left(scene, node.id).low > NOTHING for node in above):
             told = f"hold {count} candidates at depth {level}, but a beam of {width} has {wanted} there"
             yield Problem(f"{scene.place}.nodes", told)
             return
@@ -158,3 +226,73 @@ def _ranks(scene: Scene) -> dict[int, Path]:
         for rank, child in enumerate(scene.children(node.id)):
             place[child.id] = (*place[node.id], rank)
     return place
+
+
+NOTHING = 1e-5
+"""of a distribution: rounding may have taken it"""
+
+
+def numbered(scene: Scene) -> Iterator[Problem]:
+    """Nodes stand subtree by subtree."""
+    order, stack = list[int](), [0]
+    while stack:
+        node = stack.pop()
+        order.append(node)
+        stack.extend(child.id for child in reversed(scene.children(node)))
+    if order != sorted(order):
+        yield Problem(f"{scene.place}.nodes", "are not numbered subtree by subtree, as their tree policy lays them out")
+
+
+def left(scene: Scene, node: int, siblings: int | None = None) -> Range:
+    """What a node's first children (None: all) have left of the drafter's distribution there."""
+    taken = [stops.prob(scene, child) for child in scene.children(node)[:siblings]]
+    return Range(1 - sum(one.high for one in taken) - SINGLE, 1 - sum(one.low for one in taken) + SINGLE).capped()
+
+
+def best_first(scene: Scene, policy: KnownTreePolicy, deepest: int) -> Iterator[Problem]:
+    """No place that was left out is worth more than one that was taken; without an option of that name above 0 the
+    budget is spent."""
+    card, nodes = scene.started.growth, scene.round.nodes
+    assert card is not None, "only a tree policy declares this."
+    least, budget = card.options.get(policy.best_first), card.options.get("budget")
+    if not isinstance(budget, int) or not isinstance(least, (int, float)) or stops.asks(scene):
+        return
+    worth = _worths(scene)
+    open_places = {node.id: _times(worth[node.id], left(scene, node.id)) for node in nodes if node.depth < deepest}
+    taken = {node.id: _taken(scene, worth, node) for node in nodes[1:]}
+    best = max(open_places, key=lambda node: open_places[node].low, default=None)
+    if best is None:
+        return
+    spent = len(nodes) - 1 >= budget
+    bar = min((one.high for one in taken.values()), default=1.0) if not least else float(least)
+    if not spent and open_places[best].low > (bar if least else NOTHING) + _slack(bar):
+        told = f"has no further child, but {len(nodes) - 1} of {budget} candidates were drafted"
+        yield Problem(f"{scene.place}.nodes[{best}]", told)
+    elif spent and not least and open_places[best].low > bar + _slack(bar):
+        told = f"has no further child, but that is worth {open_places[best]}, more than a candidate that was drafted"
+        yield Problem(f"{scene.place}.nodes[{best}]", told)
+    for node, one in taken.items():
+        if least and one.high < float(least) - _slack(bar):
+            yield Problem(f"{scene.place}.nodes[{node}]", f"is worth {one}, but only what is worth {least} is drafted")
+
+
+def _slack(bar: float) -> float:
+    return HALF_DIGIT + SINGLE * bar
+
+
+def _worths(scene: Scene) -> dict[int, Range]:
+    """Node → the product of the drafter's probabilities down to it."""
+    found = {0: Range(1.0, 1.0)}
+    for node in scene.round.nodes[1:]:
+        found[node.id] = _times(found[node.parent], stops.prob(scene, node))
+    return found
+
+
+def _taken(scene: Scene, worth: dict[int, Range], node: Node) -> Range:
+    """What the place of a candidate was worth when it was taken."""
+    before = [child.id for child in scene.children(node.parent)].index(node.id)
+    return _times(worth[node.parent], left(scene, node.parent, before))
+
+
+def _times(one: Range, other: Range) -> Range:
+    return Range(one.low * other.low, one.high * other.high)

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 from specviz.app.runs.examples import FINDERS, found
 from specviz.app.runs.sums import asked_sum, worked_sums
-from specviz.trace.beside import PlainDecoding
-from specviz.trace.events import Trace
+from specviz.trace.events import PlainDecoding, Trace
 from specviz.trace.gain import gain
 from tests.app.doubles import sample
 

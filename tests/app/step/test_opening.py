@@ -20,8 +20,7 @@ from specviz.app.step.filling import values_of
 from specviz.app.step.opening_actions import OpeningActions
 from specviz.protocol.runs import request_of
 from specviz.trace import codec
-from specviz.trace.beside import PlainDecoding
-from specviz.trace.events import Trace
+from specviz.trace.events import PlainDecoding, Trace
 from tests.app.doubles import SAMPLE, catalog, sample
 
 FIXED = 10

@@ -20,7 +20,7 @@ from specviz.cli.main import main
 from specviz.errors import DraftError, SpecVizError
 from specviz.protocol.runs import Catalog, MethodDescription, PromptCard, Resume, RunRequest
 from specviz.trace import events, header
-from specviz.trace.steps import Step
+from specviz.trace.events import Step
 from tests.fake_source import FakeSource, make_round
 
 CARDS = tuple(PromptCard(f"{family}{i}", family, "", "", "x") for family in ("code", "prose") for i in range(3))

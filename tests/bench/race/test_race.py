@@ -18,10 +18,8 @@ from specviz.protocol import races as race_file
 from specviz.protocol.races import Race, Runner
 from specviz.protocol.runs import RunRequest
 from specviz.resources import asset_path
-from specviz.trace.assemble import assemble
-from specviz.trace.events import CommittedToken, Trace, VocabEntry
-from specviz.trace.lane_span import LaneSpan
-from specviz.trace.steps import Step
+from specviz.trace.codec import assemble
+from specviz.trace.events import CommittedToken, LaneSpan, Step, Trace, VocabEntry
 
 REQUEST = RunRequest(prompt="a", temperature=0.0, seed=3, max_new_tokens=20, memory="warm", growth="chain")
 SPEC = RaceSpec(REQUEST, (Racer("ngram", {"gamma": 1}), Racer("model", {"gamma": 3})))

@@ -15,8 +15,7 @@ from specviz.bench.speed.rows import BenchRow
 from specviz.bench.speed.table import _efficiency
 from specviz.lm.table import TableModel
 from specviz.protocol.runs import Resume, RunRequest
-from specviz.trace.events import Drafted, Pass, Round, Scored
-from specviz.trace.steps import Step
+from specviz.trace.events import Drafted, Pass, Round, Scored, Step
 from tests.fake_source import FakeSource, make_round
 
 

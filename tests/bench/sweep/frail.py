@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from specviz.protocol.runs import Catalog, MethodDescription, OptionCard, PromptCard, Resume, RunRequest
-from specviz.trace.events import Finished
-from specviz.trace.steps import Step
+from specviz.trace.events import Finished, Step
 from tests.fake_source import FakeSource
 
 GAMMA = OptionCard("gamma", "int", 4, "depth", 1, 16)

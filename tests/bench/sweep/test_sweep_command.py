@@ -21,8 +21,7 @@ from specviz.cli.main import main
 from specviz.cli.parts import bench as bench_parts
 from specviz.protocol.runs import Catalog, MethodDescription, OptionCard, RunRequest
 from specviz.protocol.sweeps import store as sweep_store
-from specviz.trace.events import VocabEntry
-from specviz.trace.steps import Step
+from specviz.trace.events import Step, VocabEntry
 from tests.fake_source import FakeSource
 
 GAMMA = OptionCard("gamma", "int", 4, "depth", 1, 16)
