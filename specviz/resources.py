@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import os
 import struct
 import zlib
 from collections.abc import Callable
@@ -149,3 +150,9 @@ def hashes_text() -> str:
     files = sorted({path for pattern in HASHED for path in ROOT.glob(pattern)})
     table = {one.relative_to(ROOT).as_posix(): hashlib.sha256(one.read_bytes()).hexdigest() for one in files}
     return json.dumps(table, indent=1) + "\n"
+
+
+def cache_folder() -> Path:
+    """`SPECVIZ_CACHE`, or the folder of the user's cache."""
+    told = os.environ.get("SPECVIZ_CACHE")
+    return Path(told) if told else Path.home() / ".cache" / "specviz"

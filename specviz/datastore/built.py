@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,12 +10,6 @@ from specviz.errors import DatastoreError
 from specviz.protocol.runs import DatastoreDescription
 
 ENDING = ".datastore"
-
-
-def cache_folder() -> Path:
-    """`SPECVIZ_CACHE`, or the folder of the user's cache."""
-    cache = os.environ.get("SPECVIZ_CACHE")
-    return Path(cache) if cache else Path.home() / ".cache" / "specviz"
 
 
 def built(folder: Path) -> tuple[DatastoreDescription, ...]:

