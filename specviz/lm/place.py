@@ -23,6 +23,8 @@ import torch
 
 from specviz.errors import ModelError, SpecVizError
 from specviz.lm.base import LanguageModel
+from specviz.lm.fetched import REAL_MODELS
+from specviz.lm.gguf import is_gguf, unpacked
 from specviz.lm.hub.files import from_hub, is_hub_id
 from specviz.resources import asset_path
 
@@ -36,26 +38,45 @@ DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch
 
 
 def locate(name: str) -> Path:
-    """The folder of a checkpoint: bundled name, folder, or hub id, in this order. Raises ModelError.
+    """The folder of a checkpoint: bundled name, fetched model, folder, GGUF file, or hub id, in this order. Raises
+    ModelError.
 
     Of a hub checkpoint only the small files are there; `fetch_weights` brings the rest once the model is known to fit.
     """
     bundled = bundled_models()
     if name in bundled:
         return bundled[name]
+    if name in REAL_MODELS:
+        return REAL_MODELS[name].fetched()
     if is_folder(name):
         return Path(os.path.expanduser(name))
+    if is_gguf(name):
+        return unpacked(Path(os.path.expanduser(name)))
     if is_hub_id(name):
         return from_hub(name, SMALL_FILES)
     raise ModelError(
-        f"there is no model {name[:200]!r}: it is neither bundled ({', '.join(bundled) or 'none'}), nor a folder, "
-        "nor a hub id like owner/model or owner/model@revision."
+        f"there is no model {name[:200]!r}: it is neither bundled ({', '.join(bundled) or 'none'}), nor fetched by "
+        f"specviz get ({', '.join(REAL_MODELS)}), nor a folder, nor a GGUF file, nor a hub id like owner/model or "
+        "owner/model@revision."
     )
 
 
 def is_folder(name: str) -> bool:
     """Whether a folder is called so; what no file system could call anything is none."""
     return os.path.isdir(os.path.expanduser(name))  # Path.is_dir raises for a name that is too long
+
+
+def is_local(name: str) -> bool:
+    """Whether a name is no hub id's, although it may be written like one."""
+    return name in bundled_models() or name in REAL_MODELS or is_folder(name) or is_gguf(name)
+
+
+def shown_name(name: str) -> str:
+    """What a model is called in a trace, which must not carry paths of this machine."""
+    if name not in REAL_MODELS and (is_folder(name) or is_gguf(name)):
+        path = Path(os.path.expanduser(name)).resolve()
+        return path.stem if path.is_file() else path.name
+    return name
 
 
 def bundled_models() -> dict[str, Path]:
@@ -69,7 +90,7 @@ def bundled_models() -> dict[str, Path]:
 
 def fetch_weights(name: str, folder: Path) -> None:
     """Bring the safetensors files of a hub checkpoint to `folder`, the one `locate` gave. Raises ModelError."""
-    if not is_folder(name) and name not in bundled_models():
+    if not is_local(name):
         fetched = from_hub(name, (*SMALL_FILES, "model*.safetensors"))
         if fetched != folder:
             raise ModelError(f"{name} changed on the hub while it was being loaded; load it again.")

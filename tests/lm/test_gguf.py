@@ -10,9 +10,12 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
+from transformers import LlamaForCausalLM
 
 from specviz.errors import ModelError
 from specviz.lm.gguf import _halves, is_gguf, unpacked
+from specviz.lm.load import load
+from tests.lm.tiny_models import error, plain
 
 gguf = pytest.importorskip("gguf", reason="the extra gguf is not installed")
 
@@ -133,6 +136,15 @@ def test_a_file_that_is_cut_off_is_a_sentence(tmp_path: Path, kept: int) -> None
     file.write_bytes(file.read_bytes()[:kept])
     with pytest.raises(ModelError, match=r"^tiny\.gguf is (no GGUF file, or )?a damaged (one|GGUF file)"):
         unpacked(file)
+
+
+def test_a_file_is_a_target_like_a_folder(tmp_path: Path) -> None:
+    """The same logits as transformers', and a name without the machine's path."""
+    file = made(tmp_path / "tiny.gguf")
+    loaded = load(str(file), device="cpu")
+    assert (loaded.info.name, loaded.info.adapter, loaded.info.dtype) == ("tiny", "lean-llama", "float32")
+    reference = LlamaForCausalLM.from_pretrained(unpacked(file)).eval()
+    assert error(loaded.model.forward([1, 4, 2, 7], loaded.model.new_cache()), plain(reference, [1, 4, 2, 7])) < 1e-4
 
 
 def test_a_name_is_a_file_only_where_it_is_there(tmp_path: Path) -> None:
