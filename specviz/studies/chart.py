@@ -16,6 +16,8 @@ class Axis:
 
     title: str = ""
     log: bool = False
+    spacing: float | None = None
+    """of the ticks; where the axis is log, in decades"""
     ticks: Sequence[tuple[float, str]] = ()
     """(place, label); a line break in a label is a newline"""
     categories: Sequence[str] = ()

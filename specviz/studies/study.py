@@ -40,12 +40,14 @@ class Codec(Generic[ResultT]):
     result: type[ResultT]
     noun: str
     """what the file is, as in `this is no alignment study`"""
-    digits: int
-    """that floating-point numbers keep after the point"""
+    digits: int | None
+    """that floating-point numbers keep after the point; None: all"""
     made_by: str
     """command that writes such a file"""
     line_each: str = ""
     """field whose entries stand on a line each; the rest is then indented"""
+    indented: bool = False
+    """everything stands on a line of its own"""
     format: str = ""
     version: str = ""
     """what the file's fields of these names say, where it has them"""
@@ -56,9 +58,12 @@ class Codec(Generic[ResultT]):
         """Raises TraceError for what `read` refuses, and where the path cannot be written."""
         for problem in self.problems(result):
             raise TraceError(f"this {self.noun} contradicts itself: {problem}; please report it.")
-        write_file(path, self._text(_rounded(asdict(result), self.digits)), f"a {self.noun}")  # type: ignore[call-overload]
+        data = asdict(result)  # type: ignore[call-overload]
+        write_file(path, self._text(data if self.digits is None else _rounded(data, self.digits)), f"a {self.noun}")
 
     def _text(self, data: dict[str, Any]) -> str:
+        if self.indented:
+            return json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False)
         if not self.line_each:
             return json.dumps(data, separators=(",", ":"), allow_nan=False)
         entries = ",\n  ".join(json.dumps(entry, allow_nan=False) for entry in data.pop(self.line_each))

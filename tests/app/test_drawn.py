@@ -11,7 +11,6 @@ from specviz.app.batch.figure import batch_figure
 from specviz.app.batch.view import batch_view
 from specviz.app.depth_width.figure import depth_width_figure
 from specviz.app.lanes.figure import lanes_figure
-from specviz.app.long_context.figure import long_context_figure
 from specviz.app.machine.figure import machine_figure
 from specviz.app.machine.view import machine_view
 from specviz.app.runs.gallery import gallery
@@ -30,7 +29,6 @@ from specviz.protocol.sweeps.intervals import Estimate
 from specviz.protocol.trainings import HeldOut, LossMark
 from specviz.studies.depth_width.picture import depth_width_view
 from specviz.studies.lanes.result import lanes_view
-from specviz.studies.long_context.result import long_context_view
 from tests.app.batch.test_batch import FILE
 from tests.app.test_figures import point
 from tests.app.train.test_train import training
@@ -164,11 +162,3 @@ def test_depth_against_width_marks_stand_at_their_layers_and_measured_ones_a_lit
         if line.measured:
             assert list(drawn.error_y.array) == numbers(one.high - one.value for one in line.points)
             assert list(drawn.error_y.arrayminus) == numbers(one.value - one.low for one in line.points)
-
-
-def test_long_texts_are_drawn_over_their_tokens_with_whiskers_to_both_quartiles() -> None:
-    from tests.studies.long_context.test_view import STUDY
-
-    first = long_context_figure(long_context_view(STUDY, "time")).data[0]
-    assert list(first.y) == [2.0, 3.0]
-    assert (list(first.error_y.array), list(first.error_y.arrayminus)) == ([1.0, 1.0], [0.5, 0.5])

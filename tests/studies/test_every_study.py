@@ -46,6 +46,7 @@ def test_a_shipped_file_is_read_and_written_back_as_it_was(study: Study[Any], tm
     path = tmp_path / study.path.name
     study.codec.write(result, path)
     assert study.codec.read(path) == result
+    assert not study.codec.indented or path.read_bytes() == study.path.read_bytes()
 
 
 @pytest.mark.parametrize("study", KEPT, ids=named)

@@ -65,6 +65,8 @@ def _axis(axis: Axis) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if axis.log:
         found["type"] = "log"
+    if axis.spacing is not None:
+        found["dtick"] = axis.spacing
     if axis.ticks:
         labels = ["<br>".join(map(escape, label.split("\n"))) for _, label in axis.ticks]
         found |= {"tickvals": [place for place, _ in axis.ticks], "ticktext": labels}
@@ -85,7 +87,7 @@ def _lines(figure: go.Figure, chart: Chart) -> None:
     for upright in chart.uprights:
         figure.add_vline(x=upright.x, line={"dash": "dot", "width": 1, "color": TEXT})
         figure.add_annotation(
-            x=log10(upright.x) if chart.x.log else upright.x, y=0, yref="paper", text=escape(upright.text),
+            x=log10(upright.x) if chart.x.log else upright.x, y=0, yref="paper", text=escape(upright.text, quote=False),
             showarrow=False, xanchor="left", yanchor="bottom", xshift=4, font={"color": TEXT},
         )  # fmt: skip
     for level in chart.levels:

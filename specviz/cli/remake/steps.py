@@ -222,10 +222,6 @@ def _benches() -> tuple[Step, ...]:
              (*SPECVIZ, "study", "depth-width", "--minutes", DEPTH_WIDTH_MINUTES, "--write"),
              (Output("assets/studies/depth_width.json"), Output("docs/depth_width.md", "depth width study")), 48,
              rests_on=("target",)),
-        Step("long-context", "what a long text costs drafters, and what anchor-offset training brings",
-             (*SPECVIZ, "study", "long-context", "--write"),
-             (Output("assets/studies/long_context.json"), Output("docs/methods/cross_kv.md", "long context study")),
-             12),
         Step("pair", "what the pair knows and how it drafts", (*SPECVIZ, "bench", "pair", "--write"),
              (Output("docs/pair.md", "pair"),), 5),
     )  # fmt: skip

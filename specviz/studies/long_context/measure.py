@@ -1,19 +1,24 @@
-"""Time and bytes of a drafting pass at growing contexts, of all drafters on one cache of the target, in turn.
+"""Time and bytes of a drafting pass at growing contexts, of all drafters on one cache of the target, in turn; then what
+anchor-offset training brings (`training`).
 
 The text is random tokens and the networks are untrained: neither changes how long a pass takes or what it keeps.
 Time is that which the processor worked for the thread, so that other programs on the machine disturb less; a draft of
 several tokens less a draft of one, shared out, is what one more pass takes.
-Place in the flow: half of `specviz study long-context`; the other half is `training`.
 """
 
 from __future__ import annotations
 
+import os
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from statistics import quantiles
 
 import torch
+from transformers.utils.logging import disable_progress_bar
 
+from specviz.bench.core.provenance import origin_here
 from specviz.core.randomness import SeededRandom
 from specviz.core.sampling import Sampling
 from specviz.drafters.base import DRAFTERS, DraftContext, Drafter
@@ -21,9 +26,14 @@ from specviz.drafters.cross_kv import CrossKVDrafter
 from specviz.drafters.learned.cross_network import PRESETS
 from specviz.drafters.model import ModelDrafter
 from specviz.lm.base import Cache, GivesFeatures, LanguageModel
+from specviz.lm.llama.shape import write_raised
+from specviz.lm.place import locate
 from specviz.options import Options
 from specviz.protocol.trainings import UNTRAINED
-from specviz.studies.long_context.result import TARGET, ContextCost
+from specviz.studies.long_context.result import STUDY, TARGET, ContextCost, LongContexts
+from specviz.studies.long_context.training import RaisedOptions, beyond, both_networks, trainings_of, within
+from specviz.studies.study import Workplace
+from specviz.training.modules.stage import Lines
 
 CONTEXTS = (256, 512, 1024, 2048, 4096, 8192)
 DRAFT = 5
@@ -31,6 +41,51 @@ DRAFT = 5
 PART = 512
 """rows that the target reads at once"""
 SEED = 20
+PAIR = (TARGET, "drafter")
+RAISED = 8448
+"""the longest text, and room for a draft"""
+
+
+def measure(workplace: Workplace) -> LongContexts:
+    """The study. Interrupted, the training goes on from its work folder."""
+    args = workplace.args
+    torch.set_num_threads(args.threads)
+    disable_progress_bar()
+    kept = STUDY.codec.read(STUDY.path) if args.keep_costs and STUDY.codec else None
+    passes = kept.costs if kept else _all_costs(workplace)
+    if args.nice and hasattr(os, "nice"):
+        os.nice(args.nice)
+    trainings = trainings_of(TARGET, args.work_dir)
+    networks = both_networks(trainings, Lines(workplace.row))
+    acceptance = tuple(within(networks))
+    further = beyond(TARGET, networks.by_anchors, RaisedOptions(RAISED), workplace.say)
+    origin = origin_here(*(workplace.models(name, device="cpu", dtype="float32") for name in PAIR))
+    return LongContexts(
+        passes,
+        kept.repeats if kept else args.repeats,
+        acceptance,
+        trainings[True].tokens,
+        trainings[True].texts.length,
+        origin.target.context_length,
+        RAISED,
+        {card.name: card.weights_sha256 for card in (origin.target, *origin.drafters)},
+        "specviz study long-context --write",
+        kept.origin if kept else str(origin),
+        further,
+        str(origin) if kept else "",
+    )
+
+
+def _all_costs(workplace: Workplace) -> tuple[ContextCost, ...]:
+    """Of target and drafter with their contexts raised."""
+    with tempfile.TemporaryDirectory() as folder:
+        raised = [str(write_raised(locate(name), Path(folder) / name, RAISED)) for name in PAIR]
+        target, drafter = (workplace.models(name, device="cpu", dtype="float32").model for name in raised)
+        found = []
+        for cost in costs(target, drafter, workplace.args.repeats):
+            workplace.say(f"{cost.context} tokens  {cost.drafter}  {cost.median_ms:.2f} ms  {cost.bytes} bytes")
+            found.append(cost)
+        return tuple(found)
 
 
 def bytes_of(model: GivesFeatures, rows: int) -> int:
@@ -42,7 +97,7 @@ def bytes_of(model: GivesFeatures, rows: int) -> int:
 
 
 @torch.inference_mode()
-def measure(
+def costs(
     target: LanguageModel, drafter: LanguageModel, repeats: int, contexts: Sequence[int] = CONTEXTS
 ) -> Iterator[ContextCost]:
     """One row for each of target, presets and model, context by context."""

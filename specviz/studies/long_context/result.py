@@ -1,22 +1,20 @@
-"""What a long text costs a drafter, as a file: time of a drafting pass and bytes of its cache by context, and how
-acceptance goes with the context a network was trained for.
+"""What a long text costs a drafter: time of a drafting pass and bytes of its cache by context, and how acceptance goes
+with the context a network was trained for.
 
-Place in the flow: `specviz study long-context` writes it, the documentation's tables and the page read it.
+Place in the flow: `measure` computes it; the page, the documentation's tables and `specviz study` follow from `STUDY`.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import TypeAdapter, ValidationError
-
-from specviz.bench.core.report import DASH, markdown_table
-from specviz.errors import BenchError, OptionError
+from specviz.bench.core.report import DASH
+from specviz.errors import OptionError
 from specviz.protocol.sweeps.intervals import Estimate
-from specviz.resources import ROOT, without
+from specviz.studies.chart import Axis, Chart, Panel, Series, Upright
+from specviz.studies.study import STUDIES, Choice, Codec, Flag, Remade, Study, Table, View
 
 TARGET = "target"
 """the target itself among those that are measured: one row, beside which a drafter's pass is seen"""
@@ -124,24 +122,6 @@ class LongContexts:
     """of the acceptance, where it was measured apart from time and bytes"""
 
 
-def write(study: LongContexts, path: Path) -> None:
-    """As JSON."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(asdict(study), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
-def read(path: Path) -> LongContexts:
-    """What `write` wrote. Raises BenchError for anything else."""
-    try:
-        return TypeAdapter(LongContexts).validate_json(path.read_text(encoding="utf-8"))
-    except (OSError, ValidationError, ValueError) as error:
-        raise BenchError(
-            f"{path.name} holds no study of long contexts ({' '.join(str(error).split())[:200]}); make it anew with "
-            "`specviz study long-context --write`."
-        ) from error
-
-
-FILE = ROOT / "studies" / "long_context.json"
 MIB = 2**20
 
 
@@ -162,147 +142,125 @@ BEYOND = Number("beyond", "acceptance beyond the target's context", "acceptance 
 NUMBERS = (BYTES, TIME, ACCEPTANCE, BEYOND)
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One drafter or network."""
-
-    name: str
-    contexts: tuple[float, ...]
-    values: tuple[float, ...]
-    low: tuple[float, ...] = ()
-    high: tuple[float, ...] = ()
-    """quartiles, where there are any"""
-
-
-@dataclass(frozen=True, slots=True)
-class LongContextView:
-    """One number of the study."""
-
-    number: Number
-    lines: tuple[Line, ...]
-    sentence: str
-    measured_on: str
-    """which numbers are from what"""
-    origin: str
-    beside: tuple[tuple[str, Mapping[float, str]], ...] = ()
-    """other rows of the table: name, and context → cell"""
-    trained_context: int | None = None
-    """of the target, where texts are longer"""
-
-
-def shipped(file: Path = FILE) -> LongContexts | None:
-    """The shipped result; None where there is none. A damaged one is only logged: the page can do without."""
-    return without(file, read, None) if file.is_file() else None
-
-
 def numbers(study: LongContexts) -> tuple[Number, ...]:
     """What was measured."""
-    return tuple(one for one in NUMBERS if one is not BEYOND or study.beyond is not None)
+    return tuple(number for number in NUMBERS if number is not BEYOND or study.beyond is not None)
 
 
-def long_context_view(study: LongContexts, number: str) -> LongContextView:
-    """Raises OptionError for a number that was not measured."""
+def choices(study: LongContexts) -> tuple[Choice]:
+    return (Choice("number", "number", [(number.label, number.name) for number in numbers(study)]),)
+
+
+def view(study: LongContexts, number: str) -> View:
+    """One number by context, a line for each drafter or network. Raises OptionError for one that was not measured."""
     measured = numbers(study)
     chosen = next((one for one in measured if one.name == number), None)
     if chosen is None:
         raise OptionError(f"'{number[:40]}' was not measured; choose {', '.join(one.name for one in measured)}.")
     if chosen is BEYOND and study.beyond is not None:
-        return _beyond_view(study, study.beyond)
-    if chosen is ACCEPTANCE:
-        lines, sentence = _accepted(study)
-        on = (
-            f"The trained target within its own context of {study.trained_context} tokens, on text that it wrote; two "
-            f"networks `longspec`, {study.trained_tokens:,} tokens each, in texts of {study.window}."
-        )
-        return LongContextView(chosen, lines, sentence, on, _acceptance_origin(study))
-    scale: Callable[[ContextCost], float] = (lambda one: one.bytes / MIB) if chosen is BYTES else _median
-    lines = _costs(study.costs, scale, quartiles=chosen is TIME)
-    on = (
-        f"Target and drafter with their context raised to {study.raised_context:,} tokens by a larger rotary base, "
-        "random text, untrained networks: neither changes time or bytes."
+        return _beyond(study, study.beyond)
+    return _acceptance(study) if chosen is ACCEPTANCE else _costs(study, chosen)
+
+
+def _costs(study: LongContexts, number: Number) -> View:
+    """Times with their quartiles, or bytes; how each grew from the shortest context to the longest."""
+    lines = []
+    for name in dict.fromkeys(cost.drafter for cost in study.costs):
+        own = [cost for cost in study.costs if cost.drafter == name]
+        values = [cost.bytes / MIB if number is BYTES else cost.median_ms for cost in own]
+        quartiles = ([cost.low_ms for cost in own], [cost.high_ms for cost in own]) if number is TIME else ((), ())
+        lines.append(_line(len(lines), name, [cost.context for cost in own], values, *quartiles))
+    first, last = lines[0].x[0], lines[0].x[-1]
+    grown = ", ".join(f"{line.name} ×{line.y[-1] / line.y[0]:.1f}" for line in lines if line.y[0])
+    sentence = (
+        f"From {first:,.0f} to {last:,.0f} tokens of text, {number.label} grows: {grown}. Target and drafter with "
+        f"their context raised to {study.raised_context:,} tokens by a larger rotary base, random text, untrained "
+        "networks: neither changes time or bytes."
     )
-    return LongContextView(chosen, lines, _growth(lines, chosen), on, study.origin)
+    return View(sentence, _chart(number, lines), (_table(number, lines),), study.origin)
+
+
+def _acceptance(study: LongContexts) -> View:
+    """Within the target's context: a line for each network, at the middle of each stretch of contexts."""
+    lines = []
+    for anchors, name in ((False, "without anchors"), (True, "with anchors")):
+        own = [one for one in study.acceptance if one.anchors is anchors]
+        middles = [(one.shortest + one.longest) / 2 for one in own]
+        lines.append(_line(len(lines), name, middles, [one.acceptance[0] for one in own]))
+    without, with_anchors = (line.y[-1] for line in lines)
+    last = study.acceptance[-1]
+    sentence = (
+        f"At contexts of {last.shortest} to {last.longest} tokens the first drafted token is accepted with probability "
+        f"{with_anchors:.3f} by the network trained with anchors, {without:.3f} by the one without. The trained target "
+        f"within its own context of {study.trained_context} tokens, on text that it wrote; two networks `longspec`, "
+        f"{study.trained_tokens:,} tokens each, in texts of {study.window}."
+    )
+    return View(sentence, _chart(ACCEPTANCE, lines), (_table(ACCEPTANCE, lines),), _acceptance_origin(study))
 
 
 def _acceptance_origin(study: LongContexts) -> str:
     return study.acceptance_origin or study.origin
 
 
-def _beyond_view(study: LongContexts, beyond: Beyond) -> LongContextView:
+def _beyond(study: LongContexts, beyond: Beyond) -> View:
     """Against the raised target; how it does as it was trained, and its loss, stand in the table."""
     raised, plain = ([one for one in beyond.contexts if one.raised is is_raised] for is_raised in (True, False))
+    contexts = [one.context for one in raised]
+    lines = [
+        _line(0, "without anchors", contexts, [one.without_anchors[0] for one in raised]),
+        _line(1, "with anchors", contexts, [one.with_anchors[0] for one in raised]),
+    ]
 
-    def line(name: str, of: Callable[[BeyondContext], float]) -> Line:
-        return Line(name, tuple(float(one.context) for one in raised), tuple(of(one) for one in raised))
+    def row(name: str, cell: Callable[[BeyondContext], str], measured: Sequence[BeyondContext]) -> list[str]:
+        cells = {one.context: cell(one) for one in measured}
+        return [name, *(cells.get(context, "–") for context in contexts)]
 
-    def row(said: Callable[[BeyondContext], str], measured: Sequence[BeyondContext]) -> Mapping[float, str]:
-        return {float(one.context): said(one) for one in measured}
-
-    lines = (
-        line("without anchors", lambda one: one.without_anchors[0]),
-        line("with anchors", lambda one: one.with_anchors[0]),
-    )
-    beside = (
-        ("gain by anchors", row(lambda one: f"{one.gain.value:+.3f}", raised)),
-        ("95 % of it, by texts", row(lambda one: f"{one.gain.low:+.3f} to {one.gain.high:+.3f}", raised)),
-        ("loss when raised, nats per token", row(lambda one: f"{one.nats:.2f}", raised)),
-        ("as trained: without anchors", row(lambda one: f"{one.without_anchors[0]:.3f}", plain)),
-        ("as trained: with anchors", row(lambda one: f"{one.with_anchors[0]:.3f}", plain)),
-        ("as trained: loss", row(lambda one: f"{one.nats:.2f}", plain)),
-    )
+    beside = [
+        row("gain by anchors", lambda one: f"{one.gain.value:+.3f}", raised),
+        row("95 % of it, by texts", lambda one: f"{one.gain.low:+.3f} to {one.gain.high:+.3f}", raised),
+        row("loss when raised, nats per token", lambda one: f"{one.nats:.2f}", raised),
+        row("as trained: without anchors", lambda one: f"{one.without_anchors[0]:.3f}", plain),
+        row("as trained: with anchors", lambda one: f"{one.with_anchors[0]:.3f}", plain),
+        row("as trained: loss", lambda one: f"{one.nats:.2f}", plain),
+    ]
     first, last = raised[0], raised[-1]
     sentence = (
         f"From {first.context:,} to {last.context:,} tokens of text the first drafted token's acceptance goes from "
         f"{first.with_anchors[0]:.3f} to {last.with_anchors[0]:.3f} with anchors, from {first.without_anchors[0]:.3f} "
         f"to {last.without_anchors[0]:.3f} without; at {last.context:,} anchors bring {last.gain.value:+.3f} "
-        f"(95 % by texts: {last.gain.low:+.3f} to {last.gain.high:+.3f}; one network of each)."
-    )
-    on = (
+        f"(95 % by texts: {last.gain.low:+.3f} to {last.gain.high:+.3f}; one network of each). "
         f"The target has a context of {study.trained_context:,} tokens; here its rotary base is raised to "
         f"{beyond.base:,.0f}, untrained, and its own loss goes from {first.nats:.2f} to {last.nats:.2f} nats per "
         "token. Acceptance is against that target: where its loss is higher it says something else, not something "
         f"better. {beyond.texts} held-out texts, half English, half Python, {beyond.drafts} drafts at the end of "
         "each; the same tokens at every context."
     )
-    return LongContextView(BEYOND, lines, sentence, on, _acceptance_origin(study), beside, study.trained_context)
+    chart = _chart(BEYOND, lines, (Upright(study.trained_context, "the target's context"),))
+    return View(sentence, chart, (_table(BEYOND, lines, beside),), _acceptance_origin(study))
 
 
-def _median(cost: ContextCost) -> float:
-    return cost.median_ms
-
-
-def _costs(costs: Sequence[ContextCost], value: Callable[[ContextCost], float], quartiles: bool) -> tuple[Line, ...]:
-    found = []
-    for name in dict.fromkeys(one.drafter for one in costs):
-        own = [one for one in costs if one.drafter == name]
-        line = Line(name, tuple(float(one.context) for one in own), tuple(value(one) for one in own))
-        if quartiles:
-            low, high = tuple(one.low_ms for one in own), tuple(one.high_ms for one in own)
-            line = Line(line.name, line.contexts, line.values, low, high)
-        found.append(line)
-    return tuple(found)
-
-
-def _growth(lines: Sequence[Line], number: Number) -> str:
-    """How each grew from the shortest context to the longest."""
-    first, last = lines[0].contexts[0], lines[0].contexts[-1]
-    grown = ", ".join(f"{one.name} ×{one.values[-1] / one.values[0]:.1f}" for one in lines if one.values[0])
-    return f"From {first:,.0f} to {last:,.0f} tokens of text, {number.label} grows: {grown}."
-
-
-def _accepted(study: LongContexts) -> tuple[tuple[Line, ...], str]:
-    """A line for each network, at the middle of each stretch of contexts."""
-    lines = []
-    for anchors, name in ((False, "without anchors"), (True, "with anchors")):
-        own = [one for one in study.acceptance if one.anchors is anchors]
-        middles = tuple((one.shortest + one.longest) / 2 for one in own)
-        lines.append(Line(name, middles, tuple(one.acceptance[0] for one in own)))
-    without, with_anchors = (one.values[-1] for one in lines)
-    last = study.acceptance[-1]
-    return tuple(lines), (
-        f"At contexts of {last.shortest} to {last.longest} tokens the first drafted token is accepted with probability "
-        f"{with_anchors:.3f} by the network trained with anchors, {without:.3f} by the one without."
+def _line(
+    place: int, name: str, contexts: Sequence[float], values: Sequence[float], low: Sequence[float] = (),
+    high: Sequence[float] = (),
+) -> Series:  # fmt: skip
+    return Series(
+        name, contexts, values, place, low=low, high=high, hover="<br>%{x:,.0f} tokens: %{y:.3g}", size=8, error_width=1
     )
+
+
+def _chart(number: Number, lines: Sequence[Series], uprights: Sequence[Upright] = ()) -> Chart:
+    """The context doubling from left to right; costs doubling upwards too, so that what grows with the text is a slope
+    and what does not is flat."""
+    across = Axis("tokens of the text", log=True, ticks=[(context, f"{context:,.0f}") for context in lines[0].x])
+    is_cost = number in (TIME, BYTES)
+    up = Axis(number.axis, log=is_cost, spacing=1 if is_cost else None, from_zero=number is BEYOND)
+    return Chart(across, (Panel(lines, up),), 440, legend="higher", uprights=uprights)
+
+
+def _table(number: Number, lines: Sequence[Series], beside: Sequence[Sequence[str]] = ()) -> Table:
+    rows = [[line.name, *(f"{value:.3g}" for value in line.y)] for line in lines]
+    heads = ("tokens of the text", *(f"{context:,.0f}" for context in lines[0].x))
+    return Table(heads, [*rows, *beside], f"Recorded: {number.axis}")
 
 
 def markdown(study: LongContexts) -> str:
@@ -329,13 +287,13 @@ def markdown(study: LongContexts) -> str:
             f"{study.repeats} drafts [quartiles], by context in tokens. Target and `model` have their context raised "
             f"to {study.raised_context} tokens by a larger rotary base; the text is random tokens and the networks are "
             "untrained, which changes neither time nor bytes.",
-            markdown_table(head, times),
+            Table(head, times).markdown(),
             "MiB that each keeps of the text for itself (the presets read the target's beside it).",
-            markdown_table(head, sizes),
+            Table(head, sizes).markdown(),
             f"Acceptance by the context of the draft, on held-out text of the trained target (context "
             f"{study.trained_context}, nothing raised): two fresh `longspec` networks, trained alike but for "
             f"the anchors, on {study.trained_tokens:,} tokens each in texts of {study.window}.",
-            markdown_table(["network", *(f"{low}–{high}" for low, high in places)], accepted),
+            Table(["network", *(f"{low}–{high}" for low, high in places)], accepted).markdown(),
             *([] if study.beyond is None else _beyond_tables(study.beyond, study.trained_context)),
             *_origins(study),
         )
@@ -375,13 +333,13 @@ def _beyond_tables(beyond: Beyond, trained: int) -> list[str]:
         "target, which says other things than the trained one. Its own loss on held-out text, nats per token, by the "
         "base of its rotary positions and the stretch of positions. (Texts differ from one stretch to the next: "
         "compare within a column.)",
-        markdown_table(["base", "positions", *(f"{first}–{last}" for first, last in beyond.places)], rows, words=2),
+        Table(["base", "positions", *(f"{first}–{last}" for first, last in beyond.places)], rows, words=2).markdown(),
         f"Acceptance by context against the target raised by base {beyond.base:,.0f}".replace(",", " ")
         + f", the best of these beyond {trained}: {beyond.drafts} drafts at the end of each of {beyond.texts} held-out "
         "texts, half English, half Python. The same tokens are drafted in every row; only how much text stands before "
         "them differs. The networks' queries turn by the target's base. Last column: depth 1, with anchors less "
         "without [95 % by resampling texts; one network of each, so it says nothing about another training].",
-        markdown_table([*head, "gain by anchors"], accepted, words=2),
+        Table([*head, "gain by anchors"], accepted, words=2).markdown(),
     ]
 
 
@@ -395,3 +353,38 @@ def _time(cost: ContextCost | None) -> str:
 
 def _size(cost: ContextCost | None) -> str:
     return DASH if cost is None else f"{cost.bytes / 2**20:.2f}"
+
+
+INTRO = (
+    "A drafter with a model of its own keeps keys and values of the whole text beside the target's. `cross_kv` reads "
+    "the target's: as LongSpec it keeps a window of its own and no more. **Recorded**: measured once, on the models "
+    "and the machine named below. Method: `docs/methods/cross_kv.md`."
+)
+STUDY = STUDIES.add(
+    Study(
+        name="long_context",
+        home=__package__,
+        summary="time drafting passes and weigh caches from 256 to 8,192 tokens, and measure anchor-offset training",
+        question="Long texts?",
+        order=50,
+        intro=INTRO,
+        codec=Codec(LongContexts, "study of long contexts", None, "specviz study long-context --write", indented=True),
+        file="studies/long_context.json",
+        page="methods/cross_kv.md",
+        section="long context study",
+        choices=choices,
+        view=view,
+        tables=markdown,
+        flags=(
+            Flag("--repeats", "drafts timed at each context (default %(default)s)", 12, int, "N"),
+            Flag(
+                "--work-dir", "texts and checkpoints; the training goes on from it (default %(default)s)",
+                Path(".cache/specviz/train"), Path, "FOLDER",
+            ),
+            Flag("--threads", "torch threads (default %(default)s)", 1, int, "N"),
+            Flag("--keep-costs", "measure acceptance alone: times and bytes stay those of the kept result"),
+            Flag("--nice", "lowers the priority of the training by this much", 0, int, "N"),
+        ),
+        remade=Remade("what a long text costs drafters, and what anchor-offset training brings", 12),
+    )
+)  # fmt: skip

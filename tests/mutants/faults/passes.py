@@ -102,13 +102,13 @@ FAULTS: tuple[Fault, ...] = (
         "specviz/drafters/learned/cross_network.py",
         "torch.arange(-before, len(gaps), device=gaps.device) < self.root[:, None]",
         "torch.arange(-before, len(gaps), device=gaps.device) + before < self.root[:, None]",
-        ("tests/studies/long_context/test_raised.py",),
+        ("tests/studies/long_context/test_training.py",),
     ),
     Fault(
         "long texts: the base that serves the target worst is taken",
         "specviz/studies/long_context/training.py",
         "key=lambda one: sum(losses[one].nats[1:])",
         "key=lambda one: -sum(losses[one].nats[1:])",
-        ("tests/studies/long_context/test_raised.py",),
+        ("tests/studies/long_context/test_training.py",),
     ),
 )

@@ -1,4 +1,4 @@
-"""Costs are of the text's own length, a raised context has the same weights, tables say what was found."""
+"""Costs are of the text's own length, a raised context has the same weights."""
 
 from __future__ import annotations
 
@@ -14,23 +14,13 @@ from specviz.lm.checkpoint import read_config
 from specviz.lm.llama.shape import write_raised
 from specviz.lm.load import load
 from specviz.proof.small_llama import SHAPE, small_pair
-from specviz.protocol.sweeps.intervals import Estimate
-from specviz.studies.long_context.measure import bytes_of, measure
-from specviz.studies.long_context.result import (
-    Beyond,
-    BeyondContext,
-    ContextAcceptance,
-    ContextCost,
-    LongContexts,
-    RaisedLoss,
-    markdown,
-)
+from specviz.studies.long_context.measure import bytes_of, costs
 from tests.lm.tiny_models import random_model, write_tokenizer
 
 
 def test_only_longspec_keeps_as_much_of_a_long_text_as_of_a_short_one() -> None:
     target, drafter = small_pair(shape=replace(SHAPE, layers=3, context_length=200, hidden_size=24, head_size=12))
-    found = {(one.drafter, one.context): one for one in measure(target, drafter, 2, (70, 140))}
+    found = {(one.drafter, one.context): one for one in costs(target, drafter, 2, (70, 140))}
     assert set(found) == {(name, n) for name in ("target", "longspec", "glide", "tandem", "model") for n in (70, 140)}
     assert found["longspec", 70].bytes == found["longspec", 140].bytes
     for name in ("target", "glide", "tandem", "model"):
@@ -55,40 +45,6 @@ def test_a_raised_context_is_the_same_weights_with_another_base(tmp_path: Path) 
     assert raised.forward(long, raised.new_cache()).isfinite().all()
     with pytest.raises(ModelError, match="has a context of 128 tokens already"):
         write_raised(tmp_path / "raised", tmp_path / "again", 128)
-
-
-def test_the_tables_say_what_was_measured() -> None:
-    study = LongContexts(
-        (ContextCost("longspec", 256, 2.0, 1.5, 3.0, 2**20), ContextCost("longspec", 8192, 4.0, 3.5, 5.0, 2**20)),
-        7,
-        tuple(ContextAcceptance(anchors, 2, 96, (0.5 + anchors / 4, 0.25)) for anchors in (False, True)),
-        1000,
-        192,
-        1024,
-        8448,
-        {},
-        "the command",
-        "A machine, a day.",
-    )
-    lines = markdown(study).splitlines()
-    assert "| `longspec` | 2.00 [1.50–3.00] | 4.00 [3.50–5.00] |" in lines
-    assert "| `longspec` | 1.00 | 1.00 |" in lines
-    assert "| without anchors, depth 1 | 0.500 |" in lines
-    assert "| with anchors, depth 1 | 0.750 |" in lines
-    assert lines[-1] == "A machine, a day. Made by `the command`."
-    assert "raised to 8448 tokens" in lines[0]
-    loss = RaisedLoss(10_000.0, 1.0, (2.0, 5.0)), RaisedLoss(10_000.0, 8.25, (3.0, 4.0))
-    at = BeyondContext(4096, True, 3.5, (0.25, 0.2), (0.375, 0.3), Estimate(0.125, -0.02, 0.25))
-    further = Beyond(((1, 1024), (1025, 4096)), loss, 10_000.0, 16, 192, (at,))
-    lines = markdown(replace(study, beyond=further, acceptance_origin="Another day.")).splitlines()
-    assert "| 10 000 | as they are | 2.00 | 5.00 |" in lines
-    assert "| 10 000 | ÷ 8.25 | 3.00 | 4.00 |" in lines
-    assert "| 4 096 | raised | 3.50 | 0.250 | 0.375 | 0.200 | 0.300 | +0.125 [-0.020 to +0.250] |" in lines
-    assert lines[-3:] == [
-        "Time and bytes: A machine, a day. Made by `the command`.",
-        "",
-        "Acceptance: Another day. Made by `the command --keep-costs`.",
-    ]
 
 
 def test_a_base_for_another_length_than_the_context_is_taken_as_asked(tmp_path: Path) -> None:
