@@ -3,7 +3,8 @@
 import shutil
 from dataclasses import replace
 
-from specviz.studies.fspad.measure import ALIGNMENT, SAMPLING, FspadStudy, markdown, run_study, small
+from specviz.studies.fspad.measure import ALIGNMENT, SAMPLING, run_study, small
+from specviz.studies.fspad.result import STUDY, markdown
 from specviz.training.modules.batches import TextOptions
 
 
@@ -25,8 +26,9 @@ def test_every_cell_learns_from_the_same_text_and_stands_in_the_table(module_tar
     ]
     assert study.cells[0].beside == 0.0
     assert len({tuple(cell.after["acceptance"]) for cell in study.cells}) > 5
-    study.write(tmp_path / "study.json")
-    assert FspadStudy.read(tmp_path / "study.json") == study
+    assert STUDY.codec is not None
+    STUDY.codec.write(study, tmp_path / "study.json")
+    assert STUDY.codec.read(tmp_path / "study.json") == study
     lines = markdown(study).splitlines()
     assert lines[4].startswith("| 1 (EAGLE-1) | 1 | 0 |")
     assert f"{study.cells[3].after['acceptance'][0]:.3f}" in lines[7]

@@ -140,10 +140,6 @@ def _trained() -> tuple[Step, ...]:
                (Output(f"assets/modules/{folder}/module.json"),), 7, rests_on=("target",), shares=True)
           for preset, folder in (
               ("longspec", "cross_kv"), ("glide", "cross_kv_glide"), ("tandem", "cross_kv_tandem"))),
-        Step("fspad", "what each half of FSPAD brings",
-             (*SPECVIZ, "study", "fspad", "--minutes", "30", "--write"),
-             (Output("assets/studies/fspad.json"), Output("docs/methods/fspad.md", "fspad study")), 35,
-             rests_on=("target",), shares=True),
     )  # fmt: skip
 
 

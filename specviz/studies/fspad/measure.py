@@ -1,18 +1,23 @@
 """The ablation of FSPAD-style drafting: feature sampling m against partial alignment β, all cells from one reading.
 
-Place in the flow: behind `specviz study fspad`. Every cell learns from the very same batches in the same order, for
-equally many tokens; the corner with both ideas off is EAGLE-1.
+Every cell learns from the very same batches in the same order, for equally many tokens; the corner with both ideas off
+is EAGLE-1. Interrupted, it goes on from its work folder.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import torch
+from transformers.utils.logging import disable_progress_bar
+
+from specviz.studies.fspad.result import Cell, FspadStudy
+from specviz.studies.study import Workplace
 from specviz.training.modules.batches import TextOptions
+from specviz.training.modules.stage import Lines
 from specviz.training.modules.train import ModuleTraining, Training, Wanted
 
 SAMPLING = (1, 2, 4)
@@ -22,42 +27,13 @@ FEATURE_WEIGHT, TOKEN_WEIGHT = 1.0, 0.1
 """of EAGLE-1's loss, which the ideas were made for"""
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """One network and what became of it."""
-
-    sampling: int
-    alignment: float
-    beside: float
-    parameters: int
-    before: dict[str, Any]
-    after: dict[str, Any]
-    """as `measure.Acceptance` says"""
-    losses: dict[str, float]
-
-
-@dataclass(frozen=True, slots=True)
-class FspadStudy:
-    """All cells, EAGLE-1 first."""
-
-    command: str
-    target: str
-    target_sha256: str
-    tokens: int
-    steps: int
-    seconds: float
-    cells: tuple[Cell, ...] = field(default_factory=tuple)
-
-    def write(self, path: Path) -> None:
-        """As JSON."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
-
-    @classmethod
-    def read(cls, path: Path) -> FspadStudy:
-        """What `write` wrote."""
-        data = json.loads(path.read_text(encoding="utf-8"))
-        return cls(**{**data, "cells": tuple(Cell(**one) for one in data["cells"])})
+def measure(workplace: Workplace) -> FspadStudy:
+    """On the shipped target."""
+    args = workplace.args
+    torch.set_num_threads(args.threads)
+    disable_progress_bar()
+    training = small(args.minutes, args.tokens, args.target, args.work_dir)
+    return run_study(training, "specviz study fspad --write", Lines(workplace.row))
 
 
 def wanted() -> tuple[Wanted, ...]:
@@ -115,22 +91,3 @@ def _cell(under_way: Training, label: str) -> Cell:
         after,
         card["losses"],
     )
-
-
-def markdown(study: FspadStudy) -> str:
-    """The table: tokens of a greedy chain of four that are accepted, and acceptance at depths 1 and 4."""
-    lines = [
-        f"Target `{study.target}` (sha256 {study.target_sha256[:12]}), "
-        f"{study.tokens / 1000:.0f} k tokens for every cell.",
-        "",
-        "| m | β | r | parameters | accepted of 4, greedy | acceptance, depth 1 | acceptance, depth 4 |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for cell in study.cells:
-        acceptance: Sequence[float] = cell.after["acceptance"]
-        named = " (EAGLE-1)" if (cell.sampling, cell.alignment, cell.beside) == (1, 1.0, 0.0) else ""
-        lines.append(
-            f"| {cell.sampling}{named} | {cell.alignment:g} | {cell.beside:g} | {cell.parameters / 1e6:.2f} M | "
-            f"{cell.after['accepted']:.2f} | {acceptance[0]:.3f} | {acceptance[-1]:.3f} |"
-        )
-    return "\n".join([*lines, "", f"Made by `{study.command}`."])
