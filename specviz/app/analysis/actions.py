@@ -103,14 +103,14 @@ class AnalysisActions:
 
     def _counted(self, of: str, named: Sequence[Named]) -> Counted:
         facts, refused, read, left = list[RunFacts](), list[str](), list[Named](), MOST_NODES
-        unread, job = self.library.most_text, current()
+        unread, job = self.library.limits.zip_bytes, current()
         terms: dict[str, None] = {}
         for place, one in enumerate(named):
             if left <= 0:
                 refused.append(f"{plural(len(named) - place, 'trace')} left out: more than {MOST_NODES:,} candidates.")
                 break
             if unread <= 0:
-                most = self.library.most_text / 1e6
+                most = self.library.limits.zip_bytes / 1e6
                 refused.append(f"{plural(len(named) - place, 'trace')} left out: more than {most:.3g} MB, unpacked.")
                 break
             job.check()

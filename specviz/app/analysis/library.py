@@ -26,8 +26,6 @@ from specviz.trace.limits import UPLOAD
 MOST_TRACES = 300
 MOST_NODES = 400_000
 """in all traces of one analysis; what comes after is left out, and said to be"""
-ZIP_TIMES = 8
-"""so many times as large as one trace may a zip of them be"""
 END, LONG_END = b"PK\x05\x06", b"PK\x06\x07"
 """how a zip's last record begins, and the one before it in a zip of more than 65,535 members or 4 GB"""
 LAST_RECORD, MOST_COMMENT = 22, 65_535
@@ -93,11 +91,6 @@ class Library:
         names = list(_distinct(_stem(place.member or place.key) for place in found))
         return [Named(name, place) for name, place in zip(names, found, strict=True)]
 
-    @property
-    def most_text(self) -> int:
-        """Characters of all files of one analysis, unpacked."""
-        return ZIP_TIMES * self.limits.import_bytes
-
     def read(self, place: Place) -> Trace:
         """Raises TraceError with one sentence."""
         return self.measured(place)[0]
@@ -116,8 +109,8 @@ class Library:
             if path.endswith(SUFFIXES):
                 yield Place("file", path)
             return
-        if Path(path).stat().st_size > ZIP_TIMES * self.limits.import_bytes:
-            most = ZIP_TIMES * self.limits.import_bytes / 1e6
+        if Path(path).stat().st_size > self.limits.zip_bytes:
+            most = self.limits.zip_bytes / 1e6
             raise TraceError(f"{Path(path).name} is larger than the {most:g} MB of zip this machine takes.")
         try:
             check_list(Path(path))

@@ -27,6 +27,8 @@ from specviz.trace.tree_shape import read_paths
 
 FURTHER_MODELS = "others"
 """the option of a drafter that names models beside the run's own"""
+ZIP_TIMES = 8
+"""so many times as large as one trace may a zip of them be"""
 WORDS = {"growth": "tree policy", "stopping": "stop policy"}
 """what kinds of method are called in a sentence"""
 
@@ -51,6 +53,11 @@ class Limits:
     shared_memory: bool = True
     """a drafter may begin with what earlier runs of this server taught it, whoever's they were; False where strangers
     meet: every run begins cold and leaves nothing behind"""
+
+    @property
+    def zip_bytes(self) -> int:
+        """Bytes of a zip of traces, and characters of all of them unpacked; nothing larger is taken from a visitor."""
+        return ZIP_TIMES * self.import_bytes
 
     @property
     def memory_ways(self) -> tuple[str, ...]:

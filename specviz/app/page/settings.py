@@ -56,7 +56,7 @@ def launch_settings(limits: Limits, environment: Mapping[str, str] = os.environ)
         "share": False,  # else a variable of Gradio's opens a tunnel
         "theme": page_theme(),
         "head": head() + page_style(),
-        "max_file_size": limits.import_bytes,
+        "max_file_size": limits.zip_bytes,
         "footer_links": [],
         "run_history": False,
         "ssr_mode": False,
