@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from specviz.datastore.built import built
+from specviz.lm.fetched import REAL_MODELS
 from specviz.options import OptionDescription, Options, describe
 from specviz.protocol.runs import Catalog, FamilyCard, MethodDescription, ModelDescription, OptionCard, PromptCard
 from specviz.resources import ROOT, cache_folder, read_json, without
@@ -59,7 +60,7 @@ def build() -> Catalog:
     from specviz.verifiers.base import VERIFIERS
 
     return Catalog(
-        models=bundled_models(),
+        models=(*bundled_models(), *fetched_models()),
         drafters=tuple(describe_method(name, kind) for name, kind in DRAFTERS.items()),
         verifiers=tuple(describe_method(name, kind) for name, kind in VERIFIERS.items()),
         prompts=bundled_prompts(),
@@ -74,7 +75,7 @@ def saved() -> Catalog:
     """The catalog without importing any method: the saved methods, and what lies in the assets now."""
     data = read_json(ROOT / "catalog.json")
     return Catalog(
-        models=bundled_models(),
+        models=(*bundled_models(), *fetched_models()),
         drafters=tuple(_method_from(one) for one in data["drafters"]),
         verifiers=tuple(_method_from(one) for one in data["verifiers"]),
         prompts=bundled_prompts(),
@@ -155,6 +156,15 @@ def bundled_models() -> tuple[ModelDescription, ...]:
     folders = {path.parent.name: path.parent for path in sorted((ROOT / "models").glob("*/config.json"))}
     names = [*EXPECTED_MODELS, *(name for name in folders if name not in EXPECTED_MODELS)]
     return tuple(_describe_model(name, folders.get(name)) for name in names)
+
+
+def fetched_models() -> tuple[ModelDescription, ...]:
+    """Real models that `specviz get` has brought to this machine."""
+    found = []
+    for model in (model for model in REAL_MODELS.values() if model.folder.is_dir()):
+        described = _describe_model(model.name, model.folder)
+        found.append(replace(described, summary=f"{model.title}, {model.licence}: {described.summary}"))
+    return tuple(found)
 
 
 def _describe_model(name: str, folder: Path | None) -> ModelDescription:

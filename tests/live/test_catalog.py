@@ -56,6 +56,20 @@ def test_the_expected_models_are_listed_even_where_they_are_missing(monkeypatch,
     ]
 
 
+def test_a_model_that_was_fetched_is_offered_as_a_target(monkeypatch, tmp_path):
+    monkeypatch.setenv("SPECVIZ_CACHE", str(tmp_path))
+    assert catalog.fetched_models() == ()
+    folder = tmp_path / "models" / "smollm2"
+    folder.mkdir(parents=True)
+    save_file({"a": torch.zeros(3, 4)}, folder / "model.safetensors")
+    config = {"model_type": "llama", "num_hidden_layers": 30, "hidden_size": 576, "vocab_size": 49152}
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    (found,) = catalog.fetched_models()
+    assert (found.name, found.role, found.parameters, found.available) == ("smollm2", "target", 12, True)
+    assert found.summary == ("SmolLM2-135M-Instruct, Apache-2.0: llama, 30 layers of width 576, vocabulary 49152")
+    assert catalog.saved().models[-1] == catalog.build().models[-1] == found
+
+
 def test_a_bundled_model_is_described_from_its_files_alone(monkeypatch, tmp_path):
     folder = tmp_path / "models" / "target"
     folder.mkdir(parents=True)
